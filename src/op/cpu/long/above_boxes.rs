@@ -1,9 +1,9 @@
 //! Computes [`above_expectation`](crate::op::cpu::above_expectation()) of long lists in O(Q M n log n), for results in
 //! `f32`.
 //!
-//! The logarithm of a product over the documents above is a sum over them, and so is `sum_j b_j pi_ji z / f_j`. In a
-//! product, the factor of a document depends on its `1 - b_j`. Labels have few distinct values, so each value has its
-//! own weight per document: 1 if the document has the value, else 0.
+//! The kernel takes the logarithm of the product, which is a sum over the documents above; the factor for `Above::Sum`
+//! is already a sum. For `Above::Product`, the contribution of a document above depends on its `1 - b_j`. Labels have
+//! few distinct values, so [boxes](super::boxes) sum the documents of each value separately, with weights of 1 and 0.
 
 use std::ops::Range;
 
@@ -21,19 +21,19 @@ use crate::op::cpu::{
 /// The number of differences whose probabilities are computed at once.
 const CHUNK: usize = 8;
 
-/// The width of a box that is small enough for its points to determine the logarithms and flows. The logarithms and
-/// flows are singular about a third of a unit off the real line, where a small base exceeds the probability of staying
-/// behind.
+/// The largest width of a box for which [`POINTS`](super::tree::POINTS) Chebyshev points determine the functions of
+/// [`Products`] and [`Flows`]. For a small base, these functions have a singularity about a third of a unit off the
+/// real line, which limits the width.
 const WIDTH: f64 = 0.5;
 
-/// Returns `1 + pi (z - 1)` from the probability to be ahead and the probability to stay behind.
+/// Returns `1 + pi (z - 1)` for the base `z`, where `ahead` is `pi` and `behind` is `1 - pi`.
 #[inline(always)]
 fn factor<const FMA: bool>(base: f64, ahead: f64, behind: f64) -> f64 {
     if base >= 0.5 { ahead.fma::<FMA>(base - 1.0, 1.0) } else { ahead.fma::<FMA>(base, behind) }
 }
 
-/// Returns the probabilities of both outcomes and `exp(-t^2)`, at the arguments `sign t - shift` of up to [`CHUNK`]
-/// differences `t`.
+/// Returns the probability that a source is above the target, the probability that it is not, and `exp(-d^2)`, where
+/// `d = sign t - shift`.
 #[inline(always)]
 fn chances<const FMA: bool>(t: &[f64], sign: f64, shift: f64) -> [[f64; CHUNK]; 3] {
     let mut chances = [[0.0; CHUNK]; 3];
@@ -44,28 +44,27 @@ fn chances<const FMA: bool>(t: &[f64], sign: f64, shift: f64) -> [[f64; CHUNK]; 
     chances
 }
 
-/// The largest number of distinct values of `1 - b` in a product; lists with more visit all pairs.
+/// The largest number of distinct values of `1 - b` in a product; a list with more values is computed pair by pair.
 const LEVELS: usize = 8;
 
-/// The logarithm that stands for a factor of 0 in a product.
+/// The logarithm with which a factor of 0 enters the sum of logarithms.
 const NOTHING: f64 = -1e4;
 
-/// A list by descending score, for one function of the rank and of the documents above.
+/// A list sorted by descending score, with the parameters of its expectation.
 pub struct List<'a, T> {
     expectation: &'a AboveExpectation,
     sorted: Sorted,
-    /// The weights of the documents by descending score; `b` has the same order.
+    /// The weight `a` of each document in sorted order; `b` holds the contributions in the same order.
     a: Vec<T>,
     b: Vec<f64>,
-    /// The distinct values of `1 - b` in a product, or only 1 without a product.
+    /// The distinct values of `1 - b` for a product, or only 1 for other expectations.
     passes: Vec<f64>,
-    /// The index of each document's value in `passes`, by descending score.
+    /// For each document in sorted order, the index of its value in `passes`.
     level: Vec<usize>,
 }
 
 impl<'a, T: Real> List<'a, T> {
-    /// Creates the list, or returns `None` if visiting all pairs costs less or is the only way. Documents with `a = 0`
-    /// are not rows.
+    /// Returns `None` if computing all pairs costs less, or if a product has more than [`LEVELS`] distinct values.
     pub fn new(target: Target, x: &[T], a: &[T], b: &[T], expectation: &'a AboveExpectation) -> Option<Self> {
         let rows = a.iter().filter(|a| **a != T::ZERO).count();
         if is_fast::<T>(target, x.len(), pays(x.len(), rows, expectation.above)) {
@@ -95,7 +94,7 @@ impl<'a, T: Real> List<'a, T> {
         Some(Self { expectation, a: sorted.gather(a), sorted, b, passes, level })
     }
 
-    /// Prepares the terms for one comparison.
+    /// Computes what all pairs of documents share under one comparison.
     fn meeting(&self, comparison: Comparison) -> Meeting<'_> {
         let terms = &self.expectation.terms;
         let bases: Vec<f64> = terms.iter().flat_map(|term| self.passes.iter().map(|pass| term.base * pass)).collect();
@@ -119,7 +118,7 @@ impl<'a, T: Real> List<'a, T> {
         }
     }
 
-    /// Computes the products of the terms under the first comparison, `[documents, terms]`.
+    /// Writes the product of each term for each document under the first comparison, `[documents, terms]`.
     pub fn products(&self, target: Target, out: &mut [T]) {
         let (width, comparison) = (self.expectation.terms.len(), self.expectation.noise.mixture(self.a.len())[0].1);
         let meeting = self.meeting(comparison);
@@ -145,8 +144,8 @@ impl<'a, T: Real> List<'a, T> {
         self.sorted.scatter(sums.iter().zip(&self.a).map(|(sum, a)| sum * a.to_f64()), out);
     }
 
-    /// Computes the gradient of [`value`](Self::value) with respect to the scores. If `products` are known, they hold
-    /// one row per document.
+    /// Computes the gradient of [`value`](Self::value) with respect to the scores. If `products` are given, they are
+    /// those of the forward pass, one row per document.
     pub fn gradient(&self, target: Target, products: Option<&[&[T]]>, g: &[T], to_x: &mut [T]) {
         let g = self.sorted.gather(g);
         let g: Vec<f64> = g.iter().zip(&self.a).map(|(g, a)| g.to_f64() * a.to_f64()).collect();
@@ -178,8 +177,8 @@ impl<'a, T: Real> List<'a, T> {
     }
 }
 
-/// Returns whether boxes cost less than comparing `rows` documents with all others. In very long lists, the costs of
-/// boxes and of pairs both grow in proportion to the length.
+/// Returns whether boxes cost less than comparing each of `rows` documents with all others. The comparison needs no
+/// bound for very long lists, because both costs then grow linearly with the length.
 fn pays(documents: usize, rows: usize, above: Above) -> bool {
     match above {
         Above::Nothing => rows >= 256 && rows * documents >= 3584 * 3584,
@@ -187,36 +186,37 @@ fn pays(documents: usize, rows: usize, above: Above) -> bool {
     }
 }
 
-/// The terms and documents of a list, prepared for one comparison.
+/// What all pairs of documents of a list share under one comparison.
 struct Meeting<'a> {
     terms: &'a [ExponentialTerm],
     shift: f64,
     passes: &'a [f64],
     level: &'a [usize],
-    /// The contributions `b` of the documents, if they are added.
+    /// The contributions `b` of the documents for `Above::Sum`, else `None`.
     b: Option<&'a Vec<f64>>,
-    /// The bases `z_m (1 - b)`, `[terms, levels]`.
+    /// The base `z_m (1 - b)` of each term and each distinct value of `1 - b`, `[terms, levels]`.
     bases: Vec<f64>,
-    /// The difference of scores from which a document is certainly above.
+    /// The difference of scores beyond which the probability of being above counts as 1.
     certain: f64,
-    /// The values of the functions of [`Products`] for documents that are certainly above.
+    /// The limits of the functions of [`Products`] for sources whose probability of being above is 1.
     constants: Vec<f64>,
 }
 
 impl Meeting<'_> {
-    /// Returns the number of results of [`Products`] per document: a product for each term and, for a sum, a share for
-    /// each term.
+    /// Returns the number of results of [`Products`] per document: one product per term and, for `Above::Sum`, one
+    /// share per term.
     fn results(&self) -> usize {
         self.terms.len() * if self.b.is_some() { 2 } else { 1 }
     }
 
-    /// Returns `E[z^R A]` of term `m`, from the products and shares of a document with the contribution `b`.
+    /// Returns `E[z^R A]` for term `m` and a document with contribution `b`, where `results` holds the products and
+    /// shares of the document.
     fn above(&self, results: &[f64], m: usize, b: f64) -> f64 {
         let shares = if self.b.is_some() { b + results[self.terms.len() + m] } else { 1.0 };
         results[m] * shares
     }
 
-    /// Sets the weight of each document to 1 in the row of its level, and to 0 in the others.
+    /// Writes a weight of 1 for each document in the row of its value of `1 - b`, and 0 in the other rows.
     #[inline(always)]
     fn weigh_levels(&self, places: Range<usize>, weights: &mut [f64]) {
         let n = places.len();
@@ -227,11 +227,12 @@ impl Meeting<'_> {
     }
 }
 
-/// The logarithms of the products and, for a sum, the shares `sum_j b_j pi_ji z / f_j`.
+/// Sums over the documents above: the logarithm of each term's product and, for `Above::Sum`, its share
+/// `sum_j b_j pi_ji z / f_j`.
 struct Products<'a>(&'a Meeting<'a>);
 
 impl Sum for Products<'_> {
-    /// Returns the counts. There is one weight per level and, for a sum, one for `b`.
+    /// Each distinct value of `1 - b` has its own weight; with `Above::Sum`, the contribution `b` is a further weight.
     fn counts(&self) -> Counts {
         let Meeting { passes, b, constants, .. } = self.0;
         let (weights, results) = (passes.len() + usize::from(b.is_some()), self.0.results());
@@ -304,14 +305,13 @@ impl Sum for Products<'_> {
         }
     }
 
-    /// Allows the subtraction, because the absolute error of a logarithm and the error of a share relative to `b`
-    /// remain small.
+    /// Returns true: subtracting a document's own term is accurate enough for a logarithm, and for a share relative to
+    /// `b`.
     fn subtracts_itself(&self) -> bool {
         true
     }
 }
 
-/// Multiplies rows of values by `weight` and adds them to rows of sums of the same width.
 #[inline(always)]
 fn add_rows<'a, const FMA: bool>(values: impl Iterator<Item = &'a [f64]>, weight: f64, sums: &mut [f64], width: usize) {
     if weight == 0.0 {
@@ -324,21 +324,23 @@ fn add_rows<'a, const FMA: bool>(values: impl Iterator<Item = &'a [f64]>, weight
     }
 }
 
-/// The flows between documents in the gradient, with `f = 1 + pi (z (1 - b) - 1)` for a document `j` above `i`. A flow
-/// is `h(t_ji) = (z (1 - b_j) - 1) exp(-t^2) / f`, times the derivative with respect to the product. With a sum, a
-/// second flow is `k(t_ji) = z exp(-t^2) / f^2`, times `b_j` and the derivative with respect to the share.
+/// The gradient that documents exchange, where `f = 1 + pi (z (1 - b) - 1)` is the factor of a document `j` above `i`.
+/// Each term sends `h(t_ji) = (z (1 - b_j) - 1) exp(-t^2) / f`, times the derivative with respect to the product. With
+/// `Above::Sum`, each term also sends `k(t_ji) = z exp(-t^2) / f^2`, times `b_j` and the derivative with respect to the
+/// share.
 struct Flows<'a> {
     meeting: &'a Meeting<'a>,
-    /// `g_i c_m` times the product and the contribution of the documents above, by descending score. With a sum,
-    /// further rows hold `g_i c_m` times only the product.
+    /// For each document in sorted order and each term, `g_i c_m` times the product and the factor from the documents
+    /// above. With `Above::Sum`, each document has further numbers, `g_i c_m` times only the product.
     sent: Vec<f64>,
     scale: f64,
 }
 
 impl Sum for Flows<'_> {
-    /// Returns the counts. The weights are those of [`Products`] and those of `sent`. The functions are `h` of each term
-    /// and level, and `k` of each term, in both directions of a pair. For the documents above a target, there are sums of
-    /// `h` and `k` for each term. For the documents below, there is one sum for the target's level and one for its `b`.
+    /// The weights of a source are those of [`Products`], followed by its numbers in `sent`. Each pair needs `h` for
+    /// each term and value of `1 - b`, and `k` for each term, both with either document as the one above. From the
+    /// documents above it, a target sums `h` and `k` for each term. From the documents below it, a target has one sum
+    /// for its own value of `1 - b` and one for its `b`.
     fn counts(&self) -> Counts {
         let Counts { weights, functions, results, .. } = Products(self.meeting).counts();
         Counts { weights: weights + results, functions: 2 * functions, sums: results + weights, results: 1 }
@@ -428,8 +430,8 @@ impl Sum for Flows<'_> {
         (from.nearest() >= BELL_REACH && to.nearest() >= BELL_REACH).then_some(Constant::Zero)
     }
 
-    /// Allows the subtraction. The targets of a box all receive the gradient from above with the same error as the part
-    /// that is subtracted.
+    /// Returns true: subtracting a document's own term is accurate enough. The subtracted term has the same relative
+    /// error as the gradient that all targets of the box receive from above.
     fn subtracts_itself(&self) -> bool {
         true
     }

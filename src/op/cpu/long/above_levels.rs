@@ -1,9 +1,10 @@
 //! Computes [`above_expectation`](crate::op::cpu::above_expectation()) under exact noise in O(M n) after a sort, by
 //! [levels](super::levels), for results in `f32`.
 //!
-//! The products over all documents are computed once for each level, and each document divides them by its own factor.
-//! A factor may be as small as the probability of staying behind, but the weight of its document is then equally small.
-//! The ratio of weight and factor, a hazard rate, is below 10, so the differences lose no digits.
+//! At each level, the kernel multiplies the factors of all documents once; each document then divides the product by
+//! its own factor. The own factor may be as small as the probability of being below the level, but the weight of the
+//! document at this level is then just as small. Their ratio (the hazard rate of the normal distribution) is below 10
+//! at every level, so the division is accurate.
 
 use super::choice::is_fast;
 use super::levels::{Part, Walk};
@@ -18,10 +19,9 @@ use crate::op::cpu::{
 /// The number of terms that one vector operation computes together.
 const LANES: usize = 8;
 
-/// One number for each term of a block.
 type Block = [f64; LANES];
 
-/// The bound below which products become 0, since arithmetic on subnormal numbers is slow.
+/// Products below this bound become 0, because arithmetic on subnormal numbers is slow.
 const NOTHING: f64 = 1e-290;
 
 /// Returns the product, or 0 below [`NOTHING`]; NaN stays NaN.
@@ -30,13 +30,13 @@ fn above_nothing(product: f64) -> f64 {
     if product < NOTHING { 0.0 } else { product }
 }
 
-/// A list by descending score, for one function of the rank and of the documents above.
+/// A list sorted by descending score, with the terms of its expectation.
 pub struct List {
     noisy: NoisyList,
     terms: Terms,
 }
 
-/// The exponential terms in whole blocks; coefficients of 0 fill the last block.
+/// The exponential terms in blocks of [`LANES`]; the last block is filled with terms whose coefficient is 0.
 struct Terms {
     above: Above,
     coefficients: Vec<Block>,
@@ -58,7 +58,8 @@ impl Terms {
     }
 }
 
-/// The products and sums of every term over the documents that are certainly above a level.
+/// The product of each term, and the sum of `b`, over the documents whose probability of being above a level counts as
+/// 1.
 #[derive(Clone)]
 struct Certain {
     count: usize,
@@ -71,7 +72,7 @@ impl Certain {
         Self { count: 0, products: vec![[1.0; LANES]; terms.bases.len()], sum: 0.0 }
     }
 
-    /// Adds the documents up to number `count` of the list.
+    /// Includes all documents before place `count` of the sorted list.
     #[inline(always)]
     fn up_to(&mut self, count: usize, list: &List) {
         for &b in &list.noisy.b[self.count..count] {
@@ -91,13 +92,13 @@ impl Certain {
 }
 
 impl List {
-    /// Creates the list, or returns `None` if the noise is not exact or the type is `f64`.
+    /// Returns `None` if the noise is not exact or the numbers are `f64`.
     pub fn new<T: Real>(target: Target, x: &[T], a: &[T], b: &[T], expectation: &AboveExpectation) -> Option<Self> {
         let deviation = expectation.noise.deviation().filter(|_| is_fast::<T>(target, x.len(), true))?;
         Some(Self { noisy: NoisyList::new(x, a, b, deviation), terms: Terms::new(expectation) })
     }
 
-    /// Adds up the results of `of_part` for all parts of the levels.
+    /// Runs `of_part` on each part of the grid of levels and returns the sum of the results for each document.
     fn summed(&self, of_part: impl Fn(AtLevels, &mut [f64]) + Sync + Send) -> Vec<f64> {
         let mut certain = Certain::nobody(&self.terms);
         let with_certain = |part: Part| {
@@ -124,7 +125,8 @@ impl List {
     }
 }
 
-/// Returns the factor of a document in each term of a block, from its probabilities and its share of the bases.
+/// Returns the factors of a document for the terms of one block, given `1 - b` as `passes` and the probabilities of
+/// being above the level or not.
 #[inline(always)]
 fn factors<const FMA: bool>(bases: &Block, passes: f64, ahead: f64, behind: f64) -> Block {
     let ahead = ahead * passes;
@@ -136,17 +138,17 @@ fn total(lanes: Block) -> f64 {
     lanes.iter().sum()
 }
 
-/// Visits the levels of a part one by one.
+/// Walks over the levels of one part, with the products and sums at the current level.
 struct AtLevels<'a> {
     list: &'a List,
-    /// The first document around the levels of the part.
+    /// The place of the first document that a sum of this part belongs to.
     first: usize,
     walk: Walk<'a>,
     certain: Certain,
-    /// The product of every term over all documents.
+    /// For each term, the product of the factors of all documents at the current level.
     products: Vec<Block>,
     sums: Vec<Block>,
-    /// The reciprocals of the factors, by block of terms and then by document.
+    /// The reciprocal of each document's factor for each term, `[blocks of terms, documents]`.
     inverses: Vec<Block>,
 }
 
@@ -165,7 +167,7 @@ impl<'a> AtLevels<'a> {
         }
     }
 
-    /// Moves to the next level, and returns whether some product is nonzero there.
+    /// Moves to the next level. Returns false after the last level, or if the product of every term is 0.
     #[inline(always)]
     fn next<const FMA: bool>(&mut self) -> bool {
         let Self { list, walk, certain, .. } = self;
@@ -204,8 +206,8 @@ impl<'a> AtLevels<'a> {
         true
     }
 
-    /// Leaves one document out of a block of terms. Returns the reciprocal of the document's factor, and the rest of
-    /// the sum plus the document's own `b`, or 1 without a sum.
+    /// Returns what remains for the terms of a block without document `j`: the reciprocal of its factor, by which the
+    /// caller multiplies the product, and `b_j` plus the sum over the other documents (1 without a sum).
     #[inline(always)]
     fn without(&self, block: usize, j: usize) -> (Block, Block) {
         let inverses = self.inverses[block * self.walk.places.len() + j];
@@ -217,7 +219,7 @@ impl<'a> AtLevels<'a> {
         (inverses, std::array::from_fn(|lane| sums[lane] + (b - b * ahead * bases[lane] * inverses[lane])))
     }
 
-    /// Returns `E[A_i D(R_i)]` given the level.
+    /// Returns `E[A_i D(R_i)]` for document `i` if its noisy score is the current level.
     #[inline(always)]
     fn expectation(&self, j: usize) -> f64 {
         let mut lanes = [0.0; LANES];
@@ -254,14 +256,14 @@ impl Kernel for Values<'_> {
 
 struct Gradient<'a> {
     levels: AtLevels<'a>,
-    /// The incoming gradient of each document, times its weight.
+    /// The incoming gradient of each document, multiplied by its weight `a`.
     g: &'a [f64],
     sums: &'a mut [f64],
 }
 
 impl Gradient<'_> {
-    /// Adds the gradient with respect to each document's probability of being above the others, for a block of terms.
-    /// The gradient is the sum over all documents minus the document's own part.
+    /// Adds, for each document, the derivative with respect to its probability of being above the current level, for
+    /// the terms of one block. The derivative is a sum over all rows, from which the document's own row is subtracted.
     #[inline(always)]
     fn add_flows(&self, block: usize, weights: &[f64], flows: &mut [f64]) {
         let (levels, terms) = (&self.levels, &self.levels.list.terms);

@@ -1,11 +1,12 @@
-//! Test cases that compare sums in boxes with sums over all pairs, and numbers in scattered order.
+//! Lists of scores for tests of sums in boxes, and the measurement of errors relative to sums over all pairs.
 
-/// Returns `n` whole numbers below `count` in scattered order, which repeats after `count` numbers.
+/// Returns `n` whole numbers below `count` in a scattered order that repeats every `count` numbers.
 pub fn scattered(n: usize, count: usize) -> impl Iterator<Item = f64> {
     (0..n).map(move |i| (i * 7919 % count) as f64)
 }
 
-/// Returns names, scores and steepness of lists that are scattered, crowded or tied, or that have one distant document.
+/// Returns test lists as `(name, scores, steepness)`: spread, crowded and tied scores, and lists with one distant
+/// document.
 pub fn cases(n: usize) -> Vec<(String, Vec<f32>, f64)> {
     let scattered: Vec<f32> = scattered(n, 20011).map(|x| x as f32 / 20011.0).collect();
     let at =
@@ -32,17 +33,18 @@ pub fn gradient_weights(n: usize) -> Vec<f32> {
     (0..n).map(|i| ((i * 31) % 17) as f32 / 8.0 - 0.9).collect()
 }
 
-/// Returns the documents to compare, including the first and the last.
+/// Returns the indices of about 20 documents to compare, including the first and the last.
 pub fn sample(n: usize) -> impl Iterator<Item = usize> {
     (0..n).step_by(n / 20).chain([n - 1])
 }
 
-/// Appends padding to `values`.
+/// Appends 300 zeros to `values`, as padding.
 pub fn padded(values: &[f32]) -> Vec<f32> {
     [values, &[0.0; 300]].concat()
 }
 
-/// A sum with its largest term and the sum of all magnitudes, from which relative errors are computed.
+/// The exact sum of some terms in double precision, with the magnitudes to which the error of a computed sum is
+/// related.
 #[derive(Default)]
 pub struct Errors {
     sum: f64,
@@ -51,7 +53,7 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// Starts a sum whose size counts as at least `least`.
+    /// Creates an empty sum whose error is measured relative to at least `least`.
     pub fn of_at_least(least: f64) -> Self {
         Self { largest: least, ..Self::default() }
     }
@@ -62,13 +64,13 @@ impl Errors {
         self.sizes += term.abs();
     }
 
-    /// Returns the error of the result relative to the sum or its largest term, or 0 for sums that `f32` cannot
-    /// represent.
+    /// Returns the error of `found`, relative to the sum or its largest term, whichever is larger; 0 if both are too
+    /// small for `f32`.
     pub fn error(&self, found: f32) -> f64 {
         self.relative_to(self.largest.max(self.sum.abs()), found)
     }
 
-    /// Returns the error of the result relative to the sum of the magnitudes of all terms.
+    /// Returns the error of `found`, relative to the sum of the magnitudes of the terms.
     #[cfg_attr(not(feature = "_cube"), allow(dead_code, reason = "kernels for GPUs add in f32"))]
     pub fn error_of_sizes(&self, found: f32) -> f64 {
         self.relative_to(self.sizes, found)

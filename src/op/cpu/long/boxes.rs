@@ -3,15 +3,17 @@
 //! Darve 2009).
 //!
 //! The sorted documents are halved repeatedly into boxes. A function that is smooth over a box is determined by its
-//! values at a few Chebyshev points of the box. Each box of sources can therefore be replaced by [`POINTS`] sources,
-//! whose weights come from the weights of its halves. The sums at the points of a box of targets give the sums at the
-//! points of its halves. Two boxes are summed through their points if the function is smooth over both; a side where it
-//! is not smooth uses documents. Boxes over which the function is not smooth are halved, down to single documents.
-//! Where the function is constant to all digits, only the weights are added.
+//! values at a few Chebyshev points of the box. The documents of a box can therefore be replaced by [`POINTS`] weighted
+//! points, whose weights follow from the weights of its two halves. In the other direction, the sums at the points of a
+//! box of targets are interpolated to the points of its halves. Two boxes are summed through their points if the
+//! function is smooth over both; a box over which it is not smooth uses its documents. Boxes over which the function is
+//! not smooth are halved, down to single documents. Where the function is constant to all digits, only the sum of the
+//! weights is needed.
 //!
-//! A function counts as smooth over a box relative to its own size there ([`Sum::smooth`]). The sum of a document far
-//! above all others is therefore as precise as the other sums. Boxes depend only on the list, and one thread adds all
-//! sums over a target. Results therefore have the same bits with any number of threads.
+//! A function is smooth over a box if the interpolation error is small relative to the values of the function there
+//! ([`Sum::smooth`]). The sum of a document far above all others is therefore as precise as the other sums. The boxes
+//! depend only on the scores, and all terms of a target are added by one thread. Results therefore have the same bits
+//! with any number of threads.
 
 use std::ops::Range;
 
@@ -23,41 +25,41 @@ use crate::op::cpu::{
     parallel::for_each,
 };
 
-/// The number of times that boxes of targets are halved before a thread sums each of them.
+/// The level of the tree at which the targets are divided among threads, one task per box.
 const TASK_LEVEL: u32 = 6;
 
-/// The cost of the sums per document, expressed as a number of pairs.
+/// The cost of one document and one function, expressed as a number of pairs.
 const PAIRS_PER_DOCUMENT: usize = 100;
 
-/// Functions of the difference `t = y_source - y_target` of two documents, and the sums over them.
+/// Functions of the difference `t = y_source - y_target`, each summed over all sources for each target.
 ///
-/// Arrays for several documents or points hold one row per weight, function or sum.
+/// An array for several documents or points has one row for each weight, function or sum.
 pub trait Sum: Sync {
-    /// Returns how many weights, functions, sums and results there are.
     fn counts(&self) -> Counts;
 
-    /// Writes the weights of the documents at `places`.
+    /// Writes the weights of the source documents at `places`.
     fn weigh(&self, places: Range<usize>, weights: &mut [f64]);
 
-    /// Evaluates the functions at the differences `t`.
+    /// Writes the value of each function at each of the differences `t`.
     fn evaluate<const FMA: bool>(&self, t: &[f64], values: &mut [f64]);
 
-    /// Adds the functions of one source to the sums, where `weight(w)` is weight number `w` of the source.
+    /// Adds the terms of one source to the sums; `values` holds its function values, and `weight(w)` is its weight
+    /// number `w`.
     fn add<const FMA: bool>(&self, values: &[f64], weight: impl Fn(usize) -> f64, sums: &mut [f64]);
 
-    /// Computes the results of the documents at `places`, document by document. Rows of sums may be longer than the
-    /// number of documents.
+    /// Turns the sums of the documents at `places` into results, stored document by document. Each row of `sums` may be
+    /// longer than `places`, because it is filled to whole vectors.
     fn finish(&self, places: Range<usize>, sums: &[f64], results: &mut [f64]);
 
-    /// Returns whether [`POINTS`] points determine the functions of differences within `span`, over a part of this
-    /// width.
+    /// Returns whether [`POINTS`] points determine the functions over a box of this width, for differences within
+    /// `span`.
     fn smooth(&self, width: f64, span: Span) -> bool;
 
-    /// Returns the values of the functions if they are constant over the span.
+    /// Returns the values of the functions if they do not change over the span.
     fn constant(&self, span: Span) -> Option<Constant<'_>>;
 
-    /// Returns whether the term of a document with itself may be summed with its box and then subtracted. Subtraction
-    /// is accurate if the result has a part of the same size anyway.
+    /// Returns whether a target's term with itself may be summed with its box and subtracted afterwards. The
+    /// subtraction is accurate if the other terms of the sum are about as large.
     fn subtracts_itself(&self) -> bool {
         false
     }
@@ -84,11 +86,11 @@ pub enum Constant<'a> {
     Values(&'a [f64]),
 }
 
-/// A list of sources in boxes, with the sums over it.
+/// A sorted list of sources in boxes, and the functions to sum over them.
 struct Boxes<'a, S> {
     sum: &'a S,
     tree: Tree<'a>,
-    /// The weights of the Chebyshev points, by level, box and weight.
+    /// The weights at the Chebyshev points of each box, by level, box and weight.
     weights: Vec<Vec<f64>>,
 }
 
@@ -141,7 +143,8 @@ impl Kinship {
     }
 }
 
-/// Returns the documents of a smallest box and repeats the last one to fill whole vectors.
+/// Returns the scores of a smallest box, filled with copies of the last score to whole vectors, and their number with
+/// the copies.
 #[inline(always)]
 fn filled(documents: &[f64]) -> ([f64; LEAF], usize) {
     let mut y = [documents[documents.len() - 1]; LEAF];
@@ -150,17 +153,18 @@ fn filled(documents: &[f64]) -> ([f64; LEAF], usize) {
     (y, length.next_multiple_of(LANES))
 }
 
-/// A box of targets that the descent through the tree visits. A visit carries the sums so far at the box's points, and
-/// the boxes of sources that are not yet added.
+/// A box of targets on the way down the tree. A visit carries the sums at the points of the box, and the boxes of
+/// sources that are not yet in these sums.
 struct Visit {
     place: Place,
     sums: Option<Vec<f64>>,
     sources: Vec<Place>,
-    /// Whether the sums include the term of each target with itself.
+    /// Whether the sums include each target's term with itself, which must then be subtracted.
     with_own: bool,
 }
 
-/// Computes the results of the targets in one box.
+/// Computes the results of the targets in the box `root`, from the root of the tree of sources down to the smallest
+/// boxes.
 struct Downward<'a, 'b, S> {
     boxes: &'a Boxes<'b, S>,
     root: Place,
@@ -268,7 +272,8 @@ impl Scratch {
         Self { weights: vec![0.0; sum.counts().weights * LEAF], values: vec![0.0; sum.counts().functions * LEAF] }
     }
 
-    /// Adds the sums over a box of sources to targets at `y`; `own` tells whether the targets are the sources.
+    /// Adds the terms of a box of sources to the sums at the scores `y`; with `own`, the targets are the sources, and
+    /// no document meets itself.
     #[inline(always)]
     fn meet<const FMA: bool>(
         &mut self,
@@ -303,7 +308,7 @@ impl Scratch {
         }
     }
 
-    /// Subtracts the term of each document with itself from its sums.
+    /// Subtracts each document's term with itself from its sums.
     #[inline(always)]
     fn take_off<const FMA: bool>(&mut self, sum: &impl Sum, documents: Range<usize>, sums: &mut [f64]) {
         let (count, width) = (documents.len(), sums.len() / sum.counts().sums);
@@ -321,7 +326,8 @@ impl Scratch {
         }
     }
 
-    /// Adds the sums over a box of sources to the points of targets in `span`, where the functions are constant.
+    /// Adds the terms of a box of sources for which the functions are constant to the sums at the points of a box of
+    /// targets.
     #[inline(always)]
     fn count<const FMA: bool>(&mut self, boxes: &Boxes<impl Sum>, source: Place, span: Span, sums: &mut [f64]) {
         let (sum, weights) = (boxes.sum, boxes.weights_of(source));
@@ -362,7 +368,7 @@ pub fn sums_at(target: Target, sum: &impl Sum, sources: &[f64], y: &[f64]) -> Ve
     sums
 }
 
-/// Computes the sums of targets one by one.
+/// Computes the sums at scores that are not in the list of sources.
 struct Alone<'a, 'b, S> {
     boxes: &'a Boxes<'b, S>,
     y: &'a [f64],

@@ -1,4 +1,4 @@
-//! `Convolution`, the sums by [boxes](super::boxes) that apply one function to all weights.
+//! A [`Sum`] over [boxes](super::boxes) that applies the same function to each of several weights.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -32,8 +32,7 @@ where
     F: Function,
     Finish: Fn(usize, [f64; W]) -> [f64; R] + Sync,
 {
-    /// Weights by descending score.
-    /// Creates the sums from weights by descending score.
+    /// The weights of the documents, in the order of descending scores.
     pub fn new(weights: [Vec<f64>; W], finish: Finish) -> Self {
         Self { weights, finish, function: PhantomData }
     }
@@ -89,12 +88,12 @@ where
     }
 }
 
-/// The distance beyond which `exp(-t^2)` counts as 0, as it does in `f32`.
+/// The distance from which `exp(-t^2)` counts as 0, because it is too small for `f32`.
 pub const BELL_REACH: f64 = 10.2;
 
-/// Returns whether the points of a box of this width determine a function that falls like `exp(-t^2)`. A function that
-/// falls like `exp(-t^2)` must have a relative error of at most 1e-7 down to the distance `farthest`. At distance
-/// `farthest`, the function changes by the factor `exp(width farthest)` on either side of the middle of the box.
+/// Returns whether the points of a box of this width determine a function that decays like `exp(-t^2)`. The relative
+/// error must be at most 1e-7 up to the distance `farthest` from the peak. At distance `farthest`, the function changes
+/// by the factor `exp(width farthest)` on either side of the middle of the box.
 pub fn bell_is_smooth(width: f64, farthest: f64) -> bool {
     width <= 1.25 && width * farthest.min(BELL_REACH) <= 3.75
 }

@@ -7,7 +7,7 @@ use super::walk::Sorted;
 use crate::execution::Target;
 use crate::op::cpu::real::Real;
 
-/// Returns whether boxes cost less than pairs.
+/// Returns whether boxes cost less than computing all pairs.
 pub fn pays<T: Real>(target: Target, x: &[T]) -> bool {
     const DOCUMENTS: usize = 2048;
     is_fast::<T>(target, x.len(), x.len() >= DOCUMENTS)
@@ -28,8 +28,8 @@ pub fn value<T: Real>(target: Target, x: &[T], a: &[T], sigma: f64, out: &mut [T
     sorted.scatter(results.iter().skip(1).step_by(2).copied(), total);
 }
 
-/// Computes the gradient of [`value`] with respect to `x`. `out` is the sum of the forward pass, and `q` is the gradient
-/// divided by the denominator.
+/// Computes the gradient of [`value`] with respect to `x`. `out` holds the softmax sums of the forward pass, and `q`
+/// the incoming gradient divided by the denominators.
 pub fn gradient<T: Real>(target: Target, [x, a, out, q]: [&[T]; 4], sigma: f64, to_x: &mut [T]) {
     let sorted = Sorted::new(x);
     let [a, out, q] = [a, out, q].map(|values| sorted.gather_exact(values));

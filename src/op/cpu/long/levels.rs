@@ -1,36 +1,39 @@
-//! Levels, a grid of values of a noisy score that all documents of a list share. Levels give expectations under [exact
-//! noise](crate::op::cpu::ScoreNoise::Exact) in time proportional to the length of the list.
+//! A grid over the noisy score of a document, shared by all documents of a list; its points are called levels. With
+//! levels, expectations under [exact noise](crate::op::cpu::ScoreNoise::Exact) need time proportional to the length of
+//! the list.
 //!
-//! Given its noisy score `u`, any document is beaten by `j` with probability `Phi(y_j - u)` (scores in standard
-//! deviations). Everything that depends on the probabilities of being beaten is computed once for each `u` of a grid, a
-//! *level*. Each document removes its own part from the result of a level. The average over `u` is a trapezoidal rule
-//! with the weights `h phi(u - y_i)`, which converges faster than any power of its step `h`. Documents farther away
-//! than [`REACH`] are certainly above or below a level. A document is near at most `2 REACH / h` levels, so no cost
-//! grows with the square of the list.
+//! If the noisy score of a document is `u`, document `j` ranks above it with probability `Phi(y_j - u)`, for scores in
+//! standard deviations. This probability depends on the level `u`, but not on the document that is ranked, so it is
+//! computed once per level. The result at a level includes all documents; each document removes its own contribution.
+//! The average over `u` is computed by the trapezoidal rule with step `h` and weights `h phi(u - y_i)`, whose error
+//! falls faster than any power of `h`. A document farther than [`REACH`] from a level counts as above or below it with
+//! probability 1. Each document is within this distance of at most `2 REACH / h` levels, so no cost grows with the
+//! square of the list.
 
 use std::ops::Range;
 
 use crate::op::cpu::{parallel::for_each, ranks::beats::beats};
 
-/// The distance, in standard deviations, beyond which a probability equals 0 or 1 up to 5e-17.
+/// The distance from a level, in standard deviations, beyond which a document is above or below it with probability 1,
+/// up to 5e-17.
 const REACH: f64 = 8.3;
 
-/// The largest number of parts of a list's levels, and the fewest documents of a part. Different threads may sum the
-/// parts.
+/// The largest number of parts into which the levels of a list are split, and the fewest documents per part. Threads
+/// may compute different parts at the same time.
 const PARTS: usize = 16;
 const PART: usize = 256;
 
 /// The density of standard normal noise at 0, `1 / sqrt(2 pi)`.
 pub const DENSITY: f64 = 0.5 * std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2;
 
-/// The [`step`] for lists of one document.
+/// The step of the trapezoidal rule for a list of one document (see [`step`]).
 pub const STEP: f64 = 0.45;
 
 /// Returns the step of the trapezoidal rule over a noisy score, in standard deviations, for lists of `n` documents. The
-/// step shrinks with `n`, since the best of many tied documents is farther above them. For up to a million documents,
-/// the probabilities of being first add up to 1 with an error below 2e-7. The trapezoidal rule converges faster than
-/// any power of the step for a smooth function that vanishes at both ends. For noisy scores, the trapezoidal rule
-/// converges much faster than Gauss-Hermite quadrature.
+/// step shrinks with `n`, because the highest noisy score of many tied documents lies farther above their common score.
+/// For up to a million documents, the probabilities of being ranked first add up to 1 with an error below 2e-7. The
+/// trapezoidal rule converges faster than any power of the step for a smooth function that vanishes at both ends. For
+/// noisy scores, the trapezoidal rule converges much faster than Gauss-Hermite quadrature.
 pub fn step(n: usize) -> f64 {
     STEP / (1.0 + (n.max(1) as f64).ln()).sqrt()
 }
@@ -43,8 +46,8 @@ pub struct Levels {
     pub step: f64,
 }
 
-/// Levels around documents that are close together. Levels are measured from the first document near them, so a large
-/// distance to the rest of the list loses no digits.
+/// Consecutive levels around documents that are close to each other. Levels are measured from the highest of these
+/// documents, so they stay precise if the rest of the list is far away.
 #[derive(Debug, Clone, PartialEq)]
 struct Segment {
     anchor: f64,
@@ -59,39 +62,39 @@ impl Segment {
     }
 }
 
-/// A group of levels that one thread sums.
+/// Levels that one thread computes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
     segments: Vec<Segment>,
-    /// The number of documents that are certainly above the first level.
+    /// The number of documents that are above the first level with probability 1.
     pub above: usize,
 }
 
 impl Levels {
-    /// Creates the levels of scores in standard deviations, in descending order.
+    /// Creates levels for the scores `y`, which must be in standard deviations and descending.
     pub fn new(y: Vec<f64>) -> Self {
         let step = step(y.len());
         Self { y, step }
     }
 
-    /// Returns the approximate number of levels around a document.
+    /// Returns the approximate number of levels within reach of each document.
     pub fn per_document(&self) -> usize {
         (2.0 * REACH / self.step) as usize
     }
 
-    /// Returns the first document, not before `first`, that is not certainly above a level.
+    /// Returns the first place from `first` on whose document may be below the level.
     #[inline(always)]
     fn first_around(&self, first: usize, segment: &Segment, level: u64) -> usize {
         first + self.y[first..].iter().take_while(|y| segment.distance(**y, level, self.step) > REACH).count()
     }
 
-    /// Returns the first document, not before `first`, that is certainly below a level.
+    /// Returns the first place from `first` on whose document is below the level with probability 1.
     #[inline(always)]
     fn first_below(&self, first: usize, segment: &Segment, level: u64) -> usize {
         first + self.y[first..].iter().take_while(|y| segment.distance(**y, level, self.step) >= -REACH).count()
     }
 
-    /// Returns the levels around the documents for which `is_row` holds.
+    /// Returns the levels within reach of any document that is ranked, that is, for whose place `is_row` holds.
     fn segments(&self, is_row: impl Fn(usize) -> bool) -> Vec<Segment> {
         let mut segments: Vec<Segment> = Vec::new();
         let mut last = f64::INFINITY;
@@ -107,8 +110,8 @@ impl Levels {
         segments
     }
 
-    /// Splits the levels around rows, from the highest, into parts of about equal size, at most one for [`PART`]
-    /// documents.
+    /// Splits the levels around the ranked documents into parts of about equal size, from the highest level; a part has
+    /// at least about [`PART`] documents.
     pub fn parts(&self, is_row: impl Fn(usize) -> bool) -> Vec<Part> {
         let segments = self.segments(is_row);
         let total: u64 = segments.iter().map(|segment| segment.levels.end).sum();
@@ -133,9 +136,9 @@ impl Levels {
         parts
     }
 
-    /// Adds up the results of `of_part` over the parts, in their order. The result of a part covers the documents
-    /// around its levels, beginning with the first one. Each level costs about `work` pairs for each document around
-    /// it.
+    /// Runs `of_part` on each part and returns the sum of the results for each document, added in the order of the
+    /// parts. A part computes one number for each document within reach of its levels, from the first of these
+    /// documents. The estimate of the cost is `work` pairs for each document and each level within its reach.
     pub fn summed<S: Send>(
         &self,
         parts: Vec<(Part, S)>,
@@ -159,7 +162,7 @@ impl Levels {
         out
     }
 
-    /// Returns a walk over the levels of a part, one by one.
+    /// Returns a walk over the levels of a part.
     pub fn walk(&self, part: Part) -> Walk<'_> {
         let nobody = Around { ahead: Vec::new(), behind: Vec::new(), density: Vec::new(), distance: Vec::new() };
         Walk {
@@ -173,9 +176,9 @@ impl Levels {
     }
 }
 
-/// The probabilities of the documents around a level, document by document.
+/// The documents within reach of a level, in sorted order.
 pub struct Around {
-    /// The probability of being above the level; `behind` is the probability of not being above it.
+    /// The probability of each document to be above the level; `behind` holds the probability that it is not.
     pub ahead: Vec<f64>,
     pub behind: Vec<f64>,
     /// The normal density `phi(y_j - u)` of each document.
@@ -184,13 +187,14 @@ pub struct Around {
     pub distance: Vec<f64>,
 }
 
-/// The position of a walk over levels, see [`Levels::walk`].
+/// The current level of a walk over the levels of a part.
 pub struct Walk<'a> {
     levels: &'a Levels,
     segments: std::vec::IntoIter<Segment>,
     segment: Segment,
     level: u64,
-    /// The documents around the level; all documents before them are certainly above the level.
+    /// The places of the documents within reach of the level; all documents before them are above the level with
+    /// probability 1.
     pub places: Range<usize>,
     pub around: Around,
 }
@@ -211,7 +215,7 @@ impl Walk<'_> {
         true
     }
 
-    /// Computes the probabilities of the documents around the level.
+    /// Computes the probabilities of the documents within reach of the current level.
     #[inline(always)]
     pub fn meet<const FMA: bool>(&mut self) {
         let Self { levels, segment, level, places, around, .. } = self;

@@ -1,17 +1,19 @@
 //! Kernels for long lists that do not visit every pair, for results in `f32`. A primitive asks [`choice`] whether a
 //! list is long enough. Each kernel sorts the list first; the remaining time is proportional to its length.
 //!
-//! * **Boxes** ([`boxes`], over a [`tree`]) halve the sorted list repeatedly. Distant documents of one box are summed
-//!   together, through a few points of the box, if the function is smooth there. Steps, softmaxes and normal noise are
-//!   summed in boxes.
-//! * **Walks** ([`walk`]) write a decaying function as a sum of exponentials of the distance. Each running sum decays
-//!   by one factor from one document to the next. Logistic and Laplace steps and pairwise losses are summed by walks.
-//! * **Windows** ([`pair_window`]) sum a hinge over the documents in a window of the sorted list, which only grows.
-//! * **Levels** ([`levels`]) fix a noisy score, which all documents of a list beat with probabilities that do not
-//!   depend on its owner. The probabilities of beating a noisy score are computed once for each level of a grid.
-//!   Expectations under exact noise are computed by levels, on lists of any length.
+//! * **Boxes** ([`boxes`], over a [`tree`]) halve the sorted list repeatedly. If the function is smooth over a box, the
+//!   documents of the box are summed together, through a few points. Boxes sum the erf and arctan steps, softmaxes, and
+//!   expectations under normal noise.
+//! * **Walks** ([`walk`]) write a decaying function as a sum of exponentials of the distance. From one document to the
+//!   next, each running sum is multiplied by one factor. Walks sum the logistic and Laplace steps and the pairwise
+//!   losses that are not hinges or exponentials.
+//! * **Windows** ([`pair_window`]) sum a hinge loss over the documents within its margin, which form a growing window
+//!   of the sorted list.
+//! * **Levels** ([`levels`]) are values of the noisy score of a document. At each level, every other document ranks
+//!   above it with a known probability. These probabilities do not depend on the document that is ranked, so they are
+//!   computed once per level. Expectations under exact noise are computed by levels, on lists of any length.
 //!
-//! The name of a file combines a primitive and its method, as in `step_walk.rs`.
+//! Each file is named after a primitive and the method that sums it, as in `step_walk.rs`.
 
 pub mod above_boxes;
 pub mod above_levels;

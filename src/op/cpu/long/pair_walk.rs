@@ -1,12 +1,13 @@
 //! Computes [`pair_loss`](crate::op::cpu::pair_loss()) of long lists in O(n log n), for results in `f32`.
 //!
-//! A loss is one function of the distance in score for correctly ordered pairs, and another function for the others.
-//! The functions for both orders are sums of exponentials. A walk along the list sorted by score, with running sums for
-//! each label, therefore covers every pair. The weight of a pair is a factor of the more relevant document, or
-//! LambdaRank's `|g_i - g_j| |d_i - d_j|`. Gains grow with labels and discounts follow scores, so the signs of both
-//! differences are known. Lists with any other gains or discounts are computed pair by pair. LambdaLoss's discount step
-//! is a [sum of exponentials](super::rank_steps) of the difference of ranks. The running sums of each exponential also
-//! decay from one rank to the next.
+//! The loss of a pair is one function of its difference of scores if the pair is in the right order, and another
+//! function if not. Both functions are sums of exponentials of this difference. A walk along the list sorted by score,
+//! with one set of running sums per label, therefore covers every pair. The weight of a pair is either a number of the
+//! more relevant document, or LambdaRank's `|g_i - g_j| |d_i - d_j|`. Gains grow with the labels, and discounts fall
+//! along the sorted list, so both absolute values can be written as plain differences. If a list has other gains or
+//! discounts, all its pairs are computed. LambdaLoss multiplies the weight by the discount step, which is a [sum of
+//! exponentials](super::rank_steps) of the difference of ranks. From one rank to the next, the running sums of each of
+//! these exponentials decay by one more factor.
 
 use super::choice::is_fast;
 use super::rank_steps::terms;
@@ -21,19 +22,18 @@ use crate::op::cpu::{
     real::Real,
 };
 
-/// The number of equally weighted pairs that cost as much as one running sum of a document.
+/// The cost of one running sum for one document, expressed as a number of pairs whose weights are all equal.
 const PAIRS_PER_SUM: usize = 25;
-/// The number of pairs with computed weights that cost as much as one running sum; a walk needs two such sums per
-/// label.
+/// The same cost, as a number of pairs with LambdaRank's weight; a walk then needs two running sums per label.
 const PAIRS_PER_LAMBDA_SUM: usize = 60;
-/// The number of pairs with looked-up weights that cost as much as a running sum that decays with the rank.
+/// The cost of a running sum that decays with the rank, as a number of pairs whose discount step is read from a table.
 const PAIRS_PER_RANK_SUM: usize = 30;
 
-/// A loss or its slope, as one function of the distance in score for correctly ordered pairs and one for the others.
+/// A loss or its slope, as functions of `|t|`: `right` for pairs in the right order and `wrong` for the others.
 struct Terms {
     right: Decaying,
     wrong: Decaying,
-    /// The distance that corresponds to one unit of score in wrongly ordered pairs.
+    /// The factor by which `wrong` multiplies `|t|` before it takes the exponential.
     wrong_scale: f64,
 }
 
@@ -80,7 +80,7 @@ impl Terms {
         Some(Self { right, wrong, wrong_scale })
     }
 
-    /// Returns the function for correctly or wrongly ordered pairs, and the distance for one unit of score.
+    /// Returns the function for pairs in the right or wrong order, and the factor for its differences of scores.
     fn of(&self, right: bool) -> (Decaying, f64) {
         if right { (self.right, 1.0) } else { (self.wrong, self.wrong_scale) }
     }
@@ -88,38 +88,39 @@ impl Terms {
 
 /// The pair weights `|g_i - g_j| (absolute |d_i - d_j| + sum_m c_m z_m^|r_i - r_j|)`.
 struct Lambda<T> {
-    /// The gain of each level.
+    /// The gain of each label, from the lowest label.
     gains: Vec<f64>,
-    /// The discount of each place.
+    /// The discount of each document, in sorted order.
     discounts: Vec<T>,
     absolute: f64,
-    /// The exponentials of the discount step, empty without a gap.
+    /// The exponentials of the discount step; empty if the weight has no `gap`.
     terms: Vec<ExponentialTerm>,
 }
 
 impl<T: Real> Lambda<T> {
-    /// Returns the number of running sums of a level, which are sums of ones, of discounts, and of ones for each
-    /// exponential.
+    /// Returns the number of running sums per label: one of ones, one of discounts, and one for each exponential of the
+    /// discount step.
     fn sums(&self) -> usize {
         2 + self.terms.len()
     }
 }
 
-/// A list for which walks cost less than pairs.
+/// A list that is summed by walks, sorted by score.
 pub struct Walks<'a, T> {
     list: &'a ByLabel<T>,
     loss: PairLoss,
     sorted: Sorted,
-    /// The level of each place, counted from 0 for the lowest label.
+    /// For each document in sorted order, the number of its label, counted from 0 for the lowest.
     levels: Vec<u32>,
-    /// The gains, discounts and steps of the weights, or `None` if pairs of all labels have the same weight.
+    /// The parameters of LambdaRank's weights, or `None` if the weight of a pair does not depend on the less relevant
+    /// document.
     lambda: Option<Lambda<T>>,
-    /// The number of levels.
+    /// The number of different labels.
     count: usize,
 }
 
 impl<'a, T: Real> Walks<'a, T> {
-    /// Creates the walks, or returns `None` if pairs are cheaper or if the loss or the weights do not allow walks.
+    /// Returns `None` if computing all pairs costs less, or if the loss or the weights do not allow walks.
     pub fn new(target: Target, list: &'a ByLabel<T>, loss: PairLoss) -> Option<Self> {
         let (n, pairs) = (list.above.len(), list.pairs());
         let decays = matches!(loss, PairLoss::Logistic | PairLoss::SoftZeroOne | PairLoss::Fidelity);
@@ -136,7 +137,7 @@ impl<'a, T: Real> Walks<'a, T> {
         if is_fast::<T>(target, n, pairs >= n * pairs_per_document) { Self::of(list, loss) } else { None }
     }
 
-    /// Creates the walks, or returns `None` if the weights do not follow the labels and scores.
+    /// Returns `None` if the weights do not allow walks.
     fn of(list: &'a ByLabel<T>, loss: PairLoss) -> Option<Self> {
         let (n, starts) = (list.above.len(), list.starts());
         let count = starts.len();
@@ -172,7 +173,8 @@ impl<'a, T: Real> Walks<'a, T> {
         Some(Self { list, loss, sorted, levels, lambda, count })
     }
 
-    /// Returns the factor that each place contributes to the weights of the pairs in which it is more relevant.
+    /// Returns the weight of each document in sorted order, which multiplies the losses of the pairs in which it is
+    /// more relevant.
     fn row_weights(&self) -> Vec<f64> {
         match &self.lambda {
             None => self.sorted.gather(&self.list.row_weights()),
@@ -181,7 +183,7 @@ impl<'a, T: Real> Walks<'a, T> {
         }
     }
 
-    /// Computes the losses of the documents.
+    /// Computes the loss of each document.
     pub fn value(&self, target: Target, out: &mut [T]) {
         let Some(terms) = Terms::value(self.loss) else { return };
         let ones = vec![1.0; self.levels.len()];
@@ -209,7 +211,8 @@ impl<'a, T: Real> Walks<'a, T> {
         self.sorted.scatter(sums.into_iter(), to_x);
     }
 
-    /// Returns `sum_j w_ij values_j f(t_ij)` for each document in its role, over the documents on one side of it.
+    /// Returns `sum_j w_ij values_j f(t_ij)` for each document `i`, over the documents `j` on one side of it that form
+    /// a pair with it.
     fn pass(&self, target: Target, side: Side, role: Role, values: &[f64], terms: &Terms) -> Vec<f64> {
         // A pair is in the right order where the row, the more relevant document, is ahead.
         let (term, scale) = terms.of((side == Side::Behind) == (role == Role::Row));
@@ -218,12 +221,12 @@ impl<'a, T: Real> Walks<'a, T> {
         self.sorted.walk(target, side, scale, &Pass { walks: self, values, role, term, sign })
     }
 
-    /// Returns the number of running sums of a level.
+    /// Returns the number of running sums per label.
     fn sums(&self) -> usize {
         self.lambda.as_ref().map_or(1, Lambda::sums)
     }
 
-    /// Adds `value`, and its product with the discount, to the sums of the level.
+    /// Adds `value` of the document at a place to the running sums of its label.
     #[inline(always)]
     fn add(&self, place: usize, value: f64, sums: &mut [Sums]) {
         let level = self.levels[place] as usize;
@@ -239,14 +242,14 @@ impl<'a, T: Real> Walks<'a, T> {
     }
 }
 
-/// One walk over all pairs on one side of each document.
+/// The walk over the pairs of each document with the documents on one side of it.
 struct Pass<'a, T> {
     walks: &'a Walks<'a, T>,
-    /// The contribution of each place to the sums of other places.
+    /// The number that each document adds to the running sums, by place.
     values: &'a [f64],
     role: Role,
     term: Decaying,
-    /// The sign of the other document's discount minus the own discount.
+    /// 1 if the other document has the larger discount, else -1.
     sign: f64,
 }
 

@@ -1,10 +1,12 @@
 //! Computes [`pair_loss`](crate::op::cpu::pair_loss()) of long lists for hinges and the exponential loss, for results
 //! in `f32`. Windows need O(L n + n log n) time for `L` labels.
 //!
-//! A hinge counts the pairs whose difference of scores is below the margin. Along the list sorted by score, the pairs
-//! of a hinge form a window that only grows. The documents of the window are summed for each label, as powers of
-//! `margin - t`. From one document to the next, `margin - t` grows equally for all, so the sums are updated without a
-//! subtraction. The exponential loss of a pair is a product of one factor per document.
+//! A hinge counts the pairs whose difference of scores is below the margin. If documents are visited by score, the
+//! partners of a document within the margin form a window of the list, which only grows. For each label, the kernel
+//! keeps three sums over the window: the values times `margin - t` to the powers 0, 1 and 2. From one document to the
+//! next, `margin - t` grows by the same amount for all partners, so the sums are updated without any subtraction. The
+//! exponential loss `exp(x_j - x_i)` of a pair is a product of two factors, so the kernel only sums one factor per
+//! label.
 
 use super::choice::is_fast;
 use super::walk::Sorted;
@@ -18,37 +20,37 @@ use crate::op::cpu::{
     real::Real,
 };
 
-/// The number of pairs of a hinge that cost as much as a document with the sums of one label.
+/// The cost of the sums of one label for one document, expressed as a number of pairs of a hinge loss.
 const PAIRS_PER_SUM: usize = 30;
-/// The number of exponential-loss pairs that cost as much as a document with the sum of one label.
+/// The cost of the sum of one label for one document, as a number of pairs of the exponential loss.
 const PAIRS_PER_FACTOR: usize = 12;
 
-/// The function that is summed over the pairs of a list.
+/// The loss that is summed over the pairs of a list.
 enum Kind<T> {
-    /// A hinge loss, `(margin - t)^power` where `margin - t` is above 0.
+    /// A hinge loss, which is `(margin - t)^power` for `t` below the margin and 0 for other pairs.
     Hinge { margin: T, power: usize },
     /// The exponential loss, `exp(-t)`.
     Exponential,
 }
 
-/// A list whose pairs are summed in windows.
+/// A list sorted by score, whose pairs are summed with windows.
 pub struct Windows<'a, T> {
     list: &'a ByLabel<T>,
     kind: Kind<T>,
     sorted: Sorted,
     /// The scores in descending order.
     x: Vec<T>,
-    /// The level of each place, counted from 0 for the lowest label.
+    /// For each document in sorted order, the number of its label, counted from 0 for the lowest.
     levels: Vec<u32>,
-    /// The number of levels.
+    /// The number of different labels.
     count: usize,
 }
 
-/// The sums over a window of `v`, `v (margin - t)` and `v (margin - t)^2`.
+/// The sums of `v`, `v (margin - t)` and `v (margin - t)^2` over the documents in a window.
 type Powers = [f64; 3];
 
 impl<'a, T: Real> Windows<'a, T> {
-    /// Creates the windows, or returns `None` if pairs are cheaper or if the loss or the weights do not allow windows.
+    /// Returns `None` if computing all pairs costs less, or if the loss or the weights do not allow windows.
     pub fn new(target: Target, list: &'a ByLabel<T>, loss: PairLoss) -> Option<Self> {
         let n = list.above.len();
         let kind = match loss {
@@ -75,7 +77,7 @@ impl<'a, T: Real> Windows<'a, T> {
         Some(Self { list, kind, sorted, x, levels, count })
     }
 
-    /// Computes the losses of the documents.
+    /// Computes the loss of each document.
     pub fn value(&self, out: &mut [T]) {
         let ones = vec![1.0; self.x.len()];
         let losses = match self.kind {
@@ -108,8 +110,9 @@ impl<'a, T: Real> Windows<'a, T> {
         self.sorted.scatter(gradient, to_x);
     }
 
-    /// Returns `sum v (margin - t)^power` over the pairs of each document in its role whose `t` is below the margin.
-    /// Rows are visited from the highest score and columns from the lowest, so windows only grow.
+    /// Returns the sum of `v (margin - t)^power` for each document, over the documents that form a pair of `t` below
+    /// the margin with it. Documents in the role of rows are visited from the highest score and columns from the
+    /// lowest, so windows only grow.
     fn windows(&self, margin: T, power: usize, v: &[f64], role: Role) -> Vec<f64> {
         let mut places: Vec<usize> = (0..self.x.len()).collect();
         if role == Role::Column {
@@ -145,7 +148,7 @@ impl<'a, T: Real> Windows<'a, T> {
         out
     }
 
-    /// Returns `sum v exp(-t)` over the pairs of each document in its role.
+    /// Returns the sum of `v exp(-t)` for each document, over the documents that form a pair with it.
     fn exponential(&self, v: &[f64], role: Role) -> Vec<f64> {
         let center = 0.5 * (self.x[0].to_f64() + self.x[self.x.len() - 1].to_f64());
         let sign = if role == Role::Row { 1.0 } else { -1.0 };

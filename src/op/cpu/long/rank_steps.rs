@@ -1,7 +1,7 @@
 //! Writes the discount step at a difference of ranks, `D(d) - D(d + 1)` with `D(d) = 1 / log2(1 + d)`, as a sum of
-//! exponentials. LambdaLoss's weights then decay along a list, as its losses do.
+//! exponentials. LambdaLoss's weights then decay along the list by constant factors, as its losses do.
 //!
-//! Schroeder's integral for Gregory's coefficients is
+//! Schroeder's integral for Gregory's coefficients gives
 //! `1 / ln(1 + d) = 1 / d + int_1^inf dx / ((x + d) (ln(x - 1)^2 + pi^2))`. The discount is therefore the Laplace
 //! transform of a positive function `m`:
 //!
@@ -9,11 +9,12 @@
 //!
 //! Both integrals are approximated by the trapezoidal rule in the logarithm of their variable (`s`, and `x - 1`). The
 //! trapezoidal rule converges exponentially here (Trefethen and Weideman, The exponentially convergent trapezoidal
-//! rule, 2014). No coefficient is negative, so the error is small relative to the step at every difference.
+//! rule, 2014). All coefficients are positive, so the error is small relative to the discount step at every difference
+//! of ranks.
 
 use crate::op::cpu::parameters::ExponentialTerm;
 
-/// The spacing of the points of both trapezoidal rules.
+/// The distance between the points of both trapezoidal rules, in the logarithm of the variable.
 const SPACING: f64 = 0.5;
 
 /// The smallest `s` of the trapezoidal rule, times the largest difference of ranks.
@@ -22,7 +23,7 @@ const LEAST: f64 = 1e-6;
 /// The largest `s` of the trapezoidal rule.
 const LARGEST: f64 = 20.0;
 
-/// Returns the terms for differences from 1 to the number of documents, 54 terms for 20,000 documents and 62 for a
+/// Returns the exponentials for differences of ranks up to `documents`; there are 54 for 20,000 documents and 62 for a
 /// million.
 pub fn terms(documents: usize) -> Vec<ExponentialTerm> {
     let least = (LEAST / documents as f64).ln();

@@ -1,17 +1,18 @@
 //! Computes [`rank_recursion`](crate::op::cpu::ranks::rank_recursion) of long lists in O(k n) time if few rows count,
 //! for results in `f32`.
 //!
-//! Only documents near the top can be among the first `k`. Documents far from the top are left out, since `f32` rounds
-//! their results to 0. The trials of a row near the top are of two kinds. The likely trials succeed with a probability
-//! of at least 1/5 ([`LIKELY`]). A row has at most about five times as many likely trials as it has documents above it
-//! on average. Likely trials are computed one by one, as in the recursion. The unlikely trials are combined by their
-//! odds `w = pi / (1 - pi) < 1/4`, in the series
+//! Only documents near the top have a noticeable probability of being among the first `k`. The other documents are not
+//! ranked, because their results are 0 in `f32`. Each document is a trial, which succeeds if it ranks above the
+//! document that is ranked (the row). The likely trials succeed with a probability of at least 1/5 ([`LIKELY`]). A row
+//! with `m` documents above it on average has at most about `5 m` likely trials. Likely trials are computed one by one,
+//! as in [`rank_recursion`](crate::op::cpu::ranks::rank_recursion). Unlikely trials succeed with the odds
+//! `w = pi / (1 - pi) < 1/4`, and are computed together by the series
 //!
 //! `prod_j (1 - pi_j + pi_j z) = exp(sum_j log(1 - pi_j) + sum_m (-1)^(m + 1) / m (sum_j w_j^m) z^m)`.
 //!
-//! The coefficients of the powers of `z` give the distribution of the rank after the unlikely trials. The sums of odds
-//! over documents use the points of [boxes](super::tree). The gradient removes a document's trial by the same series,
-//! `1 / (1 - pi + pi z) = (1 + w) sum_m (-w z)^m`.
+//! The coefficient of `z^r` is the probability of `r` successes in the unlikely trials. The sums of powers of the odds
+//! are computed through the points of [boxes](super::tree). For the gradient, a trial is removed from the product by a
+//! similar series, `1 / (1 - pi + pi z) = (1 + w) sum_m (-w z)^m`.
 
 use std::ops::Range;
 
@@ -30,7 +31,7 @@ use crate::op::cpu::{
     tiles::{BLOCK, reduce},
 };
 
-/// Returns whether boxes cost less than all trials with all ranks.
+/// Returns whether this method costs less than computing every trial for every rank.
 pub fn pays<T: Real>(target: Target, documents: usize, ranks: usize) -> bool {
     const DOCUMENTS: usize = 96;
     const CELLS: usize = 512;
@@ -39,62 +40,63 @@ pub fn pays<T: Real>(target: Target, documents: usize, ranks: usize) -> bool {
     ranks <= RANKS && is_fast::<T>(target, documents, documents >= DOCUMENTS && documents * ranks >= CELLS)
 }
 
-/// The smallest difference of a likely trial, at which its probability is 1/5.
+/// The difference of scores at which a trial succeeds with probability 1/5, the least of a likely trial.
 const LIKELY: f64 = -0.595_116_081_449_995;
 
-/// The number of powers of the odds that are summed. Odds are below 1/4, so the next power is below 1e-10.
+/// The number of terms of the series in powers of the odds. Since the odds are below 1/4, the first omitted power is
+/// below 1e-10.
 const POWERS: usize = 16;
 
-/// The logarithm of a probability that is too small to change a result in `f32`, whatever its factor.
+/// A probability with a logarithm below this bound is too small to change a result in `f32`, whatever it is multiplied
+/// by.
 const HOPELESS: f64 = -140.0;
 
-/// The number of rows of a list that one thread computes at once.
+/// The number of rows in the task of one thread.
 const ROWS: usize = 16;
 
-/// A list of documents by descending score.
+/// A list sorted by descending score, with one comparison.
 pub struct List<'a> {
     tree: Tree<'a>,
     comparison: Comparison,
     discounts: &'a [f64],
-    /// The number of documents that each point of a box represents, by level.
+    /// The number of documents that each Chebyshev point of each box represents, by level.
     counts: Vec<Vec<f64>>,
 }
 
-/// The sources of unlikely trials, which are documents or the points of a box.
+/// Where unlikely trials come from: single documents, or the points of a box.
 enum Source {
     Points(Place),
     Documents(Range<usize>),
 }
 
-/// The unlikely trials of one row.
+/// The unlikely trials of one row, and their sources.
 #[derive(Default)]
 struct Unlikely {
     sources: Vec<Source>,
-    /// The differences of the unlikely trials; `weights` tells how many documents each of them represents.
+    /// The scaled difference of scores of each trial; `weights` tells how many documents the trial represents.
     t: Vec<f64>,
     weights: Vec<f64>,
 }
 
-/// The sums over the unlikely trials of one row.
+/// The sums over the unlikely trials of one row that determine the distribution of the number of successes.
 #[derive(Default)]
 struct Moments {
-    /// The sum `sum_j log(1 - pi_j)`, which is the logarithm of the probability that no trial succeeds.
+    /// The logarithm of the probability that no trial succeeds, `sum_j log(1 - pi_j)`.
     none: f64,
-    /// `sum_j w_j^m`, beginning with `m = 1`.
+    /// The sums of powers of the odds, `sum_j w_j^m` from `m = 1`.
     powers: [f64; POWERS],
 }
 
-/// Temporary arrays for the computation of one row.
 #[derive(Default)]
 struct Scratch {
     unlikely: Unlikely,
     ahead: Vec<f64>,
     behind: Vec<f64>,
     density: Vec<f64>,
-    /// The distribution of the rank before each likely trial and after the last one, `[trials + 1, ranks]`.
+    /// The distribution of the rank after the unlikely trials and after each likely trial, `[trials + 1, ranks]`.
     distributions: Vec<f64>,
-    /// For each rank, the derivative with respect to the distribution at the next rank minus the derivative at the rank
-    /// itself.
+    /// For each rank `r`, the derivative with respect to the probability of rank `r + 1`, minus the derivative with
+    /// respect to that of `r`.
     rises: Vec<f64>,
 }
 
@@ -105,19 +107,19 @@ impl<'a> List<'a> {
         Self { tree, comparison, discounts, counts }
     }
 
-    /// Returns `rate (x_j - x_i) - shift`.
+    /// Returns `rate (x_j - x_i) - shift`, the argument of the probability that `j` ranks above `i`.
     #[inline(always)]
     fn difference(&self, j: usize, i: usize) -> f64 {
         self.tree.y[j] - self.tree.y[i] - self.comparison.shift
     }
 
-    /// Returns the number of documents at the start of the list that have likely trials against row `i`, possibly
-    /// including `i`.
+    /// Returns the number of documents at the start of the list whose trial against row `i` is likely; row `i` itself
+    /// may be among them.
     fn likely(&self, i: usize) -> usize {
         self.tree.y.partition_point(|y| y - self.tree.y[i] - self.comparison.shift >= LIKELY)
     }
 
-    /// Collects the trials of row `i` from document `likely` to the last one.
+    /// Collects the trials of row `i` against the documents from place `likely` to the end of the list.
     fn collect(&self, i: usize, likely: usize, unlikely: &mut Unlikely) {
         unlikely.sources.clear();
         unlikely.t.clear();
@@ -156,7 +158,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Returns the logarithm of Chernoff's bound on the probability of fewer than `k` documents above row `i`.
+    /// Returns the logarithm of Chernoff's bound on the probability that fewer than `k` documents rank above row `i`.
     /// Chernoff's bound is `z^(1 - k) prod_j (1 + pi_j (z - 1))` for any `z` in (0, 1).
     fn bound(&self, i: usize, unlikely: &mut Unlikely) -> f64 {
         let likely = self.likely(i);
@@ -175,8 +177,8 @@ impl<'a> List<'a> {
         [0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 32.0, 64.0, 256.0].into_iter().map(at).fold(0.0, f64::min)
     }
 
-    /// Returns the number of rows at the start of the list that have a nonzero result. A row's result shrinks along the
-    /// list, since a lower row has more documents above it.
+    /// Returns the number of documents at the start of the list whose result is not 0 in `f32`. The results of all
+    /// later documents are 0, too, because even more documents rank above them.
     fn rows(&self) -> usize {
         let mut unlikely = Unlikely::default();
         let mut hopeless = |i: usize| self.bound(i, &mut unlikely) < HOPELESS;
@@ -195,14 +197,14 @@ impl<'a> List<'a> {
     }
 }
 
-/// Returns whether the points of a box of this width determine the powers of the odds, down to a difference of
-/// `-farthest`. The first power of the odds changes by `exp(width (farthest + 0.9))` on either side of the middle of
+/// Returns whether the points of a box of this width determine all powers of the odds, for differences of scores down
+/// to `-farthest`. The first power of the odds changes by `exp(width (farthest + 0.9))` on either side of the middle of
 /// the box. The relative error of the powers is at most 1e-7, since the odds are below 1/4.
 fn smooth(width: f64, farthest: f64) -> bool {
     width * (farthest.min(BELL_REACH) + 0.9) <= 2.0
 }
 
-/// One row of a list, whose rank is computed.
+/// A document of a list, whose rank is computed.
 #[derive(Clone, Copy)]
 struct Row<'a, 'b> {
     list: &'a List<'b>,
@@ -210,7 +212,7 @@ struct Row<'a, 'b> {
 }
 
 impl Row<'_, '_> {
-    /// Runs all trials of the row; the last distribution is the distribution of its rank.
+    /// Computes the distributions of the rank; the last distribution includes all trials.
     #[inline(always)]
     fn advance<const FMA: bool>(self, scratch: &mut Scratch, keep: bool) {
         let list = self.list;
@@ -247,14 +249,15 @@ impl Row<'_, '_> {
         }
     }
 
-    /// Returns `sum_r D_r p(r)` of the row.
+    /// Returns `sum_r D_r p(r)` for the row.
     #[inline(always)]
     fn value<const FMA: bool>(self, scratch: &mut Scratch) -> f64 {
         self.advance::<FMA>(scratch, false);
         scratch.distributions.iter().zip(self.list.discounts).map(|(p, discount)| p * discount).sum()
     }
 
-    /// Adds the gradient that the row sends to documents (`to_documents`) and to the points of boxes (`to_points`).
+    /// Adds the gradient that the row sends to single documents (`to_documents`) and to the points of boxes
+    /// (`to_points`).
     #[inline(always)]
     fn gradient<const FMA: bool>(
         self,
@@ -311,7 +314,7 @@ impl Row<'_, '_> {
     }
 }
 
-/// Returns `sum_r a_r b_r`, added in the same order for any width of vectors.
+/// Returns `sum_r a_r b_r`, added in the same order on every instruction set.
 #[inline(always)]
 fn dot<const FMA: bool>(a: &[f64], b: &[f64]) -> f64 {
     let mut lanes = [0.0; LANES];
@@ -323,7 +326,7 @@ fn dot<const FMA: bool>(a: &[f64], b: &[f64]) -> f64 {
     lanes.iter().sum()
 }
 
-/// Returns the sums over the trials with the differences `t`.
+/// Returns the sums over trials with the scaled differences `t`, which represent `weights` documents each.
 #[inline(always)]
 fn moments<const FMA: bool>(t: &[f64], weights: &[f64]) -> Moments {
     let (mut none, mut powers) = ([0.0; LANES], [[0.0; LANES]; POWERS]);
@@ -348,7 +351,8 @@ fn moments<const FMA: bool>(t: &[f64], weights: &[f64]) -> Moments {
 }
 
 impl Moments {
-    /// Computes the coefficients of the powers of `z` in the product over the trials.
+    /// Writes the probability of each number of successes, which is the coefficient of a power of `z` in the product
+    /// over the trials.
     fn distribution(&self, p: &mut [f64]) {
         let signed: [f64; POWERS] = std::array::from_fn(|m| if m % 2 == 0 { self.powers[m] } else { -self.powers[m] });
         p[0] = self.none.exp();
@@ -360,7 +364,7 @@ impl Moments {
     }
 }
 
-/// Computes the values of some rows with a nonzero result.
+/// Computes the values of consecutive rows that are not 0 in `f32`.
 struct Values<'a, 'b> {
     list: &'a List<'b>,
     counted: &'a [bool],
@@ -378,7 +382,7 @@ impl Kernel for Values<'_, '_> {
     }
 }
 
-/// Computes the gradients that some rows send to all documents.
+/// Computes the gradient that a range of rows sends to all documents.
 struct Gradients<'a, 'b> {
     list: &'a List<'b>,
     rows: Range<usize>,
@@ -432,7 +436,7 @@ impl Kernel for Gradients<'_, '_> {
     }
 }
 
-/// Returns `sum_r D_r p_i(r)` of the documents at `places`, and 0 for the others.
+/// Returns `sum_r D_r p_i(r)` for the documents at `places`, and 0 for all other documents.
 pub fn value<T: Real>(target: Target, x: &[T], places: &[usize], comparison: Comparison, discounts: &[f64]) -> Vec<T> {
     let sorted = Sorted::new(x);
     let mut counted = vec![false; x.len()];

@@ -1,7 +1,7 @@
 //! Computes [`above_recursion`](crate::op::cpu::above_recursion()) under exact noise by [levels](super::levels), for
-//! results in `f32`. The [trials] of the documents around a level run once for all documents. If more documents are
-//! certainly above than there are ranks with a value, the result is 0. A long list visits few levels, because documents
-//! with many others above them have the result 0.
+//! results in `f32`. At each level, the [trials] of the documents within its reach run once and serve every document.
+//! The walk ends when more documents are above the level than there are ranks with a value, because the expectations
+//! are then 0. A long list therefore needs only the few levels at the top.
 
 use super::levels::Part;
 use super::noisy_list::NoisyList;
@@ -13,10 +13,10 @@ use crate::op::cpu::{
     real::Real,
 };
 
-/// A list by descending score, for one function of the rank and of the documents above.
+/// A list sorted by descending score, with the parameters of its expectation.
 pub struct List<'a> {
     noisy: NoisyList,
-    /// The combined contribution of the first `k` documents, for each `k` from 0 to all documents.
+    /// For each `k`, the combined contribution `b` of the first `k` documents: their sum, or the product of `1 - b`.
     totals: Vec<f64>,
     values: &'a [f64],
     above: Above,
@@ -52,8 +52,8 @@ impl<'a> List<'a> {
     }
 }
 
-/// Computes expectations, or the gradient with respect to the scores if `g` holds the incoming gradient times the
-/// weight.
+/// Computes expectations, or their gradient with respect to the scores if `g` is given (the incoming gradient times the
+/// weight).
 struct Summed<'a> {
     list: &'a List<'a>,
     g: Option<&'a [f64]>,

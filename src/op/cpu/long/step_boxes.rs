@@ -8,7 +8,7 @@ use super::walk::Sorted;
 use crate::execution::Target;
 use crate::op::cpu::{ranks::beats::beats, real::Real};
 
-/// Returns whether boxes cost less than pairs, given the number of pairs per document.
+/// Returns whether boxes cost less than computing all pairs, given the number of pairs per document.
 pub fn pays<T: Real>(target: Target, pairs_per_document: usize) -> bool {
     const PAIRS: usize = 1024;
     is_fast::<T>(target, pairs_per_document, pairs_per_document >= PAIRS)
@@ -28,7 +28,7 @@ impl Function for Erf {
     }
 
     fn constant(span: Span) -> Option<Constant<'static>> {
-        /// The argument from which the step equals 1 up to 1e-10.
+        /// The argument above which the step equals 1, up to 1e-10.
         const ONE: f64 = 4.6;
         match span {
             Span { high, .. } if high <= -BELL_REACH => Some(Constant::Zero),
@@ -52,8 +52,8 @@ impl Function for Arctan {
         }
     }
 
-    /// Returns whether the points of a box determine the step. The step has singularities at `+-i`, and its tail falls
-    /// like `1 / t`.
+    /// Returns whether the points of a box of this width determine the step, whose singularities are at `+-i` and whose
+    /// tail falls like `1 / t`.
     fn smooth(width: f64, span: Span) -> bool {
         width <= 1.25 || width <= 2.0 * span.nearest()
     }
@@ -73,9 +73,9 @@ impl Function for Lorentz {
     }
 }
 
-/// A step function whose sums boxes can compute.
+/// A step function that is smooth enough for sums in boxes.
 pub trait Smooth: Function {
-    /// The slope of the step divided by [`SCALE`](Self::SCALE).
+    /// The slope of the step as a function, up to the factor [`SCALE`](Self::SCALE).
     type Slope: Function;
     const SCALE: f64;
 }
@@ -90,8 +90,8 @@ impl Smooth for Arctan {
     const SCALE: f64 = std::f64::consts::FRAC_1_PI;
 }
 
-/// Computes the step sums of a list. Documents without a value are computed one by one and do not affect the others, so
-/// padding changes nothing.
+/// Computes the step sum of every document. Documents with `v = 0` are not sources, so adding padding changes no
+/// result.
 pub fn value<T: Real, S: Smooth>(target: Target, x: &[T], v: &[T], alpha: f64, _: S, out: &mut [T]) {
     let (adding, silent): (Vec<usize>, Vec<usize>) = (0..x.len()).partition(|&i| v[i] != T::ZERO);
     let sorted = Sorted::of(x, adding.into_iter());

@@ -6,13 +6,14 @@ use super::walk::{Decaying, Side, Sorted, Sums, Walker, add_value};
 use crate::execution::Target;
 use crate::op::cpu::{parameters::Step, real::Real};
 
-/// Returns whether a walk along the sorted list costs less than its pairs, given the number of pairs per document.
+/// Returns whether a walk along the sorted list costs less than computing all pairs, given the number of pairs per
+/// document.
 pub fn pays<T: Real>(target: Target, pairs_per_document: usize) -> bool {
     const PAIRS: usize = 384;
     is_fast::<T>(target, pairs_per_document, pairs_per_document >= PAIRS)
 }
 
-/// A step that is a function of `u = exp(-|t|)`.
+/// A step that can be summed by walks, since its tail is a function of `u = exp(-|t|)`.
 #[derive(Debug, Clone, Copy)]
 pub enum Walked {
     Logistic,
@@ -20,7 +21,7 @@ pub enum Walked {
 }
 
 impl Walked {
-    /// Returns the walked form of a step, if it has one. Callers first rewrite the tanh step as a logistic step.
+    /// Returns the step, or `None` if walks cannot sum it. Callers first rewrite the tanh step as a logistic step.
     pub fn of(step: Step) -> Option<Self> {
         match step {
             Step::Logistic => Some(Self::Logistic),
@@ -29,7 +30,7 @@ impl Walked {
         }
     }
 
-    /// Returns the tail of the step divided by `u`.
+    /// Returns the step at `-|t|`, divided by `u = exp(-|t|)`.
     fn tail(self, u: f64) -> f64 {
         match self {
             Self::Logistic => 1.0 / (1.0 + u),
@@ -37,7 +38,7 @@ impl Walked {
         }
     }
 
-    /// Returns the slope of the step divided by `u`, which is the same on both sides.
+    /// Returns the slope of the step at `|t|` and at `-|t|`, divided by `u = exp(-|t|)`.
     fn slope(self, u: f64) -> f64 {
         match self {
             Self::Logistic => 1.0 / ((1.0 + u) * (1.0 + u)),
@@ -46,8 +47,8 @@ impl Walked {
     }
 }
 
-/// A walk with one running sum for each of `K` values. `finish(place, sums)` makes the result of a document from the
-/// sums of one function.
+/// A walk that sums `f(t)` times each of `K` values of a document. The closure `finish(place, sums)` turns the `K` sums
+/// at a document into its result.
 struct Values<'a, T, Finish, const K: usize> {
     values: &'a [Vec<T>; K],
     function: Decaying,
@@ -82,8 +83,8 @@ where
     }
 }
 
-/// Computes the step sums of a list by walks. With the tail `psi` of the step, a document behind contributes `v psi`,
-/// and a document ahead contributes `v (1 - psi)`.
+/// Computes the step sum of every document by two walks. Let `psi` be the step at `-|t|`. A document behind adds
+/// `v psi` to the sum, and a document ahead adds `v (1 - psi)`.
 pub fn value<T: Real>(target: Target, x: &[T], v: &[T], alpha: f64, step: Walked, out: &mut [T]) {
     let sorted = Sorted::new(x);
     let behind = Decaying::new(|u| step.tail(u));

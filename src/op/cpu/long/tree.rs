@@ -1,4 +1,4 @@
-//! `Tree`, a sorted list in boxes, with the Chebyshev points that represent the documents of a box.
+//! A sorted list, halved repeatedly into boxes, with Chebyshev points that represent the documents of each box.
 
 use std::ops::Range;
 
@@ -12,17 +12,17 @@ use crate::op::cpu::{
 /// The number of Chebyshev points of a box.
 pub const POINTS: usize = 16;
 
-/// The largest number of documents in a smallest box.
+/// The largest number of documents in a box at the lowest level of the tree.
 pub const LEAF: usize = 32;
 
-/// The number of lanes in which products are added. The number of lanes is independent of the width of vectors, so
-/// results keep their bits.
+/// Products are added in this many separate sums, whatever the width of the vectors. Results therefore have the same
+/// bits on every instruction set.
 pub const LANES: usize = 8;
 
-/// The number of boxes whose points are computed at once.
+/// The number of boxes in the task of one thread.
 const GROUP: usize = 32;
 
-/// The range from the smallest to the largest of some numbers.
+/// A range of numbers, from `low` to `high`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Span {
     pub low: f64,
@@ -34,7 +34,7 @@ impl Span {
         self.high - self.low
     }
 
-    /// Returns the range of the differences between the numbers in this range and those in `others`.
+    /// Returns the range of the differences between a number of this range and a number of `others`.
     pub fn minus(self, others: Self) -> Self {
         Self { low: self.low - others.high, high: self.high - others.low }
     }
@@ -50,13 +50,12 @@ impl Span {
     }
 }
 
-/// The Chebyshev points in `[-1, 1]`, and the matrix that turns values at the points into coefficients of Chebyshev
+/// The Chebyshev points in `[-1, 1]`, and the matrix that turns values at these points into coefficients of Chebyshev
 /// polynomials.
 pub struct Chebyshev {
     points: [f64; POINTS],
     /// The entry `matrix[k][l]` is coefficient `k` of the polynomial that is 1 at point `l` and 0 at the others.
     matrix: [[f64; POINTS]; POINTS],
-    /// The transposed matrix, `transposed[l][k] = matrix[k][l]`.
     transposed: [[f64; POINTS]; POINTS],
 }
 
@@ -72,7 +71,7 @@ impl Chebyshev {
         }
     }
 
-    /// Returns the Chebyshev points of a range of scores.
+    /// Returns the Chebyshev points of the range `span`.
     #[inline(always)]
     fn of(&self, span: Span) -> [f64; POINTS] {
         let (center, half) = (0.5 * (span.low + span.high), 0.5 * span.width());
@@ -80,7 +79,7 @@ impl Chebyshev {
     }
 }
 
-/// The Chebyshev polynomials of a box, evaluated at up to `N` numbers.
+/// The values of all Chebyshev polynomials of a box at up to `N` scores.
 struct Polynomials<const N: usize>([[f64; N]; POINTS]);
 
 impl<const N: usize> Polynomials<N> {
@@ -106,7 +105,7 @@ impl<const N: usize> Polynomials<N> {
     }
 }
 
-/// A box, given by its level and its number in that level.
+/// A box in the tree: its level, where 0 is the whole list, and its number within the level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Place {
     pub level: u32,
@@ -119,7 +118,7 @@ impl Place {
     }
 }
 
-/// A list in boxes, where box `k` of level `l` is the `k`-th of `2^l` equal parts.
+/// A sorted list in boxes: at level `l`, box `k` holds the `k`-th of `2^l` equal parts of the documents.
 pub struct Tree<'a> {
     /// The scores in descending order.
     pub y: &'a [f64],
@@ -134,14 +133,14 @@ impl<'a> Tree<'a> {
         Self { y, depth, chebyshev: Chebyshev::new() }
     }
 
-    /// Returns the range of documents in a box.
+    /// Returns the places of the documents in a box.
     #[inline(always)]
     pub fn documents(&self, of: Place) -> Range<usize> {
         let start = |number: usize| (self.y.len() * number) >> of.level;
         start(of.number)..start(of.number + 1)
     }
 
-    /// Returns the range from the lowest score of a box to the highest.
+    /// Returns the range of the scores in a box.
     #[inline(always)]
     pub fn span(&self, of: Place) -> Span {
         let documents = self.documents(of);
@@ -154,7 +153,8 @@ impl<'a> Tree<'a> {
         self.chebyshev.of(self.span(of))
     }
 
-    /// Returns the weights of the points by level, box and row, from the `rows` weights of each document.
+    /// Returns the weights at the Chebyshev points of every box, by level, box and row. The function `weigh` writes
+    /// `rows` weights of each document.
     pub fn weights<W>(&self, target: Target, rows: usize, weigh: W) -> Vec<Vec<f64>>
     where
         W: Fn(Range<usize>, &mut [f64]) + Sync,
@@ -176,15 +176,15 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Computes the weights of the points for some boxes of a level.
+/// Computes the weights at the Chebyshev points for some boxes of a level.
 struct Upward<'a, 'b, W> {
     tree: &'a Tree<'b>,
     weigh: &'a W,
-    /// The number of weights of a document.
+    /// The number of weights per document.
     rows: usize,
     level: u32,
     first: usize,
-    /// The weights of the next level, or `None` at the level of the smallest boxes.
+    /// The weights of the boxes one level below, or `None` if the boxes of this level are the smallest.
     halves: Option<&'a [f64]>,
     weights: &'a mut [f64],
 }
@@ -221,7 +221,7 @@ impl<W: Fn(Range<usize>, &mut [f64])> Kernel for Upward<'_, '_, W> {
     }
 }
 
-/// Adds `sum_j w_j T_k(y_j)` for every weight and polynomial.
+/// Adds `sum_j w_j T_k(y_j)` for every row of weights `w` and every Chebyshev polynomial `T_k`.
 #[inline(always)]
 fn add_moments<const FMA: bool, const N: usize>(span: Span, y: &[f64], weights: &[f64], moments: &mut [[f64; POINTS]]) {
     let polynomials = Polynomials::<N>::new::<FMA>(span, y);
@@ -239,7 +239,7 @@ fn add_moments<const FMA: bool, const N: usize>(span: Span, y: &[f64], weights: 
     }
 }
 
-/// Interpolates sums from the points of a box to other numbers in it, and adds them to `sums`.
+/// Interpolates sums that are known at the points of a box to the scores `y` in the box, and adds them to `sums`.
 #[inline(always)]
 pub fn interpolate<const FMA: bool, const N: usize>(
     chebyshev: &Chebyshev,

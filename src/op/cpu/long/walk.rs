@@ -1,19 +1,21 @@
-//! Computes sums over the documents ahead of each document, or behind it, of values that decay with the distance. The
-//! walk needs O(n) time after a sort, for results in `f32`.
+//! Computes, for each document, a sum over the documents ahead of it or behind it in the sorted list, of terms that
+//! decay with the distance in score. After the sort, a walk along the list needs O(n) time. Its results are for `f32`.
 //!
-//! Consider a function `f(t) = constant + linear t + u p(u)` of the distance `t >= 0`, with `u = exp(-t)` and a
-//! polynomial `p`. The function `f` is a sum of exponentials of the distance. A walk along the sorted list keeps one
-//! running sum for each exponential. From one document to the next, the sums decay by powers of one `u` and grow by the
-//! value that the document adds. Distant documents fade out and nothing overflows, so a list may have any span.
+//! The terms are values times a function `f(t) = constant + linear t + u p(u)` of the distance `t >= 0`, with
+//! `u = exp(-t)` and a polynomial `p`. Apart from its line, `f` is a sum of exponentials of the distance. The walk
+//! keeps one running sum for each of these exponentials. From one document to the next, the running sums decay by
+//! powers of one number `u` and grow by the value of the document. The terms of distant documents decay to 0 and never
+//! overflow, whatever the range of the scores.
 //!
-//! All functions of this crate are analytic in `u`, with the nearest singularity at `u = -1`. Interpolating `p` at
-//! Chebyshev points of `[0, 1]` therefore gains a factor of `3 + sqrt(8)` per coefficient (Trefethen, Approximation
-//! Theory and Approximation Practice, chapter 8). The error of the interpolation is relative to `f(t)` at every `t`.
-//! The sum of a document far above a million others is thus as precise as the sum of one among them. The coefficients
-//! of the exponentials are below 10, so nothing cancels. Running sums are `f64`.
+//! The functions that the kernels need are analytic in `u`, and their singularity nearest to `[0, 1]` is at `u = -1`.
+//! Interpolating `p` at Chebyshev points of `[0, 1]` therefore reduces the error by a factor of `3 + sqrt(8)` per
+//! coefficient (Trefethen, Approximation Theory and Approximation Practice, chapter 8). The error of the interpolation
+//! is relative to `f(t)` at every `t`. If a document lies far above a million others, its small sum is therefore as
+//! precise as the large sums of the others. The coefficients of `p` are below 10, so their terms do not cancel. Running
+//! sums are kept in double precision.
 //!
-//! A document without a value reads sums but adds nothing to them. Without a value, a document does not change a bit in
-//! the sums of others, so padding changes nothing.
+//! A document with value 0 reads the running sums but leaves them unchanged. Padding, which has value 0, therefore does
+//! not change a single bit of the results.
 
 use std::ops::Range;
 
@@ -25,33 +27,34 @@ use crate::op::cpu::{
     real::Real,
 };
 
-/// The number of exponentials in a function. The interpolation has a relative error of 3e-9 for the logistic function
+/// The number of coefficients of the polynomial `p`. With these, the relative error is 3e-9 for the logistic function
 /// and 4e-8 for its slope.
 const TERMS: usize = 12;
 
-/// The running sums of one kind of value: the sums of its exponentials, [`COUNT`], [`MOMENT`] and padding.
+/// The running sums for one kind of value: a sum per exponential, the sums at [`COUNT`] and [`MOMENT`], and unused
+/// places.
 pub type Sums = [f64; 16];
 
-/// The place in [`Sums`] of the sum that does not decay.
+/// The index in [`Sums`] of the plain sum of the values.
 const COUNT: usize = TERMS;
-/// The place in [`Sums`] of the sum of values times distances.
+/// The index in [`Sums`] of the sum of the values times their distances.
 const MOMENT: usize = TERMS + 1;
 
-/// The number of lanes in which products are added. The number of lanes is independent of the width of vectors, so
-/// results keep their bits.
+/// Products are added in this many separate sums, whatever the width of the vectors. Results therefore have the same
+/// bits on every instruction set.
 const LANES: usize = 4;
 
-/// The number of documents with values in one part of a list. The parts of a list depend only on the list, not on
-/// threads.
+/// The number of documents with nonzero values in each part of a list; threads sum different parts. Where the parts
+/// begin depends only on the values of the list, not on the number of threads.
 const PART: usize = 1 << 12;
 
-/// The function `constant + linear t + u p(u)` with `u = exp(-t)`, as coefficients of [`Sums`].
+/// A function `constant + linear t + u p(u)` with `u = exp(-t)`, stored as the coefficients of the running [`Sums`].
 #[derive(Debug, Clone, Copy)]
 pub struct Decaying(Sums);
 
 impl Decaying {
-    /// Creates the function `u p(u)`. Both ends of `[0, 1]` are interpolation points, so the value `p(1)` for tied
-    /// documents and the value `p(0)` for the tail are exact.
+    /// Creates the function `u p(u)`. The interpolation is exact at both ends of `[0, 1]`, that is, for tied documents
+    /// (`u = 1`) and for infinitely distant ones (`u = 0`).
     pub fn new(p: impl Fn(f64) -> f64) -> Self {
         let angle = std::f64::consts::PI / (TERMS - 1) as f64;
         let points: [f64; TERMS] = std::array::from_fn(|i| 0.5 - 0.5 * (angle * i as f64).cos());
@@ -77,7 +80,7 @@ impl Decaying {
         self
     }
 
-    /// Returns `sum_j v_j f(t_j)` from the running sums of `v`.
+    /// Returns `sum_j v_j f(t_j)`, given the running sums of the values `v`.
     #[inline(always)]
     pub fn of<const FMA: bool>(&self, sums: &Sums) -> f64 {
         let mut lanes = [0.0; LANES];
@@ -90,7 +93,7 @@ impl Decaying {
     }
 }
 
-/// Adds a value to the running sums.
+/// Adds the value of a document at distance 0 to the running sums.
 #[inline(always)]
 pub fn add_value(sums: &mut Sums, value: f64) {
     // Adds to all places at once, since a scalar among them would delay the next load of the vector.
@@ -100,16 +103,16 @@ pub fn add_value(sums: &mut Sums, value: f64) {
     }
 }
 
-/// A section of a walk along the list.
+/// The distance along the sorted list that a walk moves at once.
 #[derive(Clone, Copy)]
 pub struct Stretch {
     length: f64,
-    /// The factors by which each of the [`Sums`] decays over a section of a walk.
+    /// The factor by which each of the [`Sums`] decays over this distance.
     factors: Sums,
 }
 
 impl Stretch {
-    /// Creates a section of length `length`, with `u = exp(-length)`.
+    /// Requires `u = exp(-length)`.
     #[inline(always)]
     fn new(length: f64, u: f64) -> Self {
         let square = u * u;
@@ -124,7 +127,7 @@ impl Stretch {
     }
 }
 
-/// Carries running sums over a stretch.
+/// Moves running sums by a distance: the exponentials decay, and the sum of distances grows.
 #[inline(always)]
 pub fn carry<const FMA: bool>(sums: &mut [Sums], stretch: Stretch) {
     let Stretch { length, factors } = stretch;
@@ -139,28 +142,28 @@ pub fn carry<const FMA: bool>(sums: &mut [Sums], stretch: Stretch) {
     }
 }
 
-/// The side of a document whose documents add to its sums.
+/// The documents over which a walk sums, for each document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// The documents earlier in the order, with higher or equal scores.
+    /// The documents that come earlier in the sorted list, with higher or equal scores.
     Ahead,
-    /// The documents later in the order, with lower or equal scores.
+    /// The documents that come later in the sorted list, with lower or equal scores.
     Behind,
 }
 
-/// The values that a walk along a sorted list adds up and reads. Places are counted along the sorted list, from the
-/// highest score.
+/// What a walk along a sorted list adds at each document, and what it computes from the running sums. A place is the
+/// position of a document in the sorted list, from the highest score.
 pub trait Walker: Sync {
-    /// The running sums, in an array if their number is known at compile time, so they stay in registers.
+    /// The running sums. If their number is known at compile time, they are in an array, so they stay in registers.
     type State: Clone + AsRef<[Sums]> + AsMut<[Sums]> + Send;
 
     /// Returns the running sums over no documents.
     fn empty(&self) -> Self::State;
 
-    /// Returns whether the document at a place adds a value.
+    /// Returns whether the document at a place changes the running sums.
     fn adds(&self, place: usize) -> bool;
 
-    /// Updates running sums over a section of a walk in which `_documents` documents add values.
+    /// Moves running sums by a distance, after `_documents` documents that add values.
     #[inline(always)]
     fn carry<const FMA: bool>(&self, sums: &mut [Sums], stretch: Stretch, _documents: usize) {
         carry::<FMA>(sums, stretch);
@@ -169,11 +172,11 @@ pub trait Walker: Sync {
     /// Adds the values of the document at a place to the running sums.
     fn add(&self, place: usize, sums: &mut [Sums]);
 
-    /// Returns the result of the document at a place, from the sums over the documents on one side of it.
+    /// Returns the result for the document at a place, from the running sums there.
     fn read<const FMA: bool>(&self, place: usize, sums: &[Sums]) -> f64;
 }
 
-/// A list of documents by descending score.
+/// The documents of a list by descending score.
 pub struct Sorted {
     order: Vec<u32>,
     x: Vec<f64>,
@@ -192,7 +195,7 @@ impl Sorted {
         Self { order, x }
     }
 
-    /// Reorders tied documents by descending `values`.
+    /// Sorts documents with equal scores by descending `values`.
     pub fn with_ties_by<T: Real>(mut self, values: &[T]) -> Self {
         let mut start = 0;
         while start < self.x.len() {
@@ -208,25 +211,25 @@ impl Sorted {
         self.x.iter().map(|x| x * scale).collect()
     }
 
-    /// Returns `values`, one per document, in the sorted order.
+    /// Returns `values`, one per document, in sorted order.
     pub fn gather<T: Copy>(&self, values: &[T]) -> Vec<T> {
         self.order.iter().map(|&i| values[i as usize]).collect()
     }
 
-    /// Returns `values`, one per document, in this order and in double precision.
+    /// Returns `values`, one per document, in sorted order and in double precision.
     pub fn gather_exact<T: Real>(&self, values: &[T]) -> Vec<f64> {
         self.order.iter().map(|&i| values[i as usize].to_f64()).collect()
     }
 
-    /// Writes `values`, given in the sorted order, to their documents.
+    /// Writes `values` from sorted order to `out` in the order of the documents.
     pub fn scatter<T: Real>(&self, values: impl Iterator<Item = f64>, out: &mut [T]) {
         for (&i, value) in self.order.iter().zip(values) {
             out[i as usize] = T::from_f64(value);
         }
     }
 
-    /// Writes `values`, given in the sorted order, to one column of `out`, which has a row of `width` numbers per
-    /// document.
+    /// Writes `values` from sorted order to one column of `out`, whose rows have `width` numbers and follow the order
+    /// of the documents.
     pub fn scatter_strided<T: Real>(
         &self,
         values: impl Iterator<Item = f64>,
@@ -239,8 +242,8 @@ impl Sorted {
         }
     }
 
-    /// Returns the walker's result at each place, with sums over the documents on one side of it. `scale` turns
-    /// differences of scores into distances.
+    /// Returns the result of the walker for each document in sorted order, where sums cover the documents on one side
+    /// of it. `scale` turns differences of scores into distances.
     pub fn walk(&self, target: Target, side: Side, scale: f64, walker: &impl Walker) -> Vec<f64> {
         let walk = Walk { x: &self.x, side, scale, walker };
         let parts = walk.parts();
@@ -262,7 +265,8 @@ impl Sorted {
     }
 }
 
-/// A list in the order in which a walker visits its documents. Steps are counted from the start of the walk.
+/// The sorted list in the direction in which a walk visits it. The step of a document is its position in this
+/// direction.
 struct Walk<'a, W> {
     x: &'a [f64],
     side: Side,
@@ -270,18 +274,18 @@ struct Walk<'a, W> {
     walker: &'a W,
 }
 
-/// Consecutive steps of a walk that one thread computes.
+/// Consecutive documents on a walk, which one thread computes.
 #[derive(Debug, Clone, PartialEq)]
 struct Part {
     steps: Range<usize>,
-    /// The score of the last document before the part that adds a value, or NaN if there is none.
+    /// The score of the last document that adds a value before this part, or NaN if none does.
     before: f64,
-    /// The score of the last document that adds a value, within the part or before it.
+    /// The score of the last document that adds a value up to the end of this part, or NaN if none does.
     last: f64,
 }
 
 impl<W: Walker> Walk<'_, W> {
-    /// Returns the place of the document at a step.
+    /// Returns the place of the document that the walk visits at a step.
     #[inline(always)]
     fn place(&self, step: usize) -> usize {
         match self.side {
@@ -290,12 +294,12 @@ impl<W: Walker> Walk<'_, W> {
         }
     }
 
-    /// Returns the number of multiplications, each of which costs about as much as a pair.
+    /// Returns the approximate number of multiplications of the walk, as a number of pairs.
     fn cost(&self) -> usize {
         self.x.len() * self.walker.empty().as_ref().len() * TERMS
     }
 
-    /// Splits the steps into parts that each have [`PART`] documents with values.
+    /// Splits the walk into parts with [`PART`] documents each that add values.
     fn parts(&self) -> Vec<Part> {
         let (mut parts, mut start, mut count) = (Vec::new(), 0, 0);
         let (mut before, mut last) = (f64::NAN, f64::NAN);
@@ -316,7 +320,7 @@ impl<W: Walker> Walk<'_, W> {
         parts
     }
 
-    /// Returns the running sums with which each part begins.
+    /// Returns the running sums at the beginning of each part.
     fn starts(&self, target: Target, parts: &[Part]) -> Vec<W::State> {
         let mut starts = vec![self.walker.empty(); parts.len()];
         if parts.len() < 2 {
@@ -343,14 +347,14 @@ impl<W: Walker> Walk<'_, W> {
 /// The number of steps whose exponentials are computed at once.
 const CHUNK: usize = 64;
 
-/// Computes the steps of one part of a walk.
+/// Computes one part of a walk.
 struct Steps<'a, 'b, W: Walker> {
     walk: &'a Walk<'b, W>,
     part: Part,
-    /// The running sums at the last document before the part that adds a value, and finally at the last one within the
-    /// part.
+    /// Before the run, the sums at the last document before the part that adds a value; afterwards, the sums at the
+    /// last such document in the part.
     sums: &'a mut W::State,
-    /// The walker's results by place, or `None` if only the running sums are needed.
+    /// Where to write the results of the part by place, or `None` if only the running sums are needed.
     out: Option<&'a mut [f64]>,
 }
 
@@ -433,7 +437,6 @@ mod tests {
         assert_eq!(line.of::<false>(&sums), 3.0 * 2.0 + 3.0 * 3.5);
     }
 
-    /// A walker that sums the values of all documents on one side.
     struct Count<'a>(&'a [f64]);
 
     impl Walker for Count<'_> {
