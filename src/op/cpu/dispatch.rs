@@ -5,15 +5,15 @@
 use crate::execution::Instructions;
 use crate::execution::{Execution, Target};
 
-/// A loop nest that is compiled once for each instruction set. `run` must be `#[inline(always)]`, so the compiler
-/// builds it for the instruction set of its caller. The constant `FMA` tells the loop nest whether a fused multiply-add
-/// is one instruction.
+/// A loop nest that is compiled once for each instruction set. Implementations mark `run` with `#[inline(always)]`, so
+/// it is compiled for the instruction set of the function that calls it. The constant `FMA` tells the loop nest whether
+/// a fused multiply-add is one instruction.
 pub trait Kernel {
     fn run<const FMA: bool>(self);
 }
 
-/// Returns the instruction set that the calling thread asks for. A primitive reads the instruction set before it hands
-/// work to other threads, which may have a different execution.
+/// Returns the instruction set that the calling thread asks for. Read it before starting other threads, because their
+/// [`Execution`](crate::execution::Execution) may name a different instruction set.
 pub fn target() -> Target {
     Execution::current().target()
 }

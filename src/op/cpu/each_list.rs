@@ -1,4 +1,4 @@
-//! Loops that run a kernel on every list of a batch, or on stripes of the rows of one list.
+//! Loops that run a kernel on every list of a batch, or on several ranges of rows (stripes) of one list.
 
 use std::ops::Range;
 
@@ -7,8 +7,8 @@ use super::parallel::for_each;
 use super::real::Real;
 use super::tiles::{TILE, stripes};
 
-/// Runs a kernel on every list of `n` documents. The kernel receives the number of the list, its part of each input,
-/// and its part of the output, which is initially `fill`.
+/// Runs a kernel on every list of `n` documents. The kernel receives the number of the list, the part of each input
+/// that belongs to the list, and its part of the output, filled with `fill`.
 pub fn each_list<T: Real, const K: usize>(
     inputs: [&[T]; K],
     n: usize,
@@ -23,9 +23,9 @@ pub fn each_list<T: Real, const K: usize>(
     out
 }
 
-/// Runs a kernel on every list without its padding. The kernel receives only the documents of the list, and zeros for
-/// its results, `width` numbers per document; outputs at padding are 0. The first of the inputs holds the scores. If a
-/// score is not finite, the list becomes NaN and the kernel does not run.
+/// Runs a kernel on every list without its padding. The kernel receives only the documents of the list, and writes
+/// `width` numbers for each of them. Padding receives 0. The first of the inputs holds the scores. If a score is not
+/// finite, the kernel does not run, and all results of the list become NaN.
 pub fn each_list_of_documents<T: Real, const K: usize>(
     mask: &[T],
     inputs: [&[T]; K],
@@ -48,9 +48,10 @@ pub fn each_list_of_documents<T: Real, const K: usize>(
     out
 }
 
-/// Runs a gradient kernel on stripes of rows. The kernel receives the range of rows, their part of `to_rows`, and zeros
-/// for its contributions to all documents. Returns the contributions of every stripe. Callers add the contributions in
-/// order, so sums have the same bits with any number of threads.
+/// Runs a gradient kernel on several ranges of rows, called stripes. The kernel receives the range, the part of
+/// `to_rows` for these rows, and zeros to which it adds the gradient for all documents. Returns the gradients for all
+/// documents, one array per stripe. Callers add these arrays in order, so the sum has the same bits with any number of
+/// threads.
 pub fn each_stripe<T: Real>(
     to_rows: &mut [T],
     documents: usize,

@@ -1,10 +1,11 @@
-//! Functions of single elements: [`exp2`](crate::op::exp2()) and [`log2_discount`](crate::op::log2_discount()).
+//! Functions that are applied to each element: [`exp2`](crate::op::exp2()) and
+//! [`log2_discount`](crate::op::log2_discount()).
 
 use super::dispatch::{Kernel, dispatch, target};
 use super::parallel::for_each;
 use super::real::Real;
 
-/// The number of elements in a task, enough work to share among threads.
+/// The number of elements in a task, large enough that a thread is worth its cost.
 const CHUNK: usize = 1 << 14;
 
 /// A function of one element, without branches.

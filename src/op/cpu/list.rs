@@ -11,8 +11,8 @@ pub fn gather<T: Real>(values: &[T], positions: &[usize]) -> Vec<T> {
     positions.iter().map(|&i| values[i]).collect()
 }
 
-/// Returns the positions of the nonzero values. The function does not branch on values, because branches on labels are
-/// hard to predict.
+/// Returns the positions of the nonzero values. The loop has no branches, since a processor cannot predict which labels
+/// are nonzero.
 pub fn counting<T: Real>(values: &[T]) -> Vec<usize> {
     let (mut places, mut length) = (vec![0; values.len()], 0);
     for (place, &value) in values.iter().enumerate() {
@@ -29,8 +29,8 @@ pub fn scatter<T: Real>(out: &mut [T], positions: &[usize], values: &[T]) {
     }
 }
 
-/// Returns whether any score is NaN or infinite, and fills `out` with NaN if so. Tensor definitions need no check for
-/// NaN, because they subtract every score from itself.
+/// Returns whether any score is NaN or infinite, and fills `out` with NaN if so. Tensor definitions yield NaN without a
+/// check, because each score is subtracted from itself, and infinity minus infinity is NaN.
 pub fn diverged<T: Real>(x: &[T], out: &mut [T]) -> bool {
     // The loop never stops early, so it vectorizes. 0 times a number that is not finite is NaN.
     let finite = x.iter().fold(true, |finite, &x| finite & (x * T::ZERO == T::ZERO));

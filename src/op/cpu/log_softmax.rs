@@ -6,7 +6,6 @@ use super::each_list::each_list;
 use super::real::Real;
 use super::sum::{largest, sum};
 
-/// Computes the log-softmax of one list.
 struct Value<'a, T> {
     x: &'a [T],
     mask: &'a [T],
@@ -41,7 +40,6 @@ pub fn log_softmax<T: Real>(x: &[T], mask: &[T], n: usize) -> Vec<T> {
     each_list([x, mask], n, x.len(), T::ZERO, |_, [x, mask], out| dispatch(target, Value { x, mask, out }))
 }
 
-/// Computes the gradient of one list.
 struct Gradient<'a, T> {
     out: &'a [T],
     mask: &'a [T],

@@ -1,10 +1,11 @@
-//! Fused CPU kernels that compute the value and analytic gradient of every primitive without an array of pairs.
+//! Fused CPU kernels for the value and the analytic gradient of every primitive; none of them stores an array over
+//! pairs.
 //!
-//! For each document `j`, every kernel runs one loop over a contiguous tile of rows `i`, which compilers vectorize for
-//! any instruction set. A row depends only on its own tile and on the order of the documents, and partial sums over
-//! rows are added in order. A result therefore has the same bits with any number of threads. Padding is dropped before
-//! the loops, so it does not change a bit of the results. A NaN score makes its whole list NaN, as in the tensor
-//! definitions, so a diverged run is visible.
+//! For each document `j`, a kernel loops over a contiguous tile of rows `i`. Compilers vectorize this loop for every
+//! instruction set. The result of a row depends only on the other documents and their order. Partial sums over rows are
+//! added in order. Results therefore have the same bits with any number of threads. Padding is removed before the
+//! loops, so it does not change a single bit of the results. As in the tensor definitions, a score that is NaN makes
+//! all results of its list NaN, so that a diverged training run is noticed.
 //!
 //! | room | what it holds |
 //! |---|---|
@@ -14,8 +15,8 @@
 //! | [`long`] | the same of long lists, O(n log n): boxes, walks and levels |
 //!
 //! A kernel is compiled for every instruction set of [`Instructions`](crate::execution::Instructions). All instruction
-//! sets with a fused multiply-add give the same bits. Logarithms and arc tangents without a polynomial in `real.rs`
-//! come from the system's library.
+//! sets with a fused multiply-add give the same bits. Logarithms and arc tangents that `real.rs` does not compute by a
+//! polynomial come from the system's math library.
 
 mod at_rank;
 // The module calls code for instructions that were detected at run time.

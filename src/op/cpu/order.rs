@@ -1,12 +1,12 @@
-//! Sorts scores, labels and gains in descending order. Small whole numbers, such as most labels and gains, are counted;
-//! other values are sorted.
+//! Sorts scores, labels and gains in descending order. Values below [`LEVELS`] that are whole numbers, such as most
+//! labels and gains, are counted; other values are sorted.
 
 use super::real::Real;
 
-/// The bound below which whole numbers are counted instead of sorted.
+/// Whole numbers from 0 up to this bound (exclusive) are counted instead of sorted.
 const LEVELS: usize = 64;
 
-/// The number of bits in a digit, and the number of documents from which radix sort is used.
+/// The number of bits per digit of the radix sort, and the number of documents from which radix sort is used.
 const DIGIT: u32 = 11;
 const LONG: usize = 1024;
 
@@ -23,7 +23,7 @@ pub(super) fn descending<T: Real>(documents: impl Iterator<Item = (u32, T)>) -> 
     keys.into_iter().map(T::index_of).collect()
 }
 
-/// Sorts keys by their values, if the indices of the keys ascend.
+/// Sorts keys by value, and equal values by index; the keys must be given in the order of their indices.
 fn sort_digits<T: Real>(keys: &mut Vec<T::Key>) {
     let mut sorted = keys.clone();
     for shift in (0..8 * size_of::<T>() as u32).step_by(DIGIT as usize) {
@@ -61,7 +61,8 @@ fn level<T: Real>(value: T) -> Option<usize> {
     (level < LEVELS && T::from_f64(level as f64) == value).then_some(level)
 }
 
-/// Returns the values in descending order, each with the number of its occurrences.
+/// Returns the distinct values in descending order with their numbers of occurrences; values that cannot be counted
+/// occur once per element.
 pub(super) fn runs<T: Real>(values: impl Iterator<Item = T> + Clone) -> Vec<(T, usize)> {
     if let Some(counts) = counts(values.clone()) {
         let runs = counts.iter().enumerate().rev().filter(|(_, count)| **count > 0);

@@ -1,4 +1,4 @@
-//! The parameters of primitives other than tensors, shared by every backend.
+//! The parameters of primitives that are not tensors, shared by every backend.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,13 +28,13 @@ pub struct ExponentialTerm {
     pub base: f64,
 }
 
-/// The comparison of a noisy document `i` with the others. Document `j` beats `i` with probability
+/// How document `i` is compared with the others under noise. Document `j` beats `i` with probability
 /// `(1 + erf(rate (x_j - x_i) - shift)) / 2`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
     /// The steepness of the probability per unit of score, above 0.
     pub rate: f64,
-    /// The head start of `i`, which is its own noise if that is known, else 0.
+    /// The noise of `i`, scaled like `rate (x_j - x_i)`, if it is known, else 0.
     pub shift: f64,
 }
 
@@ -44,21 +44,22 @@ impl Comparison {
         Self { rate: 0.5 / sigma, shift: 0.0 }
     }
 
-    /// Creates the comparison of a score with known noise, `noise` times `sigma`, with scores of normal noise. All
-    /// noise has the standard deviation `sigma`.
+    /// Creates the comparison of a score whose noise is known, `noise` times `sigma`, with scores that have normal
+    /// noise. The noise of each score has the standard deviation `sigma`.
     pub fn given(noise: f64, sigma: f64) -> Self {
         use std::f64::consts::FRAC_1_SQRT_2;
         Self { rate: FRAC_1_SQRT_2 / sigma, shift: noise * FRAC_1_SQRT_2 }
     }
 }
 
-/// The noise with which documents are compared.
+/// How noise enters the comparison of two documents.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ScoreNoise {
-    /// Averages over the listed comparisons, whose weights add up to 1. An empty mixture makes all expectations 0.
+    /// A mixture of comparisons with their weights, which add up to 1; expectations are averaged over them. An empty
+    /// mixture makes all expectations 0.
     Mixture(Vec<(f64, Comparison)>),
-    /// Adds independent normal noise to every score. Given the noise of a document, the others beat it independently;
-    /// expectations are averaged over this noise.
+    /// Adds independent normal noise to every score. If the noise of a document is known, the others rank above it
+    /// independently; expectations are averaged over this noise.
     Exact {
         /// The standard deviation of the noise of a score, above 0.
         sigma: f64,
@@ -80,43 +81,46 @@ impl ScoreNoise {
     }
 }
 
-/// The factor that the documents above a document contribute to an expectation.
+/// What the documents above a document contribute to its expectation, from the numbers `b` of these documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Above {
-    /// The factor 1, which leaves a function of only the rank. `b` is not read.
+    /// The factor 1, so that only the rank matters. The numbers `b` are ignored.
     Nothing,
-    /// The sum `b_i + sum of b_j over j above i`.
+    /// `b_i` plus the sum of `b_j` over the documents `j` above `i`.
     Sum,
-    /// The product `prod of (1 - b_j) over j above i`.
+    /// The product of `1 - b_j` over the documents `j` above `i`.
     Product,
 }
 
 impl Above {
-    /// Returns the factor that a document above with the value `b` leaves in a product.
+    /// Returns the factor by which a document with the number `b` multiplies the product if it ranks above, or 1 unless
+    /// this is a product.
     pub(crate) fn left(self, b: f64) -> f64 {
         if self == Self::Product { 1.0 - b } else { 1.0 }
     }
 
-    /// Returns the contribution when no document is above.
+    /// Returns the contribution if no document ranks above, leaving out the document's own `b`.
     pub(crate) fn nobody(self) -> f64 {
         if self == Self::Sum { 0.0 } else { 1.0 }
     }
 }
 
-/// A function of a document's rank and of the documents above it, whose expectation is taken over noisy scores.
+/// A function of a document's rank, times what the documents above contribute, whose expectation is taken over noisy
+/// scores.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AboveExpectation {
-    /// The noise with which documents are compared.
+    /// The noise of the scores.
     pub noise: ScoreNoise,
-    /// The function of the rank, counted from 0, written as a sum of exponentials.
+    /// The function of the rank, counted from 0, as a sum of exponentials.
     pub terms: Vec<ExponentialTerm>,
-    /// The contribution of the documents above.
+    /// What the documents above contribute.
     pub above: Above,
 }
 
 impl AboveExpectation {
-    /// Returns the comparison if only the rank counts and there is a single comparison with independent noise. The
-    /// primitive then also returns the products of the terms, which the gradient needs.
+    /// Returns the comparison if only the rank matters and all ranks follow from one comparison, in which each score
+    /// has independent noise. In this case the primitive also returns the products of the terms, which save the
+    /// gradient from recomputing them.
     pub(crate) fn of_independent_ranks(&self) -> Option<Comparison> {
         match (&self.noise, self.above) {
             (ScoreNoise::Mixture(mixture), Above::Nothing) => match mixture[..] {
@@ -128,38 +132,39 @@ impl AboveExpectation {
     }
 }
 
-/// Any function of a document's rank times a sum or product over the documents above it. The expectation of the product
-/// is taken over noisy scores.
+/// A function of a document's rank, given by its values, times what the documents above contribute. The expectation is
+/// taken over noisy scores.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AboveRecursion {
-    /// The noise with which documents are compared.
+    /// The noise of the scores.
     pub noise: ScoreNoise,
-    /// The contribution of the documents above.
+    /// What the documents above contribute.
     pub above: Above,
 }
 
-/// NeuralSort's matrix of a list of `n` documents, optionally with Sinkhorn's scaling. The entries of NeuralSort's
+/// NeuralSort's matrix of a list of `n` documents, with or without Sinkhorn's scaling. The entries of NeuralSort's
 /// matrix are `P_rj = softmax_j(((n + 1 - 2 r) x_j - sum_k |x_j - x_k|) / temperature)`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NeuralSortMatrix {
-    /// The temperature of the relaxed sort, in units of the score, above 0.
+    /// The temperature of the relaxed sort, above 0, in the same unit as the scores.
     pub temperature: f64,
-    /// The number of iterations of Sinkhorn's scaling, each of which scales the columns and the rows; 0 for no scaling.
+    /// The number of iterations of Sinkhorn's scaling, each of which scales all columns and all rows; 0 for no scaling.
     pub iterations: usize,
-    /// Whether an iteration scales the rows first, like scaling the transposed matrix, instead of the columns.
+    /// Whether each iteration scales the rows before the columns, which is the same as scaling the transposed matrix.
     pub transposed: bool,
-    /// The number of ranks that are needed, from the first.
+    /// The number of ranks for which a result is needed, from the first rank.
     pub ranks: usize,
 }
 
 impl NeuralSortMatrix {
-    /// Returns the iteration whose column scaling comes right before the last row scaling; 0 means before the first
-    /// iteration.
+    /// Returns the number of iterations after which the column factors are those that the last scaling of the rows
+    /// uses.
     pub fn last_rows(&self) -> usize {
         if self.transposed { self.iterations.saturating_sub(1) } else { self.iterations }
     }
 
-    /// Returns the number of rows that are computed for a list of `documents`; scaling needs every row.
+    /// Returns the number of rows to compute for a list of `documents`. Without scaling, only the rows of the needed
+    /// ranks are computed.
     pub fn rows(&self, documents: usize) -> usize {
         if self.iterations == 0 { self.ranks.min(documents) } else { documents }
     }
@@ -173,19 +178,19 @@ pub enum PairLoss {
     Logistic,
     /// The hinge loss of RankSVM, `max(0, margin - t)`.
     Hinge {
-        /// The difference of scores from which a pair costs nothing.
+        /// The difference of scores above which the loss of a pair is 0.
         margin: f64,
     },
     /// The squared hinge loss, `max(0, margin - t)^2`.
     SquaredHinge {
-        /// The difference of scores from which a pair costs nothing.
+        /// The difference of scores above which the loss of a pair is 0.
         margin: f64,
     },
-    /// The exponential loss of RankBoost, `exp(-t)`. Below `t = -60` in float32 or `t = -680` in float64, the tangent
-    /// replaces the exponential, so the loss stays finite.
+    /// The exponential loss of RankBoost, `exp(-t)`. Below `t = -60` in float32, or `t = -680` in float64, the loss
+    /// continues as its tangent, so that it stays finite.
     Exponential,
     /// The fidelity loss of FRank, `1 - sqrt(sigmoid(t))`.
     Fidelity,
-    /// The loss `sigmoid(-t)`, a smooth count of the pairs in the wrong order.
+    /// The loss `sigmoid(-t)`, whose sum is a smooth count of the pairs in the wrong order.
     SoftZeroOne,
 }

@@ -1,5 +1,5 @@
-//! `Real`, the operations of `f32` and `f64` that the kernels need. Elementary functions have no branches, so loops
-//! over them vectorize. Every function maps NaN to NaN, so a diverged run is visible.
+//! The operations on `f32` and `f64` that the kernels need, as the trait `Real`. Elementary functions have no branches,
+//! so loops over them vectorize. Every function maps NaN to NaN, so that a diverged training run is noticed.
 
 // The coefficients keep the digits with which they were fitted.
 #![allow(clippy::excessive_precision)]
@@ -7,7 +7,7 @@
 use std::fmt::Debug;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// Evaluates a polynomial by Horner's rule, with the highest degree first.
+/// Evaluates a polynomial by Horner's rule; the coefficient of the highest degree comes first.
 macro_rules! polynomial {
     ($x:expr; $highest:expr $(, $coefficient:expr)*) => {{
         let x = $x;
@@ -32,19 +32,19 @@ pub trait Real:
     + Div<Output = Self>
     + Neg<Output = Self>
 {
-    /// An integer that sorts values in descending order, and equal values by index.
+    /// A sort key, which contains a value and the index of its document. Keys ascend as values descend, and equal
+    /// values are ordered by index.
     type Key: Ord + Copy + Send;
 
     const ZERO: Self;
     const ONE: Self;
     const HALF: Self;
-    /// The width of the exponent range within which products of two exponentials remain normal numbers.
+    /// The largest range of exponents for which products of two exponentials remain normal numbers.
     const RANGE: Self;
-    /// The smallest factor for which a product of two remains a normal number.
+    /// The smallest number whose square is still a normal number.
     const SMALLEST_FACTOR: Self;
-    /// The value of `-t` beyond which the tangent replaces
-    /// [`PairLoss::Exponential`](super::parameters::PairLoss::Exponential). The sum over `10^8` pairs of scores up to
-    /// `10^4` then remains finite.
+    /// For `t` below minus this bound, [`PairLoss::Exponential`](super::parameters::PairLoss::Exponential) continues as
+    /// its tangent. The sum of this loss over `10^8` pairs, with scores up to `10^4`, is then still finite.
     const EXPONENTIAL_BOUND: Self;
 
     fn from_f64(value: f64) -> Self;
@@ -55,32 +55,34 @@ pub trait Real:
     fn total_cmp(&self, other: &Self) -> std::cmp::Ordering;
     fn descending_key(self, index: u32) -> Self::Key;
     fn index_of(key: Self::Key) -> u32;
-    /// Returns `bits` bits of the value in a key, beginning at bit `shift`.
+    /// Returns `bits` bits of the value that a sort key contains, from bit `shift`.
     fn digit(key: Self::Key, shift: u32, bits: u32) -> usize;
 
-    /// The coefficients of [`exponential`](Self::exponential), [`scaled_erfc`](Self::scaled_erfc) and
-    /// [`log_1p`](Self::log_1p), highest degree first. Kernels that do not use this trait read the coefficients
-    /// directly.
+    /// The coefficients of the polynomials in [`exponential`](Self::exponential), [`scaled_erfc`](Self::scaled_erfc)
+    /// and [`log_1p`](Self::log_1p), highest degree first. GPU kernels, which cannot call this trait, read these
+    /// coefficients.
     #[cfg(feature = "_cube")]
     const COEFFICIENTS: Coefficients<Self>;
 
-    /// Returns `self a + b`, with a single rounding if `FMA` is set.
+    /// Returns `self a + b`, rounded only once if `FMA` is set.
     fn fma<const FMA: bool>(self, a: Self, b: Self) -> Self;
 
-    /// Returns `e^self` to 2 units in the last place, with 0 below and infinity above the normal numbers.
+    /// Returns `e^self` with an error of 2 units in the last place; 0 and infinity replace results outside the range of
+    /// normal numbers.
     fn exponential<const FMA: bool>(self) -> Self;
 
     /// Returns `exp(x^2) erfc(x)` for `x >= 0`, with an error of 2e-7 (`f32`) or 1e-13 (`f64`).
     fn scaled_erfc<const FMA: bool>(self) -> Self;
 
-    /// Returns `2^self` to 2 units in the last place, exactly for integers. Results below the normal numbers become 0,
-    /// and results above them become infinity.
+    /// Returns `2^self` with an error of 2 units in the last place, and without error for integers. Results below the
+    /// normal numbers become 0, and results above them become infinity.
     fn power_of_two<const FMA: bool>(self) -> Self;
 
-    /// Returns `log(1 + self)` for arguments in `[0, 1]`, to 2 units in the last place.
+    /// Returns `log(1 + self)` for arguments in `[0, 1]`, with an error of 2 units in the last place.
     fn log_1p<const FMA: bool>(self) -> Self;
 
-    /// Returns `log(self)` for normal numbers above 0, to 2 units in the last place of `max(1, |log(self)|)`.
+    /// Returns `log(self)` for positive normal numbers, with an error of 2 units in the last place of
+    /// `max(1, |log(self)|)`.
     fn logarithm<const FMA: bool>(self) -> Self;
 
     /// Returns the larger of the two numbers, or NaN if `self` is NaN.
@@ -276,7 +278,7 @@ real!(
     ]
 );
 
-/// Replaces a value by 0 if it is so small that arithmetic on it is slow and sums would not change.
+/// Replaces numbers by 0 if they are so small that arithmetic on them is slow; sums do not change.
 #[inline(always)]
 pub fn flushed<T: Real>(value: T) -> T {
     if value.abs() < T::SMALLEST_FACTOR * T::SMALLEST_FACTOR { T::ZERO } else { value }

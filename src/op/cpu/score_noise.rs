@@ -1,14 +1,15 @@
-//! The comparisons of documents over which an expectation under noisy scores is averaged.
+//! The comparisons over which an expectation under noisy scores is averaged.
 
 use std::borrow::Cow;
 
 use super::long::levels::step;
 use super::parameters::{Comparison, ScoreNoise};
 
-/// The range of a document's own noise, in standard deviations; the probability beyond it is below 1e-10.
+/// The noise of a document is integrated from minus this value to this value, in standard deviations; the probability
+/// outside is below 1e-10.
 pub const RANGE: f64 = 6.5;
 
-/// Returns the number of nodes of the trapezoidal rule for lists of `n` documents.
+/// Returns the number of points of the trapezoidal rule over the noise of a document, for lists of `n` documents.
 fn nodes(n: usize) -> usize {
     1 + (2.0 * RANGE / step(n)).ceil() as usize
 }
@@ -22,8 +23,8 @@ impl ScoreNoise {
         }
     }
 
-    /// Returns the comparisons in lists of `n` documents, with weights that add up to 1. Exact noise is evaluated at
-    /// about `29 sqrt(1 + ln n)` values.
+    /// Returns the comparisons in lists of `n` documents, with weights that add up to 1. Exact noise needs about
+    /// `29 sqrt(1 + ln n)` comparisons, one for each value of the document's own noise.
     pub fn mixture(&self, n: usize) -> Cow<'_, [(f64, Comparison)]> {
         match self {
             Self::Mixture(mixture) => Cow::Borrowed(mixture),
@@ -44,8 +45,8 @@ mod tests {
     use super::super::ranks::beats::beats;
     use super::*;
 
-    /// Returns the sum over the documents of the probability of being first, for scores that each occur several times.
-    /// The probabilities of being first add up to 1 for any scores.
+    /// Returns the sum, over all documents, of the probability of being ranked first; the test scores include many
+    /// ties. This sum is 1 for any scores.
     fn first(scores: &[(f64, usize)]) -> f64 {
         let n = scores.iter().map(|(_, count)| count).sum();
         let chance = |own: f64| -> f64 {

@@ -1,14 +1,14 @@
-//! Sums and maxima in a fixed order that vectorizes.
+//! Sums and maxima whose order of operations is fixed but allows vector instructions.
 
 use super::real::Real;
 
-/// Sums the values in a fixed order that vectorizes.
+/// Returns the sum of the values, added in a fixed order that allows vector instructions.
 #[inline(always)]
 pub fn sum<T: Real>(values: &[T]) -> T {
     combine(values, T::ZERO, |a, b| a + b)
 }
 
-/// Returns the dot product of `a` and `b`, added in a fixed order that vectorizes.
+/// Returns the dot product of `a` and `b`, added in a fixed order that allows vector instructions.
 #[inline(always)]
 pub fn dot<T: Real, const FMA: bool>(a: &[T], b: &[T]) -> T {
     const LANES: usize = 32;
@@ -26,13 +26,14 @@ pub fn dot<T: Real, const FMA: bool>(a: &[T], b: &[T]) -> T {
     sum(&lanes)
 }
 
-/// Returns the largest of `values` and `least`.
+/// Returns the maximum of `values` and `least`.
 #[inline(always)]
 pub fn largest<T: Real>(values: &[T], least: T) -> T {
     combine(values, least, T::larger)
 }
 
-/// Combines `values` by `of` in a fixed order that vectorizes; `neutral` must not change a value.
+/// Combines all values by `of`, in a fixed order that allows vector instructions; combining with `neutral` must change
+/// nothing.
 #[inline(always)]
 fn combine<T: Real>(values: &[T], neutral: T, of: impl Fn(T, T) -> T) -> T {
     const LANES: usize = 16;

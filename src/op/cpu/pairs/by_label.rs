@@ -10,21 +10,22 @@ use crate::op::cpu::{
     tiles::TILE,
 };
 
-/// The number of elements in the widest vector. A loop over a multiple of the vector width has no slow remainder, which
-/// would dominate short loops.
+/// The number of elements in the widest vector of any supported instruction set. Arrays are extended to a multiple of
+/// it, since a remainder of single elements would dominate short loops.
 const LANES: usize = 16;
 
 /// The role of a document in a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The more relevant document, which is paired with documents of lower labels.
+    /// The more relevant document, whose partners have lower labels.
     Row,
-    /// The less relevant document, which is paired with documents of higher labels.
+    /// The less relevant document, whose partners have higher labels.
     Column,
 }
 
 impl Role {
-    /// Returns the levels, out of `count`, with which a document of this level is paired.
+    /// Returns which labels the partners of a document have. Labels are numbered from 0 for the lowest; `level` is that
+    /// of the document.
     #[inline(always)]
     pub fn others(self, level: usize, count: usize) -> Range<usize> {
         match self {
@@ -39,9 +40,10 @@ pub struct ByLabel<T> {
     pub members: Vec<usize>,
     pub x: Vec<T>,
     pub weight: PairWeight<Vec<T>>,
-    /// The number of documents at the start of the list whose label is higher than that of document `j`.
+    /// For each document, the number of documents at the start of the list that have a higher label.
     pub above: Vec<usize>,
-    /// `gap (D(r) - D(r + 1))` for each difference of ranks; the first two entries are equal. Empty without a gap.
+    /// The discount step `gap (D(r) - D(r + 1))` for each difference of ranks `r`; the entry for 0 repeats the entry
+    /// for 1. The table is empty if the weight has no `gap`.
     steps: Vec<T>,
 }
 
@@ -66,7 +68,7 @@ impl<T: Real> ByLabel<T> {
         self.above.iter().sum()
     }
 
-    /// Returns the number of documents before each label of the list, from the highest label.
+    /// Returns the place at which each label begins in the sorted list, from the highest label.
     pub fn starts(&self) -> Vec<usize> {
         (0..self.above.len()).filter(|&j| self.above[j] == j).collect()
     }
@@ -76,7 +78,7 @@ impl<T: Real> ByLabel<T> {
         self.starts().len()
     }
 
-    /// Returns the level of each document, counted from 0 for the lowest label.
+    /// Returns the number of each document's label, counted from 0 for the lowest label.
     pub fn level_of_each(&self) -> Vec<u32> {
         let starts = self.starts();
         let mut levels = vec![0; self.above.len()];
@@ -86,7 +88,7 @@ impl<T: Real> ByLabel<T> {
         levels
     }
 
-    /// Returns the factor that each document contributes to the weights of the pairs in which it is more relevant.
+    /// Returns, for each document, a factor of the weights of all pairs in which it is the more relevant document.
     pub fn row_weights(&self) -> Vec<f64> {
         let n = self.above.len();
         match &self.weight {
@@ -96,8 +98,8 @@ impl<T: Real> ByLabel<T> {
         }
     }
 
-    /// Writes the weights of the pairs of document `j` with `length` rows, beginning at row `start`. Writes 0 to the
-    /// rest of the last block.
+    /// Writes the weights of the pairs of document `j` with `length` more relevant documents (rows), from row `start`.
+    /// Fills the rest of the last vector with 0.
     #[inline(always)]
     pub fn weights<'a>(&self, j: usize, start: usize, length: usize, out: &'a mut [T; TILE]) -> &'a mut [T] {
         let out = &mut out[..length.next_multiple_of(LANES)];
@@ -130,7 +132,8 @@ pub fn filled<T: Real>(mut values: Vec<T>) -> Vec<T> {
     values
 }
 
-/// Returns `gap (D(r) - D(r + 1))` for `r = max(|r_i - r_j|, 1)`, up to the largest difference of ranks.
+/// Returns the table of discount steps `gap (D(r) - D(r + 1))` for `r` up to the largest difference of ranks, where
+/// `r = 0` counts as 1.
 fn steps<T: Real>(ranks: &[T], gap: f64) -> Vec<T> {
     let largest = ranks.iter().fold(0.0, |largest, rank| rank.to_f64().max(largest));
     let discount = |r: f64| 1.0 / (1.0 + r).log2();

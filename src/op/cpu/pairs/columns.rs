@@ -1,4 +1,4 @@
-//! `Columns`, the documents with which the rows of a list are paired, and the tiles of these rows.
+//! Pairs tiles of rows with columns, which are the documents that can change the sums of these rows.
 
 use std::borrow::Cow;
 
@@ -10,8 +10,8 @@ use crate::op::cpu::{
     tiles::{BLOCK, LOST, TILE},
 };
 
-/// `W` numbers for each document that is paired with rows. The columns leave out only documents that add 0 to every
-/// row. The columns keep the other documents in their blocks and pairs, so sums over them have the same bits.
+/// The columns that rows are paired with, `W` numbers for each. Documents that add 0 to the sum of every row may be
+/// left out. The other documents are added in the same blocks and pairs as before, so the sums keep their bits.
 pub struct Columns<'a, T: Real, const W: usize> {
     values: [Cow<'a, [T]>; W],
     /// The end of each block of documents.
@@ -26,7 +26,7 @@ impl<'a, T: Real, const W: usize> Columns<'a, T, W> {
         Self { values: values.map(Cow::Borrowed), ends }
     }
 
-    /// Selects pairs of neighboring documents in which `meets` holds for at least one of the two.
+    /// Selects pairs of neighboring documents (0 and 1, 2 and 3, ..) if `meets` holds for at least one of the two.
     pub fn met(values: [&[T]; W], meets: impl Fn(usize) -> bool) -> Self {
         let n = values[0].len();
         let (mut kept, mut ends) = (Vec::with_capacity(n + 1), Vec::new());
@@ -49,7 +49,7 @@ impl<'a, T: Real, const W: usize> Columns<'a, T, W> {
         self.values[0].len()
     }
 
-    /// Returns the numbers of the selected documents, block by block.
+    /// Returns the numbers of the selected documents, one slice per block.
     #[inline(always)]
     pub fn blocks(&self) -> impl Iterator<Item = [&[T]; W]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
@@ -64,12 +64,12 @@ impl<'a, T: Real, const W: usize> Columns<'a, T, W> {
 /// A tile of rows and the columns that they are paired with.
 pub struct Tile<'a, T: Real, const W: usize> {
     pub columns: &'a Columns<'a, T, W>,
-    /// The values of each row, in the order of `columns`. There may be more rows than sums.
+    /// The numbers of each row, in the order of `columns`. The arrays may be longer than `sums`.
     pub rows: [&'a [T]; W],
     pub sums: &'a mut [T],
 }
 
-/// Splits the rows into tiles that are paired with these columns.
+/// Splits the rows into tiles that are paired with `columns`.
 pub fn tiles<'a, T: Real, const W: usize>(
     columns: &'a Columns<'a, T, W>,
     rows: [&'a [T]; W],
@@ -79,22 +79,22 @@ pub fn tiles<'a, T: Real, const W: usize>(
     sums.chunks_mut(TILE).enumerate().map(tile).collect()
 }
 
-/// A group of rows that are paired with the same documents.
+/// Some rows of a list, and the columns with which all of these rows are paired.
 pub struct Meeting<'a, T: Real, const W: usize> {
     /// The positions of the rows in the list.
     rows: Vec<usize>,
-    /// The values of each row, in the order of `columns`, extended with zeros to whole vectors.
+    /// The numbers of each row, in the order of `columns`, extended with zeros to whole vectors.
     values: [Vec<T>; W],
     columns: Columns<'a, T, W>,
 }
 
 impl<'a, T: Real, const W: usize> Meeting<'a, T, W> {
-    /// Creates a group of these rows from the values of all documents.
+    /// Selects `rows` from the numbers of all documents.
     pub fn new(rows: Vec<usize>, values: [&[T]; W], columns: Columns<'a, T, W>) -> Self {
         Self { values: values.map(|values| filled(gather(values, &rows))), rows, columns }
     }
 
-    /// Runs a kernel on the tiles of several groups with `pairs` pairs in all, and writes the sums of their rows to `out`.
+    /// Runs a kernel on all tiles of several groups of rows, and writes the sum of each row to its place in `out`.
     pub fn each_tile(meetings: &[Self], pairs: usize, out: &mut [T], kernel: impl Fn(Tile<'_, T, W>) + Sync + Send) {
         let mut sums: Vec<Vec<T>> = meetings.iter().map(|meeting| vec![T::ZERO; meeting.values[0].len()]).collect();
         let tiles = meetings

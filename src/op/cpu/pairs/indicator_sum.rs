@@ -1,6 +1,6 @@
 //! The fused kernel of [`indicator_sum`](crate::op::indicator_sum()), a one-dimensional softmax attention with one
-//! exponential per pair. Long lists are summed in [boxes](crate::op::cpu::long::indicator_boxes). The gradient does not
-//! visit pairs whose incoming gradient is 0.
+//! exponential per pair. Long lists are summed in [boxes](crate::op::cpu::long::indicator_boxes). The gradient skips
+//! pairs in which neither document has an incoming gradient.
 
 use super::columns::{Columns, Meeting, Tile, tiles};
 use crate::execution::Target;
@@ -14,7 +14,7 @@ use crate::op::cpu::{
     tiles::{TILE, add, blocks},
 };
 
-/// Computes the numerators and denominators for the rows of one tile.
+/// Computes the softmax sums and their denominators for one tile of rows.
 struct Sums<'a, T> {
     x: &'a [T],
     a: &'a [T],
@@ -77,7 +77,8 @@ pub fn indicator_sum<T: Real>(x: &[T], a: &[T], mask: &[T], n: usize, sigma: f64
     (out, total)
 }
 
-/// The inputs of the gradient, each `[batch, documents]`. `out` and `total` come from the forward pass.
+/// The inputs of the gradient, each an array `[batch, documents]`. `out` holds the softmax sums of the forward pass,
+/// and `total` their denominators.
 #[derive(Clone, Copy)]
 pub struct Inputs<'a, T> {
     pub x: &'a [T],
@@ -90,7 +91,8 @@ pub struct Inputs<'a, T> {
 
 /// Computes the gradient for one tile of rows.
 struct Gradient<'a, T: Real> {
-    /// Its values are the score, `a`, the sum of the forward pass and `q` (the gradient divided by the denominator).
+    /// The numbers of a document are its score, its `a`, its softmax sum, and `q`, the incoming gradient divided by the
+    /// denominator.
     tile: Tile<'a, T, 4>,
     rate: T,
 }
@@ -121,8 +123,8 @@ impl<T: Real> Kernel for Gradient<'_, T> {
     }
 }
 
-/// Computes the gradient pair by pair. If few documents receive a gradient, rows that receive one meet all documents, and
-/// the other rows meet only documents that receive one.
+/// Computes the gradient over all pairs that contribute to it. If few documents have an incoming gradient, the others
+/// are paired only with these few.
 fn by_pairs<T: Real>(target: Target, values: [&[T]; 4], rate: T, to_x: &mut [T]) {
     let ([.., q], n) = (values, to_x.len());
     let kernel = |tile: Tile<'_, T, 4>| dispatch(target, Gradient { tile, rate });

@@ -1,6 +1,6 @@
-//! Kernels in O(n^2) over the pairs of a list: sums of steps, softmaxes and pairwise losses, and NeuralSort's matrix.
-//! Each list is sorted once, by score or by label ([`by_label`]). A tile of rows is then paired with one document at a
-//! time ([`columns`]). Separate kernels compute [long lists](super::long).
+//! Kernels that visit the pairs of a list in O(n^2): sums of steps, softmaxes and pairwise losses, and NeuralSort's
+//! matrix. Each list is sorted once, by score or by label ([`by_label`]). Each kernel then takes a tile of rows and
+//! adds the terms of one document at a time ([`columns`]). [Long lists](super::long) have separate kernels.
 
 pub mod by_label;
 mod columns;

@@ -1,8 +1,8 @@
 //! The fused kernel of [`neural_sort_sum`](crate::op::neural_sort_sum()).
 //!
-//! Sinkhorn's scaling multiplies rows and columns of NeuralSort's matrix, which gives `a_r e_rj b_j`. Only the column
-//! factors `b` of each iteration are kept. The factors of a row follow from its entries, which each pass over the
-//! [matrix](super::neural_sort_matrix) recomputes.
+//! Sinkhorn's scaling multiplies each row `r` of NeuralSort's matrix by a factor `a_r`, and each column `j` by a factor
+//! `b_j`. Of these, the kernel stores only the factors `b` of the columns, one array per iteration. The factor of a row
+//! is recomputed from its entries, whenever a pass over the [matrix](super::neural_sort_matrix) visits the row.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use crate::op::cpu::{
     sum::dot,
 };
 
-/// Adds the entries of a row, times `weight`, to sums over rows.
+/// Adds the entries of a row, times `weight`, to the sums of their columns.
 #[inline(always)]
 fn add_row<const FMA: bool>(sums: &mut [f64], weight: f64, entries: &[f64]) {
     for (sum, &entry) in sums.iter_mut().zip(entries) {
@@ -25,8 +25,8 @@ fn add_row<const FMA: bool>(sums: &mut [f64], weight: f64, entries: &[f64]) {
     }
 }
 
-/// Adds the entries of row `r`, times `weight`, to `sums`. Adds the same products, multiplied by the distance of each
-/// column from `r`, to `moments`.
+/// Adds the entries of row `r`, times `weight`, to the sums of their columns. Also adds these products times the
+/// distance between column and row to `moments`.
 #[inline(always)]
 fn add_row_and_moment<const FMA: bool>(sums: [&mut [f64]; 2], weight: f64, entries: &[f64], places: &[f64], r: usize) {
     let [sums, moments] = sums;
@@ -38,7 +38,7 @@ fn add_row_and_moment<const FMA: bool>(sums: [&mut [f64]; 2], weight: f64, entri
     }
 }
 
-/// Computes the sums of the columns after the rows are scaled.
+/// Scales the rows of the matrix and sums each column.
 struct ColumnSums<'a> {
     columns: &'a [f64],
 }
@@ -50,11 +50,11 @@ impl Visit<1> for ColumnSums<'_> {
     }
 }
 
-/// Computes the values at the ranks of the scaled matrix.
+/// Computes the sum of the scaled entries times the values for each rank.
 struct Found<'a> {
-    /// The factors of the columns before the last scaling of the rows.
+    /// The factors of the columns before the last scaling of the rows, from which the factors of the rows follow.
     before: &'a [f64],
-    /// The final factors of the columns, times the values.
+    /// The final factors of the columns, each multiplied by the value of its document.
     values: &'a [f64],
 }
 
@@ -65,11 +65,11 @@ impl Visit<0> for Found<'_> {
     }
 }
 
-/// Computes the gradient that flows back over one scaling of the rows: sums and moments of the scaled entries times each
-/// of two weights of their row. `weights(r, value)` makes them from the row's value, the sum of its scaled entries times
-/// `values`. Each row receives its second weight.
+/// Takes the gradient back over one scaling of the rows. For two weights per row, it sums scaled entries times the
+/// weight over the rows, with moments. The closure `weights(r, value)` returns both weights of row `r`, where `value`
+/// is the sum of the scaled entries times `values`. The second weight is also written to the row's place in `to_rows`.
 struct Back<'a, Weights> {
-    /// The factors of the columns before the scaling.
+    /// The factors of the columns before this scaling of the rows.
     before: &'a [f64],
     values: &'a [f64],
     places: &'a [f64],
@@ -96,7 +96,7 @@ impl<Weights: Fn(usize, f64) -> [f64; 2] + Sync> Visit<4> for Back<'_, Weights> 
     }
 }
 
-/// Returns the factors of the columns before the first iteration and after each iteration.
+/// Returns the factors of the columns before the first iteration and after each iteration of the scaling.
 fn scalings(matrix: &Matrix, iterations: usize) -> Vec<Vec<f64>> {
     let mut scalings = vec![vec![1.0; matrix.documents()]];
     for iteration in 0..iterations {
@@ -116,12 +116,12 @@ fn exact<T: Real>(values: &[T]) -> Vec<f64> {
     values.iter().map(|value| value.to_f64()).collect()
 }
 
-/// Returns the values in the order of the matrix.
+/// Returns the values in the order of descending scores, as in the matrix.
 fn sorted(matrix: &Matrix, values: &[f64]) -> Vec<f64> {
     matrix.order.iter().map(|&i| values[i]).collect()
 }
 
-/// Returns the values of one list at its ranks.
+/// Returns the sums `sum_j P_rj v_j` of one list, for each rank `r`.
 fn value(matrix: &Matrix, v: &[f64], sort: &NeuralSortMatrix) -> Vec<f64> {
     let scalings = scalings(matrix, sort.iterations);
     let values = products(&scalings[sort.iterations], &sorted(matrix, v));
@@ -133,15 +133,15 @@ fn value(matrix: &Matrix, v: &[f64], sort: &NeuralSortMatrix) -> Vec<f64> {
     found
 }
 
-/// The derivatives with respect to the logarithms of the entries, summed over rows. The moments weight the derivatives
-/// by the distance of the column from the row.
+/// The derivative with respect to the logarithm of each entry, summed over the rows of each column. In `moments`, each
+/// derivative is multiplied by the distance between column and row before it is added.
 struct Flow {
     sums: Vec<f64>,
     moments: Vec<f64>,
 }
 
 impl Flow {
-    /// Multiplies `sums` and `moments` by `weights` and adds them.
+    /// Adds `sums` and `moments`, each multiplied by the weight of its column.
     fn add(&mut self, weights: impl Fn(usize) -> f64, sums: &[f64], moments: &[f64]) {
         for (i, (to_sum, to_moment)) in self.sums.iter_mut().zip(&mut self.moments).enumerate() {
             *to_sum += weights(i) * sums[i];
@@ -150,7 +150,7 @@ impl Flow {
     }
 }
 
-/// Returns the gradients of one list with respect to its scores and its values.
+/// Returns the gradients with respect to the scores and the values of one list.
 fn gradient(matrix: &Matrix, v: &[f64], g: &[f64], sort: &NeuralSortMatrix) -> [Vec<f64>; 2] {
     let n = matrix.documents();
     let scalings = scalings(matrix, sort.iterations);
@@ -191,7 +191,7 @@ fn gradient(matrix: &Matrix, v: &[f64], g: &[f64], sort: &NeuralSortMatrix) -> [
     [matrix.to_scores(&flow.sums, &flow.moments), matrix.in_list_order(&to_values)]
 }
 
-/// Returns the values at each rank of lists of `n` documents, from the first rank.
+/// Returns `sum_j P_rj v_j` for each rank `r`, for lists of `n` documents.
 pub fn neural_sort_sum<T: Real>(x: &[T], v: &[T], mask: &[T], n: usize, sort: &NeuralSortMatrix) -> Vec<T> {
     let target = target();
     each_list([x, v, mask], n, x.len() * n * (sort.iterations + 1), T::ZERO, |_, [x, v, mask], out| {

@@ -1,10 +1,10 @@
-//! Computes the entries of NeuralSort's matrix row by row, without storing the matrix.
+//! Computes the entries of NeuralSort's matrix row by row; only small matrices are stored.
 //!
-//! Let the scores be in descending order, `x_1 >= x_2 >= ..`. The logarithm of the entry in row `r` and column `i` is
-//! the logarithm on the diagonal, minus `sum_k (x_k - x_{k + 1}) |2 (r - k) - 1| / temperature` over the `k` between
-//! `r` and `i`. The largest entry of a row is therefore on the diagonal, and entries fall on both sides of it. Entries
-//! that are too small for the type of the scores are not visited. In a long list with spread-out scores, most entries
-//! are too small to be visited.
+//! Let the scores be sorted, `x_1 >= x_2 >= ..`. Relative to the diagonal of row `r`, the logarithm of the entry in
+//! column `i` is `-sum_k (x_k - x_{k + 1}) |2 (r - k) - 1| / temperature` over the `k` between `r` and `i`. The largest
+//! entry of a row is therefore on the diagonal, and the entries decrease on both sides of it. Entries that would be 0
+//! in the number type of the scores are skipped. In a long list of scores that are not close together, most entries are
+//! skipped.
 
 use std::ops::Range;
 
@@ -17,13 +17,14 @@ use crate::op::cpu::{
     tiles::stripes,
 };
 
-/// The largest number of entries that are kept for all passes over a list, 8 MiB.
+/// The largest number of entries that are stored, so that passes over the matrix need not recompute them; they take 8
+/// MiB.
 const KEPT: usize = 1 << 20;
 
-/// The work that a pass over the matrix does on each row.
+/// What a pass over the matrix computes for each row.
 pub trait Visit<const K: usize>: Sync {
-    /// Visits the entries of row `r` in the columns `at`; the largest entry is 1. A visit may set the value of the row
-    /// and add to the `K` sums of its columns.
+    /// Visits row `r`, whose entries in the columns `at` are given relative to the largest entry. The visit may set the
+    /// number `to_row` of the row and add to `K` sums for each of these columns.
     fn row<const FMA: bool>(
         &self,
         r: usize,
@@ -37,20 +38,20 @@ pub trait Visit<const K: usize>: Sync {
 /// NeuralSort's matrix of one list, whose scores are in descending order.
 pub struct Matrix {
     target: Target,
-    /// The document at each place in the order of scores.
+    /// The index of each document, in the order of descending scores.
     pub order: Vec<usize>,
     x: Vec<f64>,
-    /// The sum `sum_k |x_i - x_k|` at each place, minus the sum at the first place.
+    /// For each document in sorted order, `sum_k |x_i - x_k|` minus the same sum of the first document.
     spread: Vec<f64>,
     temperature: f64,
-    /// The visited columns of each computed row.
+    /// For each computed row, the range of columns whose entries are not skipped.
     columns: Vec<Range<u32>>,
-    /// The entries of all rows, if they are few and needed more than once.
+    /// The entries of all rows, if they are few and are needed more than once.
     kept: Option<Vec<f64>>,
 }
 
 impl Matrix {
-    /// Creates the matrix of finite scores.
+    /// Creates the matrix; the scores must be finite.
     pub fn new<T: Real>(target: Target, x: &[T], sort: &NeuralSortMatrix) -> Self {
         let n = x.len();
         let mut order: Vec<usize> = (0..n).collect();
@@ -85,14 +86,14 @@ impl Matrix {
         self.columns.iter().map(|columns| columns.len()).sum()
     }
 
-    /// Returns the logarithm of an entry divided by the diagonal entry of its row.
+    /// Returns the logarithm of the ratio of an entry to the diagonal entry of its row.
     fn logarithm(&self, r: usize, i: usize) -> f64 {
         let slope = self.documents() as f64 - 1.0 - 2.0 * r as f64;
         (slope * (self.x[i] - self.x[r]) - (self.spread[i] - self.spread[r])) / self.temperature
     }
 
-    /// Returns the columns of each row whose logarithms are at least `lowest`. Both ends of the column range ascend
-    /// from row to row.
+    /// Returns, for each row, the range of columns whose entries have a logarithm of at least `lowest`. Both ends of
+    /// the range move to the right from row to row, so each search begins at the previous ends.
     fn visited(&self, rows: usize, lowest: f64) -> Vec<Range<u32>> {
         let (mut start, mut end) = (0, 0);
         let columns = (0..rows).map(|r| {
@@ -122,7 +123,7 @@ impl Matrix {
         }
     }
 
-    /// Calls `visit` for all rows, which may set `to_rows`, and returns its sums over the rows for each column.
+    /// Visits all rows. Returns the sums for each column, and sets `to_rows` to the number of each row.
     pub fn pass<const K: usize>(&self, visit: &impl Visit<K>, to_rows: &mut [f64]) -> [Vec<f64>; K] {
         let mut sums = [(); K].map(|()| vec![0.0; self.documents()]);
         let stripes = stripes(self.rows());
@@ -149,16 +150,16 @@ impl Matrix {
         sums
     }
 
-    /// Reorders values from the order of scores into the order of the list.
+    /// Reorders values from descending scores to the original order of the documents.
     pub fn in_list_order(&self, values: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; values.len()];
         self.order.iter().zip(values).for_each(|(&i, &value)| out[i] = value);
         out
     }
 
-    /// Returns the gradient with respect to the scores, in the order of the list. `sums` holds the derivatives with
-    /// respect to the logarithms of entries, summed over rows. `moments` holds the same derivatives times the distance
-    /// of the column from the row, summed over rows.
+    /// Returns the gradient with respect to the scores, in the original order of the documents. For each column, `sums`
+    /// holds the derivatives with respect to the logarithms of its entries, summed over the rows. `moments` holds the
+    /// same sums, with each derivative multiplied by the distance between column and row.
     pub fn to_scores(&self, sums: &[f64], moments: &[f64]) -> Vec<f64> {
         let n = self.documents();
         let total: f64 = sums.iter().sum();
@@ -180,12 +181,12 @@ impl Matrix {
     }
 }
 
-/// Returns the logarithm below which an entry is 0 in the type of the scores.
+/// Returns the logarithm of the smallest entry that is not 0 in the number type of the scores.
 fn lowest_logarithm<T: Real>() -> f64 {
     if T::from_f64(1e-300) == T::ZERO { -104.0 } else { -708.0 }
 }
 
-/// Computes the entries that are kept for all passes.
+/// Computes and stores all entries.
 struct Keep<'a> {
     matrix: &'a Matrix,
     kept: &'a mut [f64],
@@ -203,15 +204,15 @@ impl Kernel for Keep<'_> {
     }
 }
 
-/// A pass over a stripe of rows.
+/// A pass over a range of rows.
 struct Stripe<'a, V, const K: usize> {
     matrix: &'a Matrix,
     rows: &'a Range<usize>,
-    /// The place where the entries of the first row begin among the kept entries.
+    /// The index of the first entry of these rows among the stored entries.
     kept_from: usize,
     visit: &'a V,
     to_rows: &'a mut [f64],
-    /// The column to which the first entry of `sums` belongs.
+    /// The column of the first element of `sums`.
     offset: usize,
     sums: &'a mut [Vec<f64>; K],
 }

@@ -1,9 +1,10 @@
-//! `pair_derivatives`, the logistic loss over the pairs of one list with first and second derivatives. Learners that
-//! take Newton steps use the derivatives.
+//! The logistic loss over the pairs of one list, with its first and second derivatives with respect to the scores.
+//! Learners that take Newton steps need both derivatives.
 //!
-//! Documents are sorted by score, the highest first. A document is paired with those after it, so `u = exp(x_j - x_i)`
-//! is at most 1. The number `u` is a ratio of two exponentials that are computed once. Two documents beyond the cut-off
-//! have a pair of weight 0 and are never paired, so there are O(k n) pairs.
+//! Documents are sorted by score, the highest first. Each document `i` is paired with the documents `j` after it, so
+//! `u = exp(x_j - x_i)` is at most 1. The quotient of `exp(x_j)` and `exp(x_i)` gives `u`, so each document needs only
+//! one exponential. With a cut-off at rank `k`, two documents below it form a pair of weight 0, so only O(k n) pairs
+//! are visited.
 
 use super::pair_weight::{PairWeight, swaps};
 use crate::op::cpu::{
@@ -15,12 +16,13 @@ use crate::op::cpu::{
     tiles::TILE,
 };
 
-/// The sum of a loss over the pairs of one list, with its derivatives by each score; weights count as constants.
+/// The loss over the pairs of one list, with its derivatives with respect to the scores; the weights of pairs count as
+/// constants.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PairDerivatives<T> {
     /// The loss, `sum_ij w_ij log(1 + exp(x_j - x_i))`.
     pub value: T,
-    /// The sum of the magnitudes of all slopes, `sum_ij w_ij / (1 + exp(x_i - x_j))`.
+    /// The sum of the absolute slopes of all pairs, `sum_ij w_ij / (1 + exp(x_i - x_j))`.
     pub slopes: T,
     /// The first derivative with respect to each score.
     pub gradient: Vec<T>,
@@ -33,14 +35,14 @@ struct Sorted<T> {
     x: Vec<T>,
     labels: Vec<T>,
     weight: PairWeight<Vec<T>>,
-    /// The factor of each document for the weights of the pairs in which it is more relevant.
+    /// For each document, a factor of the weights of all pairs in which it is the more relevant document.
     factor: Option<Vec<T>>,
-    /// The number of documents that come first in some pair with a nonzero weight.
+    /// The number of documents, from the highest score, that must be paired with the documents below them.
     firsts: usize,
 }
 
 impl<T: Real> Sorted<T> {
-    /// Writes the weights of the pairs of document `i` with the documents from `start`.
+    /// Writes the weights of the pairs of document `i` with consecutive documents, from place `start`.
     #[inline(always)]
     fn weights(&self, i: usize, start: usize, out: &mut [T]) {
         let others = start..start + out.len();
@@ -68,7 +70,7 @@ impl<T: Real> Sorted<T> {
     }
 }
 
-/// Computes the sums over all pairs of a list.
+/// Computes the loss and its derivatives over all pairs of a list.
 struct Sums<'a, T> {
     list: &'a Sorted<T>,
     value: &'a mut T,
@@ -136,9 +138,9 @@ impl<T: Real> Kernel for Sums<'_, T> {
 }
 
 /// Returns `sum_ij u_i w_ij log(1 + exp(x_j - x_i))` over the pairs with `y_i > y_j`, and its derivatives. The weight
-/// of `pair_derivatives` must not have a `gap`. The optional `factor` gives each document its `u`, which is 1 by
-/// default. With `within`, a pair counts only if it contains a document with one of the `within` highest `x`, ties by
-/// index. Each list is computed on one thread, because callers have many lists.
+/// of `pair_derivatives` must not have a `gap`. The optional `factor` holds `u_i` for each document, which is 1 by
+/// default. With `within`, only pairs count in which at least one document has one of the `within` highest scores (ties
+/// by index). The function uses one thread, because callers have many lists to share among threads.
 pub fn pair_derivatives<T: Real>(
     x: &[T],
     labels: &[T],

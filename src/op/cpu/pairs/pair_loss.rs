@@ -1,8 +1,9 @@
 //! The fused kernel of [`pair_loss`](crate::op::pair_loss()).
 //!
-//! Documents are sorted by label, the most relevant first. The rows paired with a document are then a prefix of the
-//! list, and no other pair is visited. With common labels, about a third of all pairs are visited. Long lists are
-//! summed by [walks](crate::op::cpu::long::pair_walk) or [windows](crate::op::cpu::long::pair_window).
+//! Documents are sorted by label, the most relevant first. The more relevant partners of a document (its rows) then
+//! come first in the list, and no other pair is visited. With common distributions of labels, the kernel visits about a
+//! third of all pairs. Long lists are summed by [walks](crate::op::cpu::long::pair_walk) or
+//! [windows](crate::op::cpu::long::pair_window).
 
 use super::by_label::{ByLabel, filled};
 use super::pair_weight::PairWeight;
@@ -136,7 +137,7 @@ impl<T: Real> Term<T> for SoftZeroOne {
     }
 }
 
-/// Computes the losses of the rows of one list, from row `start`.
+/// Computes the losses of some consecutive rows of a list, from row `start`.
 struct Value<'a, T, L> {
     list: &'a ByLabel<T>,
     term: L,
@@ -169,7 +170,7 @@ impl<T: Real, L: Term<T>> Kernel for Value<'_, T, L> {
     }
 }
 
-/// Computes the gradient that the rows from `start` contribute to themselves and to the documents below them.
+/// Computes the gradient over the pairs of some consecutive rows, from row `start`, with the less relevant documents.
 struct Slope<'a, T, L> {
     list: &'a ByLabel<T>,
     term: L,
@@ -206,7 +207,7 @@ impl<T: Real, L: Term<T>> Kernel for Slope<'_, T, L> {
     }
 }
 
-/// Runs a kernel with the [`Term`] of a loss.
+/// Runs a kernel with the [`Term`] that computes the given loss.
 macro_rules! dispatch_term {
     ($target:ident, $loss:ident, $kernel:ident $fields:tt) => {
         match $loss {
@@ -227,7 +228,8 @@ macro_rules! dispatch_term {
     };
 }
 
-/// Returns `sum_j w_ij l(x_i - x_j)` over the pairs with `y_i > y_j`, for lists of `n` documents.
+/// Returns the loss of each document, `sum_j w_ij l(x_i - x_j)` over the pairs with `y_i > y_j`, for lists of `n`
+/// documents.
 pub fn pair_loss<T: Real>(
     x: &[T],
     labels: &[T],

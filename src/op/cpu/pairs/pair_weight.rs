@@ -1,16 +1,16 @@
-//! [`PairWeight`], one type for the tensors of a program, the tensors of a backend and slices.
+//! [`PairWeight`], the weight of a pair, generic over the type that holds a number per document.
 
 use std::ops::Range;
 
 use crate::op::cpu::real::Real;
 
-/// The weight `w_ij` of a pair, which is 0 unless `y_i > y_j`. The type `V` holds one number per document, as a tensor
-/// or a slice.
+/// The weight `w_ij` of a pair, which is 0 unless `y_i > y_j`. The type `V` holds one number per document: a tensor in
+/// the public functions, a slice in the kernels.
 #[derive(Debug, Clone, Copy)]
 pub enum PairWeight<V> {
     /// The weight 1 for every pair.
     Unit,
-    /// `w_ij = u_i`, one weight per document.
+    /// `w_ij = u_i`, a weight that depends only on the more relevant document.
     Document(V),
     /// `w_ij = |g_i - g_j| (absolute |d_i - d_j| + gap |D(|r_i - r_j|) - D(|r_i - r_j| + 1)|)` with
     /// `D(r) = 1/log2(1 + r)`, divided by an optional [`Distance`]. `absolute = 1, gap = 0` is LambdaRank, `0, 1` is
@@ -18,15 +18,15 @@ pub enum PairWeight<V> {
     Lambda {
         /// The gain of each document, divided by the ideal DCG.
         gain: V,
-        /// The discount at each document's rank, 0 below a cut-off.
+        /// The discount of each document at its rank, 0 below a cut-off.
         discount: V,
         /// The 1-based rank of each document.
         rank: V,
-        /// The weight of the difference of discounts.
+        /// The factor of the difference of discounts, `|d_i - d_j|`.
         absolute: f64,
-        /// The weight of the discount step at the difference of ranks.
+        /// The factor of the discount step at the difference of ranks.
         gap: f64,
-        /// The optional divisor of the weight.
+        /// By what to divide the weight, if anything.
         distance: Option<Distance<V>>,
     },
 }
@@ -42,7 +42,7 @@ pub struct Distance<V> {
 }
 
 impl<V> PairWeight<V> {
-    /// Applies `f` to each of the values of the weight, in the order of their declaration.
+    /// Applies `f` to each array over documents, in the order in which the fields are declared.
     pub fn map<W>(self, mut f: impl FnMut(V) -> W) -> PairWeight<W> {
         match self {
             Self::Unit => PairWeight::Unit,
@@ -58,7 +58,7 @@ impl<V> PairWeight<V> {
         }
     }
 
-    /// Returns the same weight with borrowed values.
+    /// Returns a weight that borrows the arrays over documents.
     pub fn as_ref(&self) -> PairWeight<&V> {
         match self {
             Self::Unit => PairWeight::Unit,
@@ -75,7 +75,7 @@ impl<V> PairWeight<V> {
     }
 }
 
-/// Writes `|g_i - g_j| |d_i - d_j| absolute` for the pairs of document `i` with `others`.
+/// Writes LambdaRank's weights `|g_i - g_j| |d_i - d_j| absolute` for the pairs of document `i` with each of `others`.
 #[inline(always)]
 pub(in crate::op::cpu) fn swaps<T: Real>(
     gain: &[T],
@@ -92,7 +92,7 @@ pub(in crate::op::cpu) fn swaps<T: Real>(
 }
 
 impl<T: Real> Distance<Vec<T>> {
-    /// Divides the weights of the pairs of document `i` with `others` by `offset + |s_i - s_j|`.
+    /// Divides the weights of the pairs of document `i` with each of `others` by `offset + |s_i - s_j|`.
     #[inline(always)]
     pub(in crate::op::cpu) fn divide(&self, i: usize, others: Range<usize>, weights: &mut [T]) {
         let (s, offset) = (self.scores[i], T::from_f64(self.offset));

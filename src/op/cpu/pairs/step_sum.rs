@@ -1,12 +1,13 @@
 //! The fused kernel of [`step_sum`](crate::op::step_sum()).
 //!
-//! If the scores of a list span less than the exponent range, the logistic step needs one exponential per document.
-//! With `e_i = exp(alpha (x_i - center))`, the logistic step is `phi(alpha (x_j - x_i)) = e_j / (e_i + e_j)`. Other
-//! steps and wider lists use the difference of each pair. Long lists are summed by
-//! [walks](crate::op::cpu::long::step_walk) or, for other steps, in [boxes](crate::op::cpu::long::step_boxes).
+//! If exponentials of all scores of a list can be represented, the logistic step needs one exponential per document
+//! instead of one per pair. With `e_i = exp(alpha (x_i - center))`, the logistic step is
+//! `phi(alpha (x_j - x_i)) = e_j / (e_i + e_j)`. For other steps and for scores that are farther apart, the step is
+//! evaluated for each pair. Long lists are summed by [walks](crate::op::cpu::long::step_walk) (logistic, tanh and
+//! Laplace steps) or in [boxes](crate::op::cpu::long::step_boxes) (other steps).
 //!
-//! Pairs that certainly add 0 are not visited, such as rows whose sums are not needed and pairs with a gradient of 0.
-//! Pairs that are visited are added in the usual order, so sums keep the same bits.
+//! Pairs that add 0 for certain are skipped, for instance pairs whose gradient is 0 and rows whose sums are not needed.
+//! The other pairs are added in the same order as before, so the sums keep their bits.
 
 use super::by_label::filled;
 use super::columns::{Columns, Meeting, Tile, tiles};
@@ -27,20 +28,21 @@ use crate::op::cpu::{
     tiles::{BLOCK, TILE, add, blocks},
 };
 
-/// One list, without the documents at its end that add nothing.
+/// One list, with the number of its documents that matter.
 struct List<'a, T> {
     x: &'a [T],
     v: &'a [T],
     alpha: f64,
-    /// The number of documents that can add to a sum.
+    /// The number of documents up to the last one that adds to the sums.
     members: usize,
-    /// The number of distinct rows, after which all rows have the value of the last one.
+    /// The number of rows to compute; all later rows have the same sum as the last of them.
     rows: usize,
 }
 
 impl<'a, T: Real> List<'a, T> {
-    /// Creates a list from `weights`, the arrays of what a document adds. A document whose weights are all 0 adds
-    /// nothing. Equal documents of weight 0 at the end of the list, such as padding, share one row.
+    /// In each array of `weights`, a document has a number by which it adds to sums. A document adds nothing if all of
+    /// its weights are 0. At the end of the list, documents with equal scores that add nothing, such as padding, share
+    /// one row.
     fn new(x: &'a [T], v: &'a [T], weights: &[&[T]], alpha: f64) -> Self {
         let silent = |j: usize| weights.iter().all(|w| w[j] == T::ZERO);
         let last = x.last().copied().unwrap_or_default();
@@ -49,7 +51,8 @@ impl<'a, T: Real> List<'a, T> {
         Self { x, v, alpha, members, rows: (distinct + 1).min(x.len()) }
     }
 
-    /// Returns the sums of the documents `rows`, which must ascend, or of the first [`rows`](Self::rows) documents.
+    /// Returns the step sum of each of `rows`, whose indices must ascend, or without them, of the first
+    /// [`rows`](Self::rows) documents.
     fn sums(&self, target: Target, rows: Option<&[usize]>, step: Step) -> Vec<T> {
         let end = rows.map_or(self.rows, |rows| rows.last().map_or(0, |last| last + 1).max(self.members));
         let (x, v) = (&self.x[..end], &self.v[..end]);
@@ -104,9 +107,9 @@ impl<'a, T: Real> List<'a, T> {
         out
     }
 
-    /// Returns `exp(alpha (x_i - center))` of the first `rows`, if the members are so close that no ratio or product of
-    /// two overflows or underflows. Only the members decide whether exponentials are used, so rows after them, such as
-    /// padding, have no influence.
+    /// Returns `exp(alpha (x_i - center))` for the first `rows` documents, or `None` if products or ratios of two
+    /// exponentials could overflow or underflow. The decision depends only on the documents that add to sums, so
+    /// padding does not change it.
     fn exponentials(&self, target: Target, rows: usize) -> Option<Exponentials<T>> {
         let members = &self.x[..self.members];
         let first = *members.first()?;
@@ -128,11 +131,12 @@ impl<'a, T: Real> List<'a, T> {
 struct Exponentials<T> {
     e: Vec<T>,
     center: f64,
-    /// The distance from the center up to which an exponential is valid.
+    /// The largest distance of a score from the center for which the exponential is in range.
     reach: f64,
 }
 
-/// Computes exponentials in double precision, since the rounding error of an argument grows with its size.
+/// Computes `exp(alpha (x_i - center))` in double precision, because the rounding error of the exponent grows with the
+/// exponent.
 struct Exponents<'a, T> {
     x: &'a [T],
     alpha: f64,
@@ -149,9 +153,9 @@ impl<T: Real> Kernel for Exponents<'_, T> {
     }
 }
 
-/// Computes `sum_j v_j e_j / (e_i + e_j)`, with one division for two documents.
+/// Computes `sum_j v_j e_j / (e_i + e_j)`. Each division serves two documents `j`, over a common denominator.
 struct ByExponentials<'a, T: Real> {
-    /// The exponential `e` and weight `v` of each column.
+    /// For each column, the exponential `e` and the weight `v`.
     columns: &'a Columns<'a, T, 2>,
     rows: &'a [T],
     out: &'a mut [T],
@@ -185,7 +189,7 @@ impl<T: Real> Kernel for ByExponentials<'_, T> {
 }
 
 struct ByDifferences<'a, T: Real, P> {
-    /// The score `x` and weight `v` of each column.
+    /// For each column, the score `x` and the weight `v`.
     columns: &'a Columns<'a, T, 2>,
     rows: &'a [T],
     alpha: T,
@@ -211,7 +215,7 @@ impl<T: Real, P: Phi> Kernel for ByDifferences<'_, T, P> {
     }
 }
 
-/// Computes the logistic sum of one row, vectorized across the documents.
+/// Computes the logistic step sum of a single document, vectorized over the other documents.
 struct LogisticRow<'a, T> {
     x: &'a [T],
     v: &'a [T],
@@ -236,9 +240,9 @@ impl<T: Real> Kernel for LogisticRow<'_, T> {
     }
 }
 
-/// Returns `sum_j v_j phi(alpha (x_j - x_i))` for lists of `n` documents. If `rows` are given, only documents with
-/// nonzero `rows` are computed, and the others receive 1/2, the step at 0. If pairs are visited, the computed values
-/// have the same bits as without `rows`.
+/// Returns the step sum `sum_j v_j phi(alpha (x_j - x_i))` of each document, for lists of `n` documents. If `rows` are
+/// given, only documents with a nonzero number in `rows` are computed; the others receive 1/2. If the kernel visits the
+/// pairs, the computed sums have the same bits as without `rows`.
 pub fn step_sum<T: Real>(x: &[T], v: &[T], rows: Option<&[T]>, n: usize, alpha: f64, step: Step) -> Vec<T> {
     let target = target();
     each_list([x, v], n, x.len() * n, T::HALF, |list, [x, v], out| {
@@ -262,9 +266,10 @@ fn logistic_form(alpha: f64, step: Step) -> (f64, Step) {
     if step == Step::Tanh { (2.0 * alpha, Step::Logistic) } else { (alpha, step) }
 }
 
-/// Computes the gradient for one tile of rows from exponentials, with one division for two documents.
+/// Computes the gradient for one tile of rows from the exponentials. Each division serves two documents, over a common
+/// denominator.
 struct GradientByExponentials<'a, T: Real> {
-    /// Its values are the exponential, `v` and `g`.
+    /// The numbers of a document are its exponential, `v` and `g`.
     tile: Tile<'a, T, 3>,
     alpha: T,
 }
@@ -305,7 +310,7 @@ impl<T: Real> Kernel for GradientByExponentials<'_, T> {
 }
 
 struct GradientByDifferences<'a, T: Real, P> {
-    /// Its values are the score, `v` and `g`.
+    /// The numbers of a document are its score, `v` and `g`.
     tile: Tile<'a, T, 3>,
     alpha: T,
     phi: P,
@@ -334,8 +339,9 @@ impl<T: Real, P: Phi> Kernel for GradientByDifferences<'_, T, P> {
     }
 }
 
-/// Splits the documents by their part in the gradient. The gradient that flows between `i` and `j` is proportional to
-/// `g_j v_i - g_i v_j`. A document with only one of `v` and `g` is paired with the documents that have the other.
+/// Groups the documents by whether they have a weight `v` and an incoming gradient `g`. The gradient that `i` receives
+/// from `j` is proportional to `g_j v_i - g_i v_j`. Documents that have only `v` are therefore paired with those that
+/// have `g`, and documents that have only `g` with those that have `v`.
 fn meetings<T: Real>(values: [&[T]; 3]) -> Vec<Meeting<'_, T, 3>> {
     let [_, v, g] = values;
     let [adds, receives] = [v, g].map(|weights| move |i: usize| weights[i] != T::ZERO);
@@ -349,7 +355,8 @@ fn meetings<T: Real>(values: [&[T]; 3]) -> Vec<Meeting<'_, T, 3>> {
         .collect()
 }
 
-/// The numbers of documents in a list that have a weight, a gradient, or both.
+/// How many documents of a list have both a weight `v` and an incoming gradient `g`, only `v` (`adding`), or only `g`
+/// (`receiving`).
 struct Flows {
     both: usize,
     adding: usize,
@@ -364,20 +371,20 @@ impl Flows {
         Self { both: count(|v, g| v & g), adding: count(|v, g| v & !g), receiving: count(|v, g| !v & g) }
     }
 
-    /// Returns the number of pairs that are visited.
+    /// Returns the number of pairs with a nonzero gradient.
     fn pairs(&self) -> usize {
         let Self { both, adding, receiving } = self;
         both * (both + adding + receiving) + adding * (both + receiving) + receiving * (both + adding)
     }
 
-    /// Returns whether visiting only the selected pairs is faster. The selected documents include their neighbors and
-    /// must fill wide vectors.
+    /// Returns whether it is faster to visit only the pairs with a nonzero gradient. The bounds allow for selected
+    /// documents that bring their neighbors along, and for short lists that do not fill the vectors.
     fn are_few(&self, documents: usize) -> bool {
         const FEWEST: usize = 2 * TILE;
         documents >= FEWEST && 4 * self.pairs() <= documents * documents
     }
 
-    /// Returns the work per document for the visited pairs of a list.
+    /// Returns the cost per document, as a number of pairs.
     fn pairs_per_document(&self, documents: usize) -> usize {
         let pairs = if self.are_few(documents) { 2 * self.pairs() } else { self.pairs() };
         pairs / (self.both + self.adding + self.receiving).max(1)
@@ -453,7 +460,8 @@ mod tests {
         assert_eq!(found[..4], step_sum(&x[..4], &v[..4], None, 4, alpha, Step::Logistic));
     }
 
-    /// Creates scores, weights and gradients of `n` documents, of which every `apart`-th receives a gradient.
+    /// Creates scores, weights and incoming gradients of `n` documents; the gradient is nonzero for every document
+    /// whose index is a multiple of `apart`.
     fn list(n: usize, apart: usize) -> [Vec<f64>; 3] {
         let x = scattered(n, 1009).map(|x| x / 500.0).collect();
         let g = (0..n).map(|i| if i % apart == 0 { (i % 7) as f64 - 3.5 } else { 0.0 }).collect();

@@ -1,4 +1,4 @@
-//! The steps of [`Step`](crate::op::Step), and their slopes, at one difference.
+//! Each variant of [`Step`](crate::op::Step) as a type that computes the step and its slope for one pair.
 
 use crate::op::cpu::{ranks::beats::beats, real::Real};
 

@@ -1,5 +1,5 @@
-//! Test cases for expectations over the documents above, with a definition in double precision to compare fast kernels
-//! with.
+//! Test cases for expectations over the documents above, and a definition in double precision with which to check the
+//! fast kernels.
 
 use super::beats::beats;
 use crate::op::cpu::{
@@ -7,15 +7,15 @@ use crate::op::cpu::{
     parameters::{Above, Comparison, ExponentialTerm},
 };
 
-/// Returns terms whose bases range from small ones, which matter at the first rank, to large ones, which matter at the
-/// last.
+/// Returns terms with small and large bases; a small base matters only at the first ranks, and a large base at all
+/// ranks.
 pub fn terms() -> Vec<ExponentialTerm> {
     [(0.4, 1e-9), (0.3, 0.0067), (0.2, 0.6), (0.1, 0.9999)]
         .map(|(coefficient, base)| ExponentialTerm { coefficient, base })
         .to_vec()
 }
 
-/// Returns cases for ranks, sums and products, with the weights of documents and their contributions `b`.
+/// Returns cases `(above, a, b)` for lists of `n` documents: only ranks, a sum, and two products.
 pub fn kinds(n: usize) -> [(Above, Vec<f32>, Vec<f32>); 4] {
     let every = |of: &dyn Fn(usize) -> f32| (0..n).map(of).collect::<Vec<_>>();
     let relevant = every(&|i| f32::from(u8::from(i % 3 == 0)));
@@ -29,15 +29,16 @@ pub fn kinds(n: usize) -> [(Above, Vec<f32>, Vec<f32>); 4] {
     ]
 }
 
-/// One list with its parameters in double precision.
+/// The definition of the expectations of one list, computed in double precision.
 pub struct Definition {
     pub x: Vec<f64>,
     pub a: Vec<f64>,
     pub b: Vec<f64>,
     pub above: Above,
-    /// The comparisons and their weights.
+    /// The weight of each comparison, and the comparison.
     pub mixture: Vec<(f64, Comparison)>,
-    /// The smallest sum to which errors are relative; smaller sums count as this one.
+    /// The smallest value or gradient to which errors are relative; smaller results are measured relative to this
+    /// number.
     pub least: f64,
 }
 
@@ -46,7 +47,7 @@ impl Definition {
         if self.above == Above::Product { 1.0 - self.b[j] } else { 1.0 }
     }
 
-    /// Returns the product over documents, and the shares of the documents above in a sum.
+    /// Returns the product of the factors of the other documents and, for a sum, the share of each document above.
     fn products(&self, i: usize, comparison: Comparison, z: f64) -> (f64, Vec<f64>) {
         let (mut logarithm, mut shares) = (0.0, Vec::new());
         for j in (0..self.x.len()).filter(|&j| j != i) {
@@ -60,7 +61,7 @@ impl Definition {
         (logarithm.exp(), shares)
     }
 
-    /// Checks the values and gradients of a sample of documents.
+    /// Checks the values and gradients of about 20 documents, and panics with `name` at a large error.
     pub fn check(&self, name: &str, g: &[f32], out: &[f32], gradient: &[f32]) {
         let (n, is_sum) = (self.x.len(), self.above == Above::Sum);
         let indices: Vec<usize> = sample(n).collect();

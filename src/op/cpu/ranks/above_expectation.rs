@@ -1,15 +1,15 @@
 //! The fused kernel of [`above_expectation`](crate::op::above_expectation()).
 //!
-//! Only documents with a nonzero weight are rows. Each row is compared with all documents of the list.
+//! Documents with a nonzero weight are called rows. Each row is compared with all documents of the list.
 //!
-//! A product `p` over documents is multiplied by the factor `1 + pi (z - 1)`. For a base `z` of at least 1/2, the
-//! kernel computes the new product as `p - p pi (1 - z)`. The subtraction does not accumulate the rounding errors of
-//! `z` or of the equal factors of tied documents. For a smaller base, the kernel computes the factor as
-//! `(1 - pi) + pi z`. The probabilities `pi` and `1 - pi` come from `erfc`, which is precise for `pi` near 1.
+//! For each term, the kernel multiplies a product `p` by the factor `1 + pi (z - 1)` of each document. For a base `z`
+//! of at least 1/2, the kernel computes the new product as `p - p pi (1 - z)`. In this form, rounding errors of `z`
+//! near 1 and of the equal factors of tied documents do not add up. For a smaller base, the kernel computes the factor
+//! as `(1 - pi) + pi z`. The probabilities `pi` and `1 - pi` come from `erfc`, which is precise for `pi` near 1.
 //!
-//! The products of [independent ranks](AboveExpectation::of_independent_ranks) are kept for the gradient; other
-//! products are recomputed. Exact noise is computed by [levels](crate::op::cpu::long::above_levels), and other long
-//! lists by [boxes](crate::op::cpu::long::above_boxes).
+//! The products of [independent ranks](AboveExpectation::of_independent_ranks) are stored for the gradient. Other
+//! gradients recompute the products. Exact noise is computed by [levels](crate::op::cpu::long::above_levels), and other
+//! long lists by [boxes](crate::op::cpu::long::above_boxes).
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ use crate::op::cpu::{
     tiles::{BLOCK, TILE, add, reduce},
 };
 
-/// The inputs of a batch of lists of `n` documents.
+/// The tensors of a batch of lists of `n` documents, as slices.
 #[derive(Clone, Copy)]
 pub struct Inputs<'a, T> {
     pub x: &'a [T],
@@ -40,7 +40,7 @@ pub struct Inputs<'a, T> {
 struct Term<T> {
     coefficient: T,
     base: T,
-    /// One minus the base, `1 - z_m`.
+    /// `1 - z_m`, computed in double precision.
     gap: T,
 }
 
@@ -50,20 +50,20 @@ struct Weighted<T> {
     compared: Compared<T>,
 }
 
-/// The parameters of the kernels that all lists share.
+/// What the rows of a list share.
 struct Parameters<T> {
     above: Above,
     terms: Vec<Term<T>>,
     mixture: Vec<Weighted<T>>,
 }
 
-/// Returns the number of terms for one pair of documents, over all comparisons in a list of `n`.
+/// Returns the cost of one pair, which is the number of terms times the number of comparisons.
 fn work_per_pair(expectation: &AboveExpectation, n: usize) -> usize {
     expectation.terms.len() * expectation.noise.comparisons(n)
 }
 
 impl<T: Real> Parameters<T> {
-    /// Creates the parameters for lists of `n` documents.
+    /// Converts the parameters for lists of `n` documents.
     fn new(expectation: &AboveExpectation, n: usize) -> Self {
         let AboveExpectation { noise, terms, above } = expectation;
         let term = |term: &ExponentialTerm| Term {
@@ -82,8 +82,8 @@ impl<T: Real> Parameters<T> {
         }
     }
 
-    /// Returns the base of a term, and one minus the base. For a product, the base includes the factor `1 - b` of the
-    /// document above.
+    /// Returns the base of a term for a document above, and one minus this base. For a product, the base is multiplied
+    /// by `1 - b` of this document.
     #[inline(always)]
     fn above(&self, term: &Term<T>, b: T) -> (T, T) {
         match self.above {
@@ -96,14 +96,14 @@ impl<T: Real> Parameters<T> {
     }
 }
 
-/// One list without padding.
+/// One list without padding, and the rows for which expectations are needed.
 struct List<T> {
     parameters: Parameters<T>,
-    /// The number of pairs of a row and a document, times the number of terms per pair.
+    /// The cost of all pairs, counted in terms.
     work: usize,
     x: Vec<T>,
     b: Vec<T>,
-    /// The documents with a nonzero weight; the next arrays hold their weights, scores and `b`.
+    /// The indices of the documents with a nonzero weight. The next arrays hold their weights, scores and `b`.
     rows: Vec<usize>,
     weights: Vec<T>,
     row_x: Vec<T>,
@@ -130,7 +130,8 @@ impl<T: Real> List<T> {
         Tile { list: self, parameters: &self.parameters, rows, x, b }
     }
 
-    /// Runs a kernel on every tile of rows. The kernel writes to its part of `out`, with `width` numbers per row.
+    /// Runs a kernel on every tile of rows. Each call writes `width` numbers for each row of its tile to its part of
+    /// `out`.
     fn each_tile(&self, width: usize, out: &mut [T], kernel: impl Fn(Tile<'_, T>, &mut [T]) + Sync + Send) {
         for_each(out.chunks_mut(TILE * width).enumerate().collect(), self.work, |(tile, out)| {
             let start = tile * TILE;
@@ -149,10 +150,11 @@ struct Tile<'a, T> {
     b: &'a [T],
 }
 
-/// The largest number of trials that are kept for their second use; longer lists recompute their trials.
+/// The largest number of trials per tile that are stored for the gradient; in larger tiles, the gradient recomputes
+/// them.
 const KEPT: usize = 1 << 14;
 
-/// The trials of all documents of a list, `[documents, 3, rows]`; empty if they are not kept.
+/// The trials of all documents against the rows of a tile, `[documents, 3, rows]`; empty if they are not stored.
 struct Kept<T>(Vec<T>);
 
 impl<T: Real> Kept<T> {
@@ -160,7 +162,7 @@ impl<T: Real> Kept<T> {
         Self(if rows * documents <= KEPT { vec![T::ZERO; 3 * rows * documents] } else { Vec::new() })
     }
 
-    /// Returns the three arrays of a document's trial, if it is kept.
+    /// Returns the three stored arrays of a document's trial, or `None` if they are not stored.
     #[inline(always)]
     fn of(&mut self, document: usize, rows: usize) -> Option<[&mut [T]; 3]> {
         let kept = self.0.get_mut(3 * rows * document..)?.get_mut(..3 * rows)?;
@@ -178,7 +180,7 @@ impl<T: Real> Kept<T> {
         }
     }
 
-    /// Restores the trial of a document, and returns whether it was kept.
+    /// Copies the stored trial of a document to `trial`; returns false if it is not stored.
     #[inline(always)]
     fn restore(&mut self, document: usize, trial: &mut Trial<T>) -> bool {
         let kept = self.of(document, trial.ahead.len());
@@ -192,14 +194,14 @@ impl<T: Real> Kept<T> {
 }
 
 impl<T: Real> Tile<'_, T> {
-    /// Compares document `j` with the rows.
+    /// Computes the trial of document `j` against the rows.
     #[inline(always)]
     fn meet<const FMA: bool>(self, j: usize, comparison: &Weighted<T>, trial: &mut Trial<T>) {
         trial.meet::<FMA>((j, self.list.x[j]), self.x, self.rows, comparison.compared);
     }
 
-    /// Computes the product of every term for each row, `[terms, rows]`, and the sums over the documents above,
-    /// including `b_i`.
+    /// Computes the products for each term and row, `[terms, rows]`, and the sums over the documents above each row,
+    /// which include `b_i`.
     #[inline(always)]
     fn products<const FMA: bool>(
         self,
@@ -239,7 +241,8 @@ impl<T: Real> Tile<'_, T> {
         }
     }
 
-    /// Adds the share of a document above to the sum of every term, with one division for two terms.
+    /// For each term, adds the share of a document above to the sums. One division serves two terms, over a common
+    /// denominator.
     #[inline(always)]
     fn add_above<const FMA: bool>(self, b: T, trial: &Trial<T>, sums: &mut [T]) {
         let length = self.rows.len();
@@ -263,8 +266,9 @@ impl<T: Real> Tile<'_, T> {
         }
     }
 
-    /// Adds the derivatives of a product's terms with respect to the comparison with a document. One division serves
-    /// two terms, and `sent` combines a product's derivative with its gap.
+    /// Adds the derivatives of the products of all terms with respect to the probability that a document is above each
+    /// row. One division serves two terms. The closure `sent` combines the derivative with respect to a product and the
+    /// gap `1 - z` of its term.
     #[inline(always)]
     fn add_product_flows<const FMA: bool>(
         self,
@@ -298,8 +302,8 @@ impl<T: Real> Tile<'_, T> {
         }
     }
 
-    /// Adds the derivatives of a sum's terms with respect to the comparison with a document, with one division for two
-    /// terms.
+    /// For sums, adds the derivatives of all terms with respect to the probability that a document is above each row.
+    /// One division serves two terms.
     #[inline(always)]
     fn add_flows<const FMA: bool>(self, b: T, trial: &Trial<T>, products: &[T], sums: &[T], flow: &mut [T]) {
         let length = self.rows.len();
@@ -338,7 +342,7 @@ impl<T: Real> Tile<'_, T> {
     }
 }
 
-/// Computes the expectations for the rows of a tile, without their weights.
+/// Computes the expectations of the rows of a tile, before they are multiplied by the weights `a`.
 struct Expectation<'a, T> {
     tile: Tile<'a, T>,
     out: &'a mut [T],
@@ -368,7 +372,7 @@ impl<T: Real> Kernel for Expectation<'_, T> {
     }
 }
 
-/// Computes the products of the terms for the rows of a tile, `[terms, rows]`, under the first comparison.
+/// Computes the products of all terms for the rows of a tile under the first comparison, `[terms, rows]`.
 struct Products<'a, T> {
     tile: Tile<'a, T>,
     products: &'a mut [T],
@@ -386,7 +390,7 @@ impl<T: Real> Kernel for Products<'_, T> {
     }
 }
 
-/// Returns the products of independent ranks, `[.., n, terms]`, with 0 for documents of weight 0.
+/// Returns the product of each term for each document, `[.., n, terms]`, with 0 for documents of weight 0.
 fn products_of_ranks<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectation) -> Vec<T> {
     let Inputs { x, a, b, mask, n } = inputs;
     let (target, width) = (target(), expectation.terms.len());
@@ -407,7 +411,7 @@ fn products_of_ranks<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectation)
     })
 }
 
-/// Returns the expectations `a_i E[A_i D(R_i)]` of every document, and the products of independent ranks.
+/// Returns the expectation `a_i E[A_i D(R_i)]` of each document and, for independent ranks, the products of the terms.
 pub fn above_expectation<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectation) -> (Vec<T>, Option<Vec<T>>) {
     let Inputs { x, a, b, mask, n } = inputs;
     if expectation.of_independent_ranks().is_some() {
@@ -438,12 +442,12 @@ pub fn above_expectation<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectat
     (out, None)
 }
 
-/// Computes the gradient that the rows of a tile contribute to their own documents and to all documents.
+/// Computes the gradient over the pairs of the rows of a tile with all documents, for both sides of each pair.
 struct Gradient<'a, T> {
     tile: Tile<'a, T>,
-    /// The products, `[terms, rows]`, if they are known.
+    /// The products of the forward pass, `[terms, rows]`, if they were stored.
     products: Option<Vec<T>>,
-    /// The incoming gradient of each row, times its weight.
+    /// For each row, the incoming gradient times the weight `a`.
     g: &'a [T],
     to_rows: &'a mut [T],
     to_all: &'a mut [T],
@@ -505,7 +509,8 @@ impl<T: Real> Kernel for Gradient<'_, T> {
     }
 }
 
-/// Returns the gradient of [`above_expectation`] with respect to `x`; `products` is its second output.
+/// Returns the gradient of [`above_expectation`] with respect to `x`; `products` are those that the forward pass
+/// returned.
 pub fn above_expectation_gradient<T: Real>(
     inputs: Inputs<T>,
     products: Option<&[T]>,
@@ -556,7 +561,7 @@ mod tests {
     use super::*;
     use crate::op::cpu::parameters::ScoreNoise;
 
-    /// The number of comparisons under exact noise depends on the documents of a list, not on the width of its batch.
+    /// Under exact noise, the number of comparisons depends on the number of documents, not on padding.
     #[test]
     fn padding_changes_no_bit_under_exact_noise_in_double_precision() {
         let terms = vec![ExponentialTerm { coefficient: 0.5, base: 0.7 }];

@@ -1,7 +1,7 @@
-//! The fused kernel of [`above_recursion`](crate::op::above_recursion()). The kernel runs the [trials](super::trials)
-//! of all others for each document with a nonzero weight, always in `f64`. Functions of only the rank have a [separate
-//! kernel](super::rank_recursion), which needs a quarter to half of the time, or far less in long lists. Under exact
-//! noise with results in `f32`, all documents of a list share [levels](crate::op::cpu::long::recursion_levels).
+//! The fused kernel of [`above_recursion`](crate::op::above_recursion()). For each document with a nonzero weight, the
+//! kernel runs the [trials](super::trials) of all other documents in double precision. Functions of only the rank have
+//! a [separate kernel](super::rank_recursion), which takes at most half of the time, and far less for long lists. Under
+//! exact noise with results in `f32`, all documents of a list share [levels](crate::op::cpu::long::recursion_levels).
 
 use super::above_expectation::Inputs;
 use super::beats::beats;
@@ -17,31 +17,30 @@ use crate::op::cpu::{
     tiles::reduce,
 };
 
-/// Returns the start of the trials in which no document is certainly above.
 fn nobody(above: Above) -> Certain {
     Certain { count: 0, total: above.nobody() }
 }
 
-/// One list without padding.
+/// One list without padding, in double precision.
 struct List {
     x: Vec<f64>,
     a: Vec<f64>,
     b: Vec<f64>,
     /// The documents with a nonzero weight.
     rows: Vec<usize>,
-    /// The function of the rank, up to its last nonzero value.
+    /// The values of the function of the rank, without the zeros at the end.
     values: Vec<f64>,
     mixture: Vec<(f64, Comparison)>,
     above: Above,
 }
 
 impl List {
-    /// Returns the number of trials of all pairs, times the number of ranks.
+    /// Returns the cost of the list: the number of trials times the number of ranks.
     fn work(&self) -> usize {
         self.rows.len() * self.x.len() * self.values.len() * self.mixture.len()
     }
 
-    /// Computes the trials of all other documents against a row; the row itself comes last.
+    /// Computes the trials of all documents against a row. The last trial is that of the row itself and always fails.
     #[inline(always)]
     fn meet<const FMA: bool>(&self, row: usize, comparison: Comparison, against: &mut AgainstRow) {
         let AgainstRow { documents, ahead, behind, density, b } = against;
@@ -76,12 +75,12 @@ struct AgainstRow {
     documents: Vec<usize>,
     ahead: Vec<f64>,
     behind: Vec<f64>,
-    /// The derivative of the probability with respect to the score of the document.
+    /// The derivative of each probability with respect to the score of the document.
     density: Vec<f64>,
     b: Vec<f64>,
 }
 
-/// Computes the expectations of some rows, without their weights.
+/// Computes the expectations of some rows, before they are multiplied by the weights `a`.
 struct Expectations<'a> {
     list: &'a List,
     rows: &'a [usize],
@@ -103,11 +102,11 @@ impl Kernel for Expectations<'_> {
     }
 }
 
-/// Computes the gradient that some rows send to all documents.
+/// Computes the gradient of the expectations of some rows with respect to the scores of all documents.
 struct Gradient<'a> {
     list: &'a List,
     rows: &'a [usize],
-    /// The incoming gradient of each row, times its weight.
+    /// For each row, the incoming gradient times the weight `a`.
     g: &'a [f64],
     to_all: &'a mut [f64],
 }
@@ -133,14 +132,14 @@ impl Kernel for Gradient<'_> {
     }
 }
 
-/// Returns the values up to the last nonzero one, but not more than there are documents.
+/// Returns the first `documents` values without the zeros at their end.
 fn counting<T: Real>(values: &[T], documents: usize) -> Vec<f64> {
     let values = &values[..values.len().min(documents)];
     let end = values.iter().rposition(|value| *value != T::ZERO).map_or(0, |last| last + 1);
     values[..end].iter().map(|value| value.to_f64()).collect()
 }
 
-/// Creates a list whose expectations are computed pair by pair.
+/// Creates a list whose expectations are computed row by row.
 fn list<T: Real>([x, a, b]: [Vec<T>; 3], values: Vec<f64>, recursion: &AboveRecursion) -> List {
     let rows = list::counting(&a);
     let [x, a, b] = [x, a, b].map(|values| values.iter().map(|value| value.to_f64()).collect::<Vec<f64>>());
@@ -148,19 +147,19 @@ fn list<T: Real>([x, a, b]: [Vec<T>; 3], values: Vec<f64>, recursion: &AboveRecu
     List { x, a, b, rows, values, mixture, above: recursion.above }
 }
 
-/// Returns the standard deviation of exact noise if lists are computed by levels.
+/// Returns the standard deviation of the noise if the expectations are computed by levels.
 fn deviation<T: Real>(documents: usize, recursion: &AboveRecursion) -> Option<f64> {
     recursion.noise.deviation().filter(|_| is_fast::<T>(target(), documents, true))
 }
 
-/// Returns the number of ranks in `values`, and the work for all lists.
+/// Returns the number of values in each row of `values`, and the cost of the whole batch.
 fn ranks_and_work<T>(inputs: Inputs<T>, values: &[T], recursion: &AboveRecursion) -> (usize, usize) {
     let (cells, n) = (inputs.x.len(), inputs.n);
     let ranks = values.len() / (cells / n.max(1)).max(1);
     (ranks, cells * n * ranks * recursion.noise.comparisons(n))
 }
 
-/// Returns `a_i E[A_i f(R_i)]` of every document; `values` has one row per list.
+/// Returns the expectation `a_i E[A_i f(R_i)]` of each document; `values` has one row per list.
 pub fn above_recursion<T: Real>(inputs: Inputs<T>, values: &[T], recursion: &AboveRecursion) -> Vec<T> {
     let Inputs { x, a, b, mask, n } = inputs;
     let target = target();

@@ -1,8 +1,8 @@
-//! SoftRank's expectations over the ranks of documents with noisy scores. Each other document is a trial, which
-//! succeeds with the probability that its noisy score is larger ([`beats`], [`trial`]). The rank of a document is the
-//! number of successful trials. The distribution of the rank results from one trial after another ([`recurrence`]). The
-//! expectation of a sum of exponentials of the rank needs only a product. Separate kernels compute exact noise and
-//! [long lists](super::long).
+//! SoftRank's expectations over the ranks of documents with noisy scores. For a document, each other document is a
+//! trial, which succeeds with the probability that its noisy score is higher ([`beats`], [`trial`]). The rank of the
+//! document is the number of trials that succeed. The distribution of the rank is computed by adding one trial after
+//! another ([`recurrence`]). If the function of the rank is a sum of exponentials, a product over the trials replaces
+//! the distribution. Exact noise and [long lists](super::long) have separate kernels.
 
 #[cfg(test)]
 pub mod above_cases;

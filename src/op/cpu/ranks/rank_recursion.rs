@@ -1,10 +1,10 @@
 //! Computes [`above_recursion`](super::above_recursion) for functions of only the rank
 //! ([`Above::Nothing`](crate::op::Above::Nothing)).
 //!
-//! A tile of rows stores its distributions rank by rank, `[ranks, rows]`, so a trial is one pass over them. The
-//! gradient runs backward through the trials. Only every `sqrt(n)`-th distribution is kept, and the gradient recomputes
-//! the others. Long lists run only the trials that matter, and only for [documents near the
-//! top](crate::op::cpu::long::recursion_boxes).
+//! The distributions of the rows of a tile are stored rank by rank, `[ranks, rows]`, so each trial is one pass over
+//! this array. The gradient visits the trials in reverse order. The forward pass stores only every `sqrt(n)`-th
+//! distribution; the gradient recomputes those between. For long lists, the kernel computes only [documents near the
+//! top](crate::op::cpu::long::recursion_boxes), with the trials that matter to them.
 
 use super::recurrence;
 use super::trial::{Compared, Trial};
@@ -21,11 +21,11 @@ use crate::op::cpu::{
     tiles::{BLOCK, TILE, add, reduce},
 };
 
-/// The largest number of values in the distributions of one tile, and the fewest rows of a tile.
+/// The largest number of values in the distributions of one tile, and the smallest number of rows in a tile.
 const TILE_NUMBERS: usize = 1 << 20;
 const FEWEST_ROWS: usize = 8;
 
-/// Returns the number of rows in a tile that stores `distributions` distributions of `ranks` ranks.
+/// Returns the number of rows per tile if `distributions` distributions over `ranks` ranks are stored for each row.
 fn rows_of_tile(ranks: usize, distributions: usize) -> usize {
     (TILE_NUMBERS / (ranks * distributions)).clamp(FEWEST_ROWS, TILE)
 }
@@ -35,25 +35,25 @@ fn block(documents: usize) -> usize {
     documents.isqrt().max(1)
 }
 
-/// The documents of one list, and a tile of rows whose trials are computed.
+/// The trials of all documents of a list against the rows of a tile.
 #[derive(Clone, Copy)]
 struct Trials<'a, T> {
     x: &'a [T],
-    /// The scores of the rows; `places` holds their ascending places among the documents.
+    /// The scores of the rows. The array `places` holds their indices in the list, which ascend.
     rows: &'a [T],
     places: &'a [usize],
     compared: Compared<T>,
 }
 
 impl<T: Real> Trials<'_, T> {
-    /// Compares document `j` with the rows.
+    /// Computes the trial of document `j` against the rows.
     #[inline(always)]
     fn of<const FMA: bool>(self, j: usize, trial: &mut Trial<T>) {
         trial.meet::<FMA>((j, self.x[j]), self.rows, self.places, self.compared);
     }
 }
 
-/// Advances the distributions over the trial of document `j`.
+/// Adds the trial of document `j` to the distributions of the rows.
 #[inline(always)]
 fn advance<T: Real, const FMA: bool>(p: &mut [T], j: usize, ahead: &[T], behind: &[T]) {
     recurrence::advance::<T, FMA>(p, j, ahead, behind);
@@ -62,14 +62,14 @@ fn advance<T: Real, const FMA: bool>(p: &mut [T], j: usize, ahead: &[T], behind:
     }
 }
 
-/// Sets the distributions to their state before the first trial.
+/// Sets the distributions to rank 0 with probability 1, as before the first trial.
 #[inline(always)]
 fn certain<T: Real>(p: &mut [T], rows: usize) {
     p.fill(T::ZERO);
     p[..rows].fill(T::ONE);
 }
 
-/// Computes the expected values for the rows of a tile.
+/// Computes the expected value of the function for the rows of a tile.
 struct Expectation<'a, T> {
     trials: Trials<'a, T>,
     values: &'a [T],
@@ -98,8 +98,8 @@ impl<T: Real> Kernel for Expectation<'_, T> {
     }
 }
 
-/// Returns `sum_r f(r) p_i(r)` averaged over comparisons, for the documents of one list with a nonzero weight. The
-/// others receive 0.
+/// Returns `sum_r f(r) p_i(r)`, averaged over the comparisons, for each document with a nonzero weight. Other documents
+/// receive 0.
 pub fn value<T: Real>(
     target: Target,
     x: &[T],
@@ -128,15 +128,15 @@ pub fn value<T: Real>(
     scatter(out, &places, &of_rows);
 }
 
-/// The memory for the distributions of one tile of rows and their derivatives.
+/// Memory for the gradient of one tile of rows.
 struct Memory<T> {
     /// The distributions before every `block`-th trial, `[blocks, ranks, rows]`.
     starts: Vec<T>,
     /// The distributions before every trial of one block, `[block, ranks, rows]`.
     before: Vec<T>,
-    /// The derivative with respect to each rank's successor after a trial, minus the derivative with respect to the
-    /// rank itself, `[ranks, rows]`. The differences of derivatives follow the same recursion as the derivatives, and
-    /// lose no digits when the derivatives are close.
+    /// For each rank `r`, the derivative with respect to the probability of rank `r + 1`, minus that of rank `r`,
+    /// `[ranks, rows]`. These differences follow the same recursion as the derivatives, and they are precise even if
+    /// the derivatives are nearly equal.
     rises: Vec<T>,
 }
 
@@ -151,10 +151,10 @@ impl<T: Real> Memory<T> {
     }
 }
 
-/// Computes the gradient that the rows of a tile contribute to their own documents and to all documents.
+/// Computes the gradient over the pairs of the rows of a tile with all documents, for both sides of each pair.
 struct Gradient<'a, T> {
     trials: Trials<'a, T>,
-    /// The value at the next rank minus the value at each rank.
+    /// For each rank, the value of the function at the next rank minus its value at this rank.
     rises: &'a [T],
     /// The incoming gradient of each row.
     g: &'a [T],
@@ -163,8 +163,8 @@ struct Gradient<'a, T> {
     to_all: &'a mut [T],
 }
 
-/// Computes the derivatives with respect to the probability of trial `j`, `sum_r p(r) (a(r + 1) - a(r))`. Before trial
-/// `j`, no rank is above `j`.
+/// Computes the derivative with respect to the probability of trial `j` for each row, `sum_r p(r) (a(r + 1) - a(r))`.
+/// The sum ends at rank `j`, because the first `j` trials cannot lead to a higher rank.
 #[inline(always)]
 fn by_chance<T: Real, const FMA: bool>(p: &[T], rises: &[T], j: usize, flow: &mut [T]) {
     let rows = flow.len();
@@ -237,8 +237,7 @@ impl<T: Real> Kernel for Gradient<'_, T> {
     }
 }
 
-/// Returns the gradient of [`value`] with respect to `x`. A document with an incoming gradient of 0 contributes
-/// nothing.
+/// Returns the gradient of [`value`] with respect to `x`. Documents with `g = 0` are skipped.
 pub fn gradient<T: Real>(
     target: Target,
     x: &[T],

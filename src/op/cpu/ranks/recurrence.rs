@@ -1,17 +1,19 @@
-//! The recurrence of a Poisson-binomial distribution. One more trial of probability `pi` changes the probability of `r`
-//! successes to `x(r) (1 - pi) + x(r - 1) pi`. Derivatives run backward by the adjoint, `x(r) (1 - pi) + x(r + 1) pi`.
+//! How one more trial changes the distribution of the number of successes (a Poisson-binomial distribution). A trial of
+//! probability `pi` changes the probability `x(r)` of `r` successes to `x(r) (1 - pi) + x(r - 1) pi`. Derivatives go
+//! backward over a trial: the derivative `x(r)` becomes `x(r) (1 - pi) + x(r + 1) pi`.
 //!
-//! Each step exists for the ranks of one row and for a tile of rows, `[ranks, rows]`, with one trial per row.
+//! Each of these steps is implemented for the ranks of one row, and for the rows of a tile (`[ranks, rows]`) with one
+//! trial per row.
 
 use crate::op::cpu::real::Real;
 
-/// Returns `x(r) (1 - pi)` plus the flow from a neighboring rank with the value `from`.
+/// Returns `here (1 - pi) + from pi`, where `ahead` is `pi` and `behind` is `1 - pi`.
 #[inline(always)]
 fn moved<T: Real, const FMA: bool>(here: T, from: T, ahead: T, behind: T) -> T {
     from.fma::<FMA>(ahead, here * behind)
 }
 
-/// Computes the distribution of one row after a trial.
+/// Computes the distribution of one row after a trial from the distribution before it.
 #[inline(always)]
 pub fn after<const FMA: bool>(x: &[f64], ahead: f64, behind: f64, out: &mut [f64]) {
     out[0] = x[0] * behind;
@@ -20,7 +22,7 @@ pub fn after<const FMA: bool>(x: &[f64], ahead: f64, behind: f64, out: &mut [f64
     }
 }
 
-/// Computes the derivatives of one row before a trial from those after it.
+/// Computes the derivatives of one row before a trial from the derivatives after it.
 #[inline(always)]
 pub fn before<const FMA: bool>(x: &mut [f64], ahead: f64, behind: f64) {
     let last = x.len() - 1;
@@ -30,7 +32,7 @@ pub fn before<const FMA: bool>(x: &mut [f64], ahead: f64, behind: f64) {
     x[last] *= behind;
 }
 
-/// Advances a tile over trial number `j`, before which no rank is above `j`.
+/// Computes the distributions of a tile after trial number `j`. Before this trial, no row has a rank above `j`.
 #[inline(always)]
 pub fn advance<T: Real, const FMA: bool>(x: &mut [T], j: usize, ahead: &[T], behind: &[T]) {
     let rows = ahead.len();
@@ -41,7 +43,7 @@ pub fn advance<T: Real, const FMA: bool>(x: &mut [T], j: usize, ahead: &[T], beh
     scale(&mut x[..rows], behind);
 }
 
-/// Computes the derivatives of a tile before a trial, or their differences, from those after it.
+/// Computes the derivatives of a tile, or their differences between ranks, before a trial from those after it.
 #[inline(always)]
 pub fn retreat<T: Real, const FMA: bool>(x: &mut [T], ahead: &[T], behind: &[T]) {
     let rows = ahead.len();

@@ -1,4 +1,4 @@
-//! The trial of one document against some rows, for primitives over noisy scores that are computed pair by pair.
+//! The comparison of one document with several rows.
 
 use super::beats::beats;
 use crate::op::cpu::{parameters::Comparison, real::Real};
@@ -16,9 +16,10 @@ impl<T: Real> From<Comparison> for Compared<T> {
     }
 }
 
-/// The results of one document's trial, one number per row.
+/// The comparison of one document with several rows, one number per row in each array.
 pub struct Trial<'a, T> {
-    /// The probability that the document is above each row; `behind` is the probability that it is not.
+    /// The probability that the document ranks above each row. The array `behind` holds the probability that it does
+    /// not.
     pub ahead: &'a mut [T],
     pub behind: &'a mut [T],
     /// `exp(-t^2)`, to which the derivative of the probability is proportional.
@@ -26,13 +27,13 @@ pub struct Trial<'a, T> {
 }
 
 impl<'a, T: Real> Trial<'a, T> {
-    /// Creates a trial against `rows` rows, in arrays that are at least as long.
+    /// Creates a trial for `rows` rows in arrays that may be longer.
     pub fn of_rows(rows: usize, [ahead, behind, density]: [&'a mut [T]; 3]) -> Self {
         Self { ahead: &mut ahead[..rows], behind: &mut behind[..rows], density: &mut density[..rows] }
     }
 
-    /// Compares document `j` with the score `x` to each of `rows`, whose places ascend. A row is never compared with
-    /// itself.
+    /// Compares document `j`, whose score is `x`, with the scores `rows` of the documents at `places`, which must
+    /// ascend. If document `j` is one of the rows, its comparison with itself fails for certain.
     #[inline(always)]
     pub fn meet<const FMA: bool>(&mut self, (j, x): (usize, T), rows: &[T], places: &[usize], compared: Compared<T>) {
         let chances = self.ahead.iter_mut().zip(self.behind.iter_mut()).zip(self.density.iter_mut());

@@ -1,43 +1,45 @@
-//! Computes, one trial after another, the distribution of the number of documents above and of their contribution.
+//! Computes the joint distribution of the number of documents above and of their contribution, one document after
+//! another.
 //!
-//! Document `j` is above with probability `pi_j`, independently of the others. For each rank `r`, the trials so far
-//! give
+//! Document `j` is above with probability `pi_j`, independently of the others. After some of these trials, the state
+//! holds for each rank `r`:
 //!
-//! - `p(r)`, the probability that `r` documents are above. For a product, it is multiplied by the mean of the product,
-//!   and `p(r) <- p(r) (1 - pi_j) + p(r - 1) pi_j` has `pi_j (1 - b_j)` as its last factor;
-//! - `w(r)`, for a sum, which is `p(r)` times the mean of the sum, with
+//! - `p(r)`, the probability that `r` documents are above. For a product, this probability is multiplied by the mean of
+//!   the product, and the update `p(r) <- p(r) (1 - pi_j) + p(r - 1) pi_j` has `pi_j (1 - b_j)` as its last factor;
+//! - `w(r)`, only for a sum, is `p(r)` times the mean of the sum, with the update
 //!   `w(r) <- w(r) (1 - pi_j) + (w(r - 1) + p(r - 1) b_j) pi_j`.
 //!
-//! The expectation for document `i` is `sum_r f(r) p(r)`, or `sum_r f(r) (w(r) + b_i p(r))`, over all trials except its
-//! own. The expectation for document `i` is linear in the state before the trial of `i`. A backward pass over the later
-//! trials gives the linear form, so the expectations of all documents need two passes. The gradient of all expectations
-//! needs two more passes, over the sums `P` and `W` that leave out one document each. The kernel divides by no
-//! probability. Only every `sqrt(n)`-th state is kept; the others are recomputed.
+//! The expectation for document `i` is `sum_r f(r) p(r)`, or `sum_r f(r) (w(r) + b_i p(r))` for a sum, after the trials
+//! of all others. This expectation is a linear function (form) of the state before the trial of `i`, because later
+//! trials are linear. A backward pass over the trials computes these forms, so two passes give the expectations of all
+//! documents. The gradient needs two more passes, with states `P` and `W` that are sums of states in which one document
+//! is left out. The kernel never divides by a probability, which could be 0. Only every `sqrt(n)`-th state is stored;
+//! the others are recomputed.
 
 use std::ops::Range;
 
 use super::recurrence::{after, before};
 use crate::op::cpu::{parameters::Above, real::Real, sum::dot};
 
-/// A function of the rank, and the documents that may be above.
+/// A function of the rank, and the probability and contribution of each document that may rank above.
 #[derive(Clone, Copy)]
 pub struct Trials<'a> {
     pub above: Above,
-    /// The values of `f` at the first ranks, at least one; later ranks have 0.
+    /// The values of `f` from the first rank, at least one; at later ranks `f` is 0.
     pub values: &'a [f64],
     pub ahead: &'a [f64],
     pub behind: &'a [f64],
     pub b: &'a [f64],
 }
 
-/// The documents that are certainly above: their number, and the product or sum over them.
+/// Documents that rank above with probability 1: their number, and the sum or product of their contributions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Certain {
     pub count: usize,
     pub total: f64,
 }
 
-/// Several arrays over the ranks in one vector, as many as a sum or a product needs.
+/// Arrays over the ranks, stored one after another.
 #[derive(Clone)]
 struct State {
     parts: Vec<f64>,
@@ -58,8 +60,8 @@ impl State {
     }
 }
 
-/// The first parts of a state are `p` and, for a sum, `w`. Further parts are the weighted sums of `p` and `w` over the
-/// documents, each without that document.
+/// The first arrays are `p` and, for a sum, `w`. For gradients, as many arrays follow: the weighted sum over the
+/// documents of the states that leave out the document.
 const P: usize = 0;
 const W: usize = 1;
 
@@ -77,15 +79,15 @@ fn add_below<const FMA: bool>(x: &mut [f64], factor: f64, y: &[f64]) {
     add::<FMA>(&mut x[1..], factor, y);
 }
 
-/// The states before all blocks of trials that the backward pass has not yet visited, and before each trial of one
-/// block.
+/// The stored states: one before each block of trials that the backward pass has still to visit, and one before each
+/// trial of the current block.
 struct Tape {
     starts: Vec<State>,
     states: Vec<State>,
 }
 
-/// The expectation of a document, and the derivative of the weighted sum of expectations by its probability to be
-/// above.
+/// The expectation of a document, and the derivative of the weighted sum of all expectations with respect to its
+/// probability of being above.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Found {
     pub expectation: f64,
@@ -93,18 +95,18 @@ pub struct Found {
 }
 
 impl Trials<'_> {
-    /// Returns the number of arrays in a state, which is 2 for `p` and `w`, or 1 for only `p`.
+    /// Returns the number of arrays for the distribution: 2 for a sum (`p` and `w`), else 1.
     fn width(&self) -> usize {
         if self.above == Above::Sum { 2 } else { 1 }
     }
 
-    /// Returns `pi_j`, multiplied by the factor that the document leaves in a product.
+    /// Returns `pi_j`, multiplied by `1 - b_j` for a product.
     fn arrives(&self, j: usize) -> f64 {
         self.ahead[j] * self.above.left(self.b[j])
     }
 
-    /// Returns the state before the first trial, or `None` if so many documents are certainly above that no rank
-    /// counts.
+    /// Returns the state before the first trial, or `None` if so many documents are above for certain that `f` is 0 at
+    /// every possible rank.
     fn start(&self, certain: Certain, count: usize) -> Option<State> {
         let mut state = State::zeros(count, self.values.len());
         if self.above == Above::Sum {
@@ -116,9 +118,9 @@ impl Trials<'_> {
         Some(state)
     }
 
-    /// Computes the state after trial `j`, whose document has the weight `weight`. If the state has room for them, the
-    /// sums that leave out one document each are also computed. `weighted` tells whether the weighted sums are nonzero
-    /// before the trial.
+    /// Computes the state after trial `j`, which belongs to a document with the weight `weight`. If the state has
+    /// arrays for the sums that leave out one document, these are updated, too. The argument `weighted` tells whether
+    /// these sums can be nonzero before the trial.
     #[inline(always)]
     fn advance<const FMA: bool>(&self, j: usize, weight: f64, weighted: bool, state: &State, out: &mut State) {
         let (width, ahead, behind, b) = (self.width(), self.arrives(j), self.behind[j], self.b[j]);
@@ -149,7 +151,8 @@ impl Trials<'_> {
         }
     }
 
-    /// Runs all trials once, with optional weights of the documents.
+    /// Runs all trials and stores the states before each block. The weights of the documents are only needed for
+    /// gradients.
     #[inline(always)]
     fn record<const FMA: bool>(&self, start: State, weights: &[f64]) -> Tape {
         let n = self.ahead.len();
@@ -169,8 +172,8 @@ impl Trials<'_> {
         Tape { starts, states: vec![next; block] }
     }
 
-    /// Recomputes the states before the trials of the last remaining block, and returns its documents, if a block
-    /// remains.
+    /// Recomputes the states within the last block that remains, and returns the documents of this block, or `None` if
+    /// no block remains.
     #[inline(always)]
     fn replay<const FMA: bool>(&self, tape: &mut Tape, weights: &[f64]) -> Option<Range<usize>> {
         let block = tape.states.len();
@@ -188,7 +191,8 @@ impl Trials<'_> {
         Some(documents)
     }
 
-    /// Returns the expectation of document `j` from the state before its trial and the linear form after it.
+    /// Returns the expectation of document `j`, from the state before its trial and the linear form for the trials
+    /// after it.
     #[inline(always)]
     fn expectation<const FMA: bool>(&self, j: usize, state: &State, form: &State) -> f64 {
         match self.above {
@@ -201,7 +205,7 @@ impl Trials<'_> {
         }
     }
 
-    /// Takes a linear form backward over trial `j`.
+    /// Updates a linear form backward over trial `j`.
     #[inline(always)]
     fn retreat<const FMA: bool>(&self, j: usize, form: &mut State) {
         let (ahead, behind) = (self.arrives(j), self.behind[j]);
@@ -215,14 +219,15 @@ impl Trials<'_> {
         }
     }
 
-    /// Returns the linear form after the last trial.
+    /// Returns the linear form that applies after the last trial, which is `f` itself.
     fn last_form(&self) -> State {
         let mut form = State::zeros(self.width(), self.values.len());
         form.part_mut(self.width() - 1).copy_from_slice(self.values);
         form
     }
 
-    /// Returns the expectations of the documents for which `is_row` holds, or `None` if no rank counts.
+    /// Returns the expectations of the documents for which `is_row` holds. The result is `None` if `f` is 0 at every
+    /// possible rank.
     #[inline(always)]
     pub fn expectations<const FMA: bool>(&self, certain: Certain, is_row: impl Fn(usize) -> bool) -> Option<Vec<f64>> {
         let start = self.start(certain, self.width())?;
@@ -244,8 +249,8 @@ impl Trials<'_> {
         Some(out)
     }
 
-    /// Returns the expectation of every document with a nonzero weight, and the derivatives of their weighted sum by
-    /// every probability. The result is `None` if no rank counts.
+    /// Returns the expectation of each document with a nonzero weight, and the derivative of their weighted sum with
+    /// respect to each probability. The result is `None` if `f` is 0 at every possible rank.
     #[inline(always)]
     pub fn slopes<const FMA: bool>(&self, certain: Certain, weights: &[f64]) -> Option<Vec<Found>> {
         let width = self.width();
@@ -276,7 +281,7 @@ impl Trials<'_> {
         Some(out)
     }
 
-    /// Returns the derivative with respect to `pi_j` through the trial of every array.
+    /// Returns the derivative of the weighted sum of expectations with respect to `pi_j`.
     #[inline(always)]
     fn slope<const FMA: bool>(&self, j: usize, state: &State, form: &State, through: &State) -> f64 {
         let (width, b, below) = (self.width(), self.b[j], state.ranks - 1);
@@ -310,7 +315,7 @@ mod tests {
         Trials { above, values: &VALUES[..ranks], ahead, behind, b: &B }
     }
 
-    /// Returns two starts of the trials, with no document and with two documents certainly above.
+    /// Returns two cases: no document is above for certain, and two documents are.
     fn certains(above: Above) -> [Certain; 2] {
         match above {
             Above::Nothing => [0, 2].map(|count| Certain { count, total: 1.0 }),
@@ -319,7 +324,7 @@ mod tests {
         }
     }
 
-    /// Computes the expectation of document `i` by enumerating all sets of other documents above it.
+    /// Computes the expectation of document `i` by enumerating all sets of documents that may be above it.
     fn enumerated(above: Above, ranks: usize, ahead: &[f64], certain: Certain, i: usize) -> f64 {
         let sets = (0..1usize << ahead.len()).filter(|set| set >> i & 1 == 0);
         sets.map(|set| {
