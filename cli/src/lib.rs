@@ -1,4 +1,4 @@
-//! The workbench of [burn-rank](burn_rank) and its command, `burn-rank`, with experiments, reports, studies and
+//! The command `burn-rank`, and what it adds to the library [burn-rank](burn_rank): experiments, reports, studies and
 //! benchmarks.
 //!
 //! # Modules

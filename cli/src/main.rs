@@ -4,7 +4,8 @@
 
 use std::process::ExitCode;
 
-/// Keeps the memory of large tensors, which the system allocator would return after each operation and fault in again.
+/// Keeps freed memory for later tensors. The system's allocator would return large blocks to the system after each
+/// operation, and fetching them again is slow.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -44,7 +44,7 @@ impl fmt::Display for Shape {
     }
 }
 
-/// The way in which the primitives of a loss are computed.
+/// How the pairwise sums and other basic operations of a loss are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum OpPath {
@@ -54,15 +54,15 @@ pub enum OpPath {
     Tensor,
 }
 
-/// The approximate number of bytes that automatic differentiation of a tensor definition keeps per pair of documents. A
-/// measurement with `approx_ndcg` gave 13 numbers per pair.
+/// The approximate number of bytes per pair of documents that automatic differentiation keeps until the backward pass.
+/// With `approx_ndcg`, it was measured to keep 13 numbers of 4 bytes for each pair.
 const BYTES_PER_PAIR: u64 = 4 * 13;
 
-/// The approximate number of bytes per document, for inputs, gradient, and the values that a fused loss keeps.
+/// The approximate number of bytes per document for the inputs, the gradient, and the values that a fused loss keeps.
 const BYTES_PER_DOCUMENT: usize = 4 * 10;
 
 impl OpPath {
-    /// Returns the name of the implementation path on the command line.
+    /// Returns the name by which users choose this implementation on the command line.
     pub fn name(self) -> &'static str {
         match self {
             OpPath::Fused => "fused",
@@ -70,7 +70,7 @@ impl OpPath {
         }
     }
 
-    /// Runs `f` with the primitives of a loss computed on this path.
+    /// Runs `f` such that all losses inside use this implementation.
     pub(super) fn run<R>(self, f: impl FnOnce() -> R) -> R {
         match self {
             OpPath::Fused => f(),
@@ -78,7 +78,7 @@ impl OpPath {
         }
     }
 
-    /// Returns whether lists of a shape fit into memory, and logs a warning if they do not.
+    /// Returns whether a batch with this shape fits into memory, and logs a warning if it does not.
     fn fits(self, shape: Shape, loss: &str) -> bool {
         let needed = product([shape.batch, shape.documents, shape.documents]).saturating_mul(BYTES_PER_PAIR);
         match (self, ask(needed)) {
@@ -91,10 +91,10 @@ impl OpPath {
     }
 }
 
-/// The largest number of consecutive runs of one path.
+/// The most consecutive runs of one implementation before the benchmark switches to the other.
 const MOST_RUNS: usize = 10;
 
-/// The time after which the benchmark switches to another path.
+/// The time after which the benchmark switches to the other implementation.
 const BURST: Duration = Duration::from_millis(50);
 
 /// A benchmark that times losses on one device.
@@ -104,20 +104,20 @@ pub struct LossBench {
     pub losses: Vec<LossSpec>,
     /// Shapes of the lists.
     pub shapes: Vec<Shape>,
-    /// The implementation paths to compare in alternating bursts of runs.
+    /// The implementations to compare, which run in alternating bursts.
     pub paths: Vec<OpPath>,
-    /// The number of bursts of each path; the result is the median of all its runs.
+    /// The number of bursts for each implementation; the result is the median over all its runs.
     pub repeats: usize,
-    /// The seed of scores and labels.
+    /// The seed from which scores and labels are drawn.
     pub seed: u64,
 }
 
-/// One measurement, whose first six keys are shared with scripts that time other implementations.
+/// The result for one loss, shape and implementation. Scripts that time other libraries write the same first six keys.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LossRow {
     /// `burn-rank/DEVICE/fused` or `burn-rank/DEVICE/tensor`
     pub peer: String,
-    /// The implementation path that was timed.
+    /// The implementation that was timed.
     #[serde(skip)]
     pub path: OpPath,
     /// The name of the loss, or its measure and relaxation.
@@ -128,18 +128,18 @@ pub struct LossRow {
     pub n: usize,
     /// The median time of a forward and backward pass, in milliseconds.
     pub ms: f64,
-    /// Millions of ordered pairs of documents per second.
+    /// The speed in millions of ordered document pairs per second.
     pub mpairs_per_s: f64,
     /// Documents per second.
     pub documents_per_s: f64,
-    /// The peak memory beyond the inputs, in MiB; absent if the system does not report it. Memory that the process kept
-    /// from an earlier measurement is not counted again.
+    /// The peak memory in MiB, without the memory of scores and labels; absent if the system does not report it. Memory
+    /// that the process kept from an earlier measurement is not counted again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_mib: Option<f64>,
-    /// The peak memory beyond the inputs, in bytes per document of the lists.
+    /// The peak memory without scores and labels, in bytes per document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_bytes_per_document: Option<f64>,
-    /// The way in which fused kernels computed sums over pairs.
+    /// How the fused kernels computed sums over pairs.
     pub sums: SumPath,
 }
 
@@ -222,7 +222,7 @@ impl LossBench {
     }
 }
 
-/// The inputs of a loss, on the device that trains.
+/// Random scores and labels for a batch of lists, on the device to be timed.
 struct Lists {
     scores: Tensor<2>,
     labels: Tensor<2>,

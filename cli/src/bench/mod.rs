@@ -17,7 +17,7 @@ pub use trees::{TreesBench, TreesRow};
 
 use burn_rank::refusal::Refusal;
 
-/// The reasons that a benchmark cannot run.
+/// The reasons why a benchmark cannot run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BenchError {
@@ -52,7 +52,7 @@ pub enum BenchError {
     },
 }
 
-/// Returns the median of times in seconds, or the mean of the middle two if their number is even.
+/// Returns the median of the times; with an even number of times, the mean of the middle two.
 fn median(times: &mut [f64]) -> f64 {
     times.sort_by(f64::total_cmp);
     let middle = times.len() / 2;
@@ -63,7 +63,7 @@ fn median(times: &mut [f64]) -> f64 {
     }
 }
 
-/// Waits for the device, so a measured time includes all of its work.
+/// Waits until the device is idle, so that a measured time includes all of its work.
 fn sync(device: &burn::tensor::Device, name: &str) -> Result<(), BenchError> {
     device.sync().map_err(|error| BenchError::Device {
         device: name.to_owned(),

@@ -26,7 +26,7 @@ use super::{BenchError, median};
 /// The number of untimed warm-up requests.
 const WARM_UP: usize = 20;
 
-/// The number of landmarks in the kernel expansion, equal to the default of `smooth_rank`.
+/// The number of landmarks in the kernel expansion, equal to the default for `smooth_rank`.
 const LANDMARKS: usize = 500;
 
 /// The number of perceptrons in the ensemble.
@@ -44,7 +44,7 @@ pub struct ServingBench {
     pub features: usize,
     /// The number of timed requests to each ranker.
     pub requests: usize,
-    /// The seed of features, weights and trees.
+    /// The seed from which features, weights and trees are drawn.
     pub seed: u64,
 }
 
@@ -68,7 +68,7 @@ pub struct ServingRow {
 }
 
 impl ServingBench {
-    /// Times every kind of ranker, and calls `done` after each.
+    /// Times every kind of ranker, and calls `done` with each result.
     ///
     /// # Errors
     /// Returns an error if a number is out of range or the device fails.
@@ -107,7 +107,7 @@ impl ServingBench {
         Ok(())
     }
 
-    /// Returns a model of every kind, with its name.
+    /// Returns an untrained model of every kind, each with its name.
     fn models(&self, device: &Device) -> Result<Vec<(String, Model)>, BenchError> {
         let perceptron = |hidden: &[usize]| {
             ScorerConfig::Mlp(MlpScorerConfig { hidden: hidden.to_vec(), ..MlpScorerConfig::default() })
@@ -143,7 +143,7 @@ impl ServingBench {
         (0..count).map(|_| random.random::<f32>()).collect()
     }
 
-    /// Returns random trees that have grown leaf by leaf, as with `growth = "leaf"`.
+    /// Returns random trees, each grown leaf by leaf as with `growth = "leaf"`.
     fn trees(&self, trees: usize) -> Result<TreeEnsemble, BenchError> {
         let mut ensemble = TreeEnsemble::new(self.features);
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, "serving trees", 0));
@@ -183,7 +183,7 @@ fn ranker_of(normalizer: Normalizer, model: Model, seed: u64) -> Result<Ranker, 
     Ok(Ranker::new(normalizer, model, metadata)?)
 }
 
-/// Returns the nearest-rank percentile of sorted values at `share`.
+/// Returns the smallest value that is not exceeded by at least `share` of the sorted values.
 fn nearest_rank(sorted: &[f64], share: f64) -> f64 {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or(f64::NAN)

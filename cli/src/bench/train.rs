@@ -1,4 +1,5 @@
-//! Measures training speed in documents per second, including batches, scorer, loss, gradient and optimizer.
+//! Measures how many documents per second a training epoch processes, including batches, scorer, loss, gradient and
+//! optimizer.
 
 use std::time::Instant;
 
@@ -24,11 +25,11 @@ pub struct TrainBench {
     pub data: SynthConfig,
     /// Queries per batch.
     pub batch: usize,
-    /// The path that computes the primitives of the loss.
+    /// How the basic operations of the loss are computed.
     pub path: OpPath,
-    /// The number of timed epochs, after one warm-up epoch; the result is their median.
+    /// The number of timed epochs, which follow one untimed epoch; the result is their median.
     pub epochs: usize,
-    /// The seed of weights and batches.
+    /// The seed from which initial weights and batches are drawn.
     pub seed: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Measures the speed and memory of boosted trees, in training with its binning and in prediction.
+//! Measures the speed and memory of boosted trees, for training (including binning) and for prediction.
 
 use std::time::Instant;
 
@@ -46,14 +46,14 @@ pub struct TreesRow {
     pub best_fit_s: f64,
     /// The peak memory of the process minus the memory of the features, in MiB; none if it cannot be measured.
     pub peak_mib: Option<f64>,
-    /// The time to score all documents, in seconds, as the median over the fits.
+    /// The time to score all documents, in seconds; the median over the fits.
     pub predict_s: f64,
     /// NDCG@10 on the training data in the `standard` convention.
     pub ndcg: f64,
 }
 
 impl TreesBench {
-    /// Times `repeats` fits of the trees.
+    /// Fits the trees `repeats` times, and times each fit.
     ///
     /// # Errors
     /// Returns an error if a parameter is out of range, if data cannot be generated, or if a fit fails.

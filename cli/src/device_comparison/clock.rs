@@ -1,4 +1,4 @@
-//! The times of the rounds of a fit.
+//! Records when each round of a fit ends, and derives the durations that a trial reports.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,12 +9,12 @@ use burn_rank::learner::{Progress, Round};
 
 use super::comparison::median;
 
-/// Records when the steps of a round are done, and when the round has been measured.
+/// Records when the training steps of a round end, and when the measures of the round have been computed.
 #[derive(Debug)]
 pub(super) struct Clock {
     device: Device,
     marks: Mutex<Marks>,
-    /// Whether training steps are running, from the second round on.
+    /// True while training steps run, except in the first round.
     training: Arc<AtomicBool>,
 }
 
@@ -22,9 +22,9 @@ pub(super) struct Clock {
 #[derive(Debug, Default)]
 struct Marks {
     begun: Option<Instant>,
-    /// The time at the end of each round's steps, and the number of steps.
+    /// The time at which the steps of each round ended, and the number of these steps.
     trained: Vec<(f64, usize)>,
-    /// The time at the end of each round, and its selection measure.
+    /// The time at which each round ended, and the selection measure of the round.
     rounds: Vec<(f64, Option<f64>)>,
 }
 
@@ -41,7 +41,7 @@ impl Clock {
         Self { device: device.clone(), marks: Mutex::default(), training: Arc::default() }
     }
 
-    /// Makes the clock set `training` while steps run.
+    /// Makes the clock set `training` to true while steps run, so that an observer can read it.
     #[cfg(feature = "_cube")]
     pub(super) fn with_flag(self, training: Arc<AtomicBool>) -> Self {
         Self { training, ..self }
@@ -51,12 +51,13 @@ impl Clock {
         self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the seconds since the beginning of the fit, which is now at the first call.
+    /// Returns the seconds since the fit began. If the beginning has not been recorded, the first call counts as the
+    /// beginning.
     fn now(marks: &mut Marks) -> f64 {
         marks.begun.get_or_insert_with(Instant::now).elapsed().as_secs_f64()
     }
 
-    /// Returns the times of the fit so far, and the time to the first round that reached `target`.
+    /// Returns the durations of the fit so far; `target` is the value of the selection measure to wait for.
     pub(super) fn times(&self, target: Option<f64>) -> Times {
         let marks = self.marks();
         let ends: Vec<f64> = marks.rounds.iter().map(|(at, _)| *at).collect();
@@ -67,8 +68,8 @@ impl Clock {
         Times { best, compile, round, target: target.and_then(reached).map(|(at, _)| *at) }
     }
 
-    /// Returns the duration of the steps in the median round after the first, in seconds, excluding measurement.
-    /// Returns `None` for a single round, and for learners without steps.
+    /// Returns the median time that the steps of a round took, in seconds, without the first round and without
+    /// measurement. Returns `None` for a single round, and for learners without steps.
     pub(super) fn training(&self) -> Option<f64> {
         let marks = self.marks();
         let later = marks.trained.iter().skip(1);

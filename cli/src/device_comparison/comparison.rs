@@ -1,4 +1,4 @@
-//! The table of a comparison, which has a row per device and compares every row with the first.
+//! The table that compares devices: it has a row for each device, and compares each row with the first.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,8 @@ use super::setting::DeviceSetting;
 use super::step_cost::StepCost;
 use super::trial::{PeakBytes, Trial};
 
-/// The largest accepted relative errors of loss and gradient on the first batch, in 32 bits and in 16.
+/// The largest relative errors of loss and gradient on the first batch that are accepted, in 32-bit and in 16-bit
+/// precision.
 const LARGEST_ERROR: [f64; 2] = [1e-3, 5e-2];
 
 /// A comparison of several devices on one experiment, stored in `devices.json`.
@@ -29,9 +30,9 @@ pub struct DeviceComparison {
     pub set: String,
     /// The hash of the raw queries of each set.
     pub data: BTreeMap<String, String>,
-    /// The largest difference in quality at which two devices count as giving the same ranker.
+    /// The largest difference in quality at which the rankers from two devices still count as equivalent.
     pub margin: f64,
-    /// The value of the measure to reach, if the time to it was requested.
+    /// The value of the measure whose time was requested (`--target`).
     pub target: Option<f64>,
     /// Versions of the builds.
     pub versions: Versions,
@@ -51,10 +52,10 @@ pub struct DeviceRow {
     pub failure: Option<String>,
     /// The selection measure, averaged over seeds.
     pub quality: Option<Quality>,
-    /// Whether the rankers are equivalent to the rankers of the first device; `None` for the first device, and if
-    /// either failed.
+    /// Whether the rankers are equivalent to those from the first device. `None` for the first device itself, and if
+    /// either device failed.
     pub equivalence: Option<Equivalence>,
-    /// The largest errors on the first batch over all seeds.
+    /// The largest errors on the first batch, over all seeds.
     pub error: Option<FirstBatchError>,
     /// The number of training documents per second, as the median over seeds.
     pub train_documents_per_second: Option<f64>,
@@ -64,7 +65,7 @@ pub struct DeviceRow {
     pub seconds_to_target: Option<f64>,
     /// The number of seeds that reached the target.
     pub reached_target: usize,
-    /// The best value on the validation queries, over all seeds.
+    /// The best value on the validation queries, over all rounds and seeds.
     pub best: Option<f64>,
     /// The time to the end of the first round minus the duration of a round, in seconds, as the median over seeds.
     pub seconds_to_start: Option<f64>,
@@ -74,13 +75,13 @@ pub struct DeviceRow {
     pub steps: Option<usize>,
     /// The cost of a training step; `None` if it was not measured.
     pub step: Option<StepCost>,
-    /// The largest memory use over all seeds.
+    /// The largest amounts of memory that any seed used.
     pub peak_bytes: PeakBytes,
     /// The fits.
     pub trials: Vec<Trial>,
 }
 
-/// The times of a row in seconds, as medians over seeds.
+/// Durations on one device in seconds, each the median over seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RowSeconds {
     /// The time to open the device.
@@ -104,25 +105,25 @@ pub struct Quality {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MergeError {
-    /// Tables that do not belong to the same comparison.
+    /// Tables whose configuration, data, seeds or versions differ.
     #[error("{second}: found another {what} than in {first}; expected the same configuration, data, seeds and version")]
     Differs {
         /// The first table.
         first: String,
         /// The table that differs.
         second: String,
-        /// The property in which the tables differ.
+        /// What differs between the tables.
         what: &'static str,
     },
-    /// Values that cannot be compared.
+    /// Rankers whose equivalence cannot be tested.
     #[error(transparent)]
     Significance(#[from] SignificanceError),
 }
 
-/// The fits of a device, or the reason that there are none.
+/// The fits on a device, or the reason why there are none.
 pub type Trials = Result<Vec<Trial>, String>;
 
-/// A device with its fits, and the cost of its training steps.
+/// A device with the fits that ran on it, and the cost of its training steps.
 #[derive(Debug, Clone)]
 pub struct DeviceRun {
     /// The device and its settings.
@@ -134,10 +135,10 @@ pub struct DeviceRun {
 }
 
 impl DeviceComparison {
-    /// Makes the table from the fits of each device, or returns `None` if every device failed.
+    /// Makes the table from the fits on each device, or returns `None` if every device failed.
     ///
     /// # Errors
-    /// Returns a [`SignificanceError`] if values cannot be compared.
+    /// Returns a [`SignificanceError`] if the equivalence of two rankers cannot be tested.
     pub fn new(
         name: &str,
         config: Value,
@@ -272,7 +273,7 @@ impl DeviceRow {
         }
     }
 
-    /// Returns the name of the row, made of the device and, if there are several machines, its machine.
+    /// Returns the name of the device, followed by its machine if the table covers several machines.
     pub fn name(&self) -> String {
         match &self.machine {
             Some(machine) => format!("{machine}: {}", self.device),
@@ -286,7 +287,7 @@ impl DeviceRow {
         self.error.is_some_and(|error| error.largest() > limit)
     }
 
-    /// Returns the verdict in words.
+    /// Returns the word for the result of the comparison with the first device, such as `equivalent`.
     pub fn verdict(&self) -> &'static str {
         match &self.equivalence {
             _ if self.failure.is_some() => "failed",
@@ -298,7 +299,7 @@ impl DeviceRow {
 }
 
 impl Quality {
-    /// Returns the mean over the queries of each seed, averaged over seeds.
+    /// Averages the measure over the queries for each seed, then over seeds.
     fn over(trials: &[Trial]) -> Option<Self> {
         let of_seed = |trial: &Trial| mean(&trial.values.iter().flatten().copied().collect::<Vec<f64>>());
         let means: Vec<f64> = trials.iter().map(of_seed).collect();
@@ -308,7 +309,7 @@ impl Quality {
     }
 }
 
-/// Returns the median, or `None` for no values. An even number of values gives the mean of the middle two.
+/// Returns the median, or `None` for no values. For an even number of values, the median is the mean of the middle two.
 pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;

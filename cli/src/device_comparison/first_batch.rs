@@ -16,10 +16,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::experiment::{ExperimentConfig, ExperimentError};
 
-/// The largest number of document pairs in a batch for the tensor definition, which then needs about half a GiB.
+/// Batches with more document pairs are not computed by the tensor definition, which needs about half a GiB for this
+/// many.
 const MOST_PAIRS: usize = 5_000_000;
 
-/// The errors of a loss and its gradient on a device, relative to the largest component in double precision.
+/// The errors of a loss and its gradient on a device, relative to the largest component of the double-precision result.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FirstBatchError {
     /// Error of the loss.
@@ -35,8 +36,8 @@ impl FirstBatchError {
         if self.loss.is_nan() || self.gradient.is_nan() { f64::INFINITY } else { self.loss.max(self.gradient) }
     }
 
-    /// Measures the errors on one batch of normalized training queries. The untrained scorer scores the documents on
-    /// the CPU, so every device gets the same numbers. Returns `None` for learners without a loss or a scorer.
+    /// Measures the errors on one batch of normalized training queries. An untrained scorer computes the scores on the
+    /// CPU, so every device gets the same scores. Returns `None` for learners without a loss or a scorer.
     ///
     /// # Errors
     /// Returns an [`ExperimentError`] about the loss or the scorer.
@@ -70,8 +71,8 @@ struct Lists {
 }
 
 impl Lists {
-    /// Returns the value and the gradient in double precision on the CPU. The values come from the tensor definition,
-    /// so a wrong CPU kernel is also detected. Batches with too many pairs for memory use the kernels instead.
+    /// Returns the value and the gradient in double precision on the CPU. Tensor operations compute the values, so a
+    /// wrong CPU kernel is also detected. A batch whose pairs do not fit into memory uses the kernels instead.
     fn exact(&self, loss: &dyn RankingLoss) -> (f64, Vec<f64>) {
         let explain = || self.explain(loss, DType::F64, &host());
         let [lists, documents] = self.shape;
@@ -93,8 +94,7 @@ impl Lists {
     }
 }
 
-/// Returns the largest difference relative to the largest component of `exact`, or the difference itself if all
-/// components are 0.
+/// Returns the largest difference between the values, divided by the largest component of `exact` unless that is 0.
 fn relative(exact: &[f64], found: &[f64]) -> f64 {
     let largest = |values: &mut dyn Iterator<Item = f64>| {
         values.fold(0.0, |most: f64, value| if value.is_nan() { value } else { most.max(value.abs()) })

@@ -1,5 +1,4 @@
-//! The cost of a training step: speed by number of queries, reads from the device, and launches and time of each
-//! kernel.
+//! The cost of a training step on one device: reads, kernel launches and times, and the speed for several batch sizes.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +12,15 @@ use crate::experiment::{ExperimentConfig, ExperimentError, FitOptions, Split, fi
 /// The measurements of training steps on one device. `None` stands for a value that was not measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepCost {
-    /// The number of steps that were watched.
+    /// The number of steps whose kernel launches were recorded.
     pub steps: usize,
-    /// The duration of an unwatched step in seconds, in the median round.
+    /// The time of a step in seconds, without recording of kernels; the median over rounds.
     pub seconds: Option<f64>,
     /// The number of reads from the device per step, each of which makes the host wait.
     pub reads: f64,
-    /// The number of kernel launches per step; `None` if kernels cannot be watched, as on a CPU.
+    /// The number of kernel launches per step; `None` if they cannot be recorded, as on a CPU.
     pub launches: Option<f64>,
-    /// The time per step that kernels need, in seconds; `None` if the device cannot time them.
+    /// The time per step that the kernels take, in seconds; `None` if the device cannot time them.
     pub kernel_seconds: Option<f64>,
     /// The kernels, sorted by time with the slowest first.
     pub kernels: Vec<KernelCost>,
@@ -49,8 +48,8 @@ pub struct Throughput {
     pub documents_per_second: f64,
 }
 
-/// The number of launches and the time of each kernel, by name. The time of a kernel is `None` if the device did not
-/// time one of its launches.
+/// The number of launches and the total time of each kernel, by kernel name. The time of a kernel is `None` if the
+/// device did not time one of its launches.
 #[derive(Debug, Default)]
 struct Watched {
     kernels: BTreeMap<String, (u64, Option<f64>)>,
@@ -63,8 +62,8 @@ impl StepCost {
     /// The number of rounds of each fit; kernels are compiled and tuned in the first.
     pub const ROUNDS: usize = 4;
 
-    /// Fits `config` and each configuration of `batches`, which differ in the number of queries per step. Then fits
-    /// `config` once more and watches its kernels. Returns `None` for learners without steps.
+    /// Measures the speed of `config` and of each configuration in `batches`, which differ in the number of queries per
+    /// step. Then fits `config` once more and records its kernel launches. Returns `None` for learners without steps.
     ///
     /// # Errors
     /// Returns an [`ExperimentError`] about the data or a fit.
@@ -124,8 +123,8 @@ impl StepCost {
     }
 }
 
-/// Shortens the path of a kernel's type to its last module and the type without parameters. The module is left out if
-/// it has the same name as the type.
+/// Shortens the path of a kernel's type to its last module and the type, without type parameters. The module is left
+/// out if it has the same name as the type.
 #[cfg(any(feature = "_cube", test))]
 fn kernel_name(path: &str) -> String {
     let path = path.split('<').next().unwrap_or(path);
@@ -143,7 +142,7 @@ fn fit(config: &ExperimentConfig, split: &Split, device: &Device, clock: Clock) 
     Ok(clock)
 }
 
-/// Fits a configuration, and watches the kernel launches of its training steps from the second round on.
+/// Reads a fit's kernel launches, which only GPU backends report.
 #[cfg(not(feature = "_cube"))]
 fn watch(config: &ExperimentConfig, split: &Split, device: &Device) -> Result<(Watched, Clock), ExperimentError> {
     Ok((Watched::default(), fit(config, split, device, Clock::new(device))?))
@@ -164,7 +163,6 @@ mod cube {
 
     use super::*;
 
-    /// The path of a kernel's type.
     type Kernel = &'static str;
 
     /// An observer that records kernel launches while it is switched on.
@@ -196,7 +194,7 @@ mod cube {
         fn timed(&self, _: &'static str, _: Duration, _: TimingMethod) {}
     }
 
-    /// Fits a configuration, and watches the kernel launches of its training steps from the second round on.
+    /// Fits a configuration, and records the kernel launches of its training steps from the second round on.
     pub(super) fn watch(
         config: &ExperimentConfig,
         split: &Split,

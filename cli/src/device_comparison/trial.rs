@@ -1,4 +1,4 @@
-//! One fit on one device, with its quality, its errors on the first batch, its speed and its memory.
+//! One fit on one device, with the quality of its ranker, its errors on the first batch, its speed and its memory.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -17,7 +17,7 @@ use super::comparison::median;
 use super::first_batch::FirstBatchError;
 use crate::experiment::{ExperimentConfig, ExperimentError, FitOptions, RunRecord, Split, fit_in_place};
 
-/// The time for which scoring is repeated, and the largest number of repetitions.
+/// Scoring is repeated for at most this time and this number of repetitions.
 const SCORING: (Duration, usize) = (Duration::from_millis(300), 50);
 
 /// The measurements of one trial. `None` stands for a value that was not measured.
@@ -41,12 +41,12 @@ pub struct Trial {
     pub rounds: usize,
     /// The number of training steps of the fit; `None` for learners without steps.
     pub steps: Option<usize>,
-    /// The best value on the validation queries, or on the training queries if there are none.
+    /// The best value of any round on the validation queries, or on the training queries if there are none.
     pub best: Option<f64>,
-    /// The number of training documents per second, over the steps of the median round after the first. Learners
-    /// without steps count the whole round, including measurement.
+    /// The number of training documents per second during training steps; the median over the rounds after the first.
+    /// For learners without steps, the time includes the measures of the round.
     pub train_documents_per_second: Option<f64>,
-    /// The number of documents that the ranker scores in a second, from raw features, as the median of repetitions.
+    /// The number of documents per second that the ranker scores from raw features; the median over repetitions.
     pub score_documents_per_second: Option<f64>,
     /// Times in seconds.
     pub seconds: TrialSeconds,
@@ -67,8 +67,8 @@ pub struct Trial {
 pub struct TrialSeconds {
     /// The time from the start of the process until the device is open, in seconds.
     pub open: f64,
-    /// The duration of the first round, in which kernels are compiled, minus the median of the other rounds, in
-    /// seconds. The value is `None` for fewer than two rounds.
+    /// The time to compile kernels, in seconds: the first round's duration minus the median of the other rounds. The
+    /// value is `None` for fewer than two rounds.
     pub compile: Option<f64>,
     /// The duration of the median round after the first, in seconds.
     pub round: Option<f64>,
@@ -79,8 +79,8 @@ pub struct TrialSeconds {
 /// Largest memory in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeakBytes {
-    /// The peak memory of the process until the end of the fit, in bytes, including a raw copy of the queries that are
-    /// scored afterward.
+    /// The peak memory of the process until the end of the fit, in bytes. It includes a raw copy of the queries that
+    /// are scored afterward.
     pub host: Option<u64>,
     /// The peak memory in the pools of the device, in bytes; `None` if the device has no separate memory or does not
     /// report it.
@@ -94,7 +94,7 @@ pub struct TrialOptions<'a> {
     pub device: &'a Device,
     /// When the process began.
     pub begun: Instant,
-    /// The value of the selection measure to reach, if the time to it is measured.
+    /// The value of the selection measure whose time is to be measured.
     pub target: Option<f64>,
 }
 
@@ -147,7 +147,7 @@ impl Trial {
     }
 }
 
-/// Returns the most bytes that the memory pools of a device have held, or `None` if the device does not report it.
+/// Returns the peak number of bytes in the memory pools of a device, or `None` if the device does not report it.
 fn peak_of_pools(device: &Device) -> Option<u64> {
     let pools = device.memory_pool_report()?;
     Some(pools.iter().map(|pool| pool.page_size * pool.pages_peak).sum())
@@ -172,7 +172,7 @@ fn first_batch(
     FirstBatchError::measure(config, &queries, device)
 }
 
-/// Returns the median speed of scoring, after one pass that is not counted.
+/// Returns the documents scored per second, as the median over repetitions after one warm-up pass.
 fn scoring_speed(ranker: &Ranker, data: &RankingDataset, device: &Device) -> Result<Option<f64>, ExperimentError> {
     let (long, most) = SCORING;
     let mut times = Vec::new();

@@ -1,4 +1,4 @@
-//! Checks, before several processes run one fit together, that they can share the work and agree on the fit.
+//! Checks that several processes can share one fit and would all run the same fit, before they begin.
 
 use burn_rank::data::RankingDataset;
 use burn_rank::distributed::Processes;
@@ -17,14 +17,14 @@ use super::error::ExperimentError;
 const SHARDS: &str = "shards";
 
 impl ExperimentConfig {
-    /// Returns the number of shards that the learner divides the queries into.
+    /// Returns the number of shards into which the learner divides the queries.
     pub(crate) fn shards(&self) -> usize {
         let has = self.learner_entry().is_some_and(|entry| entry.parameters().contains_key(SHARDS));
         let shards = self.learner.get(SHARDS).filter(|_| has).and_then(Value::as_u64);
         shards.and_then(|shards| usize::try_from(shards).ok()).unwrap_or(1)
     }
 
-    /// Refuses a fit that `processes` processes cannot share, before any data are read.
+    /// Rejects a fit that `processes` processes cannot share, before any data are read.
     ///
     /// # Errors
     /// Returns a [`Refusal`] for the key `learner.kind` or `learner.shards`.
@@ -79,7 +79,7 @@ pub(crate) fn agree(
     compare(processes, &has)
 }
 
-/// Returns an error if a process differs from the first one.
+/// Gathers what every process has, and returns an error if a process differs from the first one.
 fn compare(processes: &dyn Processes, has: &[(&'static str, String)]) -> Result<(), ExperimentError> {
     let all = processes.gather_all(has.iter().map(|(_, value)| value.clone().into_bytes()).collect());
     for (process, values) in all.chunks(has.len()).enumerate() {
@@ -94,7 +94,7 @@ fn compare(processes: &dyn Processes, has: &[(&'static str, String)]) -> Result<
     Ok(())
 }
 
-/// Returns the first 16 characters of a hash, enough to distinguish two inputs.
+/// Returns the first 16 digits of a hash, enough to tell two inputs apart.
 fn short(hash: Sha256) -> String {
     hexadecimal(&hash.finalize())[..16].to_string()
 }

@@ -22,27 +22,27 @@ pub enum ExperimentError {
     /// A learner that cannot be built from the configuration, or a fit that failed.
     #[error(transparent)]
     RankingLearner(#[from] LearnerError),
-    /// A measure of the fitted ranker that cannot be computed.
+    /// A measure that cannot be computed for the fitted ranker.
     #[error(transparent)]
     Measure(#[from] MeasureError),
     /// A configuration that does not fit its data.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// A normalizer, a model and metadata that do not fit together.
+    /// A normalizer, a model and metadata that cannot form a ranker.
     #[error(transparent)]
     Ranker(#[from] RankerError),
-    /// An invalid configuration, such as one with the values of a grid point.
+    /// An invalid configuration, for example after a grid point's values were filled in.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// A folder or file of the run that cannot be used or written.
     #[error(transparent)]
     Output(#[from] OutputError),
-    /// A set of queries that a measure does not accept, detected before the fit.
+    /// Labels that a measure does not accept; detected before the fit.
     #[error("{set} queries: {source}")]
     Set {
         /// `train`, `validation` or `test`.
         set: &'static str,
-        /// The reason that the measure cannot be computed.
+        /// The reason why the measure cannot be computed.
         source: MeasureError,
     },
     /// A job of a cross-validation that failed.
@@ -61,19 +61,19 @@ pub enum ExperimentError {
         /// The total number of fits.
         all: usize,
     },
-    /// A process that would run a different fit from the other processes that share the work.
+    /// A process that would run another fit than the processes with which it shares the work.
     #[error("process {process} has another {what} than process 0: found {found}, expected {expected}")]
     Process {
         /// The number of the process, from 0.
         process: usize,
-        /// The property in which the process differs.
+        /// What differs, such as `version`.
         what: &'static str,
-        /// The value of the property in the process that differs.
+        /// What the differing process has.
         found: String,
-        /// The value of the property in process 0.
+        /// What process 0 has.
         expected: String,
     },
-    /// A merge of a cross-validation whose parts have not finished all fits.
+    /// Parts of a cross-validation that cannot be merged yet, because some fits have not finished.
     #[error(
         "{missing} of {} {} missing, first {first}; {advice}",
         counted(*.all, "fit"),
@@ -92,7 +92,7 @@ pub enum ExperimentError {
 }
 
 impl ExperimentError {
-    /// Returns whether the run can continue later, because it was stopped or could not write a file.
+    /// Returns whether `--resume` can continue the run, because it was stopped or could not write a file.
     pub(crate) fn can_go_on(&self) -> bool {
         match self {
             Self::Interrupted { .. }
@@ -122,7 +122,7 @@ pub enum OutputError {
         /// The folder.
         path: PathBuf,
     },
-    /// A folder that burn-rank did not write, or one with a file that burn-rank would replace but did not write.
+    /// A folder that burn-rank did not create, or a foreign file where burn-rank would write its own.
     #[error("{path}: {found}")]
     NotOurs {
         /// The folder.
@@ -141,7 +141,7 @@ pub enum OutputError {
 }
 
 impl OutputError {
-    /// Converts an error of the operating system about a path.
+    /// Adds the path to an error of the operating system.
     pub(crate) fn unwritable(path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Unwritable { path: path.to_path_buf(), source }
     }

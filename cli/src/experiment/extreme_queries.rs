@@ -5,11 +5,12 @@ use burn_rank::workbench::dataset::document_name;
 use burn_rank::workbench::text::shortened;
 use serde::{Deserialize, Serialize};
 
-/// The numbers of documents to show per query, which are the first `FIRST` by score and the first `BELONG` by label.
+/// Reports show the first `FIRST` documents by score and the first `BELONG` documents by label.
 const FIRST: usize = 15;
 const BELONG: usize = 5;
 
-/// The number of characters to keep of a document's identifier, because the comment of a line may be long.
+/// Longer document identifiers are shortened to this number of characters, because they may be whole comments of LETOR
+/// lines.
 pub(crate) const LONGEST_IDENTIFIER: usize = 60;
 
 /// The number of worst and of best queries that a report shows.
@@ -33,7 +34,7 @@ pub struct RankedQuery {
     pub query: String,
     /// The value of the measure for the query.
     pub value: f64,
-    /// The number of documents of the query.
+    /// The number of documents in the query.
     pub documents: usize,
     /// The documents to show: the first 15 by score, and the first 5 by label.
     pub shown: Vec<RankedDocument>,
@@ -44,7 +45,7 @@ pub struct RankedQuery {
 pub struct RankedDocument {
     /// The rank of the document by score, from 1. Documents with equal scores are ranked in the order of the data.
     pub rank: usize,
-    /// The identifier of the document, or its number in the query, from 1, if it has none.
+    /// The identifier of the document; if it has none, its number in the query, counted from 1.
     pub document: String,
     /// The score of the document, if it is finite.
     pub score: Option<f32>,
@@ -55,11 +56,11 @@ pub struct RankedDocument {
 }
 
 impl ExtremeQueries {
-    /// A description of which documents of a query are shown.
+    /// Tells readers which documents of a query are shown.
     pub const SHOWN: &'static str = "the first 15 documents, and those that belong among the first 5";
 
-    /// Picks the `worst` queries with the lowest values and the `best` with the highest; queries without a value are
-    /// left out. `scores` has one score per document. Ties go to the first query.
+    /// Picks the `worst` queries with the lowest values and the `best` queries with the highest. Queries without a
+    /// value are left out, and `scores` has one score per document. Ties go to the first query.
     pub fn new(
         measure: impl ToString,
         data: &RankingDataset,
@@ -78,7 +79,7 @@ impl ExtremeQueries {
         Self { measure: measure.to_string(), worst: first(ascending, worst), best: first(descending, best) }
     }
 
-    /// Picks as many queries as a report shows, none of them twice.
+    /// Picks up to five worst and five best queries, but fewer if a query would be in both lists.
     pub(in crate::experiment) fn of_report(
         measure: impl ToString,
         data: &RankingDataset,
@@ -112,7 +113,7 @@ impl RankedQuery {
     }
 }
 
-/// Returns the rank by score and the rank by label of each document of a query, both from 1.
+/// Returns for each document of a query its rank by score and its rank by label, both from 1.
 fn ranks(scores: &[f32], labels: &[f32]) -> Vec<(usize, usize)> {
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|&one, &other| scores[other].total_cmp(&scores[one]));

@@ -1,4 +1,4 @@
-//! One fit of an experiment, from the split through normalizer and learner to the ranker and its measures.
+//! One fit: a split is normalized, the learner trains a ranker on it, and measures are computed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,9 +27,9 @@ pub struct FitOptions<'a> {
     pub device: &'a Device,
     /// The ranker that the fit starts from ([`ExperimentConfig::start_ranker`]).
     pub start: Option<&'a Ranker>,
-    /// The folder of the learner's state and logs.
+    /// The folder in which the learner keeps its state and logs.
     pub directory: Option<&'a Path>,
-    /// Whether to continue from the state in the folder.
+    /// Whether to continue from the state saved in the folder.
     pub resume: bool,
     /// Whether to draw burn's terminal dashboard, which replaces the panic hook while it draws.
     pub dashboard: bool,
@@ -37,12 +37,12 @@ pub struct FitOptions<'a> {
     pub progress: &'a dyn Progress,
     /// Signals a request to stop early.
     pub interrupt: Interrupt,
-    /// The processes that share the fit. All processes have the same data, but each may read only a part.
+    /// The processes that share the fit. All processes are given the same data, but each may read only a part of them.
     pub processes: &'a dyn Processes,
 }
 
 impl<'a> FitOptions<'a> {
-    /// Returns the options of a fit in one process that leaves no files and reports no progress.
+    /// Returns options for a fit in a single process that writes no files and reports no progress.
     pub fn new(device: &'a Device) -> Self {
         Self {
             device,
@@ -66,22 +66,21 @@ pub struct Fit {
     pub history: Vec<Round>,
     /// The number of the selected round, from 1.
     pub best_round: usize,
-    /// The reason that the fit ended.
+    /// The reason why the fit ended.
     pub stop: StopReason,
-    /// The importance of each feature in the trees that the fit grew, if the learner computes it.
+    /// The importance of each feature in the trees of the ranker, if the learner computes it.
     pub importance: Option<Importance>,
     /// The measures on each set.
     pub evaluations: Evaluations,
-    /// The worst and the best queries of the test set, else of the validation set, else of the training set, by the
-    /// selection measure.
+    /// The worst and the best queries by the selection measure, from the test set if there is one. Without a test set,
+    /// from the validation or the training set.
     pub extremes: ExtremeQueries,
-    /// The approximation of the loss in the longest list, if the loss does not follow its formula exactly.
+    /// How the loss is approximated in the longest list; `None` if it is computed exactly by its formula.
     pub approximation: Option<Approximation>,
 }
 
 impl Fit {
-    /// Returns the selection measure of the fitted ranker, on validation queries if there are any, else on training
-    /// queries.
+    /// Returns the selection measure of the fitted ranker on validation queries or, without any, on training queries.
     pub fn selection(&self) -> f64 {
         let set = self.evaluations.get("validation").or_else(|| self.evaluations.get("train"));
         set.and_then(|evaluation| evaluation.means.first()).map_or(f64::NAN, |(_, mean)| *mean)
@@ -96,7 +95,7 @@ pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOpt
     fit_in_place(config, &mut split.clone(), seed, options)
 }
 
-/// Fits as [`fit`] does, but normalizes the data in place, so memory holds them only once.
+/// Fits as [`fit`] does, but normalizes the data in place, so that memory holds only one copy.
 ///
 /// # Errors
 /// As [`fit`].
@@ -124,7 +123,7 @@ pub fn fit_in_place(
     fit_normalized(config, split, normalizer, data_hash, seed, options)
 }
 
-/// Fits the experiment to normalized data.
+/// Fits the ranker to data that are already normalized, and computes its measures.
 fn fit_normalized(
     config: &ExperimentConfig,
     split: &Split,
@@ -195,7 +194,7 @@ fn context<'a>(config: &ExperimentConfig, seed: u64, options: &FitOptions<'a>) -
     }
 }
 
-/// Measures the labels as if they were scores, to find an error in measuring before the fit.
+/// Computes all measures with the labels as scores, so that labels a measure rejects are found before the fit.
 fn check_measures(
     sets: &[(&'static str, &RankingDataset)],
     measures: &[Measure],
@@ -207,14 +206,13 @@ fn check_measures(
     })
 }
 
-/// Returns the names of a ranker's features, without columns that the normalizer adds; none if the data have no names.
+/// Returns the names of the original features, without the columns that the normalizer adds; `None` if there are none.
 fn feature_names(train: &RankingDataset, normalizer: &Normalizer) -> Option<Vec<String>> {
     let names = train.feature_names.iter().take(normalizer.features()).cloned().collect::<Vec<_>>();
     Some(names).filter(|names| !names.is_empty())
 }
 
-/// Returns how the loss of the configuration is evaluated in the longest list of the data, if not exactly by its
-/// formula.
+/// Returns how the loss is approximated in the longest list; `None` if it is computed exactly by its formula.
 fn approximation(config: &ExperimentConfig, train: &RankingDataset) -> Result<Option<Approximation>, ExperimentError> {
     let Some(loss) = &config.loss else { return Ok(None) };
     let longest = train.offsets.windows(2).map(|query| query[1] - query[0]).max().unwrap_or(0);
@@ -222,14 +220,14 @@ fn approximation(config: &ExperimentConfig, train: &RankingDataset) -> Result<Op
     Ok(loss.about().approximation(longest, DType::F32).map_err(LearnerError::from)?)
 }
 
-/// Returns the means by set and measure, as in `validation ndcg@10`.
+/// Returns the mean of each measure on each set, named as in `validation ndcg@10`.
 fn named(evaluations: &Evaluations) -> BTreeMap<String, f64> {
     let means = evaluations.iter().flat_map(|(set, evaluation)| evaluation.means.iter().map(move |mean| (set, mean)));
     means.map(|(set, (measure, value))| (format!("{set} {measure}"), *value)).collect()
 }
 
-/// Returns the weights of a linear ranker for the normalized features, followed by the weights of the
-/// [columns](Normalizer::indicated) that mark missing values.
+/// Returns the weights that a linear ranker gives to the normalized features. Weights of the
+/// [columns](Normalizer::indicated) that mark missing values follow.
 pub fn linear_weights(ranker: &Ranker) -> Option<Vec<f32>> {
     match ranker.model() {
         Model::Scorer(Scorer::Linear(scorer)) => Some(scorer.weights().0),
@@ -262,7 +260,7 @@ mod tests {
         ExperimentConfig::from_document(&document).unwrap()
     }
 
-    /// Returns sets of 40, 11 and 3 queries with 6 features; there are fewer test queries than shards.
+    /// Returns sets of 40, 11 and 3 queries with 6 features. The test set is so small that some shards of it are empty.
     fn split() -> Split {
         let config =
             SynthConfig { queries: 54, features: 6, median_length: 9.0, max_length: 30, ..SynthConfig::default() };
@@ -271,7 +269,7 @@ mod tests {
         Split { fold: 1, train: set(0..40), validation: Some(set(40..51)), test: Some(set(51..54)) }
     }
 
-    /// Returns streamed copies of the sets, and how often each value was read.
+    /// Returns copies of the sets that are streamed from memory, and counters of the reads from each.
     fn streamed(split: &Split, window: usize) -> (Split, Vec<Reads>) {
         let mut streamed = split.clone();
         let stream = |data: &mut RankingDataset| {
@@ -371,7 +369,7 @@ mod tests {
         }
     }
 
-    /// Returns sets of more than 3, more than 1 and less than 1 chunk of documents, with 10 features.
+    /// Returns three sets of more than 3, more than 1 and less than 1 chunk of documents, each with 10 features.
     fn large_split() -> Split {
         let config =
             SynthConfig { queries: 2000, features: 10, median_length: 9.0, max_length: 30, ..SynthConfig::default() };

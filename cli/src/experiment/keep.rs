@@ -1,4 +1,4 @@
-//! The files that a cross-validation keeps of its selected fits on request, and the names of these files.
+//! The files that a cross-validation keeps of its selected fits if the user asks for them, and their names.
 
 use std::str::FromStr;
 
@@ -8,7 +8,7 @@ use burn_rank::workbench::text::{did_you_mean, nearest};
 /// The folder of the kept files, inside the folder of the run.
 pub const KEPT: &str = "kept";
 
-/// The files that a cross-validation keeps of each fold's selected fit, for each seed.
+/// Which files to keep of the fit that each fold selects, for each seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Keep {
     /// Whether to keep the rankers.
@@ -31,7 +31,7 @@ const KINDS: [(KeptKind, &str); 3] =
     [(KeptKind::Ranker, ".safetensors"), (KeptKind::Scores, ".scores.txt"), (KeptKind::Run, ".run.txt")];
 
 impl Keep {
-    /// The words that [`from_str`](Self::from_str) reads, in the order of the fields.
+    /// The words for the fields in the order of the struct, as [`from_str`](Self::from_str) reads them.
     pub const NAMES: [&str; 3] = ["rankers", "scores", "runs"];
 
     /// Returns whether any files are kept.
@@ -39,7 +39,7 @@ impl Keep {
         self.rankers || self.scores || self.runs
     }
 
-    /// Returns the files that are kept for a fit, as paths relative to the folder of the run.
+    /// Returns the files to keep for a fit, as paths relative to the folder of the run.
     pub fn files(self, fold: usize, seed: u64) -> Vec<String> {
         self.kinds().map(|kind| kept_file(kind, fold, seed)).collect()
     }
@@ -78,7 +78,7 @@ pub(crate) fn kept_file(kind: KeptKind, fold: usize, seed: u64) -> String {
     format!("{KEPT}/fold{fold}-seed{seed}{ending}")
 }
 
-/// Returns the kind of kept file that has this name, or `None` if no kind does.
+/// Returns the kind of a kept file by its name, or `None` for any other name.
 pub(crate) fn kept_kind(name: &str) -> Option<KeptKind> {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let of = |ending: &str| {

@@ -1,4 +1,5 @@
-//! Reads the test queries of every fold of a finished cross-validation, with the kept scores of its selected fit.
+//! Reads the test queries of every fold in a finished cross-validation, with the scores of the fit that the fold
+//! selected.
 
 use std::fs;
 use std::io;
@@ -29,7 +30,7 @@ pub struct KeptRun {
     pub folds: Vec<KeptFold>,
 }
 
-/// One fold of a finished cross-validation.
+/// The test queries of one fold, with the scores of its selected fit.
 #[derive(Debug, Clone)]
 pub struct KeptFold {
     /// The test queries of the fold, before normalization.
@@ -38,7 +39,7 @@ pub struct KeptFold {
     pub scores: Vec<Vec<f32>>,
 }
 
-/// An error in reading the files that a run kept.
+/// The reasons why a finished cross-validation cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeptError {
@@ -50,7 +51,7 @@ pub enum KeptError {
         /// A description of what is wrong with the file.
         found: String,
     },
-    /// Data that differ from the data of the run.
+    /// Test queries that differ from those in the report of the run.
     #[error("{folder}: the test queries of fold {fold} are not those of the run; its data have changed or moved")]
     Data {
         /// The folder of the run.
@@ -58,7 +59,7 @@ pub enum KeptError {
         /// The fold.
         fold: usize,
     },
-    /// A fit whose scores and ranker were not kept.
+    /// A fit of which neither the scores nor the ranker was kept.
     #[error(
         "{folder}: found neither scores nor a ranker of fold {fold}, seed {seed}; `cv --resume --keep scores` keeps them"
     )]
@@ -85,13 +86,13 @@ pub enum KeptError {
 }
 
 impl KeptRun {
-    /// Returns whether the folder holds files that a run kept.
+    /// Returns whether the folder holds a report and kept files.
     pub fn is_in(folder: &Path) -> bool {
         folder.join(REPORT).is_file() && folder.join(KEPT).is_dir()
     }
 
-    /// Reads a run and its data, whose files must still be in their places. Scores are read if they were kept;
-    /// otherwise the kept rankers compute them on the device.
+    /// Reads a run and its data files, which must not have moved or changed. If scores were not kept, the kept rankers
+    /// compute them on the device.
     ///
     /// # Errors
     /// Returns a [`KeptError`] if files are absent or malformed, or if the data have changed.
@@ -128,7 +129,7 @@ impl KeptRun {
         self.config.data.splits(&self.config.cv, self.config.seed)?.read(0, false)
     }
 
-    /// Measures the test queries of all folds in the given convention, averaged over seeds.
+    /// Computes measures on the test queries of all folds, averaged over seeds.
     ///
     /// # Errors
     /// Returns [`KeptError::Measure`] if a measure does not accept the labels.
@@ -154,7 +155,7 @@ impl KeptRun {
     }
 }
 
-/// Returns the scores of one fit.
+/// Reads the scores of one fit, or computes them with its ranker.
 fn scores(
     folder: &Path,
     fold: usize,

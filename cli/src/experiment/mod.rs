@@ -1,4 +1,4 @@
-//! Runs experiments that a configuration file defines, over folds, settings and seeds, and reports their results.
+//! Runs the experiments that configuration files define, over folds, settings and seeds, and reports the results.
 //!
 //! A [`Document`] is the text of a configuration with its overrides, and an [`ExperimentConfig`] holds its values.
 //! [`fit()`] runs an experiment on one split of the data; [`cross_validate`] runs it on every fold, setting and seed.

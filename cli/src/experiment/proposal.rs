@@ -1,9 +1,9 @@
-//! `Proposal`, the first configuration that `burn-rank init` writes for given data, as commented TOML.
+//! `Proposal`, the commented configuration that `burn-rank init` writes for given data.
 //!
-//! Networks come first. With `gauss`, dropout and patience, networks match or beat tuned trees on most data;
-//! benchmarks/trees.md has the results of trees. Trees come first if values are missing, and a linear scorer comes
-//! first if there is too little to learn from. A network reads a missing value as a mean, with a column that marks it.
-//! A single `cv` compares the first choice with the alternatives.
+//! Networks come first. With the normalizer `gauss`, dropout and early stopping, they match or beat tuned trees on most
+//! data; benchmarks/trees.md has the trees' results. Trees come first if values are missing. A linear scorer comes
+//! first if few queries teach anything. A network replaces a missing value by the feature's mean, and marks it in an
+//! additional column. A single `cv` compares the first choice with the alternatives.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -13,28 +13,29 @@ use burn_rank::json::{Map, Value};
 use burn_rank::workbench::text::counted;
 use serde::Serialize;
 
-/// The smallest number of training queries with two labels that a network needs.
+/// With fewer training queries that have two labels, a linear scorer is tried first.
 const FEW: usize = 20;
-/// The number of training queries above which a step has 32 of them, and the list length above which it has only 8.
+/// With more training queries than `MANY`, a training step takes 32 of them, but only 8 if a list is longer than
+/// `LONG`.
 const MANY: usize = 1000;
 const LONG: usize = 400;
-/// The default number of documents that a leaf needs.
+/// The default of the smallest number of documents in a leaf.
 const MIN_DOCUMENTS: usize = 20;
-/// The number of folds that one file is divided into.
+/// The number of folds into which the queries of a single set are divided.
 const FOLDS: usize = 5;
-/// The largest label that is a grade; the gain 2^y - 1 of a larger one would outweigh all others.
+/// Larger labels do not count as grades, because the gain 2^y - 1 of one document would outweigh all others.
 const LARGEST_GRADE: f32 = 31.0;
 
-/// The source of the queries.
+/// Where the queries come from.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Source {
-    /// A folder with the given number of folds.
+    /// A folder that contains the given number of folds.
     Folds(PathBuf, usize),
     /// Separate files for each set.
     Files { train: Vec<PathBuf>, validation: Vec<PathBuf>, test: Vec<PathBuf> },
 }
 
-/// Facts about the data that the proposal depends on.
+/// What is known about the data, as the proposal depends on it.
 #[derive(Debug)]
 pub(crate) struct Seen {
     pub source: Source,
@@ -44,13 +45,13 @@ pub(crate) struct Seen {
     pub relevant: usize,
     /// The number of missing values in all sets.
     pub missing: usize,
-    /// The largest number of features in any set, if this number differs between sets.
+    /// The largest number of features in any set; `None` if all sets have equally many.
     pub features: Option<usize>,
-    /// The keys of `[data.read]` and `[data.columns]` that the data were read with.
+    /// The `[data.read]` and `[data.columns]` keys with which the data were read.
     pub read: Map,
 }
 
-/// The kind of scorer or learner.
+/// The scorer or learner to try first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Choice {
@@ -59,7 +60,7 @@ pub(crate) enum Choice {
     Linear,
 }
 
-/// The kind of the labels.
+/// What the labels look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Labels {
@@ -67,14 +68,14 @@ pub(crate) enum Labels {
     Grades,
     /// Two values, one of them 0.
     Binary,
-    /// Two values, one of them 0; exactly one document of each query has the other.
+    /// Two values, one of them 0; each query has exactly one document with the other.
     OnePositive,
     /// Numbers that are not grades.
     Values,
 }
 
 impl Seen {
-    /// Returns the kind of the labels.
+    /// Returns what the labels of the training documents look like.
     pub fn labels(&self) -> Labels {
         let labels: Vec<f32> = self.train.labels.iter().map(|(label, _)| *label).collect();
         if labels.iter().any(|label| label.fract() != 0.0 || *label > LARGEST_GRADE) {
@@ -111,7 +112,7 @@ impl Seen {
         (Choice::Network, why.to_string())
     }
 
-    /// Returns whether `cv` can run, which needs folds, a test set, or enough queries to divide.
+    /// Returns whether `cv` can run, for which it needs folds, a test set, or enough queries to divide into folds.
     pub fn cross_validates(&self) -> bool {
         match &self.source {
             Source::Folds(..) => true,
@@ -119,7 +120,7 @@ impl Seen {
         }
     }
 
-    /// Returns the number of folds that a single set is divided into, if it is divided.
+    /// Returns the number of folds into which a single set is divided, or `None` if it is not divided.
     pub fn folds(&self) -> Option<usize> {
         match &self.source {
             Source::Files { validation, test, .. } if validation.is_empty() && test.is_empty() => {
@@ -129,7 +130,7 @@ impl Seen {
         }
     }
 
-    /// Returns whether there are queries for choosing among candidates.
+    /// Returns whether validation queries can choose among grid points.
     fn selects(&self) -> bool {
         match &self.source {
             Source::Folds(..) => true,
@@ -137,7 +138,7 @@ impl Seen {
         }
     }
 
-    /// Returns the number of queries in a step.
+    /// Returns the number of queries per training step.
     fn batch(&self) -> usize {
         match () {
             _ if self.train.length_range.1 > LONG => 8,
@@ -146,7 +147,7 @@ impl Seen {
         }
     }
 
-    /// Describes the sets of queries in words.
+    /// Describes the sets of queries in a phrase for the configuration's comment.
     pub fn sets(&self) -> String {
         match &self.source {
             Source::Folds(_, count) => counted(*count, "fold"),
@@ -162,7 +163,7 @@ impl Seen {
         }
     }
 
-    /// Returns the text of the configuration; `command` is the line that runs it.
+    /// Returns the text of the configuration file; its comment shows `command`, which runs it.
     pub fn configuration(&self, command: &str) -> String {
         let (choice, why) = self.choice();
         let labels = self.labels();
@@ -276,7 +277,7 @@ impl Seen {
         trees(leaves, self.train.documents)
     }
 
-    /// Returns a grid that compares the first choice with others.
+    /// Returns a `[grid]` section in which the first choice competes with the alternatives.
     fn others(&self, choice: Choice) -> String {
         if !self.cross_validates() {
             return String::new();
@@ -323,8 +324,8 @@ fn scorer(choice: Choice) -> Vec<(&'static str, String)> {
     }
 }
 
-/// Returns the configuration keys of a tree learner with the given number of leaves. If there are few training
-/// documents, a leaf may hold fewer than by default.
+/// Returns the configuration keys of a tree learner with the given number of leaves. With few training documents, a
+/// leaf may hold fewer of them than by default.
 fn trees(leaves: usize, documents: usize) -> Vec<(&'static str, String)> {
     let fewest = (documents / 50).max(1);
     let mut keys = vec![
@@ -345,7 +346,7 @@ fn table<K: AsRef<str>>(section: &str, keys: &[(K, String)]) -> String {
     format!("[{section}]\n{lines}")
 }
 
-/// Formats the entries of a table as TOML, which writes lists and strings as JSON does.
+/// Formats the entries of a table as TOML, in which lists and strings look as in JSON.
 fn lines(keys: &Map) -> Vec<(String, String)> {
     keys.iter().map(|(key, value)| (key.clone(), value.to_string())).collect()
 }

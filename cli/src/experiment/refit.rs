@@ -1,5 +1,4 @@
-//! Refitting after a cross-validation: the setting that did best over all folds is trained again on the queries of all
-//! folds.
+//! Refitting after a cross-validation: the best setting is trained again, on the queries of all folds together.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -17,31 +16,31 @@ use super::error::ExperimentError;
 use super::record::{CrossValidation, Measures};
 use super::splits::Splits;
 
-/// The setting with the best mean selection measure over all folds and seeds of a cross-validation.
+/// The setting with the best selection measure in a cross-validation, averaged over folds and seeds.
 #[derive(Debug, Clone)]
 pub struct Chosen {
-    /// The configuration of the setting, for one fold.
+    /// The configuration with this setting, as fitted in one fold.
     pub(super) config: ExperimentConfig,
     /// The label of the grid point, or `-` without a grid.
     pub setting: String,
-    /// The mean selection measure over folds and seeds.
+    /// The selection measure of the setting, averaged over folds and seeds.
     pub validation: f64,
-    /// The best round in each fold with each seed.
+    /// The best round of each fit with this setting.
     pub best_rounds: Vec<usize>,
 }
 
 impl Chosen {
-    /// Returns the median of the best rounds, the lower of the two middle ones if their number is even.
+    /// Returns the median of the best rounds; for an even number of rounds, the lower of the two middle ones.
     pub fn round(&self) -> usize {
         let mut rounds = self.best_rounds.clone();
         rounds.sort_unstable();
         rounds.get(rounds.len().saturating_sub(1) / 2).copied().unwrap_or(1)
     }
 
-    /// Returns the configuration that trains the setting on `data` for the median of its best rounds.
+    /// Returns the configuration that trains the setting on `data`, for as many rounds as the median best round.
     ///
     /// # Errors
-    /// Returns a [`ConfigError`] about a key that does not suit these data.
+    /// Returns a [`ConfigError`] if a key is invalid for these data.
     pub fn configuration(&self, data: &DataConfig) -> Result<(Document, ExperimentConfig), ConfigError> {
         let mut config = ExperimentConfig {
             data: data.clone(),
@@ -55,7 +54,7 @@ impl Chosen {
     }
 }
 
-/// Formats a configuration as a file, and reads it back with all checks.
+/// Formats a configuration as TOML and parses it again, so that all checks apply.
 fn again(config: &ExperimentConfig) -> Result<(Document, ExperimentConfig), ConfigError> {
     let place = Path::new("--refit");
     let empty = Document::parse(place, String::new(), &[])?;
@@ -65,7 +64,7 @@ fn again(config: &ExperimentConfig) -> Result<(Document, ExperimentConfig), Conf
 }
 
 impl ExperimentConfig {
-    /// Refuses a cross-validation whose folds try different settings.
+    /// Rejects a search over several folds, because every fold draws other trials.
     pub(crate) fn check_refit(&self, folds: usize) -> Result<(), Refusal> {
         if self.search.is_some() && folds > 1 {
             let expected =
@@ -75,12 +74,12 @@ impl ExperimentConfig {
         Ok(())
     }
 
-    /// Returns the data of all folds as training data. The files are checked first, so an unreadable file is found
-    /// before any fit.
+    /// Returns a data section in which all folds together are the training data. All files are read once, so that an
+    /// unreadable file is found before any fit.
     ///
     /// # Errors
-    /// Returns an [`ExperimentError`] about the data, or about a fold that has some of another fold's queries but not
-    /// all.
+    /// Returns an [`ExperimentError`] if the data are invalid, or if only some queries of a file also occur in other
+    /// folds.
     pub fn refit_data(&self) -> Result<DataConfig, ExperimentError> {
         let splits = self.data.splits(&self.cv, self.seed)?;
         self.check_refit(splits.count())?;
@@ -98,8 +97,8 @@ impl ExperimentConfig {
         Ok(data)
     }
 
-    /// Returns the column that queries are split by, unless the configuration gives it another role. The column that
-    /// splits queries is not a feature.
+    /// Returns the column that divides the queries, unless the configuration gives it another role. A column that
+    /// divides the queries must not be read as a feature.
     fn split_column(&self) -> Option<String> {
         let by = [self.data.split.as_ref().map(|split| &split.by), self.cv.split.as_ref().map(|split| &split.by)];
         let (SplitBy::Group(name) | SplitBy::Time(name)) = by.into_iter().flatten().next()? else { return None };
@@ -110,7 +109,7 @@ impl ExperimentConfig {
 }
 
 impl DataConfig {
-    /// Returns the configuration of the data, with the queries of all splits as training queries.
+    /// Returns the data section, with the queries of all splits as training queries.
     fn of_all(&self, splits: &Splits) -> Result<Self, DataError> {
         let mut data =
             Self { folds: None, fold: 1, validation: Vec::new(), test: Vec::new(), split: None, ..self.clone() };
@@ -157,7 +156,8 @@ impl DataConfig {
 }
 
 impl CrossValidation {
-    /// Returns the estimate for a ranker that is trained on all the queries; `report` is the path of the report.
+    /// Returns the expected quality of a ranker trained on all queries: the results of this cross-validation. `report`
+    /// is the path of the cross-validation's report.
     pub fn estimate(&self, report: Option<String>) -> Estimate {
         let numbers = |measures: &Measures| {
             measures.iter().filter_map(|(name, value)| Some((name.to_string(), value.as_f64()?))).collect()

@@ -1,4 +1,4 @@
-//! One split of an experiment into training, validation and test queries.
+//! The division of an experiment's queries into training, validation and test queries.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ pub struct Split {
     pub test: Option<RankingDataset>,
 }
 
-/// A split, and the warnings about its files.
+/// A split, and warnings about the files from which it was read.
 #[derive(Debug)]
 pub(crate) struct Told {
     pub split: Split,
@@ -46,7 +46,8 @@ impl Split {
         [Some(&mut self.train), self.validation.as_mut(), self.test.as_mut()].into_iter().flatten()
     }
 
-    /// Divides each set into `shards` shards. If the features are streamed, each process reads only its own shards.
+    /// Divides each set into `shards` shards, over which processes share the work. If the features are streamed, each
+    /// process reads only its own shards.
     ///
     /// # Errors
     /// Returns a [`Refusal`] if there are more shards than training queries.
@@ -60,18 +61,18 @@ impl Split {
         Ok(())
     }
 
-    /// Refuses invalid feature values, with the same error in all processes.
+    /// Rejects invalid feature values, with the same error in all processes.
     pub(crate) fn check(&self, processes: &dyn Processes) -> Result<(), DataError> {
         self.sets().try_for_each(|data| check_values_in(data, processes))
     }
 }
 
 impl DataConfig {
-    /// Returns the split that `train` uses; `seed` shuffles the queries if a split is configured. Logs a warning about
-    /// files that lack features.
+    /// Returns the split that `train` uses. If the configuration divides one dataset, `seed` shuffles its queries. Logs
+    /// a warning about files that lack features.
     ///
     /// # Errors
-    /// Returns a [`DataError`] about the folder, the files or the generator.
+    /// Returns a [`DataError`] if the folder, a file or the settings for generated queries are invalid.
     pub fn split(&self, seed: u64) -> Result<Split, DataError> {
         let Told { split, warnings } = self.told_split(seed)?;
         warnings.iter().for_each(|warning| log::warn!("{warning}"));
@@ -85,7 +86,7 @@ impl DataConfig {
         Ok(told)
     }
 
-    /// Returns the split that `train` uses, whose features may be unchecked.
+    /// Returns the split that `train` uses, whose feature values have not been checked.
     pub(crate) fn unchecked_split(&self, seed: u64) -> Result<Told, DataError> {
         match (&self.folds, &self.synthetic) {
             (Some(folder), _) => {
@@ -103,12 +104,13 @@ impl DataConfig {
         }
     }
 
-    /// Reads a fold of the folder, whose features may be unchecked.
+    /// Reads one fold, without checking its feature values.
     pub(super) fn read_fold(&self, fold: &folds::Fold) -> Result<Told, DataError> {
         self.read_split(fold.number, &fold.train, &fold.validation, &fold.test).map_err(about("data.folds"))
     }
 
-    /// Reads the training files and the column that splits their queries. Also returns the warnings about the files.
+    /// Reads the training files, and the column by which their queries are divided. Also returns the warnings about the
+    /// files.
     #[allow(clippy::type_complexity)]
     pub(super) fn read_keyed(&self, by: &SplitBy) -> Result<(RankingDataset, Option<Keys>, Vec<String>), DataError> {
         let column = by.column();
@@ -120,7 +122,7 @@ impl DataConfig {
         Ok((read.data, read.keys, warnings))
     }
 
-    /// Reads the training files, and splits them by shares.
+    /// Reads the training files, and divides their queries by the configured shares.
     fn read_shares(&self, split: &SplitConfig, seed: u64) -> Result<Told, DataError> {
         let (whole, keys, warnings) = self.read_keyed(&split.by)?;
         let sets = workbench::folds::split_by_shares(&whole, keys.as_ref(), &split.shares, seed);
@@ -179,8 +181,8 @@ impl DataConfig {
         Ok(Told { split: Split { fold, validation, test, train }, warnings })
     }
 
-    /// Returns a warning for each file that has fewer features than the training data, unless the configuration says
-    /// how many there are.
+    /// Returns a warning for each file with fewer features than expected, unless the configuration sets the number of
+    /// features.
     fn warnings(&self, widths: &[FileWidth], expected: usize) -> Vec<String> {
         if self.read.features.is_some() {
             return Vec::new();
@@ -204,12 +206,13 @@ fn moved_in_words(key: &str, data: &RankingDataset) -> Option<String> {
     (moved > 0).then(|| format!("{key}: moved {moved} of {rows} next to the other rows of their query"))
 }
 
-/// Returns the folds of a folder.
+/// Finds the folds in a folder.
 pub(super) fn discover(folder: &Path) -> Result<Vec<folds::Fold>, DataError> {
     folds::discover(folder).map_err(about("data.folds"))
 }
 
-/// Adds the configuration key to an error about missing or empty files. Other errors name a place in a file.
+/// Adds the configuration key to an error about missing or empty files. All other errors already name a file and a
+/// line.
 fn about(key: &'static str) -> impl Fn(DataError) -> DataError {
     move |error| match error {
         DataError::Key { source, .. } => DataError::Key { key, source },
@@ -220,7 +223,7 @@ fn about(key: &'static str) -> impl Fn(DataError) -> DataError {
     }
 }
 
-/// Adds the configuration key to the error of data that cannot be streamed.
+/// Adds the configuration key to an error about a file that cannot be streamed.
 fn about_set(key: &'static str) -> impl Fn(DataError) -> DataError {
     move |error| DataError::Key { key, source: Box::new(error) }
 }

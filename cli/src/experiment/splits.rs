@@ -1,4 +1,4 @@
-//! The splits of a cross-validation. Memory holds one copy of the data in addition to the splits that fits request.
+//! The splits of a cross-validation. Memory holds the data once, and another copy for each fit that runs.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -17,11 +17,11 @@ use super::split::{Split, Told, discover};
 pub struct Splits {
     source: Source,
     contents: Vec<OnceLock<SplitContents>>,
-    /// Warnings about the files read so far, each with its fold.
+    /// Warnings about the files read so far, each with the name of its fold.
     warnings: Mutex<Vec<(String, String)>>,
 }
 
-/// A description of a split that does not hold the features.
+/// What remains known about a split when its features are no longer in memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SplitContents {
     /// Number of the fold, from 1.
@@ -30,27 +30,28 @@ pub struct SplitContents {
     pub data: Sets<DataReport>,
     /// The number of bytes of all features.
     pub bytes: usize,
-    /// The identifiers of the test queries, or none without a test set.
+    /// The identifiers of the test queries; empty without a test set.
     pub test_queries: Vec<String>,
 }
 
-/// The source of the splits.
+/// Where the splits come from.
 #[derive(Debug)]
 enum Source {
-    /// Separate files for each split.
+    /// Each split has its own files.
     Files { data: Box<DataConfig>, folds: Vec<Fold>, last: Mutex<Option<(usize, Arc<Split>)>> },
-    /// One dataset, whose queries are divided among the folds.
+    /// One dataset, whose queries are divided into folds.
     Queries { whole: Box<RankingDataset>, folds: Vec<QueryFold> },
-    /// One split that has all the data.
+    /// A single split with all data.
     One(Box<Split>),
 }
 
 impl DataConfig {
-    /// Finds the splits of a cross-validation. Does not yet read the files of folds.
+    /// Finds the splits that a cross-validation runs over, without reading the files of folds. Does not yet read the
+    /// files of folds.
     ///
     /// # Errors
-    /// Returns a [`DataError`] about a folder, or about data that are divided into splits. Returns
-    /// [`DataError::Refused`] if a fold does not exist, or if the data have neither folds nor a test set.
+    /// Returns a [`DataError`] if a folder or a dataset to divide cannot be read. Returns [`DataError::Refused`] if a
+    /// fold does not exist, or if the data have neither folds nor a test set.
     pub fn splits(&self, cv: &CrossValidationConfig, seed: u64) -> Result<Splits, DataError> {
         let asked = |fold: usize| cv.folds.is_empty() || cv.folds.contains(&fold);
         let mut warnings = Vec::new();
@@ -92,7 +93,7 @@ impl DataConfig {
         Ok(Splits { warnings: Mutex::new(warnings), ..Splits::new(source) })
     }
 
-    /// Refuses data that consist of one split without a test set.
+    /// Rejects data that form a single split without a test set.
     fn check_test(&self) -> Result<(), Refusal> {
         let (key, found) = match &self.synthetic {
             Some(SyntheticConfig { test_queries: 0, .. }) => ("data.synthetic.test_queries", "0"),
@@ -138,7 +139,7 @@ impl Splits {
         })
     }
 
-    /// Returns the files of each split, if each split has separate files.
+    /// Returns the files of each split, or `None` if the splits do not have separate files.
     pub(super) fn files(&self) -> Option<&[Fold]> {
         match &self.source {
             Source::Files { folds, .. } => Some(folds),
@@ -151,10 +152,11 @@ impl Splits {
         matches!(self.source, Source::Queries { .. })
     }
 
-    /// Returns the contents of the split with index `at`. Reads its files unless they have been read before.
+    /// Returns what is known about the split with index `at`: its statistics, hashes and test queries. Reads the
+    /// split's files unless they have been read before.
     ///
     /// # Errors
-    /// Returns a [`DataError`] about the files.
+    /// Returns a [`DataError`] if a file is invalid.
     ///
     /// # Panics
     /// Panics if `at` is not below [`count`](Self::count).
@@ -166,11 +168,12 @@ impl Splits {
         Ok(self.contents[at].get_or_init(|| SplitContents::of(&split)))
     }
 
-    /// Returns a copy of the split with index `at`. If `again` is set, the files of the split stay in memory until
-    /// another split is read.
+    /// Returns a copy of the split with index `at`. If `again` is true, the data stay in memory for the next call,
+    /// until another split is read.
     ///
     /// # Errors
-    /// Returns a [`DataError`] about the files, or [`DataError::Changed`] if they have changed.
+    /// Returns a [`DataError`] if a file is invalid, or [`DataError::Changed`] if it has changed since it was first
+    /// read.
     ///
     /// # Panics
     /// Panics if `at` is not below [`count`](Self::count).
@@ -203,7 +206,7 @@ impl Splits {
         }
     }
 
-    /// Reads the files of a fold, and fails if they have changed since they were first read.
+    /// Reads the files of a fold, and returns an error if their data have changed since the first reading.
     fn read_files(&self, data: &DataConfig, fold: &Fold, at: usize) -> Result<Split, DataError> {
         let Told { split, warnings } = data.read_fold(fold)?;
         split.check(&OneProcess)?;
@@ -232,7 +235,7 @@ impl SplitContents {
     }
 }
 
-/// Refuses a fold that the data do not have.
+/// Rejects fold numbers that the data do not have.
 fn check_folds(asked: &[usize], there: impl ExactSizeIterator<Item = usize> + Clone) -> Result<(), Refusal> {
     let Some(missing) = asked.iter().find(|fold| !there.clone().any(|number| number == **fold)) else { return Ok(()) };
     let expected = format!("from 1 to {}, the folds of the data", there.len());

@@ -1,4 +1,4 @@
-//! The ranker that a fit starts from.
+//! The saved ranker from which a fit starts.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,11 +16,11 @@ use super::error::ExperimentError;
 use super::folder::{CONFIG, Claim, NEXT, RANKER, START, settle};
 use super::split::Split;
 
-/// Returns the file of a ranker, which is the path itself or the ranker in the folder of a `train` run.
+/// Returns the path of a ranker's file: the given path, or the ranker inside it if it is the folder of a `train` run.
 ///
 /// # Errors
-/// Returns [`RankerError::File`] for a folder without a ranker, or the [`OutputError`](super::error::OutputError) of
-/// [`settle`].
+/// Returns [`RankerError::File`] if the folder contains no ranker, or an [`OutputError`](super::error::OutputError)
+/// from [`settle`].
 pub(crate) fn ranker_file(path: &Path) -> Result<PathBuf, ExperimentError> {
     if !path.is_dir() {
         return Ok(path.to_path_buf());
@@ -37,7 +37,7 @@ pub(crate) fn ranker_file(path: &Path) -> Result<PathBuf, ExperimentError> {
 }
 
 impl ExperimentConfig {
-    /// Refuses a starting ranker, and streamed data, in a cross-validation.
+    /// Rejects a starting ranker and streamed data, which a cross-validation does not support.
     ///
     /// # Errors
     /// Returns a [`Refusal`] for the key `start` or `data.memory`, if it is given.
@@ -54,8 +54,7 @@ impl ExperimentConfig {
         }
     }
 
-    /// Rejects a ranker that the learner cannot start from. Also rejects a ranker that has another number of features
-    /// than the data.
+    /// Rejects a ranker that the learner cannot continue, or whose number of features differs from the data's.
     ///
     /// # Errors
     /// Returns a [`Refusal`] for the key `start`.
@@ -76,10 +75,12 @@ impl ExperimentConfig {
         Err(Refusal::new("start", format!("a ranker of {}", counted(found, "feature")), expected))
     }
 
-    /// Makes a run that continues the ranker in its own folder start from a copy, which stays with the new ranker.
-    /// Without the copy, the run could not be continued or repeated after the new ranker replaces the old one.
+    /// If a run continues the ranker in its own folder, makes the run start from a copy, which is kept in the folder.
+    /// Otherwise the run could not be resumed or repeated, because its own ranker replaces the one that it started
+    /// from.
     ///
-    /// Returns the present path of the ranker if it is in `folder`, and sets `start` to the path of the copy.
+    /// Sets `start` to the path of the copy, and returns the path from which to copy; `None` if the ranker is
+    /// elsewhere.
     pub(crate) fn start_from_copy(&mut self, folder: &Path, claim: Claim) -> Option<PathBuf> {
         let start = self.start.as_ref()?;
         let file = if start.is_dir() { start.join(RANKER) } else { start.clone() };
@@ -97,11 +98,12 @@ impl ExperimentConfig {
         Some(copies.into_iter().find(|copy| copy.exists()).unwrap_or(given))
     }
 
-    /// Loads the ranker that the fit starts from, if there is one. The fit uses the normalizer of the starting ranker.
+    /// Loads the ranker from which the fit starts, or returns `None` if no ranker is configured. The fit then uses this
+    /// ranker's normalizer.
     ///
     /// # Errors
     /// Returns [`ExperimentError::Ranker`] for a file that is not a ranker. Returns [`ExperimentError::Refused`] if the
-    /// ranker's normalizer differs in kind from the configuration's.
+    /// ranker's normalizer is not of the configured kind.
     pub fn start_ranker(&self, device: &Device) -> Result<Option<Ranker>, ExperimentError> {
         self.start.as_ref().map(|path| self.load_start(path, device)).transpose()
     }

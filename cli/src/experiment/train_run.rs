@@ -1,4 +1,4 @@
-//! `TrainRun`, one fit of a configuration with its folder, as run by `burn-rank train` and by the Python package.
+//! `TrainRun`, a fit that writes its results into a folder, as `burn-rank train` and the Python package run it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,10 +17,11 @@ use super::folder::{CARD, Claim, OutputFolder, RANKER, RunKind, START};
 use super::record::{DataReport, Report, RunRecord, Sets, TrainReport};
 use super::split::{Split, Told};
 
-/// Writes the record of a finished run into its folder. `report::write_reports` also makes the page.
+/// A function that writes the report and the record of a finished run into its folder.
+/// `report::write_reports` also writes the page.
 pub type WriteReports = dyn Fn(&OutputFolder, &Report, &RunRecord) -> Result<(), OutputError>;
 
-/// A run whose configuration is checked, whose data are read, and whose folder is open.
+/// A run that is ready to start: its configuration is checked, its data are read, and its folder is open.
 pub struct TrainRun<'p> {
     start: Instant,
     config: ExperimentConfig,
@@ -30,7 +31,7 @@ pub struct TrainRun<'p> {
     warnings: Vec<String>,
     data: Sets<DataReport>,
     path: PathBuf,
-    /// The folder, open only in the first process.
+    /// The folder, which only the first process opens.
     folder: Option<OutputFolder>,
     resume: bool,
     estimate: Option<Estimate>,
@@ -40,24 +41,24 @@ pub struct TrainRun<'p> {
 /// A finished run, whose files are written.
 #[derive(Debug)]
 pub struct FinishedRun {
-    /// The folder with the files of the run. A run that was stopped before it replaced an older one is in the subfolder
-    /// [`NEXT`](super::NEXT).
+    /// The folder with the files of the run. If the run was stopped before it could replace an older one, this is the
+    /// subfolder [`NEXT`](super::NEXT).
     pub folder: PathBuf,
-    /// The ranker, with its rounds and measures.
+    /// The fitted ranker, with its rounds and measures.
     pub fit: Fit,
     /// The contents of `report.json`.
     pub report: Report,
 }
 
 impl<'p> TrainRun<'p> {
-    /// Reads the data and opens the folder, which is `out` or by default `runs/NAME`. The recorded time of the run
-    /// counts from `start`. If several processes share the run, only the first one opens the folder.
+    /// Reads the data and opens the folder `out`, by default `runs/NAME`. The run's total time is measured from
+    /// `start`. If several processes share the run, only the first one opens the folder.
     ///
     /// # Errors
-    /// Returns an [`ExperimentError`] about the starting ranker, the data or the folder. The folder is checked before
-    /// the data are read, because reading may take a long time. The folder is created only afterward, so unreadable
-    /// data leave nothing behind. Several processes are refused if they cannot share the work or if one of them would
-    /// run a different fit.
+    /// Returns an [`ExperimentError`] if the starting ranker, the data or the folder cannot be used. The folder is
+    /// checked first, because reading the data may take a long time. It is created only after the data have been read,
+    /// so invalid data leave nothing behind. Also returns an error if several processes cannot share the work, or if
+    /// one of them would run a different fit.
     pub fn open(
         start: Instant,
         document: &Document,
@@ -130,18 +131,18 @@ impl<'p> TrainRun<'p> {
         &self.config
     }
 
-    /// Returns the run with the estimate of a cross-validation for its ranker and card. Warnings about the data are
-    /// dropped, because the cross-validation has reported them.
+    /// Stores the results of a cross-validation as the expected quality of the ranker, for its file and its card. Drops
+    /// the warnings about the data, because the cross-validation has already reported them.
     #[must_use]
     pub fn with_estimate(self, estimate: Estimate) -> Self {
         Self { estimate: Some(estimate), warnings: Vec::new(), ..self }
     }
 
-    /// Fits the ranker and writes it with its card; `write_reports` writes the record. Only the first process writes
-    /// files. A stopped fit is also written; its [`stop`](Fit::stop) records the stop, and the fit can be resumed.
+    /// Fits the ranker, and writes it with its card; then calls `write_reports`. Only the first process writes files. A
+    /// stopped fit is written, too: [`stop`](Fit::stop) says that it was stopped, and the run can be resumed.
     ///
     /// # Errors
-    /// Returns an [`ExperimentError`] about the fit, or about a file that cannot be written.
+    /// Returns an [`ExperimentError`] if the fit fails or a file cannot be written.
     pub fn fit(
         self,
         dashboard: bool,
@@ -199,7 +200,7 @@ impl<'p> TrainRun<'p> {
     }
 }
 
-/// Reads a ranker in order to copy it.
+/// Reads the bytes of a ranker, to copy them into the folder.
 fn read_start(path: &Path) -> Result<Vec<u8>, ExperimentError> {
     fs::read(path).map_err(|source| OutputError::Unwritable { path: path.to_path_buf(), source }.into())
 }

@@ -1,4 +1,4 @@
-//! Axes with their ranges, ticks and labels, and the style that all plots share.
+//! The axes of plots: ranges, labels, and the style of text and lines.
 
 use std::ops::Range;
 
@@ -7,10 +7,10 @@ use plotters::prelude::{Cartesian2d, ChartBuilder, ChartContext, IntoFont, SVGBa
 
 use super::{Area, Ink, px};
 
-/// The size of all text, in pixels of the plot.
+/// The font size of all text, in pixels.
 const FONT: u32 = 13;
 
-/// An axis, with its range and the positions of its labels.
+/// An axis: its range, and the positions and texts of its labels.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Axis {
     pub(super) from: f64,
@@ -19,7 +19,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// Creates an axis that covers `values`, with the share `room` of their range added at both ends. The axis has at
+    /// Creates an axis that covers `values`, and extends its range at both ends by the fraction `room`. The axis has at
     /// most `most` labels, at round numbers. Values that are not finite are ignored.
     pub(super) fn around(values: impl Iterator<Item = f64>, room: f64, most: usize) -> Self {
         let finite = values.filter(|value| value.is_finite());
@@ -41,8 +41,8 @@ impl Axis {
         Self { from, to, ticks: ticks.collect() }
     }
 
-    /// Creates an axis that covers decimal `logarithms`, with the share `room` of their range added at both ends. The
-    /// axis has at most `most` labels, at powers of ten or, if fewer than two fit, at 1, 2 and 5 times a power.
+    /// Creates an axis for decimal `logarithms`, and extends its range at both ends by the fraction `room`. At most
+    /// `most` powers of ten are labeled; if fewer than two fit, also 2 and 5 times a power.
     pub(super) fn powers(logarithms: impl Iterator<Item = f64>, room: f64, most: usize) -> Self {
         let around = Self::around(logarithms, room, most);
         let (first, last) = (around.from.ceil(), around.to.floor());
@@ -63,7 +63,8 @@ impl Axis {
         Self { ticks, ..around }
     }
 
-    /// Creates the axis of numbered places, from 1/2 below the first to 1/2 above the last, with at most `most` labels.
+    /// Creates an axis on which the categories have the positions `first`, `first + 1` and so on, with at most `most`
+    /// labels.
     pub(super) fn places(first: f64, labels: &[String], most: usize) -> Self {
         let every = labels.len().div_ceil(most.max(1)).max(1);
         let ticks = labels.iter().enumerate().step_by(every).map(|(i, label)| (first + i as f64, label.clone()));
@@ -77,7 +78,7 @@ impl Axis {
         self
     }
 
-    /// Returns the width of the axis's longest label, in pixels.
+    /// Returns the approximate width of the longest label, in pixels.
     fn label_width(&self) -> u32 {
         let longest = self.ticks.iter().map(|(_, label)| label.chars().count()).max().unwrap_or(0);
         (longest as f64 * 0.6 * f64::from(FONT)).ceil() as u32
@@ -110,7 +111,7 @@ impl ValueFormatter<f64> for Axis {
     }
 }
 
-/// Returns the smallest of 1, 2 or 5 times a power of ten that is at least `least`.
+/// Returns the smallest number that is at least `least` and is 1, 2 or 5 times a power of ten.
 fn step(least: f64) -> f64 {
     let power = 10f64.powf(least.log10().floor());
     [1.0, 2.0, 5.0, 10.0]
@@ -120,7 +121,7 @@ fn step(least: f64) -> f64 {
         .unwrap_or(least)
 }
 
-/// Formats a tick with the decimals that its step needs, or in scientific notation if it needs many.
+/// Formats a label with the decimals that the step between labels needs, or in scientific notation if it needs many.
 fn tick_label(at: f64, step: f64) -> String {
     let decimals = -step.log10().floor();
     let label = match decimals {
@@ -147,7 +148,7 @@ fn power_label(power: f64, factor: u32) -> String {
     label.replacen('-', "\u{2212}", 1)
 }
 
-/// The width, in pixels, of strokes that show data.
+/// The width of strokes that show data, in pixels.
 pub(super) const DATA: u32 = 2;
 
 /// Returns a stroke `width` pixels wide.
@@ -168,16 +169,16 @@ fn text() -> TextStyle<'static> {
 
 pub(super) type Chart<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<Axis, Axis>>;
 
-/// The grid lines behind the data.
+/// Which grid lines are drawn behind the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Grid {
-    /// Horizontal lines at the labels of the vertical axis.
+    /// Horizontal lines at the vertical axis's labels.
     Horizontal,
-    /// Vertical lines at the labels of the horizontal axis.
+    /// Vertical lines at the horizontal axis's labels.
     Vertical,
 }
 
-/// Draws both axes, and `x_name` below the horizontal one unless the name is empty.
+/// Draws both axes, and the title `x_name` below the horizontal one.
 pub(super) fn axes<'a, 'b>(
     area: &'b Area<'a>,
     x: &Axis,

@@ -1,4 +1,4 @@
-//! Bar charts of shares by category, and histograms.
+//! Bar charts that show shares per category, and histograms.
 
 use plotters::prelude::{PathElement, Rectangle};
 
@@ -8,14 +8,14 @@ use super::{Ink, svg};
 /// Bins of a histogram.
 const BINS: usize = 20;
 
-/// Bars of one kind, with one bar per category.
+/// Bars in the same color, one for each category.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Group {
     /// Name in a legend.
     pub name: String,
-    /// The ink, which says what the bars show.
+    /// What the bars show, which determines their color.
     pub ink: Ink,
-    /// The height of the bar for each category.
+    /// The height of each category's bar.
     pub shares: Vec<f64>,
 }
 
@@ -24,19 +24,19 @@ pub struct Group {
 pub struct Bars {
     label: String,
     x: Axis,
-    /// Both ends on the horizontal axis, the height, and the ink of each bar.
+    /// Each bar's left and right end, height, and ink.
     bars: Vec<(f64, f64, f64, Ink)>,
     marks: Vec<f64>,
 }
 
 impl Bars {
-    /// Creates one cluster of bars per category, with one bar per group.
+    /// Creates a bar chart with a cluster for each category, in which each group has one bar.
     pub fn grouped(label: &str, categories: Vec<String>, groups: Vec<Group>) -> Self {
         Self::clusters(label, Axis::places(0.0, &categories, 12), &groups)
     }
 
-    /// Creates bars as [`grouped`](Self::grouped) does, for categories that are ranges. Each label marks the beginning
-    /// of its range.
+    /// Creates a bar chart as [`grouped`](Self::grouped) does, for categories that are ranges of numbers. The label of
+    /// a category is the smallest number in its range.
     pub fn ranges(label: &str, starts: Vec<String>, groups: Vec<Group>) -> Self {
         let mut x = Axis::places(0.0, &starts, 12);
         x.ticks.iter_mut().for_each(|(at, _)| *at -= 0.5);
@@ -53,8 +53,8 @@ impl Bars {
         Self { label: label.to_string(), x, bars: bars.collect(), marks: Vec::new() }
     }
 
-    /// Creates a histogram of `values`, which must all be finite, with vertical lines at `marks`. The axis of the
-    /// histogram runs from 0 to 1 if all values lie in that range.
+    /// Creates a histogram of `values`, which must all be finite, with vertical lines at `marks`. The horizontal axis
+    /// covers 0 to 1 if all values lie in this range.
     pub fn histogram(label: &str, values: &[f64], ink: Ink, marks: &[f64]) -> Self {
         let x = if values.iter().all(|value| (0.0..=1.0).contains(value)) {
             Axis::between(0.0, 1.0, 5)

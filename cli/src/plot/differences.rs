@@ -1,23 +1,23 @@
-//! A plot of differences in descending order, as bars up and down from 0.
+//! A bar plot of differences in descending order, with bars up or down from 0.
 
 use plotters::prelude::{PathElement, Rectangle};
 
 use super::axis::{Axis, Grid, axes, fill, stroke};
 use super::{Ink, svg};
 
-/// The largest number of bars. If there are more values, an evenly spaced selection of them is drawn.
+/// The largest number of bars. If there are more values, an evenly spaced part of them is drawn.
 const MOST: usize = 300;
 
-/// Bars from 0 to each of the given values, in descending order.
+/// A plot with a bar from 0 to each value, in descending order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Differences {
-    /// A description for readers who cannot see the plot.
+    /// A description of the plot for readers who cannot see it.
     pub label: String,
-    /// Name of the horizontal axis.
+    /// The title of the horizontal axis.
     pub x_name: String,
     /// The values, in any order; values that are not finite are left out.
     pub values: Vec<f64>,
-    /// The inks of the bars above 0 and below 0.
+    /// What bars above 0 and below 0 show, which determines their colors.
     pub inks: [Ink; 2],
 }
 

@@ -1,9 +1,9 @@
-//! Inks, which say what is drawn instead of naming a color. The library plotters draws each ink in a placeholder color,
-//! which a class then replaces in the SVG text.
+//! `Ink` says what a line or an area shows; style sheets choose the color for each meaning. The library plotters
+//! needs a color for every shape, so each ink has a placeholder color, which is then replaced by a CSS class.
 
 use plotters::style::RGBColor;
 
-/// The meaning of a stroke or a fill.
+/// What a line or an area shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ink {
     /// Labels of axes.
@@ -12,7 +12,7 @@ pub enum Ink {
     Axis,
     /// Lines behind the data.
     Grid,
-    /// A line that marks a place, such as the selected round or a mean.
+    /// A line at one value, such as the selected round or a mean.
     Mark,
     /// The training queries.
     Train,
@@ -20,9 +20,9 @@ pub enum Ink {
     Validation,
     /// The test queries.
     Test,
-    /// A surrogate, on the training queries.
+    /// The surrogate measure on the training queries.
     Surrogate,
-    /// The objective of a learner.
+    /// The learner's objective.
     Objective,
 }
 
@@ -54,7 +54,7 @@ impl Ink {
         }
     }
 
-    /// Returns the ink of a set of queries by the name of the set.
+    /// Returns the ink for a set of queries, such as `train` or `test`.
     pub fn from_set(set: &str) -> Self {
         match set {
             "train" => Ink::Train,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::axis::{Axis, DATA, Grid, axes, fill, stroke};
 use super::{Ink, px, svg};
 
-/// The largest number of points of a line that are marked individually.
+/// A line with at most this number of points has a dot at each point.
 const MARKED_POINTS: usize = 40;
 
 /// One curve.
@@ -15,25 +15,25 @@ const MARKED_POINTS: usize = 40;
 pub struct Line {
     /// Name in a legend.
     pub name: String,
-    /// The ink, which says what the curve shows.
+    /// What the curve shows, which determines its color.
     pub ink: Ink,
-    /// The points, with ascending x; a point that is not finite breaks the curve.
+    /// The points in ascending order of x; a point that is not finite interrupts the curve.
     pub points: Vec<(f64, f64)>,
 }
 
-/// The scale of an axis.
+/// Whether an axis is linear or logarithmic.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
-    /// Places values by their size.
+    /// Positions are proportional to values.
     #[default]
     Linear,
-    /// Places values by their logarithm; values that are not above 0 have no place.
+    /// Positions are proportional to logarithms; values that are 0 or negative are not drawn.
     Log,
 }
 
 impl Scale {
-    /// Returns the place of a value, or NaN if it has none.
+    /// Returns the position of a value on the axis, or NaN if it cannot be drawn.
     pub(super) fn place(self, value: f64) -> f64 {
         match self {
             Scale::Linear => value,
@@ -46,21 +46,21 @@ impl Scale {
 /// Curves on common axes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lines {
-    /// A description for readers who cannot see the plot.
+    /// A description of the plot for readers who cannot see it.
     pub label: String,
-    /// Name of the horizontal axis.
+    /// The title of the horizontal axis.
     pub x_name: String,
-    /// The curves, with the last one on top.
+    /// The curves; later ones are drawn over earlier ones.
     pub lines: Vec<Line>,
-    /// The places of vertical lines.
+    /// The values of x at which vertical lines are drawn.
     pub marks: Vec<f64>,
-    /// Labels to show in place of the numbers 1, 2, ...
+    /// Labels on the horizontal axis, shown in place of the numbers 1, 2, ...
     pub x_labels: Option<Vec<String>>,
-    /// The scale of the horizontal axis, which applies only without `x_labels`.
+    /// Whether the horizontal axis is linear or logarithmic; always linear with `x_labels`.
     pub across: Scale,
-    /// The scale of the vertical axis.
+    /// Whether the vertical axis is linear or logarithmic.
     pub upward: Scale,
-    /// Additional values that the vertical axis includes, to make plots comparable.
+    /// Values that the vertical axis must also cover, so that several plots have the same axis.
     pub heights: Vec<f64>,
 }
 

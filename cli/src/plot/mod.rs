@@ -1,7 +1,7 @@
-//! Plots as inline SVG, drawn by plotters.
+//! Plots as inline SVG, drawn with the library plotters.
 //!
-//! A plot fixes no colors. Each stroke and fill has a class named after its meaning ([`Ink`]), and the page's style
-//! sheet chooses the colors of the light and the dark scheme. A plot has no fixed size either; it scales to the
+//! A plot contains no colors. Each stroke and fill has a CSS class named after its meaning ([`Ink`]), for which the
+//! page's style sheet chooses a color in light and dark schemes. A plot has no fixed size either, but scales to the
 //! available width.
 
 mod axis;
@@ -22,10 +22,10 @@ pub use scatter::{Point, Scatter};
 use plotters::coord::Shift;
 use plotters::prelude::{DrawingArea, IntoDrawingArea, SVGBackend};
 
-/// The number of units per pixel; plotters places everything on whole units.
+/// The number of drawing units per pixel; plotters rounds positions to whole units.
 const UNITS: u32 = 10;
 
-/// The width of a plot, in the plot's own pixels.
+/// The width of a plot in pixels, before it is scaled to the page.
 const WIDTH: u32 = 480;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -36,7 +36,8 @@ fn px(pixels: u32) -> u32 {
     pixels * UNITS
 }
 
-/// Renders the plot that `draw` draws, `height` pixels high; `label` describes it to readers who cannot see it.
+/// Returns a plot as SVG, `height` pixels high, with the shapes that `draw` adds. `label` describes the plot to readers
+/// who cannot see it.
 fn svg(height: u32, label: &str, draw: impl FnOnce(&Area) -> Drawn) -> String {
     let mut drawn = String::new();
     {
@@ -58,7 +59,7 @@ fn svg(height: u32, label: &str, draw: impl FnOnce(&Area) -> Drawn) -> String {
 mod tests {
     use super::*;
 
-    /// Returns plots of every kind, with the degenerate data that reports may hold.
+    /// Returns plots of every kind, including empty and constant data as they occur in reports.
     fn plots() -> Vec<String> {
         let line = |points: Vec<(f64, f64)>| Line { name: "a".into(), ink: Ink::Train, points };
         let lines = |lines| Lines {

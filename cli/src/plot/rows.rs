@@ -1,4 +1,4 @@
-//! Plots of dots in rows, with one row per name, such as a fold or a weight.
+//! Plots with a row for each name, such as a fold or a feature, and dots for its values.
 
 use plotters::prelude::{Circle, PathElement};
 
@@ -17,18 +17,18 @@ pub struct Dot {
 }
 
 impl Dot {
-    /// Creates the dot of a value, which is left out if it is not finite.
+    /// Creates a dot at a value; a value that is not finite is not drawn.
     pub fn new(at: f64, ink: Ink) -> Self {
         Self { at, ink, error: None }
     }
 
-    /// Adds a line that extends by `error` to both sides, if there is an error.
+    /// Adds an error bar that extends by `error` to both sides, if there is an error.
     pub fn with_error(self, error: Option<f64>) -> Self {
         Self { error: error.filter(|error| error.is_finite()), ..self }
     }
 }
 
-/// The values that belong to one name.
+/// A named row with the values to draw.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// The name.
@@ -40,11 +40,11 @@ pub struct Row {
 /// Rows on common axes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rows {
-    /// A description for readers who cannot see the plot.
+    /// A description of the plot for readers who cannot see it.
     pub label: String,
-    /// The rows from top to bottom.
+    /// The rows in order, from top to bottom.
     pub rows: Vec<Row>,
-    /// Whether the values are distances from 0. A plot of distances includes 0, and has a line from 0 to each value.
+    /// Whether the axis includes 0 and a line leads from 0 to each value.
     pub zero: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Plots of points, each with its own place on both axes.
+//! Scatter plots.
 
 use plotters::prelude::Circle;
 
@@ -12,22 +12,22 @@ pub struct Point {
     pub x: f64,
     /// Height.
     pub y: f64,
-    /// The ink, which says what the point shows.
+    /// What the point shows, which determines its color.
     pub ink: Ink,
 }
 
 /// Points on common axes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scatter {
-    /// A description for readers who cannot see the plot.
+    /// A description of the plot for readers who cannot see it.
     pub label: String,
-    /// Name of the horizontal axis.
+    /// The title of the horizontal axis.
     pub x_name: String,
-    /// The points, with the last one on top; a point that is not finite on its scale is left out.
+    /// The points; later ones are drawn over earlier ones, and points that are not finite are not drawn.
     pub points: Vec<Point>,
-    /// Labels to show in place of the numbers 1, 2, ...
+    /// Labels on the horizontal axis, shown in place of the numbers 1, 2, ...
     pub x_labels: Option<Vec<String>>,
-    /// The scale of the horizontal axis, which applies only without `x_labels`.
+    /// Whether the horizontal axis is linear or logarithmic; always linear with `x_labels`.
     pub across: Scale,
 }
 

@@ -1,4 +1,4 @@
-//! The settings that a cross-validation chooses among, which are the points of a grid or the trials of a search.
+//! The settings among which a cross-validation chooses: the points of a grid or the trials of a search.
 
 use burn_rank::json::Value;
 use burn_rank::learner::registry::LEARNERS;
@@ -16,16 +16,16 @@ const SPACE: &str = "search.space";
 /// A setting that a cross-validation tries.
 #[derive(Debug, Clone)]
 pub(in crate::experiment) struct Candidate {
-    /// The values of the setting's keys.
+    /// The value that the setting gives to each configuration key.
     pub(in crate::experiment) point: Point,
     /// The label that distinguishes the setting from the others.
     pub(in crate::experiment) label: String,
-    /// The configuration with the values of the setting.
+    /// The configuration with the setting's values filled in.
     pub(in crate::experiment) config: ExperimentConfig,
 }
 
 impl ExperimentConfig {
-    /// Refuses a grid or a search with an invalid setting, before any data are read.
+    /// Rejects a grid or a search with an invalid setting, before any data are read.
     pub(super) fn check_candidates(&self, document: &Document) -> Result<(), ConfigError> {
         let Some(search) = &self.search else {
             // Points are checked one at a time, because a grid may be large.
@@ -63,8 +63,8 @@ impl ExperimentConfig {
         grid::points(&self.grid).map_err(place)
     }
 
-    /// Returns the trials that a search draws in a fold, in order. With successive halving, every trial has as many
-    /// rounds as the budget.
+    /// Returns the trials that a search draws for a fold, in the order in which they are drawn. With successive
+    /// halving, the learner's number of rounds is set to the budget in every trial.
     pub(in crate::experiment) fn trials(
         &self,
         document: &Document,
@@ -87,7 +87,7 @@ impl ExperimentConfig {
         Ok(trials)
     }
 
-    /// Returns the rungs of successive halving for this configuration, or none for another search.
+    /// Returns the rungs of successive halving, or none for any other kind of search.
     pub(in crate::experiment) fn rungs(&self) -> Vec<Rung> {
         match (&self.search, self.rounds()) {
             (Some(SearchConfig::SuccessiveHalving { trials, reduction, .. }), Some(rounds)) => {
@@ -129,8 +129,8 @@ impl ExperimentConfig {
     }
 }
 
-/// Refuses trials whose numbers of rounds differ, because no rung could compare them, and trials with fewer rounds than
-/// `reduction`.
+/// Rejects trials with different numbers of rounds, because a rung could not compare them. Also rejects fewer rounds
+/// than `reduction`.
 fn check_rounds(trials: &[Candidate], reduction: usize) -> Result<(), Refusal> {
     let mut rounds = trials.iter().filter_map(|trial| trial.config.rounds());
     let Some(first) = rounds.next() else { return Ok(()) };
@@ -149,7 +149,8 @@ fn check_rounds(trials: &[Candidate], reduction: usize) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Returns the configuration with the values of a grid point or trial; `from` is `grid` or `search.space`.
+/// Returns the configuration with the values of a grid point or trial. `from` is the table that lists the values,
+/// `grid` or `search.space`.
 fn at_point(document: &Document, from: &str, point: &Point) -> Result<ExperimentConfig, ConfigError> {
     let at_point = document.at_point(from, point)?;
     ExperimentConfig::read(&at_point).map_err(|refusal| {

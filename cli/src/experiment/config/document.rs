@@ -1,4 +1,4 @@
-//! A configuration document, made of TOML text and the overrides from the command line.
+//! A configuration as written: TOML text, and overrides from the command line.
 
 use std::fmt::Display;
 use std::fs;
@@ -15,10 +15,10 @@ use toml::de::{DeTable, DeValue};
 
 use super::grid::Point;
 
-/// Returns the value of a `KEY=VALUE` override: a TOML or JSON value if the text is one, otherwise the text itself.
+/// Reads the value in a `KEY=VALUE` override: a TOML or JSON value if it is one, otherwise the text itself.
 ///
 /// # Errors
-/// Refuses a number that is not finite, and a whole number that TOML cannot hold.
+/// Rejects a number that is not finite, and a whole number that TOML cannot hold.
 pub(crate) fn written_value(key: &str, text: &str) -> Result<Value, Refusal> {
     let line = format!("value = {text}");
     let table = toml::from_str::<toml::Table>(&line);
@@ -63,7 +63,7 @@ pub struct Document {
     path: PathBuf,
     text: String,
     overrides: Vec<Override>,
-    /// Keys set by [`Document::assign`], each with the key to show in errors.
+    /// The values set by [`Document::assign`]: each key, and the key that error messages show for it.
     assigned: Vec<(String, String)>,
     root: Value,
 }
@@ -142,8 +142,8 @@ impl Document {
         Ok(document)
     }
 
-    /// Makes a document from a table instead of a file; errors show `name` and the key. Relative paths start at the
-    /// current folder.
+    /// Makes a document from a table instead of a file; error messages show `name` in place of a path. Relative paths
+    /// start at the current folder.
     ///
     /// # Errors
     /// Returns a [`ConfigError`] as [`Document::read`] does, or if `root` is not a table.
@@ -159,8 +159,8 @@ impl Document {
         Ok(document)
     }
 
-    /// Returns the folder of the configuration file, where relative paths in the file start. Relative paths in
-    /// overrides start at the current folder.
+    /// Returns the folder that contains the configuration file; relative paths in the file start there. Relative paths
+    /// in overrides start at the current folder.
     pub fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new(""))
     }
@@ -210,8 +210,8 @@ impl Document {
         key.split('.').try_fold(&self.root, |value, part| value.get(part)).is_some()
     }
 
-    /// Sets a dotted key to a value that a grid or a search tries. Errors about the value point to the key in the table
-    /// `from`, such as `[grid]`.
+    /// Sets a dotted key to a value that a grid or a search tries. Error messages about the value point to the key in
+    /// the table `from`, such as `[grid]`.
     ///
     /// # Errors
     /// Returns a message if the key lies inside a value that is not a table, or has more than 32 parts.
@@ -221,7 +221,8 @@ impl Document {
         Ok(())
     }
 
-    /// Returns this document with the values of a grid point or trial; `from` is `grid` or `search.space`.
+    /// Returns this document with the values of a grid point or trial. `from` is the table that lists the values,
+    /// `grid` or `search.space`.
     ///
     /// # Errors
     /// Returns a [`ConfigError`] if a key lies inside a value that is not a table.
@@ -233,12 +234,12 @@ impl Document {
         Ok(document)
     }
 
-    /// Returns whether a grid point or trial sets this key.
+    /// Returns whether the grid point or trial in this document sets the key.
     pub(super) fn tries(&self, key: &str) -> bool {
         self.assigned.iter().any(|(assigned, _)| assigned == key)
     }
 
-    /// Returns whether a grid point or trial sets this section or a key in it.
+    /// Returns whether the grid point or trial in this document sets the section or a key in it.
     pub(super) fn tries_in(&self, section: &str) -> bool {
         self.assigned.iter().any(|(assigned, _)| assigned.split('.').next() == Some(section))
     }
@@ -248,8 +249,8 @@ impl Document {
         !self.assigned.is_empty()
     }
 
-    /// Returns a copy of this document for each override that removes a key, with null at that key. Decoding the copies
-    /// detects unknown keys that an override removes.
+    /// For each override that removes a key, returns a copy of this document in which the key is null. Decoding these
+    /// copies detects misspelled keys in the overrides.
     pub(super) fn with_nulls(&self) -> impl Iterator<Item = Result<Self, ConfigError>> {
         self.overrides.iter().filter(|set| set.removes).map(|set| {
             let mut document = self.clone();
@@ -276,7 +277,8 @@ impl Document {
         self.value_as().map_err(|refusal| self.place(&refusal))
     }
 
-    /// Decodes the whole configuration into a typed value; the error has no place yet.
+    /// Decodes the whole configuration into a typed value. The error names the key, but not yet the line or the
+    /// override that set it.
     pub(super) fn value_as<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
         if let Some(refusal) = unwritable(&self.root, "") {
             return Err(refusal);
@@ -284,12 +286,12 @@ impl Document {
         from_value(self.root.clone())
     }
 
-    /// Returns an error about the dotted `key` that shows where the key was written.
+    /// Returns an error about a dotted key that shows where the key was written.
     pub fn refuse(&self, key: &str, message: &str) -> ConfigError {
         self.place(&Refusal::fault(key, message))
     }
 
-    /// Converts a refusal to an error that shows where the key was written.
+    /// Adds to a refusal the place where its key was written.
     pub fn place(&self, refusal: &Refusal) -> ConfigError {
         ConfigError { place: self.place_of(&refusal.key), message: refusal.with_key() }
     }
@@ -308,7 +310,7 @@ impl Document {
         }
     }
 
-    /// Returns the position of the dotted `key` in the text, or of the nearest table around it.
+    /// Returns the position of a dotted key in the text, or of the innermost table that would contain it.
     fn span(&self, key: &str) -> Option<Range<usize>> {
         let root = DeTable::parse(&self.text).ok()?;
         let (mut table, mut rest, mut span) = (root.get_ref(), key, None);
@@ -326,7 +328,7 @@ impl Document {
     }
 }
 
-/// Returns whether a dotted key is `around` or lies below it.
+/// Returns whether a dotted key equals `around` or names something inside it.
 fn is_within(key: &str, around: &str) -> bool {
     key.strip_prefix(around).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
@@ -337,7 +339,7 @@ fn without_indices(key: &str) -> String {
     parts.map(|(at, part)| if at == 0 { part } else { part.split_once(']').map_or(part, |(_, rest)| rest) }).collect()
 }
 
-/// Sets a dotted key, or returns why the key cannot be set.
+/// Sets the value at a dotted key, or returns why it cannot be set.
 fn put(root: &mut Value, key: &str, value: Value) -> Result<(), String> {
     let parts = key.split('.').count();
     if parts > DEEPEST {
@@ -357,7 +359,7 @@ fn put(root: &mut Value, key: &str, value: Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns a refusal for the first number that is not finite, at `key` or below it.
+/// Rejects the first number that is not finite, in `value` or inside it.
 fn not_finite(value: &toml::Value, key: &str) -> Option<Refusal> {
     match value {
         toml::Value::Float(number) if !number.is_finite() => {
@@ -371,7 +373,7 @@ fn not_finite(value: &toml::Value, key: &str) -> Option<Refusal> {
     }
 }
 
-/// Returns a refusal for the first whole number that TOML cannot hold, at `key` or below it.
+/// Rejects the first whole number that TOML cannot hold, in `value` or inside it.
 fn too_large(value: &DeValue, key: &str) -> Option<Refusal> {
     match value {
         DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
@@ -388,7 +390,7 @@ fn too_large(value: &DeValue, key: &str) -> Option<Refusal> {
     }
 }
 
-/// Returns a refusal for the first whole number, at `key` or below it, that a run's configuration file could not hold.
+/// Rejects the first whole number, in `value` or inside it, that `config.toml` could not hold.
 fn unwritable(value: &Value, key: &str) -> Option<Refusal> {
     match value {
         Value::Number(number) if number.as_u64().is_some_and(|number| i64::try_from(number).is_err()) => {
@@ -409,7 +411,7 @@ fn beyond(key: &str, found: impl Display) -> Refusal {
     Refusal::new(key, found, format!("a whole number {range}, which is {end}"))
 }
 
-/// Returns the dotted key of `name` in the table at `key`.
+/// Appends a name to the dotted key of a table.
 fn below(key: &str, name: &str) -> String {
     if key.is_empty() { name.to_owned() } else { format!("{key}.{name}") }
 }

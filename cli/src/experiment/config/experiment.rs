@@ -1,4 +1,4 @@
-//! `ExperimentConfig`, the checked values of a configuration file. Unknown keys are refused in every section.
+//! `ExperimentConfig`, the checked values of a configuration file. Unknown keys are rejected in every section.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -73,7 +73,7 @@ pub struct ExperimentConfig {
     pub search: Option<SearchConfig>,
 }
 
-/// Lists the learners that have a property, to end a refusal, as in "`gradient` and `rank_svm` do".
+/// Names the learners that have a property, for the end of an error message, as in "`gradient` and `rank_svm` do".
 fn learners_that_do(has: impl Fn(&LearnerEntry) -> bool) -> String {
     let those = registry::LEARNERS.iter().filter(|entry| has(entry));
     let names: Vec<String> = those.map(|entry| format!("`{}`", entry.name)).collect();
@@ -142,8 +142,8 @@ impl ExperimentConfig {
         Ok(config)
     }
 
-    /// Removes the sections `[scorer]` and `[loss]` that the learner does not read, if the grid or search tries several
-    /// learners.
+    /// If a grid or a search tries several learners, removes the sections `[scorer]` and `[loss]` that the current
+    /// learner does not read.
     fn leave_out_unread(&mut self, document: &Document) {
         let Some(entry) = self.learner_entry().filter(|_| document.tries("learner")) else { return };
         if !entry.takes_scorer && !document.tries_in("scorer") {
@@ -154,8 +154,8 @@ impl ExperimentConfig {
         }
     }
 
-    /// Stores the temperature that the learner chooses for a loss without one. A temperature that a grid or a search
-    /// varies is in units of score, like a given temperature.
+    /// If the loss has no temperature, stores the one that the learner chooses. If a grid or a search varies the
+    /// temperature, it is in units of the score.
     fn complete_temperature(&mut self) {
         let (Some(entry), Some(loss)) = (self.learner_entry(), &self.loss) else { return };
         let searched = self.search.as_ref().map(SearchConfig::space);
@@ -172,7 +172,7 @@ impl ExperimentConfig {
         }
     }
 
-    /// Returns every path of the configuration, with its key.
+    /// Returns every path in the configuration, with the key that holds it.
     pub(in crate::experiment) fn paths_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut PathBuf)> {
         self.data.paths_mut().chain(self.start.iter_mut().map(|path| ("start", path)))
     }
@@ -215,7 +215,7 @@ impl ExperimentConfig {
         }
     }
 
-    /// Refuses weights if no file has them, or if the learner or the loss does not support them.
+    /// Rejects document or query weights that no file contains, or that the learner or the loss does not support.
     fn check_weights(&self) -> Result<(), Refusal> {
         let read = &self.data.read_options();
         type Takes = fn(&LearnerEntry) -> bool;
@@ -252,7 +252,7 @@ impl ExperimentConfig {
         Ok(())
     }
 
-    /// Refuses to keep missing values for a learner that does not support them.
+    /// Rejects `missing = "keep"` for a learner that does not support missing values.
     fn check_missing(&self) -> Result<(), Refusal> {
         let takes = |entry: &LearnerEntry| entry.takes_missing;
         if self.data.read.missing != Missing::Keep || self.learner_entry().is_some_and(takes) {
@@ -264,13 +264,13 @@ impl ExperimentConfig {
         Err(Refusal::new("data.read.missing", "\"keep\"", expected))
     }
 
-    /// Returns whether a missing value reaches the learner as a mean, marked in an additional column.
+    /// Returns whether the learner sees a missing value as the feature's mean, marked in an additional column.
     pub(crate) fn indicates_missing(&self) -> bool {
         let takes = |entry: &LearnerEntry| entry.takes_missing;
         self.data.read.missing == Missing::Indicator && !self.learner_entry().is_some_and(takes)
     }
 
-    /// Refuses to stream data for a learner that needs them in memory.
+    /// Rejects streamed data for a learner that needs all features in memory.
     fn check_streaming(&self) -> Result<(), Refusal> {
         self.data.check_streaming()?;
         let Some(memory) = self.data.memory else { return Ok(()) };
@@ -283,7 +283,7 @@ impl ExperimentConfig {
         Err(Refusal::new("data.memory", memory, expected))
     }
 
-    /// Refuses a starting ranker for a learner that supports none, before any file is read.
+    /// Rejects a starting ranker for a learner that cannot continue one, before any file is read.
     fn check_start(&self, learner: &mut dyn RankingLearner) -> Result<(), Refusal> {
         let Some(start) = &self.start else { return Ok(()) };
         let none = Model::Trees(TreeEnsemble::new(0));
@@ -325,7 +325,7 @@ impl ExperimentConfig {
         search.check()
     }
 
-    /// Returns the registry entry of the learner, if the learner is registered.
+    /// Returns the registry entry of the learner, or `None` for an unknown name.
     pub(in crate::experiment) fn learner_entry(&self) -> Option<&'static LearnerEntry> {
         registry::LEARNERS.iter().find(|entry| entry.name == self.learner_kind())
     }
@@ -360,7 +360,7 @@ impl ExperimentConfig {
         }
     }
 
-    /// Returns the same configuration with the normalizer that was fitted, because `auto` leaves the choice open.
+    /// Returns the same configuration with the normalizer that was actually fitted, in place of `auto`.
     pub(in crate::experiment) fn normalized_by(&self, kind: NormalizerKind) -> Self {
         Self { normalizer: kind, ..self.clone() }
     }
@@ -374,8 +374,8 @@ impl ExperimentConfig {
         self
     }
 
-    /// Returns the configuration as a value, with the defaults of the learner and the loss filled in. Parameters are
-    /// sorted by name, so equal configurations have equal text. Keys whose values depend on the data are left out.
+    /// Returns the configuration as a JSON object, with the defaults of the learner and the loss filled in. Parameters
+    /// are sorted by name, so equal configurations have equal text. Keys whose values depend on the data are left out.
     pub fn resolved(&self) -> Value {
         let fill = |given: &mut Value, defaults: Map| {
             let Some(given) = given.as_object_mut() else { return };
@@ -405,7 +405,7 @@ impl ExperimentConfig {
         Selection { measure: *select, convention: convention.clone(), round: *round }
     }
 
-    /// Returns the measures to report, each once, with the selection measure first.
+    /// Returns the measures to report without duplicates, beginning with the selection measure.
     pub fn measures(&self) -> Vec<Measure> {
         let mut measures = vec![self.measure.select];
         for measure in &self.measure.report {
@@ -427,7 +427,7 @@ fn refusal_of(error: LearnerError) -> Refusal {
     }
 }
 
-/// Completes the refusal of an unknown scorer key with the kinds of scorer that have this key.
+/// Adds to the error about an unknown scorer key which kinds of scorer have this key.
 fn name_scorers(refusal: Refusal) -> Refusal {
     let Some(UnknownName { name, .. }) = refusal.unknown_name() else { return refusal };
     if refusal.key != format!("scorer.{name}") {

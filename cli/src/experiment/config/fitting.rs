@@ -1,5 +1,5 @@
-//! Defaults that depend on the scorer, the loss and the data. Some of these defaults are known from the configuration;
-//! others need the queries.
+//! Defaults that depend on the scorer, the loss and the data. Some follow from the configuration alone; others are
+//! known only after the queries have been read.
 
 use burn_rank::data::RankingDataset;
 use burn_rank::json::Map;
@@ -21,7 +21,7 @@ impl ExperimentConfig {
         entry.fitting(&params, &self.parts(), data)
     }
 
-    /// Fills in the defaults that suit the scorer and the loss, for keys that the document leaves out.
+    /// Fills in keys that the document leaves out, with defaults that suit the scorer and the loss.
     pub(super) fn complete_fitting(&mut self, document: &Document) {
         let fitting = self.fitting(None);
         if !document.has("normalizer") {
@@ -46,7 +46,8 @@ impl ExperimentConfig {
         }
     }
 
-    /// Returns the configuration, completed for a fit to one split, but with the normalizer `auto` left open.
+    /// Returns the configuration with the defaults for one split filled in, except that a normalizer `auto` stays
+    /// undecided.
     pub(in crate::experiment) fn fitted_to(&self, split: &Split) -> Self {
         // A given round was found by a fit with validation queries and as many epochs.
         let has_validation = split.validation.is_some() || self.measure.round.is_some();
@@ -61,7 +62,7 @@ impl ExperimentConfig {
         self.fitting(None).of_data.iter().copied().filter(|key| !self.learner.contains_key(*key))
     }
 
-    /// Returns the warning about a fit that lacks validation queries, if nothing else determines its number of epochs.
+    /// Returns a warning if there are no validation queries and nothing else determines the number of epochs.
     pub(in crate::experiment) fn warning_without_validation(&self) -> Option<String> {
         self.open_keys().find(|key| *key == "epochs").filter(|_| self.measure.round.is_none())?;
         let data = FittingData { train: &RankingDataset::default(), has_validation: false };
@@ -89,7 +90,7 @@ mod tests {
         ExperimentConfig::from_document(&document).unwrap()
     }
 
-    /// Returns the values of normalizer, dropout, gradients and learning rate.
+    /// Returns the normalizer, dropout, query gradients and learning rate that are filled in, given these overrides.
     fn fitting(sets: &[&str]) -> [Value; 4] {
         let value = read(sets).resolved();
         let at = |section: &str, key: &str| value[section].get(key).cloned().unwrap_or(Value::Null);

@@ -1,10 +1,10 @@
-//! The grid of a cross-validation, which is every combination of the listed values.
+//! The grid of a cross-validation: every combination of the listed values.
 
 use burn_rank::json::{Map, Value};
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::text::{did_you_mean, nearest};
 
-/// One combination of the grid's values, as pairs of dotted key and value in the order of the grid.
+/// One combination of values: each dotted key with its value, in the order of the grid.
 pub type Point = Vec<(String, Value)>;
 
 /// The largest number of combinations in a grid; each one is fitted in every fold with every seed.
@@ -13,7 +13,7 @@ const MOST_POINTS: usize = 100_000;
 /// The sections whose keys a grid or a search may vary; data, seeds and measures stay fixed.
 const SECTIONS: [&str; 4] = ["normalizer", "scorer", "loss", "learner"];
 
-/// Refuses keys that are not parameters of the fit.
+/// Rejects keys outside these sections, such as seeds or files.
 ///
 /// # Errors
 /// Returns a refusal for the first invalid key.
@@ -56,7 +56,7 @@ pub fn points(grid: &Map) -> Result<Vec<Point>, Refusal> {
     Ok(points)
 }
 
-/// Formats a point as `key=value key=value`, or as `-` if it is empty.
+/// Formats a grid point as `key=value key=value`, or as `-` if it has no keys.
 pub fn label(point: &Point) -> String {
     if point.is_empty() {
         return "-".to_string();

@@ -1,4 +1,4 @@
-//! The configuration of an experiment, from the text of a `.toml` file and its overrides to the grid or the search.
+//! The configuration of an experiment: `.toml` files, overrides, checked values, grids and searches.
 
 pub(super) mod candidates;
 mod document;

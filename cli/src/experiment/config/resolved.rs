@@ -1,11 +1,11 @@
-//! The resolved configuration, which a run writes as `config.toml`.
+//! The configuration with all defaults filled in, which a run writes as `config.toml`.
 
 use burn_rank::json::Value;
 
 use super::document::{ConfigError, Document};
 use super::experiment::ExperimentConfig;
 
-/// Returns the resolved configuration as TOML, with absolute paths, so it works from any folder.
+/// Returns the resolved configuration as TOML, with absolute paths, so that the file works from any folder.
 ///
 /// # Errors
 /// Returns a [`ConfigError`] if TOML cannot represent a value.

@@ -12,7 +12,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The source of the queries, which is one of `folds`, `train` and `synthetic`. Relative paths start at the folder of
+/// Where the queries come from: exactly one of `folds`, `train` and `synthetic`. Relative paths start at the folder of
 /// the configuration file; in `--set` they start at the current folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -72,9 +72,9 @@ impl Default for DataConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SplitConfig {
-    /// The property that queries are split by.
+    /// The property by which queries are divided.
     pub by: SplitBy,
-    /// The shares of training, validation and test queries.
+    /// The fractions of queries for training, validation and test.
     pub shares: [f64; 3],
 }
 
@@ -84,14 +84,14 @@ impl Default for SplitConfig {
     }
 }
 
-/// The property that queries are split by.
+/// The property by which queries are divided.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SplitBy {
-    /// Splits by query, after the seed has shuffled the queries.
+    /// Divides the queries at random, by the seed.
     #[default]
     Query,
-    /// Keeps queries with the same value in this column together, and shuffles the groups by the seed.
+    /// Keeps queries with the same value in this column together, and divides these groups at random, by the seed.
     Group(String),
     /// Trains on the earliest queries and tests on the latest. The time of a query is the latest value of this column
     /// in its rows.
@@ -99,7 +99,7 @@ pub enum SplitBy {
 }
 
 impl SplitBy {
-    /// Returns the column that the split reads, if any.
+    /// Returns the column that determines the split, or `None` if queries are divided at random.
     pub(in crate::experiment) fn column(&self) -> Option<KeyColumn> {
         match self {
             Self::Query => None,
@@ -110,7 +110,7 @@ impl SplitBy {
 }
 
 impl SplitConfig {
-    /// Refuses numbers that are not valid shares.
+    /// Rejects shares that are not between 0 and 1, or whose sum is not 1.
     ///
     /// # Errors
     /// Returns a [`Refusal`] for the key `shares`.
@@ -125,17 +125,17 @@ impl SplitConfig {
     }
 }
 
-/// The division of the training files into folds. A plain number divides the queries at random; a table can name a
-/// property to divide by.
+/// How the training files are divided into folds. A plain number divides the queries at random; a table can name a
+/// column to divide by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoldsConfig {
     /// Number of folds.
     pub folds: usize,
-    /// The property that queries are split by.
+    /// The property by which queries are divided.
     pub by: SplitBy,
 }
 
-/// The form of [`FoldsConfig`] as a table.
+/// The TOML table that [`FoldsConfig`] is read from.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FoldsTable {
@@ -191,7 +191,7 @@ pub struct SyntheticConfig {
     pub test_queries: usize,
     /// The number of features of a document.
     pub features: usize,
-    /// The seed of the hidden scorer and the queries.
+    /// The seed for the hidden scorer and the queries.
     pub seed: u64,
     /// The function that determines the labels of documents.
     pub scorer: HiddenScorer,
@@ -215,13 +215,13 @@ impl Default for SyntheticConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MeasureConfig {
-    /// The convention that every measure follows.
+    /// The convention by which every measure is computed.
     pub convention: Convention,
     /// The measure that selects rounds and grid points on validation data.
     pub select: Measure,
     /// The measures to report.
     pub report: Vec<Measure>,
-    /// The round to keep, from 1; the fit ends after it. By default the best round is kept.
+    /// The round whose ranker is kept, counted from 1; the fit ends after it. By default, the best round is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round: Option<usize>,
 }
@@ -246,7 +246,7 @@ pub struct CrossValidationConfig {
     pub folds: Vec<usize>,
     /// The seeds to average over; by default only the experiment's seed.
     pub seeds: Vec<u64>,
-    /// The division of the training files into folds, for data without folds.
+    /// How the training files are divided into folds, if the data have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<FoldsConfig>,
 }
@@ -255,7 +255,8 @@ pub struct CrossValidationConfig {
 const WINDOW: ByteSize = ByteSize::mib(256);
 
 impl DataConfig {
-    /// Returns the reading options with the roles of the columns. Weights are read if their column is named.
+    /// Returns the reading options, including which columns hold weights. Document and query weights are read if a
+    /// column is named for them.
     pub(in crate::experiment) fn read_options(&self) -> ReadOptions {
         let document_weights = match self.columns.weight {
             Some(_) => Weights::File,
@@ -264,12 +265,12 @@ impl DataConfig {
         ReadOptions { columns: self.columns.clone(), document_weights, ..self.read.clone() }
     }
 
-    /// Returns the bytes in memory and in a window, if features are streamed.
+    /// Returns the bytes to hold in memory and the bytes to shuffle at a time, if features are streamed.
     pub(in crate::experiment) fn streaming(&self) -> Option<(ByteSize, ByteSize)> {
         Some((self.memory?, self.window.unwrap_or(WINDOW)))
     }
 
-    /// Refuses settings that do not allow streaming, before any file is read.
+    /// Rejects settings that do not allow streaming, before any file is read.
     pub(in crate::experiment) fn check_streaming(&self) -> Result<(), Refusal> {
         let Some((memory, window)) = self.streaming() else {
             return match self.window {
@@ -300,7 +301,7 @@ impl DataConfig {
         Ok(())
     }
 
-    /// Returns every path of the section, with its key.
+    /// Returns every path in the section, with the key that holds it.
     pub(in crate::experiment) fn paths_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut PathBuf)> {
         let folds = self.folds.iter_mut().map(|path| ("data.folds", path));
         let files =
@@ -309,11 +310,11 @@ impl DataConfig {
     }
 }
 
-/// The largest number of generated queries, whose features would fill any memory.
+/// The largest number of queries that may be generated; the features of more would not fit into any memory.
 const MOST_QUERIES: usize = 10_000_000;
 
 impl SyntheticConfig {
-    /// Refuses numbers that are out of range.
+    /// Rejects numbers that are out of range.
     ///
     /// # Errors
     /// Returns a [`Refusal`] for the first invalid key.
@@ -334,7 +335,7 @@ impl SyntheticConfig {
         self.generator().check().map_err(|refusal| refusal.under("data.synthetic"))
     }
 
-    /// Returns the generator of the training, validation and test queries.
+    /// Returns a generator for the training, validation and test queries together.
     pub(in crate::experiment) fn generator(&self) -> SynthConfig {
         let queries = self.train_queries + self.validation_queries + self.test_queries;
         SynthConfig { queries, features: self.features, seed: self.seed, scorer: self.scorer, ..SynthConfig::default() }

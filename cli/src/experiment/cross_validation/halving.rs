@@ -1,15 +1,15 @@
 //! Successive halving: its rungs, the trials that reach each rung, and their fits.
 //!
-//! In each rung, a trial is ranked by its best round so far, measured on validation queries. The rank is read from the
-//! trial's history and ignores later rounds. So a cross-validation that was stopped and resumed drops the same trials.
+//! In each rung, a trial is ranked by its best round so far, measured on validation queries. The rank is computed from
+//! the trial's history up to this rung. So a cross-validation that was stopped and resumed drops the same trials.
 
 use super::jobs::{JobResult, Jobs, Pass, mean};
 use super::options::CrossValidationOptions;
 use crate::experiment::error::ExperimentError;
 
 impl Jobs<'_> {
-    /// Returns, for each rung, the trials of a fold that reach it, and their selection measures at its end, averaged
-    /// over seeds. Without successive halving there are no rungs.
+    /// Returns the trials that reach each rung in a fold, and their selection measures at the end of the rung. The
+    /// measures are averaged over seeds; without successive halving there are no rungs.
     pub(super) fn ladder(&self, results: &[JobResult], split: usize) -> Vec<(Vec<usize>, Vec<f64>)> {
         let mut trials: Vec<usize> = (0..self.choices()).collect();
         let mut ladder: Vec<(Vec<usize>, Vec<f64>)> = Vec::with_capacity(self.rungs.len());
@@ -27,7 +27,7 @@ impl Jobs<'_> {
         ladder
     }
 
-    /// Runs the rungs one after the other, and returns the latest result of every job, in the order of the jobs.
+    /// Runs the rungs one after the other, and returns the latest result of every job.
     ///
     /// A trial continues from the state in its folder. Without an output folder, the trial is fitted again from its
     /// first round, with the same result.
@@ -67,7 +67,7 @@ impl Jobs<'_> {
     }
 }
 
-/// Returns the `count` trials with the highest values, in the order of the trials. Ties go to the first trial.
+/// Returns the `count` trials with the highest values, without changing their order. Ties go to the first trial.
 fn best(trials: &[usize], values: &[f64], count: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..trials.len()).collect();
     let key = |at: usize| if values[at].is_nan() { f64::NEG_INFINITY } else { values[at] };

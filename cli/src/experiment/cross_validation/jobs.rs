@@ -1,4 +1,4 @@
-//! The fits of a cross-validation, which run several at a time, each in a separate folder.
+//! The fits of a cross-validation, several of which run at the same time, each with its own folder.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -30,17 +30,17 @@ use crate::experiment::splits::{SplitContents, Splits};
 /// Every fit of a cross-validation, in the order of folds, candidates and seeds.
 pub(super) struct Jobs<'a> {
     pub(super) splits: &'a Splits,
-    /// The contents of each split.
+    /// What each split contains: fold number, statistics, hashes and test queries.
     pub(super) contents: &'a [&'a SplitContents],
-    /// The candidates of each split, which are the grid points or the split's own trials. All splits have the same
-    /// number of candidates.
+    /// The settings to try in each split: the grid points, or the split's own trials. All splits have the same number
+    /// of candidates.
     pub(super) candidates: &'a [&'a [Candidate]],
-    /// The rungs of successive halving, or none if every fit continues to its end.
+    /// The rungs of successive halving; empty if every fit continues to its end.
     pub(super) rungs: &'a [Rung],
     pub(super) seeds: &'a [u64],
 }
 
-/// The fits to run in one pass, and how far to continue each.
+/// The fits to run in one pass, and the number of rounds after which they pause.
 pub(super) struct Pass<'a> {
     /// The jobs.
     pub(super) numbers: &'a [usize],
@@ -48,7 +48,7 @@ pub(super) struct Pass<'a> {
     pub(super) rounds: Option<usize>,
     /// Whether to reuse the results of fits that have already completed enough rounds.
     pub(super) finished_count: bool,
-    /// Whether to continue from the state in the folder of the job.
+    /// Whether to continue from the state saved in the job's folder.
     pub(super) resume: bool,
     /// The number of fits run in earlier passes.
     pub(super) before: usize,
@@ -61,24 +61,24 @@ struct Job<'a> {
     splits: &'a Splits,
     /// The index of the split in [`Jobs`].
     at: usize,
-    /// The contents of the split that is fitted.
+    /// The statistics and hashes of the split's data.
     contents: &'a SplitContents,
     /// Whether this is the only fit of its split.
     is_only: bool,
     config: &'a ExperimentConfig,
     seed: u64,
-    /// The label of the job, made of its fold, its candidate if there are several, and its seed.
+    /// A label such as `fold 1, seed 2`, which names the candidate if there are several.
     label: String,
 }
 
-/// The result that a job leaves in its folder.
+/// The result that a job writes into its folder.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct JobResult {
     /// The selection measure on validation queries.
     pub(super) selection: f64,
     #[serde(flatten)]
     pub(super) fit: FitReport,
-    /// The measures on test queries, as `[measure][query]`; absent where the convention excludes the query.
+    /// The measures on test queries, as `[measure][query]`; absent for queries that the convention excludes.
     pub(super) test: Vec<Vec<Option<f64>>>,
     /// The worst and the best test queries, if there is a test set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,7 +86,7 @@ pub(super) struct JobResult {
 }
 
 impl JobResult {
-    /// Returns whether the fit has ended or has completed `rounds` rounds.
+    /// Returns whether the fit ended by itself, or has completed at least `rounds` rounds.
     fn has_reached(&self, rounds: Option<usize>) -> bool {
         self.fit.stop != StopReason::Interrupted || rounds.is_some_and(|rounds| self.fit.history.len() >= rounds)
     }
@@ -98,7 +98,7 @@ impl JobResult {
     }
 }
 
-/// A progress listener for one of many fits, which passes on only warnings.
+/// Passes on the warnings of one fit, and ignores its other progress.
 struct FitWarnings<'a> {
     label: &'a str,
     progress: &'a dyn JobProgress,
@@ -124,13 +124,13 @@ impl Jobs<'_> {
         self.candidates.first().map_or(0, |candidates| candidates.len())
     }
 
-    /// Returns the numbers of the jobs of one candidate in one fold, in the order of the seeds.
+    /// Returns the job numbers for one candidate in one fold, in the order of the seeds.
     pub(super) fn numbers(&self, split: usize, candidate: usize) -> Range<usize> {
         let first = (split * self.choices() + candidate) * self.seeds.len();
         first..first + self.seeds.len()
     }
 
-    /// Returns the results of one candidate in one fold, in the order of the seeds.
+    /// Selects the results for one candidate in one fold, in the order of the seeds.
     pub(super) fn of_candidate<'r, T>(&self, results: &'r [T], split: usize, candidate: usize) -> &'r [T] {
         &results[self.numbers(split, candidate)]
     }
@@ -141,8 +141,8 @@ impl Jobs<'_> {
         (0..self.choices()).map(of).collect()
     }
 
-    /// Returns the candidate that a fold selects, which is the best one or, with rungs, the best one of the last rung.
-    /// Ties go to the first candidate.
+    /// Returns the candidate with the best selection measure in a fold; with rungs, only the last rung counts. Ties go
+    /// to the first candidate.
     pub(super) fn selected(&self, results: &[JobResult], split: usize) -> usize {
         let selections = self.selections(results, split);
         let stayed: Vec<usize> = match self.ladder(results, split).pop() {
@@ -153,8 +153,8 @@ impl Jobs<'_> {
         stayed.into_iter().reduce(better).unwrap_or(0)
     }
 
-    /// Returns the candidate with the best mean selection measure over folds and seeds. Ties go to the first. A
-    /// candidate without a value in some fold is selected only if every candidate lacks one.
+    /// Returns the candidate with the best mean selection measure over folds and seeds. Ties go to the first candidate.
+    /// A candidate that lacks a value in some fold is selected only if all candidates lack one.
     pub(super) fn best_of_all(&self, results: &[JobResult]) -> Chosen {
         let of_folds: Vec<Vec<f64>> = (0..self.contents.len()).map(|split| self.selections(results, split)).collect();
         let value = |candidate: usize| mean(of_folds.iter().map(|of_fold| of_fold[candidate]));
@@ -172,7 +172,7 @@ impl Jobs<'_> {
         }
     }
 
-    /// Returns the numbers of the fits of selected candidates, fold by fold and seed by seed.
+    /// Returns the job numbers for the candidate that each fold selects, in the order of folds and seeds.
     pub(super) fn chosen(&self, results: &[JobResult]) -> Vec<usize> {
         (0..self.contents.len()).flat_map(|split| self.numbers(split, self.selected(results, split))).collect()
     }
@@ -201,12 +201,12 @@ impl Jobs<'_> {
         Job { splits: self.splits, at, contents, is_only, config, seed, label }
     }
 
-    /// Returns the label of a fit, made of its fold, its candidate if there are several, and its seed.
+    /// Returns the label of a fit, which names its fold, its seed, and its candidate if there are several.
     pub(super) fn label(&self, number: usize) -> String {
         self.job(number).label
     }
 
-    /// Reads the results in the folder of a run, in the order of the jobs; a fit that has not ended has no result.
+    /// Reads the results that jobs left in the folder of a run; a fit that has not ended has no result.
     pub(super) fn made(&self, output: &OutputFolder) -> Vec<Option<JobResult>> {
         let made = |number| finished(&output.file(&self.folder(number)).join(RESULT));
         (0..self.count()).map(|number| made(number).filter(|result| result.has_reached(None))).collect()
@@ -219,7 +219,7 @@ impl Jobs<'_> {
         self.run(&Pass { numbers: &numbers, rounds: None, finished_count: resume, resume, before: 0, all }, options)
     }
 
-    /// Runs the jobs of a pass, several at once, and returns the results in their order.
+    /// Runs the jobs of a pass, several at once, and returns their results in the order of the pass.
     pub(super) fn run(&self, pass: &Pass, options: &CrossValidationOptions) -> Result<Vec<JobResult>, ExperimentError> {
         let count = pass.numbers.len();
         let at_once = options.jobs.unwrap_or_else(|| {
@@ -321,8 +321,8 @@ impl Job<'_> {
         Ok(result)
     }
 
-    /// Returns the name of the job's folder, made of the fold, the seed and a hash of everything else that affects the
-    /// result. No result is therefore reused for another configuration, other data or another version.
+    /// Returns the folder name of the job: its fold, its seed, and a hash of everything else that affects the result.
+    /// So a job with another configuration, other data or another version never reuses this folder's result.
     fn folder(&self) -> String {
         let fitted = ExperimentConfig {
             name: String::new(),
@@ -352,7 +352,7 @@ fn finished(path: &Path) -> Option<JobResult> {
     serde_json::from_slice(&std::fs::read(path).ok()?).ok()
 }
 
-/// Returns how many fits the `available` bytes of memory allow at once, between one and `threads`.
+/// Returns how many fits can run at once in `available` bytes of memory, from 1 to `threads`.
 fn jobs_that_fit(splits_bytes: usize, available: Option<u64>, threads: usize) -> usize {
     // A fit holds its normalized copy of the data, batches and intermediate tensors.
     let one = 4 * splits_bytes.max(1) as u64;
@@ -379,8 +379,8 @@ mod tests {
         assert_eq!(jobs_that_fit(100, Some(10), 8), 1);
     }
 
-    /// A listener that records the execution of every thread that ends a fit. Each thread waits at its first fit until
-    /// a second thread arrives.
+    /// Records which execution each thread uses when its fits end. Each thread waits in its first fit until a second
+    /// thread arrives.
     struct Seen {
         together: Barrier,
         executions: Mutex<HashMap<ThreadId, Execution>>,

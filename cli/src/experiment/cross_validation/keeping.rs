@@ -1,7 +1,7 @@
-//! The files that a cross-validation keeps of its selected fits: rankers, scores of test documents and TREC runs.
+//! Keeps files of the selected fits of a cross-validation: rankers, scores of test documents and TREC runs.
 //!
-//! Every fit saves its ranker, because the selection is not known until all fits are done. Scores and TREC runs are
-//! computed from the saved ranker, so all three files agree.
+//! Every fit saves its ranker, because the selected fits are known only when all fits are done. Scores and TREC runs
+//! are computed from the saved ranker, so all three files agree.
 
 use std::io;
 
@@ -17,8 +17,9 @@ use crate::experiment::folder::OutputFolder;
 use crate::experiment::folder::RANKER;
 use crate::experiment::keep::{KEPT, KeptKind, kept_file};
 
-/// Keeps the files that the options ask for, and removes the files of other fits. If an earlier run finished a selected
-/// fit without saving its ranker, the fit is repeated. The result of the repeated fit replaces the earlier result.
+/// Keeps the files that the options ask for, and removes the files of other fits. If a selected fit finished in an
+/// earlier run without saving its ranker, the fit is repeated. The result of the repeated fit replaces the earlier
+/// result.
 pub(super) fn keep(
     config: &ExperimentConfig,
     jobs: &Jobs,
@@ -111,7 +112,7 @@ mod tests {
         fn warn(&self, _: &str, _: &str) {}
     }
 
-    /// Scores of other data must not be kept, because they would be measured as scores of the report's data.
+    /// Scores computed from other data must be deleted, because the new report would be read together with them.
     #[test]
     fn what_was_kept_of_other_data_does_not_stay() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
 //! Cross-validation over folds, grid points or trials, and seeds. Every fold selects a grid point or a trial on its own
-//! validation queries; test queries are only measured.
+//! validation queries, and never by its test queries.
 
 mod halving;
 mod jobs;
@@ -26,11 +26,12 @@ use jobs::Jobs;
 use keeping::keep;
 use summary::summarize;
 
-/// Runs the cross-validation of a configuration, and keeps the files of the selected fits that the options ask for.
+/// Runs the cross-validation that a configuration defines, and keeps the files that the options ask for.
 ///
 /// # Errors
-/// Returns the first [`ExperimentError`] from a job, in the order of the jobs. Returns [`ExperimentError::Interrupted`]
-/// if a stop was requested before all jobs were done. Finished jobs stay in the output folder.
+/// Returns the [`ExperimentError`] of the first job that failed, in the order of the jobs. Returns
+/// [`ExperimentError::Interrupted`] if a stop was requested before all jobs were done. Finished jobs stay in the output
+/// folder.
 pub fn cross_validate(
     document: &Document,
     config: &ExperimentConfig,
@@ -39,8 +40,8 @@ pub fn cross_validate(
     cross_validate_and_choose(document, config, options).map(|(report, _)| report)
 }
 
-/// Runs a cross-validation as [`cross_validate`] does, and also returns the setting with the best mean selection
-/// measure over all folds and seeds.
+/// Runs a cross-validation as [`cross_validate`] does, and also returns the best setting. That is the setting with the
+/// best selection measure, averaged over folds and seeds.
 ///
 /// # Errors
 /// As [`cross_validate`].
@@ -56,7 +57,7 @@ pub fn cross_validate_and_choose(
     })
 }
 
-/// Reads the data of a configuration, and passes its fits to a function.
+/// Reads the data, lists all fits, and passes the list to `then`.
 fn with_jobs<T>(
     document: &Document,
     config: &ExperimentConfig,
@@ -99,7 +100,7 @@ fn with_jobs<T>(
     then(&Jobs { splits: &splits, contents: &contents, candidates: &candidates, rungs: &rungs, seeds: &seeds })
 }
 
-/// Refuses to choose among several candidates without validation queries.
+/// Rejects several candidates if there are no validation queries to choose by.
 fn check_validation(
     contents: &[&SplitContents],
     candidates: &[&[Candidate]],

@@ -1,4 +1,4 @@
-//! The options of a cross-validation, and the receiver of its progress.
+//! The options of a cross-validation, and the trait that receives its progress.
 
 use burn::tensor::Device;
 use burn_rank::learner::Interrupt;
@@ -8,9 +8,9 @@ use crate::experiment::keep::Keep;
 
 /// Receives the progress of a cross-validation, from several threads at once.
 pub trait JobProgress: Sync {
-    /// Receives a job that has ended.
+    /// Called when a job has ended.
     fn done(&self, job: &JobDone);
-    /// Receives a warning about the fit of the job `label`.
+    /// Called with a warning about the fit of the job `label`.
     fn warn(&self, label: &str, message: &str);
 }
 
@@ -22,7 +22,7 @@ pub struct JobDone<'a> {
     /// The number of jobs of the cross-validation. Successive halving counts one job for each rung that a fit takes
     /// part in.
     pub all: usize,
-    /// The label of the job, made of its fold, its grid point or trial if there are several, and its seed.
+    /// A label such as `fold 1, seed 2`, which names the grid point or trial if there are several.
     pub label: &'a str,
     /// The selection measure of the fit, on validation queries if there are any; none if the fit failed.
     pub selection: Option<f64>,
@@ -34,18 +34,18 @@ pub struct JobDone<'a> {
 pub struct CrossValidationOptions<'a> {
     /// The device for tensor operations.
     pub device: &'a Device,
-    /// The folder of the jobs; without one, nothing is kept.
+    /// The folder that receives the jobs; without it, nothing is saved.
     pub output: Option<&'a OutputFolder>,
-    /// Whether to keep the finished jobs in the folder and continue the others.
+    /// Whether to reuse the finished jobs in the folder and continue the others.
     pub resume: bool,
-    /// The files to keep in the folder of each fold's selected fit.
+    /// The files to keep from each fold's selected fit.
     pub keep: Keep,
     /// The number of fits to run at once; by default, as many as memory and `threads` allow.
     pub jobs: Option<usize>,
-    /// The number of threads that fits may use.
+    /// The number of threads that all fits together may use.
     pub threads: usize,
     /// Receives the progress of the jobs.
     pub progress: &'a dyn JobProgress,
-    /// Signals a request to stop early.
+    /// Tells the fits to stop early.
     pub interrupt: Interrupt,
 }

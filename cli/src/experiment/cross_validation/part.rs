@@ -1,4 +1,4 @@
-//! The parts of a cross-validation, which independent processes run, and the fits of each part.
+//! The division of a cross-validation into parts, which independent processes run.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,7 +22,7 @@ impl Part {
         if (1..=of).contains(&number) { Ok(Self { number, of }) } else { Err(refused(format!("{number}/{of}"))) }
     }
 
-    /// Returns which of `of` parts runs a fit.
+    /// Returns the part that runs a fit, if there are `of` parts; fits are counted from 0.
     pub(super) fn of_fit(fit: usize, of: usize) -> Self {
         Self { number: fit % of + 1, of }
     }

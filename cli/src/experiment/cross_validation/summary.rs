@@ -1,5 +1,5 @@
-//! The table of a cross-validation, made from the results of all fits. Each fold selects its grid point or trial, and
-//! test measures are averaged.
+//! Summarizes the results of all fits in the table of a cross-validation. Each fold selects a grid point or a trial,
+//! and test measures are averaged over folds.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +64,8 @@ pub(super) fn summarize(
     })
 }
 
-/// Returns the result and the details of a fold, and for each measure the values of the test queries that count.
+/// Returns the result and the details of a fold. The last part lists, for each measure, the values of the test queries
+/// that the convention includes.
 fn of_fold(
     config: &ExperimentConfig,
     jobs: &Jobs,
@@ -105,7 +106,7 @@ fn of_fold(
     (fold, details, all_counted)
 }
 
-/// Returns the trials of a fold, in order.
+/// Returns what a search drew and measured in a fold, trial by trial.
 fn trials(jobs: &Jobs, results: &[JobResult], split: usize) -> Vec<Trial> {
     let (ladder, selections) = (jobs.ladder(results, split), jobs.selections(results, split));
     let trial = |number: usize| {

@@ -1,4 +1,4 @@
-//! The contents of a folder, divided into burn-rank's own files and files that are in the way.
+//! Reads the contents of a folder, and tells burn-rank's own files from the user's.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,18 +20,19 @@ pub(super) struct Contents {
     pub(super) mark: Mark,
     /// The files in the mark's list that are unchanged since they were written.
     ours: BTreeSet<String>,
-    /// Entries that burn-rank did not write, although the mark lists their name or the command writes it.
+    /// Entries that burn-rank did not write, although the mark lists their name or the command would write it.
     theirs: BTreeMap<String, NotOurs>,
     /// Unfinished files that a killed run left.
     halves: Vec<PathBuf>,
 }
 
 impl Contents {
-    /// Examines a folder and changes nothing. `writes` lists the names that the command writes.
+    /// Lists and classifies the entries of a folder, without changing anything. `writes` lists the names that the
+    /// command writes.
     ///
     /// # Errors
-    /// Returns [`OutputError::NotOurs`] if a user's entry is in the way in a marked folder, or if an unmarked folder
-    /// has any entry.
+    /// Returns [`OutputError::NotOurs`] if the command would overwrite a user's file, or if an unmarked folder is not
+    /// empty.
     pub(super) fn read(folder: &Path, writes: &[&str]) -> Result<Self, OutputError> {
         let in_the_way = |name: &str, reason: NotOurs| {
             let found = format!("`{name}` {reason}; move it elsewhere, or choose another folder with --out");
@@ -61,8 +62,8 @@ impl Contents {
         Self { mark, ours: BTreeSet::new(), theirs: BTreeMap::new(), halves: Vec::new() }
     }
 
-    /// Judges an unmarked folder. An unmarked folder may be used if it is empty, except for files of a command killed
-    /// before it wrote the mark.
+    /// Judges an unmarked folder. It may be used if it is empty. Files of a command that was killed before it wrote the
+    /// mark are ignored.
     fn of_unmarked(folder: &Path, names: Vec<String>) -> Result<Self, String> {
         let mut found = Self::of(Mark::default());
         let is_half = |name: &String| unfinished(name) == Some(MARK);
@@ -80,7 +81,7 @@ impl Contents {
         Err(format!("holds `{}`{more}, {advice}", others[0]))
     }
 
-    /// Classifies one entry of the folder.
+    /// Records whether an entry is burn-rank's, the user's, or an unfinished file.
     fn judge(&mut self, folder: &Path, name: String, writes: &[&str]) {
         let wrote = |name: &str| self.mark.wrote.contains_key(name);
         let is_known = |name: &str| match name.split('/').collect::<Vec<_>>()[..] {
@@ -114,13 +115,13 @@ impl Contents {
         self.ours.contains(name)
     }
 
-    /// Returns the listed files and folders that are unchanged since they were written, as relative paths. The contents
-    /// of a subfolder come before the subfolder.
+    /// Returns burn-rank's unchanged files and folders, as relative paths. The contents of a subfolder come before the
+    /// subfolder.
     pub(super) fn names(&self) -> impl Iterator<Item = &String> {
         self.ours.iter().rev()
     }
 
-    /// Returns the files that were kept of selected fits, as relative paths.
+    /// Returns the unchanged files that a cross-validation kept of its selected fits, as relative paths.
     pub(super) fn kept(&self) -> impl Iterator<Item = &String> {
         self.ours.iter().filter(|name| top(name) == KEPT)
     }
@@ -130,19 +131,19 @@ impl Contents {
         self.mark.finished && self.has(REPORT)
     }
 
-    /// Returns whether the folder holds anything of a run that is worth keeping.
+    /// Returns whether the folder holds a report, a ranker, a saved state or a job.
     pub(super) fn is_worth_keeping(&self) -> bool {
         self.ours.iter().any(|name| [REPORT, RANKER, STATE].contains(&&**name) || name.contains('/'))
     }
 
-    /// Returns whether the run in the folder has this resolved configuration.
+    /// Returns whether the `config.toml` in the folder has this text.
     pub(super) fn is_of(&self, folder: &Path, configuration: &str) -> bool {
         self.has(CONFIG) && fs::read(folder.join(CONFIG)).is_ok_and(|text| text == configuration.as_bytes())
     }
 }
 
-/// Returns the names in a folder, in the folders of its jobs, and in the folder of kept files, as relative paths.
-/// Invalid UTF-8 in a name is replaced.
+/// Returns the names in a folder and in its subfolders for jobs and kept files, as relative paths. Invalid UTF-8 in a
+/// name is replaced.
 fn names(folder: &Path) -> io::Result<Vec<String>> {
     let list = |name: &str| -> io::Result<Vec<String>> {
         let shown = |entry: fs::DirEntry| match (name, entry.file_name().to_string_lossy()) {
@@ -178,7 +179,8 @@ mod tests {
     use super::super::{CARD, CONFIG};
     use super::*;
 
-    /// Returns the contents or the error of a folder with the given files, whose mark lists `listed` without digests.
+    /// Makes a folder with the given files and, unless `listed` is `None`, a mark that lists these names without
+    /// digests. Then reads the folder's contents.
     fn told(files: &[(&str, &str)], listed: Option<&[&str]>) -> Result<Contents, String> {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in files {

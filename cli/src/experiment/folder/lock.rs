@@ -1,4 +1,4 @@
-//! The lock of a folder, held by one command at a time or by all parts of one cross-validation.
+//! The lock on a folder, held by one command at a time or by all parts of one cross-validation.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -7,16 +7,16 @@ use std::path::Path;
 use super::LOCK;
 use crate::experiment::error::OutputError;
 
-/// The way in which a command holds the lock of a folder.
+/// Whether a command needs the folder for itself alone or shares it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holding {
     Alone,
-    /// A lock shared with other commands that hold it in the same way.
+    /// Several commands may hold the lock together if all of them share it.
     Shared,
 }
 
-/// Runs `judge` on a locked folder; creates the folder and its lock if needed. Nothing is created in a folder that
-/// `judge` refuses. `judge` must refuse a folder in which something else has the name of the lock.
+/// Locks a folder, then checks it with `judge`; creates the folder and its lock file if needed. If `judge` rejects the
+/// folder, no lock file is created in it. `judge` must reject a folder in which another file has the lock's name.
 pub(super) fn locked<T>(
     path: &Path,
     holding: Holding,
@@ -37,8 +37,8 @@ pub(super) fn locked<T>(
     }
 }
 
-/// Runs `judge` on a folder while nobody else writes into it, and changes nothing. Returns `None` if the folder does
-/// not exist.
+/// Checks a folder with `judge` while no other command writes into it, and changes nothing. Returns `None` if the
+/// folder does not exist.
 pub(super) fn looked<T>(
     path: &Path,
     holding: Holding,
@@ -51,17 +51,17 @@ pub(super) fn looked<T>(
     judge().map(Some)
 }
 
-/// Returns the path, or the path of the current folder if it is empty.
+/// Returns the path, or `.` if the path is empty.
 pub(super) fn here(path: &Path) -> &Path {
     if path.as_os_str().is_empty() { Path::new(".") } else { path }
 }
 
-/// Returns whether a path is a lock, which is an empty file.
+/// Returns whether the path leads to a lock file, which is empty.
 pub(super) fn is_lock(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|there| there.is_file() && there.len() == 0)
 }
 
-/// Returns whether a folder exists, or an error if the path is something else.
+/// Returns whether a folder exists, or an error if the path leads to anything else.
 fn exists(path: &Path) -> Result<bool, OutputError> {
     let unwritable = |source| Err(OutputError::unwritable(path)(source));
     match fs::metadata(path) {

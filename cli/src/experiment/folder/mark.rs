@@ -1,9 +1,9 @@
 //! `Mark`, a small JSON file that lists the files of a folder that burn-rank wrote.
 //!
-//! The mark is written first and always replaced as a whole, so a kill leaves an empty folder or a marked one. Before a
-//! file appears under its name, the mark lists both its new content and the content that it replaces. So after a kill
-//! at any time, the mark lists the content of the existing file. A listed file with any other content was changed by
-//! the user, and belongs to the user.
+//! The mark is written before any other file and always replaced atomically. A command that is killed thus leaves
+//! either an empty folder or a marked one. Before a file is replaced, the mark lists the digests of both its old and
+//! its new content. So the mark is right after a kill at any time. If a listed file has any other content, the user has
+//! changed it, and it counts as the user's.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -17,13 +17,13 @@ use sha2::{Digest, Sha256};
 
 use super::{JOBS, RunKind, is_folder, top};
 
-/// The name of the mark.
+/// The file name of the mark.
 pub(super) const MARK: &str = ".burn-rank";
 
 /// The version of the mark's format.
 const FORMAT: u32 = 1;
 
-/// The reason that an entry with one of burn-rank's names is not burn-rank's file.
+/// Why an entry is not burn-rank's, although its name is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NotOurs {
     #[error("is a link, which burn-rank does not write through")]
@@ -39,15 +39,15 @@ pub(super) enum NotOurs {
     Newer,
 }
 
-/// The change that a run in [`NEXT`](super::NEXT) makes to the run that it will replace.
+/// How a run in [`NEXT`](super::NEXT) differs from the older run that it will replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Over {
-    /// Repeats the old run with the same configuration and data.
+    /// It repeats the older run with the same configuration and data.
     Same,
-    /// Replaces the old run by any other run.
+    /// It is any other run.
     Other,
-    /// Adds fits to the old run, keeps the existing fits, and replaces the results made from them.
+    /// It adds fits to the older run, keeps the existing fits, and replaces the results computed from them.
     Outcome,
 }
 
@@ -57,20 +57,20 @@ pub(super) struct Mark {
     pub(super) about: String,
     pub(super) made_by: String,
     pub(super) format: u32,
-    /// The command of the run, if the folder holds a run.
+    /// The command that made the run, if the folder holds a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) run: Option<RunKind>,
     /// Whether the run has ended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) finished: bool,
-    /// The change that the run makes to the old run whose folder contains it.
+    /// How the run differs from the older run that it will replace; `None` if it replaces no run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) over: Option<Over>,
     /// The number of parts, while the parts of a cross-validation share the folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) parts: Option<usize>,
-    /// The SHA-256 digests of each written file, by name. There are two digests while one file replaces another, and
-    /// none for files that are written often.
+    /// The SHA-256 digests of burn-rank's files, by file name. There are two digests while one file replaces another,
+    /// and none for files that are written often.
     pub(super) wrote: BTreeMap<String, Vec<String>>,
 }
 
@@ -112,18 +112,18 @@ impl Mark {
         }
     }
 
-    /// Returns the mark of a run that this version has finished.
+    /// Returns the same mark for a run that this version has finished.
     pub(super) fn of_finished_run(self) -> Self {
         Self { made_by: Self::default().made_by, finished: true, ..self }
     }
 
-    /// Returns whether this version wrote the mark; other versions may give other results.
+    /// Returns whether this version wrote the mark; the results of other versions may differ.
     pub(super) fn is_of_this_version(&self) -> bool {
         self.made_by == Self::default().made_by
     }
 
-    /// Returns whether a file is listed and unchanged, or `None` if there is no such file. Files of jobs are listed
-    /// under their folder.
+    /// Returns whether a file is listed and unchanged, or `None` if there is no such file. The files in a job's folder
+    /// are not listed; the folder of all jobs is listed in their place.
     pub(super) fn standing(&self, folder: &Path, name: &str) -> Option<Result<(), NotOurs>> {
         let mut path = folder.to_path_buf();
         let mut steps = name.split('/').peekable();
@@ -139,7 +139,7 @@ impl Mark {
         Some(self.wrote.get(listed).is_some_and(as_written).then_some(()).ok_or(NotOurs::Content))
     }
 
-    /// Lists a file before it is written, with the digests of its new and its present content.
+    /// Adds a file to the list before it is written, with the digests of its new and its present content.
     pub(super) fn expect(&mut self, folder: &Path, name: &str, digest: String) {
         let known = self.wrote.entry(name.to_string()).or_default();
         let there = digest_of_file(&folder.join(name)).ok();
@@ -155,7 +155,7 @@ impl Mark {
     }
 }
 
-/// Returns whether a path is a plain file, or a plain folder if one is wanted; `None` if the path does not exist.
+/// Checks that a path is a plain file (or folder, if `wants_folder`) and not a link; `None` if nothing is there.
 pub(super) fn plain(path: &Path, wants_folder: bool) -> Option<Result<(), NotOurs>> {
     Some(Err(match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
@@ -167,19 +167,17 @@ pub(super) fn plain(path: &Path, wants_folder: bool) -> Option<Result<(), NotOur
     }))
 }
 
-/// Returns the SHA-256 of some bytes.
 pub(super) fn digest_of(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
 }
 
-/// Returns the SHA-256 of a file.
 fn digest_of_file(path: &Path) -> io::Result<String> {
     let mut hashed = Hashed::new(io::sink());
     io::copy(&mut File::open(path)?, &mut hashed)?;
     Ok(hashed.finish().1)
 }
 
-/// A writer to a file that computes the SHA-256 of everything written.
+/// Passes everything on to a file, and computes its SHA-256 on the way.
 pub(super) struct Hashed<W> {
     file: W,
     hash: Sha256,

@@ -1,12 +1,13 @@
-//! The folder of a run: the names of its files, its owner, and the replacement of an older run by a new one.
+//! The folder of a run: its file names, the rule for what burn-rank may overwrite, and how a new run replaces an old
+//! one.
 //!
-//! Only a [`Mark`](mark::Mark) identifies a folder as burn-rank's. A command writes only into a folder that it created,
-//! found empty, or found marked. In a marked folder, a command replaces and removes only unchanged files that the mark
-//! lists.
+//! A folder counts as burn-rank's only if it contains a [`Mark`](mark::Mark). A command writes only into a folder that
+//! it created, found empty, or found marked. In a marked folder, a command replaces and removes only unchanged files
+//! that the mark lists.
 //!
 //! A run that will replace another one is written to [`NEXT`], a marked folder inside the older run's folder. When the
-//! new run is complete, [`swap`] moves it into the place of the older run. Until the new run is complete, the older run
-//! stays unchanged.
+//! new run is complete, [`swap`] moves its files to where the older run was. Until the new run is complete, the older
+//! run stays unchanged.
 
 mod contents;
 mod lock;
@@ -25,43 +26,42 @@ use super::keep::KEPT;
 
 /// The file of the resolved configuration.
 pub const CONFIG: &str = "config.toml";
-/// The file of the ranker that `train` trained.
+/// The trained ranker from `train`.
 pub const RANKER: &str = "ranker.safetensors";
-/// The file of the ranker's card.
+/// The model card for the ranker.
 pub const CARD: &str = "README.md";
-/// The file of a run's results.
+/// The results of the run.
 pub const REPORT: &str = "report.json";
-/// The file of facts that may change when a run is repeated, such as times.
+/// Facts that may change when the run is repeated, such as times.
 pub const RECORD: &str = "run.json";
 /// The page that shows the results of a run.
 pub const PAGE: &str = "report.html";
-/// The folder of the fits of `cv`, with a subfolder for each.
+/// The folder with the fits of `cv`, each in a subfolder.
 pub const JOBS: &str = "jobs";
-/// The folder of a new run, inside the run that it will replace.
+/// The folder in which a new run is written until it replaces the run around it.
 pub const NEXT: &str = ".next";
-/// The copy of the ranker that a run started from, if that was the ranker in its own folder.
+/// A copy of the ranker from which the run started, made if that ranker would be overwritten by the run itself.
 pub(crate) const START: &str = "start.safetensors";
-/// The log of the gradient learner's rounds.
+/// The log in which the gradient learner records its rounds.
 pub(crate) use burn_rank::workbench::learner::LOG_FILE as LOG;
-/// The file of the state that a fit continues from.
+/// The saved state from which a stopped fit continues.
 pub(crate) use burn_rank::workbench::learner::STATE_FILE as STATE;
-/// The file of the result in the folder of a finished job.
+/// The result of a finished job, in the job's folder.
 pub(crate) const RESULT: &str = "result.json";
-/// The empty file that is locked while a run lives.
+/// The empty file that a command locks while its run is in progress.
 const LOCK: &str = ".lock";
 
-/// The files of a run except its jobs, in the order of their removal. The report is removed first, because a folder
-/// without a report counts as unfinished.
+/// The files of a run except its jobs, in the order in which they are removed. The report is removed first, because a
+/// folder without a report counts as unfinished.
 pub(crate) const RUN_FILES: [&str; 9] = [REPORT, CONFIG, RANKER, START, STATE, PAGE, RECORD, CARD, LOG];
 
-/// The names that the mark lists without digests, because a run writes these files often or they are folders of many
-/// files.
+/// Names that the mark lists without digests: files that are written often, and a folder with many files.
 const WRITTEN_OFTEN: [&str; 3] = [STATE, LOG, JOBS];
 
-/// The files of a job.
+/// The files in a job's folder.
 const JOB_FILES: [&str; 4] = [RESULT, STATE, LOG, RANKER];
 
-/// The command that made a run.
+/// The command that makes a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RunKind {
     /// `train`
@@ -73,7 +73,7 @@ pub enum RunKind {
 }
 
 impl RunKind {
-    /// Returns the names that runs of this kind write into their folder.
+    /// Returns the names that a run of this kind may write into its folder.
     fn writes(self) -> &'static [&'static str] {
         match self {
             RunKind::Train => &RUN_FILES,
@@ -82,16 +82,16 @@ impl RunKind {
     }
 }
 
-/// The right of a run to use or replace the files of earlier runs in its folder.
+/// What a command asks for: whether it may continue or replace an earlier run in its folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
-    /// Starts a new run only where no results would be lost.
+    /// Starts a new run, unless this would lose results.
     New,
     /// Continues the earlier run.
     Resume,
     /// Replaces the earlier run.
     Overwrite,
-    /// Works together with the other parts of the same cross-validation, and continues the files of its own part.
+    /// Runs one part of a cross-validation next to the other parts, and continues the part's earlier fits.
     Part {
         /// The number of parts.
         of: usize,
@@ -100,17 +100,17 @@ pub enum Claim {
     Merge,
 }
 
-/// Returns whether a name in a folder belongs to a run, rather than to another command.
+/// Returns whether a name belongs to a run, rather than to another command that writes into the same folder.
 fn is_of_run(name: &str) -> bool {
     RUN_FILES.contains(&name) || top(name) == JOBS || top(name) == KEPT
 }
 
-/// Returns whether a path in the folder of a run is the path of a folder.
+/// Returns whether a relative path in a run's folder is a folder by its name.
 fn is_folder(name: &str) -> bool {
     name == KEPT || top(name) == JOBS && name.matches('/').count() < 2
 }
 
-/// Returns the first component of a path in the folder of a run.
+/// Returns the first component of a relative path.
 fn top(name: &str) -> &str {
     name.split('/').next().unwrap_or(name)
 }

@@ -1,5 +1,5 @@
-//! The folder of a run, which is marked as burn-rank's and locked during the run. Every file of a run is written as a
-//! whole.
+//! The folder into which a command writes, which carries burn-rank's mark and is locked while the command runs. Every
+//! file is written atomically.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -19,8 +19,8 @@ use crate::experiment::error::{ExperimentError, OutputError};
 use crate::experiment::keep::KEPT;
 use crate::experiment::record::{DataReport, Report, Sets};
 
-/// The folder of a command, locked against other commands until it is dropped. Parts of a cross-validation share the
-/// lock.
+/// A folder for the files of a command, locked against other commands until it is dropped. Parts of a cross-validation
+/// share the lock.
 ///
 /// A command writes only into a folder that it created, found empty, or found marked. In a marked folder, a command
 /// replaces and removes only files that are unchanged since a command wrote them. A run that will replace another one
@@ -29,37 +29,37 @@ use crate::experiment::record::{DataReport, Report, Sets};
 pub struct OutputFolder {
     /// The folder that the user asked for.
     home: PathBuf,
-    /// The folder that the run is written to, either `home` or [`NEXT`] in `home`.
+    /// The folder into which the run is written: `home`, or [`NEXT`] inside `home`.
     path: PathBuf,
-    /// The folder of the fits of a cross-validation.
+    /// The folder that contains the jobs of a cross-validation.
     fits: PathBuf,
-    /// Whether this command began the run, as the only user of the folder.
+    /// Whether this command began the run and does not share the folder.
     is_new: bool,
-    /// The lock that is held while the mark is read and written.
+    /// Locked while the mark is read and written, so that threads do not overwrite each other's entries.
     mark: Mutex<()>,
     _lock: File,
 }
 
-/// The contents that a run finds in its folder.
+/// What the folder holds when a command opens it.
 struct Found {
     home: Contents,
     next: Option<Contents>,
-    /// The place where the run is written; `None` if a finished run must first be moved into place.
+    /// Where to write the run; `None` if a finished run in [`NEXT`] must first be moved out.
     place: Option<Place>,
 }
 
 impl OutputFolder {
-    /// Claims `path` for a run of `kind`, and writes the resolved configuration into it. Creates the folder if needed,
+    /// Opens a folder for a run of `kind`, and writes the resolved configuration into it. Creates the folder if needed,
     /// marks it and locks it.
     ///
-    /// Existing files stay if `claim` continues their run. A run is written to [`NEXT`] if it replaces another one,
-    /// because of [`Claim::Overwrite`] or because it repeats a finished run.
+    /// Existing files stay if `claim` continues the run that they belong to. A run is written to [`NEXT`] if it
+    /// overwrites another run or repeats a finished one.
     ///
     /// # Errors
-    /// Returns [`OutputError::Busy`] while another process holds the folder, and [`OutputError::NotOurs`] if the folder
-    /// holds files that burn-rank did not write. Returns [`OutputError::Occupied`] if it holds another run, or an
-    /// unfinished run that `claim` does not continue. A folder that is refused stays unchanged. Returns
-    /// [`OutputError::Unwritable`] if the folder cannot be written.
+    /// Returns [`OutputError::Busy`] while another process uses the folder. Returns [`OutputError::NotOurs`] if the
+    /// command would overwrite files that burn-rank did not write. Returns [`OutputError::Occupied`] if the folder
+    /// holds a run that `claim` may neither continue nor replace. In all these cases, the folder stays unchanged.
+    /// Returns [`OutputError::Unwritable`] if the folder cannot be written.
     pub fn open(path: &Path, kind: RunKind, configuration: &str, claim: Claim) -> Result<Self, OutputError> {
         if claim == Claim::Merge {
             Self::check(path, kind, configuration, claim)?;
@@ -107,7 +107,7 @@ impl OutputFolder {
         Ok(folder)
     }
 
-    /// Checks, before any work is done, whether [`open`](Self::open) would refuse the contents of the folder. Changes
+    /// Checks whether [`open`](Self::open) would reject the contents of the folder, before any work is done. Changes
     /// nothing.
     ///
     /// # Errors
@@ -120,7 +120,7 @@ impl OutputFolder {
         }
     }
 
-    /// Claims a folder for the given files, which replace the files that the command wrote before.
+    /// Opens a folder for the given files, which replace files from earlier commands.
     ///
     /// # Errors
     /// As for [`open`](Self::open).
@@ -133,7 +133,7 @@ impl OutputFolder {
         Ok(Self { home, path, fits, is_new: false, mark: Mutex::new(()), _lock: lock })
     }
 
-    /// Checks whether [`of_files`](Self::of_files) would refuse a folder. Changes nothing.
+    /// Checks whether [`of_files`](Self::of_files) would reject a folder. Changes nothing.
     ///
     /// # Errors
     /// The errors of [`of_files`](Self::of_files).
@@ -166,8 +166,8 @@ impl OutputFolder {
         if is_new { replace(&self.path.join(CONFIG), configuration) } else { Ok(()) }
     }
 
-    /// Rejects data that differ from the data recorded in the report of the run that is repeated or continued. `sets`
-    /// holds the sets of queries of each fold.
+    /// Rejects data that differ from those of the run that is repeated or continued; its report holds their hashes.
+    /// `sets` lists the hashes of each fold.
     ///
     /// # Errors
     /// [`OutputError::Occupied`].
@@ -203,7 +203,7 @@ impl OutputFolder {
         Ok(())
     }
 
-    /// Returns whether both configurations divide the same data into the same sets of queries.
+    /// Returns whether the older run's configuration divides the same data in the same way as this run's.
     fn cuts_alike(&self) -> bool {
         let cut = |folder: &Path| {
             let config: toml::Table = fs::read_to_string(folder.join(CONFIG)).ok()?.parse().ok()?;
@@ -213,11 +213,11 @@ impl OutputFolder {
         self.path == self.home || cut(&self.home) == cut(&self.path)
     }
 
-    /// Marks the run as finished, and moves it into the place of the run that it replaces.
+    /// Marks the run as finished, and moves it to where the run that it replaces was.
     ///
     /// # Errors
     /// Returns [`OutputError::NotOurs`] if the user has meanwhile changed a file that would be replaced, or
-    /// [`OutputError::Unwritable`] if writing fails. The run then stays where it is, and `--resume` tries again.
+    /// [`OutputError::Unwritable`] if writing fails. The run then stays in [`NEXT`], and `--resume` tries again.
     pub fn finish(&mut self) -> Result<(), OutputError> {
         let accepted = (|| {
             let mut mark = self.mark()?.of_finished_run();
@@ -241,8 +241,8 @@ impl OutputFolder {
         Ok(())
     }
 
-    /// Removes the files of a failed run that has no result and cannot continue, so the corrected command can start.
-    /// Returns the error of the run.
+    /// If a failed run has no result and cannot be resumed, removes its files, so that the corrected command can start.
+    /// Returns the same error.
     pub(crate) fn give_up(&self, error: ExperimentError) -> ExperimentError {
         if self.is_new
             && !error.can_go_on()
@@ -259,7 +259,7 @@ impl OutputFolder {
         error
     }
 
-    /// Removes the files that earlier runs kept of selected fits, if they may belong to fits of other runs.
+    /// Removes the kept files of earlier runs, unless a finished run of this version wrote them.
     ///
     /// # Errors
     /// [`OutputError::Unwritable`].
@@ -270,13 +270,12 @@ impl OutputFolder {
         old.try_for_each(|name| remove(&self.path, name)).map_err(|source| self.unwritable(KEPT, source))
     }
 
-    /// Returns the folder that the run is written to.
+    /// Returns the folder into which the run is written.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the number of parts that have shared the folder since the last complete run, or `None` if there were
-    /// none.
+    /// Returns how many parts have shared the folder since the last complete run; `None` if the run has no parts.
     pub(crate) fn parts(&self) -> Option<usize> {
         self.mark().ok().and_then(|mark| mark.parts)
     }
@@ -286,7 +285,7 @@ impl OutputFolder {
         if top(name) == JOBS { self.fits.join(name) } else { self.path.join(name) }
     }
 
-    /// Writes a file as a whole.
+    /// Writes a file atomically.
     ///
     /// # Errors
     /// Returns [`OutputError::NotOurs`] if the user has changed the file since the folder was opened, or
@@ -306,7 +305,7 @@ impl OutputFolder {
         self.write(name, &bytes)
     }
 
-    /// Writes a file as a whole, with the contents that `fill` writes.
+    /// Writes a file atomically, with the bytes that `fill` writes.
     ///
     /// # Errors
     /// Returns the errors of [`write`](Self::write) and of `fill`.
@@ -322,7 +321,8 @@ impl OutputFolder {
         self.write_together(&[name], |_, file| fill.take().map_or(Ok(()), |fill| fill(file)))
     }
 
-    /// Writes several files that the mark lists, either all of them or none. `fill` writes the file with a given index.
+    /// Writes several files, either all of them or none, and lists them in the mark. `fill` writes the file with the
+    /// given index.
     ///
     /// # Errors
     /// As [`write_with`](Self::write_with).
@@ -344,7 +344,7 @@ impl OutputFolder {
     }
 }
 
-/// Writes files that the mark lists with their digests, either all of them or none.
+/// Writes several files, either all of them or none, and lists them in the mark with their digests.
 fn write_listed<N: AsRef<str>>(
     folder: &Path,
     names: &[N],
@@ -379,8 +379,8 @@ fn write_listed<N: AsRef<str>>(
     commit_together(files, listed).map_err(unwritable)
 }
 
-/// Writes a page next to the files of a run, and replaces a page that a command wrote there. The user has not chosen
-/// the name of this page, so no file of the user's is overwritten.
+/// Writes a page into the folder of a run, and replaces a page that an earlier command wrote there. Because the user
+/// did not choose the page's name, a user's own file with this name is never overwritten.
 ///
 /// # Errors
 /// Returns [`OutputError::NotOurs`] if the existing file is the user's, or [`OutputError::Unwritable`] if writing
@@ -403,7 +403,7 @@ impl Wish<'_> {
         if matches!(self.claim, Claim::Part { .. }) { Holding::Shared } else { Holding::Alone }
     }
 
-    /// Returns the contents of the folder and the place where the run is written.
+    /// Reads the folder, and decides where the run is written.
     fn judge(&self, path: &Path) -> Result<Found, OutputError> {
         let home = Contents::read(path, self.kind.writes())?;
         let next = next(path, self.kind)?;
@@ -575,7 +575,7 @@ mod tests {
         assert_eq!(fs::read(path.join(REPORT)).unwrap(), b"{\"b\": 1}");
     }
 
-    /// A report counts as a result even if the jobs or the state behind it have been removed to save space.
+    /// A report counts as a result even if the user has removed the jobs or the saved state to free space.
     #[test]
     fn a_report_alone_is_worth_keeping() {
         for (kind, other) in [(RunKind::Train, RunKind::CrossValidation), (RunKind::CrossValidation, RunKind::Train)] {
@@ -606,7 +606,8 @@ mod tests {
         assert!(run.write(RANKER, b"d").is_err());
     }
 
-    /// If a command is killed between writing the mark and the file, the old file stays.
+    /// The mark is written before the file; if a command is killed in between, the old file stays and is still
+    /// recognized.
     #[test]
     fn a_file_that_is_being_replaced_is_known_before_and_after() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The place where a run is written, either its folder or [`NEXT`] inside it, next to the run that it will replace.
+//! Decides where a run is written: into its folder, or into [`NEXT`] inside the folder until it replaces the run there.
 
 use std::path::Path;
 
@@ -7,18 +7,18 @@ use super::mark::Over;
 use super::{Claim, NEXT, REPORT, RunKind, STATE};
 use crate::experiment::error::OutputError;
 
-/// The place where a run is written.
+/// The folder into which a run is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// In the folder itself.
     Home,
-    /// The run is written to [`NEXT`], as a continuation of the run that was begun there.
+    /// In [`NEXT`], continuing the run that was begun there.
     Next,
-    /// The run is written to [`NEXT`] from the beginning.
+    /// In [`NEXT`], from the beginning.
     Anew(Over),
 }
 
-/// The request that a run makes for its folder.
+/// What a command wants to write into a folder.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wish<'a> {
     pub(super) kind: RunKind,
@@ -27,7 +27,8 @@ pub(super) struct Wish<'a> {
 }
 
 impl Wish<'_> {
-    /// Decides where a run is written, given the contents of its folder.
+    /// Decides where the run is written, from the contents of the folder and of [`NEXT`]. Returns an error if the run
+    /// may not use the folder.
     pub(super) fn place(&self, path: &Path, home: &Contents, next: Option<&Contents>) -> Result<Place, OutputError> {
         let Self { kind, configuration, claim } = *self;
         let occupied = |reason: &str| Err(OutputError::occupied(path, reason));

@@ -1,9 +1,8 @@
-//! The replacement of a run by the run that was written to [`NEXT`] inside its folder.
+//! Replaces a run by the newer run that was written to [`NEXT`] inside its folder.
 //!
-//! A new run is accepted when its mark says that it is finished, after all its files are on disk. Every later step can
-//! be repeated, so a command that finds the mark of a finished run continues where a killed command stopped. The report
-//! of the older run is removed first, and the report of the new run is moved last. So a folder with a report always
-//! holds one whole run.
+//! The swap begins when all files of the newer run are on disk and its mark says that it is finished. Every step can be
+//! repeated, so if a command is killed during the swap, the next command completes it. The report of the older run is
+//! removed first, and the report of the new run is moved last. So a folder with a report always holds one whole run.
 
 use std::fs;
 use std::io;
@@ -20,12 +19,11 @@ use super::{JOBS, NEXT, REPORT, is_folder, is_of_run, top};
 use crate::experiment::error::OutputError;
 use crate::experiment::keep::KEPT;
 
-/// The longest time that a reader waits for a command that is moving its run into place.
+/// How long a command that only reads waits for another command to finish its swap.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Moves a finished run into place if the command that made it was killed before it could. Commands call this function
-/// before they read the folder of a run; afterward the folder holds one whole run. A folder without a run that waits to
-/// be moved stays unchanged.
+/// Completes the swap of a finished run if the command that began it was killed. Every command that reads a run's
+/// folder calls this function first, so it sees one whole run. If no finished run waits in [`NEXT`], nothing changes.
 ///
 /// # Errors
 /// Returns an [`OutputError`] if the folder is read-only, the user has changed a file in it, or another command holds
@@ -62,7 +60,7 @@ pub(crate) fn settle(folder: &Path) -> Result<(), OutputError> {
     Ok(())
 }
 
-/// Moves the finished run in [`NEXT`] into the place of the run around it.
+/// Moves the finished run in [`NEXT`] to where the run around it was.
 ///
 /// # Errors
 /// Returns [`OutputError::NotOurs`] if the user has changed a file in the meantime; in that case nothing has moved.
@@ -121,7 +119,7 @@ fn moved(home: &Path, from: &Path, old: &Contents, new: &Contents) -> io::Result
     discard(home, new)
 }
 
-/// Removes everything that burn-rank wrote into [`NEXT`], then the folder itself if it is empty.
+/// Removes burn-rank's files from [`NEXT`], then the folder itself if it is empty.
 pub(super) fn discard(home: &Path, next: &Contents) -> io::Result<()> {
     let path = home.join(NEXT);
     next.names().try_for_each(|name| remove(&path, name))?;
@@ -131,7 +129,8 @@ pub(super) fn discard(home: &Path, next: &Contents) -> io::Result<()> {
     emptied(&path)
 }
 
-/// Removes a file that burn-rank wrote, and its folder if that is then empty. Removes a folder only if it is empty.
+/// Removes one of burn-rank's files, then its folder if it is empty. If `name` is a folder, it is removed only if it is
+/// empty.
 pub(super) fn remove(folder: &Path, name: &str) -> io::Result<()> {
     let path = folder.join(name);
     match path.parent() {
@@ -159,7 +158,7 @@ fn emptied(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Runs before every change, so a test can stop there.
+/// Called before every change, so that a test can simulate a kill.
 fn step() -> io::Result<()> {
     #[cfg(test)]
     tests::count_step()?;
@@ -190,7 +189,7 @@ mod tests {
     const KEPT_OLD: &str = "kept/fold1-seed1.scores.txt";
     const KEPT_NEW: &str = "kept/fold2-seed1.scores.txt";
 
-    /// Writes the files of a run, each with the text `of`.
+    /// Writes all files of a run, each with the text `of`.
     fn fill(folder: &OutputFolder, kind: RunKind, of: &str, job: &str, kept: &str) {
         let names: &[&str] = match kind {
             RunKind::Train => &[RANKER, START, STATE, LOG, PAGE, REPORT],
@@ -223,7 +222,7 @@ mod tests {
         found
     }
 
-    /// Makes a finished run with a user's file, and a complete new run that waits next to it.
+    /// Makes a folder with a finished run, a file of the user's, and a newer run that is ready to replace the old one.
     fn waiting(path: &Path, from: RunKind, to: RunKind) {
         let mut old = OutputFolder::open(path, from, "old", Claim::New).unwrap();
         fill(&old, from, "old", OLD_JOB, KEPT_OLD);

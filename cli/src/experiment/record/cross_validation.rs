@@ -1,4 +1,4 @@
-//! The table of a cross-validation, as `cv --json` prints it.
+//! The results of a cross-validation, as `cv --json` prints them.
 
 use burn_rank::json::Map;
 use burn_rank::learner::StopReason;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::measures::Measures;
 use crate::experiment::config::Rung;
 
-/// The record of how the trials of a search were drawn and fitted.
+/// How a search drew and fitted its trials.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchReport {
     /// `random` or `successive_halving`.
@@ -25,32 +25,32 @@ pub struct SearchReport {
 pub struct Trial {
     /// The number of the trial, from 1.
     pub trial: usize,
-    /// The value drawn for each key.
+    /// The value that the trial drew for each key.
     pub values: Map,
     /// The selection measure on validation queries at the trial's best round, averaged over seeds.
     pub validation: Option<f64>,
-    /// The number of rounds of the trial, as the maximum over its seeds.
+    /// The number of rounds that the trial completed, as the maximum over its seeds.
     pub rounds: usize,
-    /// The selection measure at the end of every rung of successive halving that the trial took part in.
+    /// The selection measure at the end of every rung that the trial reached, with successive halving.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rungs: Vec<Option<f64>>,
 }
 
-/// The selected result of one fold, averaged over seeds.
+/// The result of the grid point or trial that a fold selected, averaged over seeds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FoldResult {
     /// Number of the fold, from 1.
     pub fold: usize,
     /// The grid point or the trial with the best validation measure.
     pub selected: String,
-    /// The selection measure on validation queries, or on training queries if there are no validation queries
-    /// ([`selected_on`](CrossValidation::selected_on)).
+    /// The selection measure on validation queries or, without any, on training queries (see
+    /// [`selected_on`](CrossValidation::selected_on)).
     pub validation: f64,
     /// The measures on test queries.
     pub measures: Measures,
-    /// The standard error of each measure over the test queries of the fold.
+    /// The standard error of each measure over the fold's test queries.
     pub standard_errors: Measures,
-    /// The reason that each fit of the fold ended, one per seed; absent in older results.
+    /// The reason why each fit ended, one per seed; absent in older results.
     #[serde(default)]
     pub stops: Vec<StopReason>,
     /// Every trial of a search.
@@ -58,37 +58,37 @@ pub struct FoldResult {
     pub trials: Vec<Trial>,
 }
 
-/// The result of a cross-validation.
+/// The table of results from a cross-validation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CrossValidation {
     /// Name of the experiment.
     pub name: String,
-    /// The convention of every measure.
+    /// The convention by which all measures are computed.
     pub convention: Convention,
     /// The number of test queries in all folds.
     pub queries: usize,
-    /// Number of queries without a relevant document.
+    /// The number of test queries without a relevant document.
     pub empty_queries: usize,
     /// The mean of each test measure over the folds, as in published tables.
     pub measures: Measures,
-    /// The standard error of each mean: the deviation over all test queries, divided by the square root of their
-    /// number.
+    /// The standard error of each mean: the standard deviation over all test queries, divided by the square root of
+    /// their number.
     pub standard_errors: Measures,
-    /// The seeds that results are averaged over.
+    /// The seeds over which results are averaged.
     pub seeds: Vec<u64>,
     /// The result of each fold.
     pub folds: Vec<FoldResult>,
-    /// The queries that select, either `validation` or, without validation queries, `training`.
+    /// The queries on which settings and rounds are selected: `validation` or, if there are none, `training`.
     #[serde(default = "validation")]
     pub selected_on: String,
-    /// The record of how a search drew and fitted its trials.
+    /// How a search drew and fitted its trials; `None` without a search.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchReport>,
 }
 
 impl FoldResult {
-    /// Returns the trials, with the selected one first. The other trials are sorted by how late they were dropped, then
-    /// by quality, then by number.
+    /// Returns the trials, beginning with the selected one. The others follow in this order: dropped later, better,
+    /// drawn earlier.
     pub fn ranked_trials(&self) -> Vec<&Trial> {
         let merit = |trial: &Trial| trial.validation.unwrap_or(f64::NEG_INFINITY);
         let mut trials: Vec<&Trial> = self.trials.iter().collect();

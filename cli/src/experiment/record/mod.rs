@@ -1,5 +1,5 @@
-//! The record of a run in words and numbers. On the CPU, `report.json` has the same bytes for the same configuration
-//! and seed; `run.json` may change when the run is repeated.
+//! The files that record a run: `report.json` with its results, and `run.json` with facts such as times. On the CPU,
+//! the same configuration and seed give the same bytes in `report.json`; `run.json` may differ each time.
 
 mod cross_validation;
 mod measures;

@@ -1,36 +1,36 @@
-//! The dependence of a tree ranker's scores on its most important features.
+//! How the scores of a tree ranker depend on its most important features.
 
 use burn_rank::data::RankingDataset;
 use burn_rank::learner::Importance;
 use burn_rank::ranker::{Model, Ranker};
 use serde::{Deserialize, Serialize};
 
-/// The largest number of features to report, by gain.
+/// The largest number of features to report; those with the largest gains are chosen.
 const FEATURES: usize = 8;
 
-/// The approximate number of documents in the sample, which consists of whole queries.
+/// The approximate number of training documents to sample, with whole queries.
 const DOCUMENTS: usize = 1000;
 
-/// The number of steps between the smallest and the largest value of a feature; each step has equally many documents.
+/// The values of a feature are divided into this number of steps with equally many documents.
 const STEPS: usize = 20;
 
-/// The partial dependence of scores on one feature. Each score is the mean over sampled training documents, after all
-/// of them were given the same value of this feature.
+/// How the mean score depends on the value of one feature. For each value, all sampled training documents are given
+/// this value and then scored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PartialDependence {
     /// Number of the feature, from 1.
     pub feature: usize,
-    /// The quantiles of the normalized feature in the sample, from the smallest value to the largest in 20 steps with
-    /// equally many documents. A value that many documents share is repeated.
+    /// The quantiles of the normalized feature in the sample: its smallest value, 19 values between, and its largest. A
+    /// value that many documents share is repeated.
     pub values: Vec<f32>,
-    /// The mean score at each value of the feature.
+    /// The mean score after all sampled documents were given each value.
     pub scores: Vec<f64>,
-    /// The share of sampled documents that lack the feature, and the mean score without it; absent if none lacks it.
+    /// How a missing value changes the scores; absent if no sampled document lacks the feature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<MissingValue>,
 }
 
-/// The effect of a missing value on the scores.
+/// How many documents lack a feature, and the mean score without it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct MissingValue {
     /// The share of sampled documents that lack the feature, above 0.
@@ -40,8 +40,8 @@ pub struct MissingValue {
 }
 
 impl PartialDependence {
-    /// Returns the partial dependence on the features with the largest gains, the largest gain first. The result is
-    /// empty if the ranker is not a sum of trees or its importance is unknown. `train` holds the normalized training
+    /// Returns the partial dependence for the features with the largest gains, in descending order of gain. The result
+    /// is empty if the ranker is not a sum of trees or its importance is unknown. `train` holds the normalized training
     /// queries of the fit.
     pub(super) fn of_ranker(ranker: &Ranker, importance: Option<&Importance>, train: &RankingDataset) -> Vec<Self> {
         let (Model::Trees(trees), Some(importance)) = (ranker.model(), importance) else { return Vec::new() };
@@ -65,7 +65,7 @@ impl PartialDependence {
     }
 }
 
-/// Returns evenly spaced training queries, with all their documents.
+/// Returns training queries at even intervals, with all their documents.
 fn sample(train: &RankingDataset) -> Option<RankingDataset> {
     let wanted = (DOCUMENTS * train.queries()).div_ceil(train.documents().max(1)).clamp(1, train.queries().max(1));
     let spaced: Vec<usize> = (0..wanted).map(|place| place * train.queries() / wanted).collect();
@@ -73,7 +73,7 @@ fn sample(train: &RankingDataset) -> Option<RankingDataset> {
     (sample.documents() > 0).then_some(sample)
 }
 
-/// Returns the indices of the features with the largest gains, without features that have none. Ties go to the first
+/// Returns the indices of the features with the largest gains, but no feature without gain. Ties go to the first
 /// feature.
 fn largest(importance: &Importance) -> Vec<usize> {
     let gain = &importance.gain;
@@ -83,7 +83,7 @@ fn largest(importance: &Importance) -> Vec<usize> {
     order
 }
 
-/// Returns the values at [`STEPS`] equal steps through ascending values, or none if there are no values.
+/// Returns [`STEPS`] + 1 evenly spaced quantiles of ascending values, or none if there are no values.
 fn quantiles(ascending: &[f32]) -> Vec<f32> {
     let Some(last) = ascending.len().checked_sub(1) else { return Vec::new() };
     (0..=STEPS).map(|step| ascending[(step * last + STEPS / 2) / STEPS]).collect()
@@ -114,8 +114,8 @@ mod tests {
         Ranker::new(Normalizer::fit(&empty, NormalizerKind::None), Model::Trees(trees), metadata).unwrap()
     }
 
-    /// Returns 100 queries of 30 documents. The first feature counts documents, every third document lacks the second,
-    /// and the third is 0.
+    /// Returns 100 queries of 30 documents. The first feature is the document's number, every third document lacks the
+    /// second, and the third is 0.
     fn train() -> RankingDataset {
         let row = |d: usize| [d as f32, if d.is_multiple_of(3) { f32::NAN } else { 1.0 }, 0.0];
         let features = (0..3000).flat_map(row).collect();

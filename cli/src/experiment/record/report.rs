@@ -1,5 +1,5 @@
-//! `report.json`, the results of a run. On the CPU, the file has the same bytes for the same configuration and seed.
-//! Facts that may change when the run is repeated are in `run.json` ([`RunRecord`](super::RunRecord)).
+//! `report.json`, the results of a run. On the CPU, the same configuration and seed give the same bytes. Facts that may
+//! change when the run is repeated are in `run.json` ([`RunRecord`](super::RunRecord)).
 
 use std::collections::BTreeMap;
 
@@ -20,18 +20,18 @@ use crate::experiment::extreme_queries::ExtremeQueries;
 use crate::experiment::fit::{Fit, linear_weights};
 use crate::experiment::split::Split;
 
-/// The record of a run of `train` or `cv`; its `command` distinguishes the two.
+/// The report of a `train` or `cv` run, which `command` distinguishes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case")]
 #[expect(clippy::large_enum_variant, reason = "one value a run")]
 pub enum Report {
-    /// The record of `burn-rank train`.
+    /// A report of `burn-rank train`.
     Train(TrainReport),
-    /// The record of `burn-rank cv`.
+    /// A report of `burn-rank cv`.
     Cv(CrossValidationReport),
 }
 
-/// The record of one fit.
+/// The results of a `train` run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrainReport {
     /// Name of the experiment.
@@ -40,21 +40,21 @@ pub struct TrainReport {
     pub config: Value,
     /// Convention of every measure.
     pub convention: Convention,
-    /// The measure that selects the round.
+    /// The measure by which the best round is selected.
     pub selection: Measure,
     /// The number of the fold, from 1.
     pub fold: usize,
-    /// A description of each set of queries.
+    /// Statistics and hash of each set of queries.
     pub data: Sets<DataReport>,
-    /// The measures of the selected model on each set of queries.
+    /// The measures of the ranker at the best round, on each set of queries.
     pub measures: Sets<SetMeasures>,
     /// The fit.
     #[serde(flatten)]
     pub fit: FitReport,
-    /// The dependence of a tree ranker's scores on the features with the largest gains.
+    /// How the scores of a tree ranker depend on its most important features.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partial_dependence: Vec<PartialDependence>,
-    /// The measures of every query in the test set, else in the validation set, else in the training set.
+    /// The measures of every query in the test set or, if there is none, in the validation or training set.
     pub per_query: PerQuery,
     /// The worst and the best queries of the set in `per_query`, with their documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,7 +63,7 @@ pub struct TrainReport {
     pub versions: Versions,
 }
 
-/// The record of a cross-validation.
+/// The results of a `cv` run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CrossValidationReport {
     /// The table of results, as `cv --json` prints it.
@@ -71,9 +71,9 @@ pub struct CrossValidationReport {
     pub result: CrossValidation,
     /// The resolved configuration.
     pub config: Value,
-    /// The measure that selects rounds and settings.
+    /// The measure by which rounds and settings are selected.
     pub selection: Measure,
-    /// The label of every grid point; only `-` if there is no grid, and none if trials are drawn.
+    /// The label of every grid point: only `-` if there is no grid; empty for a search.
     pub points: Vec<String>,
     /// The details that the table leaves out, for each fold in the order of the table.
     pub details: Vec<FoldDetails>,
@@ -81,45 +81,45 @@ pub struct CrossValidationReport {
     pub versions: Versions,
 }
 
-/// The details of one fold of a cross-validation.
+/// Results of one fold that the table leaves out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FoldDetails {
-    /// A description of each set of queries.
+    /// Statistics and hash of each set of queries.
     pub data: Sets<DataReport>,
-    /// The selection measure of each grid point, averaged over seeds; none if trials are drawn.
+    /// The selection measure of each grid point, averaged over seeds; empty for a search.
     pub points: Vec<f64>,
-    /// The measures of every test query at the selected point, averaged over seeds.
+    /// The measures of every test query for the selected grid point or trial, averaged over seeds.
     pub per_query: PerQuery,
     /// The worst and the best test queries of the first seed, with their documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extremes: Option<ExtremeQueries>,
-    /// The fits of the selected point, one per seed.
+    /// The fits with the selected grid point or trial, one per seed.
     pub fits: Vec<FitReport>,
 }
 
-/// The record of one fit.
+/// What happened in one fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FitReport {
     /// The seed.
     pub seed: u64,
     /// The number of completed rounds.
     pub rounds: usize,
-    /// The number of the selected round, from 1.
+    /// The number of the best round, whose ranker is kept, from 1.
     pub best_round: usize,
-    /// The reason that the fit ended.
+    /// The reason why the fit ended.
     pub stop: StopReason,
-    /// The approximation of the loss in the longest list, if the loss does not follow its formula exactly.
+    /// How the loss is approximated in the longest list; absent if it is computed exactly by its formula.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approximation: Option<Approximation>,
-    /// The numbers of the features, from 1, whose missing values are marked in additional columns. Columns that mark
-    /// missing values come after all features.
+    /// The numbers of the features, from 1, that have an additional column to mark missing values. These columns follow
+    /// after all features.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub indicated: Vec<usize>,
-    /// The weights of a linear ranker for the normalized features, followed by the weights of the columns that mark
-    /// missing values.
+    /// The weights that a linear ranker gives to the normalized features. Weights of the columns that mark missing
+    /// values follow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Vec<f32>>,
-    /// The importance of each feature in the trees that the fit grew.
+    /// The importance of each feature in the trees of the ranker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub importance: Option<Importance>,
     /// Every round.
@@ -139,12 +139,12 @@ pub struct Sets<T> {
     pub test: Option<T>,
 }
 
-/// A description of one set of queries.
+/// Statistics and hash of one set of queries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DataReport {
     /// The numbers of queries, documents and empty queries, and histograms of labels and list lengths.
     pub statistics: Statistics,
-    /// The SHA-256 of the set's content.
+    /// The SHA-256 hash of all data in the set; the format of the files does not matter.
     pub hash: String,
 }
 
@@ -155,14 +155,14 @@ pub struct SetMeasures {
     pub queries: usize,
     /// The number of queries without a relevant document.
     pub empty_queries: usize,
-    /// The mean of each measure over the queries that count.
+    /// The mean of each measure over the queries that the convention includes.
     pub measures: Measures,
-    /// The standard error of each mean: the deviation over queries, divided by the square root of their number. A
-    /// single query has no standard error.
+    /// The standard error of each mean: the standard deviation over queries, divided by the square root of their
+    /// number. It is undefined for a single query.
     pub standard_errors: Measures,
 }
 
-/// The measures of every query of a set.
+/// The measures of every query in a set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PerQuery {
     /// The name of the set, one of `test`, `validation` and `train`.
@@ -174,8 +174,8 @@ pub struct PerQuery {
 }
 
 impl TrainReport {
-    /// Returns the report of one fit. `data` describes the split as it was read, because the features of `split` have
-    /// since been normalized.
+    /// Makes the report of one fit. `data` must describe the split before normalization, because the fit has changed
+    /// the features in `split`.
     pub fn new(config: &ExperimentConfig, data: Sets<DataReport>, split: &Split, fit: &Fit) -> Self {
         let measures = |set: &str| fit.evaluations.get(set).map(SetMeasures::from_evaluation);
         Self {
@@ -216,7 +216,7 @@ impl FitReport {
 }
 
 impl Sets<DataReport> {
-    /// Describes the sets of a split.
+    /// Computes statistics and hash of each set in a split.
     pub fn from_split(split: &Split) -> Self {
         Self {
             train: DataReport::from_dataset(&split.train),
@@ -227,7 +227,7 @@ impl Sets<DataReport> {
 }
 
 impl<T> Sets<T> {
-    /// Returns the sets that exist, with their names.
+    /// Returns the names and values of the sets that exist.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &T)> {
         let others = [("validation", self.validation.as_ref()), ("test", self.test.as_ref())];
         let others = others.into_iter().filter_map(|(name, set)| Some((name, set?)));
@@ -256,7 +256,7 @@ impl SetMeasures {
 }
 
 impl PerQuery {
-    /// Returns the measures of every query in the test set, else in the validation set, else in the training set.
+    /// Returns the measures of every query in the test set or, if there is none, in the validation or training set.
     fn new(split: &Split, fit: &Fit) -> Self {
         let sets = [("test", split.test.as_ref()), ("validation", split.validation.as_ref())];
         let other = sets.into_iter().find_map(|(name, set)| Some((name, set?)));
@@ -270,8 +270,8 @@ impl PerQuery {
     }
 }
 
-/// Returns the standard error, which is the deviation over queries divided by the square root of their number. Fewer
-/// than two queries give NaN, which JSON writes as `null`.
+/// Returns the standard error of the mean: the standard deviation, divided by the square root of the number of values.
+/// Fewer than two values give NaN, which JSON writes as `null`.
 pub(in crate::experiment) fn standard_error(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = mean_of(values.iter().copied()).unwrap_or(f64::NAN);

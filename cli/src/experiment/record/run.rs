@@ -1,4 +1,4 @@
-//! `run.json`, the facts about a run that may change when the run is repeated.
+//! `run.json`, which holds what may change when a run is repeated, such as device and time.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -6,7 +6,7 @@ use burn_rank::op::Execution;
 use burn_rank::workbench::memory;
 use serde::{Deserialize, Serialize};
 
-/// The facts about a run that may change when it is repeated, such as device and time.
+/// Facts that may change when a run is repeated, such as device and time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// Device name.
@@ -19,7 +19,7 @@ pub struct RunRecord {
     pub instructions: String,
     /// The number of threads in the processor pool.
     pub threads: usize,
-    /// The time spent on the fits of this process, in seconds.
+    /// The time that this process spent on fits, in seconds.
     pub fit_seconds: f64,
     /// The total time in seconds, including reading and reporting.
     pub total_seconds: f64,
@@ -30,7 +30,7 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// Returns the record of a run that ends now on this thread.
+    /// Returns the record of a run that ends now. Instructions and threads are those of the calling thread.
     pub fn new(device: &str, fit: Duration, total: Duration) -> Self {
         Self {
             device: device.to_string(),

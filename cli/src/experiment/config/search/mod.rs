@@ -1,5 +1,5 @@
-//! `[search]` draws trials at random, in place of a grid. Either all trials are fitted to the end, or most are dropped
-//! early.
+//! `[search]` draws trials at random, in place of a grid. Random search fits every trial to the end; successive halving
+//! drops most trials early.
 //!
 //! Random search follows Bergstra and Bengio, Random search for hyper-parameter optimization, 2012. Successive halving
 //! follows Jamieson and Talwalkar, Non-stochastic best arm identification and hyperparameter optimization, 2016.
@@ -31,8 +31,8 @@ tagged! {
             #[serde(default)]
             space: Map,
         },
-        /// Fits all trials for a few rounds, continues the best ones for more, and repeats until the last ones are
-        /// fitted to their end.
+        /// Fits all trials for a few rounds, and continues only the best ones for more rounds, until the last ones
+        /// reach their end.
         SuccessiveHalving {
             /// The number of trials per fold in the first rung, from `reduction` to 10,000.
             trials: usize,
@@ -42,8 +42,8 @@ tagged! {
             /// The number of rounds of a trial in the last rung; by default the learner's own number.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             budget: Option<usize>,
-            /// The factor between rungs, at least 2. One in `reduction` trials reaches the next rung, with `reduction`
-            /// times as many rounds.
+            /// The factor by which each rung reduces the number of trials and raises the number of rounds, at least 2.
+            /// One in `reduction` trials reaches the next rung, with `reduction` times as many rounds.
             #[serde(default = "reduction")]
             reduction: usize,
         },
@@ -79,14 +79,14 @@ impl SearchConfig {
         }
     }
 
-    /// Returns the search space, which has a list or a range for each dotted key.
+    /// Returns the search space: a list of values or a range for each dotted key.
     pub fn space(&self) -> &Map {
         match self {
             Self::Random { space, .. } | Self::SuccessiveHalving { space, .. } => space,
         }
     }
 
-    /// Refuses numbers out of range, and a space that nothing can be drawn from.
+    /// Rejects numbers that are out of range, and an empty or invalid search space.
     ///
     /// # Errors
     /// Returns a [`Refusal`] for the first invalid key.
@@ -122,23 +122,23 @@ impl SearchConfig {
         Space::read(self.space())
     }
 
-    /// Returns the trials of a fold, in order.
+    /// Returns the trials for a fold, in the order in which they are drawn.
     ///
     /// # Errors
-    /// Returns the errors of [`check`](Self::check) about the space.
+    /// Returns a [`Refusal`] if the search space is invalid.
     pub(in crate::experiment) fn points(&self, seed: u64, fold: usize) -> Result<Vec<Point>, Refusal> {
         let space = self.drawn().map_err(|refusal| refusal.under("search.space"))?;
         Ok((1..=self.trials()).map(|trial| space.trial(seed, fold, trial)).collect())
     }
 
-    /// Returns points that each have an extreme value of one key.
+    /// Returns copies of a trial in which one key has a smallest or largest value, for checks.
     pub(super) fn extremes(&self, point: &Point) -> Result<Vec<Point>, Refusal> {
         Ok(self.drawn().map_err(|refusal| refusal.under("search.space"))?.extremes(point))
     }
 }
 
-/// Returns the rungs of successive halving, the last of which ends after `budget` rounds. There are as many rungs as
-/// possible with at least one trial in the last and one round in the first.
+/// Returns the rungs of successive halving, of which the last one ends after `budget` rounds. Uses as many rungs as
+/// possible, with at least one round in the first and at least one trial in the last.
 pub(in crate::experiment) fn rungs(trials: usize, budget: usize, reduction: usize) -> Vec<Rung> {
     let divisors = std::iter::successors(Some(1usize), |divisor| divisor.checked_mul(reduction));
     let divisors: Vec<usize> = divisors.take_while(|divisor| *divisor <= trials && *divisor <= budget).collect();

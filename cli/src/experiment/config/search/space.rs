@@ -1,7 +1,7 @@
-//! The search space, which has a list of values or a range for each dotted key.
+//! The search space: a list of values or a range for each dotted key.
 //!
-//! A drawn value depends only on the seed, the fold, the number of the trial and the key. Adding keys or trials does
-//! not change the drawn values.
+//! A drawn value depends only on the seed, the fold, the trial's number and the key. So adding keys or trials does not
+//! change values that were drawn before.
 
 use burn_rank::json::{Map, Value, from_value};
 use burn_rank::refusal::Refusal;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::experiment::config::grid::Point;
 
-/// The distribution that a range is drawn from.
+/// The distribution from which values in a range are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RangeScale {
@@ -36,10 +36,10 @@ pub struct RangeConfig {
     pub scale: RangeScale,
 }
 
-/// The domain that the values of one key are drawn from.
+/// The values that one key may have.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Domain {
-    /// A list whose values are equally likely.
+    /// A list of values, each equally likely.
     Values(Vec<Value>),
     /// Real numbers between two ends.
     Real { from: f64, to: f64, scale: RangeScale },
@@ -48,7 +48,7 @@ pub(super) enum Domain {
 }
 
 impl Domain {
-    /// Reads the domain of a key. A range contains whole numbers if both its ends are written as whole numbers.
+    /// Reads the domain of a key. The values are whole numbers if both ends are.
     fn read(value: &Value) -> Result<Self, Refusal> {
         let table = match value {
             Value::Array(values) if !values.is_empty() => return Ok(Self::Values(values.clone())),
@@ -90,7 +90,8 @@ impl Domain {
         }
     }
 
-    /// Returns every value of a list, or both ends of a range, whose checks cover all other values.
+    /// Returns every value in a list, or both ends of a range. If these values are valid, the values between them
+    /// usually are, too.
     fn extremes(&self) -> Vec<Value> {
         match self {
             Self::Values(values) => values.clone(),
@@ -111,12 +112,12 @@ fn log_uniform(from: f64, to: f64, random: &mut ChaCha8Rng) -> f64 {
     (from.ln() + random.random::<f64>() * (to.ln() - from.ln())).exp()
 }
 
-/// Rounds to six significant digits, which are readable and the same on every processor.
+/// Rounds to six significant digits, which are easy to read and the same on every processor.
 fn rounded(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
 
-/// The domain of every key, sorted by key.
+/// The keys in alphabetical order, each with the values that it may have.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Space(Vec<(String, Domain)>);
 
@@ -132,7 +133,7 @@ impl Space {
         Ok(Self(keys))
     }
 
-    /// Draws the values of a trial; trials count from 1.
+    /// Draws the values of a trial, whose number starts at 1.
     pub(super) fn trial(&self, seed: u64, fold: usize, trial: usize) -> Point {
         let of_trial = seed_for(seed_for(seed, "search", fold as u64), "trial", trial as u64);
         let draw = |(key, domain): &(String, Domain)| {
@@ -142,7 +143,7 @@ impl Space {
         self.0.iter().map(draw).collect()
     }
 
-    /// Returns a copy of the point for each extreme value of each key, with that value in place of the point's own.
+    /// Returns copies of a point in which one key has one of its extreme values, for every key and extreme value.
     pub(super) fn extremes(&self, point: &Point) -> Vec<Point> {
         let with = |at: usize, value: Value| {
             let mut point = point.clone();
