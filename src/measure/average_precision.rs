@@ -1,11 +1,11 @@
 //! Average precision (AP), whose mean over queries is MAP.
 //!
 //! Average precision is `AP@k = 1/R sum_{r <= k} l_r (1/r) sum_{t <= r} l_t`. The divisor R is the number of relevant
-//! documents or, by convention, `min(k, R)`.
+//! documents, or `min(k, R)` in some conventions.
 //!
 //! Consider a group of m tied documents, c of them relevant, that follows `a` documents, H of them relevant. Position j
 //! of the group is relevant with probability c/m. If it is, the expected number of relevant documents before it in the
-//! group is (j - 1)(c - 1)/(m - 1). The expected contribution of the group is therefore
+//! group is (j - 1)(c - 1)/(m - 1). In expectation, the group therefore contributes
 //! `sum_j (c/m) (H + 1 + (j - 1)(c - 1)/(m - 1)) / (a + j)`. Average precision costs O(n). For a query without a
 //! relevant document, average precision is 0/0.
 
@@ -37,8 +37,8 @@ pub(super) fn average_precision(list: &RankedList, k: Option<usize>, convention:
     Some(sum / denominator as f64)
 }
 
-/// Computes the expected sum of the precisions at a group's relevant documents, counting only the first `inside`
-/// positions of the group.
+/// Computes how much a group adds to the sum of precisions, in expectation over its orders. Only the first `inside`
+/// positions of the group count.
 fn expected_precisions(group: &Group, before: usize, inside: usize) -> f64 {
     let others = match group.len() {
         1 => 0.0,
@@ -48,7 +48,7 @@ fn expected_precisions(group: &Group, before: usize, inside: usize) -> f64 {
     group.relevant_share() * (0..inside).map(precision).sum::<f64>()
 }
 
-/// Computes the same sum as [`expected_precisions`] for a whole group that is retrieved at once.
+/// Computes a group's sum of precisions if all documents of the group are retrieved at once.
 fn precisions_at_end(group: &Group, before: usize, inside: usize) -> f64 {
     let precision = (before + group.relevant) as f64 / group.end as f64;
     group.relevant_share() * inside as f64 * precision

@@ -24,8 +24,8 @@ pub enum EmptyQuery {
     /// Leaves the query out of the mean and counts it in the report.
     #[default]
     Exclude,
-    /// Includes the query in the mean. The query counts as this value if the measure would divide by zero, as NDCG, AP,
-    /// recall, R-precision and the pairwise measures do. Measures that do not divide by zero count the query as 0, the
+    /// Includes the query in the mean. The query counts as this value for measures that would divide by zero: NDCG, AP,
+    /// recall, R-precision and the pairwise measures. Measures that do not divide by zero count the query as 0, the
     /// value of their formula.
     Value(f64),
 }
@@ -34,7 +34,7 @@ pub enum EmptyQuery {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NegativeLabel {
-    /// Refuses the label with an error that names the document.
+    /// Rejects the label with an error that names the document.
     #[default]
     Refuse,
     /// Treats the document as not relevant, as with label 0.
@@ -90,7 +90,7 @@ pub enum KendallTau {
     TauB,
 }
 
-/// The choices that determine the value of a measure for given scores and labels.
+/// All choices that affect the value of a measure, apart from the scores and labels.
 ///
 /// [`Convention::preset`] returns a named convention; a custom convention replaces some fields of a preset. A
 /// convention that equals a preset is written as the preset's name; any other is written with all its fields. A
@@ -133,7 +133,7 @@ pub struct Convention {
 }
 
 impl Convention {
-    /// Checks that every field is in its range.
+    /// Returns an error if a field of the convention is out of range.
     ///
     /// # Errors
     /// Returns [`MeasureError::Convention`], which names the first field that is out of range.

@@ -1,4 +1,4 @@
-//! The discount of a rank, which weighs a position in DCG and NDCG.
+//! The discount of a rank, by which DCG and NDCG weight the gain of a document.
 
 use std::f64::consts::LN_2;
 
@@ -19,7 +19,7 @@ pub enum Discount {
     Letor,
     /// `r^-exponent`
     Power {
-        /// The exponent, which is 0 or above.
+        /// The exponent of the power, 0 or above.
         exponent: f64,
     },
     /// `1 / r`
@@ -31,7 +31,7 @@ pub enum Discount {
 }
 
 impl Discount {
-    /// Returns the discount of the 1-based rank `r`.
+    /// Returns the discount of rank `r`, counted from 1.
     pub fn at(&self, r: usize) -> f64 {
         let x = r as f64;
         match self {
@@ -61,8 +61,8 @@ impl Discount {
     }
 }
 
-/// The requirements on a table of discounts, as text for error messages. A table that violates them could make another
-/// ranking than the one sorted by label ideal.
+/// What a valid table of discounts must contain, in words for error messages. With other discounts, sorting by label
+/// might not give the largest DCG.
 pub(crate) const DISCOUNTS: &str = "finite discounts, 0 or above, that start above 0 and never rise";
 
 /// Returns whether a table meets the requirements on discounts.
@@ -71,7 +71,7 @@ pub(crate) fn is_discount(table: &[f64]) -> bool {
     falls && table.iter().all(|d| d.is_finite() && *d >= 0.0) && table.first().is_some_and(|d| *d > 0.0)
 }
 
-/// The discounts of the first ranks, which are computed once and stored.
+/// A discount with a table of its values at the first ranks.
 #[derive(Debug, Clone)]
 pub(super) struct Discounts {
     discount: Discount,
@@ -83,7 +83,7 @@ impl Discounts {
         Self { discount: discount.clone(), first: (1..=ranks).map(|r| discount.at(r)).collect() }
     }
 
-    /// Returns the discount of the position `at`, counted from 0.
+    /// Returns the discount at position `at`, which is rank `at + 1`.
     pub(super) fn at_position(&self, at: usize) -> f64 {
         self.first.get(at).copied().unwrap_or_else(|| self.discount.at(at + 1))
     }

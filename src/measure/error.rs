@@ -12,35 +12,35 @@ pub enum MeasureError {
     /// There is no measure with this name.
     #[error("unknown measure `{}`: expected one of {known}{}", shown(found), did_you_mean(nearest))]
     UnknownMeasure {
-        /// The name as found.
+        /// The unknown name.
         found: String,
         /// All names.
         known: String,
-        /// The nearest of them.
+        /// The known name that is most similar, if any is close.
         nearest: Option<String>,
     },
     /// A measure's cut-off or persistence is missing, superfluous or out of range.
     #[error("measure `{}`: expected {expected}", shown(found))]
     MeasureParameter {
-        /// The measure as found.
+        /// The measure as the user wrote it.
         found: String,
-        /// The form that the measure's name should have.
+        /// The form in which the measure must be written.
         expected: String,
     },
     /// There is no preset with this name.
     #[error("unknown convention `{}`: expected one of {known}{}", shown(found), did_you_mean(nearest))]
     UnknownPreset {
-        /// The name as found.
+        /// The unknown name.
         found: String,
         /// All names.
         known: String,
-        /// The nearest of them.
+        /// The known name that is most similar, if any is close.
         nearest: Option<String>,
     },
-    /// A field of a convention is out of range.
+    /// A field of the convention is out of range.
     #[error(transparent)]
     Convention(Refusal),
-    /// A score cannot be ranked.
+    /// A score is NaN or +inf, which cannot be ranked.
     #[error(
         "document {document} of query {query} has the score {found}: expected a number, or -inf for a document that was not retrieved"
     )]
@@ -84,7 +84,7 @@ pub enum MeasureError {
         /// Number of documents.
         expected: usize,
     },
-    /// The query offsets do not divide the documents into queries.
+    /// The query offsets do not split the documents into lists, one per query.
     #[error(
         "query offsets {found}: expected offsets that start at 0, never fall and end at {documents}, the number of documents"
     )]
@@ -112,7 +112,7 @@ pub enum MeasureError {
         convention: String,
         /// Number of queries.
         queries: usize,
-        /// The property that a query needs for the measure to have a value.
+        /// What a query must contain for the measure to have a value, in words.
         needed: &'static str,
     },
 }

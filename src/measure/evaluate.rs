@@ -16,7 +16,7 @@ use super::{Measure, value};
 
 /// The number of queries that one task ranks with the same buffers.
 const QUERIES_PER_TASK: usize = 32;
-/// The number of ranks whose discounts are computed in advance.
+/// The number of top ranks whose discounts are computed once and then reused.
 const REMEMBERED_RANKS: usize = 2048;
 
 /// The scored documents of many queries, in flat arrays.
@@ -28,7 +28,7 @@ pub struct Rankings<'a> {
     pub labels: &'a [f32],
     /// The `queries + 1` offsets into the documents; query `q` is `offsets[q]..offsets[q + 1]`.
     pub offsets: &'a [usize],
-    /// One identifier per document, or empty if the data have none.
+    /// One identifier per document; empty if the data have no identifiers.
     pub document_ids: &'a [String],
 }
 
@@ -86,8 +86,8 @@ pub struct Evaluation {
     pub empty_queries: usize,
     /// The mean of every measure, in the order requested.
     pub means: Vec<(Measure, f64)>,
-    /// The values `per_query[measure][query]`, with measures in the order requested. A value is `None` if the
-    /// convention excludes the query.
+    /// The value of each measure for each query, `per_query[measure][query]`, with measures in the order requested. A
+    /// value is `None` if the convention excludes the query.
     pub per_query: Vec<Vec<Option<f64>>>,
 }
 
@@ -158,9 +158,9 @@ impl Evaluator {
     ///
     /// # Errors
     /// Returns [`MeasureError::Length`] if arrays differ in length. Returns [`MeasureError::NoDocumentIds`] if the
-    /// convention breaks ties by identifier and there are none. Returns [`MeasureError::Score`] for NaN or +inf,
-    /// [`MeasureError::Label`] for a label that the convention refuses, and [`MeasureError::Grade`] for a label above
-    /// the maximum grade of ERR. Errors refer to the query as number 1.
+    /// convention breaks ties by identifier and the documents have none. Returns [`MeasureError::Score`] for a score of
+    /// NaN or +inf. Returns [`MeasureError::Label`] for a label that the convention rejects, and
+    /// [`MeasureError::Grade`] for a label above the maximum grade of ERR. Error messages call the query number 1.
     pub fn query(&self, ranking: &Ranking) -> Result<QueryValues, MeasureError> {
         let mut values = Vec::with_capacity(self.measures.len());
         let empty = self.append(ranking, 1, &mut Workspace::default(), &mut values)?;
@@ -198,9 +198,9 @@ impl Evaluator {
     /// Computes the first measure for every query, in order.
     ///
     /// # Errors
-    /// Returns [`MeasureError::Length`] or [`MeasureError::Offsets`] if the arrays do not match each other. Returns the
-    /// error of the first query that [`Evaluator::query`] refuses, with the query's number counted from 1. All measures
-    /// are computed, so any of them can cause an error.
+    /// Returns [`MeasureError::Length`] or [`MeasureError::Offsets`] if the lengths of the arrays or the query offsets
+    /// are inconsistent. Returns the first query's error for which [`Evaluator::query`] fails, with the query's number
+    /// counted from 1. All measures are computed, so any of them can cause an error.
     pub fn first_measure(&self, rankings: &Rankings) -> Result<Vec<Option<f64>>, MeasureError> {
         let (values, _) = self.values(rankings)?;
         Ok(values.into_iter().step_by(self.measures.len().max(1)).collect())
@@ -235,8 +235,8 @@ impl Evaluator {
         Ok((values, empty_queries))
     }
 
-    /// Appends every measure of one query and returns whether the query has no relevant document. `number`, counted
-    /// from 1, appears only in errors.
+    /// Appends every measure of one query and returns whether the query has no relevant document. Error messages
+    /// contain the query's `number`, counted from 1.
     fn append(
         &self,
         ranking: &Ranking,
@@ -304,7 +304,8 @@ impl Measure {
         value(self, &list, convention, 1)
     }
 
-    /// Computes the mean of this measure over all queries, in parallel. Model selection and boosting use this mean.
+    /// Computes the mean of this measure over queries, which model selection and boosting use. Model selection and
+    /// boosting use this mean.
     ///
     /// # Errors
     /// Returns the errors of [`Evaluator::new`] and [`Evaluator::evaluate`].
@@ -319,8 +320,8 @@ mod tests {
     use super::*;
     use crate::measure::testing::assert_close;
 
-    /// Creates 300 queries of 0 to 39 documents with tied scores and labels from 0 to 3. Some of the queries have no
-    /// relevant document.
+    /// Creates 300 queries with 0 to 39 documents each, labels from 0 to 3, and tied scores. Some of the queries have
+    /// no relevant document.
     fn many() -> (Vec<f32>, Vec<f32>, Vec<usize>) {
         let mut offsets = vec![0];
         for query in 0..300 {

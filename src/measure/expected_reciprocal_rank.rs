@@ -4,11 +4,11 @@
 //! document with label y, the user stops with probability `R = (2^y - 1) / 2^g`, where g is the maximum grade of the
 //! convention.
 //!
-//! For a tied group, let q = 1 - R, and let E_j be the mean over all j-subsets of the product of q. The expected
-//! probability of stopping at position j is E_(j-1) - E_j. For i documents, `E_j` is `(i - j)/i E_j + j/i q_i E_(j-1)`,
-//! where the values on the right belong to i - 1 documents. This recursion is a convex combination, so no digits
-//! cancel. ERR costs O(n) without ties, and O(m min(m, k)) for a tied group of m documents. If all labels are 0, ERR is
-//! 0.
+//! For a tied group, let q = 1 - R for each document. Let E_j be the mean, over all subsets of j documents, of the
+//! product of their q. The expected probability of stopping at position j is E_(j-1) - E_j. The mean for i documents
+//! follows from the means for i - 1 documents: `E_j` becomes `(i - j)/i E_j + j/i q_i E_(j-1)`. This recursion is a
+//! convex combination, so no digits cancel. ERR costs O(n) without ties, and O(m min(m, k)) for a tied group of m
+//! documents. If all labels are 0, ERR is 0.
 
 use super::convention::Convention;
 use super::error::MeasureError;
@@ -39,7 +39,7 @@ pub(super) fn expected_reciprocal_rank(list: &RankedList, k: Option<usize>, conv
     value
 }
 
-/// Fills `means[j]`, for j up to `largest`, with the mean over all j-subsets of the product of their factors.
+/// Sets `means[j]` to the mean, over all subsets of j factors, of the product of these factors, for j up to `largest`.
 fn subset_means(factors: impl Iterator<Item = f64>, largest: usize, means: &mut Vec<f64>) {
     means.clear();
     means.resize(largest + 1, 0.0);
@@ -53,7 +53,7 @@ fn subset_means(factors: impl Iterator<Item = f64>, largest: usize, means: &mut 
     }
 }
 
-/// Refuses a label above the maximum grade, which would give a stopping probability above 1.
+/// Rejects a label above the maximum grade, for which the probability of stopping would exceed 1.
 pub(super) fn check_grades(list: &RankedList, convention: &Convention, query: usize) -> Result<(), MeasureError> {
     match list.all_labels().find(|label| *label > convention.maximum_grade) {
         None => Ok(()),

@@ -3,9 +3,9 @@
 //! With f the rank of the first relevant document: `RR@k = 1/f if f <= k, else 0`, `Success@k = 1 if f <= k, else 0`,
 //! `WTA = Success@1`.
 //!
-//! Take a group of m tied documents, c of them relevant. The first relevant document of the group is at position j with
-//! probability `C(m - j, c - 1) / C(m, c)`. The code computes this step by step as a product of ratios. The measures
-//! cost O(n). For a query without a relevant document, all these measures are 0.
+//! Consider a group of m tied documents, c of them relevant. The first relevant document of the group is at position j
+//! with probability `C(m - j, c - 1) / C(m, c)`. The code computes this step by step as a product of ratios. The
+//! measures cost O(n). For a query without a relevant document, all these measures are 0.
 
 use super::ranking::{Group, RankedList};
 
@@ -28,7 +28,7 @@ fn first_with_relevant<'a>(list: &'a RankedList, k: Option<usize>) -> Option<&'a
     list.groups_within(k).find(|group| group.relevant > 0)
 }
 
-/// Iterates over the possible ranks of the group's first relevant document, each with its probability.
+/// Iterates over the ranks that the group's first relevant document can have, with the probability of each rank.
 fn places_of_first(group: &Group) -> impl Iterator<Item = (usize, f64)> {
     let (start, relevant) = (group.start, group.relevant as f64);
     let irrelevant = group.len() - group.relevant;

@@ -16,12 +16,12 @@ const MAX_EXPONENTIAL_LABEL: f64 = 960.0;
 /// | [`Linear`](Gain::Linear) | a finite number, 0 or above | the same |
 /// | [`Table`](Gain::Table) of m gains | a whole number from 0 to m - 1 | the same |
 ///
-/// A measure computes in `f64` and accepts every label that other tools accept, as long as sums of gains stay finite.
-/// In `f64`, sums stay finite for gains up to 2^960. A loss usually computes in `f32`, where sums and products of gains
-/// up to 2^30 are finite. With an exponential gain, a loss accepts only whole labels. A fraction is nearly always a
-/// label that was scaled earlier, and the exponential would silently distort it.
+/// A measure computes in `f64` and accepts every label for which sums of gains stay finite, as other tools do. In
+/// `f64`, sums stay finite for gains up to 2^960. A loss usually computes in `f32`, where sums and products of gains up
+/// to 2^30 are finite. With an exponential gain, a loss accepts only whole labels. A fraction is nearly always a label
+/// that was scaled earlier, and the exponential would silently distort it.
 /// [`RankingLoss::try_forward`](crate::loss::RankingLoss::try_forward) and
-/// [`About::check_labels`](crate::loss::About::check_labels) refuse labels that a loss does not accept, but `forward`
+/// [`About::check_labels`](crate::loss::About::check_labels) reject labels that a loss does not accept, but `forward`
 /// does not check values. In a measure, the convention decides what a negative label means
 /// ([`NegativeLabel`](super::NegativeLabel)).
 ///
@@ -64,7 +64,8 @@ impl Gain {
         }
     }
 
-    /// Describes the labels for which [`Gain::of`] is finite. Returns `None` if `y >= 0` is one of them.
+    /// Describes the labels for which [`Gain::of`] is finite. Returns `None` if the gain of label `y`, 0 or above, is
+    /// finite.
     pub(super) fn expected_label(&self, y: f64) -> Option<String> {
         match self {
             Gain::Linear => (!y.is_finite()).then(|| "a finite number, 0 or above".to_string()),

@@ -1,11 +1,11 @@
-//! Means of a measure over queries.
+//! Computes the mean of a measure over queries.
 
 /// Returns the mean over the queries that have a value, or `None` if no query has one.
 pub fn mean(values: &[Option<f64>]) -> Option<f64> {
     mean_of(values.iter().copied().flatten())
 }
 
-/// Returns the mean of values added in order, or `None` without values.
+/// Returns the mean of the values, added in the given order, or `None` if there are no values.
 pub fn mean_of(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     // Starts from -0, as `sum` does, so a mean of -0 stays -0.
     let add = |(sum, count): (f64, usize), value| (sum + value, count + 1);

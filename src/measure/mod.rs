@@ -102,7 +102,7 @@ pub use ranking::Ranking;
 
 use ranking::RankedList;
 
-/// A measure of one ranked list, including its cut-off or persistence.
+/// A measure of one ranked list, with its cut-off or persistence if it has one.
 ///
 /// A measure is written `NAME`, `NAME@CUTOFF` or `NAME@p=PERSISTENCE`, such as `map`, `ndcg@10` or `rbp@p=0.8`; see
 /// [`Measure::FAMILIES`]. Without a cut-off, all retrieved documents count.
@@ -160,8 +160,8 @@ impl Measure {
         Self::Own(OwnMeasure::new(Box::leak(Box::new(measure))))
     }
 
-    /// Returns whether the measure depends on the grades of labels, not only on relevance. A user-defined measure is
-    /// assumed to depend on grades.
+    /// Returns whether the measure depends on the grades of labels, not only on relevance. A user-defined measure
+    /// counts as graded.
     pub(crate) fn is_graded(&self) -> bool {
         matches!(
             self,

@@ -167,7 +167,7 @@ impl Measure {
         }
     }
 
-    /// Checks the parameter: a cut-off must be 1 or more, and a persistence between 0 and 1. A user-defined measure
+    /// Returns an error unless a cut-off is at least 1 and a persistence lies between 0 and 1. A user-defined measure
     /// must not have the name of a measure of this crate.
     pub(super) fn check(&self) -> Result<(), MeasureError> {
         if let Measure::Own(own) = self {

@@ -1,4 +1,5 @@
-//! The orders of documents that share positions. If there are too many, a fixed random sample stands for all.
+//! Averages a function over the possible orders of tied documents. If there are too many orders, a fixed random sample
+//! represents them.
 
 use std::ops::Range;
 
@@ -6,10 +7,10 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-/// The largest number of orders that a mean covers.
+/// The most orders over which a mean is computed.
 const MOST: usize = 120;
 
-/// Labels by position, and the ranges of positions whose order is open.
+/// The labels at all positions, with the ranges of positions that tied documents share.
 pub(super) struct Orders {
     labels: Vec<f64>,
     ties: Vec<Range<usize>>,
@@ -23,8 +24,8 @@ impl Orders {
         Self { labels, ties }
     }
 
-    /// Returns the mean of `value` over the orders of the documents. Orders with the same labels at every position
-    /// count once, since each stands for equally many orders of documents.
+    /// Returns the mean of `value` over the orders of the documents. Orders that put the same labels at all positions
+    /// count once, because each such arrangement of labels stands for equally many orders of documents.
     pub(super) fn mean(mut self, mut value: impl FnMut(&[f64]) -> f64) -> f64 {
         let mut sum = 0.0;
         if let Some(count) = self.count() {
@@ -43,7 +44,7 @@ impl Orders {
         sum / MOST as f64
     }
 
-    /// Returns the number of different orders of labels, or `None` if there are too many.
+    /// Returns the number of distinct ways to order the labels of tied documents, or `None` if there are too many.
     fn count(&self) -> Option<usize> {
         let mut count = 1usize;
         for tied in &self.ties {
@@ -70,8 +71,8 @@ impl Orders {
     }
 }
 
-/// Moves to the next order in lexicographic sequence. After the last order, returns `false` and starts again from the
-/// first.
+/// Rearranges `values` to their next order in lexicographic sequence. After the last order, returns `false` and starts
+/// again from the first.
 fn next_permutation(values: &mut [f64]) -> bool {
     let Some(fall) = (1..values.len()).rev().find(|&at| values[at - 1] < values[at]) else {
         values.reverse();

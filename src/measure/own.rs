@@ -41,8 +41,9 @@ pub trait ListMeasure: Debug + Send + Sync {
     /// which is printed and written to files. The name must differ from those of this crate's measures.
     fn name(&self) -> &str;
 
-    /// Returns the value of one query as a finite number. `None` means that the query has nothing to find. The
-    /// convention excludes a query without a value, or gives it one ([`EmptyQuery`](super::EmptyQuery)).
+    /// Returns the value of one query as a finite number. `None` means that the measure has no value for this query,
+    /// for example because no document is relevant. The convention then leaves the query out of the mean or assigns a
+    /// value to it ([`EmptyQuery`](super::EmptyQuery)).
     fn value(&self, list: &RankedDocuments) -> Option<f64>;
 
     /// Returns whether all values lie in `[0, 1]`; learners that bound a measure require this.
@@ -50,15 +51,15 @@ pub trait ListMeasure: Debug + Send + Sync {
         true
     }
 
-    /// Describes the labels that the measure accepts, if `label` (0 or above) is not one of them. The default is
-    /// `None`, which accepts every label that the convention's gain accepts.
+    /// Returns a description of the accepted labels if the measure does not accept `label`, which is 0 or above. The
+    /// default is `None`, which accepts every label that the convention's gain accepts.
     fn expected_label(&self, _label: f64) -> Option<String> {
         None
     }
 }
 
-/// The content of [`Measure::Own`](super::Measure::Own): a [`ListMeasure`] that all copies share. Two user-defined
-/// measures with the same name are equal.
+/// A [`ListMeasure`] that can be copied, held by [`Measure::Own`](super::Measure::Own). Two user-defined measures with
+/// the same name are equal.
 #[derive(Debug, Clone, Copy)]
 pub struct OwnMeasure(&'static dyn ListMeasure);
 
@@ -73,7 +74,7 @@ impl OwnMeasure {
         self.0
     }
 
-    /// Refuses the first label that the measure does not accept. The number `query` is counted from 1.
+    /// Returns an error for the first label that the measure does not accept. The number `query` is counted from 1.
     pub(super) fn check_labels(&self, ranking: &Ranking, query: usize) -> Result<(), MeasureError> {
         for (document, &label) in ranking.labels.iter().enumerate().filter(|(_, label)| **label >= 0.0) {
             if let Some(expected) = self.0.expected_label(f64::from(label)) {
@@ -90,8 +91,7 @@ impl PartialEq for OwnMeasure {
     }
 }
 
-/// The documents of one query in rank order, interpreted by a [`Convention`]. Positions are counted from 0, ranks from
-/// 1.
+/// The documents of one query in rank order, interpreted by a [`Convention`]. Positions count from 0, and ranks from 1.
 ///
 /// If the convention averages over ties ([`Ties::Average`](super::Ties::Average)), documents with equal scores share
 /// their positions. For tied documents, [`gains`](Self::gains) and [`relevance`](Self::relevance) give the mean at each
@@ -107,7 +107,7 @@ impl<'a> RankedDocuments<'a> {
         Self { list, convention }
     }
 
-    /// Returns the convention that applies.
+    /// Returns the convention by which the measure is computed.
     pub fn convention(&self) -> &Convention {
         self.convention
     }
@@ -117,13 +117,13 @@ impl<'a> RankedDocuments<'a> {
         self.list.labels.len()
     }
 
-    /// Returns the labels by position. Tied documents share their positions, and their labels are in no particular
-    /// order.
+    /// Returns the label of the document at each position. Tied documents share their positions, and their labels are
+    /// in no particular order.
     pub fn labels(&self) -> &[f64] {
         self.list.labels
     }
 
-    /// Returns the labels of the documents that were not retrieved.
+    /// Returns the labels of documents that were not retrieved.
     pub fn unretrieved(&self) -> &[f64] {
         self.list.unranked
     }
@@ -165,9 +165,9 @@ impl<'a> RankedDocuments<'a> {
         gains
     }
 
-    /// Returns the mean of `value`, a function of the labels by position, over the orders of the documents that share
-    /// positions. The mean is exact for up to 120 different orders of labels. For more orders, the mean covers 120
-    /// random ones, the same in every evaluation.
+    /// Returns the mean of `value` over all orders of the documents that share positions. `value` receives the labels
+    /// in the order of the positions. The mean is exact for up to 120 different orders of labels. For more orders, the
+    /// mean covers 120 random ones, the same in every evaluation.
     pub fn mean_over_orders(&self, value: impl FnMut(&[f64]) -> f64) -> f64 {
         Orders::new(self.list.labels, self.ties().collect()).mean(value)
     }

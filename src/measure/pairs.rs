@@ -103,7 +103,7 @@ impl CountTree {
         }
     }
 
-    /// Returns how many of the labels added so far are at a level below `level`.
+    /// Returns how many labels below `level` have been added so far.
     fn below(&self, level: usize) -> usize {
         let mut node = level;
         let mut count = 0;

@@ -35,7 +35,7 @@ fn file_order_one(convention: &mut Convention) {
 }
 
 impl Convention {
-    /// All presets, each of which states only how it differs from the first.
+    /// All presets; each one states only the fields in which it differs from `standard`.
     pub const PRESETS: &'static [Preset] = &[
         Preset {
             name: "standard",
@@ -153,15 +153,15 @@ impl Default for Convention {
     }
 }
 
-/// Generates the code for writing and for reading a convention from one list of fields. A single list ensures that no
-/// field is written but not read.
+/// Generates the code for writing and for reading a convention from one list of fields. Both use the same list, so
+/// every field that is written is also read.
 macro_rules! written_fields {
     ($($field:ident: $type:ty),* $(,)?) => {
-        /// A convention as written: with all its fields, or with those in which it differs from a preset.
+        /// A convention in a file: either a preset with the fields that differ from it, or all fields.
         #[derive(Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Fields {
-            /// The preset from which the convention starts, or `standard` if it is absent.
+            /// The name of the preset from which the convention differs; `standard` if absent.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             preset: Option<String>,
             #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -33,7 +33,7 @@ impl Group {
         self.end - self.start
     }
 
-    /// Returns the number of the group's positions among the first `k`.
+    /// Returns how many positions of the group are among the first `k`.
     pub(super) fn within(&self, k: usize) -> usize {
         self.end.min(k).saturating_sub(self.start)
     }
@@ -69,7 +69,7 @@ impl RankedList<'_> {
         self.labels.iter().chain(self.unranked).copied()
     }
 
-    /// Iterates over the groups that begin within the first `k` positions (all groups without a cut-off).
+    /// Iterates over the groups whose first position is below `k`, or over all groups if `k` is `None`.
     pub(super) fn groups_within(&self, k: Option<usize>) -> impl Iterator<Item = &Group> + '_ {
         let k = k.unwrap_or(usize::MAX);
         self.groups.iter().take_while(move |group| group.start < k)
@@ -86,7 +86,7 @@ impl RankedList<'_> {
     }
 }
 
-/// Buffers for ranking one query after another without allocation.
+/// Buffers that are reused from one query to the next, so ranking a query allocates no memory.
 #[derive(Debug, Default)]
 pub(super) struct Workspace {
     keys: Vec<u64>,
@@ -96,8 +96,8 @@ pub(super) struct Workspace {
     equal_scores: Vec<Group>,
 }
 
-/// Returns the key by which a document is sorted. The upper half of the key rises as the score falls; the lower half is
-/// the document's position in the file.
+/// Returns a number by which documents are sorted. The upper half of the key rises as the score falls; the lower half
+/// is the document's position in the file.
 pub(super) fn sort_key(score: f32, document: usize) -> u64 {
     u64::from(descending_key(score)) << 32 | document as u64
 }
@@ -107,7 +107,7 @@ pub(super) fn document_of(key: u64) -> usize {
     (key & u64::from(u32::MAX)) as usize
 }
 
-/// Reorders documents with equal scores by descending identifier.
+/// Sorts documents with equal scores by descending identifier.
 pub(super) fn order_ties_by_id<'a>(sorted: &mut [u64], id: impl Fn(usize) -> &'a str) {
     for tied in sorted.chunk_by_mut(|a, b| a >> 32 == b >> 32) {
         if tied.len() > 1 {
@@ -177,8 +177,8 @@ impl Workspace {
         Ok(self.list(convention, discounts))
     }
 
-    /// Builds a ranked list from documents whose order is known. `labels` are the labels by position, and `unranked`
-    /// the labels of documents that were not retrieved.
+    /// Builds a ranked list from labels that are already in rank order. `labels` are the labels by position, and
+    /// `unranked` the labels of documents that were not retrieved.
     pub(super) fn in_order<'a>(
         &'a mut self,
         labels: impl Iterator<Item = f64>,
@@ -195,7 +195,7 @@ impl Workspace {
         self.list(convention, discounts)
     }
 
-    /// Builds the list from the sorted keys and labels.
+    /// Builds the ranked list from the keys and labels in the buffers.
     fn list<'a>(&'a mut self, convention: &Convention, discounts: &'a Discounts) -> RankedList<'a> {
         let from = convention.relevant_from;
         let relevant_in = |labels: &[f64]| labels.iter().filter(|&&label| label >= from).count();

@@ -1,8 +1,7 @@
-//! Helper functions for the unit tests of the measures.
 
 use super::{Convention, Measure, Ranking, Ties};
 
-/// Computes the measure of one query that must have a value.
+/// Computes the measure for one query, and panics if it has no value.
 pub(super) fn value(measure: Measure, convention: &Convention, scores: &[f32], labels: &[f32]) -> f64 {
     let ranking = Ranking { scores, labels, ids: None };
     measure.query(&ranking, convention).unwrap().expect("the query is not empty")
@@ -13,7 +12,7 @@ pub(super) fn assert_close(found: f64, expected: f64) {
     assert!((found - expected).abs() <= 1e-12 * expected.abs().max(1.0), "found {found}, expected {expected}");
 }
 
-/// Lists of up to seven documents with tied groups of every size, including lists with constant scores.
+/// Scores and labels of lists of up to seven documents, with tied groups of every size.
 const LISTS: &[(&[f32], &[f32])] = &[
     (&[1.0, 1.0], &[0.0, 1.0]),
     (&[0.0, 0.0, 0.0], &[1.0, 2.0, 0.0]),
@@ -25,8 +24,8 @@ const LISTS: &[(&[f32], &[f32])] = &[
     (&[1.0, 1.0, 1.0, 1.0, 1.0, 0.0, f32::NEG_INFINITY], &[0.0, 0.0, 2.0, 0.0, 1.0, 1.0, 1.0]),
 ];
 
-/// Compares the closed form under averaged ties with the plain mean over all orders of the documents. Each of these
-/// orders counts equally, so tied documents take every order equally often.
+/// Compares the closed form under averaged ties with the plain mean over all orders of the documents. Every order
+/// counts once, so each arrangement of the tied documents has the same weight.
 #[track_caller]
 pub(super) fn assert_expectation_is_the_mean_of_all_orders(measure: Measure) {
     let averaged = Convention::default();
@@ -52,7 +51,7 @@ pub(super) fn assert_expectation_is_the_mean_of_all_orders(measure: Measure) {
     }
 }
 
-/// Calls `visit` with every order of `order[fixed..]`.
+/// Calls `visit` with `order` for every arrangement of its entries from `fixed` on.
 fn for_each_order(order: &mut Vec<usize>, fixed: usize, visit: &mut impl FnMut(&[usize])) {
     if fixed == order.len() {
         return visit(order);

@@ -75,12 +75,12 @@ pub enum RankerError {
     Mismatch {
         /// Name of the part.
         what: &'static str,
-        /// Number of features of the part.
+        /// The number of features that this part was built for.
         found: usize,
-        /// Number of features of the model.
+        /// The number of features that the model was trained on.
         expected: usize,
     },
-    /// The data, or the longest list in them, need more memory than is free.
+    /// Normalizing or scoring the data, or their longest list, needs more memory than is free.
     #[error(transparent)]
     Memory(Refusal),
     /// The data have a feature beyond those the ranker was trained on.
@@ -91,7 +91,7 @@ pub enum RankerError {
     Features {
         /// Number of the highest feature in the data, counted from 1.
         found: usize,
-        /// Number of features of the model.
+        /// The number of features that the model was trained on.
         expected: usize,
     },
     /// The data have missing values, which the model does not accept.
@@ -113,7 +113,7 @@ pub enum RankerError {
     /// The trees cannot be explained.
     #[error(transparent)]
     Trees(#[from] TreeError),
-    /// The normalizer refuses the data.
+    /// The normalizer rejects the data.
     #[error(transparent)]
     Data(#[from] DataError),
 }
@@ -148,22 +148,23 @@ pub struct Metadata {
     pub config: Value,
     /// The convention by which the measures were computed.
     pub convention: Convention,
-    /// The measures at the end of training, under keys of data set and measure such as `validation ndcg@10`.
+    /// The measures at the end of training; a key such as `validation ndcg@10` names the data set and the measure.
     pub measures: BTreeMap<String, f64>,
     /// The hash of the training data.
     pub data_hash: String,
     /// The seed of the training run.
     pub seed: u64,
-    /// The cross-validated estimate, for a ranker that was trained on all queries and so has none left for testing.
+    /// The measures expected of this ranker, estimated by cross-validation, if it was trained on all queries and has no
+    /// test queries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
     /// The versions of the software that made the ranker.
     pub versions: Versions,
 }
 
-/// The estimated quality of a ranker that was trained on all queries of a cross-validation. Cross-validation selects
-/// and trains other rankers in the same way on parts of the queries. The estimate averages the measures of those
-/// rankers on their test queries.
+/// The estimated quality of a ranker that was trained on all queries of a cross-validation. Cross-validation trains
+/// other rankers in the same way, each on some of the queries. The estimate averages the measures of those rankers on
+/// their test queries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Estimate {
@@ -184,7 +185,7 @@ pub struct Estimate {
 
 /// A trained ranker, which holds a normalizer, a model and metadata.
 ///
-/// A ranker is saved as one safetensors file with a checksum; see the [module](super).
+/// A ranker is saved as one safetensors file with a checksum; the [module documentation](super) describes it.
 #[derive(Debug, Clone)]
 pub struct Ranker {
     normalizer: Normalizer,
@@ -203,7 +204,6 @@ pub struct Contributions {
     pub expected: f64,
 }
 
-/// The contents of the file's header, except for the model.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Saved {
@@ -235,14 +235,14 @@ impl Ranker {
         self.normalizer.features()
     }
 
-    /// Returns whether the ranker accepts missing values (NaN): as a sum of trees, or because its normalizer
-    /// [fills](Normalizer::fills_missing) them.
+    /// Returns whether the ranker accepts missing values (NaN). A ranker accepts them if its model is a sum of trees or
+    /// its normalizer [fills](Normalizer::fills_missing) them.
     pub fn takes_missing(&self) -> bool {
         self.model.takes_missing() || self.normalizer.fills_missing()
     }
 
     /// Returns a name for each column of the model's input. The first columns are the features, named or else numbered
-    /// from 1. After the features come the [columns](Normalizer::indicated) that mark missing values.
+    /// from 1. The columns for features come first, each with the feature's name or else its number, counted from 1.
     pub fn column_names(&self) -> Vec<String> {
         let numbers = || (1..=self.features()).map(|feature| feature.to_string()).collect();
         let mut names = self.metadata.feature_names.clone().unwrap_or_else(numbers);
@@ -310,8 +310,8 @@ impl Ranker {
     /// documents ([`TreeShap`]). Data and background must both be raw, as for [`predict`](Self::predict).
     ///
     /// # Errors
-    /// Returns the errors of [`predict`](Self::predict), [`RankerError::NotTrees`] if the model is not a sum of trees,
-    /// and [`RankerError::Trees`].
+    /// Returns the errors of [`predict`](Self::predict). Also returns [`RankerError::NotTrees`] if the model is not a
+    /// sum of trees, and [`RankerError::Trees`] if its trees are malformed.
     pub fn contributions(
         &self,
         data: &RankingDataset,
@@ -341,7 +341,7 @@ impl Ranker {
         Ok(normalized)
     }
 
-    /// Returns whether the model is known to ignore features beyond its own.
+    /// Returns whether the model was imported from a format that ignores surplus features.
     fn ignores_other_features(&self) -> bool {
         self.metadata.config["import"]["other_features"].as_str() == Some("ignored")
     }
@@ -364,14 +364,14 @@ impl Ranker {
     /// Reads a ranker from a file and puts it on a device.
     ///
     /// # Errors
-    /// Returns [`RankerError`] if the file cannot be read, is damaged or incomplete, is not a ranker, or was written by
-    /// a newer version of this crate. A ranker that would score differently from the saved one is never returned.
+    /// The returned ranker always gives the same scores as the saved one. A ranker that would score differently from
+    /// the saved one is never returned.
     pub fn load(path: &Path, device: &Device) -> Result<Self, RankerError> {
         let bytes = std::fs::read(path).map_err(|source| RankerError::File { path: path.into(), source })?;
         Self::from_bytes(&bytes, path, device)
     }
 
-    /// Reads a ranker from the bytes of a file and puts it on a device; `path` appears only in messages.
+    /// Reads a ranker from the bytes of a file and puts it on a device; error messages contain `path`.
     ///
     /// # Errors
     /// Returns the same errors as [`load`](Self::load), except for a file that cannot be read.
@@ -386,7 +386,7 @@ impl Ranker {
     }
 }
 
-/// The largest number of values (documents x features) that are normalized and scored at a time; they take 64 MiB.
+/// The most feature values that are normalized and scored in one block (64 MiB).
 const BLOCK: usize = 1 << 24;
 
 /// Returns the data with exactly `features` features, by adding zeros or dropping surplus features.
@@ -543,7 +543,7 @@ mod tests {
         }
     }
 
-    /// Creates a ranker with a scorer, and data in which some values are missing.
+    /// Creates a ranker with the given scorer, trained on data with missing values, and returns both.
     fn filling(scorer: ScorerConfig, kind: NormalizerKind) -> (Ranker, RankingDataset) {
         let mut train = data();
         (0..train.features.len()).step_by(7).for_each(|at| train.features.to_mut_slice()[at] = f32::NAN);

@@ -1,4 +1,4 @@
-//! Model cards, which describe a ranker in Markdown for people to read.
+//! Writes model cards, which describe a ranker in Markdown.
 
 use std::fmt::Write;
 
@@ -7,14 +7,14 @@ use super::model::Model;
 use crate::scorer::Scorer;
 use crate::text::{acts_on_terminal, counted, escape_markdown, markdown_code};
 
-/// The text between the table and the configuration in a model card.
+/// The fixed text that follows the table of a model card and precedes the configuration.
 const BETWEEN: &str = "\n\nScores order the documents of one query; they are not comparable between queries, nor \
     probabilities. Data must have the features it was trained on, in the same order and scale, not normalized.\n\n\
     ## Configuration\n\n```json\n";
 
 impl Ranker {
-    /// Returns a model card in Markdown, which covers the model, its training, its measures and their convention,
-    /// versions and limits.
+    /// Returns a model card in Markdown. The card describes the model, its training, its measures, the software
+    /// versions and the model's limits.
     pub fn card(&self, name: &str) -> String {
         let metadata = self.metadata();
         let mut card = format!("# {}\n\n{}\n", escape_markdown(name), describe(self.model()));
@@ -71,7 +71,7 @@ fn missing_values(indicated: &[usize], names: &[String]) -> String {
     }
 }
 
-/// Describes where the figures of a ranker without test queries come from.
+/// Explains in the card that the measures come from other rankers, trained on the folds of a cross-validation.
 fn about(estimate: &Estimate) -> String {
     let Estimate { queries, folds, seeds, report, .. } = estimate;
     let place = match report {
@@ -111,7 +111,7 @@ fn describe(model: &Model) -> String {
     }
 }
 
-/// Returns the name that an enum value without fields has in configuration files.
+/// Returns the name by which configuration files refer to an enum variant that has no fields.
 fn word(value: &impl serde::Serialize) -> String {
     match crate::json::to_value(value) {
         Ok(crate::json::Value::String(word)) => word,

@@ -1,5 +1,5 @@
-//! The file of a ranker is a safetensors file, so other languages can read the model's arrays. All other contents of
-//! the file are JSON in its header.
+//! A ranker is saved as a safetensors file, so other languages can read the model's arrays. All other contents of the
+//! file are JSON in its header.
 //!
 //! The header's `__metadata__` has one entry, `burn_rank`, which is the JSON object
 //! `{"format", "kind", "config", "metadata", "sha256"}`. The checksum covers the other four fields, and the name, type,
@@ -26,7 +26,7 @@ const KEY: &str = "burn_rank";
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
-    /// The file is of another kind.
+    /// The file holds something other than a ranker.
     #[error("found {found}, expected {expected}")]
     Kind {
         /// The kind of file that was found.
@@ -40,7 +40,7 @@ pub enum FileError {
     /// The file was written by a newer version of this crate.
     #[error("file format {found}: this version reads formats 1 to {FORMAT}; update burn-rank for a newer one")]
     Format {
-        /// Format of the file.
+        /// The format version that the file states.
         found: u32,
     },
     /// The contents of the file have changed since it was written.
@@ -124,7 +124,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<(Parts, Value), FileError> {
     Ok((Parts { kind: header.kind, config: header.config, arrays }, header.metadata))
 }
 
-/// Computes the checksum of a header (without its `sha256` field) and of the arrays in the order of their names.
+/// Computes the checksum over the header, without its `sha256` field, and over all arrays in the order of their names.
 fn checksum<'a>(header: &Header, arrays: impl Iterator<Item = (&'a str, Dtype, &'a [usize], &'a [u8])>) -> String {
     let mut hash = Sha256::new();
     hash.update(serde_json::to_vec(header).expect("a JSON value is serializable"));

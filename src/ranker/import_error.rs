@@ -1,4 +1,4 @@
-//! The formats of other systems that can be imported, and the errors of an import.
+//! The ranker formats that can be imported from other systems, and the errors that an import can return.
 
 use std::fmt;
 
@@ -45,21 +45,21 @@ pub enum ImportError {
     Content {
         /// The format.
         format: ImportFormat,
-        /// Line, tree or key.
+        /// The line, tree or key where the value is.
         place: String,
         /// The content found.
         found: String,
         /// The content expected.
         expected: String,
     },
-    /// The file's ranker has no counterpart in this crate.
+    /// The file is valid, but this crate cannot represent its ranker.
     #[error("{format} with {found} cannot be read: expected {expected}")]
     Unsupported {
         /// The format.
         format: ImportFormat,
         /// The unsupported property of the file.
         found: String,
-        /// The values that can be imported instead.
+        /// What can be imported instead.
         expected: String,
     },
     /// The nodes in the file do not form valid trees.

@@ -11,10 +11,10 @@ use crate::interleaved;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KernelError {
-    /// The landmarks do not have one value for each coefficient and feature.
+    /// The number of landmark values is not the number of coefficients times the number of features.
     #[error("kernel expansion: {values} landmark values, expected {coefficients} coefficients x {features} features")]
     Shape {
-        /// The number of values in all landmarks.
+        /// The number of values given for all landmarks together.
         values: usize,
         /// Number of coefficients.
         coefficients: usize,

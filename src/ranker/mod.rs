@@ -1,4 +1,4 @@
-//! Trained rankers, each saved as one file.
+//! Trained rankers, and the files that store them.
 //!
 //! [`Ranker`] consists of a normalizer, a [`Model`] and [`Metadata`]. A ranker is saved as one safetensors file.
 //! Python's `safetensors` can read the arrays of the model. The rest of a ranker is JSON in the header of its file, and

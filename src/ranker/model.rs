@@ -26,7 +26,7 @@ pub enum Model {
     Scorer(Scorer),
     /// A sum of regression trees.
     Trees(TreeEnsemble),
-    /// A weighted sum of burn modules.
+    /// Several scorers, whose scores are added with these weights.
     Ensemble(Vec<(f64, Scorer)>),
     /// A weighted sum of Gaussian kernels.
     Kernel(KernelExpansion),
@@ -49,7 +49,7 @@ impl Model {
         matches!(self, Model::Trees(_))
     }
 
-    /// Checks that there is enough memory to score the longest list, if the model scores lists as a whole.
+    /// Checks that memory suffices to score the longest list, for models that score each list as a whole.
     ///
     /// # Errors
     /// Returns [`Refusal`] if scoring the longest list needs more memory than is free.
@@ -93,7 +93,7 @@ impl Model {
 
 #[cfg(feature = "learners")]
 impl Model {
-    /// Scores data like [`predict`](Self::predict), in several processes together if they can share the work.
+    /// Scores data like [`predict`](Self::predict), and divides a scorer's work between processes if there are several.
     pub(crate) fn predict_in(&self, data: &RankingDataset, device: &Device, processes: &dyn Processes) -> Vec<f32> {
         match self {
             Model::Scorer(scorer) if processes.count() > 1 => {
@@ -106,7 +106,6 @@ impl Model {
     }
 }
 
-/// Performs the check of [`Model::ask_memory`] for a scorer.
 fn ask_memory(config: &ScorerConfig, data: &RankingDataset) -> Result<(), Refusal> {
     if !config.sees_lists() {
         return Ok(());
@@ -117,19 +116,20 @@ fn ask_memory(config: &ScorerConfig, data: &RankingDataset) -> Result<(), Refusa
     Refusal::ask_memory("scorer", what, config.bytes_in_use([1, longest]), advice)
 }
 
-/// Scores data with a copy of the scorer on the device.
+/// Scores data with a scorer that is first copied to the device.
 fn scorer_scores(scorer: &Scorer, data: &RankingDataset, device: &Device) -> Vec<f32> {
     let scorer = scorer.clone().to_device(device);
     scores(&scorer, data, put(chunks(data, &scorer).concat(), data, device))
 }
 
-/// The largest number of values (documents x features) that stay on the device for later scoring, 64 MiB in all.
+/// The most feature values that stay on the device between two predictions (64 MiB).
 #[cfg(feature = "learners")]
 const KEPT: usize = 1 << 24;
 
-/// Data that are prepared for repeated scoring. Each process scores some of the chunks, namely those of its own shards
-/// if the data were split into shards. As many chunks as [`KEPT`] allows stay on the device. The remaining chunks are
-/// sent to the device each time, so large data are not held twice.
+/// Data that are prepared for repeated scoring. If there are several processes, each one scores only some of the
+/// chunks. If the data were split into shards, a process scores the chunks of its own shards. Chunks stay on the device
+/// until they hold [`KEPT`] feature values. Later chunks are sent to the device for each prediction, so large data are
+/// not held twice.
 #[cfg(feature = "learners")]
 pub(crate) struct Prepared<'a> {
     data: &'a RankingDataset,
@@ -137,13 +137,14 @@ pub(crate) struct Prepared<'a> {
     processes: &'a dyn Processes,
     kept: Vec<Chunk>,
     others: Vec<Padding>,
-    /// The chunks of all processes in order, if there are several processes.
+    /// The chunks of all processes, in order; empty if there is only one process.
     all: Vec<Padding>,
 }
 
 #[cfg(feature = "learners")]
 impl<'a> Prepared<'a> {
-    /// Prepares (normalized) data on a device, for scorers of the same kind as `scorer`.
+    /// Splits normalized data into chunks for a type of scorer, and puts as many of them on the device as may stay
+    /// there.
     pub(crate) fn new(
         data: &'a RankingDataset,
         scorer: &Scorer,
@@ -200,7 +201,7 @@ fn scores(scorer: &Scorer, data: &RankingDataset, chunks: impl Iterator<Item = C
     scores
 }
 
-/// Lists that are scored together on the device.
+/// Documents that the scorer scores together, padded to a tensor on the device.
 #[derive(Debug, Clone)]
 struct Chunk {
     padding: Padding,
@@ -217,8 +218,8 @@ impl Chunk {
     }
 }
 
-/// Puts chunks on the device one after the other. While one chunk is on the device, the rows of the next one are read
-/// from the file.
+/// Moves chunks to the device, each one when it is needed. While one chunk is on the device, the rows of the next one
+/// are read from the file.
 fn put(chunks: Vec<Padding>, data: &RankingDataset, device: &Device) -> impl Iterator<Item = Chunk> {
     let mut chunks = chunks.into_iter().peekable();
     std::iter::from_fn(move || {
@@ -232,13 +233,13 @@ fn put(chunks: Vec<Padding>, data: &RankingDataset, device: &Device) -> impl Ite
 
 /// The largest number of documents in a chunk, including padding, which bounds the memory of the layers.
 const CELLS: usize = 1 << 15;
-/// The largest number of bytes that the layers may need for a chunk. Chunks are therefore smaller for wide layers.
+/// The most bytes that the layers may need to score a chunk. Chunks are therefore smaller for wide layers.
 const BYTES: u64 = 1 << 30;
-/// The largest number of document pairs in a chunk, which bounds the memory of attention.
+/// The most pairs of documents in a chunk, which limits the memory for attention.
 const PAIRS: usize = 1 << 22;
 
-/// Splits each part of the data into chunks for a scorer. Attention needs whole lists, of similar length; other scorers
-/// can score any documents together, so nothing is padded.
+/// Splits each part of the data into chunks for a scorer. Attention needs whole lists, so its chunks combine lists of
+/// similar length. Other scorers need no padding, because they can score any documents together.
 fn chunks(data: &RankingDataset, scorer: &Scorer) -> Vec<Vec<Padding>> {
     let bytes = scorer.config().bytes_in_use([1, 1]).saturating_add(product([data.feature_count, size_of::<f32>()]));
     let cells = (BYTES / bytes.max(1)).clamp(1, CELLS as u64) as usize;

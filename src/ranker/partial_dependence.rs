@@ -1,16 +1,17 @@
 //! Partial dependence is the mean score of a set of documents as one feature changes and all others keep their values.
 //!
 //! Partial dependence was introduced by Friedman, Greedy function approximation, Annals of Statistics 29 (2001),
-//! section 8.2. A document passes through each tree once for all values of the feature. A split on the feature
-//! separates its values; any other split sends all of them the same way. Every leaf adds its value to the scores of the
-//! feature values that reach it. The result equals the mean of scores that are computed again for each value. A
-//! document takes O(T D) for T trees of depth D, plus the number of leaves that the feature's values reach.
+//! section 8.2. To compute it, each document is sent through each tree only once, together with all values of the
+//! feature. At a split on this feature, the values go to different children; at any other split, all values follow the
+//! document. Every leaf adds its value to the scores of the feature values that reach it. The result is the same as if
+//! every document were scored again for each value. For T trees of depth D, a document costs O(T D), plus the number of
+//! leaves that any of the values reaches.
 
 use rayon::prelude::*;
 
 use super::tree_ensemble::{LEAF, TreeEnsemble};
 
-/// The number of documents whose scores one thread adds up, in order.
+/// The number of documents in the chunk that one thread scores.
 const AT_ONCE: usize = 64;
 
 impl TreeEnsemble {
@@ -60,7 +61,7 @@ impl TreeEnsemble {
         means
     }
 
-    /// Adds a document's scores to `sums`, one for each of the ascending `values` that replace the feature.
+    /// For each of the ascending `values`, adds to `sums` the document's score when the feature has that value.
     fn add_walks(&self, row: &[f32], feature: u32, values: &[f32], sums: &mut [f64]) {
         let arrays = self.arrays();
         let mut waiting = Vec::new();
@@ -93,7 +94,7 @@ mod tests {
     use crate::ranker::Node;
     use crate::testing::random;
 
-    /// Grows a random tree of a given depth, on three features with values from 0 to 4.
+    /// Grows a random tree of the given depth, for documents with three features whose values range from 0 to 4.
     fn grow(random: &mut impl Rng, depth: usize) -> Vec<Node> {
         let mut nodes = vec![Node::Leaf { value: 0.0 }];
         let mut waiting = vec![(0, depth)];

@@ -64,17 +64,17 @@ impl Array {
 pub struct Parts {
     /// Kind of model.
     pub kind: String,
-    /// The configuration that the model is built from, without the arrays.
+    /// The configuration from which the model is built; the arrays are separate.
     pub config: Value,
     /// The arrays of the model.
     pub arrays: Vec<Array>,
 }
 
-/// The reason why parts do not form a model.
+/// The reason why no model can be built from its saved parts.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PartsError {
-    /// This version does not know the kind of model, but a newer version may.
+    /// The kind of model is unknown to this version of the crate, but may be known to a newer one.
     #[error("model of kind `{0}`: expected `scorer`, `ensemble`, `kernel` or `trees`")]
     Kind(String),
     /// The configuration does not describe a model.
@@ -96,16 +96,16 @@ pub enum PartsError {
         /// Type and shape expected.
         expected: String,
     },
-    /// The arrays do not form valid trees.
+    /// The saved arrays do not describe valid trees.
     #[error(transparent)]
     Trees(#[from] TreeError),
-    /// The arrays do not form a kernel expansion.
+    /// The saved arrays do not describe a kernel expansion.
     #[error(transparent)]
     Kernel(#[from] KernelError),
 }
 
 impl Parts {
-    /// Splits a model into its parts. A scorer keeps the configuration that it was built from.
+    /// Splits a model into its parts. The configuration of a scorer is one of its parts.
     pub fn from_model(model: &Model) -> Self {
         match model {
             Model::Scorer(scorer) => {
@@ -230,8 +230,8 @@ impl Parts {
     }
 }
 
-/// How many more values a configuration may announce than the file contains. A configuration that announces more is
-/// refused before anything is built.
+/// How many more numbers a scorer's configuration may require than the file contains. A configuration that requires
+/// more is rejected before any memory is allocated.
 const SPARE: usize = 1 << 12;
 
 /// Builds a scorer from a saved configuration and the arrays whose names start with `path`.
@@ -254,11 +254,11 @@ fn build_scorer(
     loader.error.map_or(Ok(scorer), Err)
 }
 
-/// The arrays of a file, which are removed by name as they are used.
+/// The arrays of a file that have not been used yet.
 struct Arrays(Vec<Array>);
 
 impl Arrays {
-    /// Takes the arrays of a file and checks their shapes.
+    /// Checks the shapes of the arrays that were read from a file.
     ///
     /// # Errors
     /// Returns [`PartsError::Array`] if an array does not have as many values as its shape says.
@@ -325,7 +325,7 @@ fn mismatch(array: &Array, expected: &str) -> PartsError {
     PartsError::Array { name: array.name.clone(), found, expected: expected.into() }
 }
 
-/// Collects the parameters and running statistics of a module under their paths.
+/// Visits a module and collects its parameters and running statistics, each under its path.
 #[derive(Default)]
 struct Collector {
     path: Vec<String>,

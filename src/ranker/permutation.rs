@@ -2,10 +2,10 @@
 //! forests (2001), section 10, introduced permutation importance; this version works with any ranking measure, query by
 //! query.
 //!
-//! Permutation importance trains no new ranker. Importances describe this ranker, not the data: of two features with
-//! the same information, the ranker may use only one. When values are shuffled within queries, a feature that is
-//! constant within each query has an importance of 0. When values are shuffled across queries, a feature that is
-//! constant within queries can matter in combination with others.
+//! Permutation importance trains no new ranker. An importance describes how this ranker uses a feature. If two features
+//! carry the same information, the ranker may use only one of them. When values are shuffled within queries, a feature
+//! that is constant within each query has an importance of 0. When values are shuffled across queries, a feature that
+//! is constant within queries can matter in combination with others.
 //!
 //! To compute importances, the data are scored once for each feature and repeat.
 
@@ -24,15 +24,15 @@ use crate::seed::seed_for;
 /// The settings for computing the importance of each feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PermutationImportance {
-    /// The number of times that each feature is shuffled; the losses of these repeats are averaged.
+    /// The number of times that each feature is shuffled; the resulting losses are averaged.
     pub repeats: NonZeroUsize,
-    /// The seed of the shuffles. The shuffles of a feature do not depend on which other features there are.
+    /// The seed of the shuffles. A feature is shuffled in the same way whatever other features the data have.
     pub seed: u64,
     /// Whether to shuffle among all documents instead of within each query.
     pub across_queries: bool,
 }
 
-/// The drop of the measure when one feature is shuffled.
+/// How much the measure drops, for each query, when one feature is shuffled.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct FeatureLoss {
@@ -47,7 +47,7 @@ pub struct FeatureLoss {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PermutationError {
-    /// The ranker refuses the data.
+    /// The ranker cannot score the data.
     #[error(transparent)]
     Ranker(#[from] RankerError),
     /// The measure cannot be computed for the data.
@@ -56,11 +56,11 @@ pub enum PermutationError {
 }
 
 impl PermutationImportance {
-    /// Computes the losses of all features of the data, in order. `done` is called with 0 at the start, and then with
-    /// the number of finished features after each one.
+    /// Computes the losses of all features of the data, in order. Shuffles each feature in turn and returns its loss,
+    /// in the order of the features.
     ///
     /// # Errors
-    /// Returns [`PermutationError`] if the ranker or the measure refuses the data.
+    /// Returns [`PermutationError`] if the ranker cannot score the data, or if the measure is not defined for them.
     pub fn of(
         &self,
         ranker: &Ranker,
@@ -110,7 +110,7 @@ impl PermutationImportance {
     }
 }
 
-/// Replaces the values of a feature by a column.
+/// Overwrites the values of one feature in all documents with `column`.
 fn place(data: &mut RankingDataset, feature: usize, column: Vec<f32>) {
     let cells = data.features.to_mut_slice().iter_mut().skip(feature).step_by(data.feature_count);
     cells.zip(column).for_each(|(cell, value)| *cell = value);
@@ -122,7 +122,7 @@ mod tests {
     use crate::data::{Normalizer, NormalizerKind};
     use crate::ranker::{Metadata, Model, Node, TreeEnsemble, Versions};
 
-    /// Creates a ranker that scores a document by whether its second feature is above 1/2.
+    /// Creates a ranker that scores a document by only one test: whether its second feature is above 1/2.
     fn looks_at_the_second() -> Ranker {
         let mut trees = TreeEnsemble::new(3);
         let leaf = |value| Node::Leaf { value };

@@ -13,7 +13,7 @@ use crate::distributed::{OneProcess, Processes};
 /// The value of [`TreeArrays::feature`] that marks a leaf.
 pub const LEAF: u32 = u32::MAX;
 
-/// A node of a tree under construction, whose children are positions in the tree.
+/// A node of a tree that is being built; nodes refer to their children by position in the tree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Node {
     /// A split, which sends a document to `left` if its feature is at most the threshold, and otherwise to `right`. A
@@ -42,8 +42,9 @@ fn goes_right(missing_left: &bool) -> bool {
     !missing_left
 }
 
-/// The named arrays of a [`TreeEnsemble`]. `roots` has one entry per tree, while `missing_left` and `zero_missing`
-/// contain numbers of nodes. All arrays except these have one entry per node.
+/// The named arrays of a [`TreeEnsemble`]. The array `roots` has one entry per tree; `missing_left` and `zero_missing`
+/// list the numbers of some nodes. All other arrays have one entry per node. All arrays except these have one entry per
+/// node.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TreeArrays {
@@ -62,8 +63,8 @@ pub struct TreeArrays {
     /// The splits that send missing values left, in ascending order; all other splits send them right.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_left: Vec<u32>,
-    /// The splits that treat values within [`ZERO`] of 0 as missing too, in ascending order. Rankers imported from
-    /// LightGBM have splits that treat 0 as missing.
+    /// Only rankers imported from LightGBM have these splits. Rankers imported from LightGBM have splits that treat 0
+    /// as missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub zero_missing: Vec<u32>,
     /// The statistics of the nodes from training.
@@ -71,18 +72,19 @@ pub struct TreeArrays {
     pub statistics: NodeStatistics,
 }
 
-/// Statistics of the nodes of trees, which were recorded in training. Each list of statistics has one entry per node,
-/// or is empty if the ranker lacks it.
+/// Statistics of the nodes of trees, which were recorded in training. Each array has one entry per node; an array is
+/// empty if the ranker was saved or imported without this statistic.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodeStatistics {
     /// The number of training documents that reach each node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub count: Vec<u32>,
-    /// For each node, the sum of the second derivatives over its documents, to which the tree was fitted. Rankers from
-    /// CatBoost have the sum of document weights instead.
+    /// For each node, the sum of the loss's second derivatives over the training documents that reach the node. In
+    /// rankers from CatBoost, the total weight of these documents instead. Rankers from CatBoost have the sum of
+    /// document weights instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weight: Vec<f32>,
-    /// The gain of each split, or 0 at a leaf.
+    /// How much each split improved the training objective, or 0 at a leaf.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gain: Vec<f32>,
 }
@@ -103,8 +105,8 @@ impl NodeStatistics {
         Self { count: select(count, nodes), weight: select(weight, nodes), gain: select(gain, nodes) }
     }
 
-    /// Appends the statistics of `more` nodes to the statistics of the first `nodes`. A list of statistics that either
-    /// side lacks is dropped.
+    /// Appends the statistics of another tree, which has `more` nodes, to those of the first `nodes` nodes. Clears an
+    /// array unless both sides have this statistic for all of their nodes.
     pub(super) fn extend(&mut self, nodes: usize, added: Self, more: usize) {
         fn extend<T>(list: &mut Vec<T>, nodes: usize, mut added: Vec<T>, more: usize) {
             if list.len() == nodes && added.len() == more { list.append(&mut added) } else { list.clear() }
@@ -132,14 +134,14 @@ pub enum TreeError {
         /// Length expected.
         expected: usize,
     },
-    /// A root, a child, a feature or a number is out of range.
+    /// An entry of an array is not a valid node, feature or number.
     #[error("tree ensemble: {array}[{index}] = {found}: expected {expected}")]
     Entry {
         /// Name of the array.
         array: &'static str,
         /// Position in it.
         index: usize,
-        /// The value found there.
+        /// The value of this entry.
         found: String,
         /// The expected value.
         expected: String,
@@ -161,19 +163,19 @@ pub struct TreeEnsemble {
     sums: Sums,
 }
 
-/// The precision in which the values of the leaves are added up.
+/// The precision in which the leaf values of a document are added up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sums {
     /// 64 bits.
     #[default]
     Double,
-    /// Sums that are rounded to 32 bits after each tree, as in XGBoost and RankLib.
+    /// Rounds the sum to 32 bits after each tree, as XGBoost and RankLib do.
     Single,
 }
 
 impl Sums {
-    /// Returns whether sums are computed as in rankers that this crate trains.
+    /// Returns whether leaf values are added in double precision, as in rankers that this crate trains.
     pub(super) fn is_default(&self) -> bool {
         *self == Self::default()
     }
@@ -225,12 +227,12 @@ impl TreeEnsemble {
         Ok(Self { feature_count, arrays, sums: Sums::default() })
     }
 
-    /// Returns the same ensemble, with leaf values added up in the given precision.
+    /// Returns the same ensemble, but with leaf values added in the given precision.
     pub fn with_sums(self, sums: Sums) -> Self {
         Self { sums, ..self }
     }
 
-    /// Returns the precision of the sums.
+    /// Returns the precision in which leaf values are added.
     pub fn sums(&self) -> Sums {
         self.sums
     }
@@ -313,7 +315,7 @@ impl TreeEnsemble {
         if goes_left { left[node] as usize } else { right[node] as usize }
     }
 
-    /// Returns how many documents reach each node.
+    /// For each node, returns the number of documents that reach it.
     ///
     /// # Shapes
     /// - `features`: `[documents x features]`, row-major
@@ -369,14 +371,14 @@ impl TreeEnsemble {
         scores
     }
 
-    /// Returns the [scores](Self::scores) of the documents of a dataset. Features stored in a file are read block by
-    /// block.
+    /// Returns the [scores](Self::scores) of the documents of a dataset. Returns the [scores](Self::scores) of all
+    /// documents in a dataset.
     pub(crate) fn scores_of(&self, data: &RankingDataset) -> Vec<f64> {
         self.scores_in(data, &OneProcess)
     }
 
-    /// Computes [`scores_of`](Self::scores_of) in several processes. Each process scores the documents whose features
-    /// it reads.
+    /// Computes [`scores_of`](Self::scores_of) in several processes. Returns the same scores as
+    /// [`scores_of`](Self::scores_of), and divides the work between processes.
     pub(crate) fn scores_in(&self, data: &RankingDataset, processes: &dyn Processes) -> Vec<f64> {
         let readers = data.features.readers(processes);
         let mut scores = Vec::with_capacity(data.features.most_own_rows(data.documents(), readers));
@@ -384,8 +386,8 @@ impl TreeEnsemble {
         readers.gather_numbers(scores)
     }
 
-    /// Returns the nodes in a form for simultaneous walks. A leaf leads to itself, so walks of different lengths can
-    /// continue together.
+    /// Returns all nodes in a layout that lets several documents walk through a tree in lockstep. A leaf is its own
+    /// child, so a document that reaches its leaf early stays there while other documents walk on.
     fn steps(&self) -> Vec<WalkStep> {
         let TreeArrays { feature, threshold, left, right, missing_left, .. } = &self.arrays;
         let step = |node: usize| {
@@ -400,8 +402,9 @@ impl TreeEnsemble {
         steps
     }
 
-    /// Adds the values of one tree to the scores of at most [`SIDE_BY_SIDE`] documents. The walks of the documents are
-    /// independent, so the processor can overlap them. `MISSING` says whether any split sends missing values left.
+    /// Each document's path through the tree is independent of the others, so the processor can follow several at once.
+    /// The walks of the documents are independent, so the processor can overlap them. `MISSING` says whether any split
+    /// sends missing values left.
     fn add_tree<const MISSING: bool>(&self, steps: &[WalkStep], root: u32, rows: &[f32], scores: &mut [f64]) {
         let mut nodes = [root; SIDE_BY_SIDE];
         let nodes = &mut nodes[..scores.len()];
@@ -422,17 +425,18 @@ impl TreeEnsemble {
     }
 }
 
-/// The number of documents that all trees score before the next documents, so their features stay in the cache.
+/// The number of documents in a block. Each block is scored by all trees before the next one starts, so its features
+/// stay in the cache.
 const ROWS: usize = 64;
 
 /// The number of documents that walk through a tree at the same time.
 const SIDE_BY_SIDE: usize = 16;
 
-/// One node of a walk.
+/// A node in the layout for walks in lockstep.
 struct WalkStep {
     feature: u32,
     threshold: f32,
-    /// The next node for a value at or below the threshold, and the one for a value above it.
+    /// The first child is for values up to the threshold, the second for larger values.
     children: [u32; 2],
     missing_left: bool,
 }

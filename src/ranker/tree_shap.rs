@@ -8,20 +8,20 @@
 //! these scores. The expected value is the mean score of the background. Adding a document's contributions to it gives
 //! the document's score.
 //!
-//! Consider a leaf whose path from the root splits the features `j`. Let `o_j` be 1 if the document continues on the
-//! path at feature `j`, and `z_j` the share of the background that does. The weights of all sets of features add up to
-//! the following integral:
+//! Consider a leaf, and the features `j` that are split on the path from the root to the leaf. Let `o_j` be 1 if the
+//! document continues on the path at feature `j`, and `z_j` the share of the background that does. The weights of all
+//! sets of features add up to the following integral:
 //!
 //! ```text
 //! contribution of i = value (o_i - z_i) * integral over t in [0, 1] of prod_{j != i} (o_j t + z_j (1 - t))
 //! ```
 //!
 //! The integrand is a polynomial, which Gauss-Legendre quadrature integrates exactly with half as many nodes as there
-//! are features. All terms of the quadrature have the same sign, so no digits are lost for deep trees. An algorithm
-//! that adds and removes one feature at a time would lose digits there.
+//! are features. All terms of the quadrature have the same sign, so no digits are lost for deep trees. Algorithms that
+//! add and remove one feature at a time lose digits on deep trees.
 //!
-//! The caller provides the background data, so even rankers saved by old versions can be explained. Explaining a
-//! document costs O(T L D^2) for T trees of L leaves that are at most D splits deep.
+//! The caller provides background data, so the ranker's file need not contain node statistics. Explaining a document
+//! costs O(T L D^2) for T trees of L leaves that are at most D splits deep.
 
 use rayon::prelude::*;
 
@@ -154,14 +154,13 @@ impl<'a> TreeShap<'a> {
         }
     }
 
-    /// Adds a feature to a path from the root.
     fn add(&self, step: Step, path: &mut Path) {
         path.products.iter_mut().zip(&self.nodes).for_each(|(product, node)| *product *= step.factor(node));
         path.steps.push(step);
     }
 
-    /// Removes a feature from a path and returns its shares. If the feature is not on the path, returns the shares of a
-    /// feature that was never split.
+    /// Removes a feature from the path and returns its two shares, `zero` and `one`. Returns 1 for both if no split on
+    /// the path uses the feature.
     fn take(&self, feature: u32, path: &mut Path) -> (f64, f64) {
         let Some(place) = path.steps.iter().position(|step| step.feature == feature) else { return (1.0, 1.0) };
         let step = path.steps.remove(place);
@@ -169,8 +168,8 @@ impl<'a> TreeShap<'a> {
         (step.zero, step.one)
     }
 
-    /// Returns the share of documents that follow the whole path, without one feature. The share is an average over all
-    /// sets of the other features, with their weights in the Shapley value.
+    /// Returns the share of documents that follow the path to a leaf, leaving out the splits on the feature of `step`.
+    /// This share is an average over all sets of known features, with the weights of the Shapley value.
     fn weight_without(&self, step: &Step, path: &Path) -> f64 {
         let terms = path.products.iter().zip(&self.nodes);
         terms.map(|(product, node)| node.weight * product / step.factor(node)).sum()
@@ -194,15 +193,14 @@ fn depth(trees: &TreeEnsemble) -> usize {
 #[derive(Debug, Clone, Copy)]
 struct Step {
     feature: u32,
-    /// The share of the documents that continue on the path if the feature is unknown.
+    /// The share of background documents that follow the path at the splits on this feature.
     zero: f64,
     /// 1 if the document itself continues on the path, and 0 otherwise.
     one: f64,
 }
 
 impl Step {
-    /// Returns the share that continues on the path if the feature is known with the probability given by a quadrature
-    /// node.
+    /// Returns the share of documents that continue on the path if the feature is known with probability `node.at`.
     fn factor(&self, node: &Node) -> f64 {
         self.one * node.at + self.zero * (1.0 - node.at)
     }
@@ -234,7 +232,7 @@ mod tests {
     use crate::ranker::Node as TreeNode;
     use crate::testing::uniform;
 
-    /// Creates a complete tree of a given depth whose features repeat along a path.
+    /// Creates a complete tree of a given depth, in which a path splits some features more than once.
     fn full_tree(depth: u32, features: usize, seed: u64) -> Vec<TreeNode> {
         let splits = (1usize << depth) - 1;
         let drawn = uniform(seed, 4 * splits + 2);

@@ -29,21 +29,21 @@ pub struct BenchArgs {
     /// Devices, by name
     #[arg(long, value_delimiter = ',', default_value = "flex", global = true)]
     devices: Vec<String>,
-    /// Losses, each by name or as measure and relaxation, such as ap:rank_indicators or ndcg@10:expected_ranks.
-    /// Temperatures have the values given in the papers
+    /// Losses to measure: each is a name, or a measure and a relaxation, such as ap:rank_indicators or
+    /// ndcg@10:expected_ranks. Each loss uses the temperature given in its paper
     #[arg(long, value_delimiter = ',', default_value = "approx_ndcg,smooth_ndcg,lambda_ndcg,soft_ndcg,list_net")]
     losses: Vec<String>,
-    /// Shapes of the lists as BATCHxDOCUMENTS
+    /// Shapes of the batches of lists, as BATCHxDOCUMENTS
     #[arg(long, value_delimiter = ',', default_value = "64x128,16x256,4x1024")]
     shapes: Vec<String>,
-    /// How the primitives are computed: by kernels, or by their tensor definition [default: both for losses, fused for
-    /// train]
+    /// Whether the primitives are computed by fused kernels or by their tensor definition [default: both for losses,
+    /// fused for train]
     #[arg(long, value_enum, value_delimiter = ',', global = true)]
     paths: Vec<OpPath>,
     /// How fused kernels compute sums over the pairs of documents in a list
     #[arg(long, value_parser = sum_path(), default_value = "auto", global = true)]
     sums: SumPath,
-    /// Number of timed repeats or training epochs, of which the median is reported. `serving` uses --requests instead
+    /// Number of timed repeats or training epochs; the median time is reported. `serving` uses --requests instead
     #[arg(long, default_value_t = 5, global = true, value_parser = value_parser!(u32).range(1..))]
     repeats: u32,
     /// Print one JSON object per line, starting with bench, device and path
@@ -73,7 +73,7 @@ enum BenchCommand {
         /// Documents of the query
         #[arg(long, default_value_t = 100, value_parser = value_parser!(u32).range(1..=100_000))]
         documents: u32,
-        /// Features of a document
+        /// Features of each document
         #[arg(long, default_value_t = 136, value_parser = value_parser!(u32).range(1..=10_000))]
         features: u32,
         /// Number of timed requests to each ranker
@@ -100,7 +100,7 @@ enum BenchCommand {
     },
 }
 
-/// Reads the name of a way to compute sums.
+/// Parses the name of a method for summing over pairs, and lists all methods in the help.
 fn sum_path() -> impl TypedValueParser<Value = SumPath> {
     let names = SumPath::ALL.iter().map(|path| PossibleValue::new(path.name()).help(path.summary()));
     let of = |name: String| *SumPath::ALL.iter().find(|path| path.name() == name).expect("one of the names");
@@ -254,12 +254,12 @@ impl BenchArgs {
         rows.finish(out)
     }
 
-    /// Returns the paths given on the command line, or else the defaults of the benchmark.
+    /// Returns the paths that the user selected, or the benchmark's default paths if none.
     fn paths(&self, default: &[OpPath]) -> Vec<OpPath> {
         if self.paths.is_empty() { default.to_vec() } else { self.paths.clone() }
     }
 
-    /// Creates the rows of a benchmark, whose table has the given columns as well as device and path.
+    /// Creates an empty table for a benchmark, and adds the columns device and path after the first one.
     fn rows<const N: usize>(&self, bench: &'static str, columns: [&str; N]) -> Rows {
         let mut header = vec![columns[0], "device", "path"];
         header.extend(&columns[1..]);
@@ -267,7 +267,8 @@ impl BenchArgs {
     }
 }
 
-/// The rows of a benchmark, which in all benchmarks list subject, device, path and measurements.
+/// The results of a benchmark, printed as a table or as lines of JSON. The columns are the subject, the device, the
+/// path and the measurements.
 struct Rows {
     bench: &'static str,
     json: bool,
@@ -275,7 +276,8 @@ struct Rows {
 }
 
 impl Rows {
-    /// Adds a row as a line of JSON or of the table. `path` is `None` in a benchmark with only one path.
+    /// Prints a row as a line of JSON, or adds it to the table. `path` is `None` if the benchmark measures only one
+    /// path.
     fn add<const N: usize>(
         &mut self,
         device: &str,

@@ -38,10 +38,10 @@ infinite values, queries that occur twice in a set.";
 #[derive(Debug, Args)]
 #[command(after_long_help = READING)]
 pub struct CheckArgs {
-    /// Data files, each of which is a set, or a folder with folds; `-` is standard input
+    /// Data files, each checked as one set, or a folder with folds; `-` is standard input
     #[arg(required = true)]
     data: Vec<PathBuf>,
-    /// Number of the fold to check in a folder with folds
+    /// Number of the fold to check, for a folder with folds
     #[arg(long, default_value_t = 1)]
     fold: usize,
     /// Return exit code 1 if there is a problem
@@ -54,14 +54,14 @@ pub struct CheckArgs {
     reading: input::ReadArgs,
 }
 
-/// A data set that the command will read.
+/// A named data set, in one or more files.
 #[derive(Debug)]
 pub(super) struct Set {
     pub name: String,
     pub files: Vec<PathBuf>,
 }
 
-/// Returns the sets in files and folders. Each file is a set; a folder holds the sets of a fold.
+/// Returns the data sets that the paths contain. Each file is a set; a folder holds the sets of a fold.
 pub(super) fn sets(data: &[PathBuf], fold: usize) -> Result<Vec<Set>, Failure> {
     let mut sets = Vec::new();
     for path in data {
@@ -84,8 +84,8 @@ pub(super) fn sets(data: &[PathBuf], fold: usize) -> Result<Vec<Set>, Failure> {
     Ok(sets)
 }
 
-/// Reads a set with its missing values, and detects a number that stands for missing values without being declared. If
-/// `names` is not empty, the features of a table are the columns with these names.
+/// Reads a set, keeps its missing values, and detects a number that seems to stand for missing values although no
+/// option declares it. If `names` is not empty, only the columns with these names are read as the features of a table.
 pub(super) fn read(
     reading: &input::ReadArgs,
     files: &[PathBuf],
@@ -99,7 +99,7 @@ pub(super) fn read(
     }
 }
 
-/// Returns whether a reading error is about the number that marks missing values in Istella's data.
+/// Returns whether reading failed at the number that marks missing values in the Istella data sets.
 fn is_istellas(error: &anyhow::Error) -> bool {
     let found = match error.downcast_ref() {
         Some(DataError::Syntax { found, .. } | DataError::Cell { found, .. }) => found.trim_matches('`'),
@@ -137,7 +137,7 @@ impl CheckArgs {
     }
 }
 
-/// The width of a finding's text, in columns.
+/// The number of columns for the text of a finding.
 const TEXT: usize = 80 - "problem  ".len();
 
 fn render(report: &Report) -> String {

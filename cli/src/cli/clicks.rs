@@ -49,10 +49,10 @@ pub struct ClicksArgs {
     /// TREC run for the queries of DATA, with documents named as by `predict --run-id`
     #[arg(long, value_name = "FILE")]
     run: Option<PathBuf>,
-    /// File to write; the weights go to FILE.weight, and both files are replaced if they exist
+    /// File for the clicks; the weights go to FILE.weight, and existing files are replaced
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
-    /// Position bias: a user examines rank r with probability r^-eta
+    /// Strength of the position bias: a user examines rank r with probability r^-eta
     #[arg(long, default_value_t = ClickModel::default().eta)]
     eta: f64,
     /// Probability of a click on an examined document with label 0
@@ -123,7 +123,7 @@ impl ClicksArgs {
         Ok(())
     }
 
-    /// Returns the data and the scores that decided the order in which documents were shown.
+    /// Returns the logged data and their logged scores, by which the documents were ranked when users saw them.
     fn logged(&self) -> Result<(RankingDataset, Vec<f32>), Failure> {
         if let Some(run) = &self.run {
             let data = self.reading.read(&self.files, None)?;

@@ -25,14 +25,14 @@ use crate::experiment::{
 };
 use crate::report::write_reports;
 
-/// The share of the fits that a process runs.
+/// Which fits this process runs.
 #[derive(Debug, Clone, Copy)]
 enum Work {
     /// Every fit.
     Whole,
-    /// Runs only the fits of its part and leaves the results in the folder.
+    /// Runs only the fits of this part, and leaves their results in the folder for a later merge.
     Part(Part),
-    /// Runs no fits, only merges the results of the parts.
+    /// Runs no fits, and merges the results of all parts.
     Merge,
 }
 
@@ -54,18 +54,18 @@ pub struct CvArgs {
     /// folder; run the same command again to resume
     #[arg(long, value_name = "I/N", conflicts_with_all = ["overwrite", "merge"])]
     part: Option<String>,
-    /// Merge the results of the parts in the folder --out
+    /// Merge the results of all parts, which are in the folder --out
     #[arg(long, conflicts_with = "overwrite")]
     merge: bool,
-    /// Afterwards train a final ranker on the queries of all folds. The final ranker uses the setting with the best
-    /// mean validation value over folds and seeds, and the median of that setting's best rounds. The run goes to OUT: a
+    /// Afterwards train a final ranker on the queries of all folds. The setting has the best mean validation value over
+    /// folds and seeds, and the number of rounds is the median of that setting's best rounds. The run goes to OUT: a
     /// new or empty folder, or with --resume or --overwrite the folder of an earlier refit
     #[arg(long, value_name = "OUT", conflicts_with = "part")]
     refit: Option<PathBuf>,
     /// Number of fits that run at the same time [default: as many as cores and memory allow]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
-    /// Print no progress and no table, only warnings, errors and what --json asks for. The result goes to --out or
+    /// Print only warnings, errors and what --json asks for, without progress or a table. The result goes to --out or
     /// --json
     #[arg(long, short)]
     quiet: bool,
@@ -146,7 +146,7 @@ impl CvArgs {
         if processes.leads() { self.cross_validate(opened, Work::Merge, keep, start, out) } else { Ok(()) }
     }
 
-    /// Opens the folder of the run, if there is one.
+    /// Opens the folder given by `--out`, or returns `None` without this option.
     fn open(&self, resolved: &str, claim: Claim) -> Result<Option<OutputFolder>, Failure> {
         let Some(path) = &self.out else { return Ok(None) };
         Ok(Some(OutputFolder::open(path, RunKind::CrossValidation, resolved, claim)?))
@@ -292,7 +292,7 @@ impl CvArgs {
         Ok(())
     }
 
-    /// Prints which fits a part has finished.
+    /// Prints how many fits of a part are finished.
     fn print_part(&self, part: Part, done: PartDone, out: &mut dyn Write) -> Result<(), Failure> {
         let PartDone { fits, all } = done;
         if self.json {
@@ -307,7 +307,7 @@ impl CvArgs {
     }
 }
 
-/// Refuses a folder that a refit may not use, before any work starts.
+/// Checks, before any work starts, that a refit may write to the folder.
 fn check_folder(path: &Path, claim: Claim) -> Result<(), Failure> {
     // The configuration is known when the fits are made. A run that is resumed must have the configuration of the
     // folder.
@@ -318,7 +318,7 @@ fn check_folder(path: &Path, claim: Claim) -> Result<(), Failure> {
     OutputFolder::check(path, RunKind::Train, &there, claim).map_err(Failure::from).context("--refit")
 }
 
-/// Describes the result of a refit in words.
+/// Describes, for the terminal, which setting a refit used and where its ranker is.
 fn refitted(chosen: &Chosen, result: &CrossValidation, queries: usize, path: &Path) -> String {
     let (least, most) = (chosen.best_rounds.iter().min(), chosen.best_rounds.iter().max());
     let rounds = match (least, most) {
@@ -343,7 +343,7 @@ struct Kept {
     /// The paths of the kept files, relative to the folder of the run.
     files: Vec<String>,
     bytes: u64,
-    /// The folder that holds the kept files.
+    /// The folder that contains the kept files.
     place: PathBuf,
 }
 
@@ -361,7 +361,7 @@ impl Kept {
 /// The number of trials that are printed for each fold.
 const TRIALS: usize = 5;
 
-/// Formats the best trials of each fold of a hyperparameter search.
+/// Formats, for each fold of a hyperparameter search, its best trials.
 fn trials(result: &CrossValidation) -> String {
     let mut text = String::new();
     for fold in result.folds.iter().filter(|fold| !fold.trials.is_empty()) {

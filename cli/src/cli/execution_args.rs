@@ -1,20 +1,20 @@
-//! Options for how a command runs, namely the instructions of the fused kernels and the threads.
+//! Options for how a command computes: CPU instructions and the number of threads.
 
 use burn_rank::op::{Execution, Instructions};
 use clap::Args;
 
 use super::failure::Failure;
 
-/// How primitives are computed.
+/// How losses and other primitives are computed.
 #[derive(Debug, Args)]
 pub struct ExecutionArgs {
-    /// Instructions of the fused kernels on the CPU, as listed by `burn-rank devices` [default: the best]
+    /// CPU instructions that the fused kernels use, as listed by `burn-rank devices` [default: the best]
     #[arg(long, value_name = "SET", global = true)]
     instructions: Option<String>,
 }
 
 impl ExecutionArgs {
-    /// Runs `f` with the selected CPU instructions.
+    /// Runs `f` with the CPU instructions that the user selected.
     pub fn scope<R>(&self, f: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
         let Some(name) = &self.instructions else { return f() };
         Execution::current().with_instructions(name.parse::<Instructions>()?)?.scope(f)
@@ -22,8 +22,8 @@ impl ExecutionArgs {
 }
 
 /// Makes the calling thread part of rayon's thread pool. Short parallel work starts at once on a thread of the pool,
-/// instead of waiting for another thread to wake up. A command that starts other threads must not call this, because
-/// those threads would have to share the remaining ones.
+/// instead of waiting for another thread to wake up. The pool then has one worker fewer for other threads, so commands
+/// that start other threads must not call this function.
 pub(super) fn work_on_this_thread() {
     // An error means that the pool exists already, which is fine.
     let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();

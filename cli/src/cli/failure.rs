@@ -19,7 +19,7 @@ use crate::experiment::{ConfigError, ExperimentError, KeptError, OutputError};
 /// The meaning of the exit codes.
 pub(super) const EXIT_CODES: &str = "0 done, 1 failed, 2 bad usage or bad input, 130 stopped at once by Ctrl-C.";
 
-/// The reason why a command failed, with the error and its causes.
+/// The reason why a command failed, which determines the exit code.
 #[derive(Debug)]
 pub enum Failure {
     /// Bad usage or bad input, which gives exit code 2.
@@ -31,7 +31,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Creates a failure because of bad input, with a message.
+    /// Creates a failure for bad input, with the given message.
     pub fn input(message: impl Display) -> Self {
         Failure::Input(Error::msg(message.to_string()))
     }
@@ -41,8 +41,8 @@ impl Failure {
         Failure::Work(Error::msg(message.to_string()))
     }
 
-    /// Creates the failure for a file that cannot be written. The failure counts as bad input if the location is
-    /// unusable, and as failed work if the system fails, as with a full disk.
+    /// Creates the failure for a file that cannot be written. If the location cannot be written, the user's input is at
+    /// fault. If the system fails, as with a full disk, the work itself has failed.
     pub fn unwritable(error: impl Into<Error>) -> Self {
         use io::ErrorKind::{
             AlreadyExists, InvalidInput, IsADirectory, NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem,
@@ -57,7 +57,7 @@ impl Failure {
         }
     }
 
-    /// Adds a description of what the command was doing, or where.
+    /// Adds what the command was doing, or in which file, to the start of the message.
     pub fn context(self, what: impl Display) -> Self {
         let what = what.to_string();
         match self {
@@ -68,9 +68,9 @@ impl Failure {
     }
 }
 
-/// Adds context to the errors of results and turns them into failures.
+/// Turns errors into failures, and adds what the command was doing.
 pub trait Context<T> {
-    /// Returns the value, or a failure with `what` as its context.
+    /// Returns the value of a success, or adds `what` to the start of an error's message.
     fn context(self, what: impl Display) -> Result<T, Failure>;
 }
 
@@ -119,7 +119,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Implements `From` for errors that always mean bad input.
+/// Implements the conversion to a failure for error types that always mean bad input.
 macro_rules! input_errors {
     ($($error:ty),+ $(,)?) => {
         $(impl From<$error> for Failure {

@@ -1,5 +1,5 @@
-//! Functions that write the files of commands. A file is replaced as a whole or not at all, and files that belong
-//! together are replaced together.
+//! Writes the files that commands produce. A file is replaced as a whole or not at all, and files that belong together
+//! are replaced together.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -13,13 +13,13 @@ use super::progress::during;
 /// Writes a file.
 ///
 /// # Errors
-/// Returns any error of `fill` or of the file system.
+/// Returns an error if `fill` fails or the file cannot be written.
 pub(super) fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let written = during(&format!("writing {}", path.display()), || atomic_file::write_with(path, fill));
     written.map_err(|error| unwritable(path, error))
 }
 
-/// Writes a file under a temporary name, which [`commit`] then replaces by its own. Returns `None` if the path is not a
+/// Writes a file under a temporary name; [`commit`] then renames it to `path`. Returns `None` if the path is not a
 /// regular file.
 ///
 /// # Errors
@@ -49,7 +49,7 @@ fn unwritable(path: &Path, error: io::Error) -> Failure {
     }
 }
 
-/// Converts an error of the data to an I/O error, so an incomplete file is never left behind.
+/// Converts an error in the data to an I/O error. The writer then discards the incomplete file.
 pub(super) fn to_io(error: DataError) -> io::Error {
     match error {
         DataError::Io { source, .. } => source,

@@ -36,7 +36,7 @@ pub struct InitArgs {
     /// Data files, or a folder with folds
     #[arg(required = true)]
     data: Vec<PathBuf>,
-    /// File to write, which must not exist; `-` is standard output [default: NAME.toml, after the name of the data]
+    /// File to write, which must not exist yet; `-` is standard output [default: NAME.toml, after the name of the data]
     #[arg(long)]
     out: Option<PathBuf>,
     /// Print one JSON object instead of the summary
@@ -46,7 +46,7 @@ pub struct InitArgs {
     reading: input::ReadArgs,
 }
 
-/// Returns the data set to which a file belongs, judging by its name: 0 for training, 1 for validation, 2 for test.
+/// Guesses from a file's name which data set it belongs to: 0 for training, 1 for validation, 2 for test.
 fn set_of(file: &Path) -> usize {
     let name = file.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     match () {
@@ -139,7 +139,7 @@ impl InitArgs {
         Ok(Seen { source, train, relevant, missing, features, read: keys })
     }
 
-    /// Returns the data source for the configuration, and the three sets to inspect.
+    /// Returns how the configuration refers to the data, and the training, validation and test sets to inspect.
     fn source(&self, out: &Path) -> Result<(Source, Vec<Set>), Failure> {
         // Paths in a configuration are relative to its folder.
         let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty() && *folder != Path::new("."));
@@ -172,7 +172,7 @@ fn exists(path: &Path) -> Failure {
     Failure::input(format!("{}: {message}", path.display()))
 }
 
-/// Returns the command line that runs the new configuration.
+/// Returns the command that the user can run next with the new configuration.
 fn command(seen: &Seen, path: &Path) -> String {
     let path = if is_standard_stream(path) { "FILE.toml".to_string() } else { path.display().to_string() };
     match seen.cross_validates() {
@@ -184,7 +184,7 @@ fn command(seen: &Seen, path: &Path) -> String {
 /// The width of the first column of the summary, in characters.
 const WORDS: usize = 21;
 
-/// Describes the data in the lines of the summary.
+/// Returns the lines that summarize the data.
 fn summary(seen: &Seen) -> Vec<String> {
     let train = &seen.train;
     let (least, median, most) = train.length_range;
@@ -230,7 +230,7 @@ fn summary(seen: &Seen) -> Vec<String> {
     lines
 }
 
-/// Returns a line of the summary, `word` followed by `words`, wrapped at 80 columns.
+/// Formats an entry of the summary: the label `word`, then the text `words`, wrapped at 80 columns.
 fn continued(word: &str, words: &str) -> Vec<String> {
     let lines = super::table::wrapped(words, 80 - WORDS);
     let word = |at: usize| if at == 0 { word } else { "" };

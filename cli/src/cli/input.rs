@@ -1,4 +1,4 @@
-//! Reads the input that commands share, such as data files, score files and names of measures.
+//! Reads input in the ways that several commands share: data files, score files and names of measures.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use super::progress::during;
 use super::terminal;
 use crate::experiment::{self, RANKER, from_toml, written_value};
 
-/// The number of bytes of a mapped file that a command keeps in memory while it reads the file block by block.
+/// The most bytes of a memory-mapped file that stay in memory while a command reads the file block by block.
 const RESIDENT: ByteSize = ByteSize::mib(256);
 
 /// Opens a file, or standard input for `-`.
@@ -40,7 +40,7 @@ pub fn text(path: &Path) -> Result<Input, Failure> {
     Ok(Input::from_reader("standard input", io::stdin()))
 }
 
-/// Refuses standard input for two of the files, because it can be read only once. The check comes before any reading.
+/// Rejects a command line that reads standard input twice, before anything is read. The check comes before any reading.
 pub fn once<P: AsRef<Path>>(files: impl IntoIterator<Item = P>) -> Result<(), Failure> {
     match files.into_iter().filter(|path| is_standard_stream(path.as_ref())).count() {
         0 | 1 => Ok(()),
@@ -52,7 +52,8 @@ fn standard_input_twice() -> Failure {
     Failure::input("standard input: found `-` twice, expected it once")
 }
 
-/// Opens the device called `name`. If a missing driver panics, its message appears only in the error.
+/// Opens the device called `name`. If a backend panics because a driver is missing, the returned error contains its
+/// message, and nothing else is printed.
 pub fn device(name: &str) -> Result<Device, DeviceError> {
     panics::quietly(|| device::open(name))
 }
@@ -60,11 +61,11 @@ pub fn device(name: &str) -> Result<Device, DeviceError> {
 /// Options for reading data files.
 #[derive(Debug, Args)]
 pub struct ReadArgs {
-    /// What a missing value (NULL or nan) becomes [default: as for the ranker's training data, else error]
+    /// What replaces a missing value (NULL or nan) [default: as for the ranker's training data, else error]
     #[arg(long, value_enum)]
     missing: Option<MissingArg>,
-    /// Set an option of the reader, as in max_compression_ratio=1000 or columns.label=rating; any key of [data.read] or
-    /// [data.columns] in a configuration
+    /// Set an option of the reader, as in max_compression_ratio=1000 or columns.label=rating; accepts any key of
+    /// [data.read] or [data.columns]
     #[arg(long = "read", value_name = "KEY=VALUE")]
     options: Vec<String>,
 }
@@ -78,7 +79,8 @@ enum MissingArg {
 }
 
 impl ReadArgs {
-    /// Reads files as one set. If a ranker scores the files, they are read with the columns of its training data.
+    /// Reads all files as one data set. If a ranker is given, the columns of a table are chosen as in the ranker's
+    /// training data.
     pub fn read(&self, files: &[PathBuf], ranker: Option<&Ranker>) -> Result<RankingDataset, Failure> {
         self.read_for(files, ranker, ranker, false)
     }
@@ -126,8 +128,8 @@ impl ReadArgs {
         Self::read_with(files, &self.options_after(config)?, &like)
     }
 
-    /// Reads files as one set. Missing values stay missing unless an option says otherwise. `number` counts as a
-    /// missing value too. If `feature_names` is not empty, the features of a table are the columns with these names.
+    /// Reads all files as one data set. Missing values stay missing unless an option says otherwise. `number` counts as
+    /// a missing value too. If `feature_names` is not empty, the features of a table are the columns with these names.
     pub fn read_as_it_is(
         &self,
         files: &[PathBuf],
@@ -160,7 +162,7 @@ impl ReadArgs {
         Ok(data)
     }
 
-    /// Returns the options in the form of keys of `[data.read]`.
+    /// Returns the user's options as keys of `[data.read]` in a configuration.
     pub fn keys(&self) -> Result<Map, Failure> {
         let mut keys = assignments("--read", &self.options)?;
         if self.missing.is_some() {
@@ -169,12 +171,12 @@ impl ReadArgs {
         Ok(keys)
     }
 
-    /// Returns whether the user gave no option for reading.
+    /// Returns whether the user set no option for reading data.
     pub fn is_default(&self) -> bool {
         self.missing.is_none() && self.options.is_empty()
     }
 
-    /// Refuses to keep missing values for a ranker that does not accept them.
+    /// Returns an error if the options keep missing values and the ranker does not accept them.
     pub fn check(&self, ranker: &Ranker) -> Result<(), Failure> {
         if self.options()?.missing == Missing::Keep && !ranker.takes_missing() {
             return Err(Failure::input(
@@ -188,7 +190,7 @@ impl ReadArgs {
         self.options_after(None)
     }
 
-    /// Returns the assignments of `--read`, preceded by the ranker's own settings for missing values.
+    /// Returns the keys that `--read` sets, preceded by the settings for missing values from the ranker's training.
     fn assigned(&self, trained: Option<&Value>) -> Result<Map, Failure> {
         let asked = assignments("--read", &self.options)?;
         let says = self.missing.is_some() || OF_MISSING.iter().any(|key| asked.contains_key(*key));
@@ -197,8 +199,8 @@ impl ReadArgs {
         Ok(trained.chain(asked).collect())
     }
 
-    /// Returns the options for reading data. If no option concerns missing values, they are read as in the training
-    /// data of the ranker with this configuration.
+    /// Returns the options for reading data. If the user sets no option for missing values, they are treated as in the
+    /// training data of the ranker, whose configuration is `trained`.
     fn options_after(&self, trained: Option<&Value>) -> Result<ReadOptions, Failure> {
         let refuse = |refusal: Refusal| Failure::input(format!("--read {}", refusal.with_key()));
         let (mut asked, mut columns) = (Map::new(), Map::new());
@@ -225,7 +227,7 @@ impl ReadArgs {
     }
 }
 
-/// The keys of `[data.read]` that decide which values are missing and how they are treated.
+/// The keys of `[data.read]` that determine which values count as missing and what replaces them.
 const OF_MISSING: [&str; 3] = ["missing", "absent", "missing_value"];
 
 /// Returns the columns of a ranker's training data from its configuration. The column by which the data were split is
@@ -250,7 +252,8 @@ pub fn measures(asked: &[String], default: &str) -> Result<Vec<Measure>, Failure
     asked.split(',').map(measure).collect()
 }
 
-/// Parses the values of a repeated `FLAG KEY=VALUE` as TOML or JSON if possible, otherwise as text.
+/// Parses each `KEY=VALUE` given for a repeated flag. A value is parsed as TOML or JSON if possible, otherwise it is
+/// text.
 pub fn assignments(flag: &str, assignments: &[String]) -> Result<Map, Failure> {
     let mut values = Map::new();
     for assignment in assignments {
@@ -282,8 +285,8 @@ pub fn convention(text: &str) -> Result<Convention, Failure> {
     given.and_then(from_value).map_err(|refusal| refuse(&refusal.with_key()))
 }
 
-/// Refuses to overwrite a file that the command reads or that must be kept. `what` completes the error message, as in
-/// "this one is read".
+/// Returns an error if the output file is the same as one of `others`, which the command reads or must keep. `what`
+/// completes the error message, as in "this one is read".
 pub fn not_over<P: AsRef<Path>>(flag: &str, out: &Path, others: &[P], what: &str) -> Result<(), Failure> {
     // Two paths may lead to the same file through links. A pipe or a terminal may be both read and written.
     let whole = |path: &Path| path.canonicalize().ok().filter(|path| path.is_file());
@@ -294,7 +297,7 @@ pub fn not_over<P: AsRef<Path>>(flag: &str, out: &Path, others: &[P], what: &str
     }
 }
 
-/// Returns the file of a saved ranker, which is either `path` itself or the ranker in the folder of a `train` run.
+/// Returns the path of a ranker's file. For the folder of a `train` run, that is the ranker in the folder.
 pub fn ranker_file(path: &Path) -> PathBuf {
     if path.is_dir() { path.join(RANKER) } else { path.to_path_buf() }
 }
@@ -363,7 +366,8 @@ pub fn scores(path: &Path, documents: usize) -> Result<Vec<f64>, Failure> {
     }
 }
 
-/// Describes what a line in a score file should contain, with a hint if the line looks like part of a TREC run.
+/// Returns what a line of a score file should contain, for an error message. If the line looks like part of a TREC run,
+/// the message mentions `--qrels`.
 fn expected(line: &[u8]) -> &'static str {
     match line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()).count() {
         6.. => "a number (a TREC run is read with --qrels)",

@@ -13,7 +13,7 @@ use super::failure::Failure;
 use super::input;
 use super::progress::during;
 
-/// Options for judging a TREC run.
+/// Options that determine how a TREC run is evaluated.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of TREC runs")]
 pub struct JudgingArgs {
@@ -35,7 +35,7 @@ impl JudgingArgs {
     }
 }
 
-/// A file of relevance judgments, and the options for judging runs by it.
+/// Relevance judgments read from a file, with the options for evaluating runs by them.
 pub struct Judgments<'a> {
     path: &'a Path,
     pub qrels: Qrels,
@@ -58,7 +58,7 @@ impl<'a> Judgments<'a> {
         Ok(convention)
     }
 
-    /// Calls `of_query` for every evaluated query. Refuses a run in which no query was judged.
+    /// Calls `of_query` for every evaluated query of a run. Returns an error if no query of the run has been judged.
     pub fn each<T: Send>(
         &self,
         run: &Path,
@@ -83,7 +83,7 @@ impl<'a> Judgments<'a> {
         Ok(judged)
     }
 
-    /// Computes the measures of every evaluated query.
+    /// Computes the measures of every evaluated query of a run.
     pub fn measure(&self, run: &Path, evaluator: &Evaluator) -> Result<JudgedRun<QueryValues>, Failure> {
         self.each(run, |name, query| {
             let documents = query.documents(self.args.depth())?;
@@ -91,13 +91,13 @@ impl<'a> Judgments<'a> {
         })
     }
 
-    /// Returns the documents of every evaluated query.
+    /// Returns the documents of every evaluated query of a run.
     pub fn documents(&self, run: &Path) -> Result<HashMap<String, TrecDocuments>, Failure> {
         Ok(self.each(run, |_, query| Ok(query.documents(self.args.depth())?))?.queries.into_iter().collect())
     }
 
-    /// Formats an error about a query with the names of the query and the document, since their numbers mean little in
-    /// a run.
+    /// Formats an error about a document with the names of its query and document, because a run has names rather than
+    /// numbers.
     pub fn place(&self, query: &str, documents: &TrecDocuments, error: &MeasureError) -> String {
         let path = self.path.display();
         match error {

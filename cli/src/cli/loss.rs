@@ -32,11 +32,12 @@ pub struct LossArgs {
     /// Device, as listed by `burn-rank devices`
     #[arg(long, default_value = "flex")]
     device: String,
-    /// Read no lists; instead, show how the loss is evaluated on lists of N documents, with its measured errors
+    /// Instead of reading lists, show how the loss is computed for lists of N documents, and the errors measured there
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     approximation: Option<u32>,
-    /// File with one JSON object {"scores": [..], "labels": [..]} per line; `-` is standard input. A list with nothing
-    /// to learn, which counts in no mean, has the value `null`. A value or gradient that is not finite is an error
+    /// File with one JSON object {"scores": [..], "labels": [..]} per line; `-` is standard input. The value is `null`
+    /// for a list with nothing to learn, and means leave out this list. A value or gradient that is not finite is an
+    /// error
     #[arg(default_value = "-")]
     file: PathBuf,
     #[command(flatten)]
@@ -61,7 +62,7 @@ impl LossArgs {
         self.execution.scope(|| self.explain(out))
     }
 
-    /// Returns the loss that the arguments describe, and the file.
+    /// Returns the loss that the arguments specify, and the file with the lists.
     fn spec(&self) -> Result<(LossSpec, &Path), Failure> {
         let mut params = input::assignments("--set", &self.set)?;
         let joined = ["measure", "relaxation"].iter().any(|part| params.contains_key(*part));
@@ -123,7 +124,7 @@ impl LossArgs {
     }
 }
 
-/// Returns the same failure or, if the file is not JSON, a failure that names the kind of the file.
+/// If the file is not JSON, returns a failure that names its actual kind; otherwise, returns `failure` unchanged.
 fn or_kind(failure: Failure, file: &Path) -> Failure {
     match FileKind::of_file(file) {
         Some(kind) if kind != FileKind::Json && !kind.is_plain() && matches!(failure, Failure::Input(_)) => {
@@ -140,7 +141,7 @@ fn without_place(error: &serde_json::Error) -> String {
     message.strip_suffix(&place).unwrap_or(&message).to_string()
 }
 
-/// A loss, with the device and the precision for computing it.
+/// The loss to compute, and the device and number type on which it is computed.
 struct Evaluation<'a> {
     loss: &'a dyn RankingLoss,
     dtype: DType,

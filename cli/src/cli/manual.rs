@@ -1,4 +1,4 @@
-//! `burn-rank completions` and `burn-rank man` generate their output from the same definitions as `--help`.
+//! Generates the output of `burn-rank completions` and `burn-rank man` from the definitions behind `--help`.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ pub struct CompletionsArgs {
 }
 
 impl CompletionsArgs {
-    /// Writes a completion script for `command`, the whole command line.
+    /// Writes a shell completion script for the whole command line.
     pub(super) fn run(self, mut command: Command, out: &mut dyn Write) -> Result<(), Failure> {
         // The script is written to memory first, because the generator panics if a write fails.
         let mut script = Vec::new();
@@ -115,8 +115,8 @@ fn pages_below(command: &Command, parent: Option<&Command>, pages: &mut Vec<(Str
     shown.try_for_each(|child| pages_below(child, Some(command), pages))
 }
 
-/// Writes a page whose sections are in the order of man-pages(7). The help text that follows the options is formatted
-/// by hand, so its line breaks are kept.
+/// Writes a page whose sections are in the order of man-pages(7). The help text after the options is already formatted,
+/// so its line breaks are kept.
 fn write_page(command: &Command, parent: Option<&Command>, out: &mut dyn Write) -> io::Result<()> {
     let man = Man::new(command.clone()).source(concat!("burn-rank ", env!("CARGO_PKG_VERSION"))).manual("burn-rank");
     man.render_title(out)?;

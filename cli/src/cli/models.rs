@@ -17,7 +17,7 @@ use super::input;
 use super::table::Table;
 use crate::experiment::linear_weights;
 
-/// Advice on which loss to start with, for each learner.
+/// Advice, for each type of learner, on the first loss to try.
 const START: &str = "\
 Start with:
   boosted trees               lambda_ndcg
@@ -181,7 +181,7 @@ fn cell_value(cell: Cell) -> Value {
         "loss": cell.named()})
 }
 
-/// Formats tables of every measure with every relaxation and their costs.
+/// Formats tables that show, for each measure and relaxation, what their combination costs.
 fn cells() -> String {
     let part = |relaxations: &[RelaxationName]| {
         let row = |first: &str, cells: Vec<String>| [first.to_string()].into_iter().chain(cells);

@@ -53,7 +53,7 @@ pub(super) fn quietly<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Returns whether a panic of this thread, called `name`, should go unreported.
+/// Returns whether to suppress the message of a panic in the current thread, whose name is `name`.
 fn is_quiet(name: Option<&str>) -> bool {
     let of_backend = || BACKEND_THREADS.iter().any(|prefix| name.is_some_and(|name| name.starts_with(prefix)));
     IS_QUIET.get() || (QUIET_THREADS.load(Ordering::SeqCst) > 0 && of_backend())

@@ -1,4 +1,4 @@
-//! `burn-rank predict` writes a score for every document, or a TREC run.
+//! `burn-rank predict` scores documents and writes one score per line, or a TREC run.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ pub struct PredictArgs {
     #[arg(long, value_name = "FILE", requires = "run_id")]
     qrels: Option<PathBuf>,
     /// Write contributions instead of scores: what each feature adds to the score of a ranker of trees (TreeSHAP). Each
-    /// line has a document's contributions and the mean score of the background, separated by tabs, which sum to the
+    /// line has a document's contributions and the mean background score, separated by tabs; their sum is the
     /// document's score
     #[arg(long, conflicts_with_all = ["run_id", "qrels"])]
     contributions: bool,
@@ -117,7 +117,7 @@ impl PredictArgs {
         files::commit(prepared)
     }
 
-    /// Writes the contributions of the features to scores.
+    /// Writes, for each document, how much every feature contributes to its score.
     fn explain(
         &self,
         ranker: &Ranker,

@@ -1,5 +1,5 @@
-//! Shows progress on a terminal, as lines that scroll by and, below them, one line that is redrawn. Everything goes to
-//! standard error, and only if it is a terminal.
+//! Shows progress as lines that scroll by, above a last line that is redrawn. Everything goes to standard error, and
+//! only if it is a terminal.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -18,12 +18,12 @@ use crate::experiment::{JobDone, JobProgress};
 
 /// The time that work must take before its progress is shown. Shorter work needs no progress display.
 const SHOWN_AFTER: Duration = Duration::from_secs(1);
-/// The time between two redraws of the current work.
+/// The time between two updates of the display.
 const TICK: Duration = Duration::from_millis(200);
 
 /// The number of columns below which there is no room for a bar.
 const NARROW: usize = 60;
-/// Runs work that may take long, and meanwhile shows its name on the terminal.
+/// Runs `work`; if it takes long, the terminal shows its name until it ends.
 pub(super) fn during<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let _shown = Work::new(what);
     work()
@@ -73,7 +73,7 @@ impl Work {
         work
     }
 
-    /// Changes the name of the current work on the display.
+    /// Changes the name of the work that the display shows.
     pub(super) fn now(&self, what: &str) {
         if let Some(Shown { bar, .. }) = &self.0 {
             bar.set_message(in_room(what));
@@ -116,13 +116,13 @@ impl Drop for Work {
     }
 }
 
-/// Returns the number of columns that remain next to a bar, the position and the time left.
+/// Returns how many columns of a line are free when the bar, the position and the time left are shown.
 fn room() -> usize {
     let columns = columns();
     columns.saturating_sub(if columns < NARROW { 22 } else { 30 }).max(10)
 }
 
-/// Returns the name of the current work, shortened if there is not enough room.
+/// Shortens the name of the current work to the columns that are free.
 fn in_room(what: &str) -> String {
     shortened(&harmless(what), room())
 }
@@ -133,10 +133,10 @@ fn styled(bar: &ProgressBar, template: &str) {
     }
 }
 
-/// A part of a progress line.
+/// A piece of text in a progress line, which is dropped if the line is too long.
 struct Part {
     text: String,
-    /// The order in which parts of a line that is too long are dropped, highest number first.
+    /// If the line is too long, parts are dropped in descending order of their rank.
     rank: usize,
 }
 
@@ -148,7 +148,8 @@ fn figure(rank: usize, name: &str, value: f64) -> Part {
     part(rank, format!("{name} {value:.4}"))
 }
 
-/// Joins the parts of a line. While the line is longer than `columns`, the part with the highest rank is dropped.
+/// Joins the parts of a line. Joins the parts of a progress line, and drops the parts of highest rank until the line
+/// fits into `columns`.
 fn fitted(mut parts: Vec<Part>, columns: usize) -> String {
     let width =
         |parts: &[Part]| parts.iter().map(|part| part.text.chars().count() + 2).sum::<usize>().saturating_sub(2);
@@ -160,16 +161,16 @@ fn fitted(mut parts: Vec<Part>, columns: usize) -> String {
     harmless(&texts.join("  ")).into_owned()
 }
 
-/// Progress lines, some of which scroll by at a rate that people can follow; the newest one is redrawn.
+/// Prints lines that scroll by at a readable pace, and redraws the newest line in between.
 #[derive(Debug)]
 struct Lines(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
-    /// The display, or `None` after the end or if progress is hidden.
+    /// The redrawn line, or `None` if progress is hidden or has ended.
     work: Option<Work>,
     begun: Instant,
-    /// The number of steps that were finished before the display began.
+    /// The number of steps that were already finished when the display started.
     before: Option<usize>,
     /// The total number of steps, if it is known.
     all: Option<usize>,
@@ -180,8 +181,8 @@ struct State {
 }
 
 impl Lines {
-    /// Creates progress lines, which show nothing if `hidden`. Until the first step, the terminal shows `what` as the
-    /// current work.
+    /// Creates progress lines, which show nothing if `hidden`. Until the first step is finished, the terminal shows
+    /// `what` as the name of the work.
     fn new(hidden: bool, what: &str) -> Self {
         let work = (!hidden && !DRAWN.is_hidden()).then(|| Work::new(what));
         Self(Mutex::new(State { work, begun: Instant::now(), before: None, all: None, printed: None, newest: None }))
@@ -196,13 +197,13 @@ impl Lines {
         self.state().work.iter().for_each(|work| work.now(what));
     }
 
-    /// Starts the count of steps, whose total number is given if it is known.
+    /// Starts counting steps; `all` is the total number of steps, if it is known.
     fn begin(&self, all: Option<usize>) {
         let mut state = self.state();
         (state.begun, state.before, state.all) = (Instant::now(), None, all);
     }
 
-    /// Shows the number of finished steps and the figures of the last one.
+    /// Shows how many steps are finished, with the measurements of the last step.
     fn show(&self, done: usize, figures: impl Fn() -> Vec<Part>) {
         let state = &mut *self.state();
         let Some(work) = &state.work else { return };
@@ -249,7 +250,7 @@ impl Lines {
     }
 }
 
-/// Describes the speed of steps that take `each` on average.
+/// Formats a speed, given that a step takes the time `each` on average.
 fn rate(each: Duration) -> String {
     let seconds = each.as_secs_f64();
     match 1.0 / seconds.max(1e-6) {
@@ -319,7 +320,7 @@ impl Progress for Rounds {
 pub struct Fits {
     lines: Lines,
     measure: Measure,
-    /// The fits that gave each warning.
+    /// The warnings of all fits; each warning has the names of the fits that gave it.
     warnings: Mutex<BTreeMap<String, Vec<String>>>,
 }
 

@@ -1,4 +1,4 @@
-//! `burn-rank report RUN` writes the HTML page of a run from `report.json` and `run.json`.
+//! `burn-rank report RUN` writes a run's HTML page, which is built from `report.json` and `run.json`.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -27,7 +27,7 @@ pub struct RunArgs {
     set: Vec<String>,
 }
 
-/// A checked configuration, and the device and execution that it asks for.
+/// A checked configuration, with its opened device and its settings for execution.
 pub struct Opened {
     pub document: Document,
     pub config: ExperimentConfig,
@@ -41,7 +41,8 @@ impl RunArgs {
         self.open_with(None)
     }
 
-    /// Opens the configuration like [`open`](Self::open), after setting a key to the value of a command-line option.
+    /// Opens the configuration like [`open`](Self::open), but first sets a key to the value that a command-line option
+    /// gave.
     pub fn open_with(&self, option: Option<(&str, &str, String)>) -> Result<Opened, Failure> {
         let mut document = Document::read(&self.config, &self.set)?;
         let device = ("device", "--device", self.device.clone());
@@ -68,14 +69,14 @@ pub struct FolderArgs {
     /// Continue a run that was stopped
     #[arg(long)]
     pub resume: bool,
-    /// Replace the run in the folder once the new one is complete; partial results of an earlier replacement are
-    /// deleted at once. Files that belong to no run stay
+    /// Replace the run in the folder once the new one is complete, and delete partial results of an earlier replacement
+    /// at once. Files that belong to no run stay
     #[arg(long, conflicts_with = "resume")]
     overwrite: bool,
 }
 
 impl FolderArgs {
-    /// Returns how the command may use the folder.
+    /// Returns whether the command requires a new folder, resumes the run in the folder, or overwrites it.
     pub fn claim(&self) -> Claim {
         match (self.resume, self.overwrite) {
             (true, _) => Claim::Resume,

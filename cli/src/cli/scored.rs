@@ -16,7 +16,7 @@ use super::{input, terminal};
 pub struct Scored {
     /// One score per document.
     scores: Vec<f32>,
-    /// The position of each document in its query's ranking, for scores that are equal only when rounded to `f32`.
+    /// Ranks for scores that differ in the file but become equal when rounded to `f32`.
     places: Option<Vec<f32>>,
     /// The convention by which the ranker was selected.
     pub convention: Option<Convention>,
@@ -58,8 +58,8 @@ impl Scored {
         &self.scores
     }
 
-    /// Returns the rankings on which measures are computed. Scores that differ in a file are not tied, except in a
-    /// convention that compares them as `f32`.
+    /// Returns the documents with their scores, from which measures are computed. Scores that differ in a file are not
+    /// tied, except in a convention that compares them as `f32`.
     pub fn rankings<'a>(&'a self, data: &'a RankingDataset, convention: &Convention) -> Rankings<'a> {
         let places = self.places.as_ref().filter(|_| convention.ties != Ties::DocumentIdDescending);
         data.rankings(places.unwrap_or(&self.scores))

@@ -1,4 +1,4 @@
-//! Draws lines on standard error, below the lines that scroll by. Without a terminal, nothing is drawn.
+//! Draws progress lines at the bottom of the terminal, through standard error. Without a terminal, nothing is drawn.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use indicatif::{MultiProgress, ProgressDrawTarget, TermLike};
 /// The largest number of redraws per second.
 const RATE: u8 = 20;
 
-/// Everything that is currently drawn on the terminal.
+/// All progress bars that are currently on the terminal.
 pub(super) static DRAWN: LazyLock<MultiProgress> = LazyLock::new(|| {
     MultiProgress::with_draw_target(match io::stderr().is_terminal() {
         true => ProgressDrawTarget::term_like_with_hz(Box::new(Screen::default()), RATE),
@@ -16,11 +16,11 @@ pub(super) static DRAWN: LazyLock<MultiProgress> = LazyLock::new(|| {
     })
 });
 
-/// The terminal that standard error is connected to. If the terminal is gone, the output is lost and the run continues.
+/// Writes to the terminal through standard error. If the terminal is gone, the output is lost and the run continues.
 #[derive(Debug, Default)]
 struct Screen(Mutex<Written>);
 
-/// The text that is not yet on the terminal, and the column in which it ends.
+/// The text that waits to be written to the terminal, and the column where that text ends.
 #[derive(Debug, Default)]
 struct Written {
     text: String,
@@ -73,7 +73,8 @@ impl TermLike for Screen {
         self.add("\n")
     }
 
-    /// A line is filled up with blanks, so a terminal of this width would continue on the next.
+    /// indicatif pads a line with blanks up to the width of the terminal. The terminal then wraps at the next
+    /// character, so that line needs a line break.
     fn write_str(&self, text: &str) -> io::Result<()> {
         let mut written = self.written();
         if written.column >= columns() && !text.is_empty() {
@@ -106,8 +107,8 @@ fn size() -> (u16, u16) {
     known.filter(|(columns, lines)| *columns > 0 && *lines > 0).unwrap_or((80, 24))
 }
 
-/// Returns the number of columns that a progress line may use. The remaining columns are for the `^C` that a terminal
-/// echoes; on a new line, it would push the drawn lines up.
+/// Returns the number of columns for a progress line, a few less than the terminal has. The remaining columns leave
+/// room for the `^C` that a terminal echoes. If `^C` started a new line, the drawn lines would shift up.
 pub(super) fn columns() -> usize {
     usize::from(size().0.saturating_sub(3).max(1))
 }

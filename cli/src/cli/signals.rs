@@ -1,4 +1,4 @@
-//! Handles signals, which stop a run after the current round or at once.
+//! Handles signals: the first one stops a run after the current round, a second one stops it at once.
 
 use std::io::{self, IsTerminal};
 use std::sync::OnceLock;
@@ -12,8 +12,8 @@ use super::terminal;
 /// The exit code of a command that a second Ctrl-C stopped at once.
 pub(super) const STOPPED_AT_ONCE: i32 = 130;
 
-/// Returns an interrupt that signals trigger. The first signal stops the run after the current round; a second one ends
-/// the process. The signals are Ctrl-C, SIGTERM, and the hang-up of a terminal.
+/// Returns an interrupt that signals trigger. The first signal requests a stop after the current round; a second one
+/// ends the process. The signals are Ctrl-C, SIGTERM, and the hang-up of a terminal.
 pub fn interrupt_on_signal() -> Result<Interrupt, Failure> {
     static INTERRUPT: OnceLock<Interrupt> = OnceLock::new();
     if let Some(interrupt) = INTERRUPT.get() {

@@ -21,14 +21,14 @@ use crate::study::{
     Runs, STUDIES, Source, StudyEntry, StudyError, StudyOptions, StudyProgress, StudyReport, Subject, Training, find,
 };
 
-/// The file with the record of a study.
+/// The name of the file with the results of a study.
 const JSON: &str = "study.json";
-/// File of its page.
+/// The name of the HTML page with the plots of a study.
 const PAGE: &str = "study.html";
-/// The name that selects every study.
+/// The argument that selects all studies.
 const ALL: &str = "all";
 
-/// The maximum length of a line about a claim.
+/// The largest width of a printed line about a claim, in characters.
 const LINE: usize = 110;
 
 const READING: &str = "\
@@ -82,7 +82,7 @@ pub struct StudyArgs {
     /// A configuration of `train`; the study trains on its data
     #[arg(long, value_name = "FILE", conflicts_with = "files")]
     config: Option<PathBuf>,
-    /// Values of a parameter in ascending order, as in beta=1,10; without a name, values of the first parameter; may be
+    /// Ascending values of a parameter, as in beta=1,10; a list without a name sets the first parameter; may be
     /// repeated
     #[arg(long, value_name = "VALUES")]
     over: Vec<String>,
@@ -111,7 +111,7 @@ pub struct StudyArgs {
     execution: ExecutionArgs,
 }
 
-/// The values of a parameter, by its name; without a name, of the first parameter.
+/// A parameter's name, if given, and its values; without a name, they belong to the study's first parameter.
 type Over = (Option<String>, Vec<f64>);
 
 fn over(text: &str) -> Result<Over, Failure> {
@@ -245,12 +245,12 @@ impl StudyArgs {
         }
     }
 
-    /// Returns the arguments that may be folders of runs.
+    /// Returns the arguments that may be folders of runs, for which scores are read from the folder.
     fn runs(&self) -> impl Iterator<Item = &PathBuf> {
         self.files.iter().chain(&self.against)
     }
 
-    /// Returns one ranking, or two if `--against` is given.
+    /// Returns one ranking, or two if the user gave `--against`.
     fn rankings(&self, first: &Path, by: impl Fn(&Path) -> Result<Subject, Failure>) -> Result<Source, Failure> {
         Ok(match &self.against {
             None => Source::Ranking(by(first)?),
@@ -313,7 +313,7 @@ fn print(report: &StudyReport, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Breaks a text between words into lines.
+/// Breaks a text into lines, only between words.
 fn wrapped(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {

@@ -46,8 +46,8 @@ pub struct SynthArgs {
     /// text, written block by block in little memory. Without --out, or with `-`, the data go to standard output
     #[arg(short, long)]
     out: Option<PathBuf>,
-    /// Write the queries as N files of about equal size, S1.txt, S2.txt, ..., for `data.folds`. The folder --out is
-    /// new, empty, or from an earlier `synth`, whose files stay until all new ones are complete
+    /// Write the queries to N files of about equal size, S1.txt, S2.txt, ..., which `data.folds` can read. The folder
+    /// --out is new, empty, or from an earlier `synth`, whose files stay until all new ones are complete
     #[arg(long, value_name = "N", requires = "out", value_parser = clap::value_parser!(u16).range(3..))]
     parts: Option<u16>,
 }
@@ -55,11 +55,12 @@ pub struct SynthArgs {
 /// The names of [`HiddenScorer`].
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Hidden {
-    /// Sums, products and parabolas of traits
+    /// Labels depend on sums, products and parabolas of traits
     Smooth,
     /// Steps of traits and of pairs of traits, as in trees
     Steps,
-    /// As `smooth`, without the parabola; a document loses what better documents of the list already cover
+    /// Like `smooth`, but without the parabola, and a document gains less where better documents of its list already
+    /// have the same traits
     Listwise,
 }
 
@@ -123,7 +124,7 @@ impl SynthArgs {
     }
 }
 
-/// Returns the first extra part in a folder, left there by other data.
+/// Returns the first file `S<N>.txt` in a folder whose number N is above `parts`, if an earlier run left one there.
 fn further_part(folder: &Path, parts: usize) -> Option<PathBuf> {
     let names = std::fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let further =

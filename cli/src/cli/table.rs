@@ -2,7 +2,7 @@
 
 use burn_rank::workbench::text::harmless;
 
-/// A table of rows under a header.
+/// A plain-text table with a header row.
 #[derive(Debug, Default)]
 pub struct Table {
     rows: Vec<Vec<String>>,
@@ -21,7 +21,8 @@ impl Table {
         self.rows.push(cells.into_iter().map(|cell| harmless(&cell.into()).into_owned()).collect());
     }
 
-    /// Renders columns of numbers, right-aligned after the first column. Every line ends with a newline.
+    /// Renders the table for numbers: the first column is left-aligned, the others are right-aligned. Every line ends
+    /// with a newline.
     pub fn render(&self) -> String {
         self.aligned(
             |column, cell, width| if column == 0 { format!("{cell:width$}") } else { format!("{cell:>width$}") },
@@ -46,7 +47,7 @@ impl Table {
     }
 }
 
-/// Breaks a text between words into lines of at most `width` characters; a longer word gets its own line.
+/// Breaks a text into lines of at most `width` characters, only between words; a longer word gets its own line.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {

@@ -17,8 +17,8 @@ pub(super) fn output() -> Box<dyn Write> {
     if io::stdout().is_terminal() { Box::new(Harmless::new(output)) } else { Box::new(output) }
 }
 
-/// Prints a message as one line on standard error, above the progress that is drawn there. If the terminal is gone,
-/// this is not a failure.
+/// Prints a message as one line on standard error, above any progress lines. If the terminal is gone, the message is
+/// lost without an error.
 pub(super) fn say(message: impl Display) {
     // The line is written at once, since the end of all processes of an MPI program may cut off the rest.
     let line = format!("{}\n", harmless(&message.to_string()));
@@ -34,7 +34,7 @@ pub(super) fn show_cursor() {
     }
 }
 
-/// Prints clap's message about a command line that `C` does not accept, or the requested help. Returns the exit code.
+/// Prints clap's error for an invalid command line, or the help that the user asked for. Returns the exit code.
 pub(super) fn refuse<C: Parser>(mut error: Error, arguments: &[std::ffi::OsString]) -> u8 {
     // clap quotes arguments unchanged. To keep the colors of its message, it is called again with escaped arguments.
     let shown: Vec<_> = arguments.iter().map(|argument| harmless(&argument.to_string_lossy()).into_owned()).collect();
@@ -62,7 +62,7 @@ fn code(error: &Error) -> u8 {
 /// Writes text to a terminal with control characters escaped, except for line breaks and tabs.
 struct Harmless<W> {
     to: W,
-    /// The first bytes of a character that was split between two writes.
+    /// The first bytes of a character whose remaining bytes have not been written yet.
     cut: Vec<u8>,
 }
 

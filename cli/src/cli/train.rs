@@ -111,7 +111,7 @@ impl TrainArgs {
 }
 
 impl TrainArgs {
-    /// Refuses a dashboard that cannot be drawn.
+    /// Returns an error if `--dashboard` is given but no dashboard can be drawn.
     fn check_dashboard(&self, config: &ExperimentConfig) -> Result<(), Failure> {
         if !self.dashboard {
             return Ok(());

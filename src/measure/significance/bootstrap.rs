@@ -1,6 +1,6 @@
 //! Percentile bootstrap interval of the mean difference (Efron and Tibshirani 1993). Queries are drawn with
-//! replacement, and the interval lies between percentiles of the sample means. Each bootstrap sample costs O(n), and
-//! samples are drawn in parallel.
+//! replacement, and the interval lies between percentiles of the sample means. Each sample costs O(n) for n queries,
+//! and samples are drawn in parallel.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -18,7 +18,7 @@ pub struct Bootstrap {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// Level of confidence of the interval.
+    /// The confidence level of the interval, such as 0.95.
     pub confidence: f64,
     /// Number of samples drawn.
     pub samples: usize,
@@ -64,7 +64,7 @@ pub(super) fn bootstrap_telling(
     })
 }
 
-/// Interpolates linearly between the sorted values nearest to a percentile.
+/// Returns a percentile of sorted values, interpolated linearly between the two nearest values.
 fn percentile(sorted: &[f64], share: f64) -> f64 {
     let place = share * (sorted.len() - 1) as f64;
     let below = place.floor() as usize;

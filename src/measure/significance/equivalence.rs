@@ -20,25 +20,25 @@ use super::{SignificanceError, mean, standard_error};
 /// The standard error that replaces 0 if the differences do not vary at all.
 const LEAST_ERROR: f64 = 1e-6;
 
-/// The largest number of seeds that is considered for a decision.
+/// The largest number of seeds that is tried when estimating how many seeds would decide.
 const MOST_SEEDS: usize = 1000;
 
 /// A verdict on two systems, based on their differences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EquivalenceVerdict {
-    /// Both systems gave the same bytes with every seed.
+    /// For every seed, both systems produced exactly the same output.
     Identical,
     /// The 90% interval of the difference lies within the margin, which amounts to two one-sided tests at .05.
     Same,
     /// The 95% interval of the difference excludes 0, and the systems are not the same within the margin.
     Different,
-    /// The data do not decide; more seeds or queries may.
+    /// The data are not sufficient for a verdict; more seeds or queries may be.
     NotDecided,
 }
 
 impl EquivalenceVerdict {
-    /// Returns the verdict in words.
+    /// Returns the verdict as text, such as `not decided`.
     pub fn in_words(self) -> &'static str {
         match self {
             Self::Identical => "identical",
@@ -57,7 +57,7 @@ pub struct Equivalence {
     pub verdict: EquivalenceVerdict,
     /// The largest difference at which two systems still count as the same.
     pub margin: f64,
-    /// The mean of the second system minus the mean of the first.
+    /// The mean of the second system minus the first system's mean.
     pub difference: f64,
     /// The lower and upper end of the 90% interval of the difference.
     pub interval: [f64; 2],
@@ -65,13 +65,14 @@ pub struct Equivalence {
     pub standard_error: f64,
     /// Degrees of freedom.
     pub freedom: usize,
-    /// The number of seeds after which the verdict would be `Same`, if the difference and its scatter do not change.
-    /// The number is `None` if the verdict is already decided, or if even 1,000 seeds would not be enough.
+    /// The number of seeds after which the verdict would be `Same`, assuming that the mean difference and its variance
+    /// stay the same. The number is `None` if the verdict is already decided, or if even 1,000 seeds would not be
+    /// enough.
     pub seeds_to_decide: Option<usize>,
 }
 
 impl Equivalence {
-    /// Creates the result for two systems that gave the same bytes for each of `seeds` seeds.
+    /// Creates the result for two systems whose outputs were identical for each of `seeds` seeds.
     pub fn identical(margin: f64, queries: usize, seeds: usize) -> Self {
         Self {
             verdict: EquivalenceVerdict::Identical,
@@ -160,7 +161,8 @@ mod tests {
         (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
     }
 
-    /// Counts the verdicts on pairs of systems whose true difference is `shift`, with 5 seeds and 400 queries.
+    /// Tests random pairs of systems with a true difference of `shift`, on 5 seeds and 400 queries, and counts each
+    /// verdict.
     fn verdicts(shift: f64, by_seed: f64, by_query: f64, pairs: u64) -> [usize; 3] {
         let mut counts = [0; 3];
         for pair in 0..pairs {

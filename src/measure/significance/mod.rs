@@ -1,4 +1,4 @@
-//! Tests of whether one system is better than another, computed from the values of a measure for each query.
+//! Tests whether one system is better than another, from the measures of each query under both systems.
 //!
 //! [`compare`] compares two systems on the same queries. The comparison runs a paired t-test and Fisher's randomization
 //! test, and reports a bootstrap interval, the effect size, wins and losses. For more than two systems, [`tukey_hsd`]
@@ -30,11 +30,11 @@ use crate::refusal::Refusal;
 use bootstrap::bootstrap_telling;
 use randomization::randomization_telling;
 
-/// The number of resamples that each task draws from its own random generator. The number is fixed, so results do not
-/// depend on the number of threads.
+/// The number of resamples per parallel task; each task has its own random generator. The number is fixed, so results
+/// do not depend on the number of threads.
 const RESAMPLES_PER_TASK: usize = 1000;
 
-/// The number of bytes that a resample needs, for its mean and for a copy while the resamples of all tasks are merged.
+/// The bytes needed per resample: 8 for its mean, and 8 for a copy while the results of all tasks are merged.
 const BYTES_PER_RESAMPLE: usize = 16;
 
 /// The reason why systems could not be compared.
@@ -52,11 +52,11 @@ pub enum SignificanceError {
     /// There are too few queries, systems or samples to compare.
     #[error("found {found} {what}: expected {expected} or more")]
     TooFew {
-        /// The things of which there are too few, as a noun in the plural.
+        /// What is lacking, as a plural noun such as "queries".
         what: &'static str,
         /// Number found.
         found: usize,
-        /// The smallest number that is needed.
+        /// The smallest number that would be enough.
         expected: usize,
     },
     /// A value is not a finite number.
@@ -75,7 +75,7 @@ pub enum SignificanceError {
     Parameter {
         /// The parameter.
         parameter: &'static str,
-        /// The value of the parameter.
+        /// The value of the invalid parameter.
         found: f64,
         /// The valid values.
         expected: &'static str,
@@ -86,8 +86,8 @@ pub enum SignificanceError {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ComparisonConfig {
-    /// The number of samples of the bootstrap and of the randomization test. If there are no more than this many sign
-    /// assignments (2^n), the randomization test uses all of them.
+    /// The number of samples of the bootstrap and of the randomization test. The randomization test examines every sign
+    /// assignment if there are at most this many (2^n for n queries).
     pub resamples: usize,
     /// The level of the confidence intervals, in 0..1.
     pub confidence: f64,
@@ -129,7 +129,7 @@ impl ComparisonConfig {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Comparison {
-    /// The number of queries for which both systems have a value.
+    /// The number of queries that have a value for both systems.
     pub queries: usize,
     /// The mean of the first system.
     pub first_mean: f64,
@@ -137,8 +137,8 @@ pub struct Comparison {
     pub second_mean: f64,
     /// The mean of the differences.
     pub mean_difference: f64,
-    /// The mean difference in units of the differences' standard deviation (Cohen's d for paired samples), or 0 if no
-    /// query differs.
+    /// Cohen's d for paired samples: the mean difference divided by the standard deviation of the differences, or 0 if
+    /// no query differs.
     pub cohen_d: f64,
     /// The number of queries on which the second system is better.
     pub wins: usize,
@@ -162,8 +162,9 @@ pub type Tell<'a> = &'a (dyn Fn(usize) + Sync);
 ///
 /// # Errors
 /// Returns [`SignificanceError::Queries`] if the systems differ in length, and [`SignificanceError::TooFew`] if fewer
-/// than two queries have a value for both. Returns [`SignificanceError::Value`] for a difference that is not finite; it
-/// numbers the query among those with both values. Returns the errors of [`ComparisonConfig::check`] as well.
+/// than two queries have a value for both. Returns [`SignificanceError::Value`] for a difference that is not finite,
+/// numbering only queries that have a value for both systems. Returns the errors of [`ComparisonConfig::check`] as
+/// well.
 pub fn compare(
     first: &[Option<f64>],
     second: &[Option<f64>],
@@ -172,8 +173,8 @@ pub fn compare(
     compare_telling(first, second, config, &|_| {})
 }
 
-/// Does the same as [`compare`] and reports progress in samples. Progress counts twice the requested number of samples,
-/// because two tests draw them.
+/// Does the same as [`compare`] and reports progress in samples. The total is twice the requested number of samples,
+/// because two tests draw samples.
 fn compare_telling(
     first: &[Option<f64>],
     second: &[Option<f64>],

@@ -1,5 +1,5 @@
 //! Fisher's randomization test. If two systems do not differ, each difference between them is as likely to be positive
-//! as negative. The p-value is therefore the share of sign assignments whose mean is at least as far from 0 as the
+//! as negative. The p-value is the share of all sign assignments for which the mean is at least as far from 0 as the
 //! observed mean.
 //!
 //! If the number of assignments, 2^n, is at most the number of requested samples, all are examined and the p-value is
@@ -73,7 +73,7 @@ pub(super) fn randomization_telling(
     Ok(Randomization { p_value, exact: false, samples: config.resamples })
 }
 
-/// Sums the absolute differences with random signs.
+/// Returns the sum of the differences after giving each of them a random sign.
 fn random_sum(sizes: &[f64], random: &mut ChaCha8Rng) -> f64 {
     let of_chunk = |chunk: &[f64]| {
         let signs = random.next_u64();

@@ -48,7 +48,7 @@ fn normal_cdf(z: f64) -> f64 {
     0.5 * erfc(-z / std::f64::consts::SQRT_2)
 }
 
-/// Iterates over the quadrature nodes and weights of all panels of an interval.
+/// Divides an interval into panels, and returns the quadrature nodes and weights in all of them.
 fn panels(nodes: &[(f64, f64)], from: f64, to: f64) -> impl Iterator<Item = (f64, f64)> {
     let half = (to - from) / (2 * PANELS) as f64;
     (0..PANELS).flat_map(move |panel| {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{Comparison, ComparisonConfig, SignificanceError, Tell, TukeyPair, compare_telling, tukey_hsd};
 
-/// The comparison of two out of several systems.
+/// The comparison of one pair among several systems.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SystemPair {
@@ -12,10 +12,10 @@ pub struct SystemPair {
     pub first: usize,
     /// The number of the second system, counted from 0.
     pub second: usize,
-    /// The comparison of the second system with the first, as if there were no others.
+    /// The comparison of the second system with the first, not adjusted for the other pairs.
     #[serde(flatten)]
     pub comparison: Comparison,
-    /// The result of Tukey's test over all pairs, present only for more than two systems.
+    /// The result of Tukey's test for this pair, if there are more than two systems.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tukey: Option<TukeyPair>,
 }

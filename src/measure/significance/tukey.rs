@@ -19,9 +19,9 @@ pub struct TukeyPair {
     pub first: usize,
     /// The number of the second system, counted from 0.
     pub second: usize,
-    /// The mean of the second system minus the mean of the first.
+    /// The mean of the second system minus the first system's mean.
     pub mean_difference: f64,
-    /// The studentized difference, which is infinite if values vary only between systems.
+    /// The studentized difference `q`, which is infinite if the means differ although the residual variance is 0.
     pub q: f64,
     /// The p-value adjusted for all pairs.
     pub p_value: f64,
@@ -64,8 +64,8 @@ pub fn tukey_hsd_independent(systems: &[Vec<f64>]) -> Result<Vec<TukeyPair>, Sig
     Ok(pairs(systems, &means, error, freedom))
 }
 
-/// Checks that there are at least two systems, each with at least two finite values. Returns the number of values of
-/// the first system.
+/// Checks that there are at least two systems, each with at least two finite values. Returns an error unless there are
+/// at least two systems, each with at least two finite values.
 fn check(systems: &[Vec<f64>]) -> Result<usize, SignificanceError> {
     if systems.len() < 2 {
         return Err(SignificanceError::TooFew { what: "systems", found: systems.len(), expected: 2 });

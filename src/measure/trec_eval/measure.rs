@@ -7,7 +7,7 @@ use super::query::PERSISTENCE;
 use crate::measure::{Measure, MeasureError};
 use crate::text::nearest;
 
-/// Default cut-offs of trec_eval.
+/// The cut-offs that trec_eval uses by default.
 const CUTOFFS: &[f64] = &[5.0, 10.0, 15.0, 20.0, 30.0, 100.0, 200.0, 500.0, 1000.0];
 const RECALL_LEVELS: &[f64] = &[0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
 const MULTIPLES: &[f64] = &[0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0];
@@ -49,7 +49,7 @@ pub enum TrecMeasure {
     RelativeP(usize),
     /// Recall at a cut-off.
     Recall(usize),
-    /// Precision at a multiple of the number of relevant documents.
+    /// Precision at a cut-off that is a multiple of the number of relevant documents.
     RprecMult(f64),
     /// NDCG with gains equal to the relevance levels.
     Ndcg,
@@ -79,12 +79,12 @@ pub enum TrecMeasure {
     Unjudged(usize),
 }
 
-/// A name of trec_eval with its default parameters, and the function that makes the measure for a parameter.
+/// A measure's name in trec_eval, its default parameters, and the function that creates the measure from a parameter.
 struct Named {
     name: &'static str,
     parameters: &'static [f64],
     measure: fn(f64) -> TrecMeasure,
-    /// Whether the measure is in trec_eval's default output.
+    /// Whether trec_eval prints the measure by default.
     official: bool,
 }
 
@@ -167,7 +167,7 @@ impl TrecMeasure {
     /// means MAP and precision at two cut-offs.
     ///
     /// # Errors
-    /// Returns the error of [`TrecMeasure::parse`] for the first name that it refuses.
+    /// Returns the error of [`TrecMeasure::parse`] for the first name that is invalid.
     pub fn parse_list(names: &str) -> Result<Vec<Self>, MeasureError> {
         let is_parameter = |item: &str| {
             let name = item.split('.').next().unwrap_or(item);

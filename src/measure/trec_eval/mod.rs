@@ -21,10 +21,10 @@ use serde::{Serialize, Serializer};
 pub use measure::TrecMeasure;
 pub use query::{Judgment, RunDocument, TrecDocuments, TrecEvaluator, TrecOptions, TrecQuery};
 
-/// The lowest value that counts in a geometric mean.
+/// The value to which smaller values are raised before a geometric mean.
 const GEOMETRIC_FLOOR: f64 = 1e-5;
 
-/// The values of one query or of all queries, displayed in the lines that trec_eval prints.
+/// The measures of one query or of all queries, which display as the lines that trec_eval prints.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrecReport<'a> {
     measures: &'a [TrecMeasure],
@@ -34,7 +34,7 @@ pub struct TrecReport<'a> {
     queries: usize,
 }
 
-/// Sums over queries, from which the `all` line of every measure is computed.
+/// Sums of each measure over queries, which give the `all` lines of trec_eval's output.
 #[derive(Debug, Clone)]
 pub struct TrecSummary {
     measures: Vec<TrecMeasure>,
@@ -86,13 +86,13 @@ impl TrecSummary {
 }
 
 impl<'a> TrecReport<'a> {
-    /// Creates the lines of one query, as trec_eval prints them with `-q`.
+    /// Creates the report of one query, as trec_eval prints it with `-q`.
     pub fn new(measures: &'a [TrecMeasure], query: &'a str, values: Vec<f64>) -> Self {
         Self { measures, query, values, run_id: None, queries: 1 }
     }
 }
 
-/// A value as trec_eval prints it: the name of the run, a count, or the value of a measure.
+/// A value in trec_eval's output: the identifier of the run, a count, or a measure.
 enum Printed<'a> {
     Name(&'a str),
     Count(u64),
@@ -115,7 +115,6 @@ impl TrecReport<'_> {
     }
 }
 
-/// The lines of trec_eval.
 impl fmt::Display for TrecReport<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
         for (measure, printed) in self.printed() {

@@ -7,7 +7,7 @@ use crate::measure::discount::Discounts;
 use crate::measure::ranking::{RankedList, Workspace, document_of, order_ties_by_id, sort_key};
 use crate::measure::{Convention, Measure, MeasureError, Ranking, value};
 
-/// The number of ranks whose discounts are computed in advance, the usual depth of a run.
+/// The number of top ranks whose discounts are computed once; runs usually have this many documents.
 const REMEMBERED_RANKS: usize = 1000;
 
 /// The persistence of trec_eval's rank-biased precision.
@@ -27,7 +27,7 @@ pub struct RunDocument<'a> {
 pub struct Judgment<'a> {
     /// The identifier of the document.
     pub id: &'a str,
-    /// The relevance level of the document. A document with a level below 0 counts as not judged.
+    /// The relevance level of the document. If the level is below 0, the document counts as not judged.
     pub relevance: i32,
 }
 
@@ -40,7 +40,7 @@ pub struct TrecQuery<'a> {
     pub qrels: &'a [Judgment<'a>],
 }
 
-/// The retrieved and judged documents of one query, in a form that every convention accepts.
+/// The documents of one query that were retrieved or judged, as scores, labels and identifiers for any convention.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrecDocuments {
     /// One score per document. Retrieved documents come first, in the order of the run. Judged documents that were not
@@ -78,8 +78,8 @@ impl<'a> TrecQuery<'a> {
         Ok(keys.into_iter().map(document_of).collect())
     }
 
-    /// Returns the documents in a form for conventions other than trec_eval's. Retrieved documents after the first
-    /// `depth` count as not retrieved.
+    /// Returns the documents as scores, labels and identifiers, for conventions other than trec_eval's. Retrieved
+    /// documents after the first `depth` count as not retrieved.
     ///
     /// # Errors
     /// Returns the error of [`TrecQuery::order`].
@@ -105,7 +105,8 @@ impl<'a> TrecQuery<'a> {
         Ok(documents)
     }
 
-    /// Collects the judgments by document. If a document has several judgments, the last one counts.
+    /// Maps each judged document's identifier to its relevance level. If a document has several judgments, the last one
+    /// counts.
     fn judgments(&self) -> HashMap<&'a str, i32> {
         self.qrels.iter().map(|judgment| (judgment.id, judgment.relevance)).collect()
     }
@@ -116,7 +117,7 @@ impl<'a> TrecQuery<'a> {
 pub struct TrecOptions {
     /// The lowest relevance level of a relevant document (`-l`), which must be 1 or more.
     pub relevance_level: i32,
-    /// The number of documents of each ranking that are evaluated (`-M`).
+    /// The most documents evaluated per ranking (`-M`); `None` for all.
     pub depth: Option<usize>,
 }
 
@@ -135,7 +136,7 @@ pub struct TrecEvaluator {
     discounts: Discounts,
 }
 
-/// One query in rank order, in the form that the measures use.
+/// A query's documents in rank order, with their relevance levels.
 struct Judged<'a> {
     list: &'a RankedList<'a>,
     /// The relevance level at each position, or `None` for an unjudged document.
@@ -145,7 +146,7 @@ struct Judged<'a> {
 }
 
 impl TrecEvaluator {
-    /// Creates an evaluator after checking the options.
+    /// Creates an evaluator, or returns an error if an option is invalid.
     ///
     /// # Errors
     /// Returns [`MeasureError::Convention`] for a relevance level below 1.
@@ -256,8 +257,8 @@ impl TrecEvaluator {
     }
 }
 
-/// Returns the total weight of the ranks without a judgment. For a query that is missing from the run, this weight is
-/// 0, like all other measures.
+/// Returns the total weight of the ranks with an unjudged document or beyond the end of the run. For a query that is
+/// missing from the run, this weight is 0, like all other measures.
 fn rank_biased_residual(relevance: &[Option<i32>]) -> f64 {
     if relevance.is_empty() {
         return 0.0;
@@ -271,8 +272,8 @@ fn rank_biased_residual(relevance: &[Option<i32>]) -> f64 {
     unjudged + weight / (1.0 - PERSISTENCE)
 }
 
-/// Returns the highest precision at any rank where at least the share `level` of the relevant documents has been
-/// retrieved. The number of documents in that share is rounded to the nearest integer.
+/// Returns the highest precision at any rank by which at least the share `level` of the relevant documents has been
+/// retrieved. This share of the relevant documents is rounded to a whole number of documents.
 fn interpolated_precision(list: &RankedList, level: f64) -> f64 {
     let wanted = (level * list.relevant as f64).round() as usize;
     let mut hits = 0;

@@ -1,11 +1,11 @@
 //! Exports trees as LightGBM's text model (version 4), which has one block of named lists for each tree.
 //!
 //! Splits and leaves are numbered separately, and a child is either the number of a split, or `-1 - leaf` for a leaf. A
-//! split's decision type says what it treats as missing, and on which side missing values go. In decision types 8 and
-//! 10, only NaN is missing, as in a [`TreeEnsemble`]; type 8 sends it right, and type 10 left. In decision types 4 and
-//! 6, a value of 0 is missing too. LightGBM and this crate both add leaf values in double precision and in the order of
-//! the trees, so their sums have the same bits. After summing, this crate rounds scores to single precision. A
-//! normalizer is folded into the thresholds (see [`raw_threshold`]).
+//! split's decision type says which values count as missing, and to which side they go. In decision types 8 and 10,
+//! only NaN is missing, as in a [`TreeEnsemble`]; type 8 sends it right, and type 10 left. In decision types 4 and 6, a
+//! value of 0 is missing too. LightGBM and this crate both add leaf values in double precision and in the order of the
+//! trees, so their sums have the same bits. After summing, this crate rounds scores to single precision. A normalizer
+//! becomes part of the thresholds (see [`raw_threshold`]).
 //!
 //! LightGBM uses the document counts of the splits to compute contributions, and sums their gains for importances.
 //!
@@ -19,8 +19,8 @@ use crate::data::Normalizer;
 use crate::ranker::artifact::Ranker;
 use crate::ranker::tree_ensemble::{LEAF, TreeArrays};
 
-/// Decision types of a numerical split that sends missing values right, where the missing values are NaN only, or NaN
-/// and 0. Adding `LEFT` to a decision type sends missing values left.
+/// LightGBM's decision types for a numerical split that sends missing values right: only NaN is missing, or NaN and 0
+/// are. Adding `LEFT` to a decision type sends missing values left.
 const NAN_IS_MISSING: u8 = 8;
 const ZERO_IS_MISSING: u8 = 4;
 const LEFT: u8 = 2;
@@ -52,7 +52,7 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     Ok(text.into_bytes())
 }
 
-/// One tree in LightGBM's numbering.
+/// A tree in LightGBM's numbering of splits and leaves.
 #[derive(Default)]
 struct Tree {
     /// Feature of each split, counted from 0.
@@ -63,9 +63,9 @@ struct Tree {
     decisions: Vec<u8>,
     /// The left and right child of each split.
     children: [Vec<i64>; 2],
-    /// The position of each split in the ensemble.
+    /// For each split, the number of its node in the ensemble.
     splits: Vec<usize>,
-    /// The position of each leaf in the ensemble.
+    /// For each leaf, the number of its node in the ensemble.
     leaves: Vec<usize>,
 }
 
@@ -130,7 +130,7 @@ impl Tree {
     }
 }
 
-/// Returns the shortest text of a number that does not affect scores.
+/// Formats a number, and writes 0 for the default value of its type.
 fn short<T: Debug + Default + PartialEq>(value: T) -> String {
     if value == T::default() { "0".into() } else { format!("{value:?}") }
 }
@@ -157,7 +157,7 @@ mod tests {
         SynthConfig { queries: 20, features: 3, seed: 5, ..SynthConfig::default() }.generate().unwrap()
     }
 
-    /// Creates an ensemble of a tree with three leaves and a tree that is a single leaf.
+    /// Creates an ensemble of two trees: one with three leaves, and one that is a single leaf.
     fn trees() -> TreeEnsemble {
         let mut trees = TreeEnsemble::new(3);
         let tree = [

@@ -36,15 +36,15 @@ use crate::scorer::Scorer;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExportFormat {
-    /// An ONNX graph of operator set 17 for the documents of one query. The graph's input `features` is
-    /// `[documents, features]`, the raw features as 32-bit floats. The graph's output `scores` is `[documents]`.
+    /// An ONNX graph of operator set 17 for the documents of one query. An ONNX graph for the documents of one query,
+    /// which uses operator set 17. The graph's output `scores` is `[documents]`.
     Onnx,
     /// The text format of RankLib's linear regression, `0:BIAS 1:WEIGHT 2:WEIGHT ...`.
     RankLib,
-    /// LightGBM's text model for features in 32-bit floats, where column 0 of LightGBM's matrix is feature 1.
+    /// LightGBM's text model, for features stored as 32-bit floats; column 0 of LightGBM's matrix is feature 1.
     LightGbm,
     /// An ONNX graph like [`Onnx`](Self::Onnx), but for many queries at a time. The graph's inputs are `features`,
-    /// `[queries, documents, features]`, and `mask`, `[queries, documents]`, which is true for a document. The graph's
+    /// `[queries, documents, features]`, and `mask`, `[queries, documents]`, which is false for padding. The graph's
     /// output `scores` is `[queries, documents]`, with 0 for padding.
     OnnxBatch,
     /// The XML format of RankLib's LambdaMART.
@@ -105,9 +105,9 @@ pub enum ExportError {
     Model {
         /// The format.
         format: ExportFormat,
-        /// The model, in words.
+        /// The kind of model that was found.
         found: &'static str,
-        /// The models that the format can hold, and a format that can hold this model.
+        /// What models the format can hold, and which format could hold this model instead.
         expected: &'static str,
     },
     /// The format cannot hold the normalizer.
@@ -120,17 +120,17 @@ pub enum ExportError {
         /// The normalizers that the format can hold.
         expected: &'static str,
     },
-    /// The format cannot express how some splits decide.
+    /// The format cannot represent some of the trees' splits.
     #[error("{format} cannot hold {found}: expected {expected}")]
     Splits {
         /// The format.
         format: ExportFormat,
-        /// The splits, in words.
+        /// A description of the unsupported splits.
         found: &'static str,
-        /// The splits that the format can hold, and the formats that can hold the offending splits.
+        /// What splits the format can hold, and which formats could hold these splits instead.
         expected: &'static str,
     },
-    /// The other system cannot represent a threshold, whatever number the file states.
+    /// No number that a file could state would give the other system this threshold.
     #[error(
         "{format} cannot hold the threshold {threshold:?}: expected one that is the sum of 1e-6 and a 32-bit float"
     )]
@@ -162,7 +162,7 @@ impl ExportError {
         Self::Model { format, found, expected }
     }
 
-    /// Refuses a ranker that fills missing values.
+    /// Returns an error if the ranker's normalizer fills missing values, which the format cannot express.
     fn check_filling(ranker: &Ranker, format: ExportFormat) -> Result<(), Self> {
         if !ranker.normalizer().fills_missing() {
             return Ok(());
@@ -210,9 +210,8 @@ impl Ranker {
         }
     }
 
-    /// Returns notes for the reader of an [export](Self::export), each of which is one sentence. LightGBM and XGBoost
-    /// explain trees with statistics of the nodes from training ([`NodeStatistics`]), which rankers from some systems
-    /// lack.
+    /// Returns notes about what an [exported](Self::export) file lacks, one sentence each. LightGBM and XGBoost need
+    /// training statistics of the nodes ([`NodeStatistics`]) to explain trees, and some imported rankers have none.
     pub fn export_notes(&self, format: ExportFormat) -> Vec<String> {
         let Model::Trees(trees) = self.model() else { return Vec::new() };
         let arrays = trees.arrays();
@@ -245,7 +244,7 @@ impl Ranker {
 
 #[cfg(test)]
 pub(super) mod testing {
-    //! Creates rankers for the tests of every format.
+    //! Rankers that the tests of all export formats use.
 
     use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! Exports a linear ranker as `model/linear` for the learning-to-rank plug-ins of OpenSearch and Elasticsearch. The
-//! file is a JSON object that maps the names of features to their weights. A `model/linear` file has no constant and no
-//! normalizer.
+//! file is a JSON object that maps the names of features to their weights. A `model/linear` file can hold neither a
+//! constant nor a normalizer.
 
 use super::raw_trees::{feature_names, quoted};
 use super::{ExportError, ExportFormat};

@@ -1,6 +1,6 @@
 //! Exports trees as RankLib's XML of LambdaMART, which the plug-ins of OpenSearch and Elasticsearch read as
-//! `model/ranklib`. Comment lines precede an `ensemble` element, which contains `tree` elements made of `split`
-//! elements.
+//! `model/ranklib`. After comment lines, the file has an `ensemble` element that contains a `tree` element for each
+//! tree, made of nested `split` elements.
 //!
 //! A split sends `x <= threshold` left, in single precision, and cannot treat missing values separately. RankLib stores
 //! and adds leaf values in single precision. RankLib numbers features from 1, as the data do.

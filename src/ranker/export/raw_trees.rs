@@ -1,10 +1,11 @@
-//! Code that all formats of trees share, which creates trees that split raw features, and nested text for the trees.
+//! Converts a ranker's trees to trees that split raw features, and writes them as nested text, for all formats of
+//! trees.
 //!
 //! The trees of a ranker split normalized features; the trees of other systems split raw ones. A normalizer that treats
 //! each feature separately is monotone, so its result never falls as the raw value grows. Because of this,
 //! `normalized(x) <= threshold` is the same as `x <= raw threshold`. The raw threshold is the largest 32-bit float
-//! whose normalized value is at most `threshold`. Bisection over the floats finds the raw threshold, so every 32-bit
-//! float goes the same way in both trees.
+//! whose normalized value is at most `threshold`. Bisection over the floats finds the raw threshold. For every 32-bit
+//! float, both trees then choose the same child.
 
 use super::{ExportError, ExportFormat};
 use crate::data::{Normalizer, NormalizerKind};
@@ -12,19 +13,19 @@ use crate::ranker::artifact::Ranker;
 use crate::ranker::model::Model;
 use crate::ranker::tree_ensemble::{LEAF, NodeStatistics, TreeArrays, TreeEnsemble};
 
-/// A node, whose children are positions in the tree.
+/// A node of a tree that splits raw features; nodes refer to their children by position in the tree.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum RawNode {
     Split(RawSplit),
     Leaf(f64),
 }
 
-/// A split of raw features.
+/// A split that compares a raw feature value with a threshold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct RawSplit {
     /// Counted from 0.
     pub feature: u32,
-    /// The largest value that goes left, which is the largest finite float if all values go left.
+    /// The largest feature value that goes left; the largest finite float if all finite values go left.
     pub at_most: f32,
     pub missing_left: bool,
     pub left: usize,
@@ -35,21 +36,21 @@ pub(super) struct RawSplit {
 #[derive(Debug, Default)]
 pub(super) struct RawTree {
     pub nodes: Vec<RawNode>,
-    /// The position of each node in the ensemble.
+    /// For each node of the tree, the number of the same node in the ensemble.
     pub places: Vec<usize>,
 }
 
-/// Statistics of the nodes of an ensemble, which do not affect scores but are part of other systems' files. Each list
-/// of statistics has one entry per node, which is 0 if the ranker lacks it.
+/// Statistics of the nodes of an ensemble, which do not affect scores but are part of other systems' files. Each array
+/// has one entry per node, which is 0 if the ranker lacks this statistic.
 pub(super) struct Known {
     /// The number of training documents at the node.
     pub count: Vec<u32>,
     /// The total weight of the training documents at the node.
     pub weight: Vec<f32>,
     pub gain: Vec<f32>,
-    /// The weight of the node in contributions: its number of documents or, if unknown, their total weight.
+    /// How much a node weighs in contributions: its number of documents or, if that is unknown, their total weight.
     pub cover: Vec<f32>,
-    /// The value of a leaf. At a split, the mean of the two sides, weighted by their cover.
+    /// The value of a leaf. The value of a leaf, or the mean of a split's two children, weighted by `cover`.
     pub value: Vec<f64>,
 }
 
@@ -89,7 +90,7 @@ pub(super) fn trees_of(ranker: &Ranker, format: ExportFormat) -> Result<&TreeEns
     Ok(trees)
 }
 
-/// Refuses trees with splits that treat 0 as missing.
+/// Rejects an ensemble with splits that treat 0 as missing.
 pub(super) fn check_zeros(
     trees: &TreeEnsemble,
     format: ExportFormat,
@@ -101,7 +102,7 @@ pub(super) fn check_zeros(
     Err(ExportError::Splits { format, found: "splits at which 0 is missing", expected })
 }
 
-/// Returns the trees of a ranker in the form for formats whose splits have a threshold and a side for missing values.
+/// Converts a ranker's trees for formats whose splits state only a threshold and a side for missing values.
 pub(super) fn raw_trees(ranker: &Ranker, format: ExportFormat) -> Result<Vec<RawTree>, ExportError> {
     let trees = trees_of(ranker, format)?;
     check_zeros(
@@ -113,7 +114,7 @@ pub(super) fn raw_trees(ranker: &Ranker, format: ExportFormat) -> Result<Vec<Raw
 }
 
 impl RawTree {
-    /// Creates a tree that adds 0 and is not part of the ensemble.
+    /// Creates a tree with a single leaf of value 0, which has no counterpart in the ensemble.
     pub fn zero() -> Self {
         Self { nodes: vec![RawNode::Leaf(0.0)], places: Vec::new() }
     }
@@ -164,7 +165,7 @@ impl RawTree {
         Ok(Self { nodes, places })
     }
 
-    /// Refuses a tree in which a missing value goes left, for a format that cannot express it.
+    /// Rejects a tree with a split that sends missing values left, for formats that always send them right.
     pub fn check_missing(&self, format: ExportFormat) -> Result<(), ExportError> {
         if self.nodes.iter().any(|node| matches!(node, RawNode::Split(split) if split.missing_left)) {
             let expected = "missing values that go right; LightGBM text, XGBoost JSON and ONNX hold both ways";
@@ -248,7 +249,7 @@ pub(super) fn feature_names(ranker: &Ranker) -> Vec<String> {
     ranker.metadata().feature_names.clone().unwrap_or_else(numbered)
 }
 
-/// Returns a text as JSON.
+/// Returns a text as a quoted JSON string.
 pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -2,10 +2,10 @@
 //! rankers.
 //!
 //! Solr adds 1e-6 to every threshold, in single precision, and then sends `x <= threshold` left and a missing value
-//! right. The exported file contains the float that becomes the threshold after Solr's addition. Some thresholds near 0
-//! cannot result from this addition; a ranker with one of them is refused. A linear model in Solr has no constant; the
-//! normalizer `z_score` becomes Solr's normalizer of each feature. Features are identified by name, or by `feature_1`
-//! and so on if the ranker has no names.
+//! right. The exported file contains the float that becomes the threshold after Solr's addition. Solr's addition cannot
+//! produce some thresholds near 0; a ranker with one of these thresholds is rejected. A linear model in Solr has no
+//! constant. The normalizer `z_score` becomes one of Solr's own normalizers for each feature. Features are identified
+//! by name, or by `feature_1` and so on if the ranker has no names.
 
 use super::raw_trees::{feature_names, quoted, raw_trees};
 use super::{ExportError, ExportFormat};
@@ -17,7 +17,7 @@ use crate::scorer::{LinearScorer, Scorer};
 /// The number that Solr adds to each threshold.
 const SLACK: f32 = 1e-6;
 
-/// The number of floats that are tried on either side of `threshold - SLACK`.
+/// How many floats are tried above and below `threshold - SLACK`.
 const NEIGHBORS: usize = 4;
 
 pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {

@@ -2,8 +2,9 @@
 //! and `load_model` reads. The second kind is the dump of `get_dump(dump_format="json")`, which the learning-to-rank
 //! plug-ins of OpenSearch and Elasticsearch read as `model/xgboost+json`.
 //!
-//! XGBoost sends `x < condition` left, so the condition is the next float above the largest value that goes left.
-//! XGBoost stores and adds leaf values in single precision. The model and the dump number the nodes in the same way.
+//! XGBoost sends `x < condition` left, so the exported condition is the next float above the largest value that goes
+//! left. XGBoost stores and adds leaf values in single precision. The model and the dump number the nodes in the same
+//! way.
 //!
 //! To compute contributions, XGBoost weighs the two sides of a split by `sum_hessian`. If the ranker knows its document
 //! counts, the model stores them as `sum_hessian`, as XGBoost does for squared errors. With these counts, contributions
@@ -18,7 +19,7 @@ use crate::ranker::artifact::Ranker;
 /// The version of the file, which all later versions of XGBoost can read.
 const VERSION: [u32; 3] = [2, 1, 4];
 
-/// The value that marks a missing child of a leaf, and the value that marks the missing parent of a root.
+/// The numbers that XGBoost writes for the children of a leaf and for the parent of a root.
 const NO_CHILD: i32 = -1;
 const NO_PARENT: i32 = i32::MAX;
 
@@ -69,7 +70,7 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     Ok(file.to_string().replacen("\"trees\":[]", &format!("\"trees\":{trees}"), 1).into_bytes())
 }
 
-/// Returns the dump for the plug-ins, a list of trees made of nested nodes that name their features.
+/// Returns the dump for the plug-ins: a JSON list of trees, whose nested nodes name their features.
 pub(super) fn encode_dump(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     let names: Vec<String> = feature_names(ranker).iter().map(|name| quoted(name)).collect();
     let dump = |tree: &RawTree| {
@@ -90,7 +91,8 @@ pub(super) fn encode_dump(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     Ok(format!("[{}]\n", trees.join(",\n")).into_bytes())
 }
 
-/// Returns the trees, with conditions that are above all values that go left.
+/// Returns the trees, with each threshold replaced by the next larger float, because XGBoost sends only smaller values
+/// left.
 fn trees(ranker: &Ranker, format: ExportFormat) -> Result<Vec<RawTree>, ExportError> {
     let mut trees = raw_trees(ranker, format)?;
     let splits = trees.iter_mut().flat_map(|tree| &mut tree.nodes).filter_map(|node| match node {
@@ -110,8 +112,8 @@ fn trees(ranker: &Ranker, format: ExportFormat) -> Result<Vec<RawTree>, ExportEr
     Ok(trees.iter().map(in_pairs).collect())
 }
 
-/// Numbers the nodes so that each right child directly follows its left sibling. XGBoost expects this order, whatever
-/// children its file lists.
+/// Numbers the nodes so that each right child directly follows its left sibling. XGBoost requires this order and
+/// ignores the children that the file lists.
 fn in_pairs(tree: &RawTree) -> RawTree {
     // Positions in the tree, in the new order.
     let mut order = vec![0];

@@ -208,7 +208,7 @@ impl Reader {
     }
 
     /// Reads an oblivious tree as a heap, in which the children of node `n` are `2 n + 1` and `2 n + 2`. CatBoost's
-    /// first split decides the lowest bit of a leaf's number, so its last split is at the root.
+    /// first split determines the lowest bit of the leaf's number, so CatBoost's last split becomes the root.
     fn oblivious(&self, tree: usize, from: &ObliviousTree) -> Result<Vec<ForeignNode>, ImportError> {
         let splits = from.splits.as_deref().unwrap_or_default();
         let leaves = from.leaf_values.len();
@@ -261,8 +261,8 @@ impl Reader {
     }
 }
 
-/// Computes the statistics of a tree's nodes from the weights of its leaves. CatBoost's leaf weights are numbers of
-/// documents if the documents had no weights. The statistics have no gains, since CatBoost does not write them.
+/// Computes the statistics of a tree's nodes from the weights of its leaves. If the training documents had no weights,
+/// CatBoost's leaf weights are document counts. The statistics have no gains, since CatBoost does not write them.
 fn statistics(nodes: &[ForeignNode], leaves: &[f64]) -> NodeStatistics {
     if leaves.len() != nodes.len().div_ceil(2) {
         return NodeStatistics::default();

@@ -25,8 +25,8 @@ const END: &str = "end of trees";
 const OBJECTIVES: [&str; 9] =
     ["lambdarank", "rank_xendcg", "regression", "regression_l1", "huber", "fair", "quantile", "mape", "custom"];
 
-/// Bits of a decision type: one for a categorical split, one for sending missing values left, and two for what is
-/// missing.
+/// Two bits of LightGBM's decision type: the split is categorical, and missing values go left. Two more bits say which
+/// values are missing.
 const CATEGORICAL: u8 = 1;
 const DEFAULT_LEFT: u8 = 2;
 
@@ -104,7 +104,7 @@ impl<'a> Block<'a> {
         text.trim().parse().map_err(|_| refuse(*line, &format!("`{name}={text}`")))
     }
 
-    /// Reads a list that must have `length` entries.
+    /// Reads the list called `name`, which must have `length` entries.
     fn list<T: FromStr>(&self, name: &str, length: usize) -> Result<Vec<T>, ImportError> {
         let refuse = |line: usize, found: String| {
             let expected = format!("a list `{name}` of {length} numbers");
@@ -140,8 +140,8 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// Reads the nodes of a tree, splits first and then leaves. Leaf values are divided by `share`, the number of trees
-    /// over which scores are averaged.
+    /// Reads the nodes of a tree; all splits come before all leaves. Leaf values are divided by `share`, the number of
+    /// trees over which scores are averaged.
     fn tree(&self, share: f64) -> Result<Vec<ForeignNode>, ImportError> {
         let leaves: usize = self.number("num_leaves")?;
         let splits = leaves.saturating_sub(1);
@@ -203,8 +203,8 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Returns the largest float that goes left, whether missing values go left, and whether 0 is missing. Returns `None`
-/// for an unknown decision type.
+/// Returns the largest float that goes left, whether missing values go left, and whether 0 counts as missing. Returns
+/// `None` for an unknown decision type.
 fn decision(threshold: f64, kind: u8) -> Option<(Option<f32>, bool, bool)> {
     if threshold.is_nan() {
         return None;

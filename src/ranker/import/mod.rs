@@ -10,7 +10,8 @@
 //! Each imported file becomes a [sum of trees](Model::Trees) without a normalizer. Thresholds are moved to neighboring
 //! 32-bit floats that split all 32-bit floats in the same way. Feature 1 is column 0 of the other system's matrix. A
 //! file is rejected if its version is unknown, if it has several outputs or categorical splits, or if its objective
-//! transforms scores. The error names the cause. The import never changes how a ranker scores.
+//! transforms scores. The error names what the import does not support. An imported ranker gives the same scores as in
+//! the other system.
 
 mod catboost;
 mod lightgbm;
@@ -36,7 +37,7 @@ use crate::file_kind::FileKind;
 use crate::json::{Value, json};
 use crate::measure::Convention;
 
-/// The treatment of features that the file does not name, if it does not state the number of features.
+/// The value of `other_features` in an imported ranker's configuration which says that surplus features are ignored.
 pub(super) const IGNORED: &str = "ignored";
 
 /// The files that can be read as rankers.
@@ -55,7 +56,7 @@ fn parse<T: DeserializeOwned>(format: ImportFormat, text: &str) -> Result<T, Imp
     serde_json::from_str(text).map_err(|error| ImportError::Syntax { format, reason: error.to_string() })
 }
 
-/// Formats that are recognized but not supported, each with its name and a supported format.
+/// Formats that are recognized but not supported: the kind, its name, and how to save the ranker in a supported format.
 const OTHER_NOTATIONS: [(FileKind, &str, &str); 4] = [
     (FileKind::CatBoostBinary, "its binary notation", "save_model(NAME, format=\"json\")"),
     (FileKind::XgBoostBinary, "its binary notation (UBJSON)", "save_model(\"NAME.json\")"),
@@ -107,8 +108,8 @@ impl Ranker {
     /// Reads a ranker of another system as a sum of trees without a normalizer.
     ///
     /// # Errors
-    /// Returns [`ImportError`] if the file is damaged, is of an unknown version, or holds a ranker without a
-    /// counterpart in this crate.
+    /// Returns [`ImportError`] if the file is damaged, has an unknown version, or contains a ranker that this crate
+    /// cannot represent.
     pub fn import(bytes: &[u8], format: ImportFormat) -> Result<Self, ImportError> {
         let Imported { trees, feature_names, mut about } = format.decode(bytes)?;
         about["format"] = format.to_string().into();

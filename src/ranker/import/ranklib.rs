@@ -16,13 +16,13 @@ use crate::ranker::tree_ensemble::{NodeStatistics, Sums};
 
 const FORMAT: ImportFormat = ImportFormat::RankLib;
 
-/// The start of a comment line.
+/// The characters with which a comment line of RankLib starts.
 const COMMENT: &str = "##";
 
 /// Learners whose rankers are weighted sums of trees.
 const LEARNERS: [&str; 2] = ["LambdaMART", "MART"];
 
-/// The largest depth of nested splits that is accepted, far more than RankLib grows.
+/// The deepest nesting of splits that is accepted, much deeper than the trees that RankLib grows.
 const DEEPEST: usize = 10_000;
 
 pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
@@ -59,7 +59,7 @@ struct Parser<'a> {
 /// A `split` element whose end tag has not been read yet.
 #[derive(Default)]
 struct Open {
-    /// Position of the split in the nodes of the tree.
+    /// The index of this split among the nodes of the tree.
     node: usize,
     feature: Option<u32>,
     threshold: Option<f32>,
@@ -170,7 +170,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads a number up to the end tag of its element, whose start tag has been read.
+    /// Reads the number in an element, after its start tag, and the element's end tag.
     fn number<T: std::str::FromStr>(&mut self, name: &str) -> Result<T, ImportError> {
         let number = match self.next()? {
             Event::Text(text) => text.trim().parse().ok(),
@@ -183,7 +183,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Describes an event in words.
+/// Describes a piece of XML for an error message.
 fn words(event: &Event) -> String {
     match event {
         Event::Start(tag) => format!("<{}>", tag.name().0),

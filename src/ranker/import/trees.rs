@@ -1,14 +1,14 @@
 //! Code that all import formats share, which converts another system's trees to a [`TreeEnsemble`] with the same
 //! decisions.
 //!
-//! Features in this crate are 32-bit floats. Every decision by one threshold therefore has the form `x <= t`, where `t`
-//! is the largest 32-bit float that goes left. A split that sends no value left is reversed, with the largest finite
-//! float as its threshold.
+//! Features in this crate are 32-bit floats. A decision by one threshold therefore always has the form `x <= t`, where
+//! `t` is the largest 32-bit float that goes left. If a split sends no finite value left, its sides are exchanged, and
+//! the largest finite float becomes the threshold.
 
 use crate::ranker::import_error::{ImportError, ImportFormat};
 use crate::ranker::tree_ensemble::{LEAF, NodeStatistics, Sums, TreeArrays, TreeEnsemble};
 
-/// A node of another system's tree, whose children are positions in the tree.
+/// A node of another system's tree; nodes refer to their children by position in the tree.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ForeignNode {
     Split(ForeignSplit),
@@ -24,13 +24,13 @@ pub(super) struct ForeignSplit {
     pub at_most: Option<f32>,
     /// Whether a missing value goes left.
     pub missing_left: bool,
-    /// Whether 0 counts as missing too.
+    /// Whether the split treats 0 as missing.
     pub zero_missing: bool,
     pub left: usize,
     pub right: usize,
 }
 
-/// The trees of a file, in the order of the file.
+/// The trees that have been read from a file so far, in the file's order.
 pub(super) struct TreeList {
     format: ImportFormat,
     arrays: TreeArrays,
@@ -41,8 +41,8 @@ impl TreeList {
         Self { format, arrays: TreeArrays::default() }
     }
 
-    /// Adds a tree whose root is the first node, with the training statistics of its nodes. Nodes that cannot be
-    /// reached from the root are dropped.
+    /// Adds a tree whose root is the first node, with the training statistics of its nodes. Leaves out nodes that
+    /// cannot be reached from the root.
     ///
     /// # Errors
     /// Returns an error if a child does not exist or has two parents.
@@ -107,8 +107,7 @@ impl TreeList {
         self.push(&[ForeignNode::Leaf(value)], &nothing)
     }
 
-    /// Returns the number of features in use, which is the highest feature of a split counted from 1, or 1 without
-    /// splits.
+    /// Returns the number of the highest feature that a split uses, counted from 1; returns 1 if there are no splits.
     pub fn features_in_use(&self) -> usize {
         self.arrays.feature.iter().filter(|&&feature| feature != LEAF).max().map_or(1, |&feature| feature as usize + 1)
     }
@@ -116,7 +115,7 @@ impl TreeList {
     /// Returns the finished ensemble of trees.
     ///
     /// # Errors
-    /// Returns an error for a feature beyond `features` or a number that is not finite.
+    /// Returns an error if a split uses a feature beyond `features`, or if a number is not finite.
     pub fn finish(mut self, features: usize, sums: Sums) -> Result<TreeEnsemble, ImportError> {
         // Scores do not depend on statistics, so lists without information are dropped and the ranker is accepted.
         let NodeStatistics { count, weight, gain } = &mut self.arrays.statistics;

@@ -2,8 +2,8 @@
 //!
 //! A split sends `x < threshold` left, in single precision, and a missing value (NaN) to its default side. XGBoost adds
 //! the trees to the base score, and rounds the score to single precision after each tree. Objectives that transform the
-//! base score or the prediction are not supported. Versions of XGBoost write the base score as a number, as a text, or
-//! as a text with a list of one number.
+//! base score or the prediction are not supported. Depending on its version, XGBoost writes the base score as a number,
+//! as a text, or as a text with a list of one number.
 
 use serde::Deserialize;
 
@@ -70,7 +70,7 @@ struct Booster {
     weight_drop: Vec<f32>,
 }
 
-/// The parts of a booster made of trees. The fields are optional, because boosters without trees lack them.
+/// The fields of a tree booster in the file. The fields are optional, because boosters without trees lack them.
 #[derive(Deserialize)]
 struct Trees {
     gbtree_model_param: Option<TreeCount>,
@@ -181,7 +181,7 @@ fn base_score_of(value: &serde_json::Value) -> Result<f32, ImportError> {
     })
 }
 
-/// Returns the trees of a booster, with their weights unless all weights are 1.
+/// Returns the trees of a booster, and their weights if any weight differs from 1.
 fn trees_of(booster: Booster) -> Result<(Trees, Option<Vec<f32>>), ImportError> {
     let expected = "trees: gbtree or dart";
     let missing = |place: &str| ImportError::content(FORMAT, "gradient_booster", format!("no `{place}`"), expected);

@@ -2,7 +2,7 @@
 //!
 //! `systems.rs` measures every system on the same queries, and `reports.rs` reads the measures of finished runs from
 //! their reports. `print.rs` prints the results of the tests in `measure::significance`. `rankings.rs` provides the
-//! documents that the page of `--html` shows.
+//! documents that the `--html` page shows.
 
 mod print;
 mod rankings;
@@ -69,14 +69,14 @@ out for all; a run that misses a judged query that another has is refused, unles
 #[derive(Debug, Args)]
 #[command(after_long_help = READING)]
 pub struct CompareArgs {
-    /// Two or more systems, followed by the LETOR file that they score. With --qrels: only TREC runs, two or more. Or
-    /// the folders of two or more finished runs
+    /// Two or more systems, followed by the LETOR file on which they are compared. With --qrels: only TREC runs, two or
+    /// more. Or the folders of two or more finished runs
     #[arg(required = true, value_name = "SYSTEM")]
     files: Vec<PathBuf>,
     /// TREC relevance judgments, in which case the systems are TREC runs
     #[arg(long, value_name = "FILE")]
     qrels: Option<PathBuf>,
-    /// Convention [default: the one that all rankers or reports share; trec_eval for TREC runs; else standard]
+    /// Convention [default: the convention that all rankers or reports share; trec_eval for TREC runs; else standard]
     #[arg(short, long)]
     convention: Option<String>,
     /// Measures, comma-separated [default: ndcg@10,map; for folders, all measures that they share]

@@ -1,4 +1,4 @@
-//! Prints comparisons as JSON, or as tables that are 80 columns wide.
+//! Prints comparisons as JSON, or as tables of at most 80 columns.
 
 use std::io::Write;
 
@@ -89,7 +89,8 @@ fn p_value(p: f64) -> String {
     if p < 0.00005 { "<.0001".to_string() } else { format!("{p:.4}") }
 }
 
-/// Builds a table of one measure's value for every query. With two systems, it also shows their difference.
+/// Builds a table that shows one measure for every query under each system. With two systems, it also shows their
+/// difference.
 fn query_table(systems: &Systems, measure: usize) -> Table {
     let count = systems.names.len();
     let difference = (count == 2).then(|| "B - A".to_string());

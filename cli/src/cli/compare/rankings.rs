@@ -1,4 +1,4 @@
-//! The documents of single queries, with their scores by each system, for the page of a comparison.
+//! The documents and scores that the page of a comparison shows for single queries.
 
 use std::collections::HashMap;
 
@@ -8,18 +8,18 @@ use burn_rank::workbench::dataset::document_name;
 
 use crate::report::ScoredDocument;
 
-/// The documents of queries, and their scores by every system if these are known.
+/// The documents of the compared queries, with the score of every system for each document, if the scores are known.
 pub(super) enum SystemRankings {
-    /// No scores, since reports hold only values of measures.
+    /// The scores are unknown, because reports hold only the values of measures.
     Unknown,
     /// Several sets of queries, each with one score per document for every system.
     Scored(Vec<(RankingDataset, Vec<Vec<f32>>)>),
-    /// The TREC runs of each system, with documents by query.
+    /// The TREC run of each system, as a map from queries to documents.
     Runs(Vec<HashMap<String, TrecDocuments>>),
 }
 
 impl SystemRankings {
-    /// Returns the documents of a query, found by its number over all sets or by its name.
+    /// Returns the documents of a query, which is found by its number among all sets or, in TREC runs, by its name.
     pub(super) fn of(&self, query: usize, name: &str, system: usize) -> Option<Vec<ScoredDocument>> {
         match self {
             Self::Unknown => None,

@@ -12,7 +12,6 @@ use crate::cli::input;
 use crate::cli::report::read_report;
 use crate::experiment::{DataReport, KeptRun, PerQuery, Report, Sets};
 
-/// The queries of one fold, with their values from a report.
 struct Tested {
     data: DataReport,
     per_query: PerQuery,
@@ -23,7 +22,7 @@ fn same(one: &Convention, other: &Convention) -> bool {
     Convention { name: other.name.clone(), ..one.clone() } == *other
 }
 
-/// The values of the test queries in a report.
+/// The results that a finished run reported for its test queries.
 struct Finished {
     convention: Convention,
     /// One entry per fold.
@@ -70,8 +69,8 @@ impl Finished {
         }
     }
 
-    /// Returns why this run cannot be compared with `first`, the run in `folder`, if their conventions or queries
-    /// differ.
+    /// Returns why this run cannot be compared with `first`, the run in `folder`. Returns `None` if conventions and
+    /// queries agree.
     fn apart_from(&self, first: &Finished, folder: &Path) -> Option<String> {
         if !same(&self.convention, &first.convention) {
             let words = |of: &Convention| serde_json::to_string(of).unwrap_or_else(|_| of.name.clone());
@@ -96,7 +95,7 @@ impl Finished {
         }
     }
 
-    /// Returns a message that names the first of `measures` for which this run has no values.
+    /// Returns a message that names the first of `measures` that this run did not report.
     fn missing(&self, measures: &[Measure]) -> Option<String> {
         let known = self.measures();
         let missing = measures.iter().find(|measure| !known.contains(&&measure.to_string()))?;
@@ -105,7 +104,7 @@ impl Finished {
     }
 }
 
-/// Returns the names of measures in the form that reports use.
+/// Returns the names of measures as reports spell them.
 fn canonical(names: &[String]) -> Result<Vec<String>, Failure> {
     match names {
         [] => Ok(Vec::new()),
@@ -113,8 +112,8 @@ fn canonical(names: &[String]) -> Result<Vec<String>, Failure> {
     }
 }
 
-/// Returns the rankings of runs that kept their scores. The rankings are unknown if a run kept no scores or if its data
-/// have changed.
+/// Returns the rankings of runs that kept their scores. Without a run's scores, or if its data have changed, the
+/// rankings are unknown.
 fn kept_rankings(args: &CompareArgs, folders: &[PathBuf]) -> SystemRankings {
     let read = |folder: &PathBuf| {
         let device = input::device(&args.device).ok()?;
@@ -127,7 +126,7 @@ fn kept_rankings(args: &CompareArgs, folders: &[PathBuf]) -> SystemRankings {
     runs.map_or(SystemRankings::Unknown, |mut runs| rankings_of(&mut runs))
 }
 
-/// Moves the test queries of every fold, with the scores of each run's first seed, out of the runs.
+/// Takes the test queries of every fold out of the runs, together with the scores that each run's first seed gave.
 fn rankings_of(runs: &mut [KeptRun]) -> SystemRankings {
     let folds = runs.iter().map(|run| run.folds.len()).min().unwrap_or(0);
     let part = |fold: usize| {
@@ -162,8 +161,8 @@ impl Systems {
         })
     }
 
-    /// Reads finished runs, which must have been tested on the same queries and by the same convention. If all runs
-    /// kept their scores, missing measures and conventions are computed from them.
+    /// Reads the reports of finished runs. All runs must have the same test queries and the same convention. If all
+    /// runs kept their scores, missing measures and conventions are computed from them.
     pub(super) fn from_reports(args: &CompareArgs, folders: &[PathBuf]) -> Result<Self, Failure> {
         let refuse = |folder: &Path, message: String| Failure::input(format!("{}: {message}", folder.display()));
         let read = |folder: &PathBuf| Ok(Finished::from_report(read_report(folder)?));

@@ -16,11 +16,11 @@ use crate::cli::scored::Scored;
 
 /// The measures of two or more systems.
 pub(super) struct Systems {
-    /// The name of each system: its file, with the tag of a TREC run.
+    /// The name of each system: its file name, followed by the tag if it is a TREC run.
     pub(super) names: Vec<String>,
     /// Name of each query.
     pub(super) queries: Vec<String>,
-    /// One evaluation per system, each over the same queries in the same order.
+    /// One evaluation per system; all cover the same queries in the same order.
     pub(super) evaluations: Vec<Evaluation>,
     /// The rankings of the systems, if they are known.
     pub(super) rankings: SystemRankings,
@@ -106,8 +106,8 @@ fn in_common(scored: &[Scored]) -> Convention {
     first.filter(|_| scored.iter().all(|other| other.convention.as_ref() == first)).cloned().unwrap_or_default()
 }
 
-/// Refuses two runs with different queries, and names a query that one of them lacks. The queries of both runs are
-/// sorted by name.
+/// Returns an error if two runs contain different queries; the error names a query that only one run has. The queries
+/// of both runs are sorted by name.
 fn same_queries<T>(first: (&PathBuf, &JudgedRun<T>), other: (&PathBuf, &JudgedRun<T>)) -> Result<(), Failure> {
     let lacks =
         |run: &JudgedRun<T>, query: &str| run.queries.binary_search_by(|(name, _)| name.as_str().cmp(query)).is_err();

@@ -15,7 +15,7 @@ use super::ranker::NAMES;
 use crate::experiment::RANKER;
 
 impl ConvertArgs {
-    /// Writes data as a table in `format`, or as text if there is none.
+    /// Writes data as a table in `format`, or as LETOR text if `format` is `None`.
     pub(super) fn convert_data(&self, format: Option<Format>, out: &mut dyn Write) -> Result<(), Failure> {
         let place = self.out.display();
         input::not_over("convert", &self.out, &[&self.from], "is read")?;
@@ -54,7 +54,7 @@ impl ConvertArgs {
     }
 }
 
-/// Returns whether a file has the name of a table, or its content begins like data.
+/// Returns whether a file holds data, judging by its name or else by its first bytes.
 pub(super) fn is_data(path: &Path) -> bool {
     let begins = || FileKind::of_file(path).is_some_and(FileKind::is_data);
     let is_named = || Format::from_path(path).is_some() || separator_of_name(path).is_some();

@@ -35,7 +35,7 @@ pub(super) enum Format {
     BurnRank,
 }
 
-/// The file names that imply the format of a ranker.
+/// A description, for error messages, of the file names from which a ranker's format follows.
 pub(super) const NAMES: &str = "a name that ends in .onnx, .txt, .xml or .safetensors, or another name with --format";
 
 impl ConvertArgs {
@@ -61,7 +61,7 @@ impl ConvertArgs {
         Ok(())
     }
 
-    /// Returns the format to write, or `None` for burn-rank's own format.
+    /// Returns the format in which the ranker is written; `None` means burn-rank's own format.
     fn format(&self, ranker: &Ranker) -> Result<Option<ExportFormat>, Failure> {
         let Some(format) = self.format else {
             let extension = self.out.extension().map(|extension| extension.to_string_lossy().to_lowercase());

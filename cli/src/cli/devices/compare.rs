@@ -32,7 +32,7 @@ pub(super) const PAGE: &str = "devices.html";
 /// The name of the file with the arguments of a device comparison.
 const PLAN: &str = "plan.json";
 
-/// The time between two checks of whether the process of a fit has ended.
+/// How long to wait before checking again whether the process of a fit has ended.
 const LOOK: Duration = Duration::from_millis(50);
 
 const READING: &str = "\
@@ -60,7 +60,7 @@ pub struct CompareArgs {
     /// Devices, separated by commas, of which the first is the baseline for the others
     #[arg(long, value_delimiter = ',', required = true, value_name = "DEVICE,..")]
     devices: Vec<String>,
-    /// Number of seeds on each device, starting from the seed in the configuration
+    /// Number of seeds for each device; the first one is the seed in the configuration
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=1000))]
     seeds: u64,
     /// Also measure the time until the measure that selects rounds reaches this value on the validation queries, as in
@@ -70,7 +70,7 @@ pub struct CompareArgs {
     /// Run each device once for every precision of the layers in this list, separated by commas: f32, f16, bf16
     #[arg(long, value_delimiter = ',', value_name = "TYPE,..")]
     precision: Vec<String>,
-    /// Largest difference between two devices whose rankers count as the same
+    /// Largest difference in the measure at which the rankers of two devices count as the same
     #[arg(long, default_value_t = 0.005)]
     margin: f64,
     /// Folder for the table: new, empty, or the folder of an earlier comparison
@@ -163,7 +163,7 @@ impl CompareArgs {
         Ok(writeln!(out, "written to {}", self.out.display())?)
     }
 
-    /// Returns every combination of device and precision, without repeats.
+    /// Returns all combinations of a device and a precision, each once.
     fn settings(&self) -> Result<Vec<DeviceSetting>, Failure> {
         let mut settings: Vec<DeviceSetting> = Vec::new();
         for text in &self.devices {
@@ -192,7 +192,8 @@ impl CompareArgs {
         Ok(settings)
     }
 
-    /// Refuses a folder that holds a different comparison, or one that should be neither resumed nor replaced.
+    /// Returns an error if the folder holds a different comparison, or holds one although the user chose neither to
+    /// resume nor to overwrite it.
     fn check_plan(&self, plan: &Value) -> Result<(), Failure> {
         let path = self.out.join(PLAN);
         let Ok(bytes) = fs::read(&path) else {
@@ -220,7 +221,7 @@ impl CompareArgs {
         }
     }
 
-    /// Removes the fits of a comparison that is being replaced.
+    /// Deletes the results of earlier fits before a comparison is overwritten.
     fn forget_trials(&self) -> Result<(), Failure> {
         for entry in fs::read_dir(&self.out)? {
             let entry = entry?;
@@ -232,8 +233,8 @@ impl CompareArgs {
         Ok(())
     }
 
-    /// Runs a process and stores its result in the file `name`. If an interrupted comparison left the file, reads it
-    /// instead of running the process. The inner error says why the process failed.
+    /// Runs a process, and keeps its result in the file `name`. If the file exists, left by an interrupted comparison,
+    /// returns its contents and runs nothing. The inner error says why the process failed.
     fn child<T: Serialize + DeserializeOwned>(
         &self,
         folder: &OutputFolder,
@@ -284,9 +285,9 @@ impl CompareArgs {
     }
 }
 
-/// How a process ended.
+/// The way in which a child process ended.
 enum Ended {
-    /// The process succeeded, with this text on its standard output.
+    /// The process succeeded and printed this text on its standard output.
     Printed(String),
     /// The process failed, with this error.
     Failed(String),
@@ -294,7 +295,7 @@ enum Ended {
     Interrupted,
 }
 
-/// Runs a command until it ends or a signal requests a stop.
+/// Runs a command until it ends, or until a signal requests a stop.
 fn run(mut command: Command, interrupt: &Interrupt) -> Result<Ended, Failure> {
     let mut child = command.spawn()?;
     let all = |stream: Option<Box<dyn Read + Send>>| {
@@ -330,7 +331,7 @@ fn run(mut command: Command, interrupt: &Interrupt) -> Result<Ended, Failure> {
     Ok(Ended::Failed(said.unwrap_or_else(|| format!("the process ended with {status} and said nothing"))))
 }
 
-/// Returns whether a file has the name of a fit, or of the cost of training steps.
+/// Returns whether a file name belongs to a fit or to a measurement of training steps.
 fn is_trial_name(name: &str) -> bool {
     if let Some(number) = name.strip_prefix("steps-").and_then(|rest| rest.strip_suffix(".json")) {
         return number.parse::<usize>().is_ok_and(|number| number > 0);
@@ -351,7 +352,7 @@ fn trial_name(number: usize, seed: u64) -> String {
     format!("trial-{}-seed-{seed}.json", number + 1)
 }
 
-/// Parses a target and returns its value; its measure must be the one that selects rounds.
+/// Parses a target `MEASURE=VALUE` and returns its value. The measure must be the one that selects rounds.
 fn value_of_target(target: &str, config: &ExperimentConfig) -> Result<f64, Failure> {
     let selects = config.measure.select;
     let expected = || format!("--target {target}: expected MEASURE=VALUE, as in {selects}=0.40");

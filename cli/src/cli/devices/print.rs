@@ -1,4 +1,4 @@
-//! Prints a device comparison on a terminal, as a table of 100 columns.
+//! Prints a device comparison on the terminal, in a table of 100 columns.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use crate::cli::failure::Failure;
 use crate::cli::table::Table;
 use crate::device_comparison::{DeviceComparison, DeviceRow, StepCost};
 
-/// Prints the table of a device comparison: quality first, then speed, then remarks on single devices.
+/// Prints a device comparison as tables of quality and speed, followed by remarks on single devices.
 pub(super) fn table(comparison: &DeviceComparison, out: &mut dyn Write) -> Result<(), Failure> {
     let number = |value: Option<f64>, decimals: usize| match value {
         Some(value) => format!("{value:.decimals$}"),

@@ -17,7 +17,7 @@ use crate::experiment::ExperimentConfig;
 pub struct TrialArgs {
     #[command(flatten)]
     run: RunArgs,
-    /// Value of the measure that selects rounds; the time to reach it is reported
+    /// A value of the measure that selects rounds; the trial reports how long training takes to reach it
     #[arg(long)]
     target: Option<f64>,
     /// Measure the cost of training steps instead of a fit
@@ -40,7 +40,7 @@ impl TrialArgs {
         Ok(serde_json::to_string(&trial))
     }
 
-    /// Returns the cost of training steps, or `None` for learners without epochs of steps.
+    /// Measures the cost of training steps; returns `None` if the learner does not train in epochs.
     fn step_cost(&self) -> Result<Option<StepCost>, Failure> {
         let Opened { mut document, config, device, execution } = self.run.open()?;
         if config.resolved()["learner"]["epochs"].is_null() {

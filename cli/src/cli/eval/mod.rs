@@ -2,7 +2,7 @@
 //!
 //! `letor.rs` evaluates the scores of a LETOR set. `run.rs` evaluates a TREC run against its judgments, with this
 //! crate's measures and any convention. `trec.rs` prints the same lines as trec_eval for a run. `print.rs` formats the
-//! results of `letor.rs` and `run.rs`; `queries.rs` shows single queries.
+//! results of `letor.rs` and `run.rs`, and `queries.rs` shows single queries.
 
 mod letor;
 mod print;

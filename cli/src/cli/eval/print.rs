@@ -15,12 +15,12 @@ use crate::cli::table::Table;
 use crate::cli::terminal;
 use crate::experiment::ExtremeQueries;
 
-/// Facts about a run that are printed with its measures.
+/// Information about a TREC run that is printed with its measures.
 pub(super) struct AboutRun {
     tag: String,
-    /// The number of queries in the qrels for which the run has no document.
+    /// The number of queries in the qrels for which the run contains no document.
     missing: usize,
-    /// The number of queries in the run for which the qrels have no judgment.
+    /// The number of queries in the run for which the qrels contain no judgment.
     unjudged: usize,
     complete: bool,
 }
@@ -31,7 +31,7 @@ impl AboutRun {
         Self { tag: judged.tag.clone(), missing, unjudged, complete }
     }
 
-    /// Returns a note about the queries that are only in the qrels, and one about those only in the run.
+    /// Returns notes about queries that occur only in the qrels, and about queries that occur only in the run.
     pub(super) fn notes(&self) -> Vec<String> {
         let missing = if self.complete { "counted as empty lists" } else { "left out (--complete counts them)" };
         let notes = [
@@ -42,7 +42,7 @@ impl AboutRun {
         found.map(|(count, what, then)| format!("{what}: {count}, {then}")).collect()
     }
 
-    /// Writes the run's name and the notes that precede a table.
+    /// Writes the run's name and its notes, which are printed above the table.
     pub(super) fn write(&self, out: &mut dyn Write) -> Result<(), Failure> {
         writeln!(out, "run {}", harmless(&self.tag))?;
         self.notes().iter().try_for_each(|note| writeln!(out, "{note}"))?;
@@ -62,7 +62,7 @@ pub(super) struct Shown<'a> {
     pub(super) evaluation: &'a Evaluation,
     pub(super) queries: Vec<&'a str>,
     pub(super) run: Option<AboutRun>,
-    /// The worst and best queries to include in JSON.
+    /// The worst and best queries, which JSON output includes.
     pub(super) extremes: Option<&'a ExtremeQueries>,
 }
 

@@ -13,7 +13,7 @@ use crate::experiment::{ExtremeQueries, RankedQuery};
 /// The largest number of worst or best queries that may be requested.
 const MOST: usize = 1000;
 
-/// The numbers of worst and best queries to print.
+/// How many of the worst queries, and of the best queries, to print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct QueriesAsked {
     pub(super) worst: usize,

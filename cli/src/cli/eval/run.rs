@@ -31,10 +31,10 @@ pub(super) fn evaluate_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut 
     Shown { evaluation: &evaluation, queries, run: Some(about), extremes: None }.show(args, out)
 }
 
-/// A convention, and either the evaluation under it or the reason why there is none.
+/// The name of a convention, with the evaluation under it or the reason why the convention does not apply.
 type Row = (&'static str, Result<Evaluation, String>);
 
-/// Reads a run once and evaluates it under every preset. If a preset does not apply, its row holds the reason.
+/// Reads a run once and evaluates it under every preset. If a preset does not apply, its row contains the reason.
 fn under_every_convention(
     judgments: &Judgments,
     run: &Path,

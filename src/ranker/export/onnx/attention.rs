@@ -1,12 +1,12 @@
-//! Builds self-attention over the documents of a query, and the latent cross of self-attention and a perceptron, from
-//! ONNX operators. Self-attention and the latent cross are exported without dropout, which only training uses.
+//! Builds two kinds of scorer from ONNX operators: self-attention over the documents of a query, and its latent cross
+//! with a perceptron. Self-attention and the latent cross are exported without dropout, which only training uses.
 
 use super::graph::{GraphBuilder, Value};
 use super::messages::Attribute;
 use super::scorer::{hidden_layers, layer_normalization, linear_layer, log1p};
 use crate::scorer::{AttentionScorer, Block, LatentCrossScorer};
 
-/// The attention logit of a padded place, the same as in the scorer.
+/// The attention logit of padding, the same as in [`AttentionScorer`].
 const OUTSIDE: f32 = f32::MIN / 2.0;
 
 /// Adds a self-attention scorer to the graph.
@@ -19,7 +19,7 @@ pub(super) fn attention_scorer(graph: &mut GraphBuilder, prefix: &str, scorer: &
     represented(graph, prefix, scorer, &x)
 }
 
-/// Adds a latent cross scorer to the graph.
+/// Adds a latent cross of self-attention and a perceptron to the graph.
 ///
 /// # Shapes
 /// As [`attention_scorer`].

@@ -6,7 +6,7 @@ use super::messages::{Attribute, Dim, Graph, Model, Node, OperatorSet, Tensor, V
 
 /// The ONNX operator set of exported graphs, the first with layer normalization.
 const OPSET: i64 = 17;
-/// The domain of ONNX's tree operators, and the operator set of that domain that goes with `OPSET`.
+/// The domain of ONNX's tree operators, and the version of that domain that fits `OPSET`.
 const TREES: &str = "ai.onnx.ml";
 const TREES_OPSET: i64 = 3;
 /// The version of ONNX's message format that goes with `OPSET`.
@@ -14,7 +14,7 @@ const IR_VERSION: i64 = 8;
 
 /// The name of the input, whose shape is `[documents, features]` or `[queries, documents, features]`.
 const INPUT: &str = "features";
-/// The name of the second input of a graph for many queries, `[queries, documents]`, which is true for a document.
+/// The name of the mask, `[queries, documents]`, a second input of graphs for many queries that is false for padding.
 const MASK: &str = "mask";
 /// The name of the output, whose shape is `[documents]` or `[queries, documents]`.
 const OUTPUT: &str = "scores";
@@ -23,7 +23,7 @@ const OUTPUT: &str = "scores";
 #[derive(Debug, Clone)]
 pub(super) struct Value(String);
 
-/// A graph under construction.
+/// An ONNX graph that is being built.
 #[derive(Default)]
 pub(super) struct GraphBuilder {
     nodes: Vec<Node>,
@@ -38,13 +38,14 @@ impl GraphBuilder {
         Self { is_batch: true, ..Self::default() }
     }
 
-    /// Returns the input features, `[documents, features]` of one query or `[queries, documents, features]`.
+    /// Returns the graph's input, which holds raw features: `[documents, features]` for one query,
+    /// `[queries, documents, features]` for many.
     pub fn input(&self) -> Value {
         Value(INPUT.into())
     }
 
-    /// Returns the mask of a batch, `[queries, documents]`, which is true for a document. A graph for one query has
-    /// none.
+    /// Returns the mask of a graph for many queries, `[queries, documents]`, which is false for padding. Returns `None`
+    /// for a graph that scores one query at a time.
     pub fn mask(&self) -> Option<Value> {
         self.is_batch.then(|| Value(MASK.into()))
     }
@@ -56,7 +57,8 @@ impl GraphBuilder {
         self.node("Reshape", &[value, &shape])
     }
 
-    /// Reshapes rows of documents to `[queries, documents, ...]`. A graph for one query gets a batch of one.
+    /// Reshapes a matrix with one row per document to `[queries, documents, ...]`. A graph for one query uses 1 as the
+    /// number of queries.
     pub fn by_query(&mut self, value: &Value, tail: &[i64]) -> Value {
         let Some(mask) = self.mask() else {
             return self.reshaped(value, &[&[1, -1], tail].concat());
@@ -68,19 +70,19 @@ impl GraphBuilder {
         self.node("Reshape", &[value, &shape])
     }
 
-    /// Adds a constant of 32-bit floats. The same name always refers to the same constant.
+    /// Adds a constant of 32-bit floats. Reuses the constant if the graph already has a constant of this name.
     pub fn floats(&mut self, name: &str, shape: &[usize], values: &[f32]) -> Value {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         self.constant(name, data_type::FLOAT, shape, bytes)
     }
 
-    /// Adds a constant of 64-bit floats. The same name always refers to the same constant.
+    /// Adds a constant of 64-bit floats. Reuses the constant if the graph already has a constant of this name.
     pub fn doubles(&mut self, name: &str, shape: &[usize], values: &[f64]) -> Value {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         self.constant(name, data_type::DOUBLE, shape, bytes)
     }
 
-    /// Adds a constant of 64-bit integers. The same name always refers to the same constant.
+    /// Adds a constant of 64-bit integers. Reuses the constant if the graph already has a constant of this name.
     pub fn integers(&mut self, name: &str, shape: &[usize], values: &[i64]) -> Value {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         self.constant(name, data_type::INT64, shape, bytes)

@@ -1,9 +1,9 @@
 //! The protobuf messages of ONNX that an exported graph needs, with the field numbers of `onnx.proto` (IR version 8).
-//! Fields of the messages that are not listed keep their defaults.
+//! Fields that these messages leave out keep ONNX's defaults.
 
 use prost::{Message, Oneof};
 
-/// The values of `TensorProto.DataType` in use.
+/// The values of `TensorProto.DataType` that exported graphs use.
 pub(super) mod data_type {
     pub const FLOAT: i32 = 1;
     pub const INT64: i32 = 7;
@@ -11,7 +11,7 @@ pub(super) mod data_type {
     pub const DOUBLE: i32 = 11;
 }
 
-/// The values of `AttributeProto.AttributeType` in use.
+/// The values of `AttributeProto.AttributeType` that exported graphs use.
 mod attribute_type {
     pub const FLOAT: i32 = 1;
     pub const INT: i32 = 2;
@@ -34,7 +34,7 @@ pub(super) struct Model {
     pub opset_import: Vec<OperatorSet>,
 }
 
-/// An operator set of a domain; an empty domain stands for ONNX's own operators.
+/// The version of an operator set that a graph uses; an empty domain means ONNX's own operators.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct OperatorSet {
     #[prost(string, tag = "1")]

@@ -1,5 +1,4 @@
-//! Exports rankers to ONNX, as a graph of tensors that includes the normalizer. onnxruntime and most inference engines
-//! can run it.
+//! Exports rankers to ONNX, as one graph that contains the normalizer and the model.
 //!
 //! The input `features` has the shape `[documents, features]`. The input holds the raw features of at least one
 //! document of a single query, as 32-bit floats. The output `scores` has the shape `[documents]`. The graph scores one

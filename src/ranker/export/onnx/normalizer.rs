@@ -5,7 +5,7 @@ use super::messages::Attribute;
 use crate::data::indicators::Indicators;
 use crate::data::{FeatureMap, Normalizer};
 
-/// Adds the raw features to the graph, with one row for each document; padded places have 0.
+/// Adds the raw features to the graph, one row per document, with 0 for padding.
 ///
 /// # Shapes
 /// - output: `[documents, features]`, 32-bit floats
@@ -18,7 +18,7 @@ pub(super) fn raw(graph: &mut GraphBuilder, features: usize) -> Value {
     graph.reshaped(&clean, &[-1, features as i64])
 }
 
-/// Adds the input columns of a scorer to the graph, with one row for each document or padded place. The columns are the
+/// Adds the input columns of a scorer to the graph, one row per document, padding included. The columns are the
 /// normalized features. If the normalizer fills missing values, columns that mark missing values follow the features.
 ///
 /// # Shapes
@@ -42,8 +42,8 @@ pub(super) fn filled(graph: &mut GraphBuilder, normalizer: &Normalizer) -> Value
     graph.node_with("Concat", &[&filled, &missing], vec![Attribute::int("axis", 1)])
 }
 
-/// Adds the normalized features to the graph, with one row for each document or padded place. If `may_miss` is true, a
-/// value may be NaN.
+/// Adds the normalized features to the graph, with one row for each document or padded place. `may_miss` says whether
+/// features can be NaN.
 ///
 /// # Shapes
 /// - output: `[documents, features]`, 32-bit floats
@@ -149,7 +149,7 @@ fn query_min_max_of_many(graph: &mut GraphBuilder, mask: &Value, x: &Value, feat
     graph.reshaped(&share, &[-1, features as i64])
 }
 
-/// Replaces 0 by 1 in a divisor. The replacement is safe where the dividend is 0 whenever the divisor is 0.
+/// Replaces 0 by 1 in a divisor. This is safe wherever the dividend is 0 if the divisor is 0.
 fn one_in_place_of_zero(graph: &mut GraphBuilder, value: &Value) -> Value {
     let zero = graph.doubles("zero", &[], &[0.0]);
     let one = graph.doubles("one", &[], &[1.0]);
@@ -157,16 +157,16 @@ fn one_in_place_of_zero(graph: &mut GraphBuilder, value: &Value) -> Value {
     graph.node("Where", &[&positive, value, &one])
 }
 
-/// A table with a row of ascending values for each feature, in which the values of documents are looked up.
+/// A table for looking up feature values, which has a row of ascending values for each feature.
 ///
-/// Each row is padded with infinity to a length of one less than a power of two. With this length, bisection takes the
-/// same number of steps for every feature, so one gather per step serves all documents. The row of a constant feature
-/// has the single value 0.
+/// Each row is padded with infinity to a length of one less than a power of two. Bisection then takes the same number
+/// of steps in every row, so one gather per step serves all documents. For a constant feature, the row contains only
+/// the value 0.
 struct Table {
     values: Value,
-    /// The start of each feature's row.
+    /// The index at which each feature's row starts.
     rows: Value,
-    /// The last position in each row.
+    /// The last index in each row, before padding.
     last: Value,
     none: Value,
     one: Value,
@@ -190,7 +190,7 @@ impl Table {
         Self { values: table, rows, last, none, one, count, width }
     }
 
-    /// Returns the step lengths of the bisection, with the positions of the first probes.
+    /// Returns the steps of the bisection: the length of each step, and the position in each row to probe first.
     fn steps(&self, graph: &mut GraphBuilder) -> Vec<(Value, Value)> {
         let lengths = std::iter::successors(Some(self.width.div_ceil(2)), |step| Some(step / 2));
         lengths
@@ -203,8 +203,8 @@ impl Table {
             .collect()
     }
 
-    /// Counts, for each document, the table values of each feature that are `Less` than the document's value, or
-    /// `LessOrEqual`.
+    /// For each document and feature, counts the values in the feature's row that are below the document's value
+    /// (`Less`) or not above it (`LessOrEqual`).
     fn count(&self, graph: &mut GraphBuilder, features: &Value, comparison: &str) -> Value {
         let mut found = self.none.clone();
         for (length, probe) in &self.steps(graph) {
@@ -217,14 +217,14 @@ impl Table {
         found
     }
 
-    /// Returns the positions of the two table values around a document's value, given the number of values below it.
-    /// For a value outside the table, both positions are the first or the last one.
+    /// Returns the indices of the two table values between which a document's value lies, given how many values are
+    /// below it. If the document's value is outside the table, both indices are the first one or the last one.
     fn sides(&self, graph: &mut GraphBuilder, below: &Value) -> [Value; 2] {
         let lower = graph.node("Sub", &[below, &self.one]);
         [graph.node("Max", &[&lower, &self.none]), graph.node("Min", &[below, &self.last])]
     }
 
-    /// Reads one value from each row of a table of this shape, in double precision.
+    /// Looks up the entry at position `place` in each row of `numbers`, which has the same layout as this table.
     fn at(&self, graph: &mut GraphBuilder, numbers: &Value, place: &Value) -> Value {
         let place = graph.node("Add", &[place, &self.rows]);
         let number = graph.node("Gather", &[numbers, &place]);
@@ -232,7 +232,7 @@ impl Table {
     }
 }
 
-/// Pads rows to the same width with `filler`. A row without numbers begins with `empty`.
+/// Pads all rows with `filler` to the same width. An empty row gets the single value `empty` before the padding.
 fn padded<T: Copy>(rows: &[Vec<T>], width: usize, empty: T, filler: T) -> Vec<T> {
     let mut table = Vec::with_capacity(rows.len() * width);
     for row in rows {
@@ -242,8 +242,8 @@ fn padded<T: Copy>(rows: &[Vec<T>], width: usize, empty: T, filler: T) -> Vec<T>
     table
 }
 
-/// Adds the position of each feature among its quantiles to the graph, as a share from 0 to 1. A constant feature has
-/// position 0.
+/// Replaces each feature of a document by its position among the feature's quantiles, from 0 to 1. A constant feature
+/// has position 0.
 fn quantile(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec<f32>]) -> Value {
     let table = Table::new(graph, values);
     let two = graph.doubles("two", &[], &[2.0]);
@@ -276,7 +276,7 @@ fn quantile(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec
     graph.node("Div", &[&position, &divisor])
 }
 
-/// Adds the position of each feature between its knots to the graph. A constant feature has position 0.
+/// Interpolates the place of each feature value between the two nearest knots. A constant feature has position 0.
 fn gauss(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec<f32>], places: &[Vec<f64>]) -> Value {
     let table = Table::new(graph, values);
     let places = padded(places, table.width, 0.0, 0.0);

@@ -1,5 +1,5 @@
 //! Builds linear and multi-layer scorers from ONNX operators. The exported scorers use stored batch statistics and no
-//! dropout, as outside training.
+//! dropout, as a scorer does after training.
 
 use burn::nn::{LayerNorm, Linear};
 use burn::tensor::Tensor;

@@ -1,8 +1,8 @@
 //! Builds sums of trees with ONNX's `TreeEnsembleRegressor`, an operator in every version of ONNX's tree domain.
 //!
-//! A split compares `x <= threshold` in single precision, and states the side to which a missing value (NaN) goes. Leaf
+//! A split sends `x <= threshold` left, in single precision, and states to which side a missing value (NaN) goes. Leaf
 //! values are stored in single precision. A normalizer that treats each document separately is folded into the
-//! thresholds, so rounding never sends a value to the other side. The normalizer `query_min_max` becomes part of the
+//! thresholds, so a document reaches the same leaf as in this crate. The normalizer `query_min_max` becomes part of the
 //! graph.
 
 use super::super::raw_trees::{RawNode, RawTree, check_zeros};
@@ -13,7 +13,7 @@ use super::normalizer;
 use crate::data::{Normalizer, NormalizerKind};
 use crate::ranker::tree_ensemble::{LEAF, TreeEnsemble, ZERO};
 
-/// Adds the scores of a sum of trees, `[documents, 1]`, to the graph.
+/// Adds the trees to the graph and returns their summed scores, `[documents, 1]`.
 pub(super) fn tree_scores(
     graph: &mut GraphBuilder,
     trees: &TreeEnsemble,
@@ -68,7 +68,7 @@ fn without_zeros(
     Ok(graph.node("Where", &[&is_zero, &missing, x]))
 }
 
-/// The attribute lists of the operator, with one entry for each node or each leaf.
+/// The attribute lists of `TreeEnsembleRegressor`, each with an entry per node or per leaf.
 #[derive(Default)]
 struct Attributes {
     tree: i64,
