@@ -24,9 +24,8 @@ pub enum EmptyQuery {
     /// Leaves the query out of the mean and counts it in the report.
     #[default]
     Exclude,
-    /// Includes the query in the mean. The query counts as this value for measures that would divide by zero: NDCG, AP,
-    /// recall, R-precision and the pairwise measures. Measures that do not divide by zero count the query as 0, the
-    /// value of their formula.
+    /// Includes the query in the mean. NDCG, AP, recall, R-precision and the pairwise measures, which would divide by
+    /// zero, take this value. Measures that do not divide by zero count the query as 0, the value of their formula.
     Value(f64),
 }
 

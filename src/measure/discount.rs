@@ -19,7 +19,7 @@ pub enum Discount {
     Letor,
     /// `r^-exponent`
     Power {
-        /// The exponent of the power, 0 or above.
+        /// The exponent, 0 or above, which determines how fast the discount falls.
         exponent: f64,
     },
     /// `1 / r`
@@ -61,8 +61,8 @@ impl Discount {
     }
 }
 
-/// What a valid table of discounts must contain, in words for error messages. With other discounts, sorting by label
-/// might not give the largest DCG.
+/// What a valid table of discounts must contain, in words for error messages. A table that violates these requirements
+/// might give its largest DCG to an order that is not sorted by label.
 pub(crate) const DISCOUNTS: &str = "finite discounts, 0 or above, that start above 0 and never rise";
 
 /// Returns whether a table meets the requirements on discounts.

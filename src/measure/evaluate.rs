@@ -160,7 +160,8 @@ impl Evaluator {
     /// Returns [`MeasureError::Length`] if arrays differ in length. Returns [`MeasureError::NoDocumentIds`] if the
     /// convention breaks ties by identifier and the documents have none. Returns [`MeasureError::Score`] for a score of
     /// NaN or +inf. Returns [`MeasureError::Label`] for a label that the convention rejects, and
-    /// [`MeasureError::Grade`] for a label above the maximum grade of ERR. Error messages call the query number 1.
+    /// [`MeasureError::Grade`] for a label above the maximum grade of ERR. In error messages, the query has the number
+    /// 1.
     pub fn query(&self, ranking: &Ranking) -> Result<QueryValues, MeasureError> {
         let mut values = Vec::with_capacity(self.measures.len());
         let empty = self.append(ranking, 1, &mut Workspace::default(), &mut values)?;
@@ -199,8 +200,8 @@ impl Evaluator {
     ///
     /// # Errors
     /// Returns [`MeasureError::Length`] or [`MeasureError::Offsets`] if the lengths of the arrays or the query offsets
-    /// are inconsistent. Returns the first query's error for which [`Evaluator::query`] fails, with the query's number
-    /// counted from 1. All measures are computed, so any of them can cause an error.
+    /// are inconsistent. Returns the error of the first query for which [`Evaluator::query`] fails, with the query's
+    /// number counted from 1. All measures are computed, so any of them can cause an error.
     pub fn first_measure(&self, rankings: &Rankings) -> Result<Vec<Option<f64>>, MeasureError> {
         let (values, _) = self.values(rankings)?;
         Ok(values.into_iter().step_by(self.measures.len().max(1)).collect())

@@ -24,8 +24,8 @@ impl Orders {
         Self { labels, ties }
     }
 
-    /// Returns the mean of `value` over the orders of the documents. Orders that put the same labels at all positions
-    /// count once, because each such arrangement of labels stands for equally many orders of documents.
+    /// Returns the mean of `value` over the orders of the documents. Arrangements with the same label at every position
+    /// count once, because each of them stands for equally many orders of documents.
     pub(super) fn mean(mut self, mut value: impl FnMut(&[f64]) -> f64) -> f64 {
         let mut sum = 0.0;
         if let Some(count) = self.count() {
@@ -71,8 +71,8 @@ impl Orders {
     }
 }
 
-/// Rearranges `values` to their next order in lexicographic sequence. After the last order, returns `false` and starts
-/// again from the first.
+/// Rearranges `values` into the next arrangement in lexicographic order. After the last order, returns `false` and
+/// starts again from the first.
 fn next_permutation(values: &mut [f64]) -> bool {
     let Some(fall) = (1..values.len()).rev().find(|&at| values[at - 1] < values[at]) else {
         values.reverse();

@@ -42,8 +42,8 @@ pub trait ListMeasure: Debug + Send + Sync {
     fn name(&self) -> &str;
 
     /// Returns the value of one query as a finite number. `None` means that the measure has no value for this query,
-    /// for example because no document is relevant. The convention then leaves the query out of the mean or assigns a
-    /// value to it ([`EmptyQuery`](super::EmptyQuery)).
+    /// for example because no document is relevant. The convention either leaves a query without a value out of the
+    /// mean or assigns a value to the query ([`EmptyQuery`](super::EmptyQuery)).
     fn value(&self, list: &RankedDocuments) -> Option<f64>;
 
     /// Returns whether all values lie in `[0, 1]`; learners that bound a measure require this.

@@ -153,15 +153,15 @@ impl Default for Convention {
     }
 }
 
-/// Generates the code for writing and for reading a convention from one list of fields. Both use the same list, so
-/// every field that is written is also read.
+/// Generates the code for writing and for reading a convention from one list of fields. Writing and reading use the
+/// same list, so every field that is written is also read.
 macro_rules! written_fields {
     ($($field:ident: $type:ty),* $(,)?) => {
         /// A convention in a file: either a preset with the fields that differ from it, or all fields.
         #[derive(Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Fields {
-            /// The name of the preset from which the convention differs; `standard` if absent.
+            /// The name of the preset on which the convention is based; `standard` if absent.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             preset: Option<String>,
             #[serde(default, skip_serializing_if = "Option::is_none")]

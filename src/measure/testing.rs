@@ -1,4 +1,3 @@
-
 use super::{Convention, Measure, Ranking, Ties};
 
 /// Computes the measure for one query, and panics if it has no value.

@@ -75,7 +75,7 @@ pub enum RankerError {
     Mismatch {
         /// Name of the part.
         what: &'static str,
-        /// The number of features that this part was built for.
+        /// The number of features for which the mismatched part was built.
         found: usize,
         /// The number of features that the model was trained on.
         expected: usize,
@@ -235,8 +235,8 @@ impl Ranker {
         self.normalizer.features()
     }
 
-    /// Returns whether the ranker accepts missing values (NaN). A ranker accepts them if its model is a sum of trees or
-    /// its normalizer [fills](Normalizer::fills_missing) them.
+    /// Returns whether the ranker accepts missing values (NaN). Missing values are accepted if the model is a sum of
+    /// trees or the normalizer [fills](Normalizer::fills_missing) them.
     pub fn takes_missing(&self) -> bool {
         self.model.takes_missing() || self.normalizer.fills_missing()
     }

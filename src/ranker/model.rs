@@ -26,7 +26,7 @@ pub enum Model {
     Scorer(Scorer),
     /// A sum of regression trees.
     Trees(TreeEnsemble),
-    /// Several scorers, whose scores are added with these weights.
+    /// Several scorers with their weights; a document's score is the weighted sum of their scores.
     Ensemble(Vec<(f64, Scorer)>),
     /// A weighted sum of Gaussian kernels.
     Kernel(KernelExpansion),

@@ -105,7 +105,7 @@ pub enum PartsError {
 }
 
 impl Parts {
-    /// Splits a model into its parts. The configuration of a scorer is one of its parts.
+    /// Splits a model into its parts.
     pub fn from_model(model: &Model) -> Self {
         match model {
             Model::Scorer(scorer) => {

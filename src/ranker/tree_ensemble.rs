@@ -63,8 +63,8 @@ pub struct TreeArrays {
     /// The splits that send missing values left, in ascending order; all other splits send them right.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_left: Vec<u32>,
-    /// Only rankers imported from LightGBM have these splits. Rankers imported from LightGBM have splits that treat 0
-    /// as missing.
+    /// Only rankers imported from LightGBM have splits that treat 0 as missing. Rankers imported from LightGBM have
+    /// splits that treat 0 as missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub zero_missing: Vec<u32>,
     /// The statistics of the nodes from training.
@@ -105,8 +105,8 @@ impl NodeStatistics {
         Self { count: select(count, nodes), weight: select(weight, nodes), gain: select(gain, nodes) }
     }
 
-    /// Appends the statistics of another tree, which has `more` nodes, to those of the first `nodes` nodes. Clears an
-    /// array unless both sides have this statistic for all of their nodes.
+    /// Appends the statistics of another tree, which has `more` nodes, to those of the first `nodes` nodes. Clears a
+    /// statistic unless it is known for all nodes, old and new.
     pub(super) fn extend(&mut self, nodes: usize, added: Self, more: usize) {
         fn extend<T>(list: &mut Vec<T>, nodes: usize, mut added: Vec<T>, more: usize) {
             if list.len() == nodes && added.len() == more { list.append(&mut added) } else { list.clear() }
@@ -141,7 +141,7 @@ pub enum TreeError {
         array: &'static str,
         /// Position in it.
         index: usize,
-        /// The value of this entry.
+        /// The invalid value of the entry.
         found: String,
         /// The expected value.
         expected: String,

@@ -159,7 +159,7 @@ impl<'a> TreeShap<'a> {
         path.steps.push(step);
     }
 
-    /// Removes a feature from the path and returns its two shares, `zero` and `one`. Returns 1 for both if no split on
+    /// Removes a feature from the path and returns its two shares, `zero` and `one`. Returns `(1, 1)` if no split on
     /// the path uses the feature.
     fn take(&self, feature: u32, path: &mut Path) -> (f64, f64) {
         let Some(place) = path.steps.iter().position(|step| step.feature == feature) else { return (1.0, 1.0) };

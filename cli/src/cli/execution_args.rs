@@ -1,11 +1,11 @@
-//! Options for how a command computes: CPU instructions and the number of threads.
+//! Command-line options that select CPU instructions, and the setup of a command's threads.
 
 use burn_rank::op::{Execution, Instructions};
 use clap::Args;
 
 use super::failure::Failure;
 
-/// How losses and other primitives are computed.
+/// Options that determine how losses and other primitives are computed.
 #[derive(Debug, Args)]
 pub struct ExecutionArgs {
     /// CPU instructions that the fused kernels use, as listed by `burn-rank devices` [default: the best]

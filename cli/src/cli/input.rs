@@ -190,7 +190,8 @@ impl ReadArgs {
         self.options_after(None)
     }
 
-    /// Returns the keys that `--read` sets, preceded by the settings for missing values from the ranker's training.
+    /// Returns the keys that `--read` sets, preceded by the settings for missing values from the ranker's training
+    /// configuration.
     fn assigned(&self, trained: Option<&Value>) -> Result<Map, Failure> {
         let asked = assignments("--read", &self.options)?;
         let says = self.missing.is_some() || OF_MISSING.iter().any(|key| asked.contains_key(*key));
@@ -199,8 +200,8 @@ impl ReadArgs {
         Ok(trained.chain(asked).collect())
     }
 
-    /// Returns the options for reading data. If the user sets no option for missing values, they are treated as in the
-    /// training data of the ranker, whose configuration is `trained`.
+    /// Returns the options for reading data. Without options for missing values, the options from the training of the
+    /// ranker apply; `trained` is its configuration.
     fn options_after(&self, trained: Option<&Value>) -> Result<ReadOptions, Failure> {
         let refuse = |refusal: Refusal| Failure::input(format!("--read {}", refusal.with_key()));
         let (mut asked, mut columns) = (Map::new(), Map::new());
@@ -297,7 +298,8 @@ pub fn not_over<P: AsRef<Path>>(flag: &str, out: &Path, others: &[P], what: &str
     }
 }
 
-/// Returns the path of a ranker's file. For the folder of a `train` run, that is the ranker in the folder.
+/// Returns the path of a ranker's file, which is `path` itself or, for the folder of a `train` run, the ranker in that
+/// folder.
 pub fn ranker_file(path: &Path) -> PathBuf {
     if path.is_dir() { path.join(RANKER) } else { path.to_path_buf() }
 }

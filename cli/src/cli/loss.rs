@@ -35,8 +35,8 @@ pub struct LossArgs {
     /// Instead of reading lists, show how the loss is computed for lists of N documents, and the errors measured there
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     approximation: Option<u32>,
-    /// File with one JSON object {"scores": [..], "labels": [..]} per line; `-` is standard input. The value is `null`
-    /// for a list with nothing to learn, and means leave out this list. A value or gradient that is not finite is an
+    /// File with one JSON object {"scores": [..], "labels": [..]} per line; `-` is standard input. A list with nothing
+    /// to learn has the value `null`, and the means leave out this list. A value or gradient that is not finite is an
     /// error
     #[arg(default_value = "-")]
     file: PathBuf,

@@ -23,7 +23,7 @@ const TICK: Duration = Duration::from_millis(200);
 
 /// The number of columns below which there is no room for a bar.
 const NARROW: usize = 60;
-/// Runs `work`; if it takes long, the terminal shows its name until it ends.
+/// Runs `work`, and shows its name on the terminal while it runs, unless it ends quickly.
 pub(super) fn during<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let _shown = Work::new(what);
     work()

@@ -16,7 +16,8 @@ use super::{input, terminal};
 pub struct Scored {
     /// One score per document.
     scores: Vec<f32>,
-    /// Ranks for scores that differ in the file but become equal when rounded to `f32`.
+    /// Numbers that replace the scores in rankings, if scores differ in the file but become equal when rounded to
+    /// `f32`.
     places: Option<Vec<f32>>,
     /// The convention by which the ranker was selected.
     pub convention: Option<Convention>,

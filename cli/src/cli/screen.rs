@@ -73,8 +73,8 @@ impl TermLike for Screen {
         self.add("\n")
     }
 
-    /// indicatif pads a line with blanks up to the width of the terminal. The terminal then wraps at the next
-    /// character, so that line needs a line break.
+    /// Breaks the line where a terminal of this width would wrap. indicatif relies on the wrap, because it pads lines
+    /// with blanks instead of ending them.
     fn write_str(&self, text: &str) -> io::Result<()> {
         let mut written = self.written();
         if written.column >= columns() && !text.is_empty() {

@@ -245,7 +245,7 @@ impl StudyArgs {
         }
     }
 
-    /// Returns the arguments that may be folders of runs, for which scores are read from the folder.
+    /// Returns the arguments that may name folders of runs.
     fn runs(&self) -> impl Iterator<Item = &PathBuf> {
         self.files.iter().chain(&self.against)
     }

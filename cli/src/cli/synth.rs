@@ -59,8 +59,8 @@ enum Hidden {
     Smooth,
     /// Steps of traits and of pairs of traits, as in trees
     Steps,
-    /// Like `smooth`, but without the parabola, and a document gains less where better documents of its list already
-    /// have the same traits
+    /// Like `smooth`, but without parabolas, and with a penalty for a document that repeats a better document of its
+    /// list
     Listwise,
 }
 

@@ -33,7 +33,7 @@ pub enum EquivalenceVerdict {
     Same,
     /// The 95% interval of the difference excludes 0, and the systems are not the same within the margin.
     Different,
-    /// The data are not sufficient for a verdict; more seeds or queries may be.
+    /// The data do not suffice for a verdict; more seeds or queries might decide.
     NotDecided,
 }
 

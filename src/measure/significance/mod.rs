@@ -86,8 +86,8 @@ pub enum SignificanceError {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ComparisonConfig {
-    /// The number of samples of the bootstrap and of the randomization test. The randomization test examines every sign
-    /// assignment if there are at most this many (2^n for n queries).
+    /// The number of samples of the bootstrap and of the randomization test. If there are at most `resamples` sign
+    /// assignments (2^n for n queries), the randomization test examines all of them.
     pub resamples: usize,
     /// The level of the confidence intervals, in 0..1.
     pub confidence: f64,

@@ -107,7 +107,7 @@ pub enum ExportError {
         format: ExportFormat,
         /// The kind of model that was found.
         found: &'static str,
-        /// What models the format can hold, and which format could hold this model instead.
+        /// Which models the format can hold, and which format could hold this model instead.
         expected: &'static str,
     },
     /// The format cannot hold the normalizer.
@@ -127,10 +127,10 @@ pub enum ExportError {
         format: ExportFormat,
         /// A description of the unsupported splits.
         found: &'static str,
-        /// What splits the format can hold, and which formats could hold these splits instead.
+        /// Which splits the format can hold, and which formats could hold the unsupported splits.
         expected: &'static str,
     },
-    /// No number that a file could state would give the other system this threshold.
+    /// The other system adjusts thresholds when it reads a file, and no number in a file gives this threshold.
     #[error(
         "{format} cannot hold the threshold {threshold:?}: expected one that is the sum of 1e-6 and a 32-bit float"
     )]

@@ -1,11 +1,11 @@
-//! Converts a ranker's trees to trees that split raw features, and writes them as nested text, for all formats of
-//! trees.
+//! Converts a ranker's trees to trees that split raw features, and writes trees as nested text, for all export formats
+//! of trees.
 //!
 //! The trees of a ranker split normalized features; the trees of other systems split raw ones. A normalizer that treats
 //! each feature separately is monotone, so its result never falls as the raw value grows. Because of this,
 //! `normalized(x) <= threshold` is the same as `x <= raw threshold`. The raw threshold is the largest 32-bit float
 //! whose normalized value is at most `threshold`. Bisection over the floats finds the raw threshold. For every 32-bit
-//! float, both trees then choose the same child.
+//! float, the converted tree chooses the same child as the original tree.
 
 use super::{ExportError, ExportFormat};
 use crate::data::{Normalizer, NormalizerKind};

@@ -112,8 +112,8 @@ fn trees(ranker: &Ranker, format: ExportFormat) -> Result<Vec<RawTree>, ExportEr
     Ok(trees.iter().map(in_pairs).collect())
 }
 
-/// Numbers the nodes so that each right child directly follows its left sibling. XGBoost requires this order and
-/// ignores the children that the file lists.
+/// Numbers the nodes so that each right child directly follows its left sibling. XGBoost assumes that siblings are
+/// adjacent, and ignores the children that the file lists.
 fn in_pairs(tree: &RawTree) -> RawTree {
     // Positions in the tree, in the new order.
     let mut order = vec![0];

@@ -37,7 +37,7 @@ use crate::file_kind::FileKind;
 use crate::json::{Value, json};
 use crate::measure::Convention;
 
-/// The value of `other_features` in an imported ranker's configuration which says that surplus features are ignored.
+/// The value of the key `other_features` in the configuration of an imported ranker that ignores surplus features.
 pub(super) const IGNORED: &str = "ignored";
 
 /// The files that can be read as rankers.

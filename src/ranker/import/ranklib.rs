@@ -170,7 +170,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads the number in an element, after its start tag, and the element's end tag.
+    /// Reads the content of an element as a number, and then the element's end tag.
     fn number<T: std::str::FromStr>(&mut self, name: &str) -> Result<T, ImportError> {
         let number = match self.next()? {
             Event::Text(text) => text.trim().parse().ok(),

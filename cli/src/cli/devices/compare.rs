@@ -233,8 +233,8 @@ impl CompareArgs {
         Ok(())
     }
 
-    /// Runs a process, and keeps its result in the file `name`. If the file exists, left by an interrupted comparison,
-    /// returns its contents and runs nothing. The inner error says why the process failed.
+    /// Runs a process, and keeps its result in the file `name`. If an interrupted comparison left this file, returns
+    /// its contents and runs nothing. The inner error says why the process failed.
     fn child<T: Serialize + DeserializeOwned>(
         &self,
         folder: &OutputFolder,
@@ -285,7 +285,6 @@ impl CompareArgs {
     }
 }
 
-/// The way in which a child process ended.
 enum Ended {
     /// The process succeeded and printed this text on its standard output.
     Printed(String),

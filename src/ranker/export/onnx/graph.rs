@@ -38,7 +38,7 @@ impl GraphBuilder {
         Self { is_batch: true, ..Self::default() }
     }
 
-    /// Returns the graph's input, which holds raw features: `[documents, features]` for one query,
+    /// Returns the raw features, the input of the graph, with the shape `[documents, features]` for one query or
     /// `[queries, documents, features]` for many.
     pub fn input(&self) -> Value {
         Value(INPUT.into())
@@ -57,8 +57,8 @@ impl GraphBuilder {
         self.node("Reshape", &[value, &shape])
     }
 
-    /// Reshapes a matrix with one row per document to `[queries, documents, ...]`. A graph for one query uses 1 as the
-    /// number of queries.
+    /// Reshapes a matrix with one row per document to `[queries, documents, ...]`. For a graph that scores one query,
+    /// the first length is 1.
     pub fn by_query(&mut self, value: &Value, tail: &[i64]) -> Value {
         let Some(mask) = self.mask() else {
             return self.reshaped(value, &[&[1, -1], tail].concat());

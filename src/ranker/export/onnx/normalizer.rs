@@ -149,7 +149,7 @@ fn query_min_max_of_many(graph: &mut GraphBuilder, mask: &Value, x: &Value, feat
     graph.reshaped(&share, &[-1, features as i64])
 }
 
-/// Replaces 0 by 1 in a divisor. This is safe wherever the dividend is 0 if the divisor is 0.
+/// Replaces 0 by 1 in a divisor. The quotient stays correct if the dividend is 0 wherever the divisor is 0.
 fn one_in_place_of_zero(graph: &mut GraphBuilder, value: &Value) -> Value {
     let zero = graph.doubles("zero", &[], &[0.0]);
     let one = graph.doubles("one", &[], &[1.0]);
@@ -159,9 +159,9 @@ fn one_in_place_of_zero(graph: &mut GraphBuilder, value: &Value) -> Value {
 
 /// A table for looking up feature values, which has a row of ascending values for each feature.
 ///
-/// Each row is padded with infinity to a length of one less than a power of two. Bisection then takes the same number
-/// of steps in every row, so one gather per step serves all documents. For a constant feature, the row contains only
-/// the value 0.
+/// Each row is padded with infinity to a length of one less than a power of two. Bisection takes the same number of
+/// steps in every padded row, so one gather per step serves all documents. For a constant feature, the row contains
+/// only the value 0.
 struct Table {
     values: Value,
     /// The index at which each feature's row starts.
