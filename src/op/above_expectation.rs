@@ -1,5 +1,6 @@
-//! The expectation of a discounted rank, times a sum or product over the documents above, under noisy scores. The
-//! discount follows section III of softrank-directness; the sum or product serves measures that compare two documents.
+//! Expectations under noisy scores: a discount at the rank of a document, times a sum or product over the documents
+//! ranked above it. The discount is that of SoftRank (softrank-directness, section III). The sum or product allows
+//! measures in which two documents interact.
 
 use burn::tensor::Tensor;
 
@@ -12,20 +13,20 @@ use super::{
 
 /// Returns `out_i = a_i E[A_i D(R_i)]`, or 0 at padding. The rank `R_i`, counted from 0, is the number of documents
 /// above `i`, and its discount is `D(r) = sum_m c_m z_m^r`. The factor `A_i` is 1, or `b_i` plus the sum of `b_j` over
-/// the documents above, or the product of `1 - b_j` over them.
+/// the documents above `i`, or the product of `1 - b_j` over these documents.
 ///
 /// Each document `j != i` ranks above `i` independently, with the probability `pi_ji` of a
-/// [`Comparison`](super::Comparison). The expectation is averaged over the comparisons of `noise`. The CPU integrates
-/// exact noise by a different method. For one comparison, let `f_jm = 1 + pi_ji (z_m - 1)`. Then
+/// [`Comparison`](super::Comparison). The expectation is averaged over the comparisons of `noise`. For exact noise, the
+/// CPU integrates over levels of the noisy score instead of a mixture of comparisons. For one comparison, let
+/// `f_jm = 1 + pi_ji (z_m - 1)`. Then the expectations are:
 ///
-/// - the expectation with a sum is `sum_m c_m (b_i + sum_j b_j pi_ji z_m / f_jm) prod_j f_jm`,
-/// - the expectation with a product is `sum_m c_m prod_j (1 + pi_ji (z_m (1 - b_j) - 1))`; setting `b = 0` leaves only
-///   the discount.
+/// - with a sum, `sum_m c_m (b_i + sum_j b_j pi_ji z_m / f_jm) prod_j f_jm`;
+/// - with a product, `sum_m c_m prod_j (1 + pi_ji (z_m (1 - b_j) - 1))`, where `b = 0` leaves only the discount.
 ///
-/// Only `x` is differentiable. Documents with `a_i = 0` are skipped. Every other document needs O(Q M n) time for `M`
-/// terms and `Q` comparisons. On the CPU in `f32`, exact noise needs only O(M n) time per document. The CPU needs O(n)
-/// memory; other backends need the memory of their chunks of rows. A function of only the rank keeps `M` numbers per
-/// document for the gradient.
+/// Only `x` is differentiable. Documents with `a_i = 0` are skipped. Each of the remaining documents takes O(Q M n)
+/// time, for `M` terms and `Q` comparisons. Under exact noise, the CPU needs only O(M n) time per document in `f32`.
+/// The CPU needs O(n) memory; other backends compute as many rows at once as the memory budget allows. If only the rank
+/// matters, `M` numbers per document are stored for the gradient.
 ///
 /// # Shapes
 /// - `x`, `a`, `b`, `mask` and the output have the shape `[batch, documents]`. For a product, `b` must be from 0 to 1;

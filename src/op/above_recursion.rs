@@ -1,5 +1,6 @@
-//! The expectation of any function of a rank, times a sum or product over the documents above, under noisy scores. A
-//! recursion over the documents computes the expectation; section III of softrank-directness covers only the rank.
+//! Expectations under noisy scores: any function of the rank of a document, times a sum or product over the documents
+//! ranked above it. The expectation is computed by SoftRank's recursion over the documents, which section III of
+//! softrank-directness states for a function of only the rank.
 
 use burn::tensor::Tensor;
 
@@ -11,17 +12,19 @@ use super::{
 };
 
 /// Returns `out_i = a_i E[A_i f(R_i)]`, or 0 at padding. The rank `R_i`, counted from 0, is the number of documents
-/// above `i`. Each list has its own function `f`, given by `values` and 0 beyond the last one. The factor `A_i` is 1,
-/// or `b_i` plus the sum of `b_j` over the documents above, or the product of `1 - b_j` over them.
+/// above `i`. Each list has its own function `f`, whose values at the first ranks are given by `values`; at later ranks
+/// it is 0. The factor `A_i` is 1, or `b_i` plus the sum of `b_j` over the documents above `i`, or the product of
+/// `1 - b_j` over these documents.
 ///
 /// Each document `j != i` ranks above `i` independently, with the probability of a [`Comparison`](super::Comparison).
-/// The expectation is averaged over the comparisons of the noise. [`above_expectation`](super::above_expectation())
-/// computes the same expectation at less cost if `f` is a sum of exponentials.
+/// The expectation is averaged over the comparisons of the noise. If `f` is a sum of exponentials,
+/// [`above_expectation`](super::above_expectation()) computes the same expectation in less time.
 ///
-/// Only `x` is differentiable. Documents with `a_i = 0` are skipped. Every other document needs O(Q k n) time, where
-/// `k` ranks have a value and there are `Q` comparisons. On the CPU in `f32`, exact noise needs only O(k n) time per
-/// document. Each CPU thread needs O(n + k sqrt n) memory, outside the memory budget. A GPU needs O(k sqrt n) memory
-/// per row, and other backends need O(n + k sqrt n). As many rows are computed at once as the memory budget allows.
+/// Only `x` is differentiable. Documents with `a_i = 0` are skipped. Each of the remaining documents takes O(Q k n)
+/// time, for `k` ranks with a value and `Q` comparisons. Under exact noise, the CPU needs only O(k n) time per document
+/// in `f32`. Each CPU thread needs O(n + k sqrt n) memory, which does not count toward the memory budget. For each row
+/// that is computed at the same time, a GPU needs O(k sqrt n) memory, and other backends need O(n + k sqrt n). The
+/// memory budget limits how many rows these backends compute at the same time.
 ///
 /// # Shapes
 /// - `x`, `a`, `b`, `mask` and the output have the shape `[batch, documents]`. For a product, `b` must be from 0 to 1;

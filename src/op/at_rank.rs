@@ -4,7 +4,7 @@ use burn::tensor::Tensor;
 
 use super::{call::Call, path::run, shape::assert_entry_per_rank};
 
-/// Returns `table[rank - 1]` for each rank. It carries no gradient.
+/// Returns `table[rank - 1]` for each rank. The result carries no gradient.
 ///
 /// # Shapes
 /// - `ranks` and the output have the shape `[batch, documents]` and the same float type. The ranks are whole numbers

@@ -1,7 +1,8 @@
-//! `Call`, a primitive with its inputs as a value that backends, definitions and automatic differentiation accept.
+//! [`Call`], a value that holds a primitive with its inputs, for backends, tensor definitions and automatic
+//! differentiation.
 //!
-//! Only this file states the signature of a primitive, in a variant of [`Call`], in [`Call::map`] and in a few
-//! properties.
+//! Only this file knows which inputs each primitive has: in a variant of [`Call`], in [`Call::map`] and in a few other
+//! methods.
 
 #[cfg(feature = "_cube")]
 use burn::backend::fusion::custom::TensorSpec;
@@ -9,8 +10,8 @@ use burn::backend::{Backend, ExtensionType, tensor::FloatTensor};
 
 use super::cpu::{AboveExpectation, AboveRecursion, NeuralSortMatrix, PairLoss, PairWeight, Step};
 
-/// Up to four tensors of one backend, for optional inputs and for outputs. burn's dispatch passes neither an `Option`
-/// nor a `Vec` of tensors.
+/// Up to four tensors of one backend, used for optional inputs and for outputs, because burn's dispatch accepts neither
+/// an `Option` nor a `Vec` of tensors.
 #[derive(Clone, Debug, ExtensionType)]
 #[extension_type(fusion: cfg(feature = "_cube"))]
 pub enum Tensors<B: Backend> {
@@ -22,7 +23,6 @@ pub enum Tensors<B: Backend> {
 }
 
 impl<B: Backend> Tensors<B> {
-    /// Collects the tensors in their order.
     pub fn new(tensors: impl IntoIterator<Item = FloatTensor<B>>) -> Self {
         let mut rest = tensors.into_iter();
         let first: [Option<FloatTensor<B>>; 4] = std::array::from_fn(|_| rest.next());
@@ -73,7 +73,8 @@ impl<B: Backend> Tensors<B> {
     }
 }
 
-/// A [`PairWeight`] with the tensors of one backend. The tensors are in the order of [`PairWeight::map`].
+/// A [`PairWeight`] whose arrays over documents are tensors of one backend. They are stored in the order in which
+/// [`PairWeight::map`] visits them.
 #[derive(Clone, Debug, ExtensionType)]
 #[extension_type(fusion: cfg(feature = "_cube"))]
 pub struct Weight<B: Backend> {
@@ -95,12 +96,12 @@ impl<B: Backend> Weight<B> {
     }
 }
 
-/// A call of a primitive on tensors of shape `[batch, documents]`. An optional tensor `rows` is nonzero at the
-/// documents whose sums are needed.
+/// A primitive with its inputs, which are tensors of shape `[batch, documents]`. If an optional tensor `rows` is given,
+/// sums are computed only for the documents where it is nonzero.
 #[derive(Clone, Debug, ExtensionType)]
 #[extension_type(fusion: cfg(feature = "_cube"))]
 pub enum Call<B: Backend> {
-    /// See [`step_sum()`](crate::op::step_sum()). The step sum is 1/2 at documents that are not needed.
+    /// See [`step_sum()`](crate::op::step_sum()). At the other documents, the result is 1/2.
     StepSum {
         x: FloatTensor<B>,
         v: FloatTensor<B>,
@@ -110,8 +111,8 @@ pub enum Call<B: Backend> {
         step: Step,
     },
     /// See [`above_expectation()`](crate::op::above_expectation()). For [independent
-    /// ranks](AboveExpectation::of_independent_ranks), a second output without a gradient holds the products of the
-    /// terms, `[batch, documents, terms]`.
+    /// ranks](AboveExpectation::of_independent_ranks), the call has a second output without a gradient: the product of
+    /// each term, `[batch, documents, terms]`.
     AboveExpectation {
         x: FloatTensor<B>,
         a: FloatTensor<B>,
@@ -128,8 +129,8 @@ pub enum Call<B: Backend> {
         values: FloatTensor<B>,
         recursion: AboveRecursion,
     },
-    /// See [`indicator_sum()`](crate::op::indicator_sum()). The second output is the denominator of each softmax,
-    /// without a gradient.
+    /// See [`indicator_sum()`](crate::op::indicator_sum()). The second output holds the denominators of the softmax and
+    /// has no gradient.
     IndicatorSum { x: FloatTensor<B>, a: FloatTensor<B>, mask: FloatTensor<B>, sigma: f64 },
     /// See [`pair_loss()`](crate::op::pair_loss()).
     PairLoss {
@@ -140,7 +141,7 @@ pub enum Call<B: Backend> {
         weight: Weight<B>,
         loss: PairLoss,
     },
-    /// The sum of the distances from each document's score to all others.
+    /// For each document, the sum of the distances of its score from all other scores.
     DistanceSum { x: FloatTensor<B>, mask: FloatTensor<B> },
     /// See [`neural_sort_sum()`](crate::op::neural_sort_sum()).
     NeuralSortSum { x: FloatTensor<B>, v: FloatTensor<B>, mask: FloatTensor<B>, sort: NeuralSortMatrix },
@@ -161,7 +162,7 @@ pub enum Call<B: Backend> {
 }
 
 impl<B: Backend> Call<B> {
-    /// Converts the tensors of the call, usually to another backend.
+    /// Applies `f` to each tensor of the call, which usually moves it to another backend.
     pub fn map<C: Backend>(self, mut f: impl FnMut(FloatTensor<B>) -> FloatTensor<C>) -> Call<C> {
         match self {
             Self::StepSum { x, v, rows, alpha, step } => {
@@ -213,7 +214,7 @@ impl<B: Backend> Call<B> {
         }
     }
 
-    /// Returns the tensor that marks the documents whose sums are needed, or `None` if all are needed.
+    /// Returns the tensor that marks the documents whose sums are computed, or `None` for all documents.
     pub fn rows(&self) -> Option<&FloatTensor<B>> {
         match self {
             Self::StepSum { rows, .. } => rows.first(),
@@ -221,7 +222,7 @@ impl<B: Backend> Call<B> {
         }
     }
 
-    /// Returns the inputs that have a gradient.
+    /// Returns the inputs with respect to which the primitive has a gradient.
     pub fn differentiated(&self) -> Vec<&FloatTensor<B>> {
         match self {
             Self::Rank { .. } | Self::AtRank { .. } | Self::Exp2 { .. } | Self::IdealDcg { .. } => Vec::new(),
@@ -233,7 +234,7 @@ impl<B: Backend> Call<B> {
         }
     }
 
-    /// Returns the outputs that the gradient needs.
+    /// Returns those outputs of the call that its gradient needs.
     pub fn saved(&self, mut outputs: Vec<FloatTensor<B>>) -> Tensors<B> {
         match self {
             Self::AboveExpectation { .. } => Tensors::new(outputs.drain(1..)),
@@ -242,15 +243,15 @@ impl<B: Backend> Call<B> {
         }
     }
 
-    /// Returns whether backends without a special kernel compute the call with a few of burn's operations, which may be
-    /// fused with neighboring operations. Calls over pairs are never composed.
+    /// Returns whether backends without a fused kernel compute the call by a few of burn's operations, which kernel
+    /// fusion may merge with others. This is never the case for sums over pairs.
     pub fn is_composed(&self) -> bool {
         let elementwise = matches!(self, Self::AtRank { .. } | Self::Exp2 { .. } | Self::Log2Discount { .. });
         elementwise || matches!(self, Self::LogSoftmax { .. } | Self::IdealDcg { .. } | Self::Select { .. })
     }
 }
 
-/// Returns the shapes and types of the outputs of a call over pairs, for burn's kernel fusion.
+/// Returns the shapes and types of the outputs of a sum over pairs, which kernel fusion must know in advance.
 #[cfg(feature = "_cube")]
 pub fn outputs(call: &CallMetadata, _: &crate::execution::Execution) -> TensorsMetadata {
     match call {
@@ -271,7 +272,7 @@ pub fn outputs(call: &CallMetadata, _: &crate::execution::Execution) -> TensorsM
     }
 }
 
-/// Returns the shapes and types of the gradients of a call over pairs, which all match `gradient`.
+/// Returns the shapes and types of the gradients of a sum over pairs, each the same as for `gradient`.
 #[cfg(feature = "_cube")]
 pub fn gradients(
     call: &CallMetadata,

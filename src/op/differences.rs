@@ -1,8 +1,8 @@
-//! Differences of all pairs of a list, for losses that are computed from them.
+//! The differences of scores for all pairs of a list, for losses that store such an array.
 
 use burn::tensor::Tensor;
 
-/// Returns `x_j - x_i` for every ordered pair, `[B, N]` to `[B, N (i), N (j)]`.
+/// Returns the differences `x_j - x_i` of a tensor `[B, N]` for all pairs, as a tensor `[B, N (i), N (j)]`.
 pub(crate) fn differences(x: &Tensor<2>) -> Tensor<3> {
     let columns: Tensor<3> = x.clone().unsqueeze_dim(1);
     let rows: Tensor<3> = x.clone().unsqueeze_dim(2);

@@ -1,4 +1,4 @@
-//! The sum of the distances from a document's score to all others, which NeuralSort needs.
+//! For each document, the sum of the distances of its score from all other scores, which NeuralSort needs.
 
 use burn::tensor::Tensor;
 
@@ -6,8 +6,8 @@ use super::{call::Call, path::run, shape::assert_alike};
 
 /// Returns `out_i = sum_j |x_i - x_j|` over the documents with `mask = 1`, or 0 at padding.
 ///
-/// The function is differentiable in `x`, where two equal scores add 0 to the gradient. The value and the gradient need
-/// O(n^2) time, in chunks of rows within the memory budget.
+/// The function is differentiable in `x`; the distance between two equal scores has the gradient 0. The value and the
+/// gradient take O(n^2) time, and are computed in chunks of rows that fit into the memory budget.
 ///
 /// # Shapes
 /// - `x`, `mask` and the output have the shape `[batch, documents]`. The mask is 1 for documents and 0 for padding.

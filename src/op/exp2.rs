@@ -1,4 +1,4 @@
-//! Powers of two, which give the gains of labels.
+//! Powers of two, from which gains are computed for labels.
 
 use burn::tensor::Tensor;
 
@@ -7,7 +7,7 @@ use super::{call::Call, path::run};
 /// Returns `2^x` of each element, without a gradient.
 ///
 /// # Shapes
-/// - `x` and the output have the shape `[batch, documents]`. Every power must be a normal floating-point number.
+/// - `x` and the output have the shape `[batch, documents]`. Every result must be a normal floating-point number.
 pub fn exp2(x: Tensor<2>) -> Tensor<2> {
     let x = x.detach().into_dispatch();
     run(Call::Exp2 { x })

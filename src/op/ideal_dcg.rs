@@ -1,4 +1,4 @@
-//! The largest discounted sum of gains that any order of a list reaches.
+//! The largest sum of discounted gains over all orders of a list, by which NDCG divides.
 
 use burn::tensor::Tensor;
 
@@ -8,8 +8,8 @@ use super::{
     shape::{assert_alike, assert_entry_per_rank},
 };
 
-/// Returns `max over orders of sum_i gains_i discounts[rank(i) - 1]` for each list. If the discounts do not rise, the
-/// order of descending gains reaches this sum. It carries no gradient.
+/// Returns `max over orders of sum_i gains_i discounts[rank(i) - 1]` for each list. If the discounts never increase,
+/// this is the sum for the order of descending gains. The result carries no gradient.
 ///
 /// # Shapes
 /// - `gains` and `mask` have the shape `[batch, documents]`. The mask is 1 for documents and 0 for padding.

@@ -1,6 +1,7 @@
-//! The primitives, which are sums over one list from which nearly every loss is composed in a few lines. Sums over
-//! pairs of documents need most of the time. Once sums over pairs are fast, the backend's own operations dominate, so
-//! some of these operations are primitives, too.
+//! The primitives, which are sums over one list from which nearly every loss is composed in a few lines. Most of the
+//! time is spent in sums over pairs of documents, for which every backend has fused kernels or computes chunks of rows.
+//! Next to these fast sums, the backend's own operations would dominate the running time, so some of them are
+//! primitives, too.
 //!
 //! | primitive | value for document i |
 //! |---|---|
@@ -21,11 +22,11 @@
 //! | [`ideal_dcg`] | one value per list: the largest sum of gains times discounts, no gradient |
 //!
 //! Inputs are two-dimensional, `[batch, documents]`, and finite even at padding. All inputs of a call must have the
-//! same shape. A call with inputs of different shapes panics before it computes anything, with both shapes in its
-//! message.
+//! same shape. If the shapes differ, the call panics before it computes anything, and its message names both shapes.
 //!
-//! Some losses compute most of their result with the backend's own operations. Some losses hold tensors over pairs,
-//! `[B, N, N]`, outside the memory budget. ARCHITECTURE.md lists losses with tensors over pairs under "Limits".
+//! Some losses compute most of their result by the backend's own operations instead of primitives. Some losses store
+//! tensors over pairs, `[B, N, N]`, which do not count toward the memory budget. The section "Limits" of
+//! ARCHITECTURE.md lists these losses.
 
 // The layers, each below the one before: a call, the backend that computes it, its definition, and the kernels.
 mod call;

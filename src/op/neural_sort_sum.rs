@@ -1,17 +1,18 @@
-//! The values that NeuralSort finds at each rank (Grover et al., Stochastic optimization of sorting networks via
-//! continuous relaxations). Sinkhorn's scaling is optional (Pobrotyn and Bialobrzeski, NeuralNDCG).
+//! Sums of values that NeuralSort's relaxed permutation assigns to each rank (Grover et al., Stochastic optimization of
+//! sorting networks via continuous relaxations). Optionally, Sinkhorn's scaling is applied to the permutation (Pobrotyn
+//! and Bialobrzeski, NeuralNDCG).
 
 use burn::tensor::Tensor;
 
 use super::{call::Call, cpu::NeuralSortMatrix, path::run, shape::assert_alike};
 
-/// Returns `out_r = sum_j P_rj v_j` for the ranks `r` of each list, from the first rank, where `P` is a
-/// [`NeuralSortMatrix`]. The output is 0 beyond the requested ranks and beyond the documents of the list.
+/// Returns `out_r = sum_j P_rj v_j` for each rank `r` of each list, where `P` is a [`NeuralSortMatrix`]. The output is
+/// 0 after the last requested rank and after the last document of the list.
 ///
-/// The function is differentiable in `x` and `v`, where two equal scores add 0 to the gradient of their distance. The
-/// computation needs O(iterations n^2) time. NeuralSort keeps the factors of the columns for each iteration and
-/// recomputes the factors of the rows. The CPU therefore needs O(iterations n) memory, and other backends need the
-/// memory of their chunks of rows.
+/// The function is differentiable in `x` and `v`; the distance between two equal scores has the gradient 0. The
+/// computation needs O(iterations n^2) time. For each iteration of Sinkhorn's scaling, only the factors of the columns
+/// are stored. Those of the rows are recomputed. The CPU therefore needs O(iterations n) memory; other backends compute
+/// as many rows at once as the memory budget allows.
 ///
 /// # Shapes
 /// - `x`, `v`, `mask` and the output have the shape `[batch, documents]`. The mask is 1 for documents and 0 for

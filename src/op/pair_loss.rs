@@ -1,4 +1,4 @@
-//! Sums of a convex loss or the fidelity loss over the pairs that the labels order.
+//! Sums of a pairwise loss over all pairs of documents with different labels.
 
 use burn::tensor::Tensor;
 
@@ -9,7 +9,8 @@ use super::{
     shape::assert_alike,
 };
 
-/// The weight of a pair, with tensors of `[batch, documents]`. Weights carry no gradient.
+/// The weight of a pair in [`pair_loss`], with tensors of shape `[batch, documents]`. The result carries no gradient
+/// with respect to the weight.
 pub type PairWeight = cpu::PairWeight<Tensor<2>>;
 
 /// Returns `out_i = sum_j w_ij l(x_i - x_j)` over the pairs with `y_i > y_j`.

@@ -1,4 +1,4 @@
-//! Chooses whether a primitive runs its backend's kernel or its tensor definition.
+//! Runs a call, by the kernels of its backend or by its tensor definition.
 
 use burn::{backend::Dispatch, tensor::Tensor};
 
@@ -7,9 +7,9 @@ use super::call::Call;
 use super::definition::{self, rows::bytes_of_rows};
 use crate::execution::{Execution, PrimitivePath};
 
-/// Returns the first output of a call. The tensor definition computes the call if this thread asks for that, or if
-/// another crate turned the backend on. A backend that another crate turned on has only the definition, under burn's
-/// automatic differentiation.
+/// Runs a call and returns its first output. The tensor definition is used if the calling thread asks for it, or if
+/// this build has no kernels and gradients for the backend. In the second case, another crate turned the backend on,
+/// and burn differentiates the definition automatically.
 pub(super) fn run<const D: usize>(call: Call<Dispatch>) -> Tensor<D> {
     let execution = Execution::current();
     let by_definition = execution.path() == PrimitivePath::Tensor || !is_listed(call.x());
@@ -17,18 +17,20 @@ pub(super) fn run<const D: usize>(call: Call<Dispatch>) -> Tensor<D> {
     Tensor::from_dispatch(outputs.into_vec().remove(0))
 }
 
-/// The memory that automatic differentiation of a definition would need, when it exceeds the memory budget.
+/// Why a loss cannot be trained on a backend: automatic differentiation of the definitions needs more memory than the
+/// budget.
 #[derive(Debug)]
 pub(crate) struct BeyondBudget {
-    /// The backend for which this build has no analytic gradients.
+    /// The backend, for which this build has no analytic gradients.
     pub unlisted: Unlisted,
-    /// The approximate number of bytes that are needed.
+    /// The approximate number of bytes needed.
     pub needed: usize,
-    /// The number of bytes in the budget.
+    /// The memory budget in bytes.
     pub budget: usize,
 }
 
-/// Checks that the pairs of `scores` fit into the memory budget, on a backend where chunks of rows save no memory.
+/// Returns an error if the backend has no analytic gradients and the pairs of `scores` exceed the memory budget; chunks
+/// of rows then save no memory.
 pub(crate) fn beyond_budget(scores: &Tensor<2>) -> Option<BeyondBudget> {
     let unlisted = unlisted(&scores.clone().into_dispatch())?;
     let [batch, documents] = scores.dims();

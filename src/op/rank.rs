@@ -1,11 +1,11 @@
-//! Ranks by counting comparisons, since GPU tensors have no fast sort; kernels sort long lists.
+//! The rank of each document, computed by counting the documents ahead; kernels sort long lists instead.
 
 use burn::tensor::Tensor;
 
 use super::{call::Call, path::run, shape::assert_alike};
 
-/// Returns the 1-based rank of each document by descending `x`. Ties are broken by index, and padded documents come
-/// last. Ranks carry no gradient.
+/// Returns the 1-based rank of each document by descending `x`. Equal scores are ranked by index, and padding comes
+/// last. The result carries no gradient.
 ///
 /// # Shapes
 /// - `x`, `mask` and the output have the shape `[batch, documents]` and the same float type. The mask is 1 for

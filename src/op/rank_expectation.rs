@@ -1,5 +1,6 @@
-//! Expected discounts under SoftRank's Poisson-binomial rank (softrank-directness, section III). The probability
-//! generating function gives the expected discounts in O(M n^2) time.
+//! Expected discounts under SoftRank, where noise on the scores makes the rank random (softrank-directness, section
+//! III). The discount is a sum of `M` exponentials, so the generating function of the rank gives the expectations in
+//! O(M n^2) time.
 
 use burn::tensor::Tensor;
 
@@ -10,8 +11,8 @@ use super::{
 };
 
 /// Returns `out_i = sum_m c_m prod_{j != i} (1 + m_j pi_ji (z_m - 1))`, or 0 at padding. The probability that `j` beats
-/// `i` is `pi_ji = (1 + erf((x_j - x_i) / (2 sigma))) / 2`. The function is
-/// [`above_expectation`](super::above_expectation()) with [`Above::Nothing`].
+/// `i` is `pi_ji = (1 + erf((x_j - x_i) / (2 sigma))) / 2`. This is [`above_expectation`](super::above_expectation())
+/// with [`Above::Nothing`], for one comparison.
 ///
 /// Differentiable in `x`.
 ///

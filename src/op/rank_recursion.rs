@@ -1,5 +1,6 @@
-//! Expected discounts under SoftRank's Poisson-binomial rank (softrank-directness, section III). The recursion over
-//! documents gives the expected discounts in O(k n^2) time for the first `k` ranks.
+//! Expected discounts under SoftRank, where noise on the scores makes the rank random (softrank-directness, section
+//! III). Computing the distribution of the rank, one document after another, takes O(k n^2) time for the first `k`
+//! ranks.
 
 use burn::tensor::{Tensor, TensorData};
 
@@ -11,10 +12,10 @@ use super::{
     shape::assert_alike,
 };
 
-/// Returns `out_i = sum_{r < k} D_r p_i(r)`, or 0 at padding. The `k` entries of `discounts` are `D`, and `p_i` is the
-/// distribution of the rank of `i`, counted from 0. The rank counts the successes in one trial per document `j != i`,
-/// of probability `pi_ji = (1 + erf((x_j - x_i) / (2 sigma))) / 2`. The function is
-/// [`above_recursion`](super::above_recursion()) with [`Above::Nothing`].
+/// Returns `out_i = sum_{r < k} D_r p_i(r)`, or 0 at padding. Here `D_r` are the `k` entries of `discounts`, and `p_i`
+/// is the distribution of the rank of document `i`, counted from 0. The rank is the number of documents `j != i` that
+/// beat `i`, each with the probability `pi_ji = (1 + erf((x_j - x_i) / (2 sigma))) / 2`. This is
+/// [`above_recursion`](super::above_recursion()) with [`Above::Nothing`], for one comparison.
 ///
 /// Differentiable in `x`.
 ///
@@ -29,7 +30,7 @@ pub fn rank_recursion(x: Tensor<2>, mask: Tensor<2>, sigma: f64, discounts: &[f6
     noisy_rank_recursion(x, mask.clone(), mask, &ScoreNoise::one(Comparison::independent(sigma)), discounts)
 }
 
-/// Returns the mask with 0 in place of documents whose `counted`, if given, is 0.
+/// Returns the mask without the documents where `counted`, if given, is 0.
 pub(crate) fn asked(mask: &Tensor<2>, counted: Option<Tensor<2>>) -> Tensor<2> {
     match counted {
         Some(counted) => run(Call::Select { x: mask.clone().into_dispatch(), rows: counted.into_dispatch() }),
@@ -37,8 +38,8 @@ pub(crate) fn asked(mask: &Tensor<2>, counted: Option<Tensor<2>>) -> Tensor<2> {
     }
 }
 
-/// Computes [`rank_recursion`] averaged over the comparisons of `noise` and multiplied by `asked`. Documents with
-/// `asked` equal to 0 are skipped and receive 0.
+/// Computes [`rank_recursion`] averaged over the comparisons of `noise`, and multiplies the result by `asked`. Where
+/// `asked` is 0, the document is skipped and receives 0.
 #[track_caller]
 pub(crate) fn noisy_rank_recursion(
     x: Tensor<2>,

@@ -1,10 +1,10 @@
-//! Checks of shapes and types before anything is computed. Without the checks, broadcasting and kernels that read
-//! several arrays would compute a number from inputs that do not fit together. The host knows shapes and types, so
-//! nothing is read from a device.
+//! Checks of the shapes and types of tensors before a primitive runs. Without these checks, tensors of different shapes
+//! could be broadcast, or a kernel could read beyond an array, and the result would look valid. Shapes and types are
+//! known on the host, so the checks do not wait for a device.
 
 use burn::tensor::Tensor;
 
-/// Returns an error text such as `labels are [1, 3], scores [2, 3]`.
+/// Returns the text of an error, such as `labels are [1, 3], scores [2, 3]`.
 pub(crate) fn difference(what: &str, found: &[usize], other: &str, expected: &[usize]) -> String {
     let verb = if what.ends_with('s') { "are" } else { "is" };
     format!("{what} {verb} {found:?}, {other} {expected:?}")
@@ -48,7 +48,7 @@ pub(super) fn assert_type<const D: usize>(
     assert!(found == expected, "{function}: {what} of type {found:?}, {name} of type {expected:?}");
 }
 
-/// Panics unless `table` has one entry for each rank of `ranked`; the message names `function`.
+/// Panics unless `table` has one entry for each rank of the tensor in `ranked`; the message begins with `function`.
 #[track_caller]
 pub(super) fn assert_entry_per_rank(function: &str, (name, table): (&str, &[f64]), ranked: (&str, &Tensor<2>)) {
     let shape = ranked.1.dims();

@@ -1,4 +1,5 @@
-//! Smoothed counts of the documents ahead (approximation-framework, section 4).
+//! Counts of the documents ahead, smoothed by a step function of the score difference (approximation-framework, section
+//! 4).
 
 use burn::tensor::Tensor;
 
@@ -9,7 +10,7 @@ use super::{
     shape::assert_alike,
 };
 
-/// Returns `out_i = sum_j v_j phi(alpha (x_j - x_i))`, including the term `j = i` (`v_i / 2`).
+/// Returns `out_i = sum_j v_j phi(alpha (x_j - x_i))`. The sum includes the document itself, which adds `v_i / 2`.
 ///
 /// The function is differentiable in `x` and `v`.
 ///
@@ -25,8 +26,8 @@ pub fn step_sum(x: Tensor<2>, v: Tensor<2>, alpha: f64, step: Step) -> Tensor<2>
     run(Call::StepSum { x, v, rows: Tensors::None, alpha, step })
 }
 
-/// Computes [`step_sum`] only for the documents where `counted` is nonzero; the others receive 1/2, the step at 0. The
-/// time on the CPU is proportional to the number of counted documents.
+/// Computes [`step_sum`] only for documents where `counted` is nonzero. The other documents receive 1/2. On the CPU,
+/// the time is proportional to the number of counted documents.
 ///
 /// The function is differentiable in `x` and `v`.
 ///

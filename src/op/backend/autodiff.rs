@@ -1,5 +1,5 @@
-//! Implements the primitives under automatic differentiation. All primitives share one kind of autodiff node, whose
-//! backward pass calls the analytic gradient of the inner backend.
+//! Implements the primitives on burn's autodiff backend. All primitives share one kind of autodiff node, whose backward
+//! pass calls the analytic gradient of the inner backend.
 
 use burn::backend::{
     Autodiff, AutodiffBackend,
@@ -15,8 +15,8 @@ use super::primitives::{Primitives, backward, forward};
 use crate::execution::Execution;
 use crate::op::call::{Call, Tensors};
 
-/// The autodiff node of a call with `N` differentiated inputs. The state of an autodiff node is the call and the
-/// outputs that its gradient needs.
+/// The autodiff node of a call with `N` inputs that have a gradient. The node stores the call and the outputs that its
+/// gradient needs.
 #[derive(Debug)]
 struct Node;
 
@@ -35,7 +35,7 @@ impl<B: Primitives, const N: usize> Backward<B, N> for Node {
     }
 }
 
-/// Registers the node of a call whose differentiated inputs are `nodes`.
+/// Registers a node for a call; `nodes` belong to the inputs that have a gradient.
 fn register<B: Primitives, C: CheckpointStrategy, const N: usize>(
     nodes: Vec<NodeGuard>,
     state: (Call<B>, Tensors<B>),
@@ -48,7 +48,7 @@ fn register<B: Primitives, C: CheckpointStrategy, const N: usize>(
     }
 }
 
-/// Returns the first output of a call, which is the only one with a gradient.
+/// Computes a call and returns its first output, the only output with a gradient.
 fn differentiable<B: Primitives, C: CheckpointStrategy>(
     call: Call<Autodiff<B, C>>,
     execution: Execution,

@@ -1,5 +1,5 @@
-//! Implements the primitives on burn's `CubeBackend`. Where a device or type has no kernel, the tensor definition
-//! computes the result.
+//! Implements the primitives on burn's `CubeBackend`. If the device has no kernel for a call or a number type, the
+//! tensor definition computes the result.
 
 use burn::backend::tensor::FloatTensor;
 use burn_cubecl::CubeBackend;

@@ -10,7 +10,7 @@ use crate::op::call::{Call, Tensors};
 use crate::op::cpu::{self, AboveInputs, IndicatorInputs, Real};
 use crate::op::definition;
 
-/// An element type whose values can be borrowed from a tensor.
+/// A number type whose values can be borrowed from a tensor.
 pub(crate) trait Stored: Real + Element {
     /// Borrows the values of a contiguous tensor of this type.
     fn of_tensor(tensor: &FlexTensor) -> &[Self];
@@ -35,7 +35,7 @@ pub(crate) fn tensor<T: Stored>(values: Vec<T>, shape: impl Into<burn::tensor::S
     FlexTensor::from_data(TensorData::new(values, shape))
 }
 
-/// Returns the outputs of a call, computed by its kernel if it has one.
+/// Computes a call, by the fused kernel if there is one, else by the tensor definition.
 fn value<T: Stored>(call: Call<Flex>) -> Tensors<Flex> {
     let call: Call<Flex> = call.map(|tensor| tensor.to_contiguous());
     let (of, shape) = (T::of_tensor, call.x().shape());
@@ -76,7 +76,7 @@ fn value<T: Stored>(call: Call<Flex>) -> Tensors<Flex> {
     Tensors::One(tensor(out, shape))
 }
 
-/// Returns the gradients of a call, computed by its kernel if it has one.
+/// Computes the gradients of a call, by the fused kernel if there is one, else by the tensor definition.
 fn gradient<T: Stored>(call: Call<Flex>, saved: Tensors<Flex>, gradient: FlexTensor) -> Tensors<Flex> {
     let call: Call<Flex> = call.map(|tensor| tensor.to_contiguous());
     let (of, shape) = (T::of_tensor, call.x().shape());
@@ -111,7 +111,8 @@ fn gradient<T: Stored>(call: Call<Flex>, saved: Tensors<Flex>, gradient: FlexTen
     Tensors::One(tensor(to_x, shape))
 }
 
-/// Runs `$fused` with `$T` as the type of the tensor `$x`, or `$definition` if that type has no kernels.
+/// Evaluates `$fused` with `$T` as the number type of the tensor `$x`, or `$definition` if the kernels do not support
+/// this type.
 macro_rules! by_type {
     ($x:expr, $T:ident => $fused:expr, $definition:expr) => {
         match $x.dtype() {

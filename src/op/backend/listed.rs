@@ -1,13 +1,13 @@
-//! The backends for which this build implements [`Primitives`](super::primitives::Primitives). Cargo unites the
-//! features of all crates in a program. A tensor may therefore come from a burn backend that no feature of this crate
-//! turned on.
+//! The backends for which this build implements [`Primitives`](super::primitives::Primitives). In one program, Cargo
+//! turns on the features of a dependency that any crate asks for. A tensor may therefore belong to a backend of burn
+//! that no feature of this crate has turned on.
 
 // Supported for users of older models.
 #![cfg_attr(any(feature = "ndarray", feature = "tch"), allow(deprecated))]
 
 use burn::backend::{DispatchTensor, DispatchTensorKind, TensorMetadata};
 
-/// Returns whether [`Primitives`](super::primitives::Primitives) lists the backend of `tensor`.
+/// Returns whether this build implements [`Primitives`](super::primitives::Primitives) for the backend of `tensor`.
 pub fn is_listed(tensor: &DispatchTensor) -> bool {
     kind_is_listed(&tensor.kind)
 }
@@ -31,7 +31,7 @@ fn kind_is_listed(kind: &DispatchTensorKind) -> bool {
     }
 }
 
-/// Maps the names of burn's backends to features of this crate; all graphics cards share one entry.
+/// The names of burn's backends with the features of this crate that turn them on; all GPU backends share one entry.
 const FEATURES: [(&str, &str); 5] = [
     ("Flex", "flex"),
     ("NdArray", "ndarray"),

@@ -1,10 +1,11 @@
-//! `Primitives`, the backend extension for the primitives. The default methods call the tensor definitions and their
-//! analytic gradients in chunks of rows, which bounds the memory on every backend. A backend overrides a method where
-//! it has a faster way.
+//! `Primitives`, the backend extension for the primitives. By default, each method calls the tensor definition, which
+//! works in chunks of rows and so stays within the memory budget. A backend with faster kernels overrides these
+//! methods.
 //!
-//! Under burn's kernel fusion, operations wait in a queue, and neighboring operations become one kernel. A call over
-//! pairs is one operation in burn's queue. Fusion runs a call over pairs unchanged, by our kernel or by the definition
-//! on the unfused backend. A composed call enters the queue as separate operations of the backend, which may be fused.
+//! With burn's kernel fusion, operations are first put into a queue, in which neighboring operations are merged into
+//! one kernel. A primitive that sums over pairs is a single operation in this queue. Fusion never merges this
+//! operation; the backend computes it by our kernel or by the tensor definition. The other primitives are composed:
+//! they enter the queue as a few operations of burn, which may be merged with others.
 
 // Supported for users of older models.
 #![cfg_attr(any(feature = "ndarray", feature = "tch"), allow(deprecated))]
@@ -22,10 +23,11 @@ use crate::op::call;
 use crate::op::call::{Call, Tensors};
 use crate::op::definition::{self, array::Array};
 
-/// The primitives that a backend implements. Another crate turned on any backend that is missing from the list below.
-/// Public functions check [`is_listed`](super::is_listed) and never call the extension on such a backend.
+/// The primitives that a backend implements. If a backend of burn is not in the list below, only another crate can have
+/// turned it on. The public functions check this with [`is_listed`](super::is_listed), and never call these methods for
+/// an unlisted backend.
 ///
-/// `execution` is an argument because another thread works through the queue of burn's kernel fusion.
+/// The execution of the calling thread is an argument, because kernel fusion runs the operations on another thread.
 #[backend_extension(
     Autodiff,
     Fusion: cfg(feature = "_cube"),
@@ -53,7 +55,7 @@ pub trait Primitives: Backend {
         execution.scope(|| definition::backward(call, saved, gradient))
     }
 
-    /// Returns the output of a composed call.
+    /// Returns the output of a composed call, see [`Call::is_composed`].
     #[fusion(default)]
     fn composed(#[extension_type] call: Call<Self>, execution: Execution) -> Tensors<Self> {
         execution.scope(|| match call {
@@ -94,8 +96,8 @@ pub fn forward<B: Primitives>(call: Call<B>, execution: Execution) -> Tensors<B>
     if call.is_composed() { B::composed(call, execution) } else { B::forward(call, execution) }
 }
 
-/// Returns the gradients of a call for its [differentiated](Call::differentiated) inputs that are `wanted`. The
-/// gradient of the last input comes first, and each gradient has the number of its input.
+/// Returns the gradients with respect to the [differentiated](Call::differentiated) inputs of a call that are `wanted`.
+/// Each gradient is returned with the number of its input. The last input comes first.
 pub fn backward<B: Primitives>(
     call: Call<B>,
     saved: Tensors<B>,
@@ -122,7 +124,7 @@ pub fn backward<B: Primitives>(
     gradients
 }
 
-/// Returns the gradient for the second input of a primitive that is linear in this input.
+/// Returns the gradient with respect to the second input, for primitives that are linear in it.
 fn in_values<B: Primitives>(
     call: &Call<B>,
     saved: &Tensors<B>,

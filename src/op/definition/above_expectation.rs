@@ -9,10 +9,11 @@ use super::{
 };
 use crate::op::cpu::{Above, AboveExpectation, Comparison, ExponentialTerm};
 
-/// The lower bound of each factor of a product. The gradient divides by factors, so they must not be 0.
+/// The smallest value that a factor of a product may have. The bound is above 0, because the gradient divides by the
+/// factors.
 const SMALLEST: f64 = 1e-18;
 
-/// Returns the base of one term for every pair, which is `z_m`, multiplied by `1 - b_j` for a product.
+/// Returns the base of one term for each pair: `z_m`, or `z_m (1 - b_j)` for a product.
 fn base<B: Backend>(term: &ExponentialTerm, b: &Array<B>, above: Above) -> Array<B> {
     match above {
         Above::Nothing | Above::Sum => b.columns() * 0.0 + term.base,
@@ -20,7 +21,8 @@ fn base<B: Backend>(term: &ExponentialTerm, b: &Array<B>, above: Above) -> Array
     }
 }
 
-/// Computes `b_i + sum_j b_j pi_ji z / f_j`, the sum over the documents above, each weighted by `z`.
+/// Computes `b_i + sum_j b_j pi_ji z / f_j`, the part of the expectation with a sum that multiplies the product of the
+/// factors.
 fn tilted_sum<B: Backend>(
     ahead: &Array<B>,
     factor: &Array<B>,
@@ -64,8 +66,8 @@ pub fn value<B: Backend>(
 }
 
 /// Computes the value for [independent ranks](AboveExpectation::of_independent_ranks), and the product of every term,
-/// `[batch, documents, terms]`. In a long list, rounding would make factors near 1 alike; their logarithms keep the
-/// small differences.
+/// `[batch, documents, terms]`. Factors near 1 are added up as logarithms, since rounding the factors would lose the
+/// small differences that matter in a long list.
 pub fn of_ranks<B: Backend>(
     x: FloatTensor<B>,
     a: FloatTensor<B>,
@@ -88,8 +90,8 @@ pub fn of_ranks<B: Backend>(
     [out.0, products.0]
 }
 
-/// Returns the gradient with respect to `x`. Let `f_j` be the factors of a term `m`, `P` their product and `S` the sum
-/// over the documents above. The derivative with respect to `pi_ji` is `c_m P / f_j` times `z_m (1 - b_j) - 1` for the
+/// Returns the gradient with respect to `x`. Let `f_j` be the factors of a term `m`, `P` their product, and `S` the sum
+/// that multiplies `P`. The derivative with respect to `pi_ji` is `c_m P / f_j` times `z_m (1 - b_j) - 1` for the
 /// product, and times `S (z_m - 1) + b_j z_m / f_j` for the sum.
 pub fn gradient<B: Backend>(
     x: FloatTensor<B>,

@@ -9,29 +9,30 @@ use super::{
 };
 use crate::op::cpu::{Above, AboveRecursion};
 
-/// The state of the recursion, which has an array `[batch, rows]` for each rank reached so far. `p(r)` is the
-/// probability of `r` documents above, times the mean of the product over them. For a sum, `w(r)` is the probability
-/// times the mean of the sum over them.
+/// The joint distribution of the rank and the contribution of the documents above, with an array `[batch, rows]` for
+/// each rank reached so far. `p(r)` is the probability of `r` documents above, times the mean of the product over them.
+/// For a sum, `w(r)` is the probability of `r` documents above, times the mean of the sum over them.
 #[derive(Clone)]
 struct State<B: Backend> {
     p: Vec<Array<B>>,
     w: Vec<Array<B>>,
 }
 
-/// One trial against the rows of a chunk. `ahead` and `behind` are the probabilities of being above and below,
-/// `[batch, rows]`. A sum has `b_j` as `b`, `[batch, 1]`, and a product multiplies `ahead` by `1 - b_j`.
+/// The trial of one document against the rows of a chunk. `ahead` is the probability that the document is above each
+/// row, and `behind` that it is not, `[batch, rows]`. For a sum, `b` is `b_j`, `[batch, 1]`; for a product, `ahead` is
+/// already multiplied by `1 - b_j`.
 struct Trial<B: Backend> {
     ahead: Array<B>,
     behind: Array<B>,
     b: Option<Array<B>>,
 }
 
-/// Adds the terms that are present.
+/// Returns the sum of the terms that are not `None`, or `None` if all are.
 fn sum<B: Backend>(terms: impl IntoIterator<Item = Option<Array<B>>>) -> Option<Array<B>> {
     terms.into_iter().flatten().reduce(|sum, term| sum + term)
 }
 
-/// Multiplies by an optional factor; `None` means 1.
+/// Multiplies `x` by a factor, or returns `x` if there is no factor.
 fn times<B: Backend>(x: Array<B>, factor: Option<&Array<B>>) -> Array<B> {
     match factor {
         Some(factor) => x * factor.clone(),
@@ -40,8 +41,8 @@ fn times<B: Backend>(x: Array<B>, factor: Option<&Array<B>>) -> Array<B> {
 }
 
 impl<B: Backend> State<B> {
-    /// Returns the state of `ranks` ranks after one more trial. The update is `x(r) <- x(r) (1 - pi) + x(r - 1) pi`,
-    /// and `w` also gains `p(r - 1) pi b`.
+    /// Returns the state after one more trial, for at most `ranks` ranks. The update is
+    /// `x(r) <- x(r) (1 - pi) + x(r - 1) pi`, and `w` also gains `p(r - 1) pi b`.
     fn after(&self, Trial { ahead, behind, b }: &Trial<B>, ranks: usize) -> Self {
         let below = |x: &[Array<B>], rank: usize| Some(x.get(rank.checked_sub(1)?)?.clone() * ahead.clone());
         let here = |x: &[Array<B>], rank: usize| Some(x.get(rank)?.clone() * behind.clone());
@@ -66,8 +67,9 @@ impl<B: Backend> State<B> {
         Self { p, w }
     }
 
-    /// Returns the derivative of the expectation with respect to `pi`. The slope combines the derivatives after a trial
-    /// with the state before it. A document above leaves the factor `left` in a product.
+    /// Returns the derivative of the expectation with respect to the probability `pi` of a trial. `self` holds the
+    /// derivatives with respect to the state after the trial, and `state` is the state before it. If the document is
+    /// above, the product is multiplied by `left`.
     fn slope(&self, state: &Self, b: Option<&Array<B>>, left: Option<&Array<B>>) -> Option<Array<B>> {
         let moved = |slopes: &[Array<B>], x: &[Array<B>]| {
             let by_rank = slopes.iter().enumerate().take(x.len() + 1).map(|(rank, slope)| {
@@ -102,24 +104,26 @@ impl<B: Backend> Trials<B> {
         Some(self.b.as_ref()?.rows((j, j + 1)))
     }
 
-    /// Returns the factor that a document above leaves in a product, or `None` for a sum.
+    /// Returns the factor `1 - b_j` by which a document above multiplies the product, or `None` if the expectation has
+    /// no product.
     fn left(&self, j: usize) -> Option<Array<B>> {
         if self.above == Above::Product { Some(self.b(j)? * -1.0 + 1.0) } else { None }
     }
 
-    /// Returns the state after the trials of the given documents.
+    /// Returns the state after the trials of `documents`, one after another.
     fn after(&self, documents: std::ops::Range<usize>, start: State<B>) -> State<B> {
         documents.fold(start, |state, j| state.after(&self.of(j), self.ranks))
     }
 
-    /// Returns the state before the first trial, with no document above. `nothing` is an array of zeros,
+    /// Returns the state before the first trial, which has rank 0 with probability 1. `nothing` is an array of zeros,
     /// `[batch, rows]`.
     fn start(&self, nothing: &Array<B>) -> State<B> {
         let w = if self.above == Above::Sum { vec![nothing.clone()] } else { Vec::new() };
         State { p: vec![nothing.clone() + 1.0], w }
     }
 
-    /// Returns the derivatives of the expectation with respect to the final state, `[batch, rows]` each.
+    /// Returns the derivatives of the expectation with respect to the state after all trials, one array `[batch, rows]`
+    /// per rank.
     fn last_slopes(&self, values: &Array<B>, nothing: &Array<B>, rows: (usize, usize)) -> State<B> {
         let value = |rank: usize| nothing.clone() + values.rows((rank, rank + 1));
         let ranks = 0..self.ranks;
@@ -136,7 +140,7 @@ impl<B: Backend> Trials<B> {
     }
 }
 
-/// Returns the contributions of the documents, or `None` for a function of only the rank.
+/// Returns the contributions `b`, or `None` if only the rank matters.
 fn contributed<B: Backend>(b: FloatTensor<B>, above: Above) -> Option<Array<B>> {
     (above != Above::Nothing).then_some(Array(b))
 }
@@ -172,9 +176,9 @@ pub fn value<B: Backend>(
     out.0
 }
 
-/// Returns the gradient with respect to `x`. The derivatives of the state run backward through the trials, and the
-/// derivative of each trial is a sum over ranks. Only every `sqrt(n)`-th state is kept; the states between are
-/// recomputed.
+/// Returns the gradient with respect to `x`. The gradient goes backward through the trials with the derivatives of the
+/// state, and sums over the ranks to get the derivative of each trial. Only every `sqrt(n)`-th state is stored; those
+/// between are recomputed.
 pub fn gradient<B: Backend>(
     x: FloatTensor<B>,
     a: FloatTensor<B>,

@@ -1,5 +1,5 @@
-//! `Array`, a float tensor with operators that works on any backend. Tensor definitions are written with `Array`, so
-//! they run on plain backends, under autodiff and through burn's run-time dispatch.
+//! `Array`, a wrapper of a backend's float tensor that adds operators. The same code then works for tensors of a plain
+//! backend, under autodiff, and for burn's dispatch at run time.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -9,7 +9,7 @@ use burn::backend::{
 };
 use burn::tensor::Shape;
 
-/// A float tensor of the backend `B`, whose binary operators broadcast.
+/// A float tensor of the backend `B`; its binary operators broadcast shapes.
 #[derive(Debug)]
 pub struct Array<B: Backend>(pub FloatTensor<B>);
 
@@ -70,7 +70,7 @@ functions! {
     sigmoid: sigmoid,
     log_sigmoid: log_sigmoid,
     relu: relu,
-    /// Returns the same values without a gradient.
+    /// Returns the same values cut off from automatic differentiation.
     detach: float_detach,
 }
 
@@ -103,30 +103,30 @@ impl<B: Backend> Array<B> {
         Self(B::float_clamp_min(self.0, Scalar::Float(least)))
     }
 
-    /// Returns 1 where the value is above `bound`, else 0; carries no gradient.
+    /// Returns 1 where a value is above `bound`, and 0 elsewhere, without a gradient.
     pub fn above(self, bound: f64) -> Self {
         let dtype = get_or_init_device_settings::<B>(&self.0.device()).bool_dtype;
         let float = self.0.dtype().into();
         Self(B::bool_into_float(B::float_greater_elem(self.0, Scalar::Float(bound), dtype), float))
     }
 
-    /// Returns 1 where the value is 0, else 0; carries no gradient.
+    /// Returns 1 where a value is 0, and 0 elsewhere, without a gradient.
     pub fn equals_zero(self) -> Self {
         let float = self.0.dtype().into();
         Self(B::bool_into_float(self.zeros(), float))
     }
 
-    /// Returns `other` where this value is nonzero, and 0 elsewhere, even in place of NaN.
+    /// Returns the values of `other` where this array is nonzero, and 0 elsewhere, even if `other` is NaN there.
     pub fn select(&self, other: Self) -> Self {
         self.select_or(other, 0.0)
     }
 
-    /// Returns `other` where this value is nonzero, and `fill` elsewhere, even in place of NaN.
+    /// Returns the values of `other` where this array is nonzero, and `fill` elsewhere, even if `other` is NaN there.
     pub fn select_or(&self, other: Self, fill: f64) -> Self {
         Self(B::float_mask_fill(other.0, self.clone().zeros(), Scalar::Float(fill)))
     }
 
-    /// Returns the largest value along dimension `dim`, and removes this dimension.
+    /// Returns the maximum along dimension `dim`, which is removed from the shape.
     pub fn largest(&self, dim: usize) -> Self {
         Self(B::float_max_dim(self.0.clone(), dim)).squeeze(dim)
     }
@@ -148,12 +148,12 @@ impl<B: Backend> Array<B> {
         Self(B::float_reshape(self.0, Shape::from(dims)))
     }
 
-    /// Sums the array over dimension `dim` and removes this dimension.
+    /// Returns the sum along dimension `dim`, which is removed from the shape.
     pub fn sum(self, dim: usize) -> Self {
         Self(B::float_sum_dim(self.0, dim)).squeeze(dim)
     }
 
-    /// Multiplies the values along dimension `dim` and removes this dimension.
+    /// Returns the product along dimension `dim`, which is removed from the shape.
     pub fn product(self, dim: usize) -> Self {
         Self(B::float_prod_dim(self.0, dim)).squeeze(dim)
     }
@@ -164,14 +164,14 @@ impl<B: Backend> Array<B> {
         Self(B::float_reshape(self.0, Shape::from(dims)))
     }
 
-    /// Returns the columns `start..end` of a `[batch, documents, ..]` array.
+    /// Returns the part `start..end` of the second dimension, for an array `[batch, documents, ..]`.
     pub fn rows(&self, (start, end): (usize, usize)) -> Self {
         let mut slices = vec![Slice::new(0, None, 1); self.0.shape().num_dims()];
         slices[1] = Slice::new(start as isize, Some(end as isize), 1);
         Self(B::float_slice(self.0.clone(), &slices))
     }
 
-    /// Returns the `m`-th slice along the last dimension of a three-dimensional array, without that dimension.
+    /// Returns the values at index `m` of the last dimension of a three-dimensional array, as a two-dimensional array.
     pub fn slice_last(&self, m: usize) -> Self {
         let all = Slice::new(0, None, 1);
         let one = Slice::new(m as isize, Some(m as isize + 1), 1);
@@ -188,17 +188,17 @@ impl<B: Backend> Array<B> {
         Self::concatenate(parts.into_iter().map(|part| part.unsqueeze(dim)).collect(), dim)
     }
 
-    /// Reshapes `[B, N]` to `[B, 1, N]`, so every row `i` sees the value of each document `j`.
+    /// Reshapes `[B, N]` to `[B, 1, N]`, so that the value of each document `j` meets every row `i`.
     pub fn columns(&self) -> Self {
         self.clone().unsqueeze(1)
     }
 
-    /// Reshapes `[B, R]` to `[B, R, 1]`, so every document `j` sees the value of each row `i` of a chunk.
+    /// Reshapes `[B, R]` to `[B, R, 1]`, so that the value of each row `i` meets every document `j`.
     pub fn column(self) -> Self {
         self.unsqueeze(2)
     }
 
-    /// Returns `x_j - x_i` for the rows `i` of a chunk and every document `j`, `[B, R, N]`.
+    /// Returns the differences `x_j - x_i` between every document `j` and each row `i` in the given range, `[B, R, N]`.
     pub fn differences(&self, rows: (usize, usize)) -> Self {
         self.columns() - self.rows(rows).column()
     }

@@ -1,4 +1,4 @@
-//! The tensor definition of [`at_rank`](crate::op::at_rank()), a gather from a table.
+//! The tensor definition of [`at_rank`](crate::op::at_rank()), which gathers values from a table.
 
 use burn::{
     backend::{Backend, TensorMetadata, get_or_init_device_settings, tensor::FloatTensor},

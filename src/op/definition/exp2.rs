@@ -1,4 +1,4 @@
-//! Powers of two. See [`exp2`](crate::op::exp2()).
+//! The tensor definition of [`exp2`](crate::op::exp2()).
 
 use burn::backend::{Backend, TensorMetadata, tensor::FloatTensor};
 

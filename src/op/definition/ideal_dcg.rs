@@ -1,4 +1,4 @@
-//! The tensor definition of [`ideal_dcg`](crate::op::ideal_dcg()), by the ranks of the gains.
+//! The tensor definition of [`ideal_dcg`](crate::op::ideal_dcg()), which ranks the gains instead of sorting them.
 
 use burn::backend::{Backend, tensor::FloatTensor};
 
@@ -10,7 +10,7 @@ pub fn value<B: Backend>(gains: FloatTensor<B>, mask: FloatTensor<B>, discounts:
     discounted::<B>(gains, mask, at_rank::value::<B>(ranks, discounts))
 }
 
-/// Returns the sum of gains times discounts, where each document has the discount of its rank.
+/// Returns the sum of gains times discounts for each list; `discounts` holds the discount of each document.
 pub fn discounted<B: Backend>(
     gains: FloatTensor<B>,
     mask: FloatTensor<B>,

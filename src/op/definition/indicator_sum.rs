@@ -4,13 +4,13 @@ use burn::backend::{Backend, tensor::FloatTensor};
 
 use super::{array::Array, rows::by_rows};
 
-/// Returns `exp(-(x_j - x_i)^2 / sigma)` for the documents `j`. The kernel is at most 1, and 1 at `j = i`, so the
-/// softmax need not subtract a maximum.
+/// Returns the kernel `exp(-(x_j - x_i)^2 / sigma)` for some rows `i` and every document `j`, with 0 for padding. Since
+/// the largest kernel of a row is 1 (at `j = i`), the softmax works without subtracting a maximum.
 fn kernel<B: Backend>(x: &Array<B>, mask: &Array<B>, rows: (usize, usize), sigma: f64) -> Array<B> {
     (x.differences(rows).square() / -sigma).exp() * mask.columns()
 }
 
-/// The tensor definition, with the denominators of the softmax as a second output.
+/// The tensor definition. The second output holds the denominators of the softmax.
 pub fn value<B: Backend>(
     x: FloatTensor<B>,
     a: FloatTensor<B>,
@@ -28,16 +28,16 @@ pub fn value<B: Backend>(
     (out.0, total.0)
 }
 
-/// The result of [`value`].
+/// The results of [`value`], which the gradient needs.
 pub struct Forward<B: Backend> {
-    /// The sums.
+    /// The softmax sum of each document.
     pub out: FloatTensor<B>,
-    /// The denominators.
+    /// The denominator of each softmax.
     pub total: FloatTensor<B>,
 }
 
-/// Returns the gradient with respect to `x`. With `q_i = g_i / total_i` and the kernel `k`, row `k` is
-/// `2 / sigma sum_j k_kj (x_j - x_k) (q_k (a_j - out_k) + q_j (a_k - out_j))`.
+/// Returns the gradient with respect to `x`. With `q_i = g_i / total_i` and the kernel `k`, the gradient at document
+/// `k` is `2 / sigma sum_j k_kj (x_j - x_k) (q_k (a_j - out_k) + q_j (a_k - out_j))`.
 pub fn gradient<B: Backend>(
     x: FloatTensor<B>,
     a: FloatTensor<B>,

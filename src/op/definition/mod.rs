@@ -1,9 +1,9 @@
-//! The definition of every primitive in tensor operations that any burn backend has. Each definition gives the value
-//! and, if the primitive is differentiable, the analytic gradient. Arrays over pairs are computed in chunks of rows
-//! within the memory budget.
+//! The definition of every primitive, in tensor operations that every backend of burn supports. A definition computes
+//! the value and, for differentiable primitives, the analytic gradient. Arrays over pairs are computed in chunks of
+//! rows within the memory budget.
 //!
-//! Definitions call only other definitions, never the primitives of a backend, so they run on backends that do not know
-//! this crate.
+//! A definition may call other definitions but no primitive of a backend, so it also runs on backends without
+//! [`Primitives`](super::backend).
 
 pub mod above_expectation;
 pub mod above_recursion;
@@ -27,8 +27,7 @@ use burn::backend::{Backend, tensor::FloatTensor};
 use self::array::Array;
 use crate::op::call::{Call, Tensors};
 
-/// Replaces the values of documents that `rows` leaves out by `fill`. Without `rows`, the function returns `out`
-/// unchanged.
+/// Returns `out` with `fill` at the documents where `rows` is 0. Without `rows`, `out` is unchanged.
 fn asked<B: Backend>(out: FloatTensor<B>, rows: &Tensors<B>, fill: f64) -> FloatTensor<B> {
     match rows.first() {
         Some(rows) => Array::<B>(rows.clone()).select_or(Array(out), fill).0,
@@ -71,8 +70,9 @@ pub fn forward<B: Backend>(call: Call<B>) -> Tensors<B> {
     })
 }
 
-/// Returns the gradient of a call for its first input, or for both inputs of NeuralSort. The gradient of the output
-/// must be 0 at documents that are not needed. `saved` holds the outputs that [`Call::saved`] keeps.
+/// Returns the gradient with respect to the first input, or with respect to both inputs for NeuralSort. `gradient` must
+/// be 0 at documents whose sum is not computed ([`Call::rows`]). `saved` are the outputs of the forward pass that
+/// [`Call::saved`] selects.
 pub fn backward<B: Backend>(call: Call<B>, saved: Tensors<B>, gradient: FloatTensor<B>) -> Tensors<B> {
     Tensors::One(match call {
         Call::StepSum { x, v, alpha, step, .. } => step_sum::gradient::<B>(x, v, gradient, alpha, step),

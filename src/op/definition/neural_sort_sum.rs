@@ -1,7 +1,8 @@
 //! The tensor definition of [`neural_sort_sum`](crate::op::neural_sort_sum()) and its gradient.
 //!
-//! Sinkhorn's scaling multiplies rows and columns by factors, which gives the matrix `a_r e_rj b_j` with exponentials
-//! `e`. Each pass recomputes the exponentials unless they fit into the memory budget.
+//! Sinkhorn's scaling multiplies the exponentials `e_rj` of NeuralSort's softmax by factors of rows and columns, which
+//! gives the matrix `a_r e_rj b_j`. If the exponentials fit into the memory budget, they are stored; otherwise each
+//! pass recomputes them in chunks of rows.
 
 use burn::backend::{Backend, tensor::FloatTensor};
 
@@ -12,18 +13,19 @@ use super::{
 };
 use crate::op::cpu::NeuralSortMatrix;
 
-/// The exponentials of NeuralSort's matrices of a batch, computed in chunks of rows.
+/// The exponentials `e_rj` of NeuralSort's softmax for all lists of a batch.
 struct Exponentials<'a, B: Backend> {
     x: Array<B>,
     mask: Array<B>,
-    /// The sum `sum_k |x_j - x_k|` for each document `j`.
+    /// For each document `j`, the sum of distances `sum_k |x_j - x_k|`.
     spread: Array<B>,
-    /// `n + 1 - 2 r` at each rank `r`, for a list of `n` documents.
+    /// For each rank `r`, the number `n + 1 - 2 r` by which NeuralSort multiplies the scores, where the list has `n`
+    /// documents.
     slope: Array<B>,
-    /// 1 at the ranks that a document of the list takes, else 0.
+    /// 1 at the ranks from 1 to the number of documents in the list, else 0.
     ranks: Array<B>,
     sort: &'a NeuralSortMatrix,
-    /// The exponentials of all rows, if they fit into the memory budget.
+    /// All exponentials of the batch, if they fit into the memory budget.
     whole: Option<Array<B>>,
 }
 
@@ -59,12 +61,12 @@ impl<'a, B: Backend> Exponentials<'a, B> {
         self.whole.clone().unwrap_or_else(|| self.computed(rows))
     }
 
-    /// Returns `1 / sum_j e_rj b_j` for the rows of a chunk.
+    /// Returns the factor `1 / sum_j e_rj b_j` of each row of a chunk.
     fn row_factors(&self, e: &Array<B>, columns: &Array<B>, rows: (usize, usize)) -> Array<B> {
         ((e.clone() * columns.columns()).sum(2) + (-self.ranks.rows(rows) + 1.0)).recip()
     }
 
-    /// Returns the factors of the columns before the first iteration and after each one.
+    /// Returns the factors of the columns before the first iteration and after each iteration.
     fn scalings(&self) -> Vec<Array<B>> {
         let mut scalings = vec![self.mask.clone()];
         for iteration in 0..self.sort.iterations {
@@ -78,13 +80,13 @@ impl<'a, B: Backend> Exponentials<'a, B> {
         scalings
     }
 
-    /// Returns 1 at the computed ranks that are needed, and 0 at the others.
+    /// Returns 1 at the ranks whose result is needed, and 0 at the others, for all computed rows.
     fn asked(&self) -> Array<B> {
         let rows = (0, self.rows());
         (-self.ranks.indices(self.rows()) + self.sort.ranks as f64).above(0.0) * self.ranks.rows(rows)
     }
 
-    /// Extends the values to all ranks, with 0 at ranks that are not computed.
+    /// Extends results with 0 at the ranks that are not computed.
     fn at_all_ranks(&self, found: Array<B>) -> Array<B> {
         let [_, documents] = self.x.dims();
         match self.rows() {
@@ -112,14 +114,15 @@ pub fn value<B: Backend>(
     exponentials.at_all_ranks(found * exponentials.asked()).0
 }
 
-/// Sums `e_rj w_r` over the rows, and `e_rj w_r` times the slope of the row; each sum is `[batch, 1, documents]`.
+/// Sums `e_rj w_r` over the rows, without and with the factor `n + 1 - 2 r` of the row; both sums have the shape
+/// `[batch, 1, documents]`.
 fn weigh<B: Backend>(e: &Array<B>, weights: Array<B>, slope: &Array<B>) -> [Array<B>; 2] {
     [weights.clone(), weights * slope.clone()].map(|weights| (e.clone() * weights.column()).sum(1).columns())
 }
 
-/// Returns the gradients with respect to `x` and `v`. Each scaling factor is `1` over a sum of entries, multiplied by
-/// factors of the other side. If the logarithm of an entry or factor in the sum rises by one, the logarithm of the
-/// scaling factor falls by the scaled entry.
+/// Returns the gradients with respect to `x` and `v`. Each factor of Sinkhorn's scaling is 1 divided by a sum of
+/// entries that are scaled by factors of the other dimension. The derivative of its logarithm with respect to the
+/// logarithm of an entry in this sum is therefore minus the scaled entry.
 pub fn gradient<B: Backend>(
     x: FloatTensor<B>,
     v: FloatTensor<B>,

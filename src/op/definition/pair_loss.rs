@@ -1,5 +1,5 @@
-//! The tensor definition of [`pair_loss`](crate::op::pair_loss()) and its gradient. Pairs that the labels do not order
-//! have the weight 0.
+//! The tensor definition of [`pair_loss`](crate::op::pair_loss()) and its gradient. Pairs with equal labels have the
+//! weight 0.
 
 use burn::backend::{Backend, TensorMetadata, tensor::FloatTensor};
 use burn::tensor::DType;
@@ -8,8 +8,8 @@ use super::{array::Array, rows::by_rows};
 use crate::op::cpu::{Distance, PairLoss, PairWeight, Real};
 
 impl<B: Backend> PairWeight<Array<B>> {
-    /// Returns two weights for the pairs of a chunk of rows, with the row and with the column as the more relevant
-    /// document.
+    /// Returns the weights of all pairs of the given rows, once with the row and once with the column as the more
+    /// relevant document.
     fn of_rows(&self, ordered: Array<B>, reversed: Array<B>, rows: (usize, usize)) -> (Array<B>, Array<B>) {
         match self {
             Self::Unit => (ordered, reversed),
@@ -36,7 +36,7 @@ fn inverse_log2<B: Backend>(x: Array<B>) -> Array<B> {
 }
 
 impl PairLoss {
-    /// Returns `l(t)`. Only pairs with a nonzero `weight` count, so no other pair can overflow.
+    /// Returns the loss `l(t)` of each pair. Where `weight` is 0, `t` is ignored if `l(t)` could overflow.
     fn value<B: Backend>(self, t: Array<B>, weight: &Array<B>) -> Array<B> {
         match self {
             PairLoss::Logistic => -t.log_sigmoid(),
@@ -70,7 +70,7 @@ impl PairLoss {
     }
 }
 
-/// Returns [`Real::EXPONENTIAL_BOUND`] for the type of an array.
+/// Returns [`Real::EXPONENTIAL_BOUND`] for the number type of `t`.
 fn exponential_bound<B: Backend>(t: &Array<B>) -> f64 {
     match t.0.dtype() {
         DType::F64 => f64::EXPONENTIAL_BOUND,
@@ -78,8 +78,8 @@ fn exponential_bound<B: Backend>(t: &Array<B>) -> f64 {
     }
 }
 
-/// Marks the pairs that the labels order, in two arrays of 1 and 0. The first array marks pairs whose row is more
-/// relevant, and the second array marks pairs whose column is.
+/// Returns two arrays that are 1 for ordered pairs and 0 for others. In the first array, a pair is ordered if the row
+/// has the higher label, and in the second if the column has.
 fn order<B: Backend>(labels: &Array<B>, mask: &Array<B>, rows: (usize, usize)) -> (Array<B>, Array<B>) {
     let valid = mask.columns() * mask.rows(rows).column();
     let d = labels.differences(rows);
@@ -104,7 +104,8 @@ pub fn value<B: Backend>(
     out.0
 }
 
-/// Returns the gradient with respect to `x`. Row `k` is `g_k sum_j w_kj l'(x_k - x_j) - sum_j g_j w_jk l'(x_j - x_k)`.
+/// Returns the gradient with respect to `x`. The gradient at document `k` is
+/// `g_k sum_j w_kj l'(x_k - x_j) - sum_j g_j w_jk l'(x_j - x_k)`.
 pub fn gradient<B: Backend>(
     x: FloatTensor<B>,
     labels: FloatTensor<B>,

@@ -1,4 +1,4 @@
-//! The tensor definition of [`rank`](crate::op::rank()), which counts comparisons.
+//! The tensor definition of [`rank`](crate::op::rank()), which counts the documents ahead of each document.
 
 use burn::backend::{Backend, tensor::FloatTensor};
 

@@ -1,14 +1,15 @@
-//! Computes arrays over pairs in chunks, with as many rows at once as the calling thread's memory budget allows.
+//! Computes results over pairs in chunks of rows that fit into the memory budget of the calling thread.
 
 use burn::backend::{Backend, TensorMetadata};
 
 use super::array::Array;
 use crate::execution::Execution;
 
-/// The largest number of `[batch, rows, documents]` temporaries that a chunk of rows keeps alive at once.
+/// An upper bound for the number of temporary arrays `[batch, rows, documents]` that exist at the same time.
 const LIVE_TEMPORARIES: usize = 8;
 
-/// Computes `K` arrays of `[batch, documents, ..]` in chunks of rows whose pairs fit into the memory budget.
+/// Computes `K` arrays `[batch, documents, ..]`, whose second dimension is split into chunks that fit into the memory
+/// budget.
 pub fn by_rows<B: Backend, const K: usize>(
     x: &Array<B>,
     chunk: impl Fn((usize, usize)) -> [Array<B>; K],
@@ -16,7 +17,7 @@ pub fn by_rows<B: Backend, const K: usize>(
     by_rows_with(x, 0, chunk)
 }
 
-/// Computes like [`by_rows`], for rows that hold `numbers` values in addition to their pairs.
+/// Does the same as [`by_rows`] if each row needs memory for `numbers` values in addition to its pairs.
 pub fn by_rows_with<B: Backend, const K: usize>(
     x: &Array<B>,
     numbers: usize,
@@ -29,7 +30,7 @@ pub fn by_rows_with<B: Backend, const K: usize>(
     in_chunks(x, chunks(Execution::current().memory_budget(), row_bytes, documents), chunk)
 }
 
-/// Computes like [`by_rows`], for only the first `count` rows.
+/// Does the same as [`by_rows`] for only the first `count` rows.
 pub fn by_first_rows<B: Backend, const K: usize>(
     x: &Array<B>,
     count: usize,
@@ -56,12 +57,12 @@ fn in_chunks<B: Backend, const K: usize>(
     })
 }
 
-/// Returns the size in bytes of the temporaries of `rows` rows.
+/// Returns how many bytes the temporary arrays of `rows` rows need.
 pub fn bytes_of_rows(batch: usize, rows: usize, documents: usize, element_bytes: usize) -> usize {
     [rows, documents, element_bytes, LIVE_TEMPORARIES].into_iter().fold(batch, usize::saturating_mul)
 }
 
-/// Returns whether the first `count` rows fit into one chunk.
+/// Returns whether the first `count` rows fit into the memory budget without being split.
 pub fn fits_at_once<B: Backend>(x: &Array<B>, count: usize) -> bool {
     chunks_of(x, count).count() == 1
 }
@@ -71,7 +72,7 @@ fn chunks_of<B: Backend>(x: &Array<B>, count: usize) -> impl Iterator<Item = (us
     row_chunks(batch, documents, x.0.dtype().size(), count)
 }
 
-/// Splits the first `count` rows into ranges whose `[batch, rows, documents]` temporaries fit into the memory budget.
+/// Splits the first `count` rows into ranges whose temporary arrays fit into the memory budget.
 fn row_chunks(
     batch: usize,
     documents: usize,
@@ -82,7 +83,7 @@ fn row_chunks(
     chunks(budget, bytes_of_rows(batch, 1, documents, element_bytes), count)
 }
 
-/// Splits `count` rows of `row_bytes` each into ranges, with as many rows per range as the budget holds, at least one.
+/// Splits `count` rows into ranges of at least one row, as long as the budget allows if each row takes `row_bytes`.
 fn chunks(budget: usize, row_bytes: usize, count: usize) -> impl Iterator<Item = (usize, usize)> {
     let rows = (budget / row_bytes.max(1)).clamp(1, count.max(1));
     (0..count).step_by(rows).map(move |start| (start, (start + rows).min(count)))

@@ -24,7 +24,7 @@ impl Step {
         }
     }
 
-    /// Returns `phi'(t)`, which is an even function.
+    /// Returns the slope `phi'(t)`, which is the same at `t` and `-t`.
     fn slope<B: Backend>(self, t: Array<B>) -> Array<B> {
         match self {
             Step::Logistic => t.clone().sigmoid() * (-t).sigmoid(),
@@ -43,8 +43,8 @@ pub fn value<B: Backend>(x: FloatTensor<B>, v: FloatTensor<B>, alpha: f64, step:
     out.0
 }
 
-/// Returns the gradient with respect to `x`. Row `k` is `alpha sum_j phi'_kj (v_k g_j - g_k v_j)`, which needs only its
-/// own pairs.
+/// Returns the gradient with respect to `x`. The gradient at document `k` is `alpha sum_j phi'_kj (v_k g_j - g_k v_j)`,
+/// which needs only the pairs of row `k`.
 pub fn gradient<B: Backend>(
     x: FloatTensor<B>,
     v: FloatTensor<B>,

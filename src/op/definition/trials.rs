@@ -1,12 +1,13 @@
-//! The trials of documents against each other under noisy scores, as arrays over pairs.
+//! The comparisons of documents with noisy scores (trials), as arrays over pairs.
 
 use burn::backend::{Backend, tensor::FloatTensor};
 
 use super::{array::Array, rows::by_rows_with};
 use crate::op::cpu::Comparison;
 
-/// Returns three arrays for the rows `i` of a chunk, which are `pi_ji`, `1 - pi_ji`, and 1 where a trial exists. A row
-/// has a trial against every other document of its list. Without a trial, the three arrays hold 0, 1 and 0.
+/// Returns three arrays over pairs of the given rows `i` with all documents `j`: `pi_ji`, `1 - pi_ji`, and whether the
+/// pair is a trial (1 or 0). A pair is a trial if `j` is a document (not padding) other than `i`. If it is not a trial,
+/// the three values are 0, 1 and 0.
 pub fn trials<B: Backend>(
     x: &Array<B>,
     mask: &Array<B>,
@@ -21,15 +22,16 @@ pub fn trials<B: Backend>(
     [beats(t.clone()), beats(-t) + (trial.clone() * -1.0 + 1.0), trial.clone()]
 }
 
-/// Returns the derivative of `pi_ji` with respect to `x_j`, for the rows `i` of a chunk.
+/// Returns the derivative of the probability `pi_ji` with respect to `x_j`, for the given rows `i` and all documents
+/// `j`.
 pub fn density<B: Backend>(x: &Array<B>, comparison: Comparison, rows: (usize, usize)) -> Array<B> {
     let t = x.differences(rows) * comparison.rate - comparison.shift;
     (-t.square()).exp() * (0.5 * std::f64::consts::FRAC_2_SQRT_PI * comparison.rate)
 }
 
-/// Returns the gradient with respect to `x` for a mixture of comparisons. `flow` receives the weight of a comparison
-/// and the rows of a chunk, and returns the derivatives with respect to `x_j` for each trial. `flow` holds `numbers`
-/// values for each row.
+/// Returns the gradient with respect to `x` for a mixture of comparisons. For a weighted comparison and a range of
+/// rows, `flow` returns the derivative of each trial of these rows with respect to `x_j`. While it runs, `flow` needs
+/// memory for `numbers` values per row.
 pub fn gradient_of_trials<B: Backend>(
     x: &Array<B>,
     mixture: &[(f64, Comparison)],
