@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// The suffix of a temporary file, whose contents are not yet complete.
+/// The suffix of the temporary name under which a file is written until it is complete.
 const PARTIAL: &str = ".partial";
 
 /// Lets `fill` write a file under a temporary name in the same folder, syncs it, and renames it to `path`.
@@ -71,10 +71,11 @@ pub fn commit_together(
     Ok(())
 }
 
-/// The file that a rename replaced. Dropping this value removes the file's second name.
+/// A file as it was before [`commit_together`] replaced it. Dropping this value deletes the second name that keeps the
+/// old contents.
 struct Former {
     path: PathBuf,
-    /// A second name of the replaced file.
+    /// A hard link to the old file, or a copy of it; `None` if there was no old file.
     kept: Option<PathBuf>,
 }
 
@@ -132,7 +133,8 @@ pub fn replace_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result
     pending.commit()
 }
 
-/// A file under its temporary name. A pending file that was not committed is removed when dropped.
+/// A file that is written under a temporary name until it is renamed to its final name. A pending file that was not
+/// committed is removed when dropped.
 pub struct Pending {
     path: PathBuf,
     temporary: PathBuf,

@@ -9,7 +9,7 @@ use burn::tensor::Tensor;
 use crate::device::in_host_memory;
 use crate::seed::seed_for;
 
-/// The reason why [`cached_backward`] returns no gradient. Fields number the chunks from 0, messages from 1.
+/// The reason why [`cached_backward`] returns no gradient. Fields count chunks from 0, but messages count them from 1.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CachedBackwardError {
@@ -25,7 +25,7 @@ pub enum CachedBackwardError {
     /// The loss is not a single number.
     #[error("the loss is {found:?}, expected [1]")]
     Loss {
-        /// The shape of the loss.
+        /// The shape of the tensor that `loss` returned.
         found: Vec<usize>,
     },
     /// The scores carry no gradient.
@@ -67,7 +67,8 @@ pub enum CachedBackwardError {
     },
 }
 
-/// Computes the value and the gradient of a loss on the scores of all chunks, with the memory of a single chunk.
+/// Computes a loss on the scores of all chunks, and its gradient, with only one chunk's activations in memory at a
+/// time.
 ///
 /// A first pass computes the scores of each chunk without recording operations. The loss then provides its gradient
 /// with respect to the scores of all chunks. A second pass computes and records the scores of each chunk again, and
@@ -76,8 +77,8 @@ pub enum CachedBackwardError {
 /// deep contrastive learning batch size under memory limited setup, 2021).
 ///
 /// * `score` returns the scores of a chunk, `[documents]`. Both calls of `score` for a chunk use the same seed, so
-///   dropout stays on and drops the same neurons. Both calls of `score` must return the same scores, to the bit on the
-///   CPU and within 1e-5 of the largest score elsewhere.
+///   dropout stays on and drops the same neurons. Both calls of `score` for a chunk must return the same scores: bit
+///   for bit on the CPU, elsewhere within 1e-5 of the largest score.
 /// * `loss` maps the concatenated scores of all chunks to a tensor of shape `[1]`, as
 ///   [`forward_packed`](crate::loss::RankingLoss::forward_packed) does.
 /// * Chunk `i` is scored with the seed `seed_for(seed, "chunk", i)`; see [`seed_for`]. Pass a different `seed` in each

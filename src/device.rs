@@ -31,7 +31,7 @@ pub struct Backend {
     pub built: bool,
 }
 
-/// Every backend, including those that this build lacks.
+/// All supported backends, whether or not this build includes them.
 pub const BACKENDS: &[Backend] = &[
     Backend { name: "flex", summary: "burn Flex, CPU", built: cfg!(any(feature = "flex", test)) },
     Backend { name: "ndarray", summary: "burn ndarray, CPU", built: cfg!(feature = "ndarray") },
@@ -64,7 +64,7 @@ pub enum DeviceError {
         /// The backend's name, which is also the name of its cargo feature.
         backend: &'static str,
     },
-    /// The backend has no such selector.
+    /// The device name has a selector, such as an index, that the backend does not accept.
     #[error("device `{found}`: selector `{selector}`, expected {expected}")]
     Selector {
         /// The device name given.
@@ -79,7 +79,7 @@ pub enum DeviceError {
     Unavailable {
         /// The device name given.
         found: String,
-        /// The backend's message, or the wrong result that it computed.
+        /// The backend's error message, or the wrong result of the test computation.
         reason: String,
     },
 }
@@ -88,7 +88,7 @@ fn names() -> String {
     BACKENDS.iter().map(|b| b.name).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the device for small computations that belong to no particular device. The device is the CPU, or burn's
+/// Returns a device for small computations on data that are not yet on any device. The device is the CPU, or burn's
 /// default device in a build without Flex.
 pub(crate) fn host() -> Device {
     #[cfg(any(feature = "flex", test))]
@@ -173,10 +173,10 @@ pub(crate) fn root_cause(error: impl Display) -> String {
     root.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("the backend gave no reason").to_owned()
 }
 
-/// A function that creates the device, or says why it cannot.
+/// A function that opens a device, or returns an error message.
 type Select = Box<dyn Fn() -> Result<Device, String>>;
 
-/// Wraps a function that creates a device and cannot fail before the device's first computation.
+/// Wraps a function that always returns a device, whose errors appear only at its first computation.
 #[allow(dead_code, reason = "depends on the features")]
 fn lazy(device: impl Fn() -> Device + 'static) -> Select {
     Box::new(move || Ok(device()))

@@ -57,7 +57,7 @@ pub enum FileKind {
     Empty,
 }
 
-/// First bytes that identify a kind of file.
+/// Bytes at the beginning of a file that identify its kind.
 const MAGIC: [(&[u8], FileKind); 19] = [
     (b"ARROW1", FileKind::Arrow),
     (b"\xff\xff\xff\xff", FileKind::ArrowStream),
@@ -161,7 +161,7 @@ impl FileKind {
         }
     }
 
-    /// Returns whether the file holds data to rank, or may do so once it is decompressed.
+    /// Returns whether the file holds data to rank, or is compressed and may hold data to rank.
     pub fn is_data(self) -> bool {
         use FileKind::{Arrow, ArrowStream, Csv, EncryptedParquet, Feather1, Gzip, Letor, Parquet, Tsv};
         matches!(self, Letor | Csv | Tsv | Gzip | Arrow | ArrowStream | Feather1 | Parquet | EncryptedParquet)
@@ -177,18 +177,18 @@ impl FileKind {
         matches!(self, Ranker | Onnx) || foreign.contains(&self)
     }
 
-    /// Returns whether the file is of a known kind other than a configuration.
+    /// Returns whether the file is recognized as something other than a configuration.
     pub fn is_another_text(self) -> bool {
         !self.is_plain() && self != Self::Configuration
     }
 
-    /// Returns whether the kind adds nothing to a message about the file's text.
+    /// Returns whether naming this kind would tell the user nothing about the file.
     pub fn is_plain(self) -> bool {
         matches!(self, Self::Text | Self::Empty | Self::Gzip)
     }
 }
 
-/// Recognizes a JSON header after its length, as in a safetensors file.
+/// Recognizes a safetensors file, which begins with the length of its JSON header, followed by the header.
 fn safetensors(beginning: &[u8]) -> Option<FileKind> {
     let (length, header) = beginning.split_first_chunk::<8>()?;
     // The longest header that safetensors reads has 100 MB.
@@ -200,7 +200,8 @@ fn safetensors(beginning: &[u8]) -> Option<FileKind> {
     Some(if is_ours { FileKind::Ranker } else { FileKind::Safetensors })
 }
 
-/// Recognizes a protocol buffers message whose field 1 is a small version number, followed by another field of a model.
+/// Recognizes an ONNX model: a Protocol Buffers message with a small version number in field 1, followed by another
+/// field of a model.
 fn is_onnx(beginning: &[u8]) -> bool {
     matches!(beginning, [0x08, 1..=32, 0x12 | 0x1a | 0x22 | 0x28 | 0x32 | 0x3a | 0x42, ..])
 }

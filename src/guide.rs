@@ -28,8 +28,8 @@
 //! | `examples` | programs, each with its command in `examples/README.md` |
 //! | `CONTRIBUTING.md` | how to add a loss, a measure or a learner |
 
-/// Defines a page of `docs`. Markdown uses the first of two definitions of a link. The definitions here lead to modules
-/// of the crate instead of files, which this documentation lacks.
+/// Defines a page of `docs`. If a page defines a link twice, Markdown uses the first definition. The definitions here
+/// come before the definitions of the page, and lead to modules of the crate instead of files.
 macro_rules! page {
     ($folder:literal, $name:ident, $about:literal) => {
         #[doc = $about]

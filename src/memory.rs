@@ -4,17 +4,17 @@
 use std::fmt;
 use std::path::Path;
 
-/// The largest request, in bytes, that is granted without checking the free memory.
+/// Requests of up to this many bytes are granted without a look at the free memory.
 const FEW: u64 = 256 << 20;
 
-/// The largest size of an array in bytes.
+/// The largest size in bytes that Rust allows for an array.
 const MOST: u64 = isize::MAX as u64;
 
-/// A request for more memory than is free. The text of a shortage is `takes about N bytes (1.5 TiB), M (20.1 GiB) are
-/// free`.
+/// A request for more memory than is free. A shortage is printed as
+/// `takes about N bytes (1.5 TiB), M (20.1 GiB) are free`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shortage {
-    /// Bytes that were asked for.
+    /// The number of bytes that were requested.
     pub needed: u64,
     /// Bytes that are free.
     pub free: u64,
@@ -38,7 +38,7 @@ impl fmt::Display for Size {
     }
 }
 
-/// Refuses a request for more bytes than are free.
+/// Rejects a request for more bytes than are free.
 ///
 /// # Errors
 /// Returns [`Shortage`] if fewer bytes are free, or if no system could have that many.
@@ -81,8 +81,9 @@ pub fn available() -> Option<u64> {
     Some(left.map_or(machine, |left| left.min(machine)))
 }
 
-/// Returns the bytes that the control groups of a line of `/proc/self/cgroup` leave free, if one of the groups has a
-/// limit. The group's cached files count as free, because the kernel drops them when memory is short.
+/// Returns the bytes that a control group and its parents leave free, if any of these groups has a limit; `line` comes
+/// from `/proc/self/cgroup`. The group's cached files count as free, because the kernel drops them when memory is
+/// short.
 fn left_by_group(line: &str, root: &Path) -> Option<u64> {
     let mut parts = line.splitn(3, ':').skip(1);
     // Version 2 has one hierarchy without a name; version 1 has one for each resource.
@@ -108,7 +109,7 @@ fn field(name: &str) -> Option<u64> {
     field_of("/proc/self/status", name)
 }
 
-/// Reads a field, in bytes, from a file whose lines hold a name, a number of kB, and the unit.
+/// Reads a field from a file in the format of `/proc/self/status`, and returns its value in bytes.
 fn field_of(path: &str, name: &str) -> Option<u64> {
     let status = std::fs::read_to_string(path).ok()?;
     let line = status.lines().find(|line| line.starts_with(name))?;

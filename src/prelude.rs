@@ -50,7 +50,7 @@ crate::every_loss!(exported);
 
 #[cfg(test)]
 mod tests {
-    /// Returns the Rust block after a heading, without its leading `//!`.
+    /// Returns the first Rust block in `text`, without a leading `//!` on each line.
     fn first_snippet(text: &str) -> String {
         let lines = text.lines().map(|line| line.trim_start_matches("//!").trim_end()).skip_while(|line| {
             let line = line.trim();

@@ -19,12 +19,12 @@ use crate::text::{did_you_mean, nearest, one_of, shown};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The dotted key, with positions in lists from 0, as in `scorer.hidden[0]`; empty if the refusal is about the
-    /// whole input.
+    /// The dotted key, as in `scorer.hidden[0]`, where positions in lists count from 0; empty if the refusal is about
+    /// the whole input.
     pub key: String,
     /// The value found.
     pub found: Found,
-    /// The valid values; empty if `found` says everything.
+    /// A description of the valid values; empty if `found` already describes the whole problem.
     pub expected: String,
 }
 
@@ -50,7 +50,7 @@ pub enum Found {
 pub struct UnknownName {
     /// The kind of name that was expected, such as `field`, `variant` or `parameter`.
     pub what: &'static str,
-    /// The object that has no such name, if the key does not say.
+    /// The object, such as a loss, that has no part of this name; `None` if the key already identifies the object.
     pub of: Option<&'static str>,
     /// The name found.
     pub name: String,
@@ -91,7 +91,7 @@ impl Refusal {
         Self { key: key.into(), found, expected: expected.into() }
     }
 
-    /// Adds the object `of`, which has no such name, to a refusal of an unknown name.
+    /// Adds the object in which the name is unknown to the refusal.
     pub fn of(mut self, of: &'static str) -> Self {
         if let Found::Unknown(unknown) = &mut self.found {
             unknown.of = Some(of);
@@ -104,11 +104,11 @@ impl Refusal {
         Self { key: key.into(), found: Found::Fault(words.to_string()), expected: String::new() }
     }
 
-    /// Checks that enough memory is free for `what`, whose size the value at `key` determines. `advice` says what to
-    /// lower.
+    /// Checks that enough memory is free for `what`, whose size the value at `key` determines. `advice` tells the user
+    /// what to lower.
     ///
     /// # Errors
-    /// Returns a refusal of the key if `bytes` exceeds the free memory.
+    /// Returns a refusal of the value at `key` if fewer than `bytes` bytes are free.
     pub(crate) fn ask_memory(key: &str, what: impl Display, bytes: u64, advice: impl Display) -> Result<(), Refusal> {
         memory::ask(bytes).map_err(|shortage| Self::fault(key, format_args!("{what} {shortage}: {advice}")))
     }

@@ -1,4 +1,4 @@
-//! Formats words for error messages, and text for terminals and markup.
+//! Helpers for the wording of error messages, and for text in terminals, HTML and Markdown.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -41,8 +41,9 @@ fn escaped(text: &str, escapes: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Returns whether a terminal acts on a character. Terminals act on control characters (C0, DEL, C1), separators of
-/// lines or paragraphs, and embeddings, overrides or isolates of Unicode's bidirectional algorithm (UAX 9).
+/// Returns whether a terminal interprets a character instead of printing it. Terminals interpret control characters
+/// (C0, DEL, C1), separators of lines or paragraphs, and embeddings, overrides or isolates of Unicode's bidirectional
+/// algorithm (UAX 9).
 pub(crate) fn acts_on_terminal(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -91,7 +92,8 @@ pub fn counted(count: usize, one: &str) -> String {
     format!("{count} {}", plural(count, one))
 }
 
-/// Returns the singular or plural of a noun for this count. The noun must end in a consonant, an `e` or a `y`.
+/// Returns the singular or plural of a noun for this count. Only nouns whose plural ends in `s` or, instead of `y`, in
+/// `ies` are supported.
 pub fn plural(count: usize, one: &str) -> String {
     match (count, one.strip_suffix('y')) {
         (1, _) => one.to_string(),

@@ -1,7 +1,7 @@
-//! Items that are not public but needed by the command's package, `burn-rank-cli`. Other programs must not rely on
-//! these items.
+//! Items of the library that are not public, but that the command's package `burn-rank-cli` needs. Other programs must
+//! not rely on these items.
 //!
-//! Each function here makes a private method, or a private function of a public module, available to the command.
+//! Each function here calls a function or method that is private to the library, so the command can use it.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -62,7 +62,7 @@ pub mod text {
     };
 }
 
-/// Items that tests of the workbench inspect.
+/// Items of the library that tests in the command's package inspect.
 pub mod testing {
     use super::{Processes, Range, RankingDataset};
 
@@ -70,26 +70,26 @@ pub mod testing {
     pub use crate::data::parts::CHUNK;
     pub use crate::data::shards::own;
 
-    /// Returns the queries of each part that the documents were cut into.
+    /// Returns the range of queries in each part.
     pub fn parts(data: &RankingDataset) -> Vec<Range<usize>> {
         data.parts().collect()
     }
 
-    /// Returns the range of documents that a process reads.
+    /// Returns the range of documents that this process reads.
     pub fn own_rows(data: &RankingDataset, processes: &dyn Processes) -> Range<usize> {
         data.features.parts().own_rows(data.documents(), processes)
     }
 }
 
-/// Checks that the memory that the value at `key` needs is free.
+/// Checks that enough memory is free for `what`, whose size the value at `key` determines.
 ///
 /// # Errors
-/// Returns a refusal of the key if too little memory is free.
+/// Returns a refusal of the value at `key` if too little memory is free.
 pub fn ask_memory(key: &str, what: impl Display, bytes: u64, advice: impl Display) -> Result<(), Refusal> {
     Refusal::ask_memory(key, what, bytes, advice)
 }
 
-/// Returns the device for small computations.
+/// Returns a device for small computations on data that are not yet on any device.
 pub fn host() -> Device {
     crate::device::host()
 }
@@ -109,32 +109,32 @@ pub fn batch_shapes(planner: &BatchPlanner) -> Vec<(usize, usize)> {
     planner.shapes()
 }
 
-/// Returns the bytes that a training step needs for a batch, `[lists, documents]`.
+/// Returns the number of bytes that a training step needs for a batch of shape `[lists, documents]`.
 pub fn bytes_in_training(scorer: &ScorerConfig, features: usize, batch: [usize; 2]) -> u64 {
     scorer.bytes_in_training(features, batch)
 }
 
-/// Returns the loss that joins a measure and a relaxation, from the parameters that name both.
+/// Returns the loss that combines the measure and the relaxation named in `params`.
 pub fn joined(params: crate::json::Map) -> LossSpec {
     LossSpec::joined(params)
 }
 
-/// Returns the refusal, or one that says that columns for its key are not read.
+/// Returns the refusal; for an unknown key that is a column role in other systems, it says that no column is read.
 pub fn name_unread(refusal: Refusal) -> Refusal {
     Columns::name_unread(refusal)
 }
 
-/// Returns whether an input is a file, which may have other files next to it.
+/// Returns whether the input is a file on disk, so companion files may be in the same folder.
 pub fn is_file(input: &Input) -> bool {
     input.is_file()
 }
 
-/// Returns the error or, if a file's text is of another kind than `fits`, an error that names that kind.
+/// Replaces an error about a file's text if the file is not of the kind `fits`; the new error names the actual kind.
 pub fn or_kind(error: DataError, file: &Path, fits: FileKind, expected: &str) -> DataError {
     error.or_kind(file, fits, expected)
 }
 
-/// Returns, in words, the value that an omitted feature has.
+/// Returns words for the value that a feature has if its line leaves it out.
 pub fn absent_in_words(options: &crate::data::letor::ReadOptions) -> &'static str {
     options.absent_in_words()
 }
@@ -143,17 +143,17 @@ pub fn absent_in_words(options: &crate::data::letor::ReadOptions) -> &'static st
 pub mod dataset {
     use super::{DataError, Processes, RankingDataset};
 
-    /// Returns the identifier of a query's document, or its number in the query, from 1.
+    /// Returns the identifier of a document or, if it has none, its number in the query, from 1.
     pub fn document_name(data: &RankingDataset, query: usize, place: usize) -> String {
         data.document_name(query, place)
     }
 
-    /// Cuts the documents into parts, one for each shard of the queries.
+    /// Cuts the documents into parts: the documents in each shard (a range of consecutive queries) form a part.
     pub fn cut(data: &mut RankingDataset, shards: usize) {
         data.cut(shards);
     }
 
-    /// Checks the values of the data in the processes that share the reading.
+    /// Checks the features of the data; each process checks the values that it reads.
     ///
     /// # Errors
     /// Returns [`DataError::Cell`] for the first value that is not allowed.
@@ -161,7 +161,7 @@ pub mod dataset {
         data.check_values_in(processes)
     }
 
-    /// Returns the hash of the data that each process holds by itself.
+    /// Returns the hash of the data that every process holds in full; features that processes share are left out.
     pub fn own_hash(data: &RankingDataset, processes: &dyn Processes) -> String {
         data.own_hash(processes)
     }
@@ -195,13 +195,13 @@ pub mod folds {
         folds::split_by_shares(dataset, keys, shares, seed)
     }
 
-    /// Returns the number of the part that a file with this name holds.
+    /// Returns the part number in a file name, such as 2 for `S2.txt.gz`.
     pub fn part_number(name: &str) -> Option<usize> {
         folds::part_number(name)
     }
 }
 
-/// The steps of fitting a normalizer.
+/// Steps of fitting a normalizer that the command calls one by one.
 pub mod normalizer {
     use super::{Normalizer, NormalizerKind, Processes, RankingDataset};
 
@@ -210,7 +210,8 @@ pub mod normalizer {
         Normalizer::fit_in(train, kind, processes)
     }
 
-    /// Returns the normalizer with the indicators of the normalized training data.
+    /// Adds what is needed to fill missing values: the means of the normalized training data, and the columns that mark
+    /// missing values.
     pub fn with_indicators(
         normalizer: Normalizer,
         normalized: &RankingDataset,
@@ -259,7 +260,7 @@ pub mod synth {
     }
 }
 
-/// Comparisons that report their progress, and means.
+/// Comparisons of systems that report their progress, and means with standard errors.
 #[cfg(feature = "significance")]
 pub mod significance {
     pub use crate::measure::significance::systems::compare_all_telling;
@@ -275,7 +276,7 @@ pub mod significance {
     }
 }
 
-/// Computes scores with several processes that share the work where they can.
+/// Scores data with a model; several processes share the work where they can.
 #[cfg(feature = "learners")]
 pub fn predict_in(
     model: &crate::ranker::Model,
@@ -300,7 +301,7 @@ pub mod learner {
         stop.in_words()
     }
 
-    /// Returns the name of a precision in a configuration.
+    /// Returns the name of a precision, as written in a configuration.
     pub fn precision_name(precision: Precision) -> &'static str {
         precision.name()
     }

@@ -27,9 +27,9 @@ pub(super) struct Assembly<'a> {
     pub rows: Rows,
     /// The number of features on the first line, which determines the memory reserved for each row.
     pub columns: Option<usize>,
-    /// The bytes of the earlier files, as counted for the limit of cells.
+    /// The total size of the files read so far, in bytes, from which the limit of cells is computed.
     pub bytes: u64,
-    /// The bytes of the files still to be read, as far as they are known.
+    /// The total size of the files still to be read, in bytes; inputs of unknown size count as 0.
     pub expected_bytes: u64,
     /// The weight of each query read so far; empty without weights.
     pub query_weights: Vec<f32>,
@@ -40,46 +40,47 @@ pub(super) struct Assembly<'a> {
     /// The values of a file that is the only input; they are not copied into `rows`.
     #[cfg(feature = "columnar")]
     pub in_file: Option<InFile>,
-    /// The number of files and readers.
+    /// The number of inputs (files and readers) from which the dataset is read.
     #[cfg(feature = "columnar")]
     pub inputs: usize,
     /// The properties that every file must share.
     pub like: &'a Like<'a>,
-    /// The source of the number of features, which ends an error about too many features.
+    /// The last words of an error about too many features, which say where the allowed number comes from.
     pub features_from: &'static str,
-    /// The feature names of the tables read so far that have one column per feature.
+    /// The feature names of the latest table with one column per feature; `None` before the first of these tables.
     #[cfg(feature = "columnar")]
     pub feature_columns: Option<Vec<String>>,
     /// The number of files whose features have names.
     #[cfg(feature = "columnar")]
     pub named_files: usize,
-    /// The values of the column that splits the queries, one for each run of documents so far.
+    /// The values of the column used to split the queries, one for each run of documents of the same query.
     #[cfg(feature = "columnar")]
     pub keys: Option<Keys>,
-    /// Whether the time column that splits the queries has held dates or times so far, rather than numbers.
+    /// Whether the time column used to split the queries holds dates or times rather than numbers; `None` before its
+    /// first value.
     #[cfg(feature = "columnar")]
     pub has_dates: Option<bool>,
-    /// The place where each query began.
+    /// The file and the line where each query first occurred, by query identifier.
     begun: HashMap<String, Begun>,
-    /// Whether documents of the same query in the current file are put together.
+    /// Whether documents of a query that are not consecutive in the current file are moved next to each other.
     puts_together: bool,
-    /// Runs of documents in the current file whose query had an earlier run, each with the number of the earlier run.
-    /// Until the end of the file, each run counts as a query of the dataset.
+    /// Each run of documents in the current file that continues an earlier run of the same query, with the number of
+    /// that run. Until the end of the file, a run counts as a separate query.
     apart: Vec<(usize, usize)>,
     files: Vec<PathBuf>,
-    /// The number of the last feature of each file.
+    /// The largest feature number that occurs in each file.
     widths: Vec<usize>,
 }
 
-/// The end of an error about more features than the option `features` allows.
+/// The last words of an error about more features than the option `features` allows.
 pub(super) const OPTION: &str = " (option `features`)";
 
-/// A dataset with facts about the files from which it was read.
+/// A dataset that was read from files, with facts about these files.
 pub struct Assembled {
     pub data: RankingDataset,
-    /// The number of the last feature of each file.
+    /// The largest feature number that occurs in each file.
     pub widths: Vec<FileWidth>,
-    /// The values of the column that splits the queries, one for each query.
+    /// The value of the column used to split the queries, for each query; `None` without such a column.
     pub keys: Option<Keys>,
 }
 
@@ -100,14 +101,14 @@ pub(super) fn assemble<'a>(
     assembly.finish()
 }
 
-/// The place where a query began: its file (an index into `files`), line or row, and run of documents.
+/// The place where a query first occurred: its file (an index into `files`), its line or row, and its run of documents.
 struct Begun {
     file: usize,
     line: usize,
     run: usize,
 }
 
-/// A query that occurs again after another one, with the place where it first began.
+/// A query that occurs again after another query; the path and the line say where the query first occurred.
 pub(super) struct Again {
     pub query: String,
     pub first_path: PathBuf,
@@ -148,7 +149,7 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// Looks up how many bytes there are to read, so the matrix need not move as it grows.
+    /// Sums the sizes of the input files, so memory for the feature matrix can be reserved at once.
     fn expect(&mut self, inputs: &[Input]) {
         #[cfg(feature = "columnar")]
         {
@@ -159,8 +160,8 @@ impl<'a> Assembly<'a> {
         self.expected_bytes = bytes.fold(0, u64::saturating_add);
     }
 
-    /// Begins a file. If `puts_together` is true, the caller calls [`put_together`](Self::put_together) at the end of
-    /// the file.
+    /// Begins a file. If `puts_together` is true, the caller must call [`put_together`](Self::put_together) at the end
+    /// of the file.
     pub fn begin_file(&mut self, path: &Path, puts_together: bool) {
         self.puts_together = puts_together;
         self.files.push(path.to_path_buf());
@@ -174,10 +175,10 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// Adds consecutive documents of a query that begin at `line`. The documents join the previous query if it is the
-    /// same and belongs to the current file, which began after `documents_before` documents. A query that occurs again
-    /// in another file is an error. A query that occurs again in the same file is also an error, unless documents are
-    /// put together.
+    /// Adds consecutive documents of a query that begin at `line`. The documents join the last query if it has the same
+    /// identifier and is in the current file, which began after `documents_before` documents. A query that occurs again
+    /// in another file is an error. A query that occurs again in the same file is also an error, unless the file was
+    /// begun with `puts_together`.
     pub fn add_group(
         &mut self,
         query: String,
@@ -219,7 +220,8 @@ impl<'a> Assembly<'a> {
         self.dataset.offsets.push(self.dataset.documents_grouped() + documents);
     }
 
-    /// Adds the identifiers of the next documents, so there are `documents` in all. An empty `ids` adds no identifier.
+    /// Appends document identifiers, then empty identifiers until there are `documents` identifiers. An empty `ids`
+    /// adds no identifier.
     pub fn add_document_ids(&mut self, ids: &mut Vec<String>, documents: usize) {
         if !ids.is_empty() {
             self.dataset.document_ids.resize(self.dataset.documents(), String::new());
@@ -238,8 +240,8 @@ impl<'a> Assembly<'a> {
 
     /// Moves the documents of each query in the current file next to the query's first document, in the order of the
     /// file. The current file began after `documents_before` documents. If a value differs within a query, `refuse`
-    /// creates the error. `refuse` receives the first document whose value differs, from 0, with the value found and
-    /// the value expected.
+    /// creates the error. `refuse` receives the first document (from 0) whose value differs, the value found, and the
+    /// value expected.
     pub fn put_together(
         &mut self,
         documents_before: usize,
@@ -284,8 +286,8 @@ impl<'a> Assembly<'a> {
         Ok(())
     }
 
-    /// Checks that all runs of a query have the same weight and key, and keeps one weight and one key per query. For
-    /// each run from `first` on, `home` holds the first run of the same query.
+    /// Checks that all runs of a query have the same query weight and split value, and keeps one of each per query.
+    /// `home[i]` is the first run with the same query as run `first + i`.
     fn check_runs(
         &mut self,
         first: usize,
@@ -375,7 +377,7 @@ impl<'a> Assembly<'a> {
     }
 }
 
-/// The value that differs between documents of a query.
+/// A property that must be the same for all documents of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Differs {
     QueryWeight,
@@ -383,7 +385,7 @@ pub(super) enum Differs {
     Group,
 }
 
-/// Values that differ between documents of a query.
+/// A property with two different values in the same query, for an error message.
 pub(super) struct Differing {
     #[cfg_attr(not(feature = "columnar"), allow(dead_code))]
     pub what: Differs,
@@ -391,8 +393,8 @@ pub(super) struct Differing {
     pub expected: String,
 }
 
-/// Reorders the values of the documents from `first` on; `order` holds the document for each new place. Does nothing if
-/// no document has a value.
+/// Moves values so that place `first + i` gets the value of document `order[i]`. Does nothing if no document has a
+/// value.
 fn reorder<T: Default>(values: &mut Vec<T>, first: usize, order: &[usize]) {
     if values.len() > first {
         let mut old = values.split_off(first);
@@ -400,8 +402,8 @@ fn reorder<T: Default>(values: &mut Vec<T>, first: usize, order: &[usize]) {
     }
 }
 
-/// Keeps only the value of each query's first run. For each run from `first` on, `home` holds the first run of the same
-/// query.
+/// Keeps one value per query, which is the value of its first run. `home[i]` is the first run with the same query as
+/// run `first + i`.
 fn keep_first<T>(values: &mut Vec<T>, first: usize, home: &[usize]) {
     let mut run = 0;
     values.retain(|_| {
@@ -412,8 +414,8 @@ fn keep_first<T>(values: &mut Vec<T>, first: usize, home: &[usize]) {
 
 #[cfg(feature = "columnar")]
 impl Assembly<'_> {
-    /// Uses the features of a file as the features of the dataset. The features are checked only if missing values are
-    /// to be replaced.
+    /// Makes the values in a file the features of the dataset, without copying them. The features are checked only if
+    /// missing values are to be replaced.
     fn take_file(&mut self, file: InFile) -> Result<(), DataError> {
         self.missing = false;
         if matches!(self.options.missing, Missing::Zero | Missing::QueryMin) {

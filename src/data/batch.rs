@@ -30,7 +30,7 @@ pub struct RankingBatch {
     pub labels: Tensor<2>,
     /// The mask, `[queries, documents]`, which is true for documents and false for padding.
     pub mask: Tensor<2, Bool>,
-    /// The index in the dataset of each query in the batch.
+    /// For each query of the batch, its index in the dataset.
     pub queries: Vec<usize>,
     /// The weight of each query in training, `[queries]`; `None` if all queries weigh the same.
     pub query_weights: Option<Tensor<1>>,
@@ -40,8 +40,8 @@ pub struct RankingBatch {
 }
 
 impl RankingBatch {
-    /// Pads the queries with the given indices to the length of the longest. Each tensor moves to the device in one
-    /// copy.
+    /// Pads the queries with the given indices to the length of the longest. Each tensor is assembled on the host and
+    /// copied to the device at once.
     ///
     /// # Panics
     /// Panics if an index is not below [`RankingDataset::queries`].
@@ -82,7 +82,8 @@ pub struct BatchPlannerConfig {
     /// The largest number of padded cells (queries x longest list) in a batch. A longer query forms a batch by itself.
     /// Default: 16,384.
     pub max_cells: usize,
-    /// The number of queries in a batch, which replaces the limit `max_cells`. The last batch may have fewer queries.
+    /// The number of queries in each batch; if this is set, `max_cells` does not apply. The last batch may have fewer
+    /// queries.
     pub queries: Option<usize>,
     /// The queries to keep. Default: all.
     pub keep: Keep,
@@ -124,7 +125,7 @@ impl BatchPlannerConfig {
 pub struct BatchPlanner {
     config: BatchPlannerConfig,
     seed: u64,
-    /// The kept queries with their lengths.
+    /// Each query that is kept, with the length of its list.
     queries: Vec<(usize, usize)>,
     dropped: usize,
 }
@@ -197,8 +198,8 @@ impl BatchPlanner {
     }
 }
 
-/// Returns the bucket of a list length. Buckets begin at 1, 2, 4, 8, ..., with three more bounds in between, so within
-/// a bucket at most a fifth of a list is padding.
+/// Returns the bucket of a list length. Buckets begin at each power of 2 and at three evenly spaced lengths after it,
+/// so padding is at most a fifth of a list.
 fn bucket(length: usize) -> usize {
     let power = length.max(1).ilog2() as usize;
     let quarter = ((length.max(1) - (1 << power)) << 2) >> power;

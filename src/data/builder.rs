@@ -130,7 +130,7 @@ impl RankingDatasetBuilder {
 mod tests {
     use super::*;
 
-    /// Returns a builder of three documents with one feature, in two queries.
+    /// Returns a builder with three documents, one feature per document, and two queries.
     fn three() -> RankingDatasetBuilder {
         RankingDataset::builder().features(vec![1.0, 2.0, 3.0], 1).labels(vec![0.0, 1.0, 2.0]).query_sizes(&[2, 1])
     }

@@ -57,8 +57,8 @@ impl Default for ClickModel {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Clicks {
-    /// The sessions with a click. Session `s`, from 1, of query `ID` becomes the query `ID-s`. Labels are clicks, and
-    /// weights of documents are inverse propensities.
+    /// The sessions in which at least one document was clicked. Session `s`, from 1, of query `ID` becomes the query
+    /// `ID-s`. Labels are clicks, and weights of documents are inverse propensities.
     pub data: RankingDataset,
     /// The number of sessions, with or without a click.
     pub sessions: usize,
@@ -72,7 +72,7 @@ impl ClickModel {
     /// Checks that every parameter is in its range.
     ///
     /// # Errors
-    /// Returns [`Refusal`] of the first parameter out of its range.
+    /// Returns [`Refusal`] for the first parameter that is out of range.
     pub fn check(&self) -> Result<(), Refusal> {
         if !(0.0..=10.0).contains(&self.eta) {
             return Err(Refusal::new("eta", self.eta, "from 0 to 10"));
@@ -177,7 +177,7 @@ impl ClickModel {
     }
 }
 
-/// Returns the documents of a query that are shown, in the order of their display.
+/// Returns the documents of a query that are shown to users, with the highest score first.
 fn shown(scores: &[f32]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..scores.len()).filter(|&document| scores[document] > f32::NEG_INFINITY).collect();
     order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));

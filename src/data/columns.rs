@@ -1,4 +1,4 @@
-//! The role of each column of a table, and the columns that a table must have.
+//! The roles of a table's columns, such as label, query and weight, and the requirements that files of a set share.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,8 +34,8 @@ impl Columns {
         *self == Self::default()
     }
 
-    /// Returns the refusal. If the refusal is about a key for which other systems have columns, it says that such
-    /// columns are not read.
+    /// Returns the refusal. If the unknown key is a column role in other systems, such as `position`, the message says
+    /// that no column is read for it.
     pub(crate) fn name_unread(refusal: Refusal) -> Refusal {
         const UNREAD: [(&str, &str); 3] = [
             ("teacher", "scores of a teacher are not read from a table"),
@@ -50,21 +50,21 @@ impl Columns {
     }
 }
 
-/// Properties that the files of a set must share, in addition to the options.
+/// Requirements that all files of a set must meet, in addition to the options.
 #[derive(Debug, Clone, Default)]
 pub struct Like<'a> {
-    /// The source of the number of features, which ends an error about additional features; `None` stands for the
-    /// option `features`.
+    /// The last words of an error about extra features, which say where the number of features comes from; by default,
+    /// the option `features`.
     pub features_from: Option<&'static str>,
     /// The names of the features; empty if they are not known. A table with one column per feature must have the same
     /// feature names.
     pub feature_names: &'a [String],
-    /// The columns in the training data of the ranker that scores the data, if there is one. A table to be scored may
-    /// lack columns of the training data. Columns that are not features of the ranker are not read.
+    /// The columns that the ranker read in training, if the data are scored by a ranker. A table to be scored may lack
+    /// columns of the training data. Columns that are not features of the ranker are not read.
     pub ranker: Option<Columns>,
     /// Whether a table may lack a column of labels. Documents without labels get the label 0, which is never used.
     pub may_lack_labels: bool,
-    /// The column that splits the queries; it is not a feature.
+    /// The column used to split the queries into folds or sets, which is not a feature.
     pub key: Option<&'a KeyColumn>,
 }
 
@@ -73,7 +73,7 @@ pub struct Like<'a> {
 pub enum KeyColumn {
     /// A column of text or integers, which is the same in all rows of a query.
     Group(String),
-    /// A column of numbers, dates or times; the latest row of a query counts.
+    /// A column of numbers, dates or times; the time of a query is its latest value in any row of the query.
     Time(String),
 }
 

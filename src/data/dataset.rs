@@ -1,5 +1,5 @@
-//! `RankingDataset` holds documents grouped by query, with flat row-major features. A query is a range of documents,
-//! not a column.
+//! `RankingDataset` holds documents grouped by query, with flat row-major features. Offsets tell which range of
+//! documents belongs to each query; there is no column of query identifiers.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -44,7 +44,7 @@ pub struct RankingDataset {
     pub document_weights: Vec<f32>,
     /// The name of each feature; empty if the source has none.
     pub feature_names: Vec<String>,
-    /// The original place of each document, from 0, if rows were put together by query; otherwise empty.
+    /// If documents were moved next to their query, the original place of each document, from 0; otherwise empty.
     pub read_order: Vec<usize>,
 }
 
@@ -116,7 +116,7 @@ impl RankingDataset {
     }
 
     /// Checks the values of features that stay in a file. The check happens at the first use by this crate's learners,
-    /// rankers and writers, not during reading. A dataset and its clones are checked only once; other features were
+    /// rankers and writers, not during reading. A dataset and its clones are checked only once; values in memory were
     /// already checked during reading.
     ///
     /// # Errors
@@ -127,7 +127,7 @@ impl RankingDataset {
     }
 
     /// Checks values as [`check_values`](Self::check_values) does, in the processes that share the reading. Each
-    /// process checks its share, and all return the same error.
+    /// process checks the values that it reads, and all processes return the same error.
     pub(crate) fn check_values_in(&self, processes: &dyn Processes) -> Result<(), DataError> {
         if self.features.window().is_some() && self.features.in_file().is_some_and(|file| !file.is_known()) {
             // Whoever streams data also wants their hash: one pass makes both.
@@ -136,28 +136,29 @@ impl RankingDataset {
         self.features.check()
     }
 
-    /// Cuts the documents into one part for each shard of the queries. Each pass over the features processes one part
-    /// after another. Processes that share the reading of streamed features read whole parts. Sums and hashes of the
-    /// parts are combined into sums and hashes over all features.
+    /// Cuts the documents into parts: the documents in each shard (a range of consecutive queries) form a part. A pass
+    /// over the features then processes the parts one after another. If several processes share the reading of streamed
+    /// features, each process reads whole parts. Sums and hashes are computed for each part, and then combined for the
+    /// whole dataset.
     pub(crate) fn cut(&mut self, shards: usize) {
         self.features.cut(Parts::new(&self.offsets, &Shards::new(self.queries(), shards)));
     }
 
-    /// Returns the queries of each part that the documents were cut into.
+    /// Returns the range of queries in each part.
     #[cfg_attr(not(feature = "ranker"), allow(dead_code))]
     pub(crate) fn parts(&self) -> impl Iterator<Item = Range<usize>> {
         let shards = Shards::new(self.queries(), self.features.parts().count());
         (0..shards.count()).map(move |shard| shards.range(shard))
     }
 
-    /// Streams the features of a mapped file from now on. A [`Normalizer`](super::Normalizer) is then applied where
-    /// values are used, and the learner `gradient` shuffles queries within windows of `window` bytes of features. At
-    /// most `memory` bytes of the file are in memory; a file that fits into this limit stays mapped. A call that
-    /// returns all features as a slice still loads them all into memory.
+    /// Makes the features of a mapped file streamed: from now on, they are read from the file whenever they are used. A
+    /// [`Normalizer`](super::Normalizer) is then applied at each use, and the learner `gradient` shuffles queries
+    /// within windows of `window` bytes of features. At most `memory` bytes of the file are in memory; a file that fits
+    /// into this limit stays mapped. A call that returns all features as a slice still loads them all into memory.
     ///
     /// # Errors
     /// Returns [`DataError::Inconsistent`] if the features are in memory. Returns [`DataError::Inconsistent`] also if a
-    /// query has weight 0, because leaving it out would need a copy.
+    /// query has weight 0, because removing this query would copy all features.
     pub fn stream(&mut self, memory: ByteSize, window: ByteSize) -> Result<(), DataError> {
         if self.query_weights.contains(&0.0) {
             return Err(inconsistent("the weight of a query", 0, "above 0 in data that are streamed"));
@@ -180,8 +181,8 @@ impl RankingDataset {
         self.labels.len()
     }
 
-    /// Returns the identifier of a query's document, given the place of the document in the query, from 0. A document
-    /// without an identifier gets its number, from 1.
+    /// Returns the identifier of the document at `place`, from 0, in a query. A document without an identifier gets its
+    /// number, from 1.
     pub(crate) fn document_name(&self, query: usize, place: usize) -> String {
         let id = self.document_ids.get(self.offsets[query] + place).filter(|id| !id.is_empty());
         id.cloned().unwrap_or_else(|| (place + 1).to_string())
@@ -203,7 +204,7 @@ impl RankingDataset {
         (&self.query_ids[query], d - self.offsets[query])
     }
 
-    /// Returns the number of documents that belong to a query so far, while the dataset is being built.
+    /// Returns the number of documents that already belong to a query, while the dataset is being built.
     pub(crate) fn documents_grouped(&self) -> usize {
         self.offsets.last().copied().unwrap_or(0)
     }
@@ -223,7 +224,7 @@ impl RankingDataset {
         &self.features.to_slice()[d * self.feature_count..(d + 1) * self.feature_count]
     }
 
-    /// Returns one value per document, such as scores, in the order in which the documents were read.
+    /// Reorders one value per document, such as its score, from the order of the dataset to the order of reading.
     ///
     /// # Panics
     /// Panics if the documents were reordered and the numbers of values and documents differ.
@@ -236,8 +237,7 @@ impl RankingDataset {
         read
     }
 
-    /// Returns one value per document in the order of the dataset, from values in the order in which documents were
-    /// read.
+    /// Reorders one value per document from the order of reading to the order of the dataset.
     ///
     /// # Panics
     /// Panics if the documents were reordered and there are fewer values than documents.
@@ -248,7 +248,8 @@ impl RankingDataset {
         }
     }
 
-    /// Returns the number of documents that were originally not next to the first documents of their query.
+    /// Returns the number of documents that were moved because they did not follow the first documents of their query
+    /// in the file.
     pub fn moved(&self) -> usize {
         let apart = |q: usize| {
             let places = &self.read_order[self.range(q)];
@@ -406,8 +407,8 @@ impl RankingDataset {
         self.hash_with(|hash| self.features.hash_into(hash, &OneProcess))
     }
 
-    /// Returns the [hash](Self::data_hash) of the data that each process holds completely, without features that
-    /// processes read together.
+    /// Returns the [hash](Self::data_hash) of the data that every process holds in full; features that processes share
+    /// are left out.
     pub(crate) fn own_hash(&self, processes: &dyn Processes) -> String {
         match self.features.readers(processes).count() {
             1 => self.data_hash(),
@@ -415,15 +416,15 @@ impl RankingDataset {
         }
     }
 
-    /// Returns a hash that identifies the dataset. The hash is usually the [`data_hash`](Self::data_hash). If features
-    /// are normalized where they are used, the hash covers the values in the file and the normalizer. A hash of the
-    /// file's values and the normalizer needs no pass over a file that was hashed before.
+    /// Returns a hash that identifies the dataset, without another pass over a file whose values were already hashed.
+    /// The hash is usually the [`data_hash`](Self::data_hash). If features are normalized at each use, the hash covers
+    /// the raw values in the file and the normalizer.
     #[cfg(any(feature = "learners", test))]
     pub(crate) fn fingerprint(&self) -> String {
         self.hash_with(|hash| self.features.fingerprint_into(hash))
     }
 
-    /// Returns the hash of the dataset; `features` adds the features to the hash.
+    /// Returns the hash of the dataset; the function `features` adds the feature values to the hash.
     fn hash_with(&self, features: impl FnOnce(&mut Sha256)) -> String {
         let mut hash = Sha256::new();
         let text = |text: &str, hash: &mut Sha256| {

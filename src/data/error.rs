@@ -109,7 +109,7 @@ pub enum DataError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// The format that the first bytes of the file announce.
+        /// The file format according to the first bytes of the file.
         format: &'static str,
         /// A description of the damage.
         reason: String,
@@ -231,7 +231,8 @@ impl DataError {
         move |source| DataError::Io { path, source }
     }
 
-    /// Returns the error or, if a file's text is of another kind than `fits`, an error that names that kind.
+    /// Replaces an error about a file's text if the file is not of the kind `fits`; the new error names the actual
+    /// kind.
     pub(crate) fn or_kind(self, file: &Path, fits: FileKind, expected: &str) -> DataError {
         let is_about_text = matches!(self, Self::Syntax { .. } | Self::Limit { .. } | Self::Empty { .. });
         match FileKind::of_file(file) {

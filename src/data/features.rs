@@ -18,7 +18,7 @@ use super::parts::{CHUNK, Parts};
 use crate::distributed::{OneProcess, Processes};
 use crate::text::counted;
 
-/// The number of columns that a thread gathers at a time: half a cache line of each row.
+/// The number of columns that a thread copies at a time; eight floats fill half a cache line of each row.
 const COLUMNS: usize = 8;
 
 /// The feature values of a dataset, `[documents x features]`, row-major, in memory or in a file.
@@ -36,15 +36,15 @@ const COLUMNS: usize = 8;
 #[derive(Clone, Default)]
 pub struct Features {
     own: Vec<f32>,
-    /// The values of a file, which replace `own`.
+    /// The features in a file; if they are present, `own` is not used.
     file: Option<InFile>,
-    /// The parts into which passes over the values are divided.
+    /// The parts that each pass over the values processes one after another.
     parts: Parts,
 }
 
 impl Features {
-    /// Returns all values. Values are borrowed if they are in memory or if a mapped file holds them in one batch. The
-    /// first call copies other values into memory, where they stay.
+    /// Returns all values. Nothing is copied if the values are in memory, or if a mapped file holds them in one batch.
+    /// Otherwise, the first call copies all values into memory, where they stay.
     pub fn to_slice(&self) -> &[f32] {
         self.file.as_ref().map_or(&self.own, InFile::all)
     }
@@ -85,12 +85,12 @@ impl Features {
         self.file.as_ref().is_some_and(InFile::is_copied)
     }
 
-    /// Returns the values if they are in a file.
+    /// Returns the features in a file; `None` if the features are in memory.
     pub(super) fn in_file(&self) -> Option<&InFile> {
         self.file.as_ref()
     }
 
-    /// Cuts the documents into parts. Later passes process one part after another.
+    /// Divides the documents into parts, which later passes process one after another.
     pub(super) fn cut(&mut self, parts: Parts) {
         if self.parts == parts {
             return;
@@ -101,29 +101,31 @@ impl Features {
         self.parts = parts;
     }
 
-    /// Returns the parts into which passes over the values are divided.
+    /// Returns the parts that each pass over the values processes one after another.
     pub(crate) fn parts(&self) -> &Parts {
         &self.parts
     }
 
-    /// Returns the processes that share the reading, which are all processes if features are streamed, otherwise only
-    /// this one.
+    /// Returns the processes that share the reading: all processes if features are streamed, otherwise only the current
+    /// process.
     pub(crate) fn readers<'a>(&self, processes: &'a dyn Processes) -> &'a dyn Processes {
         self.file.as_ref().map_or(&OneProcess, |file| file.readers(processes))
     }
 
-    /// Streams the values of a file from now on ([`InFile::stream`]). Returns false if the values are in memory.
+    /// Makes the values of a file streamed, so each use reads them from the file ([`InFile::stream`]). Returns false if
+    /// the values are in memory.
     pub(super) fn stream(&mut self, memory: usize, window: usize) -> bool {
         self.file.as_mut().map(|file| file.stream(memory, window)).is_some()
     }
 
-    /// Returns the largest number of bytes of a streamed file that may be in memory; `None` if values are not streamed.
+    /// Returns the memory limit for streamed values, in bytes; `None` if values are not streamed.
     #[cfg_attr(not(feature = "learners"), allow(dead_code))]
     pub(crate) fn memory(&self) -> Option<usize> {
         self.file.as_ref()?.memory()
     }
 
-    /// Returns the size in bytes of the window in which training shuffles queries; `None` if values are not streamed.
+    /// Returns the size in bytes of the windows in which training shuffles streamed queries; `None` if values are not
+    /// streamed.
     #[cfg_attr(not(feature = "learners"), allow(dead_code))]
     pub(crate) fn window(&self) -> Option<usize> {
         self.file.as_ref()?.window()
@@ -141,7 +143,7 @@ impl Features {
         }
     }
 
-    /// Copies rows of `width` values.
+    /// Copies a range of rows, with `width` values each, to `out`.
     pub(crate) fn copy_rows(&self, width: usize, rows: Range<usize>, out: &mut [f32]) {
         match &self.file {
             Some(file) => file.copy(rows, out),
@@ -149,7 +151,7 @@ impl Features {
         }
     }
 
-    /// Appends rows of `width` values to `out`.
+    /// Appends a range of rows, with `width` values each, to `out`.
     pub(super) fn append_to(&self, width: usize, rows: Range<usize>, out: &mut Vec<f32>) {
         match &self.file {
             Some(file) => {
@@ -161,7 +163,7 @@ impl Features {
         }
     }
 
-    /// Starts a thread that reads rows needed soon, if values are read from a file.
+    /// If values are in a file, starts a thread that loads the given rows before they are needed.
     #[cfg_attr(not(feature = "ranker"), allow(dead_code))]
     pub(crate) fn read_ahead(&self, rows: Vec<Range<usize>>) {
         if let Some(file) = self.file.clone().filter(InFile::is_read) {
@@ -170,7 +172,8 @@ impl Features {
         }
     }
 
-    /// Calls `of_block` with the values of a part, in order. Each block but the last has a multiple of `unit` rows.
+    /// Calls `of_block` with consecutive blocks of the rows in a part. The number of rows in a block is a multiple of
+    /// `unit`, except in the last block.
     pub(super) fn each_block_of_part(&self, part: usize, unit: usize, mut of_block: impl FnMut(&[f32])) {
         match &self.file {
             Some(file) => file.each_block_of_part(part, unit, of_block),
@@ -178,8 +181,8 @@ impl Features {
         }
     }
 
-    /// Calls `of_block` with this process's rows in blocks, as [`each_block_of_part`](Self::each_block_of_part) does.
-    /// If values are in memory, they all belong to this process.
+    /// Calls `of_block` with consecutive blocks of the rows that this process reads, with sizes as in
+    /// [`each_block_of_part`](Self::each_block_of_part). If values are in memory, every process reads all rows.
     pub(crate) fn each_own_block(&self, processes: &dyn Processes, unit: usize, mut of_block: impl FnMut(&[f32])) {
         match &self.file {
             Some(file) => file.each_own_block(processes, unit, of_block),
@@ -187,14 +190,15 @@ impl Features {
         }
     }
 
-    /// Returns the largest number of rows, out of `all`, that one of the processes reads.
+    /// Returns how many rows, out of `all`, are read by the process that reads the most.
     #[cfg_attr(not(feature = "learners"), allow(dead_code))]
     pub(crate) fn most_own_rows(&self, all: usize, processes: &dyn Processes) -> usize {
         self.parts.most_rows(all, self.readers(processes))
     }
 
-    /// Applies `of_chunk` to every chunk of rows of `width` values, and calls `then` with the results in order. Results
-    /// of other processes are gathered. The features must not be cut into parts.
+    /// Applies `of_chunk` to each chunk of rows (`width` values per row), and passes the results to `then` in the order
+    /// of the chunks. Each process reads some of the chunks, but receives the results for all chunks. The documents
+    /// must not have been cut into parts.
     pub(super) fn each_chunk(
         &self,
         width: usize,
@@ -219,7 +223,7 @@ impl Features {
         &self.own[rows.start * width..rows.end * width]
     }
 
-    /// Returns the survey of all values, in rows of `width` values.
+    /// Returns the survey of all features: their ranges, sums, and missing or infinite values.
     pub(super) fn survey(&self, width: usize, processes: &dyn Processes) -> Cow<'_, Survey> {
         if let Some(file) = &self.file {
             return file.survey_in(processes);
@@ -232,13 +236,13 @@ impl Features {
         Cow::Owned(Survey::of_parts(&self.parts.gather_numbers(&OneProcess, of_part)))
     }
 
-    /// Returns columns of rows of `width` values, in one pass over a file.
+    /// Returns the values in a range of columns, as one list per column, with a single pass over a file.
     #[cfg_attr(not(feature = "learners"), allow(dead_code))]
     pub(crate) fn columns(&self, width: usize, columns: Range<usize>) -> Vec<Vec<f32>> {
         self.own_columns(width, columns, &OneProcess)
     }
 
-    /// Returns columns of this process's rows of `width` values.
+    /// Returns the values in a range of columns, as one list per column, for the rows that this process reads.
     #[cfg_attr(not(feature = "learners"), allow(dead_code))]
     pub(crate) fn own_columns(&self, width: usize, columns: Range<usize>, processes: &dyn Processes) -> Vec<Vec<f32>> {
         let rows = self.most_own_rows(self.len() / width.max(1), processes);
@@ -254,7 +258,7 @@ impl Features {
         values
     }
 
-    /// Adds all values to a hash, or, if there are several parts, adds the hash of each part.
+    /// Adds all values to a hash, or the hash of each part if the documents are cut into parts.
     pub(super) fn hash_into(&self, hash: &mut Sha256, processes: &dyn Processes) {
         match &self.file {
             Some(file) => file.hash_into(hash, processes),
@@ -267,7 +271,7 @@ impl Features {
         }
     }
 
-    /// Adds the values in the file to a hash, before any normalization, and checks them.
+    /// Adds the values to a hash as they are in the file, before normalization, and checks them.
     pub(super) fn hash_raw_into(&self, hash: &mut Sha256, processes: &dyn Processes) {
         match &self.file {
             Some(file) => file.raw().hash_into(hash, processes),
@@ -275,7 +279,8 @@ impl Features {
         }
     }
 
-    /// Adds all values to a hash, or the values of the file and their normalizer ([`InFile::fingerprint_into`]).
+    /// Adds all values to a hash; for normalized values in a file, adds the raw values and the normalizer
+    /// ([`InFile::fingerprint_into`]).
     #[cfg(any(feature = "learners", test))]
     pub(super) fn fingerprint_into(&self, hash: &mut Sha256) {
         match &self.file {
@@ -292,7 +297,7 @@ impl Features {
         }
     }
 
-    /// Refuses the first value of a file that is not allowed.
+    /// Returns the error for the first value in a file that is not allowed, if there is one.
     pub(super) fn check(&self) -> Result<(), DataError> {
         self.file.as_ref().map_or(Ok(()), InFile::check)
     }

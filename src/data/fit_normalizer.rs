@@ -14,10 +14,12 @@ use crate::distributed::{OneProcess, Processes};
 /// The largest number of quantiles that are kept for each feature.
 const QUANTILES: usize = 257;
 
-/// The knots of `gauss` range from minus this number to this number. One document in a thousand lies beyond each end.
+/// The knots of `gauss` are equally spaced from minus this number to this number, in standard deviations. One value in
+/// a thousand of a normal distribution lies beyond each end.
 const FARTHEST: f64 = 3.09;
 
-/// The smallest share of pairs of a query and a feature that range from 0 to 1 in data normalized by query.
+/// Data count as normalized by query if, among all pairs of a query and a feature, at least this share range from 0 to
+/// 1.
 const NORMALIZED: f64 = 0.95;
 
 /// The number of cells (documents x features) that are examined at a time.
@@ -32,7 +34,7 @@ impl Normalizer {
         Self::fit_in(train, kind, &OneProcess)
     }
 
-    /// Fits a normalizer to training data, which the processes read together if they are streamed.
+    /// Fits a normalizer to training data; if the data are streamed, each process reads a share of them.
     pub(crate) fn fit_in(train: &RankingDataset, kind: NormalizerKind, processes: &dyn Processes) -> Self {
         let map = match kind {
             NormalizerKind::None => FeatureMap::None,
@@ -75,7 +77,8 @@ impl Normalizer {
         Ok(normalizer.with_indicators(&normalized, &OneProcess))
     }
 
-    /// Adds the indicators of the training data, to which this normalizer has already been applied.
+    /// Adds what is needed to fill missing values: the means of the normalized training data, and the columns that mark
+    /// missing values.
     pub(crate) fn with_indicators(self, normalized: &RankingDataset, processes: &dyn Processes) -> Self {
         let documents = normalized.documents();
         let survey = normalized.features.survey(self.features, processes);
@@ -139,7 +142,7 @@ impl Normalizer {
     }
 }
 
-/// Returns the name of the column that marks missing values of a feature.
+/// Returns the name of the column that marks where the feature `feature` is missing.
 pub fn missing_name(feature: &str) -> String {
     format!("{feature} is missing")
 }
@@ -201,8 +204,8 @@ fn fit_z_score(train: &RankingDataset, processes: &dyn Processes) -> (Vec<f64>, 
     (mean.iter().map(|mean| if mean.is_finite() { *mean } else { 0.0 }).collect(), scale)
 }
 
-/// Returns, for each feature, the sum of squared differences from the mean over all documents that have the feature.
-/// The sum is added part by part, in the order of the documents.
+/// Returns, for each feature, the sum of `(x - mean)^2` over the documents in which the feature is present. The sum is
+/// added part by part, in the order of the documents.
 fn squares(data: &RankingDataset, mean: &[f64], processes: &dyn Processes) -> Vec<f64> {
     let width = data.feature_count;
     let of_chunk = |rows: &[f32]| {
@@ -252,9 +255,8 @@ fn fit_quantiles(train: &RankingDataset, processes: &dyn Processes) -> FeatureMa
     FeatureMap::Quantile { values }
 }
 
-/// Returns the values of each feature at certain ranks among its training values in ascending order. Missing values
-/// have no rank. `places` returns the ranks for a number of values, in ascending order; a rank may occur more than
-/// once.
+/// Returns, for each feature, its training values at certain ranks in ascending order. Missing values are left out.
+/// `places(n)` returns the wanted ranks among `n` values, in ascending order, possibly with repetitions.
 fn values_at(
     train: &RankingDataset,
     places: impl Fn(usize) -> Vec<usize> + Sync,
@@ -282,13 +284,13 @@ fn values_at(
     (0..width).into_par_iter().map(of).collect()
 }
 
-/// Returns the share of documents below each knot of `gauss`, before knots of equal value are merged.
+/// Returns the share of the normal distribution below each knot of `gauss`.
 fn gauss_shares() -> Vec<f64> {
     let step = 2.0 * FARTHEST / (QUANTILES - 1) as f64;
     (0..QUANTILES).map(|knot| normal::share_below(knot as f64 * step - FARTHEST)).collect()
 }
 
-/// Returns the rank for each share among `values` values in ascending order.
+/// Converts shares from 0 to 1 to ranks among `values` sorted values.
 fn places_of(shares: &[f64], values: usize) -> Vec<usize> {
     match values.checked_sub(1) {
         Some(last) => shares.iter().map(|share| ((share * values as f64) as usize).min(last)).collect(),
@@ -303,7 +305,8 @@ fn fit_gauss(train: &RankingDataset, processes: &dyn Processes) -> FeatureMap {
     FeatureMap::Gauss { values, places }
 }
 
-/// Merges ascending knots of equal value. Returns the distinct values and the place of each.
+/// Merges ascending knots of equal value. Returns the distinct values, each with its place in the standard normal
+/// distribution.
 fn put_together(of_knot: &[f32], shares: &[f64]) -> (Vec<f32>, Vec<f64>) {
     let (mut values, mut places) = (Vec::new(), Vec::new());
     let mut first = 0;
@@ -320,7 +323,7 @@ fn put_together(of_knot: &[f32], shares: &[f64]) -> (Vec<f32>, Vec<f64>) {
     (values, places)
 }
 
-/// Returns the ranks of the quantiles that are kept among `values` values in ascending order.
+/// Returns the ranks of the quantiles that are kept, out of `values` sorted values.
 fn quantile_ranks(values: usize) -> Vec<usize> {
     let last = values.saturating_sub(1);
     // With fewer documents than quantiles, every value is kept.

@@ -27,7 +27,7 @@ pub struct Fold {
     pub number: usize,
     /// Files to train on.
     pub train: Vec<PathBuf>,
-    /// Files to select models on.
+    /// The files that are used to select a model.
     pub validation: Vec<PathBuf>,
     /// Files to test on.
     pub test: Vec<PathBuf>,
@@ -41,22 +41,21 @@ pub struct QueryFold {
     pub number: usize,
     /// Queries to train on.
     pub train: Vec<usize>,
-    /// Queries to select models on.
+    /// The queries that are used to select a model.
     pub validation: Vec<usize>,
     /// Queries to test on.
     pub test: Vec<usize>,
 }
 
 /// Finds the folds in a folder. The search prefers folders `Fold1`, `Fold2`, ..., each with files `train`, `vali` and
-/// `test`. The second preference of the search is parts `S1`, `S2`, ..., which are rotated. The last preference of the
-/// search is files `train`, `vali` and `test` of a single fold.
+/// `test`. If there are no folders `FoldN`, the files `S1`, `S2`, ... are taken as parts and rotated. Otherwise, the
+/// files `train`, `vali` and `test` in the folder form a single fold.
 ///
 /// File names end in `.txt`, `.txt.gz`, `.gz`, nothing, `.arrow`, `.parquet`, `.csv`, `.csv.gz`, `.tsv` or `.tsv.gz`,
 /// in this order of preference. `vali` may also be called `valid` or `validation`.
 ///
 /// # Errors
-/// Returns [`DataError::Folds`] if the folder holds no folds, or if a number of the sequence or a file of a fold is
-/// missing.
+/// Returns [`DataError::Folds`] if the folder holds no folds, if a number is skipped, or if a fold lacks a file.
 pub fn discover(folder: &Path) -> Result<Vec<Fold>, DataError> {
     let names = names(folder)?;
     let folders = numbered(folder, &names, "Fold", |name| name.strip_prefix("Fold")?.parse().ok())?;
@@ -88,8 +87,8 @@ pub fn split(dataset: &RankingDataset, parts: usize, seed: u64) -> Result<Vec<Qu
 }
 
 /// Splits a dataset as [`split`] does, but queries with the same key stay together. A split by time does not rotate
-/// folds. A split by time has two more parts than folds. In a split by time, fold `f` trains on parts `1 .. f`,
-/// validates on part `f + 1` and tests on part `f + 2`.
+/// folds. For `K` folds, a split by time cuts the queries into `K + 2` parts. In a split by time, fold `f` trains on
+/// parts `1 .. f`, validates on part `f + 1` and tests on part `f + 2`.
 ///
 /// # Errors
 /// Returns [`Refusal`] for fewer than three folds, or for too few queries, groups or times.
@@ -142,9 +141,9 @@ pub(crate) fn split_by(
     Ok((0..folds).map(fold).collect())
 }
 
-/// Splits the queries of a dataset into sets that hold the given shares of the queries. Queries that stay together all
-/// go to the set to which the middle one of them belongs. Sets split by time follow one another; otherwise, the seed
-/// shuffles queries or groups before the split.
+/// Splits the queries of a dataset into sets that hold the given shares of the queries. If queries must stay together,
+/// all of them go to the set in which the middle query of their group falls. Sets split by time follow one another;
+/// otherwise, the seed shuffles queries or groups before the split.
 pub(crate) fn split_by_shares(
     dataset: &RankingDataset,
     keys: Option<&Keys>,
@@ -154,7 +153,7 @@ pub(crate) fn split_by_shares(
     cut(units(dataset, keys, seed_for(seed, "split", 0)), shares)
 }
 
-/// Returns units of queries that stay together, shuffled or in the order of their times.
+/// Returns groups of queries that must stay together; the groups are shuffled, or ordered by their times.
 fn units(dataset: &RankingDataset, keys: Option<&Keys>, seed: u64) -> Vec<Vec<usize>> {
     let mut units: Vec<Vec<usize>> = match keys {
         None => (0..dataset.queries()).map(|query| vec![query]).collect(),
@@ -175,7 +174,7 @@ fn units(dataset: &RankingDataset, keys: Option<&Keys>, seed: u64) -> Vec<Vec<us
     units
 }
 
-/// Distributes units over parts. Each unit goes to the first of the parts with the fewest queries.
+/// Distributes units over parts. Each unit goes to the part that has the fewest queries so far.
 fn deal(units: Vec<Vec<usize>>, parts: usize) -> Vec<Vec<usize>> {
     let mut dealt = vec![Vec::new(); parts];
     for unit in units {
@@ -208,7 +207,7 @@ fn cut(units: Vec<Vec<usize>>, shares: &[f64]) -> Vec<Vec<usize>> {
     sets
 }
 
-/// Returns the training parts, from 0, of the fold that begins at part `first`.
+/// Returns the parts used for training, from 0, in the fold that begins at part `first`: all but the last two.
 fn train_parts(first: usize, parts: usize) -> impl Iterator<Item = usize> {
     (first..first + parts - 2).map(move |part| part % parts)
 }
@@ -229,8 +228,8 @@ fn rotate(folder: &Path, parts: &[PathBuf]) -> Result<Vec<Fold>, DataError> {
     Ok((0..count).map(fold).collect())
 }
 
-/// The accepted endings of file names, in order of preference. Text comes first, so a folder keeps its meaning when
-/// someone adds tables to its text files.
+/// The accepted endings of file names, in order of preference. Text comes first, so adding tables to a folder of text
+/// files does not change which files are read.
 const ENDINGS: [&str; 10] = [".txt", ".txt.gz", ".gz", "", ".arrow", ".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz"];
 
 /// The accepted names of the training, validation and test sets.
@@ -247,18 +246,19 @@ fn named_files(folder: &Path, number: usize) -> Result<Fold, DataError> {
     Ok(Fold { number, train: set(SETS[0])?, validation: set(SETS[1])?, test: set(SETS[2])? })
 }
 
-/// Returns the number of the part that a file with this name holds, such as 2 for `S2.txt.gz`. 2 for `S2.txt.gz`.
+/// Returns the part number in a file name, such as 2 for `S2.txt.gz`.
 pub(crate) fn part_number(name: &str) -> Option<usize> {
     ending(name).1.strip_prefix('S')?.parse().ok()
 }
 
-/// Returns the rank of the name's ending among the preferred endings, and the name without the ending.
+/// Returns the position of the name's ending in `ENDINGS`, where preferred endings come first, and the name without the
+/// ending.
 fn ending(name: &str) -> (usize, &str) {
     let stems = ENDINGS.iter().enumerate().filter_map(|(at, ending)| Some((at, name.strip_suffix(ending)?)));
     stems.min_by_key(|(_, stem)| stem.len()).unwrap_or((ENDINGS.len(), name))
 }
 
-/// Returns the file that has one of the names and the most preferred ending.
+/// Returns the first file that exists, trying each name with all endings in order of preference.
 fn file(folder: &Path, names: &[&str]) -> Option<PathBuf> {
     let mut paths = names.iter().flat_map(|name| ENDINGS.map(|ending| folder.join(format!("{name}{ending}"))));
     paths.find(|path| path.is_file())
@@ -273,8 +273,8 @@ fn names(folder: &Path) -> Result<Vec<String>, DataError> {
     Ok(names)
 }
 
-/// Returns the entries numbered 1, 2, ... and refuses a gap. If several entries (plain, compressed, tables) have the
-/// same number, the one with the preferred ending is returned.
+/// Returns the entries of a folder that are numbered 1, 2, ..., and rejects a gap in the numbers. If several files have
+/// the same number, such as plain and compressed text, the file with the preferred ending is returned.
 fn numbered(
     folder: &Path,
     names: &[String],

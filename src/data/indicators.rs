@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::refusal::Refusal;
 
-/// The means and columns that fill and mark missing values of normalized features.
+/// The values that replace missing values, and the additional columns that mark where values were missing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Indicators {
@@ -19,10 +19,10 @@ pub(crate) struct Indicators {
 }
 
 impl Indicators {
-    /// Checks that a fit to `features` features could have produced the indicators.
+    /// Checks that fitting data with `features` features could have produced these indicators.
     ///
     /// # Errors
-    /// Returns [`Refusal`] of the first wrong part.
+    /// Returns [`Refusal`] for the first field that no fit could have produced.
     pub fn check(&self, features: usize) -> Result<(), Refusal> {
         let Self { means, columns } = self;
         if means.len() != features || means.iter().any(|mean| !mean.is_finite()) {
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(other.features.to_slice(), [0.0, 0.0, 0.0, 1.0]);
     }
 
-    /// Means are taken over normalized values, and cannot be computed from the mean of raw values.
+    /// A missing value becomes the mean of normalized values, which differs from the normalized mean of raw values.
     #[test]
     fn the_mean_is_taken_after_the_normalizer() {
         let column = vec![0.0, 0.0, 0.0, 10.0, NAN];

@@ -36,12 +36,12 @@ impl Input {
         &self.name
     }
 
-    /// Returns whether the input is a file, which may have other files next to it.
+    /// Returns whether the input is a file on disk, so companion files may be in the same folder.
     pub(crate) fn is_file(&self) -> bool {
         self.reader.is_none()
     }
 
-    /// Returns the name of the input, and its reader unless it is a file.
+    /// Splits the input into its name and, unless it is a file, its reader.
     pub(super) fn into_parts(self) -> (PathBuf, Option<Box<dyn Read + Send>>) {
         (self.name, self.reader)
     }

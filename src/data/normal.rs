@@ -5,22 +5,23 @@ use std::sync::LazyLock;
 
 use crate::quadrature::gauss_legendre;
 
-/// The quadrature rule that integrates the density from 0 to a place up to 8, exactly except for rounding.
+/// Nodes and weights for integrating the normal density over up to 8 standard deviations, with no error other than
+/// rounding.
 static RULE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(40));
 
 fn density(z: f64) -> f64 {
     (-z * z / 2.0).exp() / TAU.sqrt()
 }
 
-/// Returns the share of the distribution below `z`, `Phi(z)`, for `z` from -8 to 8.
+/// Returns `Phi(z)`, the probability that a standard normal variable is below `z`, for `z` from -8 to 8.
 pub(super) fn share_below(z: f64) -> f64 {
     let half = z / 2.0;
     let integral: f64 = RULE.iter().map(|(node, weight)| weight * density(half * (1.0 + node))).sum();
     0.5 + half * integral
 }
 
-/// Returns the place `Phi^-1(share)` below which the given share of the distribution lies, for shares from 1e-12 to 1 -
-/// 1e-12.
+/// Returns `Phi^-1(share)`, the number below which a standard normal variable lies with probability `share`, for shares
+/// from 1e-12 to 1 - 1e-12.
 pub(super) fn place_of(share: f64) -> f64 {
     let (mut low, mut high) = (-8.0f64, 8.0f64);
     let mut z = 0.0f64;

@@ -19,13 +19,14 @@
 //!
 //! `gauss` fits 257 knots to each feature. The places `z_i` of the knots are equally spaced from -3.09 to 3.09. The
 //! value of knot `i` is the training value below which the share `Phi(z_i)` of the documents lies; `Phi` is the
-//! standard normal distribution function. Knots of equal value become one knot, whose place is `Phi^-1` of the midpoint
-//! between their first and last share. The map is linear between knots and constant beyond the first and the last knot.
+//! standard normal distribution function. Knots of equal value are merged into one knot, whose place is `Phi^-1` of the
+//! midpoint between the shares of the first and the last of them. The map is linear between knots and constant beyond
+//! the first and the last knot.
 //!
 //! `auto` chooses `clipped_z_score` for training data that are already normalized by query, and otherwise `gauss`.
-//! `auto` examines all pairs of a query and a feature that varies in the query. Data count as normalized by query if
-//! the smallest value is 0 and the largest 1 in at least 95 % of the pairs of a query and a feature that varies in it.
-//! Choosing by `auto` costs one pass over the features.
+//! `auto` examines all pairs of a query and a feature that varies in the query. Data count as normalized by query if,
+//! in at least 95 % of these pairs, the feature ranges from 0 to 1 within the query. Choosing by `auto` costs one pass
+//! over the features.
 
 use serde::{Deserialize, Serialize};
 
@@ -50,8 +51,7 @@ pub enum NormalizerKind {
     Log1p,
     /// Maps a value to its quantile among the training documents.
     Quantile,
-    /// Maps a value to the number that has the same place in the standard normal distribution as the value has among
-    /// the training documents.
+    /// Maps the training values of a feature to a standard normal distribution, by their ranks.
     Gauss,
     /// Chooses `clipped_z_score` if the training data are normalized by query, otherwise `gauss`.
     Auto,
@@ -88,8 +88,8 @@ pub(crate) enum FeatureMap {
     Log1p {
         scale: Vec<f64>,
     },
-    /// The ascending values of each feature at equally spaced shares from 0 to 1. The list is empty for a constant
-    /// feature.
+    /// The quantiles of each feature at equally spaced shares from 0 to 1, in ascending order. The list is empty for a
+    /// constant feature.
     Quantile {
         values: Vec<Vec<f32>>,
     },
@@ -172,11 +172,12 @@ impl Normalizer {
         }
     }
 
-    /// Refuses values that a file may hold but no fit produces. Impossible values are infinite numbers, negative
-    /// scales, quantiles that do not ascend, columns for unknown features, and lists with a wrong number of features.
+    /// Rejects a normalizer that no fit could have produced, such as a normalizer from a damaged file. Impossible
+    /// values are infinite numbers, negative scales, quantiles that do not ascend, columns for unknown features, and
+    /// lists with a wrong number of features.
     ///
     /// # Errors
-    /// Returns [`Refusal`] of the first impossible value.
+    /// Returns [`Refusal`] for the first impossible value.
     pub fn check(&self) -> Result<(), Refusal> {
         self.missing.as_ref().map_or(Ok(()), |missing| missing.check(self.features))?;
         let scales = |scales: &[f64]| {
@@ -342,8 +343,8 @@ fn between_knots(x: f32, values: &[f32], places: &[f64]) -> f32 {
     (places[above] - share * (places[above] - places[above - 1])).max(places[above - 1]) as f32
 }
 
-/// Returns the share, from 0 to 1, of the ascending `values` below `x`; NaN for NaN. The share is interpolated between
-/// two values, or is the middle share of the values equal to `x`.
+/// Returns the share of the ascending `values` that are below `x`, from 0 to 1; NaN if `x` is NaN. Between two values,
+/// the share is interpolated; if several values equal `x`, it is the middle of their shares.
 fn share_below(x: f32, values: &[f32]) -> f32 {
     if x.is_nan() {
         return x;
@@ -451,7 +452,7 @@ mod tests {
         }
     }
 
-    /// Returns the knots of one feature.
+    /// Fits `gauss` to one feature, and returns the values and the places of its knots.
     fn knots(column: Vec<f32>) -> (Vec<f32>, Vec<f64>) {
         let count = column.len();
         let data = RankingDataset::builder()

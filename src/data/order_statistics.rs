@@ -1,5 +1,5 @@
-//! Finds the values at given ranks of a column without sorting it. Each pass over the rows counts values by their
-//! leading bits, and determines eight or sixteen more bits of the requested values.
+//! Finds the values at given ranks of a column without sorting it. Each pass over the rows counts how often bit
+//! prefixes occur, which determines eight or sixteen more bits of the wanted values.
 
 use rayon::prelude::*;
 
@@ -10,9 +10,9 @@ use crate::distributed::Processes;
 const FIRST: usize = 1 << 16;
 /// The number of values that each further pass distinguishes by 8 more bits.
 const NEXT: usize = 1 << 8;
-/// The largest number of counts in memory at once, which need 128 MiB.
+/// The largest number of counters in memory at once, which take 128 MiB.
 const COUNTS: usize = 1 << 24;
-/// The number of rows whose columns are counted one by one while the rows are in the cache.
+/// The number of rows that are counted column by column while they are in the processor's cache.
 const ROWS: usize = 512;
 /// The number of columns that a thread counts at a time.
 const COLUMNS: usize = 8;
@@ -61,24 +61,24 @@ fn add_counts(columns: &mut [Column], readers: &dyn Processes) {
     }
 }
 
-/// For each pass, the number of bits that are still unknown after it, and the number of values it distinguishes.
+/// For each pass, the number of bits still unknown after it, and the number of values of the bits that it determines.
 const PASSES: [(u32, usize); 3] = [(16, FIRST), (8, NEXT), (0, NEXT)];
 
-/// A requested value of which only the first bits are known.
+/// A value to be found by its rank, of which only the leading bits are known so far.
 struct Wanted {
     /// The known first bits.
     prefix: u32,
-    /// The rank among the values that begin with these bits.
+    /// The rank of the value among all values that begin with the known bits.
     rank: usize,
 }
 
 struct Column {
     feature: usize,
-    /// The requested values, in ascending order.
+    /// The values to be found, in ascending order.
     wanted: Vec<Wanted>,
     /// The distinct prefixes of requested values, in ascending order.
     prefixes: Vec<u32>,
-    /// The counts, `[prefixes x values of the next bits]`.
+    /// How often each value of the next bits follows each prefix, `[prefixes x values of the next bits]`.
     counts: Vec<u64>,
 }
 
@@ -132,13 +132,13 @@ impl Column {
     }
 }
 
-/// Returns bits that ascend with the value.
+/// Maps a float to an unsigned integer so that integers have the order of [`f32::total_cmp`].
 fn key(value: f32) -> u32 {
     let bits = value.to_bits();
     if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
 }
 
-/// Returns the value for bits that ascend with the value.
+/// Returns the float that `key` maps to this integer.
 fn value(key: u32) -> f32 {
     f32::from_bits(if key >> 31 == 1 { key & !(1 << 31) } else { !key })
 }

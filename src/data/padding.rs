@@ -45,7 +45,7 @@ impl Padding {
         self.rows.iter().cloned().flatten()
     }
 
-    /// Starts a thread that reads the features of documents needed soon, if the features are read from a file.
+    /// If features are in a file, starts a thread that loads the features of these documents before they are needed.
     #[cfg(feature = "ranker")]
     pub(crate) fn read_ahead(&self, features: &Features) {
         features.read_ahead(self.rows.clone());
@@ -83,7 +83,7 @@ impl Padding {
         Tensor::from_data(TensorData::new(mask, self.shape()), device)
     }
 
-    /// Copies values in rows back to their documents. Values of padding are dropped.
+    /// Copies values from padded rows to the documents in the flat list. Values of padding are dropped.
     ///
     /// # Shapes
     /// - `padded` has the shape `[rows, width]`.
@@ -96,8 +96,7 @@ impl Padding {
         }
     }
 
-    /// Fills rows. `copy` receives the documents of a row and the memory for their values, `size` values for each
-    /// document.
+    /// Fills rows. `copy` receives the documents of a row, and a slice with room for `size` values per document.
     fn rows_by<T: Element>(&self, size: usize, copy: impl Fn(Range<usize>, &mut [T]) + Sync) -> Vec<T> {
         let mut padded = vec![T::default(); self.rows.len() * self.width * size];
         if !padded.is_empty() {

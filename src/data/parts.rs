@@ -1,8 +1,8 @@
 //! The parts into which a dataset is cut, each with the documents of one shard of the queries.
 //!
-//! A pass over the values computes a result for each part and combines these results in order. The result of a pass
-//! does not depend on which process reads which part. If the data are not cut, each process reads a share of whole
-//! chunks, and results are combined chunk by chunk, as in a single process.
+//! A pass over the features computes a result for each part, then combines the results in the order of the parts. The
+//! result of a pass does not depend on which process reads which part. If the data are not cut, each process reads
+//! whole chunks of documents, and results are combined chunk by chunk, as in a single process.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::distributed::Processes;
 /// processes.
 pub const CHUNK: usize = 4096;
 
-/// Parts of consecutive documents; a single part, unless the data were cut.
+/// Ranges of consecutive documents that together cover the data; a single range, unless the data were cut.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Parts {
     /// The first document of each part, followed by the number of documents; empty for a single part.
@@ -22,7 +22,8 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// Cuts the documents at the bounds of `shards`; `offsets` are the offsets of the queries.
+    /// Cuts the documents where one shard of queries ends and the next begins; `offsets` are the offsets of the
+    /// queries.
     pub fn new(offsets: &[usize], shards: &Shards) -> Self {
         let bound = |query: usize| offsets.get(query).copied().unwrap_or(0);
         let first = |shard: usize| bound(shards.range(shard).start);
@@ -45,13 +46,13 @@ impl Parts {
         }
     }
 
-    /// Returns the documents, out of `all`, that this process reads. A process reads the documents of its parts, or its
-    /// share of a single part.
+    /// Returns the documents, out of `all`, that this process reads. A process reads the documents of its own parts or,
+    /// if there is only one part, a share of its chunks.
     pub fn own_rows(&self, all: usize, readers: &dyn Processes) -> Range<usize> {
         self.share(readers.rank(), readers.count(), all)
     }
 
-    /// Returns the largest number of documents, out of `all`, that one of the processes reads.
+    /// Returns the number of documents, out of `all`, that are read by the process that reads the most.
     pub fn most_rows(&self, all: usize, readers: &dyn Processes) -> usize {
         (0..readers.count()).map(|process| self.share(process, readers.count(), all).len()).max().unwrap_or(0)
     }
@@ -70,7 +71,8 @@ impl Parts {
         readers.gather_all(own(self.count(), readers).map(of_part).collect())
     }
 
-    /// Returns the numbers that `of_part` computes for all parts, as [`gather`](Self::gather) does.
+    /// Returns the numbers that `of_part` computes for each part, in this process or in another
+    /// ([`gather`](Self::gather)).
     pub fn gather_numbers(&self, readers: &dyn Processes, mut of_part: impl FnMut(usize) -> Vec<f64>) -> Vec<Vec<f64>> {
         let all = self.gather(readers, |part| of_part(part).into_iter().flat_map(f64::to_le_bytes).collect());
         all.iter().map(|bytes| numbers(bytes)).collect()

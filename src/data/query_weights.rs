@@ -20,7 +20,7 @@ impl RankingDataset {
         Ok(self)
     }
 
-    /// Returns the dataset without weights, as measures and model selection need it.
+    /// Returns the dataset without weights, because measures and model selection do not use weights.
     pub fn without_weights(self) -> Self {
         Self { query_weights: Vec::new(), document_weights: Vec::new(), ..self }
     }

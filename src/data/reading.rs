@@ -34,7 +34,7 @@ pub fn read_from(inputs: impl IntoIterator<Item = Input>, options: &ReadOptions)
     read_like(inputs, options, &Like::default()).map(|read| read.data)
 }
 
-/// Reads data as [`read_from`] does, and checks them against the properties in `like`.
+/// Reads data as [`read_from`] does, and checks that every file meets the requirements in `like`.
 pub fn read_like(
     inputs: impl IntoIterator<Item = Input>,
     options: &ReadOptions,
@@ -115,7 +115,7 @@ fn read_one(assembly: &mut Assembly, input: Input, beginning: &[u8]) -> Result<(
     read_text(assembly, input)
 }
 
-/// Refuses table formats that are similar to the supported ones.
+/// Rejects formats that resemble supported tables, such as Arrow streams and encrypted Parquet files.
 fn not_a_table(input: &Input, beginning: &[u8]) -> Result<(), DataError> {
     let found = match FileKind::of(beginning) {
         kind @ (FileKind::ArrowStream | FileKind::Feather1 | FileKind::EncryptedParquet) => kind.in_words(),
@@ -127,8 +127,8 @@ fn not_a_table(input: &Input, beginning: &[u8]) -> Result<(), DataError> {
 /// The number of first bytes that distinguish formats.
 const BEGINNING: usize = 1 << 16;
 
-/// Returns an input with its first bytes; the input can still be read from its start. A pipe becomes a reader, because
-/// its first bytes cannot be read twice.
+/// Returns the first bytes of an input, together with an input that can still be read from its start. A pipe becomes a
+/// reader, because its first bytes cannot be read twice.
 fn beginning(input: Input) -> Result<(Input, Vec<u8>), DataError> {
     let mut bytes = Vec::new();
     let (name, reader) = input.into_parts();

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::memory::product;
 
-/// The number of rows of a cycle that one thread moves at a time.
+/// The number of rows that a thread moves at a time when rows are reordered.
 const PART: usize = 1000;
 
 /// Rows of features, where the number of features is not known yet.
@@ -20,7 +20,7 @@ pub(super) struct Rows {
     pub count: usize,
     /// The number of rows so far.
     pub rows: usize,
-    /// The value of a feature that was not set: 0 or NaN.
+    /// The value of a feature that a row lacks: 0 or NaN.
     absent: f32,
 }
 
@@ -30,7 +30,7 @@ impl Rows {
         Self { absent, ..Self::default() }
     }
 
-    /// Empties the matrix but keeps its memory, and expects `stride` columns.
+    /// Removes all rows but keeps their memory; later rows have `stride` columns.
     pub fn reset(&mut self, stride: usize, absent: f32) {
         self.absent = absent;
         self.values.clear();
@@ -48,15 +48,15 @@ impl Rows {
         start
     }
 
-    /// Makes room for `count` columns. The number of columns grows by at least half, because small steps would cost
-    /// quadratic time if each line had one feature more than the last.
+    /// Makes room for `count` columns. The number of columns grows by at least half, because growing by one column at a
+    /// time would take quadratic time.
     pub fn widen(&mut self, count: usize) {
         if count > self.stride {
             self.restride(count.max(self.stride + self.stride / 2));
         }
     }
 
-    /// Returns the number of bytes that appending `rows` rows of `count` columns allocates.
+    /// Returns the number of bytes that must be allocated to append `rows` rows of `count` columns.
     pub fn grows_by(&self, rows: usize, count: usize) -> u64 {
         let numbers = if count > self.stride {
             product([self.rows + rows, count.max(self.stride + self.stride / 2)])
@@ -80,8 +80,8 @@ impl Rows {
         self.stride = stride;
     }
 
-    /// Makes room for `rows` rows of `count` columns, if there is enough memory. A matrix without enough room moves as
-    /// it grows, which needs its memory twice.
+    /// Makes room for `rows` rows of `count` columns, if there is enough memory. A growing matrix without enough room
+    /// is copied, and needs twice its memory during the copy.
     pub fn expect(&mut self, rows: usize, count: usize) {
         // A smaller matrix may still fit.
         let _ = self.reserve(rows, count);
@@ -97,7 +97,7 @@ impl Rows {
         self.append_dense(&other.values, other.stride, other.count, other.rows);
     }
 
-    /// Appends `rows` rows, `[rows x stride]`, of which the first `count` columns are in use.
+    /// Appends `rows` rows that are stored with `stride` columns each, of which only the first `count` are in use.
     pub fn append_dense(&mut self, values: &[f32], stride: usize, count: usize, rows: usize) {
         if self.rows == 0 {
             self.stride = count;
@@ -121,8 +121,8 @@ impl Rows {
         self.rows += rows;
     }
 
-    /// Reorders the rows from `first` on; `order` holds the row that moves to each place. Reordering needs memory for
-    /// one row in a thousand, and for four numbers per row.
+    /// Moves rows so that place `first + i` gets row `order[i]`. In addition to the rows, this takes memory for one row
+    /// in a thousand, and for four numbers per row.
     pub fn reorder(&mut self, first: usize, order: &[usize]) {
         let stride = self.stride;
         if stride == 0 {
@@ -159,8 +159,9 @@ impl Rows {
     }
 }
 
-/// Moves each row to the place of the row before it, and the first row to the last place. Parts of a long cycle move in
-/// parallel, each with a copy of the first row of the next part.
+/// Rotates the rows of a cycle: each row moves to the place of the row before it, and the first row to the last place.
+/// A long cycle is cut into pieces that threads rotate in parallel; each piece gets a copy of the next piece's first
+/// row.
 fn turn(cycle: &mut [&mut [f32]]) {
     if cycle.len() > PART {
         let firsts: Vec<Vec<f32>> = cycle.chunks(PART).map(|part| part[0].to_vec()).collect();
@@ -171,7 +172,7 @@ fn turn(cycle: &mut [&mut [f32]]) {
     }
 }
 
-/// Moves each row to the place of the row before it, and `next` to the last place.
+/// Moves each row to the place of the row before it, and copies `next` to the last place.
 fn shift(part: &mut [&mut [f32]], next: &[f32]) {
     for place in 1..part.len() {
         let (before, from) = part.split_at_mut(place);

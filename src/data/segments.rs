@@ -1,9 +1,9 @@
-//! `Segments` tells which documents, in flat values, belong to which query.
+//! `Segments` tells which documents in a flat list of documents belong to the same query.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The reason why documents do not form valid queries. Fields number the queries from 0, messages from 1.
+/// The reason why documents do not form valid queries. Fields count queries from 0, but messages count them from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SegmentsError {
@@ -19,7 +19,7 @@ pub enum SegmentsError {
     /// An offset is below the one before it, or the first offset is not 0.
     #[error("query {}: offset {found}, expected {expected}", .query + 1)]
     Offset {
-        /// The query that begins or ends at the offset.
+        /// The query that the wrong offset starts or ends.
         query: usize,
         /// The offset.
         found: usize,
@@ -37,7 +37,8 @@ pub enum SegmentsError {
     /// The numbers of documents and values differ.
     #[error("{}", documents_in_words(*.query, *.found, what, *.expected))]
     Documents {
-        /// The first query with a document that lacks a value, or the number of queries if there are too many values.
+        /// The first query with a document that has no value, or the number of queries if there are more values than
+        /// documents.
         query: usize,
         /// The number of documents in all queries.
         found: usize,
@@ -71,9 +72,9 @@ fn documents_in_words(query: usize, found: usize, what: &str, expected: usize) -
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segments {
-    /// The place of each query's first document in the order of queries, followed by the number of documents.
+    /// For documents sorted by query, the place where each query starts, followed by the number of documents.
     offsets: Arc<[usize]>,
-    /// The row of each document in the order of queries; `None` if the rows have the same order.
+    /// For documents sorted by query, the row of each document in the tensors; `None` if the rows are already sorted.
     rows: Option<Arc<[usize]>>,
 }
 
@@ -174,22 +175,22 @@ impl Segments {
         self.range(query).map(move |place| rows.map_or(place, |rows| rows[place]))
     }
 
-    /// Returns the place of each query's first document in the order of queries, followed by the number of documents.
+    /// Returns the place where each query starts if documents are sorted by query, followed by the number of documents.
     pub(crate) fn offsets(&self) -> &[usize] {
         &self.offsets
     }
 
-    /// Returns the rows in the order of queries.
+    /// Returns the row of each document, sorted by query.
     pub(crate) fn rows(&self) -> impl Iterator<Item = usize> {
         (0..self.queries()).flat_map(|query| self.rows_of(query))
     }
 
-    /// Returns the places of a query's documents in the order of queries.
+    /// Returns the places of a query's documents if documents are sorted by query.
     pub(crate) fn range(&self, query: usize) -> Range<usize> {
         self.offsets[query]..self.offsets[query + 1]
     }
 
-    /// Reorders values of rows into the order of queries.
+    /// Sorts values, of which each row has one, by query.
     pub(crate) fn in_order<T: Copy>(&self, values: Vec<T>) -> Vec<T> {
         if self.rows.is_none() { values } else { self.rows().map(|row| values[row]).collect() }
     }
@@ -204,8 +205,8 @@ impl Segments {
         Err(SegmentsError::Documents { query, found, what, expected: values })
     }
 
-    /// Divides the queries into at most [`RECTANGLES`] groups of similar length. The groups are chosen to minimize the
-    /// places needed when each group is padded to its longest list. A group keeps the order of its queries.
+    /// Divides the queries into at most [`RECTANGLES`] groups of similar length. The groups are chosen to minimize
+    /// padding when each list is padded to the longest list of its group. A group keeps the order of its queries.
     pub(crate) fn rectangles(&self) -> Vec<Vec<usize>> {
         let mut sorted: Vec<usize> = self.lengths().collect();
         sorted.sort_unstable();
@@ -221,11 +222,11 @@ impl Segments {
 /// The largest number of groups of queries.
 const RECTANGLES: usize = 4;
 
-/// The cost of each additional group, expressed in places, because every operation of a loss is launched once more.
+/// The cost of one more group, in padded documents, because every operation of a loss is launched once more.
 const LAUNCHES: usize = 4096;
 
-/// Returns the longest list length of each group in the cheapest division, in ascending order. `sorted` holds all list
-/// lengths in ascending order.
+/// Returns the longest list length of each group in the cheapest division, in ascending order. `sorted` holds the
+/// lengths of all lists in ascending order.
 fn tops(sorted: &[usize]) -> Vec<usize> {
     // The distinct lengths, each with the number of lists up to it.
     let mut lengths: Vec<(usize, usize)> = Vec::new();

@@ -8,7 +8,7 @@ use rand::seq::SliceRandom;
 
 use crate::distributed::Processes;
 
-/// Returns the pieces of work that belong to this process; the first process has the first pieces.
+/// Divides pieces of work among the processes in order, and returns the pieces for this process.
 pub fn own(pieces: usize, processes: &dyn Processes) -> Range<usize> {
     Shards::new(pieces, processes.count()).range(processes.rank())
 }
@@ -37,8 +37,8 @@ impl Shards {
         bound(shard)..bound(shard + 1)
     }
 
-    /// Returns the order in which the parts provide their queries. At any point, each part has provided its share, to
-    /// within one query.
+    /// Returns the sequence in which parts provide queries to an epoch, one part for each query. After any number of
+    /// queries, each part has provided its share of them, to within one query.
     #[cfg(feature = "learners")]
     pub(crate) fn turns(&self) -> Vec<usize> {
         if self.count == 1 {
@@ -62,7 +62,7 @@ impl Shards {
     }
 
     /// Returns all queries in random order, in steps of `queries` queries; the last step may have fewer. Each step
-    /// draws queries from every part in proportion to its size, to within two queries.
+    /// takes queries from every part in proportion to the part's size, to within two queries.
     #[cfg(feature = "learners")]
     pub(crate) fn steps(&self, queries: usize, random: &mut impl rand::Rng) -> Vec<Vec<usize>> {
         let shuffled = |shard| {

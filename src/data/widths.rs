@@ -1,19 +1,19 @@
-//! Warns about files that lack the last features of the data with which they are read.
+//! Warns if files lack the last features of the ranker or of the other files.
 
 use std::path::PathBuf;
 
-/// A file with the number of its last feature.
+/// A file with the largest feature number that occurs in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileWidth {
     /// The file.
     pub path: PathBuf,
-    /// The number of the file's last feature.
+    /// The largest feature number that occurs in the file.
     pub features: usize,
 }
 
-/// Returns a warning about data with fewer features than their ranker or the other files. The texts `data` and `others`
-/// end with a verb, as in `the data have` or `few.txt has`. Fewer features are not an error, because LETOR text leaves
-/// out features that are 0.
+/// Returns a warning that data have fewer features than their ranker or than other files. `data` and `others` name the
+/// data and what they are compared with, each followed by a verb, as in `the data have`. Fewer features are not an
+/// error, because LETOR text leaves out features that are 0.
 pub fn fewer_features(data: &str, found: usize, others: &str, expected: usize, taken_as: &str) -> String {
     let found = match found {
         0 => "no features".to_owned(),

@@ -2,10 +2,10 @@
 //!
 //! Each shard of the queries is cut into blocks of consecutive whole queries. Each epoch shuffles the blocks of a
 //! shard, and fills windows with as many blocks as fit. The queries of a window are shuffled as
-//! [`BatchPlanner`](super::BatchPlanner) shuffles a whole set. A step draws its share from each shard, and continues
-//! with the shard's next window where one ends. Within an epoch a query meets only queries of its window, but over many
-//! epochs it can meet any other query. If a window holds all queries, the order is the same as for data in memory. The
-//! order depends only on the seed, the window and the number of shards.
+//! [`BatchPlanner`](super::BatchPlanner) shuffles a whole set. A training step takes a share of its queries from each
+//! shard; where a window ends, the step continues with the shard's next window. Within an epoch, a query shares steps
+//! only with queries of its window, but over many epochs with any other query. If a window holds all queries, the order
+//! is the same as for data in memory. The order depends only on the seed, the window and the number of shards.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -22,26 +22,26 @@ use crate::seed::seed_for;
 /// The number of blocks in a window.
 const BLOCKS: usize = 64;
 
-/// The blocks of a dataset, and the number of documents that fit into a window.
+/// The blocks of queries in each shard, from which the windows of an epoch are made.
 #[derive(Debug, Clone)]
 pub(crate) struct Windows {
     shards: Shards,
-    /// The blocks of each shard, as ranges of queries and of documents.
+    /// For each shard, its blocks: the range of queries in a block, and the range of their documents.
     blocks: Vec<Vec<(Range<usize>, Range<usize>)>>,
     /// The largest number of documents in a window; a larger block forms a window by itself.
     documents: usize,
     seed: u64,
 }
 
-/// Steps of an epoch, and the documents that these steps are the first to need.
+/// Consecutive training steps of an epoch, with the documents that must be loaded before these steps.
 pub(crate) struct Window {
     /// The queries of each step.
     pub steps: Vec<Vec<usize>>,
-    /// The documents of the blocks, each range with its shard.
+    /// The documents to load: a range for each block, with the number of its shard.
     pub documents: Vec<(usize, Range<usize>)>,
 }
 
-/// The blocks of a window of one shard, with the first step that uses them.
+/// The blocks in a window of one shard, with the first training step that uses the window.
 struct Begun {
     step: usize,
     shard: usize,
@@ -60,7 +60,7 @@ impl Windows {
         Self { shards: shards.clone(), blocks, documents: values / data.feature_count.max(1), seed }
     }
 
-    /// Returns the windows of an epoch, with steps of `queries` queries each; only the last step may have fewer.
+    /// Divides an epoch into windows, with `queries` queries in each training step; only the last step may have fewer.
     pub fn epoch(&self, epoch: u64, queries: usize) -> Vec<Window> {
         let turns = self.shards.turns();
         let begun = self.begun(epoch, &turns, queries);
@@ -112,7 +112,7 @@ impl Windows {
         begun
     }
 
-    /// Shuffles blocks and groups them into windows.
+    /// Shuffles the blocks of a shard, and fills windows with as many blocks as fit.
     fn shuffled(&self, blocks: &[(Range<usize>, Range<usize>)], random: &mut ChaCha8Rng) -> Vec<Vec<usize>> {
         let mut order: Vec<usize> = (0..blocks.len()).collect();
         order.shuffle(random);

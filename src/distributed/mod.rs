@@ -52,7 +52,7 @@ pub trait Processes: Sync {
         self.broadcast(vec![u8::from(own)]) == [1]
     }
 
-    /// Returns whether any process passes `true`.
+    /// Returns whether `own` is true in at least one process.
     fn any(&self, own: bool) -> bool {
         self.gather(vec![u8::from(own)]).concat().contains(&1)
     }

@@ -6,13 +6,14 @@ use super::sum_path::SumPath;
 
 /// An instruction set for which the fused CPU kernels are compiled.
 ///
-/// Rust never reorders or contracts floating-point operations, so a kernel's bits depend only on whether a
-/// multiplication and an addition share one rounding. Multiplications and additions share one rounding in kernels for
-/// [`Neon`](Self::Neon), [`Avx2`](Self::Avx2) and [`Avx512`](Self::Avx512), but not for [`Baseline`](Self::Baseline).
+/// Rust never reorders or fuses floating-point operations, so kernels differ only in whether a multiply-add is rounded
+/// once or twice. Kernels for [`Neon`](Self::Neon), [`Avx2`](Self::Avx2) and [`Avx512`](Self::Avx512) round it once,
+/// kernels for [`Baseline`](Self::Baseline) twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Instructions {
-    /// The set for which the crate is compiled, without fused multiply-adds; every processor supports it.
+    /// The instruction set for which the whole crate is compiled, without fused multiply-adds; every processor supports
+    /// it.
     Baseline,
     /// NEON with fused multiply-add, which every 64-bit ARM processor supports.
     Neon,
@@ -84,8 +85,9 @@ impl fmt::Display for Instructions {
     }
 }
 
-/// The part of an execution that kernels need: a supported instruction set, and the way to compute sums. Fields are
-/// private and both constructors check the processor, so code compiled for the set is safe to run.
+/// The settings of an execution that kernels need: an instruction set that the processor supports, and the way to
+/// compute sums. Both constructors check the processor, so code compiled for the instruction set of a `Target` is safe
+/// to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Target {
     instructions: Instructions,

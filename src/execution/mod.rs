@@ -1,7 +1,7 @@
 //! Settings for computing primitives: the path (fused or by tensor operations), the memory, and the instructions.
 //! Settings apply to one thread during one function call, so the process shares no global state.
 //!
-//! This module does not depend on the primitives, so any code can pass the settings to other threads.
+//! Because this module does not depend on the primitives, any other module can use it to pass settings to threads.
 
 mod instructions;
 mod names;
@@ -72,8 +72,8 @@ impl Execution {
     }
 
     /// Sets the number of bytes for the temporaries of one primitive. Temporaries are needed by tensor operations, and
-    /// by GPU kernels that keep states or partial sums. A single row of pairs, or 32 rows on a GPU, may exceed the
-    /// budget; such rows are computed separately.
+    /// by GPU kernels that keep intermediate states or partial sums. At least one row of pairs, or 32 rows on a GPU, is
+    /// computed at a time, even if it exceeds the budget.
     pub fn with_memory_budget(self, bytes: usize) -> Self {
         Self { memory_budget: bytes, ..self }
     }
@@ -83,8 +83,8 @@ impl Execution {
         Self { path, ..self }
     }
 
-    /// Sets the instructions of the fused CPU kernels, so a number can be reproduced on a processor with better ones.
-    /// Other code, such as burn's matrix product, still chooses its own instructions.
+    /// Sets the instructions of the fused CPU kernels, for example to reproduce a result of an older processor. Other
+    /// code, such as burn's matrix product, still chooses its own instructions.
     ///
     /// # Errors
     /// Returns [`InstructionsError::NotFound`] if this processor lacks the instructions.
@@ -142,7 +142,7 @@ impl Execution {
     }
 }
 
-/// Runs `f`, in which this thread computes and differentiates every primitive by its tensor definition.
+/// Runs `f` so that this thread computes and differentiates every primitive by its tensor definition.
 pub fn with_tensor_path<R>(f: impl FnOnce() -> R) -> R {
     Execution::current().with_path(PrimitivePath::Tensor).scope(f)
 }

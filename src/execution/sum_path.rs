@@ -4,13 +4,13 @@
 /// rounding of `f32`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SumPath {
-    /// Kernels choose the faster way by the number of documents in a list and the number of documents that count.
+    /// For each list, kernels choose the faster way by the number of its documents, and by how many of them contribute
+    /// to the sum.
     #[default]
     Auto,
     /// Kernels visit every pair.
     Pairs,
-    /// Kernels need only O(n log n) time where a fast way exists, which requires results in `f32` and weights that
-    /// follow the labels and scores.
+    /// Kernels use a method that takes O(n log n) time, if there is one for this sum and these weights in `f32`.
     Fast,
 }
 

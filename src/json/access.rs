@@ -1,5 +1,5 @@
-//! Gives serde access to the parts of a value: items, fields, keys and variants. Each access adds its step to the path
-//! of an error.
+//! Lets serde read the parts of a JSON value: items, fields, keys and variants. If a part cannot be decoded, its
+//! position or key is added to the path in the error.
 
 use std::vec;
 
@@ -23,7 +23,7 @@ impl Items {
         Self { rest: items.into_iter(), next: 0 }
     }
 
-    /// Refuses a list if some items have not been read.
+    /// Rejects a list if some items have not been read.
     pub(super) fn end(&self) -> Result<(), Refusal> {
         match self.rest.len() {
             0 => Ok(()),

@@ -13,12 +13,12 @@ use crate::refusal::Refusal;
 /// Decodes a JSON value as a type.
 ///
 /// # Errors
-/// Returns a refusal with the key, the value found there and the expected values.
+/// Returns a refusal that names the key, the value found there, and the expected values.
 pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, Refusal> {
     T::deserialize(value)
 }
 
-/// Returns the keys of a struct, in the order of its fields, from the list that serde derives.
+/// Returns the keys of a struct in the order of its fields, as listed by its derived implementation of `Deserialize`.
 #[cfg(feature = "learners")]
 pub(crate) fn fields<T: DeserializeOwned>() -> &'static [&'static str] {
     let mut fields: &'static [&'static str] = &[];
@@ -56,7 +56,7 @@ impl<'de> Deserializer<'de> for Fields<'_> {
 }
 
 impl Value {
-    /// Decodes a whole number from `least` to `most`, the bounds of a type.
+    /// Decodes a whole number that must lie between `least` and `most`, the bounds of an integer type.
     fn whole<'de, V: Visitor<'de>>(self, least: i128, most: i128, visitor: V) -> Result<V::Value, Refusal> {
         let Value::Number(number) = &self else { return Err(self.refused(whole_numbers(least))) };
         match number.as_u64().map(i128::from).or(number.as_i64().map(i128::from)) {

@@ -19,13 +19,13 @@ impl Value {
         }
     }
 
-    /// Returns a refusal of this value, which says that `expected` is allowed.
+    /// Returns a refusal of this value, where `expected` describes the values that are allowed.
     pub(super) fn refused(&self, expected: impl Into<String>) -> Refusal {
         Refusal { key: String::new(), found: self.found(), expected: expected.into() }
     }
 }
 
-/// The errors that types report during decoding.
+/// The errors that types report through serde while they are decoded.
 impl Error for Refusal {
     fn custom<T: Display>(message: T) -> Self {
         Self::fault("", message)

@@ -1,7 +1,8 @@
 //! Tables in which the key `kind` chooses a variant.
 //!
-//! serde's `tag = "kind"` copies a table before decoding it, and errors in the copy have no key. [`tagged!`] instead
-//! removes `kind` from the table, and decodes the remaining fields in place as the variant that it names.
+//! With serde's own attribute `tag = "kind"`, a table is copied before it is decoded, and errors no longer tell the
+//! key. [`tagged!`] instead removes `kind` from the table, and decodes the other fields as the variant that `kind`
+//! names.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -18,7 +19,8 @@ use crate::refusal::Refusal;
 /// The key whose value chooses the variant.
 pub(super) const KIND: &str = "kind";
 
-/// The type name with which tagged tables are requested, so the deserializer of [`Value`] returns their kind first.
+/// The type name by which the deserializer of [`Value`] recognizes a request for a tagged table, and returns the kind
+/// first.
 pub(super) const TAGGED: &str = "table with a kind";
 
 /// An enum that is written as a table with a `kind`; see [`tagged!`].

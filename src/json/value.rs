@@ -411,7 +411,8 @@ impl<T: Into<Value>> FromIterator<T> for Value {
     }
 }
 
-/// Converts an object in serde_json's order, which is alphabetical unless another crate turned on its `preserve_order`.
+/// Fields keep serde_json's order, which is alphabetical unless another crate in the build enables its feature
+/// `preserve_order`.
 impl From<serde_json::Value> for Value {
     fn from(value: serde_json::Value) -> Self {
         match value {

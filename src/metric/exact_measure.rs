@@ -9,9 +9,9 @@ use crate::op::Execution;
 /// gives both the surrogate, through [`Surrogate`](crate::loss::Surrogate), and the exact measure that it approximates.
 ///
 /// The measure defines gain, discount and relevance (labels of 1 or above). The convention defines the order of equal
-/// scores, the meaning of negative labels, and the value of a query with nothing to find. For a measure with a gain, a
-/// query with nothing to find has no label above 0. For a measure without a gain, a query with nothing to find has no
-/// relevant document.
+/// scores, the meaning of negative labels, and the value of a query with nothing to find. If the measure has a gain, a
+/// query has nothing to find when no label is above 0. If the measure has no gain, a query has nothing to find when no
+/// document is relevant.
 ///
 /// If the convention averages ties, the value is exact for a measure that is a sum over positions. Measures that are
 /// not sums over positions, for example average precision, get the value of [`RankedDocuments::mean_over_orders`].
@@ -45,7 +45,7 @@ pub fn exact_measure(name: impl Into<String>, measure: impl PositionMeasure + 's
 struct ExactMeasure<M> {
     name: String,
     value: RankedValue<M>,
-    /// The execution of the thread that created the measure, because evaluators use other threads.
+    /// The execution of the thread that created the measure, which is also used on the threads that evaluate lists.
     execution: Execution,
 }
 

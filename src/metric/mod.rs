@@ -269,8 +269,7 @@ mod tests {
         assert_eq!(ndcg("rax").per_query[0][2], Some(0.0));
     }
 
-    /// The value `1 - loss` of the exact relaxation is 1 for a list with nothing to learn, but the measure leaves such
-    /// a list out.
+    /// For a list with nothing to learn, the exact relaxation's `1 - loss` is 1, but the measure leaves the list out.
     #[test]
     fn one_minus_an_exact_loss_counts_a_list_with_nothing_to_learn_as_perfect() {
         use crate::loss::{Exact, Ndcg, RankingLoss, Reduction, Surrogate};

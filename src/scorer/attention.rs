@@ -22,11 +22,11 @@ use super::norm::layer_norm;
 use crate::execution::Execution;
 use crate::refusal::Refusal;
 
-/// The number of bytes for each pair of documents while a row of attention is computed, for logits, exponentials and
-/// the padding mask.
+/// The number of bytes that computing a row of attention takes for each document: a logit, its exponential and the
+/// padding mask.
 pub(super) const BYTES_PER_PAIR: usize = 12;
 
-/// The smallest number of attention rows that are computed together.
+/// Attention is computed for at least this many documents at a time, even if the memory budget is smaller.
 pub(super) const FEWEST_ROWS: usize = 32;
 
 /// The configuration of an [`AttentionScorer`].
@@ -199,7 +199,7 @@ impl Block {
         x + dropout.apply(fed, config.dropout)
     }
 
-    /// Computes multi-head attention between the documents of each list, without padding.
+    /// Computes multi-head attention between the documents of each list, in which padding gets no attention.
     fn attend(
         &self,
         x: Tensor<3>,
@@ -227,7 +227,7 @@ impl Block {
         dense(&self.merge, mixed.swap_dims(1, 2).reshape([batch, documents, width]), Output::Sum)
     }
 
-    /// Computes the attention-weighted mean of all values, for some of the documents, without padding.
+    /// Computes the attention-weighted means of all values for some of the documents; padding gets no attention.
     ///
     /// # Shapes
     /// - `query`, output: `[batch, heads, rows, size]`

@@ -1,4 +1,4 @@
-//! Seeded building blocks of scorers, namely layers with random weights and dropout with random masks.
+//! Parts of scorers that depend on a seed: layers with random weights, and dropout with random masks.
 
 use burn::module::Param;
 use burn::nn::{Initializer, Linear, LinearConfig};

@@ -57,12 +57,13 @@ impl InputConfig {
     }
 }
 
-/// Returns a noise seed for each query, derived from the number that identifies the query.
+/// Returns a seed for the noise of each query, derived from the number of the query.
 pub(crate) fn noise_seeds(seed: u64, queries: impl IntoIterator<Item = usize>) -> Vec<u64> {
     queries.into_iter().map(|query| seed_for(seed, "noise", query as u64)).collect()
 }
 
-/// Draws standard Gaussian numbers. The random numbers of a document do not depend on how many documents follow it.
+/// Draws standard Gaussian numbers. A document's random numbers do not depend on the documents after it, so padding
+/// does not change them.
 fn gaussian(seeds: &[u64], [queries, documents, features]: [usize; 3]) -> Vec<f32> {
     let mut drawn = vec![0.0; queries * documents * features];
     drawn.par_chunks_mut((documents * features).max(1)).zip(seeds).for_each(|(query, &seed)| {

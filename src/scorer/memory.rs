@@ -7,20 +7,20 @@ use crate::execution::Execution;
 /// Bytes of a number.
 const NUMBER: u64 = 4;
 
-/// The number of copies of the parameters in training: the parameters, gradients, two moments of the optimizer, and the
-/// best and average parameters.
+/// How many arrays of the size of the parameters training holds: parameters, gradients, two moments, and the best and
+/// average parameters.
 const COPIES: u64 = 6;
 
-/// The number of bytes for each pair of documents in training, per head and block, for the gradient and the dropout
-/// mask.
+/// The number of bytes that training needs for each pair of documents, head and block, including gradients and the
+/// dropout mask.
 const BYTES_PER_PAIR_IN_TRAINING: u64 = 24;
 
-/// The numbers that the layers hold for each document, and for each pair of documents and head.
+/// The memory that the layers of a scorer need: numbers per document, and attention heads.
 #[derive(Debug, Clone, Copy, Default)]
 struct Layers {
-    /// The numbers per document in the largest layer and its input.
+    /// How many numbers per document the largest layer holds in its input and output.
     widest: u64,
-    /// The numbers per document that training keeps for the gradient.
+    /// How many numbers per document training keeps from the forward pass to compute the gradient.
     kept: u64,
     /// The number of self-attention heads in all blocks.
     heads: u64,

@@ -103,8 +103,8 @@ impl ScorerConfig {
         }
     }
 
-    /// Returns the first parameter, with its value, that makes training scores random or dependent on the batch.
-    /// Returns `None` if a document always has the same score in training as outside it.
+    /// Returns the name and value of the first parameter, such as `dropout`, that makes training scores random or
+    /// dependent on the batch. Returns `None` if a document gets the same score in training and in prediction.
     #[cfg(feature = "learners")]
     pub(crate) fn changes_in_training(&self) -> Option<(&'static str, String)> {
         let (norm, dropout) = match self {
@@ -185,7 +185,7 @@ pub enum Scorer {
 }
 
 impl Scorer {
-    /// Scores a batch outside training: without dropout or noise, and with stored batch statistics.
+    /// Scores a batch for prediction: without dropout or noise, and with stored batch statistics.
     ///
     /// # Shapes
     /// - `features`: `[batch, documents, features]`; padded documents may hold anything
@@ -207,15 +207,15 @@ impl Scorer {
     }
 
     /// Scores a batch as [`forward`](Self::forward) does, but assumes that padded features are 0, as in a
-    /// [`RankingBatch`](crate::data::RankingBatch). Skipping this step saves a pass over the features.
+    /// [`RankingBatch`](crate::data::RankingBatch). This saves the pass over the features that would set padding to 0.
     #[cfg(feature = "ranker")]
     pub(crate) fn forward_clean(&self, features: Tensor<3>, mask: Tensor<2, Bool>) -> Tensor<2> {
         self.score(features, mask, &mut Dropout::off(), None, None)
     }
 
     /// Scores a batch as [`forward_training`](Self::forward_training) does, but assumes that padded features are 0.
-    /// `noise` holds a seed for each query. `layers` is the type of the layers and scores; `None` uses the type of the
-    /// features.
+    /// `noise` holds a seed for each query. `layers` is the floating-point type in which layers and scores are
+    /// computed; `None` stands for the type of the features.
     #[cfg(feature = "learners")]
     pub(crate) fn forward_training_clean(
         &self,

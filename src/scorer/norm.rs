@@ -48,7 +48,7 @@ impl MaskedBatchNorm {
         }
     }
 
-    /// Normalizes a batch of documents.
+    /// Normalizes the values of each neuron over the documents of a batch, ignoring padding.
     ///
     /// # Shapes
     /// - `x`, output: `[documents, neurons]`
@@ -72,14 +72,13 @@ impl MaskedBatchNorm {
         (normalized * self.gamma.val().unsqueeze() + self.beta.val().unsqueeze()).cast(dtype)
     }
 
-    /// Returns the factor and the offset (`gamma`, `beta`), the running mean and the running variance, each with one
-    /// value per neuron.
+    /// Returns `gamma`, `beta`, the running mean and the running variance, each with one value per neuron.
     #[cfg(feature = "export")]
     pub(crate) fn in_use(&self) -> [Tensor<1>; 4] {
         [self.gamma.val(), self.beta.val(), self.mean.value_sync(), self.variance.value_sync()]
     }
 
-    /// Moves the running averages toward the statistics of a batch of `count` documents.
+    /// Updates the running mean and variance with the statistics of a batch of `count` documents.
     fn observe(&self, mean: Tensor<2>, variance: Tensor<2>, count: Tensor<1>) {
         let unbias = count.clone() / (count.clone() - 1.0).clamp_min(1.0);
         let momentum = count.clamp(0.0, 1.0) * MOMENTUM;

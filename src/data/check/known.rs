@@ -1,4 +1,4 @@
-//! Recognizes published sets by their shapes.
+//! Recognizes published data sets by their numbers of features and queries, and by their labels.
 
 use std::ops::RangeInclusive;
 
@@ -12,7 +12,8 @@ pub const ISTELLA_MISSING: f64 = f64::MAX;
 #[derive(Debug)]
 struct Published {
     name: &'static str,
-    /// Possible numbers of features; files may leave out the last features where they are 0.
+    /// The numbers of features that a file of this set may have; files may leave out the last features where they are
+    /// 0.
     features: RangeInclusive<usize>,
     /// The largest label; labels are whole numbers from 0 to this one.
     label: u32,
@@ -21,7 +22,7 @@ struct Published {
     documents: usize,
     /// Features whose values lie in a known range, with its bounds.
     ranges: &'static [(RangeInclusive<usize>, f32, f32)],
-    /// The explanation for values that lie outside their range.
+    /// Words for users that explain why a value may lie outside the range of its feature.
     outside: &'static str,
 }
 
@@ -133,7 +134,7 @@ const PUBLISHED: [Published; 10] = [
     },
 ];
 
-/// Returns the names of the published sets that the data may be part of, and how the data differ from them.
+/// Returns the names of the published sets that the data resemble, and the ways in which the data differ from them.
 pub(super) fn recognize(sets: &[SetReport]) -> (Vec<String>, Vec<Finding>) {
     let features = sets.iter().map(|set| set.statistics.features).max().unwrap_or(0);
     let of_shape: Vec<&Published> = PUBLISHED.iter().filter(|known| known.features.contains(&features)).collect();
@@ -155,7 +156,7 @@ pub(super) fn recognize(sets: &[SetReport]) -> (Vec<String>, Vec<Finding>) {
 }
 
 impl Published {
-    /// Returns how the sets differ from this published set, of which they may be parts.
+    /// Returns every difference between the given sets and this published set, of which they may be parts.
     fn compare(&self, sets: &[SetReport]) -> Vec<Finding> {
         let mut off = Vec::new();
         let mut add = |of: &SetReport, count: usize, examples: Vec<String>, words: String| {

@@ -19,11 +19,11 @@ use crate::distributed::OneProcess;
 use crate::text::{counted, plural};
 pub use known::ISTELLA_MISSING;
 
-/// Values beyond this size are reported, because without a normalizer a scorer would learn only from them.
+/// Larger values are reported, because without a normalizer they would dominate what a scorer learns.
 const HUGE: f32 = 1e6;
 /// The largest label whose gain `2^y - 1` fits into a signed 32-bit integer, in which most tools keep it.
 const LARGEST_LABEL: f32 = 31.0;
-/// The number of values that are read at a time.
+/// The number of feature values that the checks read into memory at a time.
 const CELLS: usize = 1 << 22;
 /// The largest number of examples in a finding.
 const EXAMPLES: usize = 5;
@@ -66,11 +66,11 @@ pub enum Kind {
     HugeFeature,
     /// Missing values.
     MissingValue,
-    /// A difference from a published set that the data seem to be part of.
+    /// A difference between the data and the published set that they resemble.
     Published,
 }
 
-/// A fact about a set that users should know.
+/// A problem or a noteworthy fact that the checks found in a set.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
     /// Whether the finding is a problem or a note.
@@ -367,7 +367,7 @@ impl Check {
         }
     }
 
-    /// Compares the set with the sets before it.
+    /// Reports queries and documents of the set that already occur in earlier sets.
     fn check_overlap(&mut self, set: &SetReport, data: &RankingDataset, hashes: &[u64]) {
         let this = self.sets.len();
         let mut again: Vec<Vec<String>> = vec![Vec::new(); this];
@@ -402,7 +402,7 @@ impl Check {
     }
 }
 
-/// The hash of documents in which every value is 0; such documents are equal in any set.
+/// The hash of documents whose features are all 0; these documents are never reported as duplicates in a query.
 const EMPTY: u64 = 0;
 
 /// Returns a hash of the features of each document. Equal values have the same hash, as do -0 and 0, and all missing
@@ -433,12 +433,12 @@ fn hashes(data: &RankingDataset) -> Vec<u64> {
     hashes
 }
 
-/// Returns `, as in A`, where A is the first example, or nothing without examples.
+/// Returns `, as in A` for the first example `A`; empty without examples.
 fn as_in(examples: &[String]) -> String {
     examples.first().map(|example| format!(", as in {example}")).unwrap_or_default()
 }
 
-/// Returns `, as in query A`, where A is the first identifier, or nothing without identifiers.
+/// Returns `, as in query A` for the first identifier `A`; empty without identifiers.
 fn as_in_query(ids: &[String]) -> String {
     ids.first().map(|id| format!(", as in query {id}")).unwrap_or_default()
 }
@@ -449,7 +449,7 @@ fn have(count: usize) -> &'static str {
 
 /// Returns ascending feature numbers in words, with neighbors joined: "features 1, 3 to 5 and 9".
 pub(super) fn features_in_words(features: &[usize]) -> String {
-    /// The largest count of numbers and ranges in a list.
+    /// The largest number of entries (single features or ranges) that a message lists.
     const NAMED: usize = 8;
     let mut ranges: Vec<(usize, usize)> = Vec::new();
     for &feature in features {

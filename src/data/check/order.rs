@@ -11,17 +11,17 @@ const DOCUMENTS: usize = 100_000;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pairs {
     all: u64,
-    /// The pairs that the values order as the labels do.
+    /// The number of pairs in which the document with the higher label has the higher value.
     alike: u64,
-    /// The pairs that the values order the other way; ties count in neither direction.
+    /// The number of pairs in which the document with the higher label has the lower value.
     reversed: u64,
 }
 
-/// The smallest number of pairs from which conclusions are drawn.
+/// Fewer pairs of documents than this are not enough for a finding.
 const PAIRS: u64 = 50;
-/// The smallest share of all pairs in which the values must differ.
+/// A feature is reported only if its values differ in at least this share of the pairs.
 const TOLD_APART: f64 = 0.5;
-/// The smallest share of pairs with different values that a column must order as the labels do, or in reverse.
+/// A feature is reported only if it orders at least this share of untied pairs as the labels do, or in reverse.
 const ORDERED: f64 = 0.98;
 
 impl Pairs {
@@ -29,8 +29,8 @@ impl Pairs {
         Self { all: self.all + other.all, alike: self.alike + other.alike, reversed: self.reversed + other.reversed }
     }
 
-    /// Returns the share of untied pairs that follow the labels, in the better direction. Returns `None` if the share
-    /// is too small to give the labels away.
+    /// Returns the share of untied pairs that follow the labels, or that follow them in reverse if more pairs do.
+    /// Returns `None` if the values do not reveal the labels, or if there are too few pairs to tell.
     pub fn gives_away(&self) -> Option<f64> {
         let told_apart = self.alike + self.reversed;
         if self.all < PAIRS || (told_apart as f64) < TOLD_APART * self.all as f64 {
@@ -39,7 +39,8 @@ impl Pairs {
         Some(self.alike.max(self.reversed) as f64 / told_apart as f64).filter(|share| *share >= ORDERED)
     }
 
-    /// Returns the share of all pairs that are ordered as the labels are, or `None` if the share is small.
+    /// Returns the share of pairs in the order of their labels; `None` if the share is too small to call the documents
+    /// sorted.
     pub fn sorted(&self) -> Option<f64> {
         let share = self.alike as f64 / self.all.max(1) as f64;
         Some(share).filter(|share| self.all >= PAIRS && *share >= ORDERED)
@@ -69,8 +70,7 @@ impl Pairs {
     }
 }
 
-/// Returns the counts of pairs for each feature, and the counts for the order of the file, with the best documents
-/// first.
+/// Returns pair counts for each feature and, as second result, for the order of the documents in the file.
 pub(super) fn pairs(data: &RankingDataset) -> (Vec<Pairs>, Pairs) {
     let queries = sample(data);
     let width = data.feature_count;

@@ -34,7 +34,7 @@ pub(super) struct Appender<'a, 'b> {
     /// The largest number of cells that the dataset may have.
     most_cells: usize,
     documents_before: usize,
-    /// The features so far, if they stay in the file.
+    /// The features read so far, if they stay in the file; `None` if they are copied into memory.
     stored: Option<Stored>,
 }
 
@@ -44,8 +44,8 @@ impl<'a, 'b> Appender<'a, 'b> {
         Self { assembly, path, layout, most_cells, documents_before, stored: None }
     }
 
-    /// Lets features stay in their file instead of copying them, if possible. Features can stay only if they are lists
-    /// of 32-bit floats in the only input file.
+    /// Checks whether features can stay in their file instead of being copied into memory. For this, features must be
+    /// lists of 32-bit floats, and the file must be the only input.
     pub fn leave_in_place(&mut self, map: Option<Arc<FileMap>>, schema: &Schema) {
         let Features::List(column) = self.layout.features else { return };
         let asked = self.assembly.options.features;
@@ -68,7 +68,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         }
     }
 
-    /// Reserves memory for `rows` rows, unless their features stay in the file.
+    /// Reserves memory for `rows` rows; features that stay in the file need no memory.
     pub fn expect(&mut self, rows: usize) -> Result<(), DataError> {
         self.check_columns()?;
         let width = self.layout.width.unwrap_or(0).max(self.assembly.rows.count);
@@ -87,13 +87,13 @@ impl<'a, 'b> Appender<'a, 'b> {
         self.assembly.options
     }
 
-    /// Sets the largest number of cells of the dataset, which grows as more text is read.
+    /// Sets the largest number of cells that the dataset may have, which rises as more text is read.
     pub fn allow(&mut self, most_cells: usize) {
         self.most_cells = most_cells;
     }
 
-    /// Reserves memory for `rows` rows. Before the first row, memory for all files is reserved, estimated from the
-    /// `bytes` bytes that hold these rows.
+    /// Reserves memory for `rows` rows. At the first rows, reserves memory for all files, estimated from the `bytes`
+    /// bytes that hold these rows.
     pub fn expect_like(&mut self, rows: usize, bytes: usize) -> Result<(), DataError> {
         let width = self.layout.width.unwrap_or(0).max(self.assembly.rows.count);
         let documents = self.assembly.dataset.documents();
@@ -108,8 +108,8 @@ impl<'a, 'b> Appender<'a, 'b> {
         self.assembly.ask_memory(documents.saturating_add(rows), width, growth)
     }
 
-    /// Refuses a table with missing or additional columns of features, because the columns after them would be mistaken
-    /// for others.
+    /// Rejects a table with missing or extra feature columns, because every later column would be read as the wrong
+    /// feature.
     pub fn check_columns(&mut self) -> Result<(), DataError> {
         let Features::Each(columns) = &self.layout.features else { return Ok(()) };
         self.assembly.named_files += usize::from(self.layout.names.is_some());
@@ -149,7 +149,8 @@ impl<'a, 'b> Appender<'a, 'b> {
         Ok(())
     }
 
-    /// Lets the features of a batch stay in the file. From the first batch with nulls on, all features are copied.
+    /// Records where the features of a batch are in the file, instead of copying them. If some features are null, all
+    /// features are copied into memory from that batch on.
     fn store(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
         let Features::List(column) = self.layout.features else { return Ok(()) };
         if self.stored.is_none() {
@@ -188,8 +189,8 @@ impl<'a, 'b> Appender<'a, 'b> {
         Ok(())
     }
 
-    /// Finishes the file. Compares the number of rows with the number that the file states, puts rows of the same query
-    /// together, and hands over the features that stay in the file.
+    /// Finishes the file. Checks the number of rows, moves the rows of each query together, and gives features that
+    /// stay in the file to the dataset.
     pub fn finish(mut self, rows: Option<usize>) -> Result<(), DataError> {
         let found = self.assembly.dataset.documents() - self.documents_before;
         if let Some(rows) = rows.filter(|rows| found != *rows) {
@@ -294,7 +295,8 @@ impl<'a, 'b> Appender<'a, 'b> {
         Ok(())
     }
 
-    /// Records the value that splits the queries for each run of rows: its group, or its latest time.
+    /// For each run of rows of a query, records its value in the column used to split queries: the group or the latest
+    /// time.
     fn append_keys(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
         let (Some(key), Some(column)) = (self.assembly.like.key, self.layout.key) else { return Ok(()) };
         let before = self.assembly.dataset.documents();
@@ -405,7 +407,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         floats(&items).map(|items| with_nan(&items)).map_err(|error| self.unreadable(error))
     }
 
-    /// Refuses the first value that is infinite, or that is missing although missing values are errors.
+    /// Rejects the first value that is infinite, or that is missing although missing values are errors.
     fn check_values(&self, batch: &RecordBatch, values: &[f32], width: usize) -> Result<(), DataError> {
         let refuses_missing = self.assembly.options.missing == Missing::Error;
         let unusable = |value: &f32| value.is_infinite() || (value.is_nan() && refuses_missing);
@@ -424,7 +426,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         }
     }
 
-    /// Returns the number, from 1 in the file, of a row in the current part.
+    /// Returns the number in the file, from 1, of a row of the current batch.
     fn row(&self, row: usize) -> usize {
         self.assembly.dataset.documents() - self.documents_before + row + 1
     }
@@ -445,8 +447,8 @@ impl<'a, 'b> Appender<'a, 'b> {
     }
 }
 
-/// Returns the requirement on a number. If the number is beyond the range of 32-bit floats, the requirement names the
-/// largest one.
+/// Returns `expected`, the words for the allowed numbers in an error message. If the number in `found` is beyond the
+/// range of 32-bit floats, the words name the largest float, too.
 pub(super) fn or_largest(found: &str, expected: &str) -> String {
     match found.parse::<f64>() {
         Ok(number) if number.is_finite() && (number as f32).is_infinite() => format!("{expected} {LARGEST}"),

@@ -1,5 +1,5 @@
-//! Reads Arrow's IPC file format, in which a footer states where the batches are. Buffers of the batches are used
-//! without copying them.
+//! Reads Arrow's IPC file format, in which a footer states where the batches are. Record batches use the bytes of the
+//! file without copying them.
 //!
 //! The decoder of the crate `arrow-ipc` trusts offsets and lengths, so this module first compares them with the file.
 
@@ -15,7 +15,7 @@ use bytes::Bytes;
 
 use super::{COUNTED_RATIO, Table};
 
-/// The number of bytes after the footer, which hold its length and `ARROW1`.
+/// The number of bytes after the footer: four for its length, and six for `ARROW1`.
 const TRAILER: usize = 10;
 
 /// An Arrow file whose sizes have been checked.
@@ -23,7 +23,7 @@ pub(super) struct ArrowFile {
     bytes: Buffer,
     schema: Arc<Schema>,
     decoder: FileDecoder,
-    /// The places of the dictionaries, which are decoded with the batches once their total size is known to be allowed.
+    /// The positions of the dictionaries, which are decoded only after their total decompressed size was checked.
     dictionaries: Vec<Block>,
     batches: Vec<Block>,
     rows: usize,
@@ -122,12 +122,12 @@ fn type_in_words(error: ArrowError) -> String {
     }
 }
 
-/// Returns the message and the body of a block that was checked.
+/// Returns the bytes of a block that was checked: a message, followed by its body.
 fn of_block(bytes: &Buffer, block: &Block) -> Buffer {
     bytes.slice_with_length(block.offset() as usize, block.metaDataLength() as usize + block.bodyLength() as usize)
 }
 
-/// The totals that the messages read so far have stated.
+/// The numbers of rows and of decompressed bytes, summed over the messages checked so far.
 struct Checked<'a> {
     bytes: &'a [u8],
     rows: usize,
@@ -135,7 +135,7 @@ struct Checked<'a> {
 }
 
 impl Checked<'_> {
-    /// Refuses a message whose place, buffers or lengths do not fit into the file.
+    /// Rejects a message whose position, buffers or lengths do not fit into the file.
     fn check(&mut self, block: &Block, is_dictionary: bool) -> Result<(), String> {
         let size = |value: i64| usize::try_from(value).map_err(|_| "a size in its footer is negative");
         let (start, header) = (size(block.offset())?, size(block.metaDataLength().into())?);
@@ -189,7 +189,7 @@ impl Checked<'_> {
     }
 }
 
-/// Returns the message at the start of a block, after its length.
+/// Parses the message in the header of a block, after the bytes that hold the message's length.
 fn message(header: &[u8]) -> Result<Message<'_>, String> {
     let skipped = if header.starts_with(&[0xff; 4]) { 8 } else { 4 };
     let message = header.get(skipped..).ok_or("a message is too short")?;

@@ -12,7 +12,7 @@ pub(super) const BLOCK: usize = 512 << 10;
 
 /// A piece of memory into which a disk may write directly, without the system's cache. The address and the size of a
 /// page are multiples of the block size of any disk. Pages are allocated only on the heap (`bytemuck::zeroed_vec`).
-/// With a page on the stack, an optimized build was seen to return through a frame that it had not set up (LLVM 22).
+/// With a page on the stack, code optimized by LLVM 22 was seen to return through a stack frame that was never set up.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(4096))]
 pub(super) struct Page([u8; 4096]);
@@ -45,8 +45,9 @@ impl Blocks {
         self.is_limited.load(Ordering::Relaxed)
     }
 
-    /// Calls `of_bytes` with the bytes of a block. If the block is not in memory, it replaces the least recently used
-    /// one. `read` fills the pages of the replaced block, or new pages if another thread still uses the replaced ones.
+    /// Calls `of_bytes` with the bytes of a block. A block that is not yet in memory is read first; if the limit is
+    /// reached, it replaces the least recently used block. `read` fills the pages of the replaced block, or new pages
+    /// if another thread still uses the replaced ones.
     pub fn with<T>(
         &self,
         block: usize,

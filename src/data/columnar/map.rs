@@ -16,8 +16,8 @@ use crate::data::error::DataError;
 use crate::data::input::Input;
 
 /// A mapped file. If only part of the file may be in memory, bytes are read instead of mapped. Reads bypass the
-/// system's cache if the file system allows it, since the cache would read as much again around each request. Releasing
-/// a mapping page by page under a memory limit is twenty times as slow as reading.
+/// system's cache where the file system allows it, because the cache would read further bytes around each request.
+/// Reading is twenty times as fast as a mapping whose pages are released one by one to respect a memory limit.
 pub(super) struct FileMap {
     map: Mmap,
     file: File,
@@ -54,7 +54,7 @@ impl FileMap {
         self.blocks.is_limited()
     }
 
-    /// Copies bytes from blocks, which stay in memory for later use.
+    /// Copies bytes of the file to `out`, and keeps the blocks that hold these bytes in memory for later calls.
     pub fn copy(&self, bytes: Range<usize>, mut out: &mut [u8]) {
         for block in blocks_of(&bytes) {
             let whole = self.whole(block);
@@ -66,12 +66,12 @@ impl FileMap {
         }
     }
 
-    /// Reads blocks that will be used soon.
+    /// Loads the blocks that hold these bytes into memory, because they will be copied soon.
     pub fn expect(&self, bytes: Range<usize>) {
         blocks_of(&bytes).for_each(|block| self.blocks.with(block, |pages| self.fill(block, pages), |_| ()));
     }
 
-    /// Reads bytes that are used only once.
+    /// Copies bytes of the file to `out` without keeping their blocks in memory.
     pub fn read(&self, bytes: Range<usize>, mut out: &mut [u8]) {
         let mut pages = Vec::new();
         for block in blocks_of(&bytes) {
@@ -164,7 +164,7 @@ fn forget(file: &File, bytes: Range<usize>) {
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn forget(_: &File, _: Range<usize>) {}
 
-/// The owner of a mapped file's bytes.
+/// Keeps a file mapped as long as its bytes are in use.
 struct Owner(Arc<FileMap>);
 
 impl AsRef<[u8]> for Owner {
@@ -173,7 +173,7 @@ impl AsRef<[u8]> for Owner {
     }
 }
 
-/// Returns the bytes of an input, with the map if the input is a file. A reader may provide at most `most` bytes.
+/// Returns the bytes of an input and, if the input is a file, its mapping. A reader may provide at most `most` bytes.
 pub(super) fn bytes_of(input: Input, most: u64) -> Result<(Bytes, Option<Arc<FileMap>>), DataError> {
     let (path, reader) = input.into_parts();
     let Some(reader) = reader else {

@@ -9,14 +9,15 @@
 //! | `query_weight` | optional: the weight of the query, the same in each of its rows, with [`Weights::File`](super::letor::Weights::File) |
 //! | `features` | the features: a list of numbers, of the same length in each row |
 //!
-//! [`Columns`](super::Columns) gives columns other names, or drops columns. Without a column `features` of lists, every
-//! other column is a feature and must hold numbers. With a column `features` of lists, other columns are not read. If
-//! each feature has a column, all files of a set must have the same feature names, in any order. Rows of a query that
-//! are not consecutive are put together; [`read_order`](crate::data::RankingDataset::read_order) holds their original
-//! places. A number is an integer, a float of 16, 32 or 64 bits or a boolean, and becomes the nearest `f32`. A null or
-//! NaN is a missing value ([`Missing`](super::letor::Missing)). An infinite value is an error, and so is a value that
-//! is infinite as `f32`. Rows of a table equal the rows of the same data in text, and both have the same
-//! [`data_hash`](crate::data::RankingDataset::data_hash).
+//! [`Columns`](super::Columns) names the columns that do not have their usual names, and the columns to ignore. Without
+//! a column `features` of lists, every other column is a feature and must hold numbers. If a column `features` holds
+//! lists, other columns without a role are not read. If each feature has a column, all files of a set must have the
+//! same feature names, in any order. Rows of the same query need not be consecutive: they are moved together, and
+//! [`read_order`](crate::data::RankingDataset::read_order) holds their original places. A number is an integer, a float
+//! of 16, 32 or 64 bits or a boolean, and becomes the nearest `f32`. A null or NaN is a missing value
+//! ([`Missing`](super::letor::Missing)). An infinite value is an error, and so is a value that is infinite as `f32`.
+//! The same data give the same rows and the same [`data_hash`](crate::data::RankingDataset::data_hash), whether they
+//! are read from a table or from text.
 //!
 //! An Arrow file must be in the IPC file format, also called Feather. Buffers of an Arrow file may be compressed by LZ4
 //! or Zstandard. Arrow files are mapped into memory. While an Arrow file is read, another program may replace it, but
@@ -26,13 +27,13 @@
 //! is separated by tabs. CSV and TSV files may be compressed by gzip. An empty field, `nan`, `null` or `NA` is a
 //! missing value; `true` is 1, and `false` is 0.
 //!
-//! Features stay in the file ([`Features`](super::Features)) if it is an uncompressed Arrow file and the only file of
-//! its set. To stay in the file, features must be lists of 32-bit floats without nulls, with consecutive rows for each
-//! query. Values that stay in the file are checked at their first use
+//! Features stay in the file ([`Features`](super::Features)) if the file is an uncompressed Arrow file and the only
+//! file of the set. To stay in the file, features must be lists of 32-bit floats without nulls, with consecutive rows
+//! for each query. Values that stay in the file are checked at their first use
 //! ([`check_values`](crate::data::RankingDataset::check_values)); all other values are checked during reading.
 //!
-//! Sizes that a file states are compared with its contents before memory is allocated. The limits of [`ReadOptions`]
-//! apply as for compressed text.
+//! Sizes stated in a file are checked against the contents of the file before memory is allocated. Tables have the same
+//! limits ([`ReadOptions`]) as compressed text.
 
 mod append;
 mod arrow;
@@ -97,7 +98,7 @@ impl fmt::Display for Format {
 trait Table {
     fn schema(&self) -> &Schema;
 
-    /// Returns the number of rows that the file states.
+    /// Returns the number of rows according to the file's metadata.
     fn rows(&self) -> usize;
 
     /// Returns whether the buffers of the file are used without copying them.
@@ -105,7 +106,7 @@ trait Table {
         false
     }
 
-    /// Returns the size of text, in bytes, that limits assume for the file.
+    /// Returns the file's size in bytes, as counted in limits that depend on the size of text.
     fn bytes_that_count(&self) -> u64;
 
     /// Decodes the columns with the indices `columns`, in ascending order, part by part.
@@ -116,7 +117,7 @@ trait Table {
     ) -> Result<Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>, ArrowError>;
 }
 
-/// The factor by which the size of a compressed file counts in limits that depend on the size of text.
+/// In limits that depend on the size of text, a compressed file counts as this many times its own size.
 const COUNTED_RATIO: u64 = 4;
 
 /// Reads a file or reader in the given format, and appends it to the dataset.
@@ -149,7 +150,7 @@ pub(super) fn read(assembly: &mut Assembly, input: Input, format: Format) -> Res
     Ok(())
 }
 
-/// Refuses the option `groups = "query-file"`, because a table has its own column of queries.
+/// Rejects the option `groups = "query-file"`, because a table has its own column of queries.
 fn check_groups(options: &ReadOptions, path: &Path) -> Result<(), DataError> {
     if options.groups == Groups::QueryFile {
         let expected = format!("`auto` or `qid`: {} has a column of queries", path.display());
@@ -190,10 +191,10 @@ fn open(bytes: Bytes, format: Format, path: &Path, assembly: &Assembly) -> Resul
 const READ: &str =
     "numbers and text, uncompressed or compressed by LZ4 or Zstandard, in a Parquet file by Snappy or gzip too";
 
-/// The size in bytes to which any compressed file may grow; beyond this size, the ratio is limited.
+/// A compressed file may always grow to this many bytes; only beyond this size is the compression ratio limited.
 const UNSUSPICIOUS: u64 = 64 << 20;
 
-/// Refuses a file whose decompressed buffers would need far more memory than the file, as for compressed text.
+/// Rejects a file whose decompressed buffers would exceed the limits for compressed text.
 fn check_decompressed(path: &Path, found: u64, size: u64, options: &ReadOptions) -> Result<(), DataError> {
     let by_ratio = size.saturating_mul(options.max_compression_ratio).max(UNSUSPICIOUS);
     let (limit, option) = if by_ratio < options.max_decompressed_bytes {

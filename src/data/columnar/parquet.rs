@@ -71,13 +71,13 @@ impl ParquetFile {
         Ok(Self { builder, bytes, rows, decompressed })
     }
 
-    /// Returns the number of bytes that the decompressed columns need, as the file states.
+    /// Returns the number of bytes that the columns need once they are decompressed, according to the file's metadata.
     pub fn decompressed_bytes(&self) -> u64 {
         self.decompressed
     }
 
-    /// Refuses a dictionary that states more values than it has bytes, because the decoder allocates memory for the
-    /// stated number.
+    /// Rejects a dictionary that claims more values than it has bytes, because the decoder would allocate memory for
+    /// all of them.
     fn check_dictionaries(&self, columns: &ProjectionMask) -> Result<(), ArrowError> {
         for group in self.builder.metadata().row_groups() {
             let decoded = group.columns().iter().enumerate().filter(|(leaf, _)| columns.leaf_included(*leaf));

@@ -12,7 +12,7 @@ use crate::data::error::{DataError, quoted};
 use crate::data::text::options::Weights;
 use crate::text::{counted, did_you_mean, nearest};
 
-/// The indices of the columns in the file or, after [`Layout::project`], in its batches.
+/// The role of each column, as an index into the columns of the file or, after [`Layout::project`], of its batches.
 #[derive(Debug)]
 pub(super) struct Layout {
     /// The index of the label column; `None` if the table has no labels and none are needed.
@@ -21,10 +21,10 @@ pub(super) struct Layout {
     pub document: Option<usize>,
     pub weight: Option<usize>,
     pub query_weight: Option<usize>,
-    /// The column that splits the queries.
+    /// The column used to split the queries into folds or sets.
     pub key: Option<usize>,
     pub features: Features,
-    /// The number of features; `None` if only the first row tells it.
+    /// The number of features; `None` if only the list in the first row tells it.
     pub width: Option<usize>,
     /// The names of the features, if each feature has a column and no two columns have the same name.
     pub names: Option<Vec<String>>,
@@ -39,7 +39,7 @@ pub(super) enum Features {
     Each(Vec<usize>),
 }
 
-/// The role of a column, with the option that names the column and its usual names.
+/// A role that columns can have, with the option that names the column and the usual names for the role.
 struct Role {
     option: &'static str,
     usual: &'static [&'static str],
@@ -62,7 +62,7 @@ impl Role {
     }
 }
 
-/// Returns whether a column with this name holds text, whatever its values look like.
+/// Returns whether the column with this name is read as text even if all its values look like numbers.
 pub(super) fn is_text(name: &str, assembly: &Assembly) -> bool {
     let options = &assembly.options.columns;
     let ranker = assembly.like.ranker.as_ref();
@@ -105,8 +105,8 @@ impl Layout {
         Ok(Self { label, query, document, weight, query_weight, key, features, width, names })
     }
 
-    /// Returns the columns in use, in the order of the file. After this call, the indices of the layout refer only to
-    /// the columns in use.
+    /// Returns the columns in use, in the order of the file. After this call, the indices in the layout count only the
+    /// columns in use.
     pub fn project(&mut self) -> Vec<usize> {
         let Self { label, query, document, weight, query_weight, key, features, .. } = self;
         let mut places = vec![query];
@@ -126,7 +126,7 @@ impl Layout {
     }
 }
 
-/// Refuses more features than the options allow.
+/// Rejects more features than the options allow.
 pub(super) fn check_width(path: &Path, width: Option<usize>, assembly: &Assembly) -> Result<(), DataError> {
     let (most, limit) = match assembly.options.features {
         Some(features) => (features, assembly.features_from),
@@ -138,7 +138,7 @@ pub(super) fn check_width(path: &Path, width: Option<usize>, assembly: &Assembly
     }
 }
 
-/// A table's columns and the requirements on them.
+/// A table's columns, with the options and the shared properties that they must satisfy.
 struct Table<'a> {
     schema: &'a Schema,
     path: &'a Path,
@@ -155,7 +155,7 @@ impl Table<'_> {
         self.names().position(|other| other == name)
     }
 
-    /// Returns whether a column is not read. Columns that a ranker did not read in training are not read either.
+    /// Returns whether a column is not read. Columns that were dropped when the ranker was trained are not read either.
     fn is_dropped(&self, name: &str) -> bool {
         let ranker = self.like.ranker.as_ref().map(|columns| &columns.drop);
         [Some(&self.options.drop), ranker]
@@ -164,8 +164,9 @@ impl Table<'_> {
             .any(|dropped| dropped.iter().any(|other| other == name))
     }
 
-    /// Refuses to drop a column that does not exist, because the real column of a misspelled name would become a
-    /// feature. If the features are known, no column becomes a feature by mistake.
+    /// Rejects an option that drops a missing column: the name may be misspelled, and the column that was meant would
+    /// become a feature. If the feature names are known, nothing is checked, because then no column becomes a feature
+    /// by mistake.
     fn check_dropped(&self) -> Result<(), DataError> {
         if !self.like.feature_names.is_empty() {
             return Ok(());
@@ -271,7 +272,7 @@ impl Table<'_> {
         Ok((Features::Each(each), Some(width), are_names.then_some(names)))
     }
 
-    /// Refuses a column that cannot be a feature, because it holds no numbers or its name has another use.
+    /// Rejects a feature column that holds no numbers, or whose name usually stands for another role.
     fn check_features(&self, each: &[usize]) -> Result<(), DataError> {
         let fields = self.schema.fields();
         let no_numbers = |column: &&usize| !is_number(fields[**column].data_type());
@@ -294,8 +295,7 @@ impl Table<'_> {
         Ok(())
     }
 
-    /// Returns a hint for an error message: the option `columns.drop`, with `names` added to the columns that are
-    /// already dropped.
+    /// Returns a hint for an error message: a value of the option `columns.drop` that also drops the columns `names`.
     fn to_drop(&self, names: &[&str]) -> String {
         let dropped = self.options.drop.iter().map(String::as_str).chain(names.iter().copied());
         let quoted: Vec<String> = dropped.map(|name| format!("{name:?}")).collect();
@@ -344,7 +344,7 @@ impl Table<'_> {
     }
 }
 
-/// The keys of a field's metadata: the row of its first text, from 1, and the text as quoted in messages.
+/// Keys of a field's metadata: the row (from 1) of the first text value in the column, and this value in quotes.
 const ROW: &str = "row";
 const TEXT: &str = "text";
 

@@ -16,7 +16,7 @@ use crate::data::text::options::MISSING_HINT;
 /// A file's column of features, batch by batch.
 pub(super) struct Stored {
     pub(super) parts: Vec<Part>,
-    /// The file; `None` if it was read from a reader.
+    /// The mapped file; `None` if the table was read from a reader.
     pub(super) map: Option<Arc<FileMap>>,
     pub(super) path: PathBuf,
     /// The name of the column.
@@ -26,10 +26,10 @@ pub(super) struct Stored {
     pub(super) width: usize,
 }
 
-/// The feature values of a batch.
+/// The feature values of one record batch.
 pub(super) struct Part {
     pub(super) values: ScalarBuffer<f32>,
-    /// The byte range of the values in the map.
+    /// The byte range of the file that holds the values.
     place: Option<Range<usize>>,
 }
 
@@ -40,7 +40,7 @@ impl Stored {
         self.parts.push(Part { values, place });
     }
 
-    /// Returns the byte range of values, if they are to be read instead of mapped.
+    /// Returns the file and the byte range of values, if the values are read from the file instead of mapped.
     fn bytes_to_read(&self, part: usize, values: &Range<usize>) -> Option<(&FileMap, Range<usize>)> {
         let map = self.map.as_deref().filter(|map| map.is_read())?;
         let start = self.parts[part].place.as_ref()?.start;

@@ -74,7 +74,7 @@ pub(super) fn shown(column: &dyn Array, row: usize) -> String {
     }
 }
 
-/// The row and the length of the first list that is null or has a different length.
+/// The first row whose list is null or differs in length from the others, with the length of its list.
 pub(super) struct Uneven {
     pub row: usize,
     pub length: Option<usize>,
@@ -99,7 +99,7 @@ pub(super) fn items(column: &dyn Array, width: usize) -> Result<ArrayRef, Uneven
     }
 }
 
-/// Returns the items of lists of `width` floats, if there are no nulls, without copying them.
+/// Returns the items of lists with `width` floats each, without copying them; `None` if there are nulls.
 pub(super) fn plain_items(column: &dyn Array, width: usize) -> Option<ScalarBuffer<f32>> {
     let items = items(column, width).ok()?;
     let floats = items.as_primitive_opt::<Float32Type>()?;

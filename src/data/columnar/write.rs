@@ -22,7 +22,7 @@ use crate::data::error::DataError;
 const ROWS: usize = 1 << 16;
 
 /// The largest number of cells (documents x features) that are given to the writer of a Parquet file at a time, which
-/// take 64 MiB. 64 MiB.
+/// take 64 MiB.
 const CELLS: usize = 1 << 24;
 
 /// The number of bytes that the writer of a Parquet file may hold before it ends a group of rows.
@@ -58,7 +58,7 @@ impl RankingDataset {
         Schema::new(fields)
     }
 
-    /// Returns the rows of some documents, whose features are given.
+    /// Builds a record batch for the documents in `rows`, whose features are given in `features`.
     fn batch(
         &self,
         schema: &Arc<Schema>,
@@ -164,7 +164,7 @@ impl<'a> TableWriter<'a> {
         }
     }
 
-    /// Writes the end of the table.
+    /// Finishes the table by writing its end, such as the footer of an Arrow file.
     ///
     /// # Errors
     /// Returns [`DataError::Io`], with an empty path, if a write fails.
@@ -179,8 +179,8 @@ impl<'a> TableWriter<'a> {
     }
 }
 
-/// The bytes that the writer has produced and the output has not yet received. The writer needs an output that can be
-/// sent to another thread.
+/// Bytes that the Parquet writer has produced but that were not yet passed to the output. This buffer stands in for the
+/// output, because the Parquet writer needs an output that can move to another thread.
 #[derive(Clone, Default)]
 struct Written(Arc<Mutex<Vec<u8>>>);
 

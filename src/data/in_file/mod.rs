@@ -1,7 +1,7 @@
 //! Features that stay in a file: rows are copied and normalized only when they are used.
 //!
-//! Code that asks for all features as one slice needs them in memory. If the file holds all features as one slice, that
-//! slice is used; otherwise they are copied.
+//! A caller that asks for all features as one slice needs them in memory at once. The slice is borrowed if the file
+//! holds all features in one piece; otherwise the features are copied.
 
 mod survey;
 #[cfg(test)]
@@ -28,7 +28,7 @@ pub(super) use survey::Survey;
 /// The number of rows that a thread copies at a time.
 const ROWS: usize = 4096;
 
-/// The number of values that a pass reads at a time, which take 16 MiB. 16 MiB.
+/// The number of values that a pass over the file reads at a time, which take 16 MiB.
 const PASS: usize = 4 << 20;
 
 /// A file that holds rows of features in one or more consecutive slices.
@@ -45,20 +45,21 @@ pub trait Source: Send + Sync {
         None
     }
 
-    /// Keeps at most this many bytes in memory. After a call of `keep`, values are read whenever they are used.
+    /// Keeps at most this many bytes in memory. Once `keep` was called, values are read from the file at each use
+    /// instead of mapped.
     fn keep(&self, bytes: usize);
 
-    /// Returns whether values are read from the file at each use. If values are read at each use, a slice of all values
-    /// would load the whole file into memory.
+    /// Returns whether values are read from the file at each use instead of mapped. If values are not mapped, a slice
+    /// of all values would load the whole file into memory.
     fn is_read(&self) -> bool;
 
-    /// Copies values of a slice, and keeps the surrounding values in memory for later use.
+    /// Copies a range of values from a slice, and caches the values around them for later calls.
     fn copy(&self, part: usize, values: Range<usize>, out: &mut [f32]);
 
-    /// Copies values of a slice that are used only once.
+    /// Copies a range of values from a slice without caching them.
     fn read(&self, part: usize, values: Range<usize>, out: &mut [f32]);
 
-    /// Reads values of a slice in advance, because they will be used soon.
+    /// Loads a range of values from a slice into the cache, because they will be copied soon.
     fn expect(&self, part: usize, values: Range<usize>);
 
     /// Returns whether a missing value is an error.
@@ -80,7 +81,7 @@ pub(super) struct InFile {
     normalized: Option<Arc<Normalized>>,
     /// The limits of streaming; `None` if features are not streamed.
     streaming: Option<Streaming>,
-    /// All values, after a first request for them as a slice.
+    /// All values in memory, once a caller has asked for them as a slice.
     all: Arc<OnceLock<Vec<f32>>>,
 }
 
@@ -89,14 +90,14 @@ pub(super) struct InFile {
 struct Streaming {
     /// The largest number of bytes of the file that may be in memory.
     memory: usize,
-    /// The size in bytes of the window in which training shuffles queries.
+    /// The size in bytes of the windows in which training shuffles queries.
     window: usize,
 }
 
 struct Rows {
     source: Arc<dyn Source>,
     width: usize,
-    /// The first row of each slice, followed by the number of all rows.
+    /// The first row of each slice, followed by the total number of rows.
     starts: Vec<usize>,
     /// The parts into which passes over the values are divided.
     parts: Parts,
@@ -104,12 +105,12 @@ struct Rows {
     hashed: Mutex<Option<Hashed>>,
 }
 
-/// The result of hashing all values.
+/// The hash of all values, kept so that a later call need not read the file again.
 #[derive(Clone)]
 enum Hashed {
-    /// The hash that was continued with all values: its earlier state, finalized, and its later state.
+    /// A hash to which all values were added: the digest of its state before the values, and its state after them.
     Whole { before: Output<Sha256>, after: Sha256 },
-    /// The hash of each part.
+    /// The hash of each part, if the rows are cut into parts.
     Parts(Vec<Vec<u8>>),
 }
 
@@ -118,7 +119,7 @@ struct Normalized {
     normalizer: Normalizer,
     /// The offsets of the queries.
     offsets: Vec<usize>,
-    /// The number of missing values in each column after the normalizer has filled them, which is always 0.
+    /// For each column, the number of missing values after the normalizer has filled them, which is always 0.
     none_missing: Vec<usize>,
 }
 
@@ -134,19 +135,20 @@ impl InFile {
         Self { file, normalized: None, streaming: None, all: Arc::default() }
     }
 
-    /// Cuts the rows into parts. Later passes process one part after another. Results of earlier passes are forgotten.
+    /// Divides the rows into parts, which later passes process one after another. This discards the results of earlier
+    /// passes.
     pub fn cut(&mut self, parts: Parts) {
         let Rows { source, width, starts, .. } = &*self.file;
         self.file = Arc::new(Rows::new(source.clone(), *width, starts.clone(), parts));
     }
 
-    /// Returns the parts into which passes over the values are divided.
+    /// Returns the parts that each pass over the values processes one after another.
     pub fn parts(&self) -> &Parts {
         &self.file.parts
     }
 
-    /// Returns the processes that share the reading, which are all processes if features are streamed, otherwise only
-    /// this one.
+    /// Returns the processes that share the reading: all processes if features are streamed, otherwise only the current
+    /// process.
     pub fn readers<'a>(&self, processes: &'a dyn Processes) -> &'a dyn Processes {
         if self.streaming.is_some() { processes } else { &OneProcess }
     }
@@ -161,7 +163,7 @@ impl InFile {
         self.normalized.as_ref().map_or(self.file.width, |normalized| normalized.normalizer.columns())
     }
 
-    /// Returns the means and columns that fill missing values, if missing values are filled.
+    /// Returns what fills missing values, namely means and additional columns; `None` if missing values are kept.
     fn filling(&self) -> Option<&Indicators> {
         self.normalized.as_ref()?.normalizer.missing()
     }
@@ -211,17 +213,18 @@ impl InFile {
         self.file.source.keep(bytes);
     }
 
-    /// Returns the size in bytes of the window in which training shuffles queries; `None` if features are not streamed.
+    /// Returns the size in bytes of the windows in which training shuffles queries; `None` if features are not
+    /// streamed.
     pub fn window(&self) -> Option<usize> {
         self.streaming.map(|streaming| streaming.window)
     }
 
-    /// Returns the largest number of bytes of the file that may be in memory; `None` if features are not streamed.
+    /// Returns the memory limit for streamed features, in bytes; `None` if features are not streamed.
     pub fn memory(&self) -> Option<usize> {
         self.streaming.map(|streaming| streaming.memory)
     }
 
-    /// Normalizes values whenever they are copied, from now on. Returns false if the values are not streamed or already
+    /// From now on, normalizes values whenever they are copied. Returns false if the values are not streamed or already
     /// normalized.
     pub fn normalize(&mut self, normalizer: &Normalizer, offsets: &[usize]) -> bool {
         if self.streaming.is_none() || self.normalized.is_some() {
@@ -231,7 +234,7 @@ impl InFile {
         true
     }
 
-    /// Fills missing values of normalized features whenever they are copied, from now on. Returns false if the values
+    /// From now on, fills missing values of normalized features whenever rows are copied. Returns false if the values
     /// are not streamed.
     pub fn fill(&mut self, normalizer: &Normalizer, offsets: &[usize]) -> bool {
         if self.streaming.is_none() {
@@ -282,18 +285,19 @@ impl InFile {
         self.file.source.is_read()
     }
 
-    /// Reads rows that will be used soon.
+    /// Loads rows into the cache of the file, because they will be copied soon.
     pub fn expect(&self, rows: Range<usize>) {
         self.file.each_piece(rows, |part, values| self.file.source.expect(part, values));
     }
 
-    /// Calls `of_block` with the values of a part, as consecutive blocks of whole rows. Each block but the last has a
-    /// multiple of `unit` rows.
+    /// Calls `of_block` with consecutive blocks of the rows in a part. The number of rows in a block is a multiple of
+    /// `unit`, except in the last block.
     pub fn each_block_of_part(&self, part: usize, unit: usize, of_block: impl FnMut(&[f32])) {
         self.each_block_of(self.file.part(part), unit, of_block);
     }
 
-    /// Calls `of_block` with this process's rows in blocks, as [`each_block_of_part`](Self::each_block_of_part) does.
+    /// Calls `of_block` with consecutive blocks of the rows that this process reads, with sizes as in
+    /// [`each_block_of_part`](Self::each_block_of_part).
     pub fn each_own_block(&self, processes: &dyn Processes, unit: usize, of_block: impl FnMut(&[f32])) {
         self.each_block_of(self.parts().own_rows(self.file.rows(), self.readers(processes)), unit, of_block);
     }
@@ -355,9 +359,9 @@ impl InFile {
         });
     }
 
-    /// Continues a hash with all values or, if there are several parts, with the hash of each part. For values without
-    /// normalization, the result is kept for later calls with the same hash. The pass that hashes the values also
-    /// surveys them.
+    /// Adds all values to a hash, or the hash of each part if the rows are cut into parts. If values are not
+    /// normalized, the result is kept, and the next call with the same hash reads nothing. Values are surveyed in the
+    /// same pass over the file.
     pub fn hash_into(&self, hash: &mut Sha256, processes: &dyn Processes) {
         let begun = if self.parts().count() == 1 { hash.clone() } else { Sha256::new() };
         if self.normalized.is_some() {
@@ -375,7 +379,7 @@ impl InFile {
         hashed.go_on(hash);
     }
 
-    /// Hashes the values of each part, starting from the state `begun`, and surveys them in the same pass.
+    /// Adds all values to the hash `begun`, or hashes each part, and surveys the values in the same pass.
     fn hashed(&self, begun: Sha256, processes: &dyn Processes) -> (Hashed, Survey) {
         let readers = self.readers(processes);
         if self.parts().count() == 1 {
@@ -394,8 +398,8 @@ impl InFile {
         (Hashed::Parts(hashes), Survey::of_parts(&surveys))
     }
 
-    /// Continues a hash with all values, and surveys them. A hash needs the values in order, so each process adds its
-    /// own values and passes the hash to the next process.
+    /// Adds all values to a hash, and surveys them. Values are hashed in order, so each process adds the values that it
+    /// reads, then passes the hash to the next process.
     fn hashed_in_turns(&self, mut hash: Sha256, readers: &dyn Processes) -> (Sha256, Survey) {
         let mut survey = Survey::new(self.width());
         for turn in 0..readers.count() {
@@ -420,8 +424,9 @@ impl InFile {
         (hash, survey)
     }
 
-    /// Applies `of_chunk` to every chunk of rows, and calls `then` with the results in order. Results of other
-    /// processes are gathered. The features must not be cut into parts.
+    /// Applies `of_chunk` to each chunk of rows, and passes the results to `then` in the order of the chunks. Each
+    /// process reads some of the chunks, but receives the results for all chunks. The documents must not have been cut
+    /// into parts.
     pub fn each_chunk(
         &self,
         processes: &dyn Processes,
@@ -444,7 +449,7 @@ impl InFile {
         }
     }
 
-    /// Continues a hash with the values in the file and the normalizer.
+    /// Adds the raw values in the file and the normalizer to a hash.
     #[cfg(any(feature = "learners", test))]
     pub fn fingerprint_into(&self, hash: &mut Sha256) {
         self.raw().hash_into(hash, &OneProcess);
@@ -495,7 +500,7 @@ impl InFile {
         }
     }
 
-    /// Refuses the first value that is infinite, or that is missing although missing values are errors.
+    /// Rejects the first value that is infinite, or that is missing although missing values are errors.
     pub fn check(&self) -> Result<(), DataError> {
         let survey = self.survey();
         let missing = survey.first_missing.filter(|_| self.file.source.refuses_missing());
@@ -505,7 +510,7 @@ impl InFile {
         Err(self.file.source.unusable(place / self.file.width, place % self.file.width, value))
     }
 
-    /// Returns the place of the first missing value, if missing values are not filled.
+    /// Returns the index of the first missing value; `None` if missing values are filled, or if there are none.
     pub fn first_missing(&self) -> Option<usize> {
         if self.filling().is_some() { None } else { self.survey().first_missing }
     }
@@ -549,7 +554,7 @@ impl InFile {
 }
 
 impl Hashed {
-    /// Returns whether this hash continues a hash that was in the state `start`.
+    /// Returns whether this result was computed from a hash in the state `start`, so it can be used again.
     fn began_with(&self, start: &Output<Sha256>) -> bool {
         match self {
             Self::Whole { before, .. } => before == start,
@@ -557,7 +562,7 @@ impl Hashed {
         }
     }
 
-    /// Adds the hashed values to a hash.
+    /// Brings a hash to the state that it has after all values were added.
     fn go_on(self, hash: &mut Sha256) {
         match self {
             Self::Whole { after, .. } => *hash = after,
@@ -580,8 +585,8 @@ impl Rows {
         self.starts.last().copied().unwrap_or(0)
     }
 
-    /// Splits a range of rows at the bounds of slices. Calls `of_piece` with the slice of each piece, and the indices
-    /// of its values in the slice.
+    /// Cuts a range of rows where one slice ends and the next begins. For each piece, calls `of_piece` with the number
+    /// of its slice and the range of its values in the slice.
     fn each_piece(&self, rows: Range<usize>, mut of_piece: impl FnMut(usize, Range<usize>)) {
         let mut row = rows.start;
         while row < rows.end {
@@ -592,17 +597,18 @@ impl Rows {
         }
     }
 
-    /// Copies rows, and keeps the surrounding rows in memory for later use.
+    /// Copies rows to `out`, and caches the rows around them for later calls.
     fn copy(&self, rows: Range<usize>, out: &mut [f32]) {
         self.each_piece_of(rows, out, |part, values, piece| self.source.copy(part, values, piece));
     }
 
-    /// Copies rows that are used only once.
+    /// Copies rows to `out` without caching them.
     fn read(&self, rows: Range<usize>, out: &mut [f32]) {
         self.each_piece_of(rows, out, |part, values, piece| self.source.read(part, values, piece));
     }
 
-    /// Calls `of_piece` with each piece of the rows and the matching piece of `out`.
+    /// Calls `of_piece` with the source range of each piece of the rows, and with the piece of `out` that receives its
+    /// values.
     fn each_piece_of(
         &self,
         rows: Range<usize>,
@@ -628,7 +634,7 @@ impl Rows {
 }
 
 impl Normalized {
-    /// Returns whether the values of a query depend on all rows of the query.
+    /// Returns whether normalized values depend on the other documents of the query.
     fn is_by_query(&self) -> bool {
         self.normalizer.kind() == NormalizerKind::QueryMinMax
     }

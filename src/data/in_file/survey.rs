@@ -40,8 +40,8 @@ impl Survey {
         }
     }
 
-    /// Adds the next rows. The number of earlier rows must be a multiple of [`ROWS`], because otherwise the sums would
-    /// be added in another order.
+    /// Adds the next rows. The number of rows added before must be a multiple of [`ROWS`], because sums depend on how
+    /// rows are grouped.
     pub fn add(&mut self, rows: &[f32]) {
         let width = self.lows.len();
         if width == 0 {
@@ -114,7 +114,7 @@ impl Survey {
         }
     }
 
-    /// Joins the surveys of all parts, each given as numbers. Without parts the survey is empty.
+    /// Combines the surveys of several parts, each encoded as numbers. The survey of no parts is empty.
     pub fn of_parts(parts: &[Vec<f64>]) -> Self {
         let mut parts = parts.iter().map(|numbers| Self::from_numbers(numbers));
         let mut all = parts.next().unwrap_or_else(|| Self::new(0));

@@ -67,7 +67,7 @@ impl Source for Slices {
     }
 }
 
-/// Returns the dataset with its features in slices, which are cut after the given rows. The second result tells how
+/// Returns the dataset with its features in slices, which are cut after the given rows. The second result counts how
 /// often each value was read.
 pub(crate) fn counted_in_slices(
     data: &RankingDataset,

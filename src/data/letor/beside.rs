@@ -10,7 +10,7 @@ use crate::data::error::quoted;
 use crate::data::input::Input;
 use crate::data::text::source::open;
 
-/// A kind of file next to data files, recognized by the ending of its name.
+/// A kind of companion file of data files, such as `FILE.query`, with the ending of its name.
 pub(super) struct Beside {
     pub(super) ending: &'static str,
 }
@@ -24,8 +24,8 @@ impl Beside {
         PathBuf::from(name)
     }
 
-    /// Finds the file next to `data`. The name is `DATA.ENDING`; for compressed data `FILE.gz`, the names `FILE.ENDING`
-    /// and `FILE.ENDING.gz` are also tried.
+    /// Finds the file next to `data`. For data in `DATA`, the name is `DATA.ENDING`; for `FILE.gz`, the names
+    /// `FILE.ENDING` and `FILE.ENDING.gz` are also tried.
     pub(super) fn find(&self, data: &Path) -> Option<PathBuf> {
         let mut candidates = vec![self.name(data)];
         if data.extension().is_some_and(|extension| extension == "gz") {
@@ -37,8 +37,8 @@ impl Beside {
     }
 }
 
-/// Reads one number from each line that is not blank. If a file is far too long for `most` lines, only its beginning is
-/// read, and the second result is false.
+/// Reads one number from each line that is not blank. If the file is far longer than `most` lines can be, reads only
+/// its beginning, and returns false as second result.
 ///
 /// # Errors
 /// Returns an error for the first line that does not hold the expected number, or for a file that cannot be read.

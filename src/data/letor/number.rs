@@ -1,6 +1,6 @@
 //! Converts decimal text to the nearest `f32`, several times faster than the standard parser for typical LETOR files.
 
-/// The powers `10^k` that fit into 64 bits.
+/// The powers of ten that fit into 64 bits; entry `k` is `10^k`.
 const POWERS: [u64; 20] = {
     let mut powers = [1; 20];
     let mut k = 1;
@@ -73,8 +73,7 @@ fn quotient(mantissa: u64, scale: usize) -> Option<f32> {
     (normal && from_halfway > 2).then_some(double as f32)
 }
 
-/// Returns the float nearest to `millionths / 1,000,000`; [`parse_f32`] returns the same float for the number's decimal
-/// text.
+/// Returns the float nearest to `millionths / 1,000,000`, as [`parse_f32`] does for the decimal text of this number.
 pub(crate) fn from_millionths(millionths: i64) -> f32 {
     let magnitude = millionths.unsigned_abs();
     let value = quotient(magnitude, 6).unwrap_or_else(|| {
@@ -84,8 +83,8 @@ pub(crate) fn from_millionths(millionths: i64) -> f32 {
     if millionths < 0 { -value } else { value }
 }
 
-/// Reads the digits at `at`, eight at a time. Returns the value of the digits, wrapped around at 64 bits, and the
-/// position after them.
+/// Reads the digits at `at`, eight at a time. Returns the value of the digits modulo 2^64, and the position after the
+/// digits.
 #[inline(always)]
 fn digits(text: &[u8], mut at: usize) -> (u64, usize) {
     let mut value = 0u64;
@@ -112,8 +111,8 @@ fn digits(text: &[u8], mut at: usize) -> (u64, usize) {
     (value, at)
 }
 
-/// Reads a number with the standard parser, for numbers that are long, tiny, halfway between floats or scientific. `at`
-/// is the position after the digits.
+/// Reads a number with the slower standard parser: a long, tiny or scientific number, or a number halfway between two
+/// floats. `at` is the position after the digits.
 #[cold]
 fn exact(text: &[u8], start: usize, mut at: usize) -> Option<(f32, usize)> {
     if byte(text, at) | 0x20 == b'e' {

@@ -7,10 +7,10 @@ use crate::data::error::quoted;
 use crate::data::rows::Rows;
 use crate::data::text::options::{Groups, MISSING_HINT, Missing, ReadOptions};
 
-/// The description of a line's first field in errors.
+/// The words with which errors describe the first field of a line.
 pub(in crate::data) const LABEL: &str = "a label (a number of at least 0)";
 
-/// The end of an error about a number beyond the range of 32-bit floats.
+/// The last words of an error about a number beyond the range of 32-bit floats.
 pub(in crate::data) const LARGEST: &str = "of at most 3.4028235e38 in size, the largest 32-bit float";
 
 /// The rules for parsing a block.
@@ -22,7 +22,7 @@ pub(super) struct Rules {
     /// The value of a feature that is absent from a line.
     pub absent: f32,
     pub groups: Groups,
-    /// The largest feature index, and its source, which ends an error about a larger index.
+    /// The largest allowed feature index; errors about a larger index end with the words in `limit`.
     pub largest_index: usize,
     pub limit: &'static str,
     /// The largest number of cells (documents x features) in the block.
@@ -30,8 +30,8 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Returns the rules of `options` for a block of at most `most_cells` cells. `features_from` names the source of
-    /// the number of features.
+    /// Returns the rules of `options` for a block of at most `most_cells` cells. `features_from` tells, in errors,
+    /// where the number of features comes from.
     pub fn new(options: &ReadOptions, most_cells: usize, features_from: &'static str) -> Self {
         Self {
             missing: options.missing,
@@ -50,7 +50,7 @@ impl Rules {
 pub(super) struct Group {
     pub query: String,
     pub documents: usize,
-    /// The line of the query's first identifier, from 0 in the block, and its column, from 1.
+    /// The line (from 0 in the block) and the column (from 1) of the query's first identifier.
     pub line: usize,
     pub column: usize,
 }
@@ -58,7 +58,7 @@ pub(super) struct Group {
 /// The reason why a block could not be parsed.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// A syntax error, with the line from 0 in the block, the column from 1, and the texts found and expected.
+    /// A syntax error: its line (from 0 in the block), its column (from 1), the text found, and what was expected.
     Syntax { line: usize, column: usize, found: String, expected: String },
     /// The block has more cells than allowed.
     Cells,
@@ -72,18 +72,20 @@ pub(super) struct Parsed {
     pub groups: Vec<Group>,
     /// The identifier of each document; empty if no document has one.
     pub document_ids: Vec<String>,
-    /// Whether the block has a missing value. Missing values are NaN until their query is complete, and then may be
-    /// replaced.
+    /// Whether the block has a missing value. Missing values are NaN until all documents of their query are read; then
+    /// they may be replaced.
     pub missing: bool,
-    /// Whether lines carry query identifiers, and the first line with a document (from 0).
+    /// Whether documents have query identifiers (`qid:`), and the line (from 0) of the first document; `None` without
+    /// documents.
     pub has_queries: Option<(bool, usize)>,
     /// The number of lines.
     pub lines: usize,
-    /// The first fault; everything before it has been parsed.
+    /// The first fault in the block; the lines before it were parsed.
     pub fault: Option<Fault>,
 }
 
-/// The texts `"1:"`, `"2:"`, ...; in a dense file the parser knows the next index before reading it.
+/// The prefixes `"1:"`, `"2:"`, ... of features. If a line lists every feature, comparing bytes with the next prefix
+/// replaces parsing its index.
 static PREFIXES: LazyLock<Vec<([u8; 4], usize)>> = LazyLock::new(|| {
     let prefix = |index: usize| {
         let text = format!("{index}:");

@@ -14,7 +14,7 @@ use crate::data::text::source::Source;
 use crate::memory::product;
 use crate::refusal::Refusal;
 
-/// A block of text and its parsed contents, reused for later blocks.
+/// A buffer for one block of text and its parsed contents, used again for later blocks.
 #[derive(Default)]
 struct Slot {
     text: Vec<u8>,
@@ -23,7 +23,7 @@ struct Slot {
     parsed: Parsed,
 }
 
-/// Blocks that are read, parsed or appended together. Only the first `used` slots are in use.
+/// Consecutive blocks of text that are read, parsed and appended together. Only the first `used` slots hold blocks.
 #[derive(Default)]
 struct Batch {
     slots: Vec<Slot>,
@@ -35,7 +35,7 @@ impl Batch {
         Self { slots: (0..width).map(|_| Slot::default()).collect(), used: 0 }
     }
 
-    /// Replaces the blocks by the next ones. No block is in use at the end of the text.
+    /// Reads the next blocks of the text into the slots. At the end of the text, no slot is used.
     fn fill(&mut self, source: &mut Source, before: u64, options: &ReadOptions) -> Result<(), DataError> {
         self.used = 0;
         for slot in &mut self.slots {
@@ -65,7 +65,7 @@ struct FileState<'a> {
     path: &'a Path,
     /// The number of lines in the blocks appended so far.
     lines: usize,
-    /// The number of documents of the earlier files.
+    /// The number of documents that were read from earlier files.
     documents_before: usize,
     has_queries: Option<bool>,
     /// Whether the input is a file, which may have group sizes next to it.
@@ -119,7 +119,7 @@ pub(in crate::data) fn read_text(assembly: &mut Assembly, input: Input) -> Resul
     Ok(())
 }
 
-/// Refuses options that need a file next to the input if the input is not a file.
+/// Rejects options that need a file next to the input if the input is not a file.
 fn check_beside(options: &ReadOptions, path: &Path, is_file: bool) -> Result<(), DataError> {
     if !is_file && options.groups == Groups::QueryFile {
         let expected = format!("`auto` or `qid`: there is no file of group sizes next to {}", path.display());
@@ -136,7 +136,8 @@ fn check_beside(options: &ReadOptions, path: &Path, is_file: bool) -> Result<(),
     Ok(())
 }
 
-/// Appends all blocks of a text. While one batch is parsed, the previous one is appended and the next one is read.
+/// Appends all blocks of a text. Batches form a pipeline: while one batch is parsed, the previous batch is appended and
+/// the next batch is read.
 fn read_blocks(assembly: &mut Assembly, source: &mut Source, state: &mut FileState) -> Result<(), DataError> {
     let (options, features_from, before) = (assembly.options, assembly.features_from, assembly.bytes);
     // Twice the threads, so that one that has read and appended still finds a block to parse.
@@ -237,7 +238,7 @@ fn merge(assembly: &mut Assembly, slot: &mut Slot, state: &mut FileState) -> Res
     Ok(())
 }
 
-/// Checks that either all lines of a file have `qid:` or none has it, and that this fits the options.
+/// Checks that all documents of a file have `qid:` or that none has it, and that this agrees with the options.
 fn check_queries(groups: Groups, has_queries: bool, state: &mut FileState, line: usize) -> Result<(), DataError> {
     let path = state.path;
     let fault = |found: &str, expected: &str| {

@@ -44,9 +44,9 @@ pub enum HiddenScorer {
     /// Sums, products and parabolas of traits.
     #[default]
     Smooth,
-    /// Steps of traits and of pairs of traits, as in trees.
+    /// A sum of step functions of single traits and of pairs of traits, as in an ensemble of trees.
     Steps,
-    /// Sums and products of traits, less a penalty for a document that repeats a better document of its list.
+    /// Sums and products of traits, minus a penalty for a document that resembles a better document in its list.
     Listwise,
 }
 
@@ -95,7 +95,7 @@ const MOST_QUERIES: usize = 1_000_000_000_000;
 /// single query may have more cells.
 const CELLS: usize = 1 << 26;
 
-/// The number of bytes that a cell needs during writing, either for a number and its text, or for a table and its copy.
+/// The memory in bytes for each cell while data are written: for its number and text, or for a table and its copy.
 const WRITTEN: usize = 24;
 
 /// The number of bytes that a query needs in addition to its documents.
@@ -111,7 +111,7 @@ impl SynthConfig {
     /// Checks that every parameter is in its range.
     ///
     /// # Errors
-    /// Returns [`Refusal`] of the first parameter out of its range.
+    /// Returns [`Refusal`] for the first parameter that is out of range.
     pub fn check(&self) -> Result<(), Refusal> {
         let count = |option, value: usize, most: usize| match value {
             value if (1..=most).contains(&value) => Ok(()),
@@ -304,7 +304,7 @@ impl SynthConfig {
         Ok(bytes)
     }
 
-    /// Checks that enough memory is free to write a block of a single query, which may be large.
+    /// If a block is a single query, which may be long, checks that enough memory is free to write it.
     fn ask_block(&self, block: &Range<usize>) -> Result<(), Refusal> {
         if block.len() > 1 {
             return Ok(());
@@ -320,7 +320,7 @@ impl SynthConfig {
         ChaCha8Rng::seed_from_u64(seed_for(self.seed, "synth query", q as u64))
     }
 
-    /// Draws the number of documents of a query from its first random numbers.
+    /// Draws the list length of a query with the first numbers from the query's random generator.
     fn length(&self, random: &mut ChaCha8Rng) -> usize {
         let length = self.median_length * (self.length_deviation * bell(random)).exp();
         (length.round() as usize).clamp(1, self.max_length)
@@ -469,7 +469,8 @@ mod tests {
         }
     }
 
-    /// A document that repeats a better document scores lower than without it; scores made of steps have few values.
+    /// With `listwise`, a document scores lower if its list has a better document with similar traits; with `steps`,
+    /// there are few distinct scores.
     #[test]
     fn lists_and_steps_decide_where_they_should() {
         let world = |scorer| World::new(&SynthConfig { scorer, features: 1, noise: 0.0, ..SynthConfig::default() });

@@ -1,4 +1,5 @@
-//! The hidden traits of documents, the scorer that grades them, and the features that reveal them.
+//! The hidden traits of generated documents, the scorers that turn traits into labels, and the features that depend on
+//! traits.
 //!
 //! Features come in families of five, one feature for each stream (body, anchor, title, URL, whole document). Six
 //! families are term counts, term ratios, stream lengths, inverse document frequencies (constant in a query), term
@@ -30,7 +31,7 @@ pub(super) fn bell(random: &mut ChaCha8Rng) -> f64 {
     (sum as f64 / 65_535.0 - 2.0) * 3f64.sqrt()
 }
 
-/// The way in which a feature reveals its trait.
+/// The kind of web feature, such as BM25 or stream length, that a generated feature imitates.
 #[derive(Debug, Clone, Copy)]
 enum Family {
     CoveredTerms,
@@ -62,18 +63,18 @@ const FAMILIES: [Family; 12] = [
     Family::Clicks,
 ];
 
-/// The view of a feature: a weighted sum of two traits and noise, with standard deviation 1.
+/// How a feature depends on traits: through a weighted sum of two traits and noise, with standard deviation 1.
 #[derive(Debug, Clone, Copy)]
 struct Lens {
     family: Family,
     first: (usize, f64),
     second: (usize, f64),
     noise: f64,
-    /// The offset of the feature's stream.
+    /// A constant that shifts the feature, depending on its stream (body, title, ...).
     level: f64,
 }
 
-/// The properties of the generated set that its configuration determines.
+/// What all queries of a generated set share: the definitions of its features, label thresholds, noise and scorer.
 pub(super) struct World {
     lenses: Vec<Lens>,
     thresholds: [f64; 4],
@@ -124,8 +125,8 @@ impl World {
         view.traits.map(|shared| SHARED.sqrt() * shared + (1.0 - SHARED).sqrt() * bell(random))
     }
 
-    /// Draws the label of a document from its merit. The label is the number of thresholds that the noisy grade
-    /// reaches.
+    /// Draws the label of a document with the hidden score `merit`. Noise is added to the score, and the label is the
+    /// number of thresholds that the sum reaches.
     pub fn label(&self, merit: f64, random: &mut ChaCha8Rng) -> u8 {
         let grade = merit + self.noise * bell(random);
         self.thresholds.iter().filter(|&&threshold| grade >= threshold).count() as u8
@@ -192,7 +193,7 @@ impl Lens {
 }
 
 impl Family {
-    /// Returns the value of a feature of this family for the trait `x`, which has standard deviation 1.
+    /// Returns the value of a feature from the weighted sum `x` of its traits, which has standard deviation 1.
     fn value(self, x: f64, level: f64, stream: usize, view: &QueryView) -> f64 {
         let sigmoid = |t: f64| 1.0 / (1.0 + (-t).exp());
         let covered = || (view.terms * sigmoid(1.5 * x + level)).round();

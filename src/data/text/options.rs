@@ -91,8 +91,8 @@ pub struct ReadOptions {
     /// The value of a feature that is absent from a line. Default: 0.
     #[serde(skip_serializing_if = "Absent::is_zero")]
     pub absent: Absent,
-    /// A number that marks a missing value in the files, as a 32-bit float. A number beyond the range of 32-bit floats
-    /// marks all numbers beyond that range. Default: none.
+    /// A number that marks a missing value in the files, as a 32-bit float. If this number is beyond the range of
+    /// 32-bit floats, it stands for every number beyond that range. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing_value: Option<f64>,
     /// The source of the queries. Default: `auto`.
@@ -107,7 +107,7 @@ pub struct ReadOptions {
     /// query whose lines are not consecutive is refused. Rows of tables are always put together.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sort: bool,
-    /// The roles of a table's columns. A configuration has a separate section for columns.
+    /// The roles of a table's columns. A configuration names columns in a section of its own.
     #[serde(skip)]
     pub columns: Columns,
     /// The largest index of a feature. Default: 1,000,000.
@@ -151,7 +151,8 @@ impl ReadOptions {
     /// for missing values only if missing values are allowed.
     ///
     /// # Errors
-    /// Returns [`Refusal`] of the first limit that is 0, of `absent`, or of `missing_value`.
+    /// Returns [`Refusal`] for the first limit that is 0, or for `absent` or `missing_value` if missing values are not
+    /// allowed.
     pub fn check(&self) -> Result<(), Refusal> {
         let limits = [
             ("features", self.features.map(|features| features as u64)),
@@ -195,7 +196,7 @@ impl ReadOptions {
         self.missing_value.map_or(f32::NAN, |value| value as f32)
     }
 
-    /// Returns the largest number of cells that `bytes` bytes of text may have.
+    /// Returns the largest number of cells that may be read from `bytes` bytes of text.
     pub(crate) fn most_cells(&self, bytes: u64) -> usize {
         self.max_cells.unwrap_or_else(|| usize::try_from(bytes.saturating_mul(16)).unwrap_or(usize::MAX).max(1 << 26))
     }

@@ -15,10 +15,10 @@ use crate::data::input::Input;
 /// The size of a block in bytes. The block size is fixed, so blocks do not depend on the number of threads.
 pub(crate) const BLOCK: usize = 2 << 20;
 
-/// The size in bytes to which any compressed file may grow; beyond this size, the ratio is limited.
+/// A compressed file may always grow to this many bytes; only beyond this size is the compression ratio limited.
 const UNSUSPICIOUS: u64 = 64 << 20;
 
-/// The largest factor by which the size of a compressed file counts in limits that depend on the size of text.
+/// In limits that depend on the size of text, a compressed file counts as at most this many times its own size.
 const COUNTED_RATIO: u64 = 4;
 
 /// The text of a file or a reader, cut into blocks of whole lines.
@@ -93,7 +93,7 @@ impl Source {
         Ok(())
     }
 
-    /// Refuses lines of a block that are longer than the options allow; [`next_block`](Self::next_block) refuses a line
+    /// Rejects lines of a block that are longer than the options allow; [`next_block`](Self::next_block) refuses a line
     /// without an end.
     ///
     /// # Errors
@@ -145,7 +145,7 @@ impl Source {
     }
 }
 
-/// The size of a compressed input in bytes.
+/// The compressed size of an input in bytes, which is known in advance only for a file.
 pub(crate) enum Size {
     Whole(u64),
     /// The number of bytes of a stream that were read so far.
@@ -175,7 +175,7 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Opens an input. The reader decompresses an input that begins like gzip, and the second result is its compressed
+/// Opens an input. If the input begins like gzip, the reader decompresses it, and the second result is the compressed
 /// size.
 ///
 /// # Errors

@@ -22,8 +22,9 @@ pub struct JudgedRun<T> {
     pub unjudged: usize,
 }
 
-/// Passes every query with both documents and judgments to `of_query`, on all threads, as [`read_run`](super::read_run)
-/// does. If `complete` is true, judged queries without documents are passed, too.
+/// Calls `of_query` for each query that has both documents and judgments, on all threads, as
+/// [`read_run`](super::read_run) does. If `complete` is true, `of_query` is also called for judged queries without
+/// documents.
 ///
 /// # Errors
 /// Returns the errors of [`read_run`](super::read_run).

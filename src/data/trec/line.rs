@@ -22,7 +22,7 @@ pub(super) struct DataLines<'a> {
     path: &'a Path,
     text: &'a [u8],
     at: usize,
-    /// The number of lines of the file before `at`.
+    /// The number of lines in the file before the position `at`.
     number: usize,
 }
 
@@ -100,7 +100,8 @@ impl<'a> Line<'a> {
         DataError::Syntax { path: self.path.to_path_buf(), line: self.number, column: start + 1, found, expected }
     }
 
-    /// Returns the fault of a document that occurs twice in a query; `first` is the number of its first line.
+    /// Returns the error for a document that occurs twice in a query; `first` is the line on which the document first
+    /// occurs.
     pub(super) fn repeated(&self, query: &str, document: &str, first: usize) -> DataError {
         let column = self.fields::<3>("").map_or(1, |fields| fields[2].0 + 1);
         DataError::Syntax {

@@ -18,12 +18,12 @@ const EXPECTED: &str = "`query iteration document relevance`";
 pub struct Qrels {
     /// The queries in the order of the file.
     pub queries: Vec<String>,
-    /// The documents of each query with their relevance, in ascending order of the identifiers' bytes.
+    /// For each query, its judged documents with their relevance, sorted by the bytes of the identifiers.
     judgments: Vec<Vec<(String, i32)>>,
     places: HashMap<String, usize>,
 }
 
-/// The documents of a query that were read so far, with their relevance and line.
+/// The documents read so far for one query, each with its relevance and its line number.
 type Seen = HashMap<String, (i32, usize)>;
 
 impl Qrels {

@@ -126,7 +126,7 @@ where
     Ok((filled != Filled::Interleaved).then_some(run))
 }
 
-/// Parses a query. Returns the documents of the query, the number of its last line, and the tag on that line.
+/// Parses a query. Returns the query with its documents, the number of its last line, and the tag on that line.
 fn parse<'a>(
     batch: &'a Batch,
     path: &'a Path,

@@ -1,4 +1,4 @@
-//! Cuts a run into queries by parsing only the first field of each line. Batches of whole queries are small enough for
+//! Cuts a run into queries by parsing only the first field of each line. A batch of whole queries is small enough for
 //! memory, and large enough to keep all threads busy.
 
 use std::collections::HashMap;
@@ -11,11 +11,11 @@ use crate::data::input::Input;
 use crate::data::text::options::ReadOptions;
 use crate::data::text::source::Source;
 
-/// A range of consecutive lines.
+/// A range of consecutive lines that belong to the same query.
 #[derive(Clone)]
 struct Segment {
     bytes: Range<usize>,
-    /// The number of lines of the file before the range.
+    /// The number of lines in the file before this range.
     before: usize,
 }
 
@@ -31,7 +31,7 @@ impl QueryLines {
     }
 }
 
-/// The text of whole queries, with the places of each query's lines in it.
+/// Text that holds whole queries, with the positions of each query's lines.
 #[derive(Default)]
 pub(super) struct Batch {
     text: Vec<u8>,
@@ -46,10 +46,10 @@ impl Batch {
     }
 }
 
-/// The part of the run with which a batch is filled.
+/// How much of a run is read into a batch.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Extent {
-    /// Queries with consecutive lines and at least this many bytes of text, if that much is left.
+    /// Whole queries whose lines are consecutive, with at least this many bytes of text unless the run ends first.
     Bytes(usize),
     /// The whole run, with lines in any order.
     Everything,
@@ -71,9 +71,9 @@ pub(super) struct Cutter {
     path: PathBuf,
     source: Source,
     block: Vec<u8>,
-    /// The text of the last query, which may not be complete.
+    /// The text of the last query, of which more lines may follow.
     open: Vec<u8>,
-    /// The number of lines of the file before `open`.
+    /// The number of lines in the file before the text in `open`.
     before: usize,
     /// Every query read so far, with its index in its batch.
     places: HashMap<Vec<u8>, usize>,

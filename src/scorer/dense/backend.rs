@@ -120,7 +120,7 @@ impl Dense for Flex {
     }
 }
 
-/// The inputs `x` and `weight`, the output, and whether the output is rectified.
+/// What the backward pass needs: the inputs `x` and `weight`, the output, and whether the output is rectified.
 type State<F> = ([F; 3], bool);
 
 #[derive(Debug)]

@@ -20,7 +20,7 @@ pub struct Layer<'a, T> {
     pub rectified: bool,
 }
 
-/// The gradient that flows back into a layer, which is the gradient of the output where the output was not rectified.
+/// The loss gradient at a layer's output, and the output itself if rectification sets parts of the gradient to 0.
 #[derive(Clone, Copy)]
 pub struct Flow<'a, T> {
     /// `[rows, neurons]`

@@ -59,7 +59,8 @@ pub(super) fn plain<const D: usize>(layer: &Linear, x: Tensor<D>) -> Tensor<D> {
 }
 
 /// Computes the fused layer. Returns `None` on backends other than Flex and for types other than `f32` and `f64`. Also
-/// returns `None` for a layer without bias, for empty inputs, and if the thread requires tensor definitions.
+/// returns `None` if the layer has no bias, if an input is empty, or if the thread computes primitives by tensor
+/// definitions.
 #[cfg(feature = "flex")]
 fn fused<const D: usize>(layer: &Linear, x: &Tensor<D>, output: Output) -> Option<Tensor<D>> {
     use crate::execution::{Execution, PrimitivePath};
