@@ -10,7 +10,7 @@ use super::error::LossError;
 use super::smoothing::Smoothing;
 use crate::measure::Gain;
 
-/// How the loss of a query follows from its surrogate value.
+/// How to turn the surrogate's value for a query into the loss to minimize.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Orientation {
     /// The value is a normalized measure in `[0, 1]`, and the loss is `1 - value`.
@@ -39,30 +39,32 @@ pub enum Orientation {
 pub struct About<'a> {
     /// The name of the loss. A registered loss has the same name in configuration files.
     pub name: &'static str,
-    /// How the loss follows from the surrogate value.
+    /// How to turn the surrogate's value into the loss to minimize.
     pub orientation: Orientation,
     /// The gain whose domain must contain every label; `None` allows any finite label.
     pub gain: Option<&'a Gain>,
     /// Whether the loss accepts [document weights](super::Lists::with_document_weights), such as [inverse
-    /// propensities](crate::data::ClickModel), or the reason why it does not.
+    /// propensities](crate::data::ClickModel); if not, the reason.
     ///
-    /// With document weights, a sum over documents becomes a weighted sum, and a mean becomes a weighted mean. A pair
-    /// of documents has the weight of the more relevant one. A surrogate multiplies the gain or relevance of each
-    /// document by its weight, also in the ideal value. Document weights of 1 leave the loss bit for bit unchanged. A
-    /// loss accepts document weights only if it reads [`Lists::document_weights`](super::Lists::document_weights).
+    /// With document weights, a sum over documents becomes a weighted sum, and a mean becomes a weighted mean. Each
+    /// pair of documents gets the weight of its more relevant document. A surrogate multiplies each document's gain or
+    /// relevance by the document's weight, both in the measure and in its ideal value. If all document weights are 1,
+    /// the loss is bit for bit the same as without weights. A loss accepts document weights only if it reads
+    /// [`Lists::document_weights`](super::Lists::document_weights).
     pub document_weights: Result<(), &'static str>,
-    /// The temperature of the loss, which annealing and SmoothRank change. A loss with a temperature must also support
-    /// [`Change::Parameter`].
+    /// The temperature parameter, which annealing and the SmoothRank learner change during training. A loss with a
+    /// temperature must also support [`Change::Parameter`].
     pub smoothing: Option<Smoothing>,
-    /// The second derivatives in closed form, if the loss has them; boosted trees use them for Newton steps.
+    /// The second derivatives, if the loss has a closed form for them; boosted trees use them for Newton steps.
     pub curvature: Option<&'a dyn Curved>,
     /// The quantity that the gradient treats as constant although it depends on the scores, such as the spread of the
-    /// scores or the weights of pairs. `None` means that the gradient is the exact gradient of the value. A line
-    /// search, which compares values, requests [`Change::FullGradient`] from a loss with a held quantity, or rejects
-    /// the loss.
+    /// scores or the weights of pairs. `None` means that the gradient is the exact gradient of the value. Learners with
+    /// a line search request [`Change::FullGradient`] if a quantity is held constant, and reject the loss if it does
+    /// not support this change.
     pub held: Option<&'static str>,
-    /// Whether the gradient is an unbiased estimate of the gradient of the expected value over the loss's noise. Losses
-    /// over sampled rankings set this flag, because their value is constant nearly everywhere.
+    /// Whether the gradient estimates, without bias, the gradient of the loss's expected value over its random noise.
+    /// Losses over sampled rankings set this flag, because the value for a sampled ranking has the gradient 0 nearly
+    /// everywhere.
     pub estimates_gradient: bool,
     /// The properties that depend on the length of a list, if the loss has any.
     pub by_length: Option<&'a dyn ByLength>,
@@ -70,18 +72,19 @@ pub struct About<'a> {
 
 /// The properties of a loss that depend on the length of a list.
 pub trait ByLength: Sync {
-    /// Describes how the loss is evaluated on lists of up to `documents` documents, with the measured errors. The
-    /// default, `None`, means that the loss follows its formula at every length.
+    /// Describes the approximation used for lists of up to `documents` documents, with its measured errors. The
+    /// default, `None`, means that the loss is computed exactly by its formula, however long the list is.
     ///
     /// # Errors
-    /// Returns an error if a requested approximation misses its tolerance at this length.
+    /// Returns an error if the user requested an approximation that misses its error tolerance for lists of this
+    /// length.
     fn approximation(&self, _documents: usize, _scores: DType) -> Result<Option<Approximation>, LossError> {
         Ok(None)
     }
 
     /// Estimates how many numbers the loss stores for the document pairs of one list, in the forward and backward
-    /// passes. The default is 0, for a loss whose memory grows linearly with the list or whose pairs stay within the
-    /// [memory budget](crate::op::Execution::with_memory_budget).
+    /// passes. The default, 0, suits a loss whose memory grows linearly with the list, or that keeps its document pairs
+    /// within the [memory budget](crate::op::Execution::with_memory_budget).
     fn numbers_of_pairs(&self, _documents: usize) -> u64 {
         0
     }
@@ -152,24 +155,24 @@ impl<'a> About<'a> {
         self.document_weights.map_err(|reason| LossError::DocumentWeights { loss: self.name, reason })
     }
 
-    /// Describes how the loss is evaluated on lists of up to `documents` documents, as [`ByLength::approximation`]
-    /// does.
+    /// Describes the approximation used for lists of up to `documents` documents, as [`ByLength::approximation`] does.
     ///
     /// # Errors
-    /// Returns an error if a requested approximation misses its tolerance at this length.
+    /// Returns an error if the user requested an approximation that misses its error tolerance for lists of this
+    /// length.
     pub fn approximation(&self, documents: usize, scores: DType) -> Result<Option<Approximation>, LossError> {
         self.by_length.map_or(Ok(None), |by_length| by_length.approximation(documents, scores))
     }
 
-    /// Estimates how many bytes the loss stores for the document pairs of `batch` lists of up to `documents` documents,
-    /// from [`ByLength::numbers_of_pairs`].
+    /// Estimates how many bytes the loss stores for the document pairs of `batch` lists with up to `documents`
+    /// documents each, from [`ByLength::numbers_of_pairs`].
     pub fn pair_memory(&self, batch: usize, documents: usize, scores: DType) -> u64 {
         let numbers = self.by_length.map_or(0, |by_length| by_length.numbers_of_pairs(documents));
         numbers.saturating_mul(batch as u64).saturating_mul(scores.size() as u64)
     }
 
     /// Checks before any computation that a batch's [arrays of document pairs](About::pair_memory) fit into free
-    /// memory. Devices with their own memory always pass.
+    /// memory. Lists on a device with its own memory, such as a GPU, always pass this check.
     ///
     /// # Errors
     /// Returns [`LossError::Memory`] with the number of bytes needed. Every batch passes if the system does not report
@@ -200,17 +203,17 @@ impl<'a> About<'a> {
     }
 }
 
-/// A change that [`RankingLoss::changed`](super::RankingLoss::changed) makes to a loss.
+/// A change to a loss that a learner requests through [`RankingLoss::changed`](super::RankingLoss::changed).
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum Change<'a> {
-    /// Draws new noise, separately for each row of a batch, from `seed(own)`, where `own` is the loss's own seed. The
-    /// gradient learner requests new noise at every step. A request for new noise never fails, and a loss without noise
-    /// returns `None`.
+    /// Draws separate new noise for each row of a batch; `seed` maps the loss's own seed to the new seed. The gradient
+    /// learner requests new noise at every step. Requesting new noise never fails; a loss without noise returns `None`.
     Noise(&'a dyn Fn(u64) -> u64),
-    /// Differentiates the quantity that the loss [holds constant](About::held), so the gradient is the gradient of the
-    /// value. A loss returns `None` if it holds nothing constant or cannot differentiate what it holds.
+    /// Includes the quantity that the loss otherwise [holds constant](About::held) in the differentiation, so that the
+    /// gradient is the exact gradient of the value. A loss returns `None` if it holds nothing constant, or if it cannot
+    /// differentiate the held quantity.
     FullGradient,
-    /// Sets a parameter to another value, as annealing does.
+    /// Sets a parameter to another value, as an annealing schedule does.
     Parameter(&'a str, f64),
 }

@@ -1,24 +1,25 @@
-//! How a loss is evaluated when it does not follow its formula exactly.
+//! How a loss is approximated where it does not use its exact formula.
 
 use serde::{Deserialize, Serialize};
 
-/// How to compute an expectation over the rank of a document. All applicable methods agree.
+/// How to compute the expectation of a discount over the random rank of a document. All methods that are applicable to
+/// a discount compute the same expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RankExpectationMethod {
-    /// Chooses the cheapest applicable method. `Auto` means `cutoff` if fewer ranks count than there are documents,
-    /// else `exponentials` for a completely monotone discount, else `recursion`.
+    /// Chooses the cheapest applicable method. `Auto` selects `cutoff` if the cut-off is smaller than the list,
+    /// `exponentials` for a completely monotone discount, and `recursion` otherwise.
     #[default]
     Auto,
-    /// Computes the whole rank distribution.
+    /// Computes the probability of every rank of each document.
     Recursion,
-    /// Computes only the first `k` entries of the rank distribution.
+    /// Computes only the probabilities of the first `k` ranks of each document.
     Cutoff,
     /// Writes the discount as a sum of exponentials.
     Exponentials,
 }
 
-/// How a loss is evaluated on lists up to a given length, if it does not follow its formula exactly.
+/// How a loss is approximated for lists of up to a given length.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Approximation {
@@ -30,6 +31,6 @@ pub struct Approximation {
     pub terms: usize,
     /// The largest absolute error of the approximated discount over all ranks, in float64.
     pub error_f64: f64,
-    /// The largest absolute error of the discount when it is accumulated in float32, as in a float32 loss.
+    /// The largest absolute error of the approximated discount if a loss adds up its terms in float32.
     pub error_f32: f64,
 }

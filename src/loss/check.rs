@@ -43,7 +43,7 @@ pub fn check_lists<T: Copy + Into<f64>>(
     check_places(gain, places.map(|(place, (&score, &label))| (place, score.into(), label.into())), documents)
 }
 
-/// Checks the score and label at each given place of lists with `documents` places.
+/// Checks the score and label at each given place; `documents` is the number of places in a list.
 pub(super) fn check_places(
     gain: Option<&Gain>,
     places: impl Iterator<Item = (usize, f64, f64)>,
@@ -55,7 +55,7 @@ pub(super) fn check_places(
     Ok(())
 }
 
-/// Checks the scores and labels of the documents of a query.
+/// Checks the score and label of every document in one query.
 pub(super) fn check_query(
     gain: Option<&Gain>,
     query: usize,
@@ -104,8 +104,8 @@ pub(super) fn check_device(scores: &Tensor<2>) -> Result<(), LossError> {
     })
 }
 
-/// Checks that the free memory, if known, suffices for the document pairs of a loss. `held` is the
-/// [`About::pair_memory`](super::About::pair_memory) of `batch` lists of `documents` documents.
+/// Checks that the free memory, if the system reports it, can hold the document pairs that a loss stores. `held` is the
+/// number of bytes, from [`About::pair_memory`](super::About::pair_memory), for `batch` lists of `documents` documents.
 pub(in crate::loss) fn check_memory(
     loss: &'static str,
     held: u64,
@@ -124,8 +124,8 @@ pub(in crate::loss) fn check_memory(
     })
 }
 
-/// Checks that there is one weight for each query. `queries` names the input that the weights belong to, and `expected`
-/// is the shape of that input.
+/// Checks that there is one weight for each query. `queries` holds the name and shape of the tensor with one entry or
+/// row per query, for the error message.
 pub(super) fn check_weight_shape(
     weights: &Tensor<1>,
     (queries, expected): (&'static str, &[usize]),

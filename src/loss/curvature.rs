@@ -40,9 +40,9 @@ pub(super) fn by_score(scores: &[f64]) -> Vec<usize> {
     order.into_iter().map(|(_, document)| document).collect()
 }
 
-/// Returns the derivatives of `sum_{y_i > y_j} u_i w_ij log(1 + exp(-sigma (s_i - s_j)))`, and the sum of the
-/// magnitudes of its pairs' slopes. The pair weights `w` and the document weights `u` are held constant. If `within` is
-/// given, only pairs with a document among the `within` highest scores count.
+/// Returns the derivatives of `sum_{y_i > y_j} u_i w_ij log(1 + exp(-sigma (s_i - s_j)))`, and the sum of the pairs'
+/// absolute slopes. The pair weights `w` and the document weights `u` are held constant. If `within` is given, only
+/// pairs that contain one of the `within` documents with the highest scores count.
 pub(super) fn logistic(
     labels: &[f32],
     scores: &[f64],
@@ -71,7 +71,8 @@ mod tests {
     const LABELS: [f32; 5] = [2.0, 0.0, 1.0, 0.0, 2.0];
     const SCORES: [f64; 5] = [0.5, 1.25, -0.25, 0.75, -1.0];
 
-    /// Returns the registered losses that have second derivatives, with default and other parameters.
+    /// Returns the registered losses that have second derivatives, each with default parameters and with other
+    /// parameters.
     fn curved() -> Vec<LossSpec> {
         let registered = LOSSES.iter().map(|entry| LossSpec::new(entry.name));
         let others = [

@@ -1,6 +1,6 @@
 //! The list of losses, and the macro `declare!`, which creates the registry entry of a loss in the loss's own file.
 
-/// Passes the folder, file, type and configuration of every loss to the macro `$then`.
+/// Calls the macro `$then` with the folder, file, type and configuration of every loss.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! every_loss {
@@ -46,8 +46,9 @@ macro_rules! every_loss {
     };
 }
 
-/// Defines `NAME` and the registry entry for the loss of a file. A loss with a temperature also gets a constructor with
-/// the paper's value, and optionally a setter named after the symbol.
+/// Defines the constant `NAME` and the registry entry for the loss in the calling file. For a loss with a temperature,
+/// the macro also defines a constructor with the paper's temperature and, on request, a setter named after the paper's
+/// symbol.
 macro_rules! declare {
     (
         $config:ident,

@@ -21,9 +21,9 @@ pub struct LossEntry {
     pub summary: &'static str,
     /// The formula for the loss of one query.
     pub formula: &'static str,
-    /// The time that one query of n documents takes.
+    /// The asymptotic time to compute the loss for one query with n documents.
     pub cost: &'static str,
-    /// The paper and equation that define the loss.
+    /// The paper, and if needed its equation, that defines the loss.
     pub paper: &'static str,
     /// The temperature of the loss, if it has one.
     pub smoothing: Option<Smoothing>,
@@ -33,8 +33,9 @@ pub struct LossEntry {
 }
 
 impl LossEntry {
-    /// Returns the default of every parameter, given the parameters that the user set. Setting a temperature changes
-    /// its default unit, and each measure or relaxation has its own parameters.
+    /// Returns the default of every parameter, given the parameters that the user set. The defaults depend on these
+    /// parameters: a given temperature changes the default unit, and each measure or relaxation adds its own
+    /// parameters.
     pub fn defaults(&self, given: &Map) -> Map {
         (self.defaults)(given)
     }
@@ -52,7 +53,7 @@ impl LossEntry {
         self.forms.is_some()
     }
 
-    /// Returns the parameters of every form of the loss, for tests. A loss that does not combine a measure and a
+    /// Returns one set of parameters for each form of the loss, for tests. A loss that does not combine a measure and a
     /// relaxation has only its default form.
     pub fn forms(&self) -> Vec<Map> {
         self.forms.map_or_else(|| vec![Map::new()], |forms| forms())
@@ -72,15 +73,15 @@ impl LossEntry {
         all
     }
 
-    /// Returns the name of the loss's Rust type in [`loss`](crate::loss). The configuration of a loss has the name of
-    /// its type with `Config` appended.
+    /// Returns the name of the loss's Rust type in [`loss`](crate::loss). The type of its configuration has the same
+    /// name with `Config` appended.
     pub fn type_name(&self) -> String {
         let words = self.name.split('_');
         words.map(|word| word[..1].to_uppercase() + &word[1..]).collect()
     }
 }
 
-/// Boxes a registered loss, which must also be a burn module.
+/// Boxes a registered loss; the bound `Module` ensures that every registered loss is also a burn module.
 pub(super) fn boxed(loss: impl RankingLoss + Module + 'static) -> Box<dyn RankingLoss> {
     Box::new(loss)
 }
@@ -93,7 +94,7 @@ pub(super) fn parameters<C: Config>(config: &C) -> Map {
     }
 }
 
-/// Replaces parameters of the configuration `default` by the given ones.
+/// Returns the configuration `default` with the parameters in `params` replaced.
 pub(super) fn configure<C: Config>(loss: &'static str, default: C, params: &Map) -> Result<C, LossError> {
     if params.is_empty() {
         return Ok(default);
@@ -101,7 +102,7 @@ pub(super) fn configure<C: Config>(loss: &'static str, default: C, params: &Map)
     read(loss, merged(loss, parameters(&default), params)?, params)
 }
 
-/// Replaces defaults by the given parameters, and rejects unknown parameters.
+/// Replaces the values in `defaults` by the given parameters, and rejects unknown parameters.
 pub(super) fn merged(loss: &'static str, mut defaults: Map, params: &Map) -> Result<Map, LossError> {
     for (key, value) in params {
         let Some(slot) = defaults.get_mut(key) else {
@@ -113,7 +114,8 @@ pub(super) fn merged(loss: &'static str, mut defaults: Map, params: &Map) -> Res
     Ok(defaults)
 }
 
-/// Reads a configuration from all its parameters. `given` holds only the parameters that the user set.
+/// Creates a configuration from a map that contains every parameter. `given` contains only the parameters that the user
+/// set, which error messages quote.
 pub(super) fn read<C: Config>(loss: &'static str, all: Map, given: &Map) -> Result<C, LossError> {
     crate::json::from_value(Value::Object(all))
         .map_err(|refusal| LossError::Parameter { loss, refusal: with_value(refusal, given) })
@@ -124,7 +126,7 @@ pub(super) fn value_of<T: DeserializeOwned>(loss: &'static str, key: &str, value
     crate::json::from_value(value.clone()).map_err(|refusal| LossError::Parameter { loss, refusal: refusal.under(key) })
 }
 
-/// Shows the user's value in a refusal, if the type of the whole parameter is wrong.
+/// If the error is about the type of a whole parameter, adds the value that the user gave to the message.
 pub(super) fn with_value(refusal: Refusal, params: &Map) -> Refusal {
     match params.get(&refusal.key) {
         Some(value) => Refusal { found: Found::Value(value.to_string()), ..refusal },

@@ -15,7 +15,7 @@ use crate::text::{did_you_mean, shown};
 /// lists the labels that losses and measures accept.
 pub const MAX_EXPONENTIAL_LABEL: f64 = 30.0;
 
-/// The reason why a loss cannot be built or applied.
+/// The reason why a loss cannot be created or cannot be computed for the given input.
 ///
 /// ```
 /// use burn_rank::prelude::*;
@@ -53,11 +53,11 @@ pub enum LossError {
     /// Two inputs have different shapes.
     #[error("{}", difference(.what, .found, .other, .expected))]
     Shape {
-        /// The input with the wrong shape.
+        /// The name of the input with the wrong shape.
         what: &'static str,
         /// The shape of the input.
         found: Vec<usize>,
-        /// The input whose shape was expected.
+        /// The name of the input that determines the expected shape.
         other: &'static str,
         /// The shape that was expected.
         expected: Vec<usize>,
@@ -65,14 +65,14 @@ pub enum LossError {
     /// Flat scores cannot be divided into queries.
     #[error(transparent)]
     Segments(#[from] SegmentsError),
-    /// The rows of documents given to [`in_batch`](super::in_batch()) do not form a valid list.
+    /// The rows that a query passes to [`in_batch`](super::in_batch()) are invalid.
     #[error("query {}: found {found}, expected {expected}", .query + 1)]
     InBatch {
         /// The index of the query, counted from 0 here and from 1 in the message.
         query: usize,
-        /// A description of the fault.
+        /// What the query contains instead of valid rows.
         found: String,
-        /// A description of the expected rows.
+        /// What the query should contain.
         expected: String,
     },
     /// There are no queries or no documents.
@@ -86,13 +86,13 @@ pub enum LossError {
     NothingToLearn {
         /// The number of queries in the batch.
         queries: usize,
-        /// The number of queries that would have something to learn if the mask were inverted.
+        /// The number of queries that would have something to learn if the mask were inverted, as it may be by mistake.
         inverted: usize,
     },
     /// The offsets do not partition the documents into queries.
     #[error("offsets of queries: found {found}, expected an ascent from 0 to {documents}, the number of labels")]
     Offsets {
-        /// A description of the first invalid offset.
+        /// The first invalid offset, in words.
         found: String,
         /// The number of labels.
         documents: usize,
@@ -106,7 +106,7 @@ pub enum LossError {
         document: usize,
         /// The label.
         found: f64,
-        /// A description of the labels that the gain allows.
+        /// The labels that the gain allows, in words.
         expected: String,
     },
     /// The score of a document is not finite.
@@ -128,11 +128,11 @@ pub enum LossError {
         measure: &'static str,
         /// Name of the relaxation.
         relaxation: &'static str,
-        /// The undefined operation of [`MeasureContext`](super::MeasureContext).
+        /// The operation in [`MeasureContext`](super::MeasureContext) that is not defined.
         operation: &'static str,
     },
     /// A batch needs more memory than the memory budget. The backend was enabled without a feature of this crate, so
-    /// automatic differentiation stores all document pairs.
+    /// burn's automatic differentiation stores all document pairs.
     #[error(
         "{found:?} scores on the backend {backend} need about {} MiB, the memory budget is {} MiB: expected {}a smaller \
          batch, or a larger budget",
@@ -247,11 +247,11 @@ impl LossError {
     }
 }
 
-/// The largest parameter, and the inverse of the smallest positive one. Within these bounds, squared products of
-/// parameters and scores fit into `f32`.
+/// The largest allowed value of a parameter; its inverse is the smallest allowed value of a positive parameter. Within
+/// these bounds, the square of a parameter times a score fits into `f32`.
 const LARGEST: f64 = 1e12;
 
-/// Returns `value` if it is from 1e-12 to 1e12.
+/// Returns `value` if it is between 1e-12 and 1e12, and else an error.
 pub(crate) fn positive(loss: &'static str, parameter: &str, value: f64) -> Result<f64, LossError> {
     if !(value.is_finite() && value > 0.0) {
         Err(LossError::parameter(loss, parameter, value, "a finite number above 0"))
@@ -267,7 +267,7 @@ pub(crate) fn positive(loss: &'static str, parameter: &str, value: f64) -> Resul
     }
 }
 
-/// Returns `value` if it is from 0 to 1e12.
+/// Returns `value` if it is between 0 and 1e12, and else an error.
 pub(crate) fn not_negative(loss: &'static str, parameter: &str, value: f64) -> Result<f64, LossError> {
     if !(value.is_finite() && value >= 0.0) {
         Err(LossError::parameter(loss, parameter, value, "a finite number, 0 or above"))
@@ -278,7 +278,7 @@ pub(crate) fn not_negative(loss: &'static str, parameter: &str, value: f64) -> R
     }
 }
 
-/// Returns the cut-off if it keeps at least one rank.
+/// Returns the cut-off if it is `None` or keeps at least one rank, and else an error.
 pub(crate) fn cutoff(loss: &'static str, k: Option<usize>) -> Result<Option<usize>, LossError> {
     match k {
         Some(0) => Err(LossError::parameter(loss, "k", 0, "a cut-off of 1 or more, or none")),
@@ -286,7 +286,7 @@ pub(crate) fn cutoff(loss: &'static str, k: Option<usize>) -> Result<Option<usiz
     }
 }
 
-/// Returns an optional number of documents or ranks if it is absent or at least 1.
+/// Returns the number if it is `None` or at least 1, and else an error.
 pub(crate) fn at_least_one(
     loss: &'static str,
     name: &'static str,
@@ -298,7 +298,7 @@ pub(crate) fn at_least_one(
     }
 }
 
-/// Returns the number of draws if it is at least 1.
+/// Returns the number of draws if it is at least 1, and else an error.
 pub(crate) fn samples(loss: &'static str, samples: usize) -> Result<usize, LossError> {
     match samples {
         0 => Err(LossError::parameter(loss, "samples", 0, "a number of samples, 1 or more")),
@@ -306,7 +306,7 @@ pub(crate) fn samples(loss: &'static str, samples: usize) -> Result<usize, LossE
     }
 }
 
-/// Returns the cut-off of a measure that needs one, if it keeps at least one rank.
+/// Returns the cut-off if it is at least 1, and else an error, for a measure that needs a cut-off.
 pub(crate) fn required_cutoff(loss: &'static str, k: usize) -> Result<usize, LossError> {
     if k == 0 { Err(LossError::parameter(loss, "k", 0, "a cut-off of 1 or more")) } else { Ok(k) }
 }
@@ -322,7 +322,7 @@ pub(crate) fn discount(loss: &'static str, discount: &Discount) -> Result<(), Lo
     }
 }
 
-/// Returns `gain`, unless it is a table that is empty or has an entry that is negative or not finite.
+/// Returns a copy of `gain`, or an error for a table that is empty or has an entry that is negative or not finite.
 pub(crate) fn gain(loss: &'static str, gain: &Gain) -> Result<Gain, LossError> {
     if let Gain::Table(table) = gain
         && (table.is_empty() || table.iter().any(|g| !g.is_finite() || *g < 0.0))
@@ -333,7 +333,8 @@ pub(crate) fn gain(loss: &'static str, gain: &Gain) -> Result<Gain, LossError> {
     Ok(gain.clone())
 }
 
-/// Returns the requirement on labels if `label` violates it. Without a gain, every finite label is valid.
+/// If the gain does not allow `label`, returns a description of the labels that it allows. Without a gain, every finite
+/// label is valid.
 pub(crate) fn label_problem(gain: Option<&Gain>, label: f64) -> Option<String> {
     let whole_up_to = |top: f64| {
         let fits = label >= 0.0 && label <= top && label.fract() == 0.0;

@@ -5,17 +5,17 @@ use burn::tensor::Tensor;
 use super::lists::{Lists, one_in_place_of_zero, sum_documents};
 use crate::measure::{Discount, Gain};
 
-/// An estimate of the expected value of a measure from sampled rankings.
+/// The value and gradient of a measure, estimated from sampled rankings.
 pub(super) struct Estimate {
     /// The estimated measure of each query, `[B]`.
     pub value: Tensor<1>,
-    /// The derivatives of the measure with respect to the scores, `[B, N]`, 0 at padded places.
+    /// The estimated derivatives of the measure with respect to the scores, `[B, N]`, 0 at padded places.
     pub slopes: Tensor<2>,
 }
 
 impl Estimate {
-    /// Averages estimates of NDCG@k over `draws` draws. The function `of` computes the estimate of one draw from the
-    /// gains divided by the ideal DCG, `[B, N]`.
+    /// Averages the estimates of NDCG@k from `draws` sampled rankings. The function `of` computes the estimate for one
+    /// draw, given the gains divided by the ideal DCG, `[B, N]`.
     pub fn ndcg(
         lists: &Lists,
         gain: &Gain,
@@ -29,7 +29,7 @@ impl Estimate {
         Self::mean(draws, |draw| of(&worth, draw))
     }
 
-    /// Averages the estimates `of(0)` to `of(draws - 1)`, where `draws` is at least 1.
+    /// Averages the estimates that `of` returns for the draws 0 to `draws - 1`; `draws` is at least 1.
     fn mean(draws: usize, of: impl Fn(usize) -> Self) -> Self {
         let sum = (1..draws)
             .map(&of)
@@ -38,8 +38,9 @@ impl Estimate {
         Self { value: sum.value * share, slopes: sum.slopes * share }
     }
 
-    /// Returns one minus the value, `[B]`, with the negated slopes as its gradient. The mean slope is subtracted first,
-    /// because its expectation is 0 for a measure of ranks.
+    /// Returns the loss `1 - value`, `[B]`, and makes the negated estimated derivatives its gradient. The mean
+    /// derivative of each list is subtracted first: adding a constant to all scores changes no rank, so the true
+    /// derivatives add up to 0.
     pub fn loss(self, lists: &Lists) -> Tensor<1> {
         let count = one_in_place_of_zero(lists.counts());
         let common = (sum_documents(self.slopes.clone()) / count).unsqueeze_dim::<2>(1);

@@ -1,4 +1,4 @@
-//! `explain`, which computes the value, loss and gradient of one list for `burn-rank loss NAME`.
+//! `explain`, which computes the value, loss and gradient of one list for the command `burn-rank loss NAME`.
 
 use burn::nn::loss::Reduction;
 use burn::tensor::{DType, Device, Tensor, TensorData};
@@ -13,10 +13,10 @@ use super::ranking_loss::{RankingLoss, degenerate_queries};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Explained {
-    /// Whether there is something to learn from the list.
+    /// Whether the loss can learn anything from this list.
     pub learnable: bool,
-    /// The surrogate value of the measure, or the loss if it is not a surrogate. The value is meaningless if there is
-    /// nothing to learn.
+    /// The value of the surrogate, or the loss itself if it does not approximate a measure. The value is meaningless
+    /// for a list with nothing to learn.
     pub value: f64,
     /// The loss that training minimizes.
     pub loss: f64,
@@ -27,7 +27,7 @@ pub struct Explained {
 /// Calls [`explain_on`] with the Flex backend.
 ///
 /// # Errors
-/// Returns the errors of [`explain_on`].
+/// Returns the same errors as [`explain_on`].
 #[cfg(any(feature = "flex", test))]
 #[cfg_attr(docsrs, doc(cfg(feature = "flex")))]
 pub fn explain(loss: &dyn RankingLoss, scores: &[f64], labels: &[f64], dtype: DType) -> Result<Explained, LossError> {
@@ -37,7 +37,7 @@ pub fn explain(loss: &dyn RankingLoss, scores: &[f64], labels: &[f64], dtype: DT
 /// Returns the value, loss and gradient of one list, computed on a device in `dtype` (`F32` or `F64`).
 ///
 /// A query with nothing to learn gives loss 0 and gradient 0 instead of an error. A value or gradient that overflows is
-/// not an error either.
+/// returned as it is, without an error.
 ///
 /// # Errors
 /// Returns an error if the inputs are empty or differ in length, a score is not finite, or a label is outside the

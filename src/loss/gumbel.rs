@@ -1,5 +1,5 @@
 //! Gumbel noise that depends only on a seed and a document's place in its list, not on the padding. Either all queries
-//! of a batch share the noise, or each list draws its own noise from its number.
+//! of a batch share the noise, or each list draws its own noise, selected by the index of the list.
 
 use burn::tensor::{Tensor, TensorData};
 use rand::RngExt;
@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::lists::Lists;
 use crate::seed::seed_for;
 
-/// Draws standard Gumbel noise `-log(-log u)` for the first `n` places of list number `list`.
+/// Draws standard Gumbel noise `-log(-log u)` for the first `n` places of the list with index `list`.
 fn gumbel_noise(seed: u64, sample: usize, list: usize, n: usize) -> impl Iterator<Item = f64> {
     let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "gumbel", sample as u64));
     random.set_stream(list as u64);
@@ -19,14 +19,14 @@ fn gumbel_noise(seed: u64, sample: usize, list: usize, n: usize) -> impl Iterato
     (0..n).map(move |_| -(-uniform().ln()).ln())
 }
 
-/// Adds the noise of one draw to the scores `[B, N]` of every query.
+/// Adds the same noise to the scores of every query, `[B, N]`.
 pub(super) fn perturbed(scores: Tensor<2>, seed: u64, sample: usize) -> Tensor<2> {
     let [_, n] = scores.dims();
     let noise = gumbel_noise(seed, sample, 0, n).collect();
     add(scores, noise, [1, n])
 }
 
-/// Adds separate noise to the scores `[B, N]` of each list.
+/// Adds separate noise to the scores of each list, `[B, N]`.
 pub(super) fn perturbed_by_list(lists: &Lists, scores: Tensor<2>, seed: u64, sample: usize) -> Tensor<2> {
     let [batch, n] = scores.dims();
     let of = |row| gumbel_noise(seed, sample, lists.number(row), n);

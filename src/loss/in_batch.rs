@@ -1,10 +1,12 @@
-//! Lists made from a batch of queries and documents. The document relevant to one query is a negative for the others.
+//! Training lists made from a batch of queries and documents. A document that is relevant to one query is a negative
+//! example for the other queries.
 
 use burn::tensor::{Bool, Tensor, TensorData};
 
 use super::error::{LossError, positive};
 
-/// Options of [`in_batch`]. By default, scores are dot products, and every list contains all documents of the batch.
+/// Options of [`in_batch`]. By default, scores are dot products, and each query's list contains all documents in the
+/// batch.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct InBatchOptions {
@@ -14,9 +16,9 @@ pub struct InBatchOptions {
     pub log_q: Option<Tensor<1>>,
     /// The log probability that the sampler draws each query, `[B]`, for the reverse direction of a symmetric batch.
     pub log_q_of_queries: Option<Tensor<1>>,
-    /// The hard negatives of each query, which other queries do not rank; empty by default.
+    /// The hard negatives for each query, hidden from all other queries; empty by default.
     pub own_hard_negatives: Vec<Vec<usize>>,
-    /// Whether each document also serves as a query.
+    /// Whether to add lists in the reverse direction, in which each document ranks the queries.
     pub symmetric: bool,
 }
 
@@ -37,49 +39,50 @@ impl InBatchOptions {
         Self { temperature, ..self }
     }
 
-    /// Corrects for a sampler that prefers some documents, by subtracting their log probabilities `[M]` from the
-    /// scores.
+    /// Corrects for a sampler that draws some documents more often than others: their log probabilities, `[M]`, are
+    /// subtracted from the scores.
     pub fn with_log_q(self, log_q: Tensor<1>) -> Self {
         Self { log_q: Some(log_q), ..self }
     }
 
-    /// Corrects for a sampler that prefers some queries, in the reverse direction of a symmetric batch. `log_q` holds
-    /// the log probability of each query, `[B]`.
+    /// In the reverse direction of a symmetric batch, corrects for a sampler that draws some queries more often than
+    /// others. `log_q` contains the log probability of each query, `[B]`.
     pub fn with_log_q_of_queries(self, log_q: Tensor<1>) -> Self {
         Self { log_q_of_queries: Some(log_q), ..self }
     }
 
-    /// Hides the hard negatives of each query from all other queries. The argument has one list per query, which names
-    /// the rows of `documents` that are its hard negatives. Without this call, every query ranks all hard negatives.
+    /// Hides the hard negatives of each query from all other queries. For each query, the argument lists the rows of
+    /// `documents` that are its hard negatives. Without this call, every query's list contains the hard negatives of
+    /// all queries.
     pub fn with_own_hard_negatives(self, own_hard_negatives: Vec<Vec<usize>>) -> Self {
         Self { own_hard_negatives, ..self }
     }
 
-    /// Adds a list for each document, in which the queries are ranked. The mean over the lists then averages both
-    /// directions. There must be as many documents as queries, and each document must be the own positive of exactly
-    /// one query.
+    /// Adds one list for each document, in which that document ranks all queries. The mean loss over all lists then
+    /// averages the two directions. There must be as many documents as queries, and each document must be the own
+    /// positive (the first relevant document) of exactly one query.
     pub fn symmetric(self) -> Self {
         Self { symmetric: true, ..self }
     }
 }
 
-/// Builds lists from a batch, in which each query ranks all documents. With
-/// [`SoftmaxCrossEntropy`](super::SoftmaxCrossEntropy), these lists give the InfoNCE loss; any other loss becomes a
+/// Creates one list per query from a batch; each list ranks all documents in the batch. With
+/// [`SoftmaxCrossEntropy`](super::SoftmaxCrossEntropy), the loss of these lists is InfoNCE; any other loss becomes a
 /// contrastive loss too.
 ///
 /// The score of document `j` for query `i` is `q_i . d_j / temperature - log Q_j`, without `log Q_j` for the query's
 /// own positive (Yi et al., Sampling-bias-corrected neural modeling for large corpus item recommendations, 2019). The
 /// first document of `positives[i]` is the query's own positive. The own positive has label 1, and every other document
-/// has label 0. The other documents of `positives[i]` are also relevant, so they are masked.
+/// has label 0. The other documents in `positives[i]` are relevant too, so the mask hides them from query `i`.
 ///
 /// # Shapes
-/// - `queries`: `[B, d]`; `documents`: `[M, d]`; `positives`: `B` lists of rows of `documents`
+/// - `queries`: `[B, d]`; `documents`: `[M, d]`; `positives`: `B` lists of row numbers in `documents`
 /// - output: scores, labels and mask (true for a document), `[B, M]`, or `[2 B, B]` for a symmetric batch
 ///
 /// # Errors
-/// Returns an error that names the query if it has no positive or names a row that does not exist. A document that is
-/// both a positive and a hard negative is an error too. Also returns an error if shapes differ or the temperature is
-/// out of range. In a symmetric batch, each document must be the own positive of exactly one query.
+/// Returns an error that names the query if it has no positive or if it names a row that does not exist. A document
+/// that is both a positive and a hard negative is an error too. Also returns an error if shapes differ or the
+/// temperature is out of range. In a symmetric batch, each document must be the own positive of exactly one query.
 ///
 /// ```
 /// use burn::tensor::{Device, Distribution, Tensor};
@@ -134,7 +137,7 @@ pub fn in_batch(
     ))
 }
 
-/// Checks all shapes against `[B, d]` queries and `[M, d]` documents.
+/// Checks the shapes of all inputs for queries of shape `[b, d]` and documents of shape `[m, width]`.
 fn check_shapes(
     [b, d]: [usize; 2],
     [m, width]: [usize; 2],
@@ -165,8 +168,8 @@ fn check_shapes(
     }
 }
 
-/// Returns the labels and the mask of the `[B, M]` scores, row by row. Each query's own positive has label 1. The mask
-/// hides the query's other positives and the hard negatives of other queries.
+/// Returns the labels and the mask for the scores `[B, M]`, row by row. Each query's own positive has
+/// label 1. The mask hides the query's other positives and the hard negatives of other queries.
 fn labels_and_mask(m: usize, positives: &[Vec<usize>], options: &InBatchOptions) -> (Vec<f32>, Vec<bool>) {
     let b = positives.len();
     let (mut labels, mut mask) = (vec![0.0; b * m], vec![true; b * m]);
@@ -186,7 +189,7 @@ fn labels_and_mask(m: usize, positives: &[Vec<usize>], options: &InBatchOptions)
     (labels, mask)
 }
 
-/// Checks the rows of documents that each query names.
+/// Checks that every query names a positive, and that the rows which queries name exist and do not conflict.
 fn check_rows(positives: &[Vec<usize>], documents: usize, options: &InBatchOptions) -> Result<(), LossError> {
     let refused = |query: usize, found: String, expected: String| Err(LossError::InBatch { query, found, expected });
     let mut owner = vec![None; documents];

@@ -21,16 +21,18 @@ impl LossInput for PackedLists {}
 
 /// Operations that padded and packed lists share.
 pub trait Sealed {
-    /// Returns the padded lists that losses see.
+    /// Returns the padded batches on which losses are computed.
     fn rectangles(&self) -> Vec<&Lists>;
 
-    /// Arranges the values computed for each of the padded lists in the order of the queries, one value per query.
+    /// Joins the values computed for each padded batch into one tensor with one value per query, in the order of the
+    /// queries.
     fn in_order(&self, values: Vec<Tensor<1>>) -> Tensor<1>;
 
     /// Returns the query weights, or `None` if all queries count the same.
     fn query_weights(&self) -> Option<&Tensor<1>>;
 
-    /// Returns the name and shape of the input that has one weight per query.
+    /// Returns the name and shape of the tensor that determines the number of queries, for error messages about
+    /// weights.
     fn queries(&self) -> (&'static str, Vec<usize>);
 
     /// Checks every score, label and weight.
@@ -93,13 +95,13 @@ impl Sealed for PackedLists {
     }
 }
 
-/// Computes one value for each query, `[queries]`.
+/// Calls `of` for each padded batch, and returns one value per query, `[queries]`.
 #[track_caller]
 pub(super) fn per_query(lists: &dyn LossInput, of: &dyn Fn(&Lists) -> Tensor<1>) -> Tensor<1> {
     lists.in_order(lists.rectangles().into_iter().map(of).collect())
 }
 
-/// Reduces the losses of queries, weighted by the query weights if there are any.
+/// Reduces the loss per query to its mean or sum, weighted by the query weights if there are any.
 #[track_caller]
 pub(super) fn reduced(lists: &dyn LossInput, losses: Tensor<1>, reduction: Reduction) -> Tensor<1> {
     match lists.query_weights() {
@@ -114,8 +116,8 @@ pub(super) fn reduced(lists: &dyn LossInput, losses: Tensor<1>, reduction: Reduc
     }
 }
 
-/// Checks every score, label and weight, and that at least one query has something to learn. Otherwise, the error says
-/// how many queries would have something to learn with the mask inverted.
+/// Checks every score, label and weight, and that the loss can learn something from at least one query. If not, the
+/// error says how many queries would have something to learn with an inverted mask.
 pub(super) fn check_input(
     lists: &dyn LossInput,
     gain: Option<&Gain>,
@@ -135,7 +137,7 @@ pub(super) fn check_input(
     Err(LossError::NothingToLearn { queries: shape[0], inverted })
 }
 
-/// Reduces per-query losses `[B]` to `[1]`.
+/// Reduces the loss per query, `[B]`, to its mean or sum, `[1]`.
 pub fn reduce(losses: Tensor<1>, reduction: Reduction) -> Tensor<1> {
     match reduction {
         Reduction::Sum => losses.sum(),
@@ -143,7 +145,7 @@ pub fn reduce(losses: Tensor<1>, reduction: Reduction) -> Tensor<1> {
     }
 }
 
-/// Reduces per-query losses `[B]` with weights `[B]` to `[1]`, as
+/// Reduces the loss per query, `[B]`, to a weighted mean or sum, `[1]`, as
 /// [`RankingLoss::forward_weighted`](super::RankingLoss::forward_weighted) does.
 ///
 /// # Panics

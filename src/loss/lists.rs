@@ -1,4 +1,4 @@
-//! `Lists`, a batch whose padded values are cleared, and the quantities that most losses compute from it.
+//! `Lists`, a batch in which padded scores and labels are 0, and the quantities that most losses compute from it.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use crate::measure::{Discount, Gain};
 use crate::op::{Step, at_rank, counted_step_sum, exp2, ideal_dcg, log_softmax, rank, shape::assert_same, step_sum};
 
 /// The scores, labels and mask of a batch, as every loss receives them, with padded scores and labels set to 0.
-/// [`Lists::padded`] checks the shapes and creates the lists. [`Lists::packed`] creates [`PackedLists`] from flat
-/// scores.
+/// [`Lists::padded`] checks the shapes and creates the lists. [`Lists::packed`] creates [`PackedLists`] from scores
+/// that are stored without padding.
 ///
 /// [`PackedLists`]: super::PackedLists
 #[derive(Debug, Clone)]
@@ -22,34 +22,33 @@ pub struct Lists {
     pub labels: Tensor<2>,
     /// The mask, `[B, N]`, which is 1 for a document and 0 for padding, in the type of the scores.
     pub mask: Tensor<2>,
-    /// Whether each place is padding, `[B, N]`.
+    /// True at padded places, `[B, N]`.
     pub padded: Tensor<2, Bool>,
     /// The weight of each document, `[B, N]`, in the type of the scores, 0 at padded places and without a gradient.
     /// `None` gives all documents the same weight. See [`About::document_weights`](super::About::document_weights).
     pub document_weights: Option<Tensor<2>>,
     /// The weight of each query, `[B]`, or `None` if all queries count the same.
     pub(in crate::loss) query_weights: Option<Tensor<1>>,
-    /// The labels as given, `[B, N]`, which a message about an inverted mask needs.
+    /// The labels before padded places are set to 0, `[B, N]`, which are needed to try out an inverted mask.
     pub(in crate::loss) given: Tensor<2>,
-    /// A tensor, `[B, N]`, that is nonzero at the documents whose positions are needed; `None` if all positions are
-    /// needed.
+    /// Nonzero at the documents whose positions the measure needs, `[B, N]`; `None` if it needs all positions.
     pub(in crate::loss) counted: Option<Tensor<2>>,
-    /// The place of these lists in their packed batch, or `None` if they were not packed.
+    /// Which lists of a packed batch these are; `None` if they were not packed.
     pub(in crate::loss) among: Option<Arc<Among>>,
 }
 
-/// The place of lists in their packed batch.
+/// Which lists of a packed batch are in these rows, and the length of its longest list.
 #[derive(Debug)]
 pub(in crate::loss) struct Among {
-    /// The number of each list in the packed batch.
+    /// For each row, the index of its list in the packed batch.
     pub numbers: Vec<usize>,
     /// The number of documents in the longest list of the packed batch.
     pub longest: usize,
 }
 
 impl Lists {
-    /// Creates lists from padded tensors. Half-precision scores (`f16`, `bf16`) become `f32`, because they cannot
-    /// represent every rank above 2048 or 256. The gradient still has the original type of the scores.
+    /// Creates lists from padded tensors. Half-precision scores become `f32`, because ranks above 2048 are not exact in
+    /// `f16`, nor above 256 in `bf16`. The gradient still has the original type of the scores.
     ///
     /// # Shapes
     /// - `scores`, `labels`, `mask` (true at a document, false at padding): `[batch, documents]`
@@ -94,18 +93,18 @@ impl Lists {
         }
     }
 
-    /// Records the place of these lists in a packed batch.
+    /// Records which lists of a packed batch are in the rows.
     pub(in crate::loss) fn among(self, among: Among) -> Self {
         Self { among: Some(Arc::new(among)), ..self }
     }
 
-    /// Returns the number of the list in a row, which determines its noise.
+    /// Returns the index of the list in a row, which selects the list's noise.
     pub(in crate::loss) fn number(&self, row: usize) -> usize {
         self.among.as_ref().map_or(row, |among| among.numbers[row])
     }
 
-    /// Returns the length of the longest packed list, or of a row if no lists were packed. Approximations are chosen
-    /// for this length.
+    /// Returns the length of the longest list in the packed batch, or the length of a row if no lists were packed.
+    /// Losses choose their approximation for this length.
     pub(in crate::loss) fn longest(&self) -> usize {
         self.among.as_ref().map_or(self.scores.dims()[1], |among| among.longest)
     }
@@ -195,8 +194,8 @@ impl Lists {
         sum_documents(self.mask.clone())
     }
 
-    /// Returns the gain of each document, `[B, N]`, 0 at padded places. Labels outside the domain of the gain give
-    /// meaningless values; see [`About::check_labels`](super::About::check_labels).
+    /// Returns the gain of each document, `[B, N]`, 0 at padded places. For labels outside the domain of the gain, the
+    /// result is meaningless; see [`About::check_labels`](super::About::check_labels).
     pub fn gains(&self, gain: &Gain) -> Tensor<2> {
         let y = self.labels.clone();
         let gains = match gain {
@@ -210,8 +209,8 @@ impl Lists {
         gains * self.mask.clone()
     }
 
-    /// Returns a tensor `[B, N]` that is nonzero at every document with a gain, or `None` if all documents have one. If
-    /// the labels suffice, the tensor holds the labels, so no gain is computed.
+    /// Returns a tensor, `[B, N]`, that is nonzero at exactly the documents with a nonzero gain, or `None` if no gain
+    /// is 0. For `Exp2` and `Linear`, the labels have this property, so no gain is computed.
     pub(in crate::loss) fn gaining(&self, gain: &Gain) -> Option<Tensor<2>> {
         match gain {
             Gain::Exp2 | Gain::Linear => Some(self.labels.clone()),
@@ -226,10 +225,10 @@ impl Lists {
         rank(self.scores.clone(), self.mask.clone())
     }
 
-    /// Subtracts the score nearest to 0 from all scores of each query, `[B, N]`; padded places are 0. Losses that scale
-    /// scores before subtracting them need centered scores. Without centering, an offset shared by all scores would
-    /// determine the rounding errors. Subtracting a score farther from 0 would add larger rounding errors. Centering
-    /// changes neither the differences of scores nor the gradient.
+    /// Subtracts the score nearest to 0 from all scores of each query, `[B, N]`; padded places are 0. A loss that
+    /// multiplies scores before it subtracts them from each other needs centered scores. Without centering, an offset
+    /// shared by all scores would determine the rounding errors. Subtracting a score farther from 0 would add larger
+    /// rounding errors. Centering changes neither score differences nor the gradient.
     pub fn centered(&self) -> Tensor<2> {
         let scores = self.scores.clone().detach();
         let nearest = scores.clone().abs().mask_fill(self.padded.clone(), f32::MAX).argmin(1);
@@ -261,8 +260,8 @@ impl Lists {
         at_rank(ranks, table) * self.mask.clone()
     }
 
-    /// Returns the largest `sum_i gains_i D(r_i)` of each query over all orders, `[B]`. A value of 0 is replaced by 1,
-    /// so the result can be a divisor.
+    /// For each query, returns the largest `sum_i gains_i D(r_i)` over all orders of its documents, `[B]`. A value of 0
+    /// is replaced by 1, so the result can be a divisor.
     ///
     /// # Panics
     /// Panics if `gains` and the scores differ in shape.
@@ -299,7 +298,7 @@ impl Lists {
         }
     }
 
-    /// Returns whether each query has two documents with different `values`.
+    /// Returns whether each query has two documents that differ in `values`, `[B]`.
     fn has_two(&self, values: Tensor<2>) -> Tensor<1, Bool> {
         let highest = values.clone().mask_fill(self.padded.clone(), f32::MIN).max_dim(1);
         let lowest = values.mask_fill(self.padded.clone(), f32::MAX).min_dim(1);
@@ -347,7 +346,7 @@ pub fn sum_documents(x: Tensor<2>) -> Tensor<1> {
     x.sum_dim(1).squeeze_dim(1)
 }
 
-/// Returns the document at each rank, `[B, N]`, from the ranks counted from 1 that [`rank`] returns.
+/// Returns the document at each rank, `[B, N]`, given each document's rank, counted from 1, as [`rank`] returns it.
 pub(super) fn order_of_ranks(ranks: Tensor<2>) -> Tensor<2, Int> {
     let [batch, n] = ranks.dims();
     // The clamp keeps indices in range even where scores are NaN and have no ranks.

@@ -1,6 +1,7 @@
-//! Surrogate and baseline losses, one file each. The `init` method of a configuration checks it and returns a
-//! [`RankingLoss`], whose `forward` computes the loss of a batch. [`LossSpec`] builds a loss by name, and
-//! [`registry::LOSSES`] lists all losses.
+//! Losses for learning to rank: surrogates that approximate ranking measures, and other published losses; each loss has
+//! its own file. The `init` method of a configuration checks the parameters and returns a [`RankingLoss`], whose
+//! `forward` computes the loss of a batch. [`LossSpec`] builds a loss by name, and [`registry::LOSSES`] lists all
+//! losses.
 //!
 //! Every loss accepts `scores [B, N]`, `labels [B, N]` and a Boolean `mask [B, N]`, and keeps the promises that
 //! [`RankingLoss`] states. The mask is true at a document, unlike burn's `mask_pad`; see [`mask_from_padding`].
@@ -32,9 +33,10 @@
 //! | one relevant document in a list | [`SoftmaxCrossEntropy`] | [`ApproxRr`] |
 //!
 //! # Every loss
-//! The column *measure* names the measure that a surrogate approximates. Unless its page says otherwise, a surrogate
-//! tends to its measure as its temperature sharpens. The words *bounds*, *orders* and *fits* mark losses that are not
-//! surrogates of a measure. The column *cost* gives the time for one query of n documents.
+//! In the table of losses, the column *measure* names the measure that a surrogate approximates. Unless the page of a
+//! surrogate says otherwise, the surrogate tends to its measure as its temperature sharpens. In the same column,
+//! *bounds*, *orders* and *fits* mark losses that do not approximate a measure. The column *cost* gives the time for
+//! one query with n documents.
 //!
 //! | name | type | measure | cost |
 //! |---|---|---|---|
@@ -75,8 +77,8 @@
 //! | `xe_ndcg` | [`XeNdcg`] | bounds NDCG | O(n) |
 //! | `yeti_loss` | [`YetiLoss`] | orders neighbors by what they change NDCG | O(n log n), times the draws |
 //!
-//! `relaxed_measure` combines any measure of [`MeasureName`] with any relaxation of [`RelaxationName`]. The row of
-//! `relaxed_measure` describes the default, NDCG at approximate positions.
+//! `relaxed_measure` combines any measure of [`MeasureName`] with any relaxation of [`RelaxationName`]. The table
+//! describes `relaxed_measure` by its default, NDCG at approximate positions.
 //!
 //! To turn your own measure into a loss, implement [`PositionMeasure`] and combine it with a [`Relaxation`] in a
 //! [`Surrogate`]. A [`Relaxation`] that you implement works with every measure. Learners accept your own
@@ -85,7 +87,7 @@
 //! # Weights of documents
 //! Most losses accept document weights ([`Lists::with_document_weights`]). Losses for average precision, reciprocal
 //! rank and ERR reject document weights, and so do [`PlackettLuceNdcg`], [`StochasticRank`], [`XeNdcg`],
-//! [`LambdaMeasure`] and [`YetiLoss`]. [`About::document_weights`] explains the effect of a weight.
+//! [`LambdaMeasure`] and [`YetiLoss`]. [`About::document_weights`] explains what a document weight does.
 //!
 //! # Papers
 //! The documentation of this crate cites four papers by the following names. Venues and dates are given if the papers
@@ -100,7 +102,7 @@
 //!   11 August 2009.
 //! - **softrank-directness**: Y. He and T.-Y. Liu, Are algorithms directly optimizing IR measures really direct?
 
-/// Builds the example on the page of a configuration, in which a better order has a smaller loss.
+/// Creates the documentation example for a configuration, which shows that a better order has a smaller loss.
 macro_rules! example {
     ($config:literal $(, $with:literal)?) => {
         concat!(

@@ -1,6 +1,7 @@
 //! Noise that depends on a seed and a document's rank, so it does not change with the order or the padding of a list.
 //! Documents with the same score are ranked by position. Given the scores, the noise of different documents is
-//! independent. Either all queries of a batch share the noise, or each list draws its own noise from its number.
+//! independent. Either all queries of a batch share the noise, or each list draws its own noise, selected by the index
+//! of the list.
 
 use std::f64::consts::TAU;
 
@@ -12,7 +13,6 @@ use rand_chacha::ChaCha8Rng;
 use super::lists::Lists;
 use crate::seed::seed_for;
 
-/// The distribution of noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Distribution {
     /// The uniform distribution on (0, 1).
@@ -26,7 +26,7 @@ pub(super) enum Distribution {
 }
 
 impl Distribution {
-    /// Returns the name from which the seed of this distribution is derived.
+    /// Returns the name from which the random seeds for this distribution are derived.
     fn purpose(self) -> &'static str {
         match self {
             Self::Uniform => "uniform by rank",
@@ -52,11 +52,10 @@ impl Distribution {
     }
 }
 
-/// The source of noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Noise {
     pub seed: u64,
-    /// Whether each row of a batch has separate noise.
+    /// Whether each row of a batch gets its own noise.
     pub by_row: bool,
 }
 
@@ -66,20 +65,20 @@ impl Noise {
         Self { seed, by_row: false }
     }
 
-    /// Returns noise with another seed, separate for each row.
+    /// Returns noise with the new seed `seed(self.seed)`, drawn separately for each row.
     pub fn reseeded(self, seed: &dyn Fn(u64) -> u64) -> Self {
         Self { seed: seed(self.seed), by_row: true }
     }
 
-    /// Draws the noise of the ranks 1 to `n` of list number `list`, in draw number `draw`.
+    /// Draws noise for the ranks 1 to `n` in the list with index `list`; `draw` is the index of the draw.
     pub fn of_ranks(self, distribution: Distribution, draw: usize, list: usize, n: usize) -> Vec<f64> {
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, distribution.purpose(), draw as u64));
         random.set_stream(list as u64);
         (0..n).map(|_| distribution.draw(&mut random)).collect()
     }
 
-    /// Returns the noise of each document in draw number `draw`, `[B, N]`, 0 at padded places. The noise carries no
-    /// gradient.
+    /// Returns the noise for each document, `[B, N]`, 0 at padded places; `draw` is the index of the draw. The noise
+    /// carries no gradient.
     pub fn of_documents(self, distribution: Distribution, draw: usize, lists: &Lists) -> Tensor<2> {
         let [batch, n] = lists.scores.dims();
         let rows = if self.by_row { batch } else { 1 };

@@ -10,15 +10,16 @@ use crate::data::padding::Padding;
 use crate::measure::Gain;
 use crate::op::shape::assert_same;
 
-/// The scores and labels of consecutive documents, `[documents]`, and the queries they belong to. [`Lists::packed`]
-/// creates packed lists, and [`forward_lists`](super::RankingLoss::forward_lists) accepts them.
+/// The scores and labels of documents that are stored query by query, `[documents]`, and the length of each query.
+/// [`Lists::packed`] creates packed lists, and [`forward_lists`](super::RankingLoss::forward_lists) accepts them.
 ///
-/// Losses see packed lists as at most four padded [`Lists`], each with lists of similar length. Each list keeps its
-/// number, which determines its noise.
+/// To compute a loss, packed lists are split into at most four padded [`Lists`], each with lists of similar length.
+/// Each list keeps its index in the packed batch, so the split does not change its noise.
 #[derive(Debug, Clone)]
 pub struct PackedLists {
     rectangles: Vec<Rectangle>,
-    /// The index of each query's loss among the losses of all rectangles, or `None` if the order is the same.
+    /// For each query, the index of its loss in the joined losses of all rectangles; `None` if the queries are already
+    /// in order.
     order: Option<Tensor<1, Int>>,
     segments: Segments,
     scores: Tensor<1>,
@@ -32,11 +33,12 @@ pub struct PackedLists {
 #[derive(Debug, Clone)]
 struct Rectangle {
     lists: Lists,
-    /// The row of the document at each place, or `None` if the rectangle holds all rows in order.
+    /// For each place in the rectangle, the row of its document in the packed tensors; `None` if the rectangle contains
+    /// all rows in order, without padding.
     rows: Option<Tensor<1, Int>>,
 }
 
-/// Arranges one value per document, `[documents]`, in the shape of a rectangle.
+/// Arranges one value per document, `[documents]`, in the rows of a rectangle of padded lists.
 fn gather(x: Tensor<1>, rows: Option<&Tensor<1, Int>>, shape: [usize; 2]) -> Tensor<2> {
     match rows {
         Some(rows) => x.select(0, rows.clone()),
@@ -152,7 +154,7 @@ impl PackedLists {
         Self { labels: scores, ..lists }
     }
 
-    /// Adds one value per document to the padded lists, by calling `add` on each of them.
+    /// Calls `add` on the padded lists of each rectangle, with the values of their documents from `x`.
     fn with(self, x: &Tensor<1>, add: fn(Lists, Tensor<2>) -> Lists) -> Self {
         let rectangles = self.rectangles.into_iter().map(|Rectangle { lists, rows }| {
             let x = gather(x.clone(), rows.as_ref(), lists.scores.dims());
@@ -166,7 +168,7 @@ impl PackedLists {
         &self.segments
     }
 
-    /// Arranges the values of the padded lists by query, `[queries]`.
+    /// Joins the values of the padded lists in the order of the queries, `[queries]`.
     pub(super) fn by_query(&self, values: Vec<Tensor<1>>) -> Tensor<1> {
         let values = Tensor::cat(values, 0);
         match &self.order {
@@ -175,7 +177,6 @@ impl PackedLists {
         }
     }
 
-    /// Returns the padded lists.
     pub(super) fn padded(&self) -> impl Iterator<Item = &Lists> {
         self.rectangles.iter().map(|rectangle| &rectangle.lists)
     }
@@ -203,7 +204,7 @@ mod tests {
     use crate::loss::input::per_query;
     use crate::loss::lists::sum_documents;
 
-    /// Returns the sum of the scores and the number of documents of each query. The score of a document is the number
+    /// Returns, for each query, the sum of its scores and its number of documents. Every document's score is the index
     /// of its query.
     fn sums(ids: &[usize]) -> Vec<(f64, f64)> {
         let scores: Vec<f32> = ids.iter().map(|&id| id as f32).collect();

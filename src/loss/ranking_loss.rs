@@ -1,4 +1,4 @@
-//! `RankingLoss`, the trait that every loss implements, and the promises of a loss.
+//! `RankingLoss`, the trait that every loss implements, and the promises that a loss makes.
 
 use std::fmt::Debug;
 
@@ -21,19 +21,19 @@ pub(super) type Changed = Result<Option<Box<dyn RankingLoss>>, LossError>;
 ///
 /// # The mask
 /// The mask is true at a document and false at padding. Masks from burn (`generate_padding_mask`, `MhaInput::mask_pad`)
-/// are true at padding, so invert them with [`mask_from_padding`](super::mask_from_padding). With an inverted mask
-/// there is usually nothing to learn, so every loss and every gradient is 0. [`try_forward`](RankingLoss::try_forward)
-/// reports a batch with nothing to learn.
+/// are true at padding, so invert them with [`mask_from_padding`](super::mask_from_padding). With an inverted mask,
+/// queries usually have nothing to learn, so the loss and every gradient are 0.
+/// [`try_forward`](RankingLoss::try_forward) reports a batch with nothing to learn.
 ///
 /// # Promises
 /// - The value and gradient are bit for bit the same whatever the padded scores and labels hold, even NaN.
-/// - A query with nothing to learn ([`learnable`](RankingLoss::learnable)) has loss 0 and gradient 0, and counts in a
-///   mean.
-/// - Permuting the documents of a query permutes the gradient and keeps the value, except that ties are broken by
-///   position.
+/// - A query with nothing to learn ([`learnable`](RankingLoss::learnable)) has loss 0 and gradient 0, but still counts
+///   as a query in a mean over the batch.
+/// - If the documents of a query are permuted, the gradient is permuted too, and the value stays the same, except for
+///   ties, which are broken by position.
 /// - The value and gradient are finite for `|score| <= 1e4` and for labels up to 1e4 that the gain allows.
 /// - The loss has the type of the scores, so `f64` scores give an `f64` loss. Half-precision scores (`f16`, `bf16`)
-///   give an `f32` loss, because they cannot represent every high rank.
+///   give an `f32` loss, because these types do not represent every high rank exactly.
 ///
 /// The `forward*` methods panic when shapes differ, as burn's own modules do (`labels are [1, 3], scores [2, 3]`). The
 /// `forward*` methods do not read values back from the device. Use [`try_forward`](RankingLoss::try_forward) for
@@ -41,7 +41,7 @@ pub(super) type Changed = Result<Option<Box<dyn RankingLoss>>, LossError>;
 ///
 /// # Methods
 /// To write a loss, implement `about` and `query_losses`, and override `learnable` and `changed` only if their defaults
-/// do not fit. Users of a loss call the other methods. [`forward`](RankingLoss::forward) accepts padded tensors, and
+/// do not fit. The other methods are for users of a loss. [`forward`](RankingLoss::forward) accepts padded tensors, and
 /// [`forward_packed`](RankingLoss::forward_packed) accepts flat ones. [`forward_lists`](RankingLoss::forward_lists)
 /// accepts both kinds, with document weights, query weights, or a teacher's scores.
 ///
@@ -58,12 +58,12 @@ pub(super) type Changed = Result<Option<Box<dyn RankingLoss>>, LossError>;
 /// # Ok::<(), LossError>(())
 /// ```
 pub trait RankingLoss: Debug + Send + Sync {
-    /// Returns the properties of the loss. A wrapper returns the properties of its inner loss with some changes.
-    /// Outside this crate, a wrapper makes these changes with the `with_` methods.
+    /// Returns the properties of the loss. A wrapper returns the properties of the loss inside it, with some properties
+    /// changed. Outside this crate, a wrapper changes properties with the `with_` methods.
     fn about(&self) -> About<'_>;
 
     /// Returns the loss of each query, `[B]`. The caller sets the loss and gradient to 0 for every query with nothing
-    /// to learn. For a query with nothing to learn, the derivatives only need to be finite.
+    /// to learn. The derivatives for a query with nothing to learn may have any finite values.
     ///
     /// Scores may have any float type, and burn does not mix types. Create constants with
     /// `Tensor::from_data(.., (&device, lists.scores.dtype()))`, or cast them with
@@ -76,8 +76,8 @@ pub trait RankingLoss: Debug + Send + Sync {
         self.about().gain.map_or_else(|| lists.has_two_labels(), |gain| lists.has_two_gains(gain))
     }
 
-    /// Returns the loss with one change that a learner requests. The default, `None`, means that the change does not
-    /// apply to this loss.
+    /// Returns the same loss with the change that a learner requests. The default, `None`, means that the change does
+    /// not apply to this loss.
     ///
     /// # Errors
     /// Returns an error if the new value of a parameter is out of range.
@@ -133,9 +133,9 @@ pub trait RankingLoss: Debug + Send + Sync {
         self.forward_lists(&Lists::padded(scores, labels, mask).with_query_weights(weights), reduction)
     }
 
-    /// Returns the mean or sum of the losses of lists without padding, from the flat scores of (query, document) pairs.
-    /// The value and gradient equal the results for padded lists up to rounding. Padding does not affect the noise
-    /// either, which depends only on the number of the list and the rank or place of the document.
+    /// Returns the mean or sum of the losses of lists without padding, from a flat tensor with one score per (query,
+    /// document) pair. Up to rounding, the value and gradient are the same as for padded lists. Padding does not change
+    /// the noise either, which depends only on the index of the list and the rank or place of the document.
     ///
     /// # Shapes
     /// - `scores`, `labels`: `[documents]`
@@ -169,8 +169,8 @@ pub trait RankingLoss: Debug + Send + Sync {
     }
 
     /// Returns the mean or sum of the losses of padded or packed lists. If the lists have query weights, the losses are
-    /// weighted as in [`forward_weighted`](RankingLoss::forward_weighted). [`Lists::losses`] returns the loss of each
-    /// query instead.
+    /// weighted as in [`forward_weighted`](RankingLoss::forward_weighted). To get the loss of each query instead, call
+    /// [`Lists::losses`].
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -217,8 +217,8 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// # Errors
     /// Returns an error if there are no documents, if a document's score is not finite, or if its label is outside the
     /// domain of the gain. The error names the query and the document. Every weight must be finite and not negative,
-    /// and there must be one query weight per query. Document weights are an error if the loss does not accept them.
-    /// The device must compute in the type of the scores, and the lists must fit into the free memory
+    /// and there must be one query weight per query. If the lists have document weights, the loss must accept them. The
+    /// device must compute in the type of the scores, and the lists must fit into the free memory
     /// ([`About::check_memory`]). On a backend that no feature of this crate enabled, the batch must also fit the
     /// memory budget.
     ///
@@ -272,8 +272,8 @@ impl PackedLists {
     }
 }
 
-/// Returns, in order, the queries of a dataset in which a loss has nothing to learn. The labels of query `q` are
-/// `labels[offsets[q]..offsets[q + 1]]`.
+/// Returns the indices, in ascending order, of the queries in a dataset from which a loss learns nothing. The labels of
+/// query `q` are `labels[offsets[q]..offsets[q + 1]]`.
 ///
 /// # Errors
 /// Returns an error if the offsets do not partition the labels.

@@ -40,8 +40,8 @@ pub fn find(name: &str) -> Result<&'static LossEntry, LossError> {
     })
 }
 
-/// Builds a registered loss from its name and the parameters that differ from the defaults. Every loss also accepts the
-/// parameter `query_gradients` (see [`QueryGradients`]).
+/// Creates a registered loss from its name and from the parameters that differ from their defaults. Every loss also
+/// accepts the parameter `query_gradients` (see [`QueryGradients`]).
 ///
 /// # Errors
 /// Returns an error if the loss or a parameter is unknown, or if a value has the wrong type or is out of range.
@@ -73,7 +73,7 @@ pub fn build(name: &str, params: &Map) -> Result<Box<dyn RankingLoss>, LossError
 /// The specification of a loss, such as the table `{ name = "approx_ndcg", alpha = 10 }` of a configuration file.
 ///
 /// # Annealing
-/// Losses are cheap to build, so a schedule can build a new loss for each epoch or plateau:
+/// Building a loss is cheap, so a schedule can build a new loss for each epoch or plateau:
 ///
 /// ```
 /// use burn_rank::loss::LossSpec;
@@ -91,8 +91,8 @@ pub struct LossSpec {
     /// `relaxation`; the loss is then a [`RelaxedMeasure`](super::RelaxedMeasure).
     pub name: String,
     /// The parameters that differ from the defaults. A given temperature (`alpha`, `sigma`) is measured in scores, as
-    /// in the papers, unless `temperature_unit` says otherwise. A default temperature is measured in spreads, the
-    /// standard deviations of each list's scores.
+    /// in the papers, unless `temperature_unit` says otherwise. A default temperature is measured in spreads: one
+    /// spread is the standard deviation of a list's scores.
     #[serde(flatten)]
     pub params: Map,
 }
@@ -103,7 +103,7 @@ impl<'de> Deserialize<'de> for LossSpec {
     }
 }
 
-/// A visitor that reads a table with a `name` and parameters.
+/// Reads a loss from a table that contains a `name` and parameters.
 struct SpecVisitor;
 
 impl<'de> Visitor<'de> for SpecVisitor {
@@ -132,8 +132,8 @@ impl<'de> Visitor<'de> for SpecVisitor {
 }
 
 impl LossSpec {
-    /// Parses a loss as named on the command line, with default parameters. The text is a registered name, or a measure
-    /// and a relaxation such as `ap:rank_indicators` or `ndcg@10:expected_ranks`.
+    /// Parses the text that names a loss on the command line, and keeps the default parameters. The text is a
+    /// registered name, or a measure and a relaxation such as `ap:rank_indicators` or `ndcg@10:expected_ranks`.
     ///
     /// ```
     /// use burn_rank::loss::LossSpec;
@@ -154,17 +154,17 @@ impl LossSpec {
         }
     }
 
-    /// Specifies a loss with its default parameters.
+    /// Creates the specification of a loss with its default parameters.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), params: Map::new() }
     }
 
-    /// Specifies a measure under a relaxation by its parameters.
+    /// Creates the specification of a measure under a relaxation from its parameters.
     pub(crate) fn joined(params: Map) -> Self {
         Self { name: relaxed_measure::NAME.to_string(), params }
     }
 
-    /// Returns the same loss with one parameter changed.
+    /// Returns the specification with one parameter changed.
     pub fn with(&self, parameter: &str, value: impl Into<Value>) -> Self {
         let mut spec = self.clone();
         spec.params.insert(parameter.into(), value.into());
@@ -174,7 +174,7 @@ impl LossSpec {
     /// Builds the loss.
     ///
     /// # Errors
-    /// Returns the errors of [`build`].
+    /// Returns the same errors as [`build`].
     pub fn build(&self) -> Result<Box<dyn RankingLoss>, LossError> {
         build(&self.name, &self.params)
     }
@@ -182,15 +182,15 @@ impl LossSpec {
     /// Returns the temperature of the loss, if it has one.
     ///
     /// # Errors
-    /// Returns the errors of [`build`].
+    /// Returns the same errors as [`build`].
     pub fn smoothing(&self) -> Result<Option<Smoothing>, LossError> {
         Ok(self.build()?.about().smoothing)
     }
 
-    /// Sets the default temperature of a learner, unless the loss has no temperature, or the specification already sets
-    /// it or measures it in scores. The default is `times` the temperature that trains a scorer from scratch, in
-    /// spreads. Without `times`, the default is the paper's temperature. A loss for which no temperature in spreads was
-    /// found also keeps its paper's temperature.
+    /// Sets the temperature to a learner's default, unless the loss has no temperature, or the specification sets it or
+    /// measures it in scores. The default is `times` the temperature, in spreads, that is best for training a scorer
+    /// from scratch. Without `times`, the default is the paper's temperature. The paper's temperature is also kept for
+    /// a loss without a known good temperature in spreads.
     ///
     /// ```
     /// use burn_rank::loss::LossSpec;
@@ -205,7 +205,7 @@ impl LossSpec {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`build`].
+    /// Returns the same errors as [`build`].
     pub fn with_default_temperature(&self, times: Option<f64>) -> Result<Self, LossError> {
         let Some(Smoothing { parameter, .. }) = self.smoothing()? else { return Ok(self.clone()) };
         let (in_scores, in_spreads) = (json!(TemperatureUnit::Score), json!(TemperatureUnit::Spread));
@@ -221,15 +221,15 @@ impl LossSpec {
     /// Returns every parameter of the loss, including the defaults.
     ///
     /// # Errors
-    /// Returns the errors of [`build`].
+    /// Returns the same errors as [`build`].
     pub fn resolved(&self) -> Result<Map, LossError> {
         self.build()?;
         Ok(find(&self.name)?.complete(&self.params))
     }
 }
 
-/// Writes the loss as [`LossSpec::parse`] reads it, as a name or as a measure, cut-off and relaxation. Other parameters
-/// are omitted.
+/// Writes the loss in the form that [`LossSpec::parse`] reads: a name, or a measure with its cut-off and a relaxation.
+/// Other parameters are omitted.
 impl fmt::Display for LossSpec {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
         let text = |key: &str| self.params.get(key).and_then(Value::as_str);

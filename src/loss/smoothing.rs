@@ -1,4 +1,4 @@
-//! The temperature of a loss, and the direction in which it sharpens.
+//! Which parameter is the temperature of a loss, and in which direction it sharpens the surrogate.
 
 /// The direction in which a temperature must change for the surrogate to approach its measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +14,6 @@ pub enum Sharper {
 pub struct Smoothing {
     /// The name of the temperature parameter.
     pub parameter: &'static str,
-    /// The direction that sharpens the surrogate.
+    /// The direction in which the temperature sharpens the surrogate.
     pub sharper: Sharper,
 }

@@ -9,18 +9,18 @@
 //! `alpha` per standard deviation. The `sigma` of rank indicators is measured in variances. In a list of fewer than 8
 //! documents, neighboring scores are too far apart for the default temperatures. To make the defaults work for lists of
 //! any length, a surrogate of a measure also divides the scores by `(8 / n)^p`, where `p` is
-//! [`Relaxation::short_list_power`](super::Relaxation::short_list_power). A negative `p` enlarges the scores of short
-//! lists. With a negative `p`, a list of fewer than 4 documents counts as one of 4, because an even sharper relaxation
-//! has no gradient.
+//! [`Relaxation::short_list_power`](super::Relaxation::short_list_power). A negative `p` moves the scores of short
+//! lists further apart. With a negative `p`, a list with fewer than 4 documents is treated as if it had 4, because an
+//! even sharper relaxation has no gradient.
 //!
 //! No gradient passes through the spread, unless a line search requests the gradient of the value
 //! ([`Change::FullGradient`](super::Change::FullGradient)). With a temperature in spreads, multiplying the scores of a
 //! list by a number keeps its loss and divides its gradient by that number. Multiplying by a power of two changes no
-//! bit of the loss, as long as the spread stays above 1e-12. If all scores of a list are equal, they are not divided,
-//! so their gradient is finite.
+//! bit of the loss, as long as the spread stays above 1e-12. The scores of a list are not divided if they are all
+//! equal, so their gradient is finite.
 //!
-//! A temperature given without a unit is measured in scores. A temperature that is not given has the default of the
-//! configuration, which is in spreads for every measure under a relaxation.
+//! A temperature given without a unit is measured in scores. Without a given temperature, the configuration's default
+//! applies, which is in spreads for every measure under a relaxation.
 //!
 //! Cost: O(n).
 
@@ -99,17 +99,19 @@ impl From<f64> for Temperature {
     }
 }
 
-/// The smallest number by which scores are divided, unless their spread is 0.
+/// The smallest divisor of scores, unless their spread is 0.
 const SMALLEST: f64 = 1e-12;
 
 impl Lists {
-    /// Returns the same lists with centered scores divided by the standard deviation of their list. No gradient passes
-    /// through the standard deviation. Your own loss can use this method to measure its temperature in spreads.
+    /// Returns the same lists, with scores that are centered and divided by the standard deviation of their list. No
+    /// gradient passes through the standard deviation. Your own loss can use this method to measure its temperature in
+    /// spreads.
     pub fn in_spreads(&self) -> Self {
         self.over_spread(0, Tensor::detach)
     }
 
-    /// Divides the centered scores by the spread of `seen(centered scores)` times `max(8 / n, 1)^power`.
+    /// Divides the centered scores by their spread times `max(8 / n, 1)^power`; the spread is computed from
+    /// `seen(centered)`, which may detach its gradient.
     fn over_spread(&self, power: i32, seen: fn(Tensor<2>) -> Tensor<2>) -> Self {
         // The scores are centered first, because an offset shared by all scores would determine the rounding errors.
         let centered = self.centered();
@@ -119,10 +121,11 @@ impl Lists {
     }
 }
 
-/// The number of documents from which the temperature no longer depends on the length of a list.
+/// In lists with fewer documents than this, the temperature depends on the length of the list.
 const SHORT: f64 = 8.0;
 
-/// The largest ratio `8 / n` by which the scores of a short list grow.
+/// If `power` is negative, the largest ratio `8 / n` that is used, so that scores in very short lists do not grow
+/// further.
 const LARGEST_GROWING: f64 = 2.0;
 
 /// Returns the factor `max(8 / n, 1)^power` of each list, `[B, 1]`, which is exactly 1 for 8 or more documents.
@@ -134,7 +137,7 @@ fn of_short_list(lists: &Lists, power: i32) -> Tensor<2> {
     if power < 0 { factor.recip() } else { factor }
 }
 
-/// Returns the spread of each list, `[B, 1]`, from its centered scores.
+/// Returns the spread of the scores in each list, `[B, 1]`, given the centered scores.
 fn spread(lists: &Lists, centered: Tensor<2>) -> Tensor<2> {
     let count = one_in_place_of_zero(lists.counts()).unsqueeze_dim::<2>(1);
     let mean = centered.clone().sum_dim(1) / count.clone();
@@ -159,7 +162,7 @@ impl From<TemperatureUnit> for Scale {
     }
 }
 
-/// Writes only the unit, because the record of a loss does not depend on whether a gradient passes through the spread.
+/// Writes only the unit, because the record of a loss must not depend on whether a gradient passes through the spread.
 impl Debug for Scale {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         self.unit.fmt(formatter)
@@ -167,7 +170,7 @@ impl Debug for Scale {
 }
 
 impl Scale {
-    /// Returns the lists with their scores in this unit. In short lists, the spread is multiplied by
+    /// Returns the lists with scores converted to this unit. In short lists, the spread is multiplied by
     /// `max(8 / n, 1)^power`.
     pub fn of(self, lists: &Lists, power: i32) -> Lists {
         match (self.unit, self.is_differentiated) {
@@ -183,13 +186,13 @@ impl Scale {
         holds.then_some("the spread of the scores")
     }
 
-    /// Lets the gradient pass through the spread, or returns `None` if no spread is held constant.
+    /// Lets the gradient pass through the spread; returns `None` if no spread is held constant.
     pub fn differentiated(self) -> Option<Self> {
         self.held().map(|_| Self { is_differentiated: true, ..self })
     }
 }
 
-/// A configuration with a temperature.
+/// A configuration of a loss with a temperature.
 pub(super) trait Tempered: Config {
     /// Returns the configuration key of the temperature.
     fn symbol(&self) -> &'static str;
@@ -201,8 +204,9 @@ pub(super) trait Tempered: Config {
     fn paper_value(&self) -> f64;
 }
 
-/// Returns every parameter of a configuration under its key in files, with the default that fits the given parameters.
-/// A given temperature is measured in scores. In scores, the default is the paper's temperature.
+/// Returns every parameter of a configuration by its key in files; some defaults depend on the given parameters. A
+/// given temperature is measured in scores. If the unit is scores and no temperature is given, the paper's temperature
+/// is the default.
 pub(super) fn defaults<C: Tempered>(config: &C, given: &Map) -> Map {
     let Temperature { value, unit } = config.temperature();
     let in_scores = given.get(TEMPERATURE_UNIT) == Some(&json!(TemperatureUnit::Score));
@@ -214,7 +218,7 @@ pub(super) fn defaults<C: Tempered>(config: &C, given: &Map) -> Map {
     all
 }
 
-/// Replaces parameters of a configuration by the given ones, which have the same keys as in files.
+/// Replaces parameters of `config` by the given parameters, which have the same keys as in files.
 pub(super) fn configure<C: Tempered>(loss: &'static str, config: C, given: &Map) -> Result<C, LossError> {
     if given.is_empty() {
         return Ok(config);
@@ -237,11 +241,11 @@ mod tests {
     use crate::loss::registry::LOSSES;
     use crate::loss::{ApproxNdcgConfig, Explained, LossSpec, RankingLoss, SmoothNdcgConfig, SoftNdcgConfig, explain};
 
-    /// The labels of a list that is long enough for its length not to change the temperature.
+    /// The labels of a list that is long enough not to change the temperature.
     const LABELS: [f64; 8] = [2.0, 0.0, 1.0, 0.0, 3.0, 0.0, 1.0, 0.0];
     const SCORES: [f64; 8] = [0.75, -1.25, 2.5, 0.875, -0.5, 0.125, -2.0, 1.5];
 
-    /// Returns every loss with a temperature, in all its forms, at the paper's temperature.
+    /// Returns every form of every loss with a temperature, at the paper's temperature.
     fn specs() -> Vec<LossSpec> {
         let entries = LOSSES.iter().filter(|entry| entry.smoothing.is_some());
         let specs = entries.flat_map(|entry| {
@@ -284,7 +288,7 @@ mod tests {
         assert!(LossSpec::new("list_net").with(TEMPERATURE_UNIT, "score").build().is_err());
     }
 
-    /// A loss measures its temperature in spreads if none is given, and in scores otherwise.
+    /// A loss measures its temperature in spreads if no temperature is given, and in scores otherwise.
     #[test]
     fn a_temperature_that_is_not_named_is_in_spreads() {
         let built = |spec: LossSpec| format!("{:?}", spec.build().unwrap());
@@ -382,8 +386,8 @@ mod tests {
         }
     }
 
-    /// Compares the gradient with finite differences of the loss. The loss jumps near equal scores, so only finite
-    /// slopes are required there.
+    /// Compares the gradient with finite differences of the loss. The loss jumps where scores are nearly equal, so only
+    /// finite slopes are required there.
     #[test]
     fn gradients_are_differences_where_the_spread_is_not_held() {
         const STEP: f64 = 1e-5;

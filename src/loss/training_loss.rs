@@ -11,12 +11,13 @@ use super::ranking_loss::RankingLoss;
 use super::registry::LossSpec;
 use super::smoothing::Smoothing;
 
-/// The key that replaces `name` in the record of a loss that is not registered.
+/// In the record of a custom loss, the key that replaces `name`.
 pub(crate) const OWN_LOSS: &str = "own_loss";
 
-/// The loss that a learner minimizes: a registered loss by its name and parameters, or any built [`RankingLoss`].
+/// The loss that a learner minimizes: a registered loss, given by its name and parameters, or any other
+/// [`RankingLoss`].
 ///
-/// Learners accept registered and custom losses, so your own loss can replace a [`LossSpec`] anywhere:
+/// Every learner accepts your own loss wherever it accepts a [`LossSpec`]:
 ///
 /// ```
 /// use burn_rank::loss::{Approximate, LossSpec, Ndcg, Surrogate, Temperature, TrainingLoss};
@@ -59,7 +60,7 @@ impl TrainingLoss {
     /// Builds the loss.
     ///
     /// # Errors
-    /// Returns the errors of [`LossSpec::build`].
+    /// Returns the same errors as [`LossSpec::build`].
     pub fn build(&self) -> Result<Arc<dyn RankingLoss>, LossError> {
         match self {
             Self::Registered(spec) => spec.build().map(Arc::from),
@@ -70,7 +71,7 @@ impl TrainingLoss {
     /// Returns the temperature of the loss, if it has one.
     ///
     /// # Errors
-    /// Returns the errors of [`LossSpec::build`].
+    /// Returns the same errors as [`LossSpec::build`].
     pub fn smoothing(&self) -> Result<Option<Smoothing>, LossError> {
         match self {
             Self::Registered(spec) => spec.smoothing(),
@@ -78,10 +79,10 @@ impl TrainingLoss {
         }
     }
 
-    /// Applies [`LossSpec::with_default_temperature`] to a registered loss, and returns any other loss unchanged.
+    /// Applies [`LossSpec::with_default_temperature`] to a registered loss; any other loss stays as it is.
     ///
     /// # Errors
-    /// Returns the errors of [`LossSpec::build`].
+    /// Returns the same errors as [`LossSpec::build`].
     pub fn with_default_temperature(&self, times: Option<f64>) -> Result<Self, LossError> {
         match self {
             Self::Registered(spec) => spec.with_default_temperature(times).map(Self::Registered),
@@ -89,9 +90,9 @@ impl TrainingLoss {
         }
     }
 
-    /// Builds the loss with one parameter changed. A registered loss is built again; any other loss must support
-    /// [`Change::Parameter`]. A registered loss without a given unit measures the temperature in scores, and any other
-    /// loss uses its own unit.
+    /// Returns the loss with one parameter changed. A registered loss is created again; any other loss must support
+    /// [`Change::Parameter`]. For a registered loss, a changed temperature is measured in scores unless its unit is
+    /// given; any other loss uses its own unit.
     ///
     /// # Errors
     /// Returns an error if the loss cannot change the parameter, or if the value is out of range.

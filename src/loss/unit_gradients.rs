@@ -1,16 +1,17 @@
 //! Unit gradients, which give every query the same influence on the scores.
 //!
-//! Unit gradients do not change the value of a query's loss. The gradient in the scores becomes
-//! `u = g / max(||g||_2, 1e-6)`, where `g` is the gradient of the query's loss. The gradient `g` already includes
-//! document weights, held ranks and spreads, and the mean over draws. Query weights, sums or means over queries, and
-//! weights in a sum of losses apply to `u`. A query with nothing to learn keeps the gradient 0.
+//! Unit gradients change the gradient of a query's loss, but not its value. The gradient with respect to the scores of
+//! a query becomes `u = g / max(||g||_2, 1e-6)`, where `g` is the gradient of the query's loss. Document weights and
+//! the mean over draws are already part of `g`, and held ranks and spreads are constants in `g`. Query weights, the sum
+//! or mean over queries, and the weights in a sum of losses multiply `u`. A query with nothing to learn keeps the
+//! gradient 0.
 //!
-//! The gradients of surrogates differ widely in size from query to query, so a few queries dominate a batch without
-//! unit gradients. For boosted trees, the second derivatives are divided by the same number. Line searches reject unit
-//! gradients, because they are not the gradient of the value. For a loss with random draws, the unit gradient is the
-//! direction of the sampled gradient, which is biased.
+//! The gradients of surrogates differ widely in size from query to query, so without unit gradients a few queries
+//! dominate a batch. For boosted trees, the second derivatives are divided by the same length. Line searches reject
+//! unit gradients, because they are not the gradient of the value. For a loss with random draws, unit gradients are
+//! biased, because the gradient of the sampled loss is scaled, not its expectation.
 //!
-//! The cost is one evaluation of the loss and its gradient, and O(n) time for the length of the gradient.
+//! The cost is one evaluation of the loss and its gradient, plus O(n) time to compute the gradient's length.
 
 use std::sync::Arc;
 
@@ -29,7 +30,7 @@ pub const QUERY_GRADIENTS: &str = "query_gradients";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QueryGradients {
-    /// Keeps the gradient of the loss.
+    /// Keeps the gradient of each query as it is.
     #[default]
     Raw,
     /// Scales the gradient of each query to length 1 ([`UnitGradients`]).
@@ -39,17 +40,17 @@ pub enum QueryGradients {
 /// The name of the quantity that a unit gradient treats as constant.
 pub(crate) const HELD: &str = "the length of each query's gradient";
 
-/// Returns the configuration key that an error about a held quantity names.
+/// Returns the configuration key for an error about the quantity `held` that the gradient treats as constant.
 #[cfg(feature = "learners")]
 pub(crate) fn key_of_held(held: &str) -> &'static str {
     if held == HELD { "loss.query_gradients" } else { "loss" }
 }
 
-/// The smallest gradient length that is scaled to 1. Shorter gradients are divided by this number instead.
+/// The shortest gradient that is scaled to length 1. Shorter gradients are divided by this number instead.
 const SMALLEST: f64 = 1e-6;
 
-/// A loss whose gradient in the scores of each query has length 1. Unit gradients suit any loss, and surrogates of
-/// measures gain most from them.
+/// A loss whose gradient with respect to the scores of each query has length 1. Unit gradients suit any loss;
+/// surrogates benefit most.
 ///
 /// ```
 /// use burn_rank::loss::{ApproxNdcgConfig, UnitGradients};
@@ -75,7 +76,7 @@ impl From<Box<dyn RankingLoss>> for UnitGradients {
     }
 }
 
-/// Divides the gradients `[B, N]` of each query by their length, or by 1e-6 if that is larger.
+/// Divides the gradient of each query, a row of `[B, N]`, by its length, or by 1e-6 if the length is smaller.
 fn unit(gradients: Tensor<2>) -> Tensor<2> {
     // Gradients are divided by the largest first, so no square overflows.
     let largest = gradients.clone().abs().max_dim(1);
@@ -86,7 +87,7 @@ fn unit(gradients: Tensor<2>) -> Tensor<2> {
     shares / length.max_pair(largest.recip() * SMALLEST)
 }
 
-/// Returns the Euclidean norm without overflow.
+/// Returns the Euclidean norm; no intermediate value overflows.
 fn length(slopes: &[f64]) -> f64 {
     let largest = slopes.iter().fold(0.0, |largest: f64, slope| largest.max(slope.abs()));
     match largest > 0.0 {
@@ -191,7 +192,7 @@ mod tests {
         (scores, lists)
     }
 
-    /// Returns the losses, and the derivatives of the value that `made` computes from the losses.
+    /// Returns the losses, and the derivatives of the value that `made` computes from these losses.
     fn gradients(loss: &dyn RankingLoss, dtype: DType, made: Made<'_>) -> (Vec<f64>, Vec<f64>) {
         let (scores, lists) = batch(loss, dtype);
         let losses = lists.losses(loss);
@@ -254,7 +255,7 @@ mod tests {
         assert!((length(&[3e200, -4e200]) / 5e200 - 1.0).abs() < 1e-15);
     }
 
-    /// An offset of the scores does not change the loss.
+    /// Adding a constant to all scores does not change the loss.
     #[test]
     fn scores_near_the_largest_number_keep_a_finite_value() {
         let [raw, unit] = raw_and_unit(&LossSpec::new("pairwise_hinge"))

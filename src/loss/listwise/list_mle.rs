@@ -11,11 +11,12 @@
 //! same ratios.
 //!
 //! With `shuffle_ties`, documents with the same label are put in a random order. The random order depends on `seed` and
-//! on the documents' ranks by score, in the same way for every query. The gradient learner draws new noise for each row
-//! at every step; other learners keep one draw.
+//! on the documents' ranks by score, in the same way for every query. At every step, the gradient learner draws new
+//! noise for each row of the batch; other learners use the same noise throughout.
 //!
-//! The cost is O(n^2) comparisons for the order, and O(n log n) for the suffix sums. The suffix sums are computed as
-//! log-sum-exp, so nothing underflows even if scores are far apart. A query whose labels are all equal has loss 0.
+//! Ordering the documents takes O(n^2) comparisons, and the suffix sums take O(n log n) time. The suffix sums are
+//! computed as log-sum-exp, so nothing underflows even if scores are far apart. A query whose labels are all equal has
+//! loss 0.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -46,9 +47,9 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct ListMleConfig {
-    /// The number of top places that count; `None` counts the whole list.
+    /// The number of places at the top of the label order that count; `None` counts all places.
     pub k: Option<usize>,
-    /// The weight of each place, as a discount of its rank; `None` weighs all places equally.
+    /// The discount that weights each place by its rank; `None` weights all places equally.
     pub discount: Option<DiscountShape>,
     /// The exponent of the power discount, 0 or above; other discounts ignore it.
     #[config(default = 1.0)]
@@ -83,7 +84,7 @@ pub struct ListMle {
     k: Option<usize>,
     #[module(skip)]
     discount: Option<Discount>,
-    /// The noise that orders documents with the same label; `None` orders them by position.
+    /// The noise that orders documents with the same label; `None` keeps their order in the list.
     #[module(skip)]
     ties: Option<Noise>,
 }
@@ -122,7 +123,8 @@ impl RankingLoss for ListMle {
     }
 }
 
-/// A stand-in for the logarithm of an empty sum, which is negligible next to any score but does not overflow.
+/// A stand-in for the logarithm of an empty sum: negligible next to any score, but small enough in magnitude not to
+/// overflow.
 pub(super) const EMPTY: f32 = f32::MIN / 4.0;
 
 /// Returns the document at each place by descending label, `[B, N]`. Ties are broken by position, and padding comes
@@ -141,8 +143,8 @@ fn shuffled_label_order(lists: &Lists, noise: Noise) -> Tensor<2, Int> {
     shuffled.gather(1, label_order(labels, &padded))
 }
 
-/// Returns `out_t = log sum_{u >= t} exp(x_u)` by doubling. After step `d`, each place holds the sum over the next
-/// `2 d` places.
+/// Returns `out_t = log sum_{u >= t} exp(x_u)` in `log2 N` steps, each of which doubles the number of summed places.
+/// After the step with distance `d`, each place covers `2 d` places, starting with itself.
 pub(super) fn suffix_log_sum_exp(mut x: Tensor<2>) -> Tensor<2> {
     let [batch, n] = x.dims();
     let mut d = 1;

@@ -1,8 +1,8 @@
-//! ListNet, the cross entropy of the top-one distributions of labels and scores.
+//! ListNet, the cross entropy between the top-one distributions of the labels and the scores.
 //!
 //! The loss is `-sum_i softmax(y)_i log softmax(s)_i` (Cao et al., Learning to rank: from pairwise approach to listwise
-//! approach, section 4.3). The target is the softmax of the labels themselves. If documents have weights, the target is
-//! multiplied by them.
+//! approach, section 4.3). The target distribution is the softmax of the labels. If documents have weights, the target
+//! probabilities are multiplied by them.
 //!
 //! Cost: O(n). A query whose labels are all equal has loss 0.
 

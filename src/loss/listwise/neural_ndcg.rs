@@ -6,11 +6,11 @@
 //! doubly stochastic. The surrogate is `1/Z sum_r D(r) sum_j P_rj G(y_j)` (Pobrotyn and Bialobrzeski, NeuralNDCG,
 //! equations 8 and 9). With `transposed`, the transposed matrix is scaled instead, rows before columns (equation 10).
 //! With 0 iterations, both forms are the NeuralSort NDCG of TF-Ranking. The surrogate tends to NDCG@k as the
-//! temperature tends to 0. If documents have weights, the gains are multiplied by them, also in `Z`.
+//! temperature tends to 0. If documents have weights, the gains are multiplied by them, both in the sum and in `Z`.
 //!
-//! The cost is O(iterations n^2) time and O(iterations n) memory. In long lists on the CPU, only matrix entries that a
-//! float distinguishes from 0 take time. Few entries remain if the scores are spread out. With 0 iterations, only the k
-//! rows within the cut-off are computed. A query whose labels are all equal has loss 0.
+//! The cost is O(iterations n^2) time and O(iterations n) memory. In long lists on the CPU, matrix entries that round
+//! to 0 are skipped. If the scores are spread out, nearly all entries round to 0. With 0 iterations, only the k rows
+//! within the cut-off are computed. A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -44,12 +44,12 @@ pub struct NeuralNdcgConfig {
     /// The temperature of the relaxed sort, above 0.
     #[config(default = "Temperature::scores(1.0)")]
     pub temperature: Temperature,
-    /// The number of top ranks that count; `None` counts the whole list.
+    /// The number of top ranks that count; `None` counts all ranks.
     pub k: Option<usize>,
-    /// Gain of a label.
+    /// The function that maps a label to its gain.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
-    /// Whether to scale the transposed matrix.
+    /// Whether to apply Sinkhorn scaling to the transposed matrix.
     #[config(default = false)]
     pub transposed: bool,
     /// The number of iterations of Sinkhorn scaling, 0 or above.
@@ -57,7 +57,8 @@ pub struct NeuralNdcgConfig {
     pub iterations: usize,
 }
 
-/// The largest number of iterations. The gradient needs one number per document from each iteration.
+/// The largest number of iterations that a configuration may request. The gradient needs one stored number per document
+/// from each iteration.
 const MOST_ITERATIONS: usize = 10_000;
 
 impl NeuralNdcgConfig {

@@ -1,4 +1,5 @@
-//! Plackett-Luce NDCG, the expected NDCG of rankings drawn from the Plackett-Luce model of the scores, with PL-Rank-3.
+//! Plackett-Luce NDCG, the expected NDCG of rankings drawn from the Plackett-Luce model, estimated by the algorithm
+//! PL-Rank-3.
 //!
 //! A ranking `y` is drawn document by document. Document `d` comes next with probability `pi(d | above) = softmax(s)_d`
 //! among the remaining documents. Let `rho_d = G(y_d) / Z`, let `D` be the discounts and `K` the cut-off, and let
@@ -13,10 +14,12 @@
 //! scores with Gumbel noise. The mean of the gradient over the documents is subtracted, because its expectation is 0.
 //!
 //! **The gradient is an unbiased estimate** of the gradient of the expected NDCG ([`About::estimates_gradient`]). The
-//! value is a mean over few rankings, so it is constant until two scores swap places, and its own gradient is 0.
+//! value is a mean over few rankings, so it changes only where two noisy scores swap places; everywhere else, its own
+//! gradient is 0.
 //!
-//! The noise depends on `seed`, the number of the draw, and the document's rank by score; all queries share it. The
-//! gradient learner draws new noise for each row at every step; other learners keep one draw.
+//! The noise depends on `seed`, the index of the draw, and the document's rank by score, so all queries share it. At
+//! every step, the gradient learner draws new noise for each row of the batch; other learners use the same noise
+//! throughout.
 //!
 //! Each of the `samples` rankings costs a sort and O(n log n) prefix sums. A query whose labels are all equal has
 //! loss 0.
@@ -50,9 +53,9 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct PlackettLuceNdcgConfig {
-    /// The number of top ranks that count; `None` counts the whole list.
+    /// The number of top ranks that count; `None` counts all ranks.
     pub k: Option<usize>,
-    /// Gain of a label.
+    /// The function that maps a label to its gain.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
     /// The number of rankings to draw, 1 or more.
@@ -110,7 +113,7 @@ impl RankingLoss for PlackettLuceNdcg {
 }
 
 impl PlackettLuceNdcg {
-    /// Returns the NDCG of one ranking, and the derivatives estimated from it.
+    /// Returns the NDCG of one sampled ranking, and the derivatives estimated from this ranking.
     fn of_one_ranking(&self, lists: &Lists, worth: &Tensor<2>, draw: usize) -> Estimate {
         let [batch, n] = worth.dims();
         let scores = lists.centered().detach();
@@ -143,8 +146,8 @@ impl PlackettLuceNdcg {
     }
 }
 
-/// Returns `out_r = log sum_{k <= r} exp(x_k)` by doubling. After step `d`, each place holds the sum over the last
-/// `2 d` places.
+/// Returns `out_r = log sum_{k <= r} exp(x_k)` in `log2 N` steps, each of which doubles the number of summed places.
+/// After the step with distance `d`, each place covers `2 d` places, up to itself.
 fn prefix_log_sum_exp(mut x: Tensor<2>) -> Tensor<2> {
     let [batch, n] = x.dims();
     let mut d = 1;
@@ -167,7 +170,7 @@ mod tests {
     const SCORES: [f64; 5] = [0.4, -1.0, 1.3, 0.1, -0.3];
     const LABELS: [f64; 5] = [1.0, 3.0, 0.0, 2.0, 0.0];
 
-    /// Evaluates the definition rank by rank for a ranking that lists its documents in `order`.
+    /// Evaluates the estimated gradient by its definition, rank by rank; `order` lists the documents from rank 1.
     fn by_definition(order: &[usize], k: usize) -> (f64, Vec<f64>) {
         let discount = |rank: usize| if rank <= k { 1.0 / (1.0 + rank as f64).log2() } else { 0.0 };
         let ideal: f64 = [7.0, 3.0, 1.0].iter().zip(1..).map(|(gain, rank)| gain * discount(rank)).sum();

@@ -2,17 +2,18 @@
 //!
 //! The loss is `-sum_i y_i log softmax(s)_i`; with `normalize`, the labels are divided by their sum. With
 //! `gumbel_samples = S > 0`, the loss of `(s_i + g_i) / temperature` is averaged over `S` draws of standard Gumbel
-//! noise `g`. Each draw of this smoothed loss ranks the documents as the Plackett-Luce model does (Bruch et al., A
+//! noise `g`. In each draw, the noise orders the documents like a sample from the Plackett-Luce model (Bruch et al., A
 //! stochastic treatment of learning to rank scoring functions, section 4; Bruch et al., An analysis of the softmax
 //! cross entropy loss for learning to rank, equation 5).
 //!
-//! The noise depends on `seed`, the number of the draw, and the document's place in its list; all queries share it.
-//! With `noise_by_row`, the noise also depends on the number of the query in its batch. The same seed gives the same
-//! loss. The gradient learner draws new noise for each row at every step; other learners keep one draw.
+//! The noise depends on `seed`, the index of the draw, and the document's place in its list, so all queries share it.
+//! With `noise_by_row`, the noise also depends on the index of the query in its batch. The same seed gives the same
+//! loss. At every step, the gradient learner draws new noise for each row of the batch; other learners use the same
+//! noise throughout.
 //!
 //! If documents have weights, the labels are multiplied by them.
 //!
-//! The cost is O(n), times S. A query whose labels are all equal has loss 0.
+//! The cost is O(n) for each draw. A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -47,13 +48,13 @@ pub struct SoftmaxCrossEntropyConfig {
     /// The number of draws of Gumbel noise, or 0 for no noise.
     #[config(default = 0)]
     pub gumbel_samples: usize,
-    /// The number, above 0, that divides the scores after the noise is added.
+    /// The divisor, above 0, of the noisy scores.
     #[config(default = 1.0)]
     pub temperature: f64,
     /// The seed of the noise, to which the gradient learner adds the run's seed, epoch and step.
     #[config(default = 0)]
     pub seed: u64,
-    /// Whether each row of a batch has its own noise, as in the gradient learner.
+    /// Whether to draw separate noise for each row of a batch, as the gradient learner does.
     #[config(default = false)]
     pub noise_by_row: bool,
 }

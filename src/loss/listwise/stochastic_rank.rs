@@ -8,15 +8,17 @@
 //!
 //! Here `r_j` is the rank of `j` among all documents but `i`, and `phi` is the standard normal density (Ustimenko and
 //! Prokhorenkova, StochasticRank: global optimization of scale-free discrete functions). The parameter `mu` lowers
-//! relevant documents in the noisy order, so ties and near ties count as the worst order. The value and gradient are
-//! means over `samples` draws. The mean of the gradient over the documents is subtracted, because its expectation is 0.
+//! relevant documents in the noisy order, so equal and nearly equal scores count as if the documents were in the worst
+//! order. The value and gradient are means over `samples` draws. The mean of the gradient over the documents is
+//! subtracted, because its expectation is 0.
 //!
 //! **The gradient is an unbiased estimate** of the gradient of the expected NDCG, not the gradient of the value
 //! ([`About::estimates_gradient`]). With `mu = 0`, the expected NDCG equals the value of `soft_ndcg` in the exact
 //! model.
 //!
-//! The noise depends on `seed`, the number of the draw, and the document's rank by score; all queries share it. The
-//! gradient learner draws new noise for each row at every step; other learners keep one draw.
+//! The noise depends on `seed`, the index of the draw, and the document's rank by score, so all queries share it. At
+//! every step, the gradient learner draws new noise for each row of the batch; other learners use the same noise
+//! throughout.
 //!
 //! The cost is O(n^2) memory, and O(n^2) time for each of the `samples` draws. A query whose labels are all equal has
 //! loss 0.
@@ -60,9 +62,9 @@ pub struct StochasticRankConfig {
     /// How far a document's score is lowered per unit of its label, 0 or above.
     #[config(default = 0.0)]
     pub mu: f64,
-    /// The number of top ranks that count; `None` counts the whole list.
+    /// The number of top ranks that count; `None` counts all ranks.
     pub k: Option<usize>,
-    /// Gain of a label.
+    /// The function that maps a label to its gain.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
     /// The number of draws of noise, 1 or more.
@@ -147,7 +149,7 @@ impl ByLength for StochasticRank {
 }
 
 impl StochasticRank {
-    /// Returns the NDCG under one draw of noise, and the derivatives estimated from it.
+    /// Returns the NDCG for one draw of noise, and the derivatives estimated from this draw.
     fn of_one_draw(&self, lists: &Lists, worth: &Tensor<2>, draw: usize) -> Estimate {
         let [_, n] = worth.dims();
         let means = lists.centered().detach() - lists.labels.clone() * self.mu;

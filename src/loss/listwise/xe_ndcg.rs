@@ -5,8 +5,8 @@
 //! is a convex upper bound of `-log(NDCG)`. By default, each `gamma_i` is drawn uniformly, as in LightGBM's
 //! `rank_xendcg`. If `gamma` is given, all documents have this `gamma`.
 //!
-//! The drawn numbers depend on `seed` and on the document's rank by score; all queries share them. The gradient learner
-//! draws new numbers for each row at every step; other learners keep one draw.
+//! The drawn numbers depend on `seed` and on the document's rank by score, so all queries share them. At every step,
+//! the gradient learner draws new numbers for each row of the batch; other learners use the same numbers throughout.
 //!
 //! Boosted trees take Newton steps with the second derivatives `p_i (1 - p_i)`, where `p = softmax(s)`.
 //!
@@ -40,7 +40,7 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct XeNdcgConfig {
-    /// The number from 0 to 1 that is subtracted from every gain; `None` draws a number for each document.
+    /// The `gamma` from 0 to 1 that is subtracted from every gain; `None` draws a `gamma` for each document.
     pub gamma: Option<f64>,
     /// The seed of the drawn numbers, to which the gradient learner adds the run's seed, epoch and step.
     #[config(default = 0)]
@@ -62,7 +62,7 @@ impl XeNdcgConfig {
     }
 }
 
-/// The XE-NDCG loss, `-sum_i phi_i log softmax(s)_i`, with `phi_i` in proportion to `2^{y_i} - gamma_i`.
+/// The XE-NDCG loss, `-sum_i phi_i log softmax(s)_i`, with `phi_i` proportional to `2^{y_i} - gamma_i`.
 #[doc(alias = "XE-NDCG")]
 #[doc(alias = "rank_xendcg")]
 #[derive(Module, Debug)]

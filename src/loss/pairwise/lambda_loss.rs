@@ -9,9 +9,9 @@
 //! | `ndcg_loss2` | `y_i > y_j` | `abs(G_i - G_j) (D(d) - D(d + 1))`, `d = abs(r_i - r_j)` |
 //! | `ndcg_loss2_pp` | `y_i > y_j` | `abs(G_i - G_j) (mu (D(d) - D(d + 1)) + abs(D(r_i) - D(r_j)))` |
 //!
-//! The weights follow Wang et al., The LambdaLoss framework for ranking metric optimization, equations 12 to 16; that
-//! paper writes 1/D for our D. The weights carry no gradient. A cut-off truncates `D(r)` and `Z`, but not the
-//! difference `D(d) - D(d + 1)`. If documents have weights, the weight of document `i` multiplies `w_ij`, while `Z`
+//! The weights are those in equations 12 to 16 of Wang et al., The LambdaLoss framework for ranking metric
+//! optimization; the paper's D is 1/D here. The weights carry no gradient. A cut-off truncates `D(r)` and `Z`, but not
+//! the difference `D(d) - D(d + 1)`. If documents have weights, the weight of document `i` multiplies `w_ij`, while `Z`
 //! depends only on the gains.
 //!
 //! Cost: O(n^2). A query whose labels are all equal has loss 0. Equal scores are ranked by position.
@@ -62,18 +62,18 @@ pub enum LambdaLossWeights {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct LambdaLossConfig {
-    /// Weights of the pairs.
+    /// The formula for the weight of a pair.
     #[config(default = "LambdaLossWeights::NdcgLoss2Pp")]
     pub weights: LambdaLossWeights,
-    /// The weight of the rank distance in `ndcg_loss2_pp`, 0 or above.
+    /// The factor of the term with the rank distance in `ndcg_loss2_pp`, 0 or above.
     #[config(default = 10.0)]
     pub mu: f64,
-    /// The factor of score differences, above 0.
+    /// The factor, above 0, that multiplies score differences.
     #[config(default = 1.0)]
     pub sigma: f64,
-    /// The number of top ranks that count; `None` counts the whole list.
+    /// The number of top ranks that count; `None` counts all ranks.
     pub k: Option<usize>,
-    /// Gain of a label.
+    /// The function that maps a label to its gain.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
 }
@@ -95,7 +95,7 @@ impl LambdaLossConfig {
     }
 }
 
-/// The logistic loss of base 2 over document pairs, weighted by [`LambdaLossWeights`].
+/// The logistic loss with base-2 logarithms over document pairs, weighted by [`LambdaLossWeights`].
 #[doc(alias = "NDCG-Loss2++")]
 #[doc(alias = "NDCGLoss")]
 #[derive(Module, Debug)]

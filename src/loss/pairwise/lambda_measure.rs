@@ -1,10 +1,10 @@
-//! LambdaRank for measures other than NDCG. Each pair of RankNet is weighted by the change of the measure when its
-//! documents swap places.
+//! LambdaRank for measures other than NDCG. The loss weights each pair in RankNet by how much the measure changes when
+//! the two documents swap places.
 //!
 //! The loss is `sum_{y_i > y_j} |M - M(i and j swapped)| log(1 + exp(-sigma (s_i - s_j)))`. The measure `M` is average
 //! precision, reciprocal rank, expected reciprocal rank or precision, within a cut-off (Donmez, Svore and Burges, On
-//! the local optimality of LambdaRank). The file `swap_change.rs` derives the changes. The pair weights carry no
-//! gradient. [`lambda_ndcg`] is the same loss for NDCG.
+//! the local optimality of LambdaRank). The module `swap_change.rs` gives the formula for this change under each
+//! measure. The pair weights carry no gradient. [`lambda_ndcg`] is the same loss for NDCG.
 //!
 //! The two normalizations are the same as in [`lambda_ndcg`]. `score_normalization` divides the weight of a pair by
 //! `0.01 + |s_i - s_j|`, except in a list of equal scores. `query_normalization` multiplies the loss of a query by
@@ -49,16 +49,16 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct LambdaMeasureConfig {
-    /// The measure whose change is the weight of a pair.
+    /// Each pair is weighted by how much this measure changes when the two documents swap places.
     #[config(default = "SwapMeasure::Ap")]
     pub measure: SwapMeasure,
     /// The number of top ranks that count; `None` means 5 for precision and the whole list for other measures.
     pub k: Option<usize>,
     /// The label of a perfect document for expected reciprocal rank, from 1 to 30, which is also the largest label
-    /// allowed. Other measures ignore it.
+    /// allowed. Other measures ignore this parameter.
     #[config(default = 4)]
     pub maximum_grade: u32,
-    /// The factor of score differences, above 0.
+    /// The factor, above 0, that multiplies score differences.
     #[config(default = 1.0)]
     pub sigma: f64,
     /// Whether to divide the weight of a pair by `0.01 + |s_i - s_j|`.
@@ -94,7 +94,7 @@ impl LambdaMeasureConfig {
     }
 }
 
-/// The RankNet loss, with each pair weighted by the change of a measure when its documents swap places.
+/// The RankNet loss, with each pair weighted by how much a measure changes when the two documents swap places.
 #[doc(alias = "LambdaRank")]
 #[doc(alias = "LambdaMAP")]
 #[derive(Module, Debug)]

@@ -1,4 +1,4 @@
-//! LambdaRank, which weights each pair of RankNet by the change of NDCG@k when its documents swap places.
+//! LambdaRank, which weights each pair in RankNet by how much NDCG@k changes when the two documents swap places.
 //!
 //! The loss is `sum_{y_i > y_j} |G(y_i) - G(y_j)| |D(r_i) - D(r_j)| / Z log(1 + exp(-sigma (s_i - s_j)))`, where `r`
 //! are the ranks by score and `D` is the discount `1 / log2(1 + r)`, 0 beyond the cut-off. The pair weights carry no
@@ -6,11 +6,11 @@
 //! documents have weights, the weight of the more relevant document multiplies the weight of a pair, while `Z` depends
 //! only on the gains.
 //!
-//! The cut-offs `k` and `truncation` differ. The discount is 0 beyond rank `k`, so a pair's weight is the change of
-//! NDCG@k when its documents swap places. Only pairs with a document within rank `truncation` count. `Z` is cut off at
-//! `k`, or at `truncation` if `k` is not given. Without `k`, `truncation` works like LightGBM's
-//! `lambdarank_truncation_level`. Without `k`, a pair's weight is the change of DCG over the whole list, divided by the
-//! ideal DCG within the truncation.
+//! The cut-offs `k` and `truncation` have different effects. The discount is 0 beyond rank `k`, so a pair's weight is
+//! the change in NDCG@k when its documents swap places. Only pairs with at least one document at rank `truncation` or
+//! better count. `Z` is the ideal DCG at `k` or, if `k` is not given, at `truncation`. Without `k`, `truncation` works
+//! like LightGBM's `lambdarank_truncation_level`. Without `k`, a pair's weight is the change of DCG over the whole
+//! list, divided by the ideal DCG within the truncation.
 //!
 //! The two normalizations together are LightGBM's `lambdarank_norm`; XGBoost has them as two options. The gradient
 //! treats both normalizations as constants, so it is no longer the gradient of a function of the scores.
@@ -19,8 +19,8 @@
 //! * `query_normalization` multiplies the loss of a query by `log2(1 + S) / S`, where `S` is the sum of the magnitudes
 //!   of its pairs' gradients, each counted for both documents.
 //!
-//! The cost is O(n^2), or O(k n) in boosted trees. A query whose labels are all equal has loss 0. Equal scores are
-//! ranked by position.
+//! The cost is O(n^2), or O(k n) in boosted trees with a truncation `k`. A query whose labels are all equal has loss 0.
+//! Equal scores are ranked by position.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -50,14 +50,15 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct LambdaNdcgConfig {
-    /// The factor of score differences, above 0.
+    /// The factor, above 0, that multiplies score differences.
     #[config(default = 1.0)]
     pub sigma: f64,
-    /// The cut-off of the NDCG whose change is the weight of a pair; `None` counts the whole list.
+    /// Each pair is weighted by how much NDCG with this cut-off changes when the two documents swap places; `None`
+    /// counts the whole list.
     pub k: Option<usize>,
-    /// The rank within which a pair must have a document to count, as in LightGBM; `None` counts all pairs.
+    /// Only pairs with at least one document at this rank or better count, as in LightGBM; `None` counts all pairs.
     pub truncation: Option<usize>,
-    /// Gain of a label.
+    /// The function that maps a label to its gain.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
     /// Whether to divide the weight of a pair by `0.01 + |s_i - s_j|`.
@@ -101,10 +102,11 @@ pub struct LambdaNdcg {
     query_normalization: bool,
 }
 
-/// The number added to a score difference before it divides a weight, to avoid a division by 0.
+/// The number added to a score difference before the pair's weight is divided by it, so that equal scores do not divide
+/// by 0.
 pub(super) const SCORE_OFFSET: f64 = 0.01;
 
-/// Returns `log2(1 + S) / S`, where `S` is twice the sum of the magnitudes of all slopes, or 1 if `S` is 0.
+/// Returns `log2(1 + S) / S`, where `S` is twice the sum of the absolute slopes of a query's pairs, or 1 if `S` is 0.
 pub(super) fn query_factor(slopes: f64) -> f64 {
     let both = 2.0 * slopes;
     if both > 0.0 { both.ln_1p() * std::f64::consts::LOG2_E / both } else { 1.0 }
@@ -169,18 +171,17 @@ impl Curved for LambdaNdcg {
     }
 }
 
-/// The factors of the pair weights, for each document.
+/// The values, one per document, from which pair weights are computed.
 struct Places {
-    /// The gain divided by the ideal DCG.
+    /// The document's gain divided by the ideal DCG.
     gain: Vec<f64>,
-    /// The discount at the document's rank by score.
+    /// The discount at the document's rank.
     discount: Vec<f64>,
-    /// The rank by score, from 1. Equal scores are ranked by position.
+    /// The document's rank by score, counted from 1. Equal scores are ranked by position.
     rank: Vec<f64>,
 }
 
 impl LambdaNdcg {
-    /// Returns the cut-off of the ideal DCG.
     fn ideal_cutoff(&self) -> Option<usize> {
         self.k.or(self.truncation)
     }
@@ -203,9 +204,9 @@ impl LambdaNdcg {
     }
 }
 
-/// Returns pair weights from the gains divided by the ideal DCG, and from the discounts at the ranks by score. The
-/// discounts are cut off at `k`, and the ideal DCG is cut off at `ideal`. With a `distance`, the weights are divided by
-/// `distance` plus the score difference, except in lists of equal scores.
+/// Returns pair weights, computed from each document's gain divided by the ideal DCG, and from the discount at its rank
+/// by score. The discounts are 0 beyond rank `k`, and `ideal` is the cut-off of the ideal DCG. With a `distance`, each
+/// weight is divided by `distance` plus the pair's score difference, except in lists of equal scores.
 pub(super) fn lambda_weight(
     lists: &Lists,
     gain: &Gain,

@@ -1,4 +1,4 @@
-//! Pairwise losses, which compare two documents at a time.
+//! Pairwise losses, which are sums over pairs of documents.
 
 pub(super) mod approx_kendall_tau;
 pub(super) mod fidelity;

@@ -1,4 +1,5 @@
-//! Losses that sum or average a pair loss over the pairs with different labels, and sums over all pairs.
+//! Losses that sum or average a function of the score difference over pairs with different labels, and the sums over
+//! pairs that they use.
 //!
 //! If documents have weights, a pair has the weight of its more relevant document, and the mean over pairs is a
 //! weighted mean.
@@ -19,7 +20,7 @@ pub struct PairSum {
     pub(super) name: &'static str,
     #[module(skip)]
     pub(super) loss: PairLoss,
-    /// The factor of score differences, if any.
+    /// The factor that multiplies score differences, if any.
     pub(super) scale: Option<f64>,
     /// Whether to divide the loss by the number of pairs.
     pub(super) mean: bool,
@@ -43,7 +44,7 @@ impl RankingLoss for PairSum {
     }
 }
 
-/// Computes the derivatives of the logistic loss, the only pair loss with `curvature`.
+/// Gives the derivatives of the logistic loss; the other pair losses do not offer them.
 impl Curved for PairSum {
     fn derivatives(&self, labels: &[f32], scores: &[f64], weights: Option<&[f32]>) -> Derivatives {
         let weight = |document: usize| weights.map_or(1.0, |weights| f64::from(weights[document]));

@@ -65,7 +65,8 @@ mod tests {
         let found = explained(&[1.0, -1.0, 2.0], &[1.0, 0.0, 0.0], DType::F64).value;
         assert!((found - ((-2f64).exp() + 1f64.exp())).abs() < 1e-12, "{found}");
     }
-    /// Checks the loss of a pair that is misplaced by `difference`, in the kernel and in the tensor definition.
+    /// Compares the kernel and the tensor definition with the formula for a pair whose scores are in the wrong order by
+    /// `difference`.
     fn assert_pair(difference: f64, dtype: DType, value: f64, slope: f64) {
         let pair = || explained(&[0.0, difference], &[1.0, 0.0], dtype);
         for found in [pair(), with_tensor_path(pair)] {

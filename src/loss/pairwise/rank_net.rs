@@ -27,7 +27,7 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct RankNetConfig {
-    /// The factor of score differences, above 0.
+    /// The factor, above 0, that multiplies score differences.
     #[config(default = 1.0)]
     pub sigma: f64,
     /// Whether to divide the loss by the number of pairs.

@@ -1,5 +1,5 @@
-//! The change of a measure when two documents of a ranking swap places. All values in this module are in the order of
-//! ranks, so place 0 is rank 1.
+//! The change in a measure when two documents of a ranking swap places. All values in this module are ordered by rank,
+//! so place 0 has rank 1.
 //!
 //! Let `u_r` be the value of rank `r`, 0 beyond the cut-off, let `l` be the relevance, and let `p < q`:
 //!
@@ -10,8 +10,8 @@
 //! | reciprocal rank, `u_r = 1/r` | of `max(u_r, u_second)` from `p` to `q` if `p` is relevant, of `max(u_r, u_first)` if `q` is, at the first and second relevant document |
 //! | ERR, `u_r = 1/r`, `g` the chance to stop | `abs(g_p - g_q) prod_{m < p} (1 - g_m) (u_p - sum_{p < m < q} u_m g_m prod_{p < o < m} (1 - g_o) - u_q prod_{p < m < q} (1 - g_m))` |
 //!
-//! Except for ERR, the change is the difference of a function of the rank at `p` and at `q`. The function differs
-//! between pairs in order and pairs out of order.
+//! Except for ERR, a swap changes the measure by the difference between the values of one function at the ranks `p` and
+//! `q`. One function applies if the more relevant document is at `p`, and another function applies if it is at `q`.
 
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ use crate::loss::lists::one_in_place_of_zero;
 use crate::measure::Gain;
 use crate::op::differences;
 
-/// A measure with which [`LambdaMeasure`](crate::loss::LambdaMeasure) weights pairs.
+/// A measure whose change by a swap can be a pair weight in [`LambdaMeasure`](crate::loss::LambdaMeasure).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SwapMeasure {
     /// Average precision.
@@ -38,7 +38,8 @@ pub enum SwapMeasure {
 }
 
 impl SwapMeasure {
-    /// Returns the value of the rank at each place.
+    /// Returns the value `u_r` of each rank: 0 beyond the cut-off `k`, 1/k for precision, and 1/r for the other
+    /// measures.
     fn values(self, n: usize, k: usize) -> Vec<f64> {
         let value = |rank: usize| match self {
             _ if rank > k => 0.0,
@@ -49,16 +50,16 @@ impl SwapMeasure {
     }
 }
 
-/// The property of documents that a measure needs, as a tensor `[B, N]`.
+/// The property of each document that a measure is computed from, in rank order, `[B, N]`.
 pub(super) enum Ranked {
-    /// The relevance, 1 or 0.
+    /// The relevance of each document, 1 or 0.
     Relevance(Tensor<2>),
-    /// The probability that a reader stops at each document.
+    /// The probability that a reader who reaches a document stops at it.
     Stops(Tensor<2>),
 }
 
-/// Returns the change of each swap at `[.., p, q]` for places `p < q`, and 0 elsewhere, `[B, N, N]`. The changes carry
-/// no gradient.
+/// Returns how much the measure changes if the documents at places `p < q` swap, at `[.., p, q]`, and 0 elsewhere,
+/// `[B, N, N]`. The changes carry no gradient.
 pub(super) fn changes(measure: SwapMeasure, ranked: Ranked, k: usize) -> Tensor<3> {
     let changes = match ranked {
         Ranked::Relevance(relevance) => relevance_changes(measure, relevance, k),
@@ -67,13 +68,13 @@ pub(super) fn changes(measure: SwapMeasure, ranked: Ranked, k: usize) -> Tensor<
     changes.triu(1)
 }
 
-/// Returns the values of all ranks, `[1, N]`, on the device and in the type of `like`.
+/// Returns the value of each rank, `[1, N]`, on the device and in the type of `like`.
 fn values_like(measure: SwapMeasure, k: usize, like: &Tensor<2>) -> Tensor<2> {
     let values = measure.values(like.dims()[1], k);
     Tensor::<1>::from_data(values.as_slice(), (&like.device(), like.dtype())).unsqueeze()
 }
 
-/// Returns the absolute differences between all places, at `[.., p, q]`.
+/// Returns `|x_p - x_q|` for all places `p` and `q`, at `[.., p, q]`.
 fn gaps(x: Tensor<2>) -> Tensor<3> {
     differences(&x).abs()
 }
@@ -121,9 +122,9 @@ fn stop_changes(measure: SwapMeasure, stops: Tensor<2>, k: usize) -> Tensor<3> {
     gaps(stops) * reached.unsqueeze_dim::<3>(2) * step.clamp_min(0.0)
 }
 
-/// The changes by swaps in one list, computed on slices.
+/// How swaps change a measure in one list, computed on slices instead of tensors.
 pub(super) enum Swaps {
-    /// Changes that are differences of a function of the rank.
+    /// For every measure except ERR: the change is a difference between values of a function of the rank.
     Steps {
         relevant: Vec<bool>,
         right: Vec<f64>,
@@ -137,8 +138,8 @@ pub(super) enum Swaps {
 }
 
 impl Swaps {
-    /// Creates the swaps of documents whose `labels` are in the order of ranks. For ERR, `stops` is the probability
-    /// that a reader stops at a label.
+    /// Prepares the changes for documents with the given `labels`, in rank order. For ERR, `stops` maps a label to the
+    /// probability that a reader stops there.
     pub fn new(measure: SwapMeasure, labels: &[f64], stops: &Gain, k: usize) -> Self {
         let values = measure.values(labels.len(), k);
         let relevant: Vec<bool> = labels.iter().map(|label| *label >= 1.0).collect();
@@ -180,7 +181,7 @@ impl Swaps {
         }
     }
 
-    /// Returns the change of swapping place `p` with each place after it, in order.
+    /// Returns the changes if place `p` swaps with each later place, in the order of these places.
     pub fn after(&self, p: usize) -> Vec<f64> {
         match self {
             Self::Steps { relevant, right, wrong } => {
@@ -218,7 +219,7 @@ mod tests {
         Gain::Table((0..=4).map(|label: i32| (f64::from(label).exp2() - 1.0) / 16.0).collect())
     }
 
-    /// Returns the measure of documents that are ranked in the order of `labels`.
+    /// Returns the measure of a ranking whose labels, from rank 1, are `labels`.
     fn exact(measure: Measure, labels: &[f64]) -> f64 {
         let scores: Vec<f32> = (0..labels.len()).map(|place| -(place as f32)).collect();
         let labels: Vec<f32> = labels.iter().map(|label| *label as f32).collect();

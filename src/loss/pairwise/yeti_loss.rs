@@ -1,17 +1,19 @@
-//! YetiLoss, which applies RankNet to neighbors in a noisy order and weights each pair by the change of NDCG@k when the
+//! YetiLoss, which applies RankNet to neighbors in a noisy order and weights each pair by the change in NDCG@k if the
 //! two swap.
 //!
 //! The loss is `1/S sum_draws sum_r |G_r - G_(r+1)| (D(r) - D(r + 1)) / Z log(1 + exp(-(s_i - s_j)))`. The documents
 //! are in the order of scores with standard logistic noise, and `G_r` is the gain at rank `r`. Of the documents at
-//! ranks `r` and `r + 1`, `i` has the larger gain, and `j` is the other. The weights are the changes of NDCG@k, with
-//! discounts of 0 beyond the cut-off. No gradient passes through the weights or the noisy order.
+//! ranks `r` and `r + 1`, `i` has the larger gain, and `j` is the other. The weights are changes in NDCG@k, so
+//! discounts beyond the cut-off are 0. No gradient passes through the weights or the noisy order.
 //!
-//! YetiRank (Gulin et al. 2011) used a decay by rank and label differences instead of the change of the measure.
+//! YetiRank (Gulin et al. 2011) weights pairs by label differences and a decay by rank, instead of the change in a
+//! measure.
 //!
-//! The noise depends on `seed`, the number of the draw, and the document's rank by score; all queries share it. The
-//! gradient learner draws new noise for each row at every step; other learners keep one draw.
+//! The noise depends on `seed`, the index of the draw, and the document's rank by score, so all queries share it. At
+//! every step, the gradient learner draws new noise for each row of the batch; other learners use the same noise
+//! throughout.
 //!
-//! The cost is O(n log n), times the draws `S`. A query whose gains are all equal has loss 0.
+//! The cost is O(n log n) for each of the `S` draws. A query whose gains are all equal has loss 0.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -40,9 +42,9 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct YetiLossConfig {
-    /// The number of top ranks that count; `None` counts the whole list.
+    /// The number of top ranks that count; `None` counts all ranks.
     pub k: Option<usize>,
-    /// Gain of a label.
+    /// The function that maps a label to its gain.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
     /// The number of draws of noise, 1 or more.
@@ -106,7 +108,7 @@ impl RankingLoss for YetiLoss {
 }
 
 impl YetiLoss {
-    /// Returns the loss over the neighbors in the order of one draw, `[B]`.
+    /// Returns the loss, `[B]`, summed over neighbors in the noisy order of one draw.
     fn of_one_draw(&self, lists: &Lists, scores: &Tensor<2>, worth: &Tensor<2>, draw: usize) -> Tensor<1> {
         let [_, n] = worth.dims();
         let noise = self.noise.of_documents(Distribution::Logistic, draw, lists);
@@ -145,7 +147,8 @@ mod tests {
         assert!((found.grad[0] + slope).abs() < 1e-12 && (found.grad[1] - slope).abs() < 1e-12, "{found:?}");
     }
 
-    /// Sums the loss over draws, document by document, with the noise of the documents' ranks by score.
+    /// The test sums the loss over draws, document by document, with noise that depends on the documents' ranks by
+    /// score.
     #[test]
     fn neighbors_are_those_of_the_noisy_order() {
         let (scores, labels, k) = ([0.4, -0.3, 1.1, 0.2], [1.0, 2.0, 0.0, 0.0], 3);

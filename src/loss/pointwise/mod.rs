@@ -1,3 +1,3 @@
-//! Pointwise losses, which sum over single documents.
+//! Pointwise losses, which are sums over single documents.
 
 pub(super) mod mse_gain;

@@ -3,10 +3,10 @@
 //! The loss is `1/n sum_i w_i (s_i - G(y_i))^2`, with `w_i = 1` by default. If `balanced` is set, `w_i` is
 //! `n / (2 |l|)` for a relevant document and `n / (2 (n - |l|))` for an irrelevant one. Relevant and irrelevant
 //! documents then have the same total weight in a query; smoothrank, section 7.1, balances them over the whole data
-//! set. If documents have weights, the means are weighted.
+//! set. If documents have weights, all means are weighted means.
 //!
-//! Cost: O(n). A query whose labels are all equal has loss 0, because it does not order its documents. Adding a
-//! constant to the scores changes this loss.
+//! Cost: O(n). A query whose labels are all equal has loss 0, because such a query does not tell how to order its
+//! documents. Adding a constant to the scores changes this loss.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -37,7 +37,7 @@ pub struct MseGainConfig {
     /// Whether relevant and irrelevant documents get the same total weight.
     #[config(default = false)]
     pub balanced: bool,
-    /// Gain of a label.
+    /// The function that maps a label to its gain.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
 }

@@ -1,9 +1,9 @@
 //! ApproxAP, the average precision at approximate positions.
 //!
 //! The surrogate is `1/|l| sum_i l_i / p_i (1 + sum_{j != i} l_j sigmoid(beta (p_i - p_j)))`, where
-//! `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equation 22). The second sigmoid of
-//! equation 22 is the truncation function of section 4.3. The surrogate tends to AP as `alpha` and `beta` grow (Theorem
-//! 5).
+//! `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equation 22). The second sigmoid in
+//! equation 22 is the truncation function from section 4.3. The surrogate tends to AP as `alpha` and `beta` grow
+//! (Theorem 5).
 //!
 //! Cost: O(n^2). A query whose documents are all relevant or all irrelevant has loss 0.
 

@@ -36,7 +36,7 @@ pub struct ApproxDcgConfig {
     /// The steepness `alpha` of the approximate positions, above 0.
     #[config(default = "Temperature::spreads(20.0)")]
     pub temperature: Temperature,
-    /// Gain of a label.
+    /// The function that maps a label to its gain.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
     /// The smooth step function `phi` of the approximate positions.

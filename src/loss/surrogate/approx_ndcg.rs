@@ -2,7 +2,7 @@
 //!
 //! The surrogate is `sum_i G(y_i) / log2(1 + p_i) / Z`, where `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))`. With a
 //! cut-off `k`, each term is multiplied by `sigmoid(beta (k + 1/2 - p_i))`, and `Z` is the ideal DCG at `k`
-//! (approximation-framework, equations 20 and 21). The cut-off is equation 16, smoothed as in section 4.3. The
+//! (approximation-framework, equations 20 and 21). The cut-off follows equation 16, smoothed as in section 4.3. The
 //! surrogate tends to NDCG@k as `alpha` and `beta` grow, at the rate of Theorems 3 and 6.
 //!
 //! Cost: O(n^2). A query whose labels are all equal has loss 0.
@@ -40,9 +40,9 @@ pub struct ApproxNdcgConfig {
     /// The steepness of the smooth cut-off, above 0; ignored unless `k` is set.
     #[config(default = 10.0)]
     pub beta: f64,
-    /// The number of top ranks that count; `None` counts the whole list.
+    /// The number of top ranks that count; `None` counts all ranks.
     pub k: Option<usize>,
-    /// Gain of a label.
+    /// The function that maps a label to its gain.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
     /// The smooth step function `phi` of the approximate positions.

@@ -1,8 +1,8 @@
 //! Precision at a cut-off, computed from approximate positions.
 //!
-//! The surrogate is `1/k sum_i l_i sigmoid(beta (k + 1/2 - p_i))`, where `p_i = 1 + sum_{j != i} phi(alpha (s_j -
-//! s_i))` (approximation-framework, equation 13). Equation 20 defines the positions, and the sigmoid is the truncation
-//! function of section 4.3.
+//! The surrogate is `1/k sum_i l_i sigmoid(beta (k + 1/2 - p_i))`, where
+//! `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equation 13). Equation 20 defines the
+//! positions, and the sigmoid is the truncation function from section 4.3.
 //!
 //! Cost: O(n^2). A query whose documents are all relevant or all irrelevant has loss 0.
 

@@ -29,7 +29,7 @@ impl TypeOneBound {
         }
     }
 
-    /// Returns the bound at the measure of each query, `[batch]`.
+    /// Returns the bound for each query, `[batch]`, given the measure of each query.
     pub(super) fn of(self, measures: Tensor<1>) -> Tensor<1> {
         match self {
             Self::Exponential => measures.neg().exp(),

@@ -1,4 +1,4 @@
-//! The cost of each cell, which is a measure under a relaxation, and the named loss that equals it.
+//! Every combination of a measure and a relaxation (a cell): its cost, and the named loss that it equals, if any.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -13,24 +13,24 @@ pub struct Cell {
     pub relaxation: RelaxationName,
 }
 
-/// The time and memory that one query of n documents takes.
+/// The time and memory for one query with n documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CellCost {
     /// Takes O(n^2) time and O(n) memory, with the primitives of [`op`](crate::op).
     Linear,
-    /// Takes O(k n^2) time and O(k n) memory, where `k` ranks count.
+    /// Takes O(k n^2) time and O(k n) memory, where `k` is the number of ranks that count.
     Trials,
-    /// Takes O(n^2) time and memory, for tensors of document pairs.
+    /// Takes O(n^2) time and memory, because tensors of document pairs are stored.
     Pairs,
     /// Takes O(n^3) time and O(n^2) memory.
     Cubic,
 }
 
 impl CellCost {
-    /// Every cost, in the order of a table's legend.
+    /// All costs, in the order in which a table's legend lists them.
     pub const ALL: [Self; 4] = [Self::Linear, Self::Trials, Self::Pairs, Self::Cubic];
 
-    /// Returns the letter that marks the cost in a table.
+    /// Returns the letter that stands for the cost in a table.
     pub fn mark(self) -> char {
         match self {
             Self::Linear => 'o',
@@ -53,16 +53,16 @@ impl Display for CellCost {
 }
 
 impl Cell {
-    /// Returns every cell, measure by measure.
+    /// Returns all cells, ordered by measure, then by relaxation.
     pub fn all() -> impl Iterator<Item = Self> {
         let of =
             |&measure: &MeasureName| RelaxationName::ALL.iter().map(move |&relaxation| Self { measure, relaxation });
         MeasureName::ALL.iter().flat_map(of)
     }
 
-    /// Returns the cost in the rank model with independent trials. In float32 on a CPU, the exact rank model replaces a
-    /// factor `n` of the time by `log n`. In float64 or on other devices, the exact rank model takes
-    /// `29 sqrt(1 + ln n)` times as long.
+    /// Returns the cost of this cell; under expected ranks, it is the cost in the model with independent trials. In
+    /// float32 on a CPU, the exact rank model replaces a factor `n` of this time by `log n`. In float64 or on other
+    /// devices, the exact rank model takes `29 sqrt(1 + ln n)` times as long as independent trials.
     pub fn cost(self) -> CellCost {
         use MeasureName::{Err, KendallTau, RPrecision, Success};
         use RelaxationName::{
@@ -78,7 +78,7 @@ impl Cell {
         }
     }
 
-    /// Returns the name of the registered loss that equals this cell, if there is one.
+    /// Returns the name of the registered loss that computes this cell, if there is one.
     pub fn named(self) -> Option<&'static str> {
         use MeasureName::{Ap, Dcg, Err, KendallTau, Ndcg, Precision, Rr};
         use RelaxationName::{ApproximatePositions, ExpectedRanks, RankIndicators, SigmoidRanks};

@@ -1,4 +1,4 @@
-//! Computes the number of correctly ordered pairs minus the number of inverted pairs, under each form of relaxation.
+//! The number of correctly ordered pairs minus the number of inverted pairs, computed from each form of relaxation.
 
 use burn::tensor::Tensor;
 
@@ -6,8 +6,8 @@ use super::relaxation::{Indicators, PairSteps};
 use crate::loss::lists::{Lists, sum_documents};
 use crate::op::{PairLoss, PairWeight, Step, differences, pair_loss};
 
-/// Computes the concordance from a smooth step between two documents. `pairs` returns the number of pairs of each
-/// query, `[B]`.
+/// Computes the concordance from smooth steps that approximate "document `y` is above document `x`". The function
+/// `pairs` returns the number of pairs with different labels in each query, `[B]`.
 pub(super) fn by_steps(lists: &Lists, steps: &PairSteps, pairs: impl Fn() -> Tensor<1>) -> Tensor<1> {
     let PairSteps { by, steepness, step } = steps;
     let by = Lists { scores: by.clone(), ..lists.clone() }.centered();
@@ -30,7 +30,7 @@ pub(super) fn by_steps(lists: &Lists, steps: &PairSteps, pairs: impl Fn() -> Ten
     pairs() - sum_documents(misplaced) * 2.0
 }
 
-/// Returns `exp(t) / 2` for `t < 0` and `1 - exp(-t) / 2` otherwise, without an exponential that overflows.
+/// Returns `exp(t) / 2` for `t < 0` and `1 - exp(-t) / 2` otherwise; no exponential overflows.
 fn laplace(t: Tensor<3>) -> Tensor<3> {
     let below = t.clone().lower_elem(0.0);
     // The absolute value would not do, because its derivative at 0 is 0.
@@ -43,7 +43,8 @@ pub(super) fn by_chances(lists: &Lists, chances: Tensor<3>) -> Tensor<1> {
     sum_pairs((chances * -2.0 + 1.0) * more_relevant(lists))
 }
 
-/// Computes the concordance from soft indicators, by comparing the documents at each rank and at the ranks below it.
+/// Computes the concordance from soft indicators, by comparing the document at each rank with the documents at later
+/// ranks.
 pub(super) fn by_indicators(lists: &Lists, indicators: &Indicators) -> Tensor<1> {
     let at_ranks = indicators.matrix(&lists.mask);
     let ordered = more_relevant(lists);
@@ -54,7 +55,7 @@ pub(super) fn by_indicators(lists: &Lists, indicators: &Indicators) -> Tensor<1>
     sum_documents((at_ranks * below).sum_dim(2).squeeze_dim(2))
 }
 
-/// Returns 1 at `[.., x, y]` if document `x` has a larger label than document `y`, else 0.
+/// Returns 1 at `[.., x, y]` if document `x` has a larger label than document `y`, and 0 otherwise.
 fn more_relevant(lists: &Lists) -> Tensor<3> {
     let larger = differences(&lists.labels).lower_elem(0.0).float().cast(lists.mask.dtype());
     larger * lists.mask.clone().unsqueeze_dim::<3>(2) * lists.mask.clone().unsqueeze_dim::<3>(1)

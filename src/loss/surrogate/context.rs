@@ -1,4 +1,4 @@
-//! The operations that a measure may use on a list, and how each form of relaxation evaluates them.
+//! The operations that a measure may use to compute its value, and how each form of relaxation evaluates them.
 //!
 //! | operation | positions `p` | soft indicators `h` (whole ranks: `h` is 0 or 1) | expectations |
 //! |---|---|---|---|
@@ -10,8 +10,8 @@
 //! | [`sum_within`](MeasureContext::sum_within) `sum_x a_x [r_x <= k]`, `k` of each query | as `sum` | as `sum` | `sum_x a_x P(R_x <= k)` |
 //! | [`concordance`](MeasureContext::concordance) pairs in order minus others | the step of the positions | `h` of both documents | chances that one is above the other |
 //!
-//! Positions and ranks are computed once for each list, regardless of the operations that the measure uses.
-//! [`Expected`](super::Expected) states what each operation costs for expected ranks.
+//! Positions and ranks are computed only once for each list, even if the measure uses several operations.
+//! [`Expected`](super::Expected) states the cost of each operation for expected ranks.
 
 use std::cell::{Cell, RefCell};
 
@@ -28,20 +28,20 @@ use crate::measure::Gain;
 use crate::op::shape::assert_same;
 use crate::op::{PairLoss, PairWeight, Step, at_rank, differences, ideal_dcg, pair_loss, step_sum};
 
-/// A batch under a relaxation, as a [`PositionMeasure`](super::PositionMeasure) sees it.
+/// A batch of lists under a relaxation, from which a [`PositionMeasure`](super::PositionMeasure) computes its value.
 pub struct MeasureContext<'a> {
     lists: &'a Lists,
     relaxed: Relaxed,
     undefined: Cell<Option<&'static str>>,
     documents_meet: Cell<bool>,
     expected: RefCell<Vec<(PositionFunction, Option<usize>)>>,
-    /// The number of values that the used operations store per document pair.
+    /// The number of values per document pair that the operations used so far store.
     numbers_per_pair: Cell<u64>,
 }
 
-/// The approximate number of stored values per document pair, as measured by `burn-rank bench`. `NONE_ABOVE` is for
-/// products over the documents above, computed from positions. The other constants are for Kendall's tau, computed from
-/// steps without a kernel, from probabilities, or from soft indicators.
+/// The approximate number of stored values per document pair, as measured by `burn-rank bench`. `NONE_ABOVE` is for a
+/// product over the documents above, computed from positions. The other constants are for Kendall's tau from steps
+/// without a kernel, from probabilities, and from soft indicators.
 const NONE_ABOVE: u64 = 6;
 const BY_STEPS: u64 = 3;
 const BY_CHANCES: u64 = 3;
@@ -54,17 +54,17 @@ impl<'a> MeasureContext<'a> {
         Self { lists, relaxed, undefined, documents_meet, expected, numbers_per_pair }
     }
 
-    /// Returns the first used operation that the relaxation does not define, if any.
+    /// Returns the first operation that the measure used although the relaxation does not define it, if any.
     pub(super) fn undefined(&self) -> Option<&'static str> {
         self.undefined.get()
     }
 
-    /// Returns whether a used operation compares two documents.
+    /// Returns whether the measure used an operation that compares two documents.
     pub(super) fn documents_meet(&self) -> bool {
         self.documents_meet.get()
     }
 
-    /// Returns the functions of a rank whose expectations were computed, with their cut-offs.
+    /// Returns the functions of the rank whose expectations the measure used, with their cut-offs.
     pub(super) fn expected(&self) -> Vec<(PositionFunction, Option<usize>)> {
         self.expected.borrow().clone()
     }
@@ -74,18 +74,18 @@ impl<'a> MeasureContext<'a> {
         self.numbers_per_pair.get()
     }
 
-    /// Records an operation that stores values for each document pair.
+    /// Records that an operation stores this number of values for each document pair.
     fn holds(&self, numbers_per_pair: u64) {
         self.numbers_per_pair.update(|held| held + numbers_per_pair);
     }
 
-    /// Returns the gain of each document, `[B, N]`, times its weight if there are weights.
+    /// Returns each document's gain times its weight, if there are weights, `[B, N]`.
     pub fn gains(&self, gain: &Gain) -> Tensor<2> {
         self.lists.weighted(self.lists.gains(gain))
     }
 
-    /// Returns a tensor `[B, N]` that is 1 at relevant documents and 0 elsewhere, times the document weights if there
-    /// are any.
+    /// Returns a tensor `[B, N]` that is 1 at relevant documents and 0 elsewhere, multiplied by the document weights,
+    /// if there are any.
     pub fn relevance(&self) -> Tensor<2> {
         self.lists.weighted(self.lists.relevance())
     }
@@ -130,8 +130,9 @@ impl<'a> MeasureContext<'a> {
         self.with_above(a, f, Some(b), k)
     }
 
-    /// Returns `sum_x a_x f(position of x) (a_x + sum of a_y over y above x)`, which average precision needs. The sum
-    /// equals [`sum_with_above`](Self::sum_with_above) with `b = a`, but takes half the time with soft indicators.
+    /// Returns `sum_x a_x f(position of x) (a_x + sum of a_y over y above x)`, from which average precision is
+    /// computed. The result is the same as from [`sum_with_above`](Self::sum_with_above) with `b = a`, but with soft
+    /// indicators it takes half the time.
     ///
     /// # Shapes
     /// - `a`: `[batch, documents]`, 0 at padded places
@@ -144,7 +145,7 @@ impl<'a> MeasureContext<'a> {
         self.with_above(a, f, None, k)
     }
 
-    /// Computes [`sum_with_above`](Self::sum_with_above), with `a` in place of `b` if there is no `b`.
+    /// Computes [`sum_with_above`](Self::sum_with_above); without `b`, uses `a` in place of `b`.
     fn with_above(&self, a: Tensor<2>, f: &PositionFunction, b: Option<Tensor<2>>, k: Option<usize>) -> Tensor<1> {
         self.documents_meet.set(true);
         match &self.relaxed {
@@ -172,7 +173,7 @@ impl<'a> MeasureContext<'a> {
     /// `[B]`. The sum takes O(n) memory, or O(n log n) with soft indicators.
     ///
     /// # Shapes
-    /// - `a`: `[batch, documents]`, 0 at padded places and at documents that are not relevant
+    /// - `a`: `[batch, documents]`, 0 at padded places and at irrelevant documents
     ///
     /// # Panics
     /// Panics if `a` and the scores differ in shape.
@@ -223,7 +224,7 @@ impl<'a> MeasureContext<'a> {
         }
     }
 
-    /// Returns the relaxed indicator that a relevant document is within the cut-off, `[B]`. Finding a relevant document
+    /// Returns the relaxed indicator, `[B]`, of whether any relevant document is within the cut-off. This operation
     /// takes O(n) memory.
     pub fn any_relevant_within(&self, k: usize) -> Tensor<1> {
         self.documents_meet.set(true);
@@ -272,9 +273,9 @@ impl<'a> MeasureContext<'a> {
         })
     }
 
-    /// Returns the number of correctly ordered pairs with different labels, minus the number of inverted ones, `[B]`.
-    /// With positions, the concordance takes O(n) memory for the logistic and tanh steps, and O(n^2) memory for other
-    /// steps. With soft indicators, the concordance takes O(n^3) time.
+    /// Returns the number of correctly ordered pairs minus the number of inverted pairs, `[B]`; only pairs with
+    /// different labels count. With positions, the concordance takes O(n) memory for the logistic and tanh steps, and
+    /// O(n^2) memory for other steps. With soft indicators, the concordance takes O(n^3) time.
     pub fn concordance(&self) -> Tensor<1> {
         self.documents_meet.set(true);
         match &self.relaxed {
@@ -309,8 +310,8 @@ impl<'a> MeasureContext<'a> {
         one_in_place_of_zero(sum_documents(below))
     }
 
-    /// Returns `sum_x a_x f(r_x)` with the documents in descending order of `a`, `[B]`. For a decreasing `f`, this is
-    /// the largest value of the sum. A sum of 0 is replaced by 1, so the result can be a divisor. The ideal value
+    /// Returns `sum_x a_x f(r_x)`, `[B]`, with the documents ranked in descending order of `a`. If `f` decreases, no
+    /// other order gives a larger sum. A sum of 0 is replaced by 1, so the result can be a divisor. The ideal value
     /// carries no gradient.
     ///
     /// # Panics
@@ -322,13 +323,13 @@ impl<'a> MeasureContext<'a> {
         one_in_place_of_zero(ideal_dcg(a, self.lists.mask.clone(), values))
     }
 
-    /// Returns `f` at whole ranks, 0 beyond the cut-off and at padded places.
+    /// Returns the values of `f` at whole ranks, 0 beyond the cut-off and at padded places.
     fn at(&self, f: &PositionFunction, ranks: &Tensor<2>, k: Option<usize>) -> Tensor<2> {
         at_rank(ranks.clone(), f.up_to(ranks.dims()[1], k)) * self.lists.mask.clone()
     }
 
-    /// Sums the expectations and records their function and cut-off. If the relaxation does not define the
-    /// expectations, the operation is recorded and the value is meaningless.
+    /// Sums the expectations over the documents, and records `f` and the cut-off `k`. If the relaxation does not define
+    /// the expectations, records the operation and returns a meaningless value.
     fn expected_sum(
         &self,
         f: &PositionFunction,
@@ -368,8 +369,8 @@ fn weigh(
     }
 }
 
-/// Returns `out_i = sum over j with r_j <= r_i of v_j`, in O(n) memory. Ranks differ by at least 1, so the steep
-/// logistic step between two ranks is 0 or 1.
+/// Returns `out_i = sum over j with r_j <= r_i of v_j`, in O(n) memory. Ranks differ by at least 1, so the logistic
+/// step between two ranks is so steep that it is 0 or 1.
 ///
 /// # Shapes
 /// - `ranks` (distinct whole numbers), `v`, output: `[batch, documents]`

@@ -1,8 +1,8 @@
-//! The default temperature of each relaxation, in spreads of scores.
+//! The default temperature of each relaxation, in spreads (standard deviations of a list's scores).
 //!
-//! The papers' temperatures, in scores, train badly from scratch, because a temperature is meaningless without the
-//! spread of the scores. The page benchmarks/losses.md says how the default temperatures were found, using only
-//! validation queries.
+//! The papers' temperatures, in scores, train badly from scratch, because a suitable temperature depends on the spread
+//! of the scores. The page benchmarks/losses.md explains how the default temperatures were found, using only validation
+//! queries.
 
 use super::cells::Cell;
 use super::names::{MeasureName, RelaxationName};
@@ -10,7 +10,8 @@ use super::relaxed_measure::{self, named_cell};
 use crate::json::Map;
 
 impl Cell {
-    /// Returns the temperature in spreads, `times` as smooth as the one for scorers.
+    /// Returns the default temperature in spreads, made `times` smoother than the default for training a scorer from
+    /// scratch.
     pub(super) fn default_temperature(self, times: f64) -> f64 {
         match self.relaxation {
             RelaxationName::ApproximatePositions => 20.0 / times,
@@ -28,8 +29,8 @@ impl Cell {
     }
 }
 
-/// Returns the default temperature of a registered loss, from its name and parameters. A loss that is not a measure
-/// under a relaxation has no default temperature, because none was searched for.
+/// Returns the default temperature of a registered loss, from its name and parameters. Other losses have no default
+/// temperature in spreads, because none was searched for.
 pub(in crate::loss) fn default_temperature(name: &str, params: &Map, times: f64) -> Option<f64> {
     let cell = match name {
         relaxed_measure::NAME => {
@@ -41,7 +42,7 @@ pub(in crate::loss) fn default_temperature(name: &str, params: &Map, times: f64)
     Some(cell.default_temperature(times))
 }
 
-/// Returns whether every rank counts, and each rank counts less than the one before.
+/// Returns whether the measure depends on every rank, and less on each rank than on the rank before.
 fn falls_gradually(measure: MeasureName) -> bool {
     match measure {
         MeasureName::Ndcg | MeasureName::Dcg | MeasureName::Ap | MeasureName::Err | MeasureName::Rbp => true,
@@ -60,7 +61,7 @@ mod tests {
     use crate::json::json;
     use crate::loss::registry;
 
-    /// The default temperature of a named loss is the default temperature of its cell.
+    /// Each named loss has the same default temperature as its cell.
     #[test]
     fn named_losses_have_the_temperature_of_their_cell() {
         for cell in Cell::all() {

@@ -1,10 +1,10 @@
-//! The discounts that a configuration can name.
+//! The shapes of discount that a configuration can name.
 
 use serde::{Deserialize, Serialize};
 
 use crate::measure::Discount;
 
-/// The shape of a discount, without its exponent.
+/// The shape of a discount, whose exponent is a separate parameter.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DiscountShape {
@@ -26,7 +26,7 @@ pub enum DiscountShape {
 }
 
 impl DiscountShape {
-    /// Returns the discount. Only `Power` uses the exponent.
+    /// Returns the discount. Only `Power` uses the separate exponent.
     pub fn with_exponent(self, exponent: f64) -> Discount {
         match self {
             DiscountShape::Log2 => Discount::Log2,

@@ -14,11 +14,11 @@ use crate::measure::{Discount, Gain};
 /// DCG, the sum `sum_x D(r_x) G(y_x)`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Dcg {
-    /// Gain of a label.
+    /// The function that maps a label to its gain.
     pub gain: Gain,
-    /// Discount of a rank.
+    /// The function that maps a rank to its discount.
     pub discount: Discount,
-    /// The number of top ranks that count; `None` counts the whole list.
+    /// The number of top ranks that count; `None` counts all ranks.
     pub k: Option<usize>,
 }
 
@@ -62,10 +62,10 @@ impl PositionMeasure for Dcg {
     }
 }
 
-/// NDCG, the DCG divided by its largest attainable value.
+/// NDCG, the DCG divided by the largest DCG that any order reaches.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ndcg {
-    /// The DCG that is normalized.
+    /// The DCG that is divided by its largest value.
     pub dcg: Dcg,
 }
 
@@ -110,8 +110,8 @@ impl PositionMeasure for Ndcg {
 #[doc(alias = "AP")]
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct AveragePrecision {
-    /// The number of top ranks that count; `None` counts the whole list. With or without a cut-off, the sum is divided
-    /// by the number of all relevant documents.
+    /// The number of top ranks that count; `None` counts all ranks. The divisor is always the number of all relevant
+    /// documents, even if there is a cut-off.
     pub k: Option<usize>,
 }
 
@@ -149,10 +149,10 @@ impl PositionMeasure for AveragePrecision {
 #[doc(alias = "MRR")]
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ReciprocalRank {
-    /// Whether to use `sum_x l_x / r_x`, which equals the reciprocal rank for one relevant document (smoothrank,
-    /// section 4.1).
+    /// Whether to use `sum_x l_x / r_x`, which equals the reciprocal rank only if exactly one document is relevant
+    /// (smoothrank, section 4.1).
     pub linear: bool,
-    /// The number of top ranks that count; `None` counts the whole list.
+    /// The number of top ranks that count; `None` counts all ranks.
     pub k: Option<usize>,
 }
 
@@ -201,7 +201,7 @@ pub struct ExpectedReciprocalRank {
     maximum_grade: u32,
     /// The probability that a reader stops at each label.
     stops: Gain,
-    /// The number of top ranks that count; `None` counts the whole list.
+    /// The number of top ranks that count; `None` counts all ranks.
     k: Option<usize>,
 }
 
@@ -219,13 +219,13 @@ impl ExpectedReciprocalRank {
         Self { k, ..self }
     }
 
-    /// Returns the label of a perfect document.
+    /// Returns the largest label, which a perfect document has.
     pub fn maximum_grade(&self) -> u32 {
         self.maximum_grade
     }
 }
 
-/// The largest label that a loss with an exponential gain accepts.
+/// The largest label that fits a loss with an exponential gain.
 const LARGEST_GRADE: u32 = MAX_EXPONENTIAL_LABEL as u32;
 
 impl Default for ExpectedReciprocalRank {

@@ -1,13 +1,13 @@
-//! Turns any measure into a surrogate. A measure is written once over positions, cut-offs and gains, as a
-//! [`PositionMeasure`]; each [`Relaxation`] turns it into a loss. Each named surrogate of the papers is one measure
-//! under one relaxation.
+//! Turns any measure into a surrogate loss. A measure is written once, in terms of positions, cut-offs and gains, as a
+//! [`PositionMeasure`]; each [`Relaxation`] turns it into a loss. Each named surrogate from the papers combines one
+//! measure with one relaxation.
 //!
-//! Every measure of this crate is defined under every relaxation of this crate, and [`RelaxedMeasure`] has all
-//! combinations by name. Your own relaxation may leave operations undefined. A measure that uses an undefined operation
-//! is rejected when the loss is built.
+//! Every measure in this crate is defined under every relaxation in this crate, and [`RelaxedMeasure`] offers all
+//! combinations by name. A relaxation that you write may leave operations undefined. A measure that uses an undefined
+//! operation is rejected when the loss is built.
 //!
-//! The cost is O(n^2) for each operation of the measure (see [`MeasureContext`]), times the number of draws for a
-//! relaxation with noise.
+//! The cost is O(n^2) for each operation that the measure uses (see [`MeasureContext`]), times the number of draws if
+//! the relaxation has noise.
 
 pub(super) mod approx_ap;
 pub(super) mod approx_dcg;

@@ -1,10 +1,10 @@
-//! The measures and relaxations that a configuration can combine by name, and their parameters.
+//! The names by which a configuration combines a measure with a relaxation, and the parameters of each.
 
 use serde::{Deserialize, Serialize};
 
 use super::relaxation::RankModel;
 
-/// Defines an enum of names, with the written name and the parameters of each.
+/// Defines an enum whose variants have a name in configuration files and a list of parameter keys.
 macro_rules! names {
     (
         $(#[$attribute:meta])* $type:ident
@@ -17,7 +17,7 @@ macro_rules! names {
         }
 
         impl $type {
-            /// Every variant, in the order of the tables.
+            /// All variants, in the order in which the documentation's tables list them.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
             /// Returns the name in configuration files.
@@ -27,7 +27,7 @@ macro_rules! names {
                 }
             }
 
-            /// Returns the keys of the parameters; the temperature of a relaxation comes first.
+            /// Returns the configuration keys of the parameters; a relaxation's temperature comes first.
             pub fn parameters(self) -> &'static [&'static str] {
                 match self {
                     $(Self::$variant => &$parameters,)*
@@ -38,7 +38,7 @@ macro_rules! names {
 }
 
 names! {
-    /// A measure that a configuration can name.
+    /// The name of a measure in a configuration.
     MeasureName
     /// [`Ndcg`](super::Ndcg)
     Ndcg = "ndcg", ["k", "gain", "discount", "exponent"];
@@ -65,7 +65,7 @@ names! {
 }
 
 names! {
-    /// A relaxation that a configuration can name.
+    /// The name of a relaxation in a configuration.
     RelaxationName
     /// [`Approximate`](super::Approximate)
     ApproximatePositions = "approximate_positions", ["alpha", "beta", "step"];
@@ -86,12 +86,13 @@ names! {
 }
 
 impl MeasureName {
-    /// Returns the default cut-off of a measure that needs one, or `None` for other measures.
+    /// Returns the default cut-off if the measure needs a cut-off, and `None` otherwise.
     pub(super) fn default_cutoff(self) -> Option<usize> {
         matches!(self, Self::Precision | Self::Recall | Self::Success).then_some(5)
     }
 
-    /// Returns the default distribution of ranks. Measures of the first relevant document need the exact distribution.
+    /// Returns the default model for the distribution of ranks. Measures that depend on the first relevant document
+    /// need the exact model.
     pub(super) fn default_model(self) -> RankModel {
         match self {
             Self::Rr | Self::Err | Self::Success => RankModel::Exact,
@@ -101,12 +102,12 @@ impl MeasureName {
 }
 
 impl RelaxationName {
-    /// Returns the key of the temperature, which is the first parameter.
+    /// Returns the configuration key of the temperature, which is the relaxation's first parameter.
     pub(super) fn symbol(self) -> &'static str {
         self.parameters()[0]
     }
 
-    /// Returns the temperature of the papers in scores, or 1 if they give none.
+    /// Returns the paper's temperature, in scores, or 1 if the paper gives none.
     pub(super) fn paper_value(self) -> f64 {
         if self == Self::ApproximatePositions { 10.0 } else { 1.0 }
     }

@@ -1,4 +1,4 @@
-//! A function of a document's position.
+//! A function of a document's position, such as a discount.
 
 use std::fmt::{self, Debug, Formatter};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,15 +9,15 @@ use crate::measure::Discount;
 use crate::op::shape::assert_same;
 use crate::op::{ExponentialTerm, log2_discount};
 
-/// A function of a document's position.
+/// A function of a document's position, such as a discount.
 #[derive(Clone)]
 pub struct PositionFunction {
     at: Arc<dyn Fn(Tensor<2>) -> Tensor<2> + Send + Sync>,
-    /// The discount that the function equals, if any; some discounts have cheap expectations.
+    /// The discount that the function equals, if any; the expectations of some discounts are cheap.
     discount: Option<Discount>,
-    /// The single exponential of the rank, counted from 0, that the function equals, if any.
+    /// The term `coefficient base^r` that equals the function at rank `r`, counted from 0, if there is such a term.
     exponential: Option<ExponentialTerm>,
-    /// The values at the first ranks, cached up to the highest rank that was needed.
+    /// The values at the ranks from 1 to the highest rank that was needed so far.
     at_ranks: Arc<Mutex<Vec<f64>>>,
 }
 
@@ -27,14 +27,14 @@ impl PositionFunction {
         Self { at: Arc::new(at), discount: None, exponential: None, at_ranks: Arc::default() }
     }
 
-    /// Creates the function `first ratio^(position - 1)`, for a ratio above 0 and below 1. The expectation of a
+    /// Creates the function `first ratio^(position - 1)`, where `ratio` is between 0 and 1. The expectation of a
     /// geometric function is cheap.
     pub fn geometric(first: f64, ratio: f64) -> Self {
         let at = move |positions: Tensor<2>| ((positions - 1.0) * ratio.ln()).exp() * first;
         Self { exponential: Some(ExponentialTerm { coefficient: first, base: ratio }), ..Self::new(at) }
     }
 
-    /// Creates the constant function 1, which counts documents.
+    /// Creates the constant function 1, whose sum counts documents.
     pub fn one() -> Self {
         Discount::Power { exponent: 0.0 }.into()
     }
@@ -44,7 +44,8 @@ impl PositionFunction {
         self.discount.as_ref()
     }
 
-    /// Returns the single exponential of the rank, counted from 0, that the function equals, if any.
+    /// Returns the term `coefficient base^r` that equals the function at rank `r`, counted from 0, if there is such a
+    /// term.
     pub(super) fn exponential(&self) -> Option<ExponentialTerm> {
         self.exponential
     }
@@ -52,7 +53,7 @@ impl PositionFunction {
     /// Returns the values at real positions, in the shape of the positions.
     ///
     /// # Panics
-    /// Panics if the function does not keep the shape of the positions.
+    /// Panics if the values of the function differ from the positions in shape.
     #[track_caller]
     pub fn at(&self, positions: Tensor<2>) -> Tensor<2> {
         let values = (self.at)(positions.clone());
@@ -112,7 +113,7 @@ impl From<Discount> for PositionFunction {
     }
 }
 
-/// Returns a discount at real positions; a table is interpolated linearly between ranks.
+/// Returns the discount at real positions; between two ranks, a table is interpolated linearly.
 fn discount_at(discount: &Discount, positions: Tensor<2>) -> Tensor<2> {
     use std::f64::consts::LN_2;
     match discount {

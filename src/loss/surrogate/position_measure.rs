@@ -1,4 +1,4 @@
-//! `PositionMeasure`, a measure written over positions, which relaxations evaluate.
+//! `PositionMeasure`, a measure as a formula over positions, which relaxations evaluate.
 
 use std::fmt::Debug;
 
@@ -10,7 +10,8 @@ use crate::loss::error::LossError;
 use crate::loss::lists::Lists;
 use crate::measure::Gain;
 
-/// A measure of a ranked list, written over positions. This crate provides [`Ndcg`](super::Ndcg) and other measures.
+/// A measure of a ranked list, written as a formula over positions. This crate provides [`Ndcg`](super::Ndcg) and other
+/// measures.
 ///
 /// ```
 /// use burn::tensor::Tensor;
@@ -37,7 +38,7 @@ pub trait PositionMeasure: Debug + Send + Sync {
     /// Returns the name of the measure.
     fn name(&self) -> &'static str;
 
-    /// Checks the parameters, and uses `loss` as the name in messages.
+    /// Checks the parameters; error messages name the loss `loss`.
     ///
     /// # Errors
     /// Returns [`LossError::Parameter`] for the first parameter that is out of range. By default, every value is valid.
@@ -45,8 +46,8 @@ pub trait PositionMeasure: Debug + Send + Sync {
         Ok(())
     }
 
-    /// Returns how the loss follows from the measure. The default, `NormalizedMeasure`, is for a measure that is
-    /// normalized to [0, 1].
+    /// Returns how to turn the measure's value into the loss. The default, `NormalizedMeasure`, is for a measure that
+    /// is normalized to [0, 1].
     fn orientation(&self) -> Orientation {
         Orientation::NormalizedMeasure
     }
@@ -62,16 +63,16 @@ pub trait PositionMeasure: Debug + Send + Sync {
         self.gain().map_or_else(|| lists.has_two_labels(), |gain| lists.has_two_gains(gain))
     }
 
-    /// Returns a tensor, `[B, N]`, that is nonzero at the documents whose positions the value depends on. A relaxation
-    /// may leave out the positions of other documents. The default, `None`, needs all positions. A measure that
-    /// compares documents, for example with [`sum_with_above`](MeasureContext::sum_with_above) or
+    /// Returns a tensor, `[B, N]`, that is nonzero at the documents whose positions affect the value. A relaxation may
+    /// skip the positions of all other documents. The default, `None`, means that all positions are needed. A measure
+    /// that compares documents, for example with [`sum_with_above`](MeasureContext::sum_with_above) or
     /// [`concordance`](MeasureContext::concordance), needs all positions.
     fn counted(&self, _lists: &Lists) -> Option<Tensor<2>> {
         None
     }
 
-    /// Returns the measure of each query, `[B]`. An implementation must use the same operations of `list` for every
-    /// input.
+    /// Returns the measure for each query, `[B]`. For every input, an implementation must use the same operations of
+    /// `list`.
     fn value(&self, list: &MeasureContext) -> Tensor<1>;
 }
 

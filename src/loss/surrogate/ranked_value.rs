@@ -1,4 +1,4 @@
-//! The exact value of a measure for one list in rank order.
+//! The exact value of a measure for one list whose documents are in rank order.
 
 use std::ops::Range;
 
@@ -16,8 +16,8 @@ use crate::loss::lists::Lists;
 #[derive(Debug)]
 pub(crate) struct RankedValue<M> {
     measure: M,
-    /// Whether the measure's expectation over the order of documents depends only on the possible ranks of each
-    /// document.
+    /// Whether the measure is a sum over documents, so that its mean over tied orders depends only on the ranks that
+    /// each document may have.
     additive: bool,
 }
 
@@ -34,28 +34,30 @@ impl<M: PositionMeasure> RankedValue<M> {
         Ok(Self { measure, additive })
     }
 
-    /// Returns whether [`averaged`](Self::averaged) is defined, which needs a measure that compares no two documents.
+    /// Returns whether [`averaged`](Self::averaged) may be called, which requires a measure that compares no documents
+    /// with each other.
     pub(crate) fn is_additive(&self) -> bool {
         self.additive
     }
 
-    /// Returns whether the values are in `[0, 1]`.
+    /// Returns whether the measure is always in `[0, 1]`.
     pub(crate) fn is_normalized(&self) -> bool {
         self.measure.orientation() == Orientation::NormalizedMeasure
     }
 
-    /// Returns the requirement on labels if `label` violates it.
+    /// If the gain does not allow `label`, returns a description of the labels that it allows.
     pub(crate) fn expected_label(&self, label: f64) -> Option<String> {
         label_problem(self.measure.gain(), label)
     }
 
-    /// Returns whether a document with this label should be found. The label must be above 0 for a measure with a gain,
-    /// and 1 or above for other measures.
+    /// Returns whether a document with this label counts as relevant. For a measure with a gain, this is a label above
+    /// 0; for other measures, a label of 1 or above.
     pub(crate) fn finds(&self, label: f64) -> bool {
         if self.measure.gain().is_some() { label > 0.0 } else { label >= 1.0 }
     }
 
-    /// Returns the measure of labels in rank order. Labels after the first `retrieved` have no rank.
+    /// Returns the measure for a list whose labels are given in rank order. Only the first `retrieved` documents have a
+    /// rank.
     pub(crate) fn in_order(&self, labels: &[f64], retrieved: usize) -> f64 {
         let ranked = row((0..labels.len()).map(|document| f64::from(u8::from(document < retrieved))).collect());
         self.value(&falling(labels), |lists| {
@@ -63,7 +65,8 @@ impl<M: PositionMeasure> RankedValue<M> {
         })
     }
 
-    /// Returns the mean of [`in_order`](Self::in_order) over all orders of the documents within each range of `ties`.
+    /// Returns the mean of [`in_order`](Self::in_order) over all orders that permute the documents within each range in
+    /// `ties`.
     pub(crate) fn averaged(&self, labels: &[f64], retrieved: usize, ties: &[Range<usize>]) -> f64 {
         debug_assert!(self.additive, "two documents meet in {}", self.measure.name());
         self.value(&falling(labels), |_| expectations(labels.len(), retrieved, ties))
@@ -75,15 +78,15 @@ impl<M: PositionMeasure> RankedValue<M> {
     }
 }
 
-/// Creates one list whose scores decrease from document to document.
+/// Creates a list in which each document has a lower score than the one before.
 fn falling(labels: &[f64]) -> Lists {
     let scores = (0..labels.len()).map(|document| -(document as f64)).collect();
     let documents = row(vec![1.0; labels.len()]).greater_elem(0.0);
     Lists::padded(row(scores), row(labels.to_vec()), documents)
 }
 
-/// Returns the mean of a function of the rank over the possible ranks of each document, 0 for a document without a
-/// rank.
+/// For each document, returns the mean of a function of the rank over the ranks that the document may have, or 0 if it
+/// has no rank.
 fn expectations(documents: usize, retrieved: usize, ties: &[Range<usize>]) -> Relaxed {
     let ties = ties.to_vec();
     Relaxed::Expectations(Box::new(move |f: &PositionFunction, k: Option<usize>| {
@@ -98,7 +101,7 @@ fn expectations(documents: usize, retrieved: usize, ties: &[Range<usize>]) -> Re
     }))
 }
 
-/// Creates a tensor `[1, documents]` on the host.
+/// Creates a tensor with one row, `[1, documents]`, in host memory.
 fn row(values: Vec<f64>) -> Tensor<2> {
     // Not every GPU has double precision.
     let dtype = if cfg!(any(feature = "flex", test)) { DType::F64 } else { DType::F32 };

@@ -1,16 +1,17 @@
-//! Any measure under any relaxation, chosen by name.
+//! Any measure under any relaxation, both chosen by name.
 //!
-//! The loss is one minus the relaxed measure, or minus the relaxed measure if the measure is not in [0, 1].
-//! [`MeasureName`] and [`RelaxationName`] list the choices. Each named surrogate (`approx_ndcg`, `smooth_ap_indicator`,
-//! `soft_err` and so on) is one combination with its own name and defaults.
+//! The loss is one minus the relaxed measure; for a measure that is not in [0, 1], the loss is minus the relaxed
+//! measure. [`MeasureName`] and [`RelaxationName`] list the choices. Each named surrogate (`approx_ndcg`,
+//! `smooth_ap_indicator`, `soft_err` and so on) is one of these combinations, with its own defaults.
 //!
 //! With `gumbel_samples = S > 0`, the loss is averaged over `S` draws of standard Gumbel noise that is added to the
 //! scores (Bruch et al., A stochastic treatment of learning to rank scoring functions). The noise depends on `seed`,
-//! the number of the draw, and the document's place in its list; all queries share it. The gradient learner draws new
-//! noise for each row at every step; other learners keep one draw.
+//! the index of the draw, and the document's place in its list, so all queries share it. At every step, the gradient
+//! learner draws new noise for each row of the batch; other learners use the same noise throughout.
 //!
-//! The cost is O(n^2), times `S`; [`MeasureContext`](super::MeasureContext) and [`Expected`](super::Expected) state the
-//! exceptions. A query in which the measure distinguishes no two documents has loss 0.
+//! The cost is O(n^2), multiplied by `S` if there is noise; [`MeasureContext`](super::MeasureContext) and
+//! [`Expected`](super::Expected) state the exceptions. A query whose documents are all alike for the measure has
+//! loss 0.
 
 use std::sync::Arc;
 
@@ -53,11 +54,11 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     build: |params| Ok(boxed(configured(params)?.init()?)),
 };
 
-/// The configuration keys of every cell.
+/// The configuration keys that every combination of a measure and a relaxation accepts.
 const COMMON: [&str; 6] = ["measure", "relaxation", "bound", "gumbel_samples", "seed", TEMPERATURE_UNIT];
 
 /// Configuration of [`RelaxedMeasure`]. The default temperature suits training from scratch; [`paper`](Self::paper)
-/// uses the paper's temperature. A parameter has no effect if neither the measure nor the relaxation has it.
+/// uses the paper's temperature. A parameter that belongs to neither the measure nor the relaxation has no effect.
 #[doc = example!("RelaxedMeasureConfig")]
 #[derive(Config, Debug)]
 #[non_exhaustive]
@@ -71,19 +72,19 @@ pub struct RelaxedMeasureConfig {
     /// The number of top ranks that count; `None` means 5 for a measure that needs a cut-off, and the whole list for
     /// others.
     pub k: Option<usize>,
-    /// Gain of a label.
+    /// The function that maps a label to its gain.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
-    /// Discount of a rank.
+    /// The function that maps a rank to its discount.
     #[config(default = "DiscountShape::Log2")]
     pub discount: DiscountShape,
     /// The exponent of the power discount, 0 or above; other discounts ignore it.
     #[config(default = 1.0)]
     pub exponent: f64,
-    /// Whether to use `sum_x l_x / r_x`, which equals the reciprocal rank for one relevant document.
+    /// Whether to use `sum_x l_x / r_x`, which equals the reciprocal rank only if exactly one document is relevant.
     #[config(default = false)]
     pub linear: bool,
-    /// The label of a perfect document, from 1 to 30, which no label may exceed.
+    /// The label of a perfect document, from 1 to 30; no larger label is allowed.
     #[config(default = 4)]
     pub maximum_grade: u32,
     /// The probability that a reader continues to the next document, above 0 and below 1.
@@ -91,10 +92,10 @@ pub struct RelaxedMeasureConfig {
     pub persistence: f64,
     /// The temperature of the relaxation, above 0; `None` uses its default in spreads. For approximate positions and
     /// smooth indicators, the temperature is the steepness `alpha`. For the other relaxations, the temperature is
-    /// `sigma`. For sigmoid ranks and rank indicators, `sigma` is the smoothing, which rank indicators measure in
-    /// squared scores. For expected ranks, `sigma` is the standard deviation of a score. For neural and soft sort,
-    /// `sigma` is the temperature of the sort. For projected ranks, `sigma` is the strength of the regularization in
-    /// scores per rank.
+    /// `sigma`. For sigmoid ranks and rank indicators, `sigma` is the smoothing; rank indicators measure it in squared
+    /// scores. For expected ranks, `sigma` is the standard deviation of a score. For NeuralSort and SoftSort, `sigma`
+    /// is the temperature of the sort. For projected ranks, `sigma` is the strength of the regularization in scores per
+    /// rank.
     pub temperature: Option<Temperature>,
     /// The steepness of cut-offs and comparisons in approximate positions and projected ranks, above 0.
     #[config(default = 10.0)]
@@ -105,14 +106,15 @@ pub struct RelaxedMeasureConfig {
     /// A document's own term in sums over sigmoid ranks, from 0 to 1.
     #[config(default = 1.0)]
     pub diagonal: f64,
-    /// How far below the others smooth indicators move a document once it is found; above 0 and below 1/2.
+    /// For smooth indicators, the offset `delta`, above 0 and below 1/2, which moves documents already found behind all
+    /// remaining documents.
     #[config(default = 0.1)]
     pub delta: f64,
     /// The method that computes expectations.
     #[config(default = "RankExpectationMethod::Auto")]
     pub evaluation: RankExpectationMethod,
-    /// The distribution of ranks; `None` means the exact one for measures that need it, and SoftRank's model for
-    /// others.
+    /// The model for the distribution of ranks; `None` means the exact model if the measure needs it, and SoftRank's
+    /// model otherwise.
     pub model: Option<RankModel>,
     /// The bound to minimize in place of one minus the measure; `None` minimizes one minus the measure itself.
     pub bound: Option<TypeOneBound>,
@@ -131,7 +133,7 @@ impl RelaxedMeasureConfig {
         Self::new().with_measure(measure).with_relaxation(relaxation).with_k(k).with_model(model)
     }
 
-    /// Creates the configuration of a measure under a relaxation, with the temperature of the paper in scores.
+    /// Creates the configuration of a measure under a relaxation, with the paper's temperature in scores.
     pub fn paper(measure: MeasureName, relaxation: RelaxationName) -> Self {
         let temperature = Temperature::scores(relaxation.paper_value());
         Self::of(measure, relaxation).with_temperature(Some(temperature))
@@ -217,13 +219,13 @@ impl Tempered for RelaxedMeasureConfig {
 /// The loss `1 - M` or `-M` of a measure `M` under a relaxation.
 pub type RelaxedMeasure = Surrogate<Box<dyn PositionMeasure>>;
 
-/// Returns the parameters that name a cell.
+/// Returns the two parameters that select a cell: its measure and its relaxation.
 fn named_form(Cell { measure, relaxation }: Cell) -> Map {
     let names = [("measure", measure.name()), ("relaxation", relaxation.name())];
     Map::from_iter(names.map(|(key, name)| (key.to_string(), Value::from(name))))
 }
 
-/// Returns every measure under every relaxation, every relaxation with noise, and every bound.
+/// Returns one configuration for every measure under every relaxation, every relaxation with noise, and every bound.
 fn forms() -> Vec<Map> {
     let cells = Cell::all().map(|cell| {
         let mut form = named_form(cell);
@@ -245,8 +247,8 @@ fn forms() -> Vec<Map> {
     cells.chain(noisy).chain(bounded).collect()
 }
 
-/// Returns the cell that the parameters name, with its defaults. An unknown name gives the default measure or
-/// relaxation.
+/// Returns the cell that the parameters select, with its default parameters. The default measure or relaxation replaces
+/// a missing or unknown name.
 pub(super) fn named_cell(params: &Map) -> RelaxedMeasureConfig {
     let RelaxedMeasureConfig { measure, relaxation, .. } = RelaxedMeasureConfig::new();
     RelaxedMeasureConfig::of(
@@ -255,18 +257,18 @@ pub(super) fn named_cell(params: &Map) -> RelaxedMeasureConfig {
     )
 }
 
-/// Returns every parameter of the cell that the parameters name, with its default.
+/// Returns every parameter of the cell that the parameters select, with its default.
 fn defaults(params: &Map) -> Map {
     let cell = named_cell(params);
     temperature::defaults(&cell, params).into_iter().filter(|(key, _)| cell.has(key)).collect()
 }
 
-/// Returns the name at `key`, or `default` if there is none.
+/// Returns the measure or relaxation that is named at `key`, or `default` if the key is missing.
 fn part<T: DeserializeOwned>(params: &Map, key: &str, default: T) -> Result<T, LossError> {
     params.get(key).map_or(Ok(default), |value| value_of(NAME, key, value))
 }
 
-/// Creates the configuration of a cell with the given parameters.
+/// Creates the configuration of the cell that the parameters select, with these parameters.
 fn configured(params: &Map) -> Result<RelaxedMeasureConfig, LossError> {
     let cell = named_cell(params);
     part(params, "measure", cell.measure)?;
@@ -277,7 +279,7 @@ fn configured(params: &Map) -> Result<RelaxedMeasureConfig, LossError> {
     }
 }
 
-/// Returns why a cell rejects a key, which does not exist or belongs to another measure or relaxation.
+/// Returns the reason for rejecting a key: it is unknown, or it belongs to another measure or relaxation.
 fn not_of(cell: &RelaxedMeasureConfig, key: &str) -> Refusal {
     let measures = MeasureName::ALL.iter().map(|measure| (measure.name(), measure.parameters()));
     let relaxations = RelaxationName::ALL.iter().map(|relaxation| (relaxation.name(), relaxation.parameters()));
@@ -346,7 +348,7 @@ mod tests {
         assert_eq!(names, surrogates.count());
     }
 
-    /// Every cell with noise equals the mean of the cell over the draws of `gumbel.rs`.
+    /// The loss of every cell with noise equals the mean loss of the cell over the draws in `gumbel.rs`.
     #[test]
     fn noise_works_with_every_cell() {
         for mut form in forms().into_iter().filter(|form| !form.contains_key("gumbel_samples")) {

@@ -125,7 +125,7 @@ impl PositionMeasure for RPrecision {
     }
 }
 
-/// Rank-biased precision, `(1 - p) sum_x l_x p^(r_x - 1)`. A reader who continues to the next document with probability
+/// Rank-biased precision, `(1 - p) sum_x l_x p^(r_x - 1)`. A reader who goes on to the next document with probability
 /// `p` finds relevant documents at this rate.
 #[doc(alias = "RBP")]
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -135,7 +135,7 @@ pub struct RankBiasedPrecision {
 }
 
 impl Default for RankBiasedPrecision {
-    /// Uses a persistence of 0.8, as in [`Measure`](crate::measure::Measure).
+    /// Uses the persistence 0.8, as [`Measure`](crate::measure::Measure) does.
     fn default() -> Self {
         Self { persistence: 0.8 }
     }
@@ -167,8 +167,8 @@ impl PositionMeasure for RankBiasedPrecision {
     }
 }
 
-/// Kendall's tau, the correctly ordered pairs minus the inverted pairs, divided by all pairs with different labels. Its
-/// values are from -1 to 1.
+/// Kendall's tau, the number of correctly ordered pairs minus the number of inverted pairs, divided by the number of
+/// pairs with different labels. The values of Kendall's tau are between -1 and 1.
 #[doc(alias = "rank correlation")]
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct KendallTau;

@@ -1,11 +1,12 @@
-//! Running products over the documents at better ranks.
+//! Running products over the documents above each document.
 
 use burn::tensor::Tensor;
 
 use crate::loss::lists::order_of_ranks;
 
-/// Returns `out_x = prod over y with r_y < r_x of factors_y`, in O(n log n) time and memory, by multiplying products
-/// over 1, 2, 4, .. ranks. A factor may be 0, because nothing is divided.
+/// For each document `x`, returns the product of `factors_y` over the documents `y` with `r_y < r_x`, in O(n log n)
+/// time and memory, by combining products over 1, 2, 4, .. ranks. Factors of 0 are allowed, because no product is
+/// divided.
 ///
 /// # Shapes
 /// - `ranks` (distinct whole numbers from 1), `factors`, output: `[batch, documents]`

@@ -1,6 +1,6 @@
 //! The logistic function and its logarithm, with derivatives that stay accurate where the function is near 1. In burn,
-//! these derivatives are `value (1 - value)` and one minus the value. If the value is near 1, rounding leaves few
-//! digits of burn's derivatives, and none for arguments of 17 and above in float32.
+//! these derivatives are `value (1 - value)` and one minus the value. If the value is near 1, these formulas leave few
+//! accurate digits, and none for arguments of 17 and above in float32.
 
 use burn::tensor::{Bool, Tensor, activation};
 

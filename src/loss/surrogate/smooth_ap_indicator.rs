@@ -1,7 +1,7 @@
 //! SmoothAP from indicators, the average precision with soft indicators of "document i is at rank j".
 //!
 //! Let `P_j = sum_i l_i h_ij` be the soft relevance of rank `j`. The surrogate `1/|l| sum_j P_j 1/j sum_{t <= j} P_t`
-//! combines the two approximations of smoothrank, section 4.2. The surrogate tends to average precision as `sigma`
+//! combines the two approximations from smoothrank, section 4.2. The surrogate tends to average precision as `sigma`
 //! tends to 0.
 //!
 //! Cost: O(n^2). The loss is not differentiable where scores tie; ties are broken by position. A query whose documents
@@ -32,7 +32,7 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct SmoothApIndicatorConfig {
-    /// The smoothing `sigma`, above 0, in squared scores or in variances of a list's scores.
+    /// The smoothing `sigma`, above 0, measured in squared scores or in variances of a list's scores.
     #[config(default = "Temperature::spreads(0.02)")]
     pub temperature: Temperature,
 }

@@ -6,8 +6,8 @@
 //! precision as `sigma` tends to 0. The default here is `diagonal = 1`; `diagonal = 0.5` is the printed form.
 //!
 //! With `diagonal = 1`, the surrogate is Smooth-AP (Brown et al., Smooth-AP: smoothing the path towards large-scale
-//! image retrieval). In Smooth-AP, a rank is one plus a sum of sigmoids over the other documents, and so is the rank
-//! among the relevant documents. The temperature of Smooth-AP is `sigma`.
+//! image retrieval). In Smooth-AP, a document's rank is one plus a sum of sigmoids over the other documents; its rank
+//! among the relevant documents is defined in the same way. Smooth-AP calls `sigma` the temperature.
 //!
 //! Cost: O(n^2). A query whose documents are all relevant or all irrelevant has loss 0.
 
@@ -39,8 +39,7 @@ pub struct SmoothApRankConfig {
     /// The smoothing `sigma`, above 0.
     #[config(default = "Temperature::spreads(0.05)")]
     pub temperature: Temperature,
-    /// A document's own term `T_ii`, from 0 to 1. The value 1 gives the exact indicator, and 0.5 gives the paper's
-    /// form.
+    /// A document's own term `T_ii`, from 0 to 1. With 1, the indicator is exact; 0.5 is the value in the paper.
     #[config(default = 1.0)]
     pub diagonal: f64,
 }

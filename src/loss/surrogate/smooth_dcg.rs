@@ -34,7 +34,7 @@ pub struct SmoothDcgConfig {
     /// The smoothing `sigma`, above 0.
     #[config(default = "Temperature::spreads(0.05)")]
     pub temperature: Temperature,
-    /// Gain of a label.
+    /// The function that maps a label to its gain.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
 }

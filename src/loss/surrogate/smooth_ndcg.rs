@@ -35,12 +35,12 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct SmoothNdcgConfig {
-    /// The smoothing `sigma`, above 0, in squared scores or in variances of a list's scores.
+    /// The smoothing `sigma`, above 0, measured in squared scores or in variances of a list's scores.
     #[config(default = "Temperature::spreads(0.02)")]
     pub temperature: Temperature,
-    /// The number of top ranks that count; `None` counts the whole list.
+    /// The number of top ranks that count; `None` counts all ranks.
     pub k: Option<usize>,
-    /// Gain of a label.
+    /// The function that maps a label to its gain.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
 }

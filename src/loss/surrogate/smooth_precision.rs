@@ -32,7 +32,7 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct SmoothPrecisionConfig {
-    /// The smoothing `sigma`, above 0, in squared scores or in variances of a list's scores.
+    /// The smoothing `sigma`, above 0, measured in squared scores or in variances of a list's scores.
     #[config(default = "Temperature::spreads(0.02)")]
     pub temperature: Temperature,
     /// The number of top ranks that count, 1 or more.

@@ -33,10 +33,10 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct SmoothRrConfig {
-    /// The smoothing `sigma`, above 0, in squared scores or in variances of a list's scores.
+    /// The smoothing `sigma`, above 0, measured in squared scores or in variances of a list's scores.
     #[config(default = "Temperature::spreads(0.02)")]
     pub temperature: Temperature,
-    /// Whether to use the paper's form for queries with one relevant document.
+    /// Whether to use the paper's form, which is exact only for queries with one relevant document.
     #[config(default = false)]
     pub linear: bool,
 }
@@ -52,7 +52,7 @@ impl SmoothRrConfig {
     }
 }
 
-/// The SmoothRR loss, `1 - sum_j P_j / j prod_{t < j} (1 - P_t)`, or the same without the product.
+/// The SmoothRR loss, `1 - sum_j P_j / j prod_{t < j} (1 - P_t)`; with `linear`, the product is left out.
 #[doc(alias = "MRR")]
 #[doc(alias = "SmoothMRR")]
 #[doc(alias = "reciprocal rank")]

@@ -6,13 +6,13 @@
 //! `i`. With `f_jm = 1 + pi_ji (z_m - 1)`, the expectation is `sum_m c_m (1 + sum_j l_j pi_ji z_m / f_jm) prod_j f_jm`,
 //! always over `j != i`. The surrogate tends to AP as `sigma` tends to 0.
 //!
-//! By default, SoftAP uses SoftRank's model, in which the other documents beat a document independently. With
-//! `model = "exact"`, the expectation is averaged over the noise of the document (see [`RankModel`]); the difference is
-//! small.
+//! By default, SoftAP uses SoftRank's model, in which the other documents beat a given document independently. With
+//! `model = "exact"`, the expectation is averaged over the noise on the document's own score (see [`RankModel`]); the
+//! result differs little.
 //!
-//! The cost is O(M n) for each relevant document, with M about 14 exponentials in float32. In the exact model, the
-//! whole list takes O(M n log n) (see [`RankModel`]). A query whose documents are all relevant or all irrelevant has
-//! loss 0.
+//! The cost is O(M n) for each relevant document, where M is the number of exponentials, about 14 in float32. In the
+//! exact model, the whole list takes O(M n log n) (see [`RankModel`]). A query whose documents are all relevant or all
+//! irrelevant has loss 0.
 
 use burn::config::Config;
 
@@ -43,7 +43,7 @@ pub struct SoftApConfig {
     /// The standard deviation `sigma` of a noisy score, above 0.
     #[config(default = "Temperature::spreads(0.1)")]
     pub temperature: Temperature,
-    /// The distribution of ranks.
+    /// The model for the distribution of ranks.
     #[config(default = "RankModel::Independent")]
     pub model: RankModel,
 }

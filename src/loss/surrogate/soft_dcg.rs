@@ -4,8 +4,8 @@
 //! j" (softrank-directness, section III). The expected DCG is not divided by the ideal DCG. The surrogate tends to
 //! DCG@k as `sigma` tends to 0.
 //!
-//! With `model = "exact"`, the trials are independent only once the noise of the document is fixed (see [`RankModel`]).
-//! The cost is the same as for [`SoftNdcg`](super::SoftNdcg).
+//! With `model = "exact"`, the trials are independent only given the noise on the document's own score (see
+//! [`RankModel`]). The cost is the same as for [`SoftNdcg`](super::SoftNdcg).
 //!
 //! A query whose labels are all equal has loss 0.
 
@@ -40,12 +40,12 @@ pub struct SoftDcgConfig {
     /// The standard deviation `sigma` of a noisy score, above 0.
     #[config(default = "Temperature::spreads(0.1)")]
     pub temperature: Temperature,
-    /// The number of top ranks that count; `None` counts the whole list.
+    /// The number of top ranks that count; `None` counts all ranks.
     pub k: Option<usize>,
-    /// Gain of a label.
+    /// The function that maps a label to its gain.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
-    /// Discount of a rank.
+    /// The function that maps a rank to its discount.
     #[config(default = "DiscountShape::Log2")]
     pub discount: DiscountShape,
     /// The exponent of the power discount, 0 or above; other discounts ignore it.
@@ -54,7 +54,7 @@ pub struct SoftDcgConfig {
     /// The method that computes expectations.
     #[config(default = "RankExpectationMethod::Auto")]
     pub evaluation: RankExpectationMethod,
-    /// The distribution of ranks.
+    /// The model for the distribution of ranks.
     #[config(default = "RankModel::Independent")]
     pub model: RankModel,
 }

@@ -6,11 +6,12 @@
 //! computed as in [`SoftRr`](super::SoftRr), with `g` in place of the relevance. The surrogate tends to ERR as `sigma`
 //! tends to 0.
 //!
-//! SoftRank's model, `model = "independent"`, costs less. In SoftRank's model, however, tied documents at which readers
+//! SoftRank's model, `model = "independent"`, costs less. In that model, however, tied documents at which readers may
 //! stop lower each other's value.
 //!
-//! The cost is O(M n log n), with M about 14 exponentials in float32 (see [`RankModel`]). With independent trials, each
-//! document with a label above 0 takes O(M n). A query whose labels are all equal has loss 0.
+//! The cost is O(M n log n), where M is the number of exponentials, about 14 in float32 (see [`RankModel`]). In the
+//! independent model, the cost is O(M n) for each document with a label above 0. A query whose labels are all equal has
+//! loss 0.
 
 use burn::config::Config;
 
@@ -41,10 +42,10 @@ pub struct SoftErrConfig {
     /// The standard deviation `sigma` of a noisy score, above 0.
     #[config(default = "Temperature::spreads(0.1)")]
     pub temperature: Temperature,
-    /// The label of a perfect document, from 1 to 30, which no label may exceed.
+    /// The label of a perfect document, from 1 to 30; no larger label is allowed.
     #[config(default = 4)]
     pub maximum_grade: u32,
-    /// The distribution of ranks.
+    /// The model for the distribution of ranks.
     #[config(default = "RankModel::Exact")]
     pub model: RankModel,
 }

@@ -1,14 +1,15 @@
 //! SoftNDCG, the expected NDCG of noisy scores.
 //!
 //! The surrogate is `1/Z sum_j E[D(1 + R_j)] G(y_j)`, where the rank `R_j`, from 0, is a sum of independent trials "k
-//! beats j" (softrank-directness, section III). SoftNDCG uses the expectation of the discount, not the discount of the
-//! expected rank, which is smaller by Jensen's inequality. The surrogate tends to NDCG@k as `sigma` tends to 0, within
+//! beats j" (softrank-directness, section III). SoftNDCG uses the expectation of the discount; the discount of the
+//! expected rank would be smaller, by Jensen's inequality. The surrogate tends to NDCG@k as `sigma` tends to 0, within
 //! the bound of Theorem 2.
 //!
-//! The cost is O(M n^2) for log2, natural, power, Zipf and exponential discounts, with M about 14 exponentials in
-//! float32. A cut-off takes O(k n^2), and the recursion takes O(n^3) (see [`RankExpectationMethod`]). With
-//! `model = "exact"`, the trials are independent only once the noise of the document is fixed. The exact model takes
-//! O(M n log n), or O(k n log n) with a cut-off (see [`RankModel`]).
+//! The cost is O(M n^2) for log2, natural, power, Zipf and exponential discounts, where M is the number of
+//! exponentials, about 14 in float32. A cut-off takes O(k n^2), and the recursion takes O(n^3) (see
+//! [`RankExpectationMethod`]). With `model = "exact"`, the trials are independent only given the noise on the
+//! document's own score. In the exact model, the whole list takes O(M n log n), or O(k n log n) with a cut-off (see
+//! [`RankModel`]).
 //!
 //! A query whose labels are all equal has loss 0.
 
@@ -43,12 +44,12 @@ pub struct SoftNdcgConfig {
     /// The standard deviation `sigma` of a noisy score, above 0.
     #[config(default = "Temperature::spreads(0.1)")]
     pub temperature: Temperature,
-    /// The number of top ranks that count; `None` counts the whole list.
+    /// The number of top ranks that count; `None` counts all ranks.
     pub k: Option<usize>,
-    /// Gain of a label.
+    /// The function that maps a label to its gain.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
-    /// Discount of a rank.
+    /// The function that maps a rank to its discount.
     #[config(default = "DiscountShape::Log2")]
     pub discount: DiscountShape,
     /// The exponent of the power discount, 0 or above; other discounts ignore it.
@@ -57,7 +58,7 @@ pub struct SoftNdcgConfig {
     /// The method that computes expectations.
     #[config(default = "RankExpectationMethod::Auto")]
     pub evaluation: RankExpectationMethod,
-    /// The distribution of ranks.
+    /// The model for the distribution of ranks.
     #[config(default = "RankModel::Independent")]
     pub model: RankModel,
 }

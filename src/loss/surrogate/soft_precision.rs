@@ -4,8 +4,8 @@
 //! j" (softrank-directness, section III, for another measure). The surrogate tends to precision at `k` as `sigma` tends
 //! to 0.
 //!
-//! Cost: O(k n^2). With `model = "exact"`, the trials are independent only once the noise of the document is fixed, and
-//! the cost is O(k n log n) (see [`RankModel`]).
+//! Cost: O(k n^2). With `model = "exact"`, the trials are independent only given the noise on the document's own score,
+//! and the cost is O(k n log n) (see [`RankModel`]).
 //!
 //! A query whose documents are all relevant or all irrelevant has loss 0.
 
@@ -41,7 +41,7 @@ pub struct SoftPrecisionConfig {
     /// The number of top ranks that count, 1 or more.
     #[config(default = 5)]
     pub k: usize,
-    /// The distribution of ranks.
+    /// The model for the distribution of ranks.
     #[config(default = "RankModel::Independent")]
     pub model: RankModel,
 }

@@ -7,13 +7,14 @@
 //! `1 / r = sum_m c_m z_m^(r - 1)`. The expectation given `x` is `sum_m c_m prod_j (1 + pi_ji(x) (z_m (1 - l_j) - 1))`
 //! over `j != i`, which is then averaged over `x`. The surrogate tends to the reciprocal rank as `sigma` tends to 0.
 //!
-//! SoftRank's model, `model = "independent"`, compares two noisy scores with the probability
+//! SoftRank's model, `model = "independent"`, compares two documents with the probability
 //! `pi_ji = Phi((s_j - s_i) / (sigma sqrt(2)))`, without an average over `x`. The independent model costs less, but
 //! tied relevant documents lower each other's value. With `R` tied relevant documents at the top, the value is
 //! `R 2^(1 - R)` instead of 1.
 //!
-//! The cost is O(M n log n), with M about 14 exponentials in float32 (see [`RankModel`]). With independent trials, each
-//! relevant document takes O(M n). A query whose documents are all relevant or all irrelevant has loss 0.
+//! The cost is O(M n log n), where M is the number of exponentials, about 14 in float32 (see [`RankModel`]). In the
+//! independent model, the cost is O(M n) for each relevant document. A query whose documents are all relevant or all
+//! irrelevant has loss 0.
 
 use burn::config::Config;
 
@@ -44,7 +45,7 @@ pub struct SoftRrConfig {
     /// The standard deviation `sigma` of a noisy score, above 0.
     #[config(default = "Temperature::spreads(0.1)")]
     pub temperature: Temperature,
-    /// The distribution of ranks.
+    /// The model for the distribution of ranks.
     #[config(default = "RankModel::Exact")]
     pub model: RankModel,
 }

@@ -1,4 +1,4 @@
-//! `Surrogate`, a loss that evaluates a measure under a relaxation.
+//! `Surrogate`, a loss that computes a measure under a relaxation.
 
 use std::fmt::{Debug, Display, Formatter};
 use std::sync::Arc;
@@ -18,16 +18,15 @@ use crate::loss::lists::{Lists, sum_documents};
 use crate::loss::ranking_loss::{Changed, RankingLoss, assert_per_query};
 use crate::loss::temperature::Scale;
 
-/// A measure under a relaxation, as a loss and a burn module.
+/// A loss and burn module that computes a measure under a relaxation.
 #[derive(Debug)]
 pub struct Surrogate<M> {
     name: &'static str,
     measure: Arc<M>,
     relaxation: Arc<dyn Relaxation>,
-    /// The functions of a rank whose expectations the measure uses, with their cut-offs.
+    /// The functions of the rank whose expectations the measure needs, with their cut-offs.
     expected: Vec<(PositionFunction, Option<usize>)>,
     bound: Option<TypeOneBound>,
-    /// The unit of the temperature of the relaxation.
     scale: Scale,
     /// Whether the measure compares documents, so that a document's contribution depends on more than its rank.
     documents_meet: bool,
@@ -69,7 +68,7 @@ impl<T: Debug + Send + Sync> Display for Surrogate<T> {
 }
 
 impl<M: PositionMeasure> Surrogate<M> {
-    /// Creates the loss of `measure` under `relaxation`, with the name of the measure.
+    /// Creates a loss, named after the measure, that computes `measure` under `relaxation`.
     ///
     /// # Errors
     /// Returns an error if a parameter is out of range, or if the measure uses an operation that the relaxation does
@@ -78,24 +77,25 @@ impl<M: PositionMeasure> Surrogate<M> {
         Self::through(measure, Arc::new(relaxation))
     }
 
-    /// Creates the loss of `measure` under a relaxation that is chosen at run time.
+    /// Creates a loss that computes `measure` under a relaxation that is chosen at run time.
     ///
     /// # Errors
-    /// Returns the errors of [`new`](Self::new).
+    /// Returns the same errors as [`new`](Self::new).
     pub fn through(measure: M, relaxation: Arc<dyn Relaxation>) -> Result<Self, LossError> {
         relaxation.check(relaxation.name())?;
         measure.check(measure.name())?;
         Self::probed(measure.name(), measure, relaxation)
     }
 
-    /// Creates the loss of a measure under a shared relaxation, with the name of a registered loss.
+    /// Creates a registered loss from a measure and a shared relaxation; error messages about parameters use its
+    /// `name`.
     pub(super) fn joined(name: &'static str, measure: M, relaxation: Arc<dyn Relaxation>) -> Result<Self, LossError> {
         relaxation.check(name)?;
         measure.check(name)?;
         Self::probed(name, measure, relaxation)
     }
 
-    /// Creates the loss of a measure with the name of a registered loss, which messages about parameters then use.
+    /// Creates a registered loss from a measure and a relaxation; error messages about parameters use its `name`.
     pub(super) fn named(
         name: &'static str,
         measure: M,
@@ -130,7 +130,7 @@ impl<M: PositionMeasure> Surrogate<M> {
         })
     }
 
-    /// Makes training minimize a bound of one minus the measure.
+    /// Makes training minimize an upper bound on one minus the measure.
     ///
     /// # Errors
     /// Returns an error if the measure is not normalized to [0, 1].
@@ -151,7 +151,7 @@ impl<M: PositionMeasure> Surrogate<M> {
         self.mean_over_draws(lists, |value| value)
     }
 
-    /// Returns the mean of a function of the surrogate over the draws of the relaxation, `[B]`.
+    /// For each query, returns the mean of `of(surrogate)` over the draws of the relaxation, `[B]`.
     #[track_caller]
     fn mean_over_draws(&self, lists: &Lists, of: impl Fn(Tensor<1>) -> Tensor<1>) -> Tensor<1> {
         let lists = &self.scale.of(lists, self.relaxation.short_list_power());
@@ -270,7 +270,7 @@ mod tests {
         explain(&Surrogate::new(measure, relaxation).unwrap(), &SCORES, &LABELS, DType::F64).unwrap()
     }
 
-    /// Builds a registered loss with some of the parameters alpha = 3, beta = 2, sigma = 0.5, k = 3.
+    /// Builds a registered loss, with those of the parameters alpha = 3, beta = 2, sigma = 0.5 and k = 3 that it has.
     fn registered(name: &str, parameters: &[&str]) -> Explained {
         let spec = parameters.iter().fold(LossSpec::new(name), |spec, &parameter| match parameter {
             "alpha" => spec.with("alpha", 3.0),
@@ -435,8 +435,8 @@ mod tests {
         }
     }
 
-    /// Any function of the rank with any cut-off has an expectation, which is nearly the value itself for a small
-    /// `sigma`.
+    /// Expectations are defined for any function of the rank with any cut-off; for a small `sigma`, they are nearly the
+    /// value itself.
     #[test]
     fn expectations_of_any_function_are_defined() {
         let sharp = Expected::new(Temperature::scores(1e-3));
@@ -466,7 +466,7 @@ mod tests {
         assert!(other.ends_with("the measure's function of a rank is not a discount"), "{other}");
     }
 
-    /// A relaxation that defines only the ranks of single documents.
+    /// A relaxation that defines only expectations over the rank of a single document.
     #[derive(Debug)]
     struct Single;
 

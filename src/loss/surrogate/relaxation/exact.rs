@@ -1,14 +1,14 @@
-//! The measure itself, computed from exact ranks without a gradient. Ties are broken by position, as in a stable sort.
+//! The measure itself, computed from exact ranks; it has no gradient. Ties are broken by position, as in a stable sort.
 
 use super::relaxed::{Indicators, Relaxation, Relaxed};
 use crate::loss::lists::Lists;
 
 /// The exact ranks, which have no gradient.
 ///
-/// Equal scores keep their order in the list. One minus the mean loss is not the mean of the measure, because a list
-/// with nothing to learn (see [`learnable`](crate::loss::PositionMeasure::learnable)) has loss 0. A list with nothing
-/// to learn would count as perfect, whatever value a convention gives it. [`metric::evaluate`](crate::metric::evaluate)
-/// computes measures of tensors under a convention.
+/// Equal scores keep their order in the list. One minus the mean loss may differ from the mean of the measure, because
+/// a list with nothing to learn (see [`learnable`](crate::loss::PositionMeasure::learnable)) has loss 0. In one minus
+/// the loss, a list with nothing to learn would count as perfect. To compute measures from tensors under a convention,
+/// use [`metric::evaluate`](crate::metric::evaluate).
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Exact;
 

@@ -1,6 +1,6 @@
-//! Gumbel noise that is added to the scores before any relaxation, with the relaxed measure averaged over draws. Bruch
-//! et al., A stochastic treatment of learning to rank scoring functions, combine Gumbel noise with approximate
-//! positions.
+//! Gumbel noise that is added to the scores before another relaxation; the relaxed measure is averaged over draws of
+//! this noise. Bruch et al., A stochastic treatment of learning to rank scoring functions, combine Gumbel noise with
+//! approximate positions.
 
 use std::sync::Arc;
 
@@ -15,20 +15,21 @@ use crate::loss::smoothing::Smoothing;
 use crate::loss::surrogate::position_function::PositionFunction;
 use crate::loss::temperature::TemperatureUnit;
 
-/// A relaxation of scores with standard Gumbel noise, averaged over draws. The noise depends on the seed, the number of
-/// the draw, and the document's place in its list. To get new noise, for example in each epoch, change the seed.
+/// Another relaxation, applied to scores with standard Gumbel noise and averaged over draws. The noise depends on the
+/// seed, the index of the draw, and the document's place in its list. For new noise, for example in each epoch, change
+/// the seed.
 #[derive(Debug, Clone)]
 pub struct GumbelNoise {
     relaxation: Arc<dyn Relaxation>,
     samples: usize,
     seed: u64,
-    /// Whether each row of a batch has separate noise.
+    /// Whether each row of a batch gets its own noise.
     by_row: bool,
 }
 
 impl GumbelNoise {
-    /// Adds noise before `relaxation`, in `samples` draws, 1 or more. All queries of a batch share the noise, unless
-    /// the loss receives [`Change::Noise`](crate::loss::Change::Noise).
+    /// Adds noise before `relaxation`; `samples`, 1 or more, is the number of draws. All queries of a batch share the
+    /// noise, unless the loss receives [`Change::Noise`](crate::loss::Change::Noise).
     pub fn new(relaxation: Arc<dyn Relaxation>, samples: usize, seed: u64) -> Self {
         Self { relaxation, samples, seed, by_row: false }
     }

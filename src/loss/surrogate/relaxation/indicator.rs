@@ -1,5 +1,5 @@
 //! Soft indicators `h_ij = softmax_i(-(s_i - s_d(j))^2 / sigma)` in place of "document i is at rank j", where `d(j)` is
-//! the document at rank `j` (smoothrank, section 4). Soft indicators are not differentiable where scores tie; ties are
+//! the document at rank `j` (smoothrank, section 4). Soft indicators have no derivative where scores tie; ties are
 //! broken by position.
 
 use std::sync::Arc;
@@ -14,11 +14,12 @@ use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::loss::temperature::{Temperature, TemperatureUnit};
 use crate::op::indicator_sum;
 
-/// The relaxation by soft indicators. The surrogate tends to the measure as `sigma` tends to 0.
+/// The relaxation that replaces exact ranks by soft indicators. The surrogate tends to the measure as `sigma` tends
+/// to 0.
 #[derive(Config, Debug, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Indicator {
-    /// The smoothing `sigma`, above 0, in squared scores or in variances of a list's scores.
+    /// The smoothing `sigma`, above 0, measured in squared scores or in variances of a list's scores.
     pub temperature: Temperature,
 }
 

@@ -1,4 +1,4 @@
-//! Relaxations, which replace the rank of a document to give a measure of ranks a gradient.
+//! Relaxations, which replace the ranks of documents so that a measure has a gradient with respect to the scores.
 //!
 //! | relaxation | source | in place of the rank |
 //! |---|---|---|
@@ -13,7 +13,7 @@
 //! | [`ProjectedRanks`] | Blondel et al., Fast differentiable sorting and ranking | projection of `-s / sigma` on the orders of the ranks |
 //! | [`GumbelNoise`] | Bruch et al., A stochastic treatment of learning to rank scoring functions | any of the others at scores with Gumbel noise, averaged over draws |
 //!
-//! To write a relaxation, implement [`Relaxation`] and return one of the three forms of [`Relaxed`]. Your relaxation
+//! To write a relaxation, implement [`Relaxation`] and return one of the three variants of [`Relaxed`]. Your relaxation
 //! then works with every [`PositionMeasure`](super::PositionMeasure).
 
 mod approximate;

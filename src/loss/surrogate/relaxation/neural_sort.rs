@@ -1,7 +1,8 @@
-//! NeuralSort replaces "document i is at rank r" by row `r` of its matrix, `softmax_i(((n + 1 - 2 r) s_i - sum_j |s_i -
-//! s_j|) / sigma)` (Grover et al., Stochastic optimization of sorting networks via continuous relaxations, equation 4).
-//! With the rows within the cut-off, NDCG under NeuralSort is PiRank with one level of sorting (Swezey et al., PiRank:
-//! scalable learning to rank via differentiable sorting).
+//! NeuralSort replaces "document i is at rank r" by row `r` of its matrix,
+//! `softmax_i(((n + 1 - 2 r) s_i - sum_j |s_i - s_j|) / sigma)` (Grover et al., Stochastic optimization of sorting
+//! networks via continuous relaxations, equation 4). If only the rows within the cut-off are used, NDCG under
+//! NeuralSort is PiRank with one level of sorting (Swezey et al., PiRank: scalable learning to rank via differentiable
+//! sorting).
 
 use std::sync::Arc;
 
@@ -16,13 +17,13 @@ use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::loss::temperature::{Temperature, TemperatureUnit};
 use crate::op::{NeuralSortMatrix, distance_sum, neural_sort_sum};
 
-/// The relaxation by NeuralSort's matrix. The surrogate tends to the measure as `sigma` tends to 0.
+/// The relaxation that replaces ranks by NeuralSort's matrix. The surrogate tends to the measure as `sigma` tends to 0.
 #[derive(Config, Debug, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct NeuralSort {
     /// The temperature `sigma`, above 0.
     pub temperature: Temperature,
-    /// The number of top ranks that the measure needs; `None` computes all ranks.
+    /// The number of top ranks that the measure needs; `None` means that it needs all ranks.
     pub top: Option<usize>,
 }
 
@@ -45,8 +46,8 @@ impl Relaxation for NeuralSort {
         self.temperature.unit
     }
 
-    /// Returns a negative power, which sharpens the rows of short lists. At the temperature of long lists, a document
-    /// of a short list would count at two ranks, and a wrong order would have the highest value.
+    /// Returns a negative power, so that the rows of short lists become sharper. At a temperature chosen for long
+    /// lists, a document in a short list would count at two ranks, and a wrong order could have the highest value.
     fn short_list_power(&self) -> i32 {
         -5
     }
@@ -72,7 +73,8 @@ impl Relaxation for NeuralSort {
     }
 }
 
-/// Returns NeuralSort's matrix, `[batch, ranks, documents]`, 0 at padded documents and beyond the needed ranks.
+/// Returns NeuralSort's matrix, `[batch, ranks, documents]`, which is 0 at padded documents and at ranks beyond those
+/// needed.
 fn matrix(lists: &Lists, sigma: f64, top: usize) -> Tensor<3> {
     let (scores, mask) = (lists.centered(), lists.mask.clone());
     let [batch, n] = mask.dims();

@@ -3,14 +3,14 @@
 //! ranks 1 to n.
 //!
 //! Let `z = -s / sigma`, in descending order of the scores. The position at rank `r` is `z_r - v_r`, where `v` is the
-//! isotonic regression of `z_r - r`, the increasing sequence nearest to it. The isotonic regression is constant in
-//! blocks, where it equals the mean of the block. The gradient passes through the means of the blocks, while the bounds
-//! of the blocks are treated as constants. If neighboring scores are more than `sigma` apart, the positions equal the
-//! ranks and have no gradient.
+//! isotonic regression of `z_r - r`: the increasing sequence with the smallest squared distance. The isotonic
+//! regression is constant in blocks, where it equals the mean of the block. The gradient passes through the means of
+//! the blocks; the bounds of the blocks count as constants. If neighboring scores are more than `sigma` apart, the
+//! positions equal the ranks and have no gradient.
 //!
 //! The value `v_r` is `max_{a <= r} min_{b >= r}` of the mean from `a` to `b`. Tensor operations compute `v_r` in
 //! O(n^2) time and memory, without reading anything back from the device. Pooling adjacent violators would take O(n)
-//! time, but has to treat one document after the other.
+//! time, but it must process the documents one after another.
 
 use std::sync::Arc;
 
@@ -24,15 +24,15 @@ use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::loss::temperature::{Temperature, TemperatureUnit};
 use crate::op::differences;
 
-/// The approximate number of stored values per matrix cell, as measured by `burn-rank bench`.
+/// The approximate number of stored values per entry of the matrix, as measured by `burn-rank bench`.
 const NUMBERS_PER_CELL: u64 = 3;
 
-/// The relaxation by projection onto the permutahedron. The surrogate is the measure if `sigma` is below all
-/// differences of neighboring scores and `beta` is large.
+/// The relaxation that replaces ranks by projected ranks. The surrogate equals the measure if `sigma` is smaller than
+/// all differences between neighboring scores and `beta` is large.
 #[derive(Config, Debug, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct ProjectedRanks {
-    /// The strength `sigma` of the regularization per rank, above 0.
+    /// The strength `sigma` of the regularization, in scores per rank, above 0.
     pub temperature: Temperature,
     /// The steepness of cut-offs and comparisons, above 0.
     #[config(default = 10.0)]
@@ -58,7 +58,7 @@ impl Relaxation for ProjectedRanks {
         self.temperature.unit
     }
 
-    /// Returns a large power, because documents of a short list are often more than `sigma` apart and then have no
+    /// Returns a large power, because documents in a short list are often more than `sigma` apart, where they have no
     /// gradient.
     fn short_list_power(&self) -> i32 {
         6
@@ -93,8 +93,8 @@ impl Relaxation for ProjectedRanks {
     }
 }
 
-/// Returns the matrix `[B, N, N]` that maps each value to the mean of its block in the increasing isotonic regression
-/// of `y`. `mask` is 1 up to the last value of a list.
+/// Returns a matrix, `[B, N, N]`, that averages values within each block of the increasing isotonic regression of `y`.
+/// `mask` is 1 at the values of a list, which come first, and 0 at padding.
 fn block_means(y: Tensor<2>, mask: Tensor<2>) -> Tensor<3> {
     const FAR: f32 = f32::MAX;
     let [batch, n] = y.dims();

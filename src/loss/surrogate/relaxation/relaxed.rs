@@ -13,7 +13,7 @@ use crate::loss::surrogate::position_function::PositionFunction;
 use crate::loss::temperature::TemperatureUnit;
 use crate::op::Step;
 
-/// A substitute for the ranks of a list, usually with a gradient.
+/// Replaces the ranks of a list by quantities that usually have a gradient.
 ///
 /// ```
 /// use burn::tensor::Tensor;
@@ -43,10 +43,10 @@ use crate::op::Step;
 /// # Ok::<(), burn_rank::loss::LossError>(())
 /// ```
 pub trait Relaxation: Debug + Send + Sync {
-    /// Returns the name of the relaxation, for messages.
+    /// Returns the name of the relaxation for error messages.
     fn name(&self) -> &'static str;
 
-    /// Checks the parameters, and uses `loss` as the name in messages.
+    /// Checks the parameters; error messages name the loss `loss`.
     ///
     /// # Errors
     /// Returns [`LossError::Parameter`] for the first parameter that is out of range. By default, every value is valid.
@@ -54,9 +54,9 @@ pub trait Relaxation: Debug + Send + Sync {
         Ok(())
     }
 
-    /// Checks that the requested evaluation can compute the expectation of `f` within the cut-off `k`. A
-    /// [`Surrogate`](crate::loss::Surrogate) over [`Relaxed::Expectations`] makes this check once for each sum of the
-    /// measure.
+    /// Checks that the evaluation method that the user chose can compute the expectation of `f` within the cut-off `k`.
+    /// A [`Surrogate`](crate::loss::Surrogate) over [`Relaxed::Expectations`] makes this check for each sum that its
+    /// measure computes.
     ///
     /// # Errors
     /// Returns [`LossError::Parameter`] if the expectation cannot be computed. By default, every function is accepted.
@@ -64,8 +64,8 @@ pub trait Relaxation: Debug + Send + Sync {
         Ok(())
     }
 
-    /// Returns the temperature for annealing, or `None`, the default, if there is none. A relaxation with a temperature
-    /// must also override [`with_parameter`](Relaxation::with_parameter).
+    /// Returns the temperature that annealing changes, or `None`, the default, if there is no temperature. A relaxation
+    /// with a temperature must also override [`with_parameter`](Relaxation::with_parameter).
     fn smoothing(&self) -> Option<Smoothing> {
         None
     }
@@ -76,15 +76,16 @@ pub trait Relaxation: Debug + Send + Sync {
         TemperatureUnit::Score
     }
 
-    /// Returns the same relaxation with one parameter changed, without a check of the value. The default, `None`, means
-    /// that the parameter cannot be changed.
+    /// Returns the same relaxation with one parameter changed; the new value is not checked. The default, `None`, means
+    /// that the relaxation cannot change this parameter.
     fn with_parameter(&self, _parameter: &str, _value: f64) -> Option<Arc<dyn Relaxation>> {
         None
     }
 
-    /// Returns the power `p` that adapts a temperature in spreads to short lists, 2 by default. In a list of `n < 8`
-    /// documents, scores are divided by `(8 / n)^p`. With a positive power, documents of a short list affect each other
-    /// at larger differences of scores. With a negative power, a list of fewer than 4 documents counts as one of 4.
+    /// Returns the power `p` by which a temperature in spreads adapts to short lists, 2 by default. In a list of
+    /// `n < 8` documents, scores are divided by `(8 / n)^p`. With a positive power, documents in a short list influence
+    /// each other over larger score differences. With a negative power, a list with fewer than 4 documents is treated
+    /// as if it had 4.
     fn short_list_power(&self) -> i32 {
         2
     }
@@ -94,26 +95,28 @@ pub trait Relaxation: Debug + Send + Sync {
         true
     }
 
-    /// Returns the number of draws over which the value is averaged, 1 for a relaxation without noise.
+    /// Returns the number of draws that are averaged, which is 1 for a relaxation without noise.
     fn samples(&self) -> usize {
         1
     }
 
-    /// Returns the substitute for the ranks in draw number `sample`, counted from 0. The result must not depend on the
-    /// values at padded places.
+    /// Returns what replaces the ranks in the draw with index `sample`, counted from 0. The result must not depend on
+    /// the values at padded places.
     fn relax(&self, lists: &Lists, sample: usize) -> Relaxed;
 
     /// Estimates how many numbers the relaxation stores for the document pairs of one list, in the forward and backward
-    /// passes. The default is 0, for a relaxation whose memory grows linearly with the list.
+    /// passes. The default, 0, suits a relaxation whose memory grows linearly with the list.
     fn numbers_held(&self, _documents: usize) -> u64 {
         0
     }
 
-    /// Describes how `E[f]` within the cut-off `k` is computed on lists of up to `documents` documents, with the
-    /// measured errors. The default, `None`, means that the relaxation follows its formula at every length.
+    /// Describes the approximation of `E[f]` within the cut-off `k` on lists of up to `documents` documents, with its
+    /// measured errors. The default, `None`, means that the relaxation is computed exactly by its formula, however long
+    /// the list is.
     ///
     /// # Errors
-    /// Returns an error if a requested approximation misses its tolerance at this length.
+    /// Returns an error if the user requested an approximation that misses its error tolerance for lists of this
+    /// length.
     fn approximation(
         &self,
         _loss: &'static str,
@@ -125,54 +128,54 @@ pub trait Relaxation: Debug + Send + Sync {
         Ok(None)
     }
 
-    /// Returns the same relaxation with new noise for each row of a batch, drawn from `seed(own)`, where `own` is the
-    /// seed of this relaxation. A relaxation without noise returns `None`, the default.
+    /// Returns the same relaxation with separate new noise for each row of a batch, whose seed is `seed(own)` for the
+    /// relaxation's own seed `own`. A relaxation without noise returns `None`, the default.
     fn reseeded(&self, _seed: &dyn Fn(u64) -> u64) -> Option<Arc<dyn Relaxation>> {
         None
     }
 }
 
-/// A substitute for ranks, in one of three forms.
+/// What replaces the ranks of a list, in one of three forms.
 // There is one value per forward pass, so boxing the tensors would not be worth the extra code.
 #[allow(clippy::large_enum_variant)]
 pub enum Relaxed {
-    /// Every document has a real position.
+    /// Every document has a real position instead of a whole rank.
     Positions(Positions),
-    /// Every rank holds a weighted mixture of documents.
+    /// Every rank is filled by a weighted mixture of documents.
     Indicators(Indicators),
-    /// Ranks are random, and expectations replace values.
+    /// Ranks are random, and measures are replaced by their expectations.
     Expectations(Box<dyn RankExpectations>),
 }
 
-/// A weighted mixture of documents at each whole rank.
+/// A weighted mixture of documents at each rank.
 pub struct Indicators {
-    /// Maps one value per document, `[batch, documents]`, to the values found at the documents' ranks,
+    /// Maps one value per document, `[batch, documents]`, to the mixed value at each document's rank,
     /// `[batch, documents]`.
     pub at_ranks: Box<dyn Fn(Tensor<2>) -> Tensor<2>>,
     /// The rank of each document, `[batch, documents]`, counted from 1.
     pub ranks: Tensor<2>,
-    /// Computes the weight of every document at every rank; see [`Indicators::matrix`].
+    /// Computes the weight of every document in the mixture at every rank; see [`Indicators::matrix`].
     matrix: Option<Box<dyn Fn() -> Tensor<3>>>,
 }
 
 impl Indicators {
-    /// Creates indicators at the ranks of these lists.
+    /// Creates indicators whose mixtures are computed by `at_ranks`, at the exact ranks of these lists.
     pub fn new(lists: &Lists, at_ranks: impl Fn(Tensor<2>) -> Tensor<2> + 'static) -> Self {
         Self { at_ranks: Box::new(at_ranks), ranks: lists.ranks(), matrix: None }
     }
 
     /// Adds a function that returns all indicators at once, for measures of all pairs such as Kendall's tau. Without
-    /// `matrix`, each place of the list is looked up separately. `matrix` returns the indicator of each document at
-    /// each rank, `[batch, documents (rank), documents]`, starting with the first rank. The indicators must be finite
-    /// everywhere, because the values at padding are multiplied by 0.
+    /// `matrix`, each of its columns is computed separately. `matrix` returns the weight of each document at each rank,
+    /// `[batch, documents (rank), documents]`, starting with the first rank. The weights must be finite everywhere,
+    /// because weights at padding are multiplied by 0.
     ///
-    /// A loss panics if `matrix` returns another shape.
+    /// A loss panics if `matrix` returns a tensor of another shape.
     pub fn with_matrix(self, matrix: impl Fn() -> Tensor<3> + 'static) -> Self {
         Self { matrix: Some(Box::new(matrix)), ..self }
     }
 
-    /// Creates indicators from a matrix of the top ranks that a measure needs, `[batch, ranks, documents]`, 0 at padded
-    /// documents.
+    /// Creates indicators from the weights at the top ranks that a measure needs, `[batch, ranks, documents]`, 0 at
+    /// padded documents.
     pub(super) fn of_matrix(lists: &Lists, matrix: Tensor<3>) -> Self {
         let [batch, top, n] = matrix.dims();
         let below = Tensor::<3>::zeros([batch, n - top, n], (&matrix.device(), matrix.dtype()));
@@ -185,15 +188,15 @@ impl Indicators {
         .with_matrix(move || if top < n { Tensor::cat(vec![all.clone(), below.clone()], 1) } else { all.clone() })
     }
 
-    /// Creates indicators from a function that returns the value at each rank, `[batch, documents]`, starting with the
-    /// first rank.
+    /// Creates indicators from a function that returns the mixed value at each rank, `[batch, documents]`, starting
+    /// with the first rank.
     pub(super) fn of_ranks(lists: &Lists, found: impl Fn(Tensor<2>) -> Tensor<2> + 'static) -> Self {
         let places = (lists.ranks() - 1.0).int();
         Self::new(lists, move |values| found(values).gather(1, places.clone()))
     }
 
-    /// Returns the indicator of each document at each rank, `[batch, ranks, documents]`, starting with the first rank,
-    /// and 0 at padding.
+    /// Returns the weight of each document at each rank, `[batch, ranks, documents]`, starting with the first rank, and
+    /// 0 at padding.
     pub(in crate::loss::surrogate) fn matrix(&self, mask: &Tensor<2>) -> Tensor<3> {
         let [batch, n] = mask.dims();
         let order = order_of_ranks(self.ranks.clone());
@@ -222,8 +225,8 @@ impl Indicators {
     }
 }
 
-/// Expectations over random ranks `R`. A closure that computes [`of_rank`](Self::of_rank) implements this trait and
-/// leaves the other expectations undefined.
+/// Expectations over random ranks `R`. A closure that computes [`of_rank`](Self::of_rank) implements this trait, with
+/// all other expectations undefined.
 pub trait RankExpectations {
     /// Returns `E[f(R_x)]` within the cut-off `k`, `[batch, documents]`.
     fn of_rank(&self, f: &PositionFunction, k: Option<usize>) -> Tensor<2>;
@@ -231,8 +234,8 @@ pub trait RankExpectations {
     /// Returns `a_x E[f(R_x) (b_x + sum of b_y over y above x)]` within the cut-off `k`, `[batch, documents]`.
     ///
     /// # Errors
-    /// Returns the name of the operation if it is undefined, for [`LossError::Undefined`]. Whether it is undefined must
-    /// not depend on the lists. By default, no operation is defined.
+    /// Returns the name of the operation if it is undefined, for [`LossError::Undefined`]. Whether an operation is
+    /// defined must not depend on the lists. By default, no operation is defined.
     fn with_above(
         &self,
         _a: Tensor<2>,
@@ -246,7 +249,7 @@ pub trait RankExpectations {
     /// Returns `a_x E[f(R_x) prod of (1 - b_y) over y above x]` within the cut-off `k`, `[batch, documents]`.
     ///
     /// # Errors
-    /// Returns the errors of [`with_above`](Self::with_above).
+    /// Returns the same errors as [`with_above`](Self::with_above).
     fn with_none_above(
         &self,
         _a: Tensor<2>,
@@ -260,7 +263,7 @@ pub trait RankExpectations {
     /// Returns `a_x P(R_x <= k)`, `[batch, documents]`, with the cut-off `k` of each query, `[batch]`.
     ///
     /// # Errors
-    /// Returns the errors of [`with_above`](Self::with_above).
+    /// Returns the same errors as [`with_above`](Self::with_above).
     fn within(&self, _a: Tensor<2>, _k: Tensor<1>) -> Result<Tensor<2>, &'static str> {
         Err("sum_within")
     }
@@ -269,7 +272,7 @@ pub trait RankExpectations {
     /// `[batch, documents, documents]`.
     ///
     /// # Errors
-    /// Returns the errors of [`with_above`](Self::with_above).
+    /// Returns the same errors as [`with_above`](Self::with_above).
     fn above(&self) -> Result<Tensor<3>, &'static str> {
         Err("concordance")
     }
@@ -281,7 +284,7 @@ impl<F: Fn(&PositionFunction, Option<usize>) -> Tensor<2>> RankExpectations for 
     }
 }
 
-/// Real positions, and how two documents are compared.
+/// A real position for each document, and how documents are compared with each other.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Positions {
@@ -293,14 +296,14 @@ pub struct Positions {
     pub order: Tensor<2>,
     /// The steepness, per unit of `order`, of the sigmoid that approximates "above".
     pub comparison: f64,
-    /// A document's own contribution to the sum over the documents at or above it. A document's own contribution is 1,
-    /// as in the exact measure, unless a paper says otherwise.
+    /// What a document itself adds to the sum over the documents at or above it. This is 1, as in the exact measure,
+    /// unless a paper says otherwise.
     pub own: f64,
     /// How two documents are compared outside a sum over positions, as in Kendall's tau.
     pub pairs: PairSteps,
 }
 
-/// The smooth step `step(steepness (by_y - by_x))` that approximates "document `y` is above document `x`".
+/// The smooth step `step(steepness (by_y - by_x))`, which approximates "document `y` is above document `x`".
 #[derive(Debug, Clone)]
 pub struct PairSteps {
     /// The values by which documents are compared, `[batch, documents]`; documents with larger values are above.
@@ -312,7 +315,7 @@ pub struct PairSteps {
 }
 
 impl Positions {
-    /// Creates positions with sigmoids of steepness `beta` for cut-offs and comparisons.
+    /// Creates positions whose cut-offs and comparisons are sigmoids of steepness `beta`.
     ///
     /// # Shapes
     /// - `positions`: `[batch, documents]`
@@ -322,7 +325,7 @@ impl Positions {
         Self { positions, cutoff: beta, order, comparison: beta, own: 1.0, pairs }
     }
 
-    /// Sets how pairs of documents are compared.
+    /// Sets how documents are compared outside a sum over positions.
     pub fn with_pairs(self, pairs: PairSteps) -> Self {
         Self { pairs, ..self }
     }

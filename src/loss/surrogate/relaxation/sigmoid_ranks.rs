@@ -1,5 +1,5 @@
 //! Sigmoid ranks, `r_i = 1 + sum_{j != i} T_ij` with `T_ij = sigmoid((s_j - s_i) / sigma)` (smoothrank, equations 4, 5
-//! and 9). Two documents are compared by `T_ij` itself, not by a sigmoid of their ranks.
+//! and 9). The comparison of two documents is `T_ij` itself, not a sigmoid of the difference between their ranks.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::loss::temperature::{Temperature, TemperatureUnit};
 use crate::op::Step;
 
-/// The relaxation by sigmoid ranks. With `diagonal = 1`, the surrogate tends to the measure as `sigma` tends to 0.
+/// The relaxation that replaces ranks by sigmoid ranks. With `diagonal = 1`, the surrogate tends to the measure as
+/// `sigma` tends to 0.
 #[derive(Config, Debug, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct SigmoidRanks {
     /// The smoothing `sigma`, above 0.
     pub temperature: Temperature,
-    /// A document's own term `T_ii`, from 0 to 1. The value 1 gives the exact indicator, and 0.5 gives the paper's
-    /// form.
+    /// A document's own term `T_ii`, from 0 to 1. With 1, the indicator is exact; 0.5 is the value in the paper.
     #[config(default = 1.0)]
     pub diagonal: f64,
 }

@@ -1,14 +1,15 @@
-//! SmoothI, which computes smooth rank indicators one rank after the other.
+//! SmoothI, which computes smooth indicators rank by rank, from the top.
 //!
 //! SmoothI replaces "document i is at rank r" by `I_r = softmax_i(alpha s_i prod_{q < r} (1 - I_q,i - delta))` (Thonet
-//! et al., SmoothI: smooth rank indicators for differentiable IR measures). A document that has been found has a factor
-//! near `-delta`, so it comes after all remaining documents. The lowest score of a list is subtracted from its scores,
-//! because the formula needs scores of 0 or above.
+//! et al., SmoothI: smooth rank indicators for differentiable IR measures). Once a document is found at a rank, its
+//! factor is near `-delta`, so it falls behind all remaining documents. The lowest score of a list is subtracted from
+//! its scores, because the formula needs scores of 0 or above.
 //!
-//! Each rank depends through `alpha` on all ranks above it, so a large `alpha` makes the gradient of a long list very
-//! steep. If `alpha s_i` is above 1000, the factor of the document is held constant, because the gradient would
-//! overflow. The factors of the remaining documents shrink by `1 - delta` per rank, so a long list needs a cut-off or a
-//! large `alpha`. The ranks are found one after the other, so the depth of the computation is the number of ranks.
+//! Through `alpha`, each rank depends on all ranks above it, so a large `alpha` makes the gradient of a long list very
+//! steep. Where `alpha s_i` is above 1000, the factor of document `i` is treated as constant, because the gradient
+//! would overflow. With every rank, the factors of the remaining documents shrink by `1 - delta`, so a long list needs
+//! a cut-off or a large `alpha`. Each rank is computed after the rank above it, so the computation graph is as deep as
+//! the number of ranks.
 
 use std::sync::Arc;
 
@@ -22,23 +23,24 @@ use crate::loss::lists::Lists;
 use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::loss::temperature::{Temperature, TemperatureUnit};
 
-/// The approximate number of stored values per matrix cell, as measured by `burn-rank bench`.
+/// The approximate number of stored values per entry of the matrix, as measured by `burn-rank bench`.
 const NUMBERS_PER_CELL: u64 = 22;
 
-/// The relaxation by smooth rank indicators. The surrogate tends to the measure as `alpha` grows.
+/// The relaxation that replaces exact ranks by smooth rank indicators. The surrogate tends to the measure as `alpha`
+/// grows.
 #[derive(Config, Debug, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct SmoothIndicators {
     /// The steepness `alpha`, above 0.
     pub temperature: Temperature,
-    /// How far below the others a document is moved once it is found; above 0 and below 1/2.
+    /// The offset `delta`, above 0 and below 1/2, which moves documents already found behind all remaining documents.
     #[config(default = 0.1)]
     pub delta: f64,
-    /// The number of top ranks that the measure needs; `None` computes all ranks.
+    /// The number of top ranks that the measure needs; `None` means that it needs all ranks.
     pub top: Option<usize>,
 }
 
-/// The largest `alpha s_i` at which the gradient passes through the documents found at higher ranks.
+/// The largest `alpha s_i` at which a gradient still passes through the factor of document `i`.
 const STEEPEST: f64 = 1e3;
 
 impl Relaxation for SmoothIndicators {

@@ -15,16 +15,16 @@ use crate::loss::lists::{Lists, order_of_ranks};
 use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::loss::temperature::{Temperature, TemperatureUnit};
 
-/// The approximate number of stored values per matrix cell, as measured by `burn-rank bench`.
+/// The approximate number of stored values per entry of the matrix, as measured by `burn-rank bench`.
 const NUMBERS_PER_CELL: u64 = 6;
 
-/// The relaxation by SoftSort's matrix. The surrogate tends to the measure as `sigma` tends to 0.
+/// The relaxation that replaces ranks by SoftSort's matrix. The surrogate tends to the measure as `sigma` tends to 0.
 #[derive(Config, Debug, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct SoftSort {
     /// The temperature `sigma`, above 0.
     pub temperature: Temperature,
-    /// The number of top ranks that the measure needs; `None` computes all ranks.
+    /// The number of top ranks that the measure needs; `None` means that it needs all ranks.
     pub top: Option<usize>,
 }
 
@@ -70,7 +70,7 @@ impl Relaxation for SoftSort {
     }
 }
 
-/// Returns `softmax_i(logit(s_i - s_d(r)))` at the ranks `r` up to `top`, `[batch, ranks, documents]`, 0 at padded
+/// Returns `softmax_i(logit(s_i - s_d(r)))` for the ranks `r` from 1 to `top`, `[batch, ranks, documents]`, 0 at padded
 /// documents.
 pub(super) fn at_ranks_by_distance(lists: &Lists, top: usize, logit: impl FnOnce(Tensor<3>) -> Tensor<3>) -> Tensor<3> {
     let [_, n] = lists.scores.dims();

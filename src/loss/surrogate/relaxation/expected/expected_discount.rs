@@ -1,4 +1,5 @@
-//! SoftRank's distribution of ranks, and expectations under it (softrank-directness, section III).
+//! SoftRank's distribution of ranks, and expectations of discounts under this distribution (softrank-directness,
+//! section III).
 //!
 //! If every score has variance `sigma^2`, document `k` beats `j` with probability `pi_kj = (1 + erf((s_k - s_j) / (2
 //! sigma))) / 2`. The rank of `j`, counted from 0, is modeled as the number of successes in independent trials with
@@ -11,9 +12,9 @@
 //! | cutoff | a discount that is 0 below rank k | O(k n^2) | as [`rank_recursion`](crate::op::rank_recursion()) |
 //! | exponentials | a completely monotone discount, no cut-off | O(M n^2) | as [`above_expectation`] |
 //!
-//! With [`RankModel::Exact`], the trials are independent only once the noise of `j` is fixed. The evaluation is
-//! repeated for each of `Q` values of the noise, which takes `Q` times as long. In float32 on a CPU, all documents
-//! share the values of the noise. The evaluation then takes O(M n log n) or O(k n log n).
+//! With [`RankModel::Exact`], the trials are independent only given the noise added to the score of `j`. The evaluation
+//! is therefore repeated for `Q` values of this noise, which takes `Q` times as long. In float32 on a CPU, all
+//! documents share the same values of their noise. The evaluation then takes O(M n log n) or O(k n log n).
 
 use std::sync::Arc;
 
@@ -27,27 +28,27 @@ use crate::loss::lists::{Lists, discount_table};
 use crate::measure::Discount;
 use crate::op::{Above, AboveExpectation, ExponentialTerm, above_expectation, asked, noisy_rank_recursion};
 
-/// A rank discount, and how its expectation over the rank distribution is computed.
+/// A rank discount, and how to compute its expectation over the rank distribution.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExpectedDiscount {
-    /// Discount of a rank.
+    /// The function that maps a rank to its discount.
     pub discount: Discount,
-    /// The cut-off, beyond which ranks do not count; `None` counts all ranks.
+    /// The last rank that counts; `None` counts all ranks.
     pub k: Option<usize>,
-    /// The standard deviation of a score, above 0.
+    /// The standard deviation of a noisy score, above 0.
     pub sigma: f64,
     /// The method that computes the expectation.
     pub evaluation: RankExpectationMethod,
-    /// The distribution of ranks.
+    /// The model for the distribution of ranks.
     pub model: RankModel,
 }
 
 impl ExpectedDiscount {
-    /// Checks the parameters, and uses `loss` as the name in messages.
+    /// Checks the parameters; error messages name the loss `loss`.
     ///
     /// # Errors
     /// Returns an error if `sigma` is not a finite number above 0, `k` is 0, or the exponent is negative or not finite.
-    /// Also returns an error for an evaluation by exponentials of a discount that is not completely monotone.
+    /// Also returns an error if `evaluation` is `exponentials` and the discount is not completely monotone.
     pub(super) fn check(&self, loss: &'static str) -> Result<(), LossError> {
         error::positive(loss, "sigma", self.sigma)?;
         error::cutoff(loss, self.k)?;
@@ -65,14 +66,14 @@ impl ExpectedDiscount {
         Ok(())
     }
 
-    /// Fits exponentials to the discount for lists of up to `n` documents with scores of the given type, and measures
-    /// their errors.
+    /// Approximates the discount by a sum of exponentials, for lists of up to `n` documents and scores of the given
+    /// type, and measures the error.
     ///
-    /// The error of the fit is at most 1e-8 in float64. In float32, the error is at most 2e-6 or, if that is more,
-    /// `2e-9 n` with `n` rounded up to a power of two. The bound grows with `n` because `n` rounding errors add up.
+    /// The error of the fit is at most 1e-8 in float64. In float32, the error is at most `2e-9 n`, with `n` rounded up
+    /// to a power of two, or 2e-6 if that is larger. The bound grows with `n` because `n` rounding errors add up.
     ///
     /// # Errors
-    /// Returns an error if the discount is not completely monotone, or if there are too many documents for the
+    /// Returns an error if the discount is not completely monotone, or if lists of `n` documents are too long for this
     /// tolerance.
     pub fn fit(&self, n: usize, scores: DType) -> Result<Arc<ExponentialFit>, ExponentialFitError> {
         let length = n.next_power_of_two() as f64;
@@ -80,7 +81,8 @@ impl ExpectedDiscount {
         exponential_fit(&self.discount, n, tolerance, scores)
     }
 
-    /// Returns the evaluation method for lists of `n` documents. `Auto` ignores a cut-off that is not below `n`.
+    /// Returns the method that computes the expectation for lists of `n` documents. `Auto` uses a cut-off only if it is
+    /// below `n`.
     pub fn resolve(&self, n: usize) -> RankExpectationMethod {
         match (self.evaluation, self.k) {
             (RankExpectationMethod::Auto, Some(k)) if k < n => RankExpectationMethod::Cutoff,
@@ -92,8 +94,8 @@ impl ExpectedDiscount {
         }
     }
 
-    /// Returns the evaluation method for lists of up to `n` documents with scores of the given type, and its measured
-    /// errors.
+    /// Returns the method that computes the expectation for lists of up to `n` documents and scores of the given type,
+    /// with its measured errors.
     ///
     /// # Errors
     /// Returns an error if `evaluation = "exponentials"` is set and no fit reaches the tolerance of [`fit`](Self::fit).
@@ -123,11 +125,11 @@ impl ExpectedDiscount {
         }
     }
 
-    /// Returns `E[D(1 + R_j)]` for every document.
+    /// Returns the expected discount, `E[D(1 + R_j)]`, of every document `j`.
     ///
     /// # Shapes
-    /// - output: `[batch, documents]`, with finite but meaningless values at padded places and at documents that are
-    ///   not needed
+    /// - output: `[batch, documents]`, with finite but meaningless values at padding and at documents whose expectation
+    ///   is not needed
     pub fn expectation(&self, lists: &Lists) -> Tensor<2> {
         let [_, n] = lists.scores.dims();
         let dtype = lists.scores.dtype();
@@ -152,8 +154,8 @@ impl ExpectedDiscount {
         above_expectation(scores, asked, mask.clone(), mask, &expectation)
     }
 
-    /// Returns the [`fit`](Self::fit) for lists of up to `n` documents, or the closest sum of exponentials if no sum
-    /// reaches the tolerance.
+    /// Returns the [`fit`](Self::fit) for lists of up to `n` documents; if it misses its tolerance, returns the closest
+    /// sum of exponentials instead.
     ///
     /// # Errors
     /// Returns an error if the discount is not completely monotone.
@@ -173,8 +175,8 @@ mod tests {
     use crate::op::rank_recursion;
     use crate::testing::{uniform, values};
 
-    /// Returns `p_j(r)` for the first `ranks` ranks, as expectations of discounts that count a single rank. The values
-    /// at padded places are 0.
+    /// Returns `p_j(r)` for the first `ranks` ranks, each computed as the expectation of a discount that counts only
+    /// this rank. The values at padded places are 0.
     ///
     /// # Shapes
     /// - output: `[batch, documents, ranks]`

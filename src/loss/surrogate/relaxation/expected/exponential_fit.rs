@@ -2,15 +2,15 @@
 //! `r = 0 .. n - 1`.
 //!
 //! By Bernstein's theorem, `1 / log2(2 + r)`, `1 / ln(2 + r)` and `(1 + r)^-beta` are Laplace transforms of positive
-//! measures. The measure is fitted on a geometric grid of rates `t_m = -ln z_m` by non-negative least squares,
-//! reweighted to make the largest error small. The non-negative coefficients add up to `D(1)`, so nothing cancels in
-//! float32. An unconstrained fit could have coefficients that cancel. The discount `2^-r` and a constant discount are
-//! exactly one term each.
+//! measures. The measure is fitted on a geometric grid of rates `t_m = -ln z_m` by non-negative least squares, with
+//! weights that are adjusted until the largest error is small. The non-negative coefficients add up to `D(1)`, so
+//! rounding errors in float32 are not amplified by cancellation. Without the constraint, large coefficients of opposite
+//! sign could cancel. The discount `2^-r` and a constant discount need only one term each, without an error.
 //!
-//! The cost is one search per process for each combination of discount, power of two above `n`, tolerance and
-//! precision. With the tolerances of SoftRank on one core, a search takes less than 0.1 s for up to 1000 documents. A
-//! search for 10^4 documents takes about 0.05 s in float32 and 0.25 s in float64. For 10^5 documents, a search takes
-//! 0.2 s and 1 s.
+//! Each process searches once for each combination of discount, power of two above `n`, tolerance and precision. On one
+//! core, a search with SoftRank's tolerances takes less than 0.1 s for up to 1000 documents. A search for 10^4
+//! documents takes about 0.05 s in float32 and 0.25 s in float64. A search for 10^5 documents takes 0.2 s in float32
+//! and 1 s in float64.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -20,16 +20,17 @@ use burn::tensor::DType;
 use crate::measure::Discount;
 use crate::op::ExponentialTerm;
 
-/// The largest number of terms of a fit.
+/// The largest number of exponentials in a fit.
 const MAX_TERMS: usize = 48;
-/// Candidates for the smallest rate of the grid, `low / n`; each is tried with every largest rate, `high`.
+/// The search tries grids from each rate `low / n`, with `low` from this list, to each of the highest rates.
 const LOWEST_RATES: [f64; 7] = [0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 1.0];
 const HIGHEST_RATES: [f64; 3] = [2.5, 4.0, 6.0];
-/// The number of best fits at the sampled ranks whose errors are measured at all ranks, for each number of terms.
+/// For each number of terms, how many of the fits with the smallest errors at the sampled ranks are measured at all
+/// ranks.
 const MEASURED: usize = 3;
-/// The exponent of a power discount below which the rate 0 joins the grid.
+/// For a power discount with an exponent below this value, the grid also contains the rate 0.
 const FLAT: f64 = 0.2;
-/// The number of rounds that reweight the least-squares fit toward the smallest maximum error.
+/// How many times the least-squares fit is reweighted to reduce its largest error.
 const REWEIGHTINGS: usize = 6;
 
 /// The reason why a discount cannot be written as a sum of exponentials.
@@ -41,19 +42,19 @@ pub enum ExponentialFitError {
         "discount {discount} is not completely monotone: expected log2, natural, zipf, exponential or power with exponent >= 0"
     )]
     NotCompletelyMonotone {
-        /// The discount, as printed.
+        /// The discount, in words for the message.
         discount: String,
     },
-    /// The tolerance was not reached.
+    /// No sum of exponentials reached the tolerance.
     #[error(
         "discount {discount}, ranks 1 to {length}: {terms} exponentials leave an error of {found:.1e}, expected at most {tolerance:.1e}"
     )]
     Tolerance {
-        /// The discount, as printed.
+        /// The discount, in words for the message.
         discount: String,
-        /// The number of fitted ranks.
+        /// The number of ranks that the fit covers.
         length: usize,
-        /// The number of terms of the best fit.
+        /// The number of exponentials in the best fit.
         terms: usize,
         /// The largest absolute error of the best fit.
         found: f64,
@@ -67,26 +68,26 @@ pub enum ExponentialFitError {
 pub struct ExponentialFit {
     /// The terms, with positive coefficients and bases in (0, 1].
     pub terms: Vec<ExponentialTerm>,
-    /// The number of fitted ranks, which are `1 ..= length`.
+    /// The fit covers the ranks `1 ..= length`.
     pub length: usize,
     /// The largest absolute error over the fitted ranks, in float64.
     pub error_f64: f64,
-    /// The largest absolute error when powers and the sum are accumulated in float32, as in a float32 loss.
+    /// The largest absolute error if powers and their sum are computed in float32, as a float32 loss does.
     pub error_f32: f64,
 }
 
 impl ExponentialFit {
-    /// Returns the largest absolute error for float64 scores or, for any other type, for float32 scores.
+    /// Returns the largest absolute error for scores of the given type: float64, or float32 for any other type.
     pub fn error(&self, scores: DType) -> f64 {
         if scores == DType::F64 { self.error_f64 } else { self.error_f64.max(self.error_f32) }
     }
 }
 
-/// Fits `discount` for lists of up to `n` documents with scores of the given type, using the fewest terms whose error
-/// is at most `tolerance`.
+/// Approximates `discount` by the fewest exponentials whose error is at most `tolerance`, for lists of up to `n`
+/// documents and scores of the given type.
 ///
-/// The fitted length is `n` rounded up to a power of two, at least 16. The result, even an error, depends only on the
-/// arguments and is kept for the life of the process.
+/// The fit covers `n` ranks, rounded up to a power of two, and at least 16. The result, even if it is an error, is
+/// cached until the process ends, because it depends only on the arguments.
 ///
 /// # Errors
 /// Returns an error if the discount is not completely monotone, or if no number of terms reaches the tolerance.
@@ -101,11 +102,11 @@ pub fn exponential_fit(
     kept(key, || fit_to(discount, length, tolerance, scores).map(Arc::new))
 }
 
-/// The discount, the length, the tolerance, and whether the fit is for float64.
+/// The key of the cache: discount, number of ranks, bits of the tolerance, and whether scores are float64.
 type Key = (String, usize, u64, bool);
 type Found = Result<Arc<ExponentialFit>, ExponentialFitError>;
 
-/// Returns the result kept for the key, or else runs `search` and keeps its result.
+/// Returns the cached result for the key; if there is none, runs `search` and caches its result.
 fn kept(key: Key, search: impl FnOnce() -> Found) -> Found {
     static CACHE: OnceLock<Mutex<HashMap<Key, Found>>> = OnceLock::new();
     let cache = || CACHE.get_or_init(Mutex::default).lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -117,7 +118,7 @@ fn kept(key: Key, search: impl FnOnce() -> Found) -> Found {
     found
 }
 
-/// Returns whether [`exponential_fit`] can fit the discount.
+/// Returns whether [`exponential_fit`] can approximate the discount.
 pub fn is_completely_monotone(discount: &Discount) -> bool {
     match discount {
         Discount::Log2 | Discount::Natural | Discount::Zipf | Discount::Exponential => true,
@@ -185,17 +186,17 @@ fn single_term(discount: &Discount) -> Option<ExponentialTerm> {
     }
 }
 
-/// Returns the bases `exp(-t)` for rates `t` in geometric progression, rounded to float32. A base that float32 cannot
-/// represent would have the same relative error in all of its `n` factors. For `n = 10^4`, the errors of such a base
-/// would add up to 1e-5 in the discount.
+/// Returns the bases `exp(-t)` for rates `t` in geometric progression, rounded to float32. If a base were not exact in
+/// float32, each of the up to `n` factors in its power would have the same relative error. For `n = 10^4`, these errors
+/// would change the discount by 1e-5.
 fn geometric(low: f64, high: f64, count: usize) -> Vec<f64> {
     let ratio = (high / low).ln() / (count - 1) as f64;
     (0..count).map(|m| f64::from((-low * (ratio * m as f64).exp()).exp() as f32)).collect()
 }
 
-/// Returns the ranks, from 0, at which the fit is made. The first ranks are all included, and later ranks follow a
-/// geometric progression. The sum of exponentials is smooth, so its error between these ranks is hardly larger than at
-/// the ranks themselves.
+/// Returns the ranks, counted from 0, whose errors the fit minimizes. The list contains all of the first ranks, and
+/// then ranks in geometric progression. The sum of exponentials is smooth, so its error between these ranks is hardly
+/// larger than at the ranks themselves.
 fn sampled_ranks(length: usize) -> Vec<usize> {
     let dense = length.min(24);
     let mut ranks: Vec<usize> = (0..dense).collect();
@@ -209,8 +210,8 @@ fn sampled_ranks(length: usize) -> Vec<usize> {
     ranks
 }
 
-/// Finds non-negative coefficients of the given bases with a small largest error at `ranks`, by iteratively reweighted
-/// least squares. Returns the largest error and the terms.
+/// Finds non-negative coefficients for the given bases that make the largest error at `ranks` small, by iteratively
+/// reweighted least squares. Returns the largest error and the resulting terms.
 fn minimax(ranks: &[usize], target: &[f64], bases: &[f64]) -> (f64, Vec<ExponentialTerm>) {
     let powers: Vec<Vec<f64>> = bases.iter().map(|z| ranks.iter().map(|&r| z.powi(r as i32)).collect()).collect();
     let mut weights = vec![1.0; ranks.len()];

@@ -1,21 +1,22 @@
 //! Expectations over noisy scores, as in SoftRank (softrank-directness, section III).
 //!
-//! Every operation of a measure has an expectation under this relaxation. Sums that compare two documents are cheap for
-//! completely monotone discounts `D` without a cut-off. A completely monotone discount is a sum of exponentials,
-//! `D(1 + r) = sum_m c_m z_m^r`. If every `y` beats `x` independently with probability `pi_yx`, each exponential has
-//! these expectations:
+//! Under this relaxation, every operation that a measure may use has an expectation. Sums that compare documents with
+//! each other are cheap if the discount `D` is completely monotone and has no cut-off. A completely monotone discount
+//! is a sum of exponentials, `D(1 + r) = sum_m c_m z_m^r`. If every `y` beats `x` independently, with probability
+//! `pi_yx`, the expectations for one exponential are:
 //!
 //! - `E[z^R] = P = prod_y (1 + pi_yx (z - 1))`,
 //! - `E[z^R sum of b_y above x] = P sum_y b_y pi_yx z / (1 + pi_yx (z - 1))`,
 //! - `E[z^R prod of (1 - b_y) above x] = prod_y (1 + pi_yx (z (1 - b_y) - 1))`.
 //!
-//! The cost is O(M n) for each document with a weight, for `M` exponentials (about 14 in float32, 24 in float64). With
-//! a cut-off `k`, or another function of the rank, [`above_recursion`] follows the rank distribution trial by trial in
-//! O(k n). With [`RankModel::Exact`], all documents together take O(M n log n) or O(k n log n) in float32 on a CPU. In
-//! float64 or on other devices, the exact model takes `Q` times as long as independent trials, with `Q` about
-//! `29 sqrt(1 + ln n)`. The memory is stated at [`above_expectation`] and [`above_recursion`].
+//! The cost is O(M n) for each document with a nonzero weight, where `M` is the number of exponentials (about 14 in
+//! float32, 24 in float64). With a cut-off `k`, or for another function of the rank, [`above_recursion`] updates the
+//! rank distribution trial by trial in O(k n). With [`RankModel::Exact`], all documents together take O(M n log n) or
+//! O(k n log n) in float32 on a CPU. In float64 or on other devices, the exact model takes `Q` times as long as
+//! independent trials, with `Q` about `29 sqrt(1 + ln n)`. [`above_expectation`] and [`above_recursion`] state how much
+//! memory they need.
 //!
-//! Measures that compare only two documents at a time, such as Kendall's tau, are the same in both models.
+//! Measures that only compare documents in pairs, such as Kendall's tau, have the same value in both models.
 
 mod expected_discount;
 mod exponential_fit;
@@ -44,35 +45,37 @@ use crate::op::{
     differences, noisy_rank_recursion,
 };
 
-/// The relaxation by expectations over Gaussian scores. The surrogate tends to the measure as `sigma` tends to 0. For
-/// sums of a function of one rank, the error is within the bound of Theorem 2.
+/// The relaxation that replaces ranks by expectations over Gaussian noise on the scores. The surrogate tends to the
+/// measure as `sigma` tends to 0. For a sum of a function of one document's rank, the error is within the bound in
+/// Theorem 2.
 #[derive(Config, Debug, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Expected {
     /// The standard deviation `sigma` of a noisy score, above 0.
     pub temperature: Temperature,
-    /// The method that computes expectations. Expectations over several documents are computed either by exponentials
+    /// The method that computes expectations. Expectations that involve several documents are computed by exponentials
     /// or trial by trial.
     #[config(default = "RankExpectationMethod::Auto")]
     pub evaluation: RankExpectationMethod,
-    /// The distribution of ranks. Reciprocal ranks need [`RankModel::Exact`].
+    /// The model for the distribution of ranks. Measures that depend on the first relevant document need
+    /// [`RankModel::Exact`].
     #[config(default = "RankModel::Independent")]
     pub model: RankModel,
 }
 
 impl Expected {
-    /// Returns the distribution of comparisons between noisy scores.
+    /// Returns the noise that decides how two documents compare.
     fn noise(&self) -> ScoreNoise {
         self.model.noise(self.temperature.value)
     }
 
-    /// Returns whether the parameters allow a sum of exponentials for a function of the rank within the cut-off `k`.
+    /// Returns whether these parameters and the cut-off `k` allow computing an expectation by a sum of exponentials.
     fn may_use_exponentials(&self, k: Option<usize>) -> bool {
         use RankExpectationMethod::{Auto, Exponentials};
         k.is_none() && matches!(self.evaluation, Auto | Exponentials)
     }
 
-    /// Returns the expectation of `f` if `f` is a discount.
+    /// Returns the parameters of the expectation of `f` within the cut-off `k`, or `None` if `f` is not a discount.
     fn discount(&self, f: &PositionFunction, k: Option<usize>) -> Option<ExpectedDiscount> {
         let discount = f.discount()?.clone();
         Some(ExpectedDiscount {
@@ -138,14 +141,14 @@ impl Relaxation for Expected {
     }
 }
 
-/// The expectations of one batch.
 struct ExpectedRanks {
     expected: Expected,
     lists: Lists,
 }
 
 impl ExpectedRanks {
-    /// Returns `a_x E[A_x f(R_x)]`, where `A_x` combines `b` over the documents above `x`, as `above` says.
+    /// Returns `a_x E[A_x f(R_x)]`, where `above` selects whether `A_x` is a sum or a product over the documents above
+    /// `x`.
     fn meeting(&self, above: Above, a: Tensor<2>, f: &PositionFunction, b: Tensor<2>, k: Option<usize>) -> Tensor<2> {
         let (scores, mask) = (self.lists.scores.clone(), self.lists.mask.clone());
         let [batch, n] = scores.dims();
