@@ -1,4 +1,4 @@
-//! Errors of measures, of conventions, and of the rankings that are evaluated.
+//! Errors in measures, conventions and rankings.
 
 use std::fmt::Display;
 
@@ -77,7 +77,7 @@ pub enum MeasureError {
     /// Two arrays that belong together have different lengths.
     #[error("found {found} {what} for {expected} documents")]
     Length {
-        /// The contents of the array, as a noun in the plural.
+        /// What the array contains, as a plural noun such as "scores".
         what: &'static str,
         /// Length of the array.
         found: usize,

@@ -278,7 +278,7 @@ pub fn evaluate(
 }
 
 impl Measure {
-    /// Describes the property that a query needs for the measure not to be 0/0.
+    /// Describes what a query must contain for the measure not to be 0/0.
     fn needs(self) -> &'static str {
         match self {
             Measure::Ndcg(_) | Measure::Dcg(_) | Measure::Err(_) => "a label above 0",
@@ -288,8 +288,8 @@ impl Measure {
         }
     }
 
-    /// Computes this measure of one query. Returns `None` if no document is relevant and the convention excludes such
-    /// queries.
+    /// Computes this measure of one query. Returns `None` if the convention excludes the query because none of its
+    /// documents is relevant.
     ///
     /// # Errors
     /// Returns the errors of [`Evaluator::new`] and [`Evaluator::query`].
@@ -305,8 +305,7 @@ impl Measure {
         value(self, &list, convention, 1)
     }
 
-    /// Computes the mean of this measure over queries, which model selection and boosting use. Model selection and
-    /// boosting use this mean.
+    /// Computes the mean of this measure over all queries, in parallel. Model selection and boosting use this mean.
     ///
     /// # Errors
     /// Returns the errors of [`Evaluator::new`] and [`Evaluator::evaluate`].

@@ -1,11 +1,11 @@
 //! Reciprocal rank (whose mean is MRR), success (hits) and winner takes all, which measure the first relevant document.
 //!
-//! With f the rank of the first relevant document: `RR@k = 1/f if f <= k, else 0`, `Success@k = 1 if f <= k, else 0`,
+//! Let f be the rank of the first relevant document: `RR@k = 1/f if f <= k, else 0`, `Success@k = 1 if f <= k, else 0`,
 //! `WTA = Success@1`.
 //!
 //! Consider a group of m tied documents, c of them relevant. The first relevant document of the group is at position j
-//! with probability `C(m - j, c - 1) / C(m, c)`. The code computes this step by step as a product of ratios. The
-//! measures cost O(n). For a query without a relevant document, all these measures are 0.
+//! with probability `C(m - j, c - 1) / C(m, c)`. The code computes this probability step by step, as a product of
+//! ratios. The measures cost O(n). For a query without a relevant document, all these measures are 0.
 
 use super::ranking::{Group, RankedList};
 

@@ -175,8 +175,8 @@ impl Measure {
     }
 }
 
-/// Computes a measure of one ranked list. Returns `None` if the convention excludes the query. `query`, counted from 1,
-/// appears only in errors.
+/// Computes a measure of one ranked list. Returns `None` if the convention excludes the query. Error messages contain
+/// `query`, the query's number counted from 1.
 fn value(
     measure: &Measure,
     list: &RankedList,

@@ -167,7 +167,7 @@ impl<'a> RankedDocuments<'a> {
 
     /// Returns the mean of `value` over all orders of the documents that share positions. `value` receives the labels
     /// in the order of the positions. The mean is exact for up to 120 different orders of labels. For more orders, the
-    /// mean covers 120 random ones, the same in every evaluation.
+    /// mean covers a random sample of 120, the same in every evaluation.
     pub fn mean_over_orders(&self, value: impl FnMut(&[f64]) -> f64) -> f64 {
         Orders::new(self.list.labels, self.ties().collect()).mean(value)
     }

@@ -1,10 +1,10 @@
 //! Measures of pairs of documents: Kendall's tau and ordered pair accuracy.
 //!
-//! Let C be the number of document pairs that scores and labels put in the same order. Let D be the number of pairs
-//! that they put in opposite orders. Kendall's tau is `tau = (C - D) / P`, where P is a number of pairs. By convention,
-//! P counts the pairs with different labels, or all pairs (tau-a). In tau-b, P is the geometric mean of the number of
-//! pairs with different labels and the number of pairs with different scores. Ordered pair accuracy is
-//! `C / pairs with different labels`.
+//! Let C be the number of document pairs that scores and labels put in the same order. Let D be the number of document
+//! pairs that scores and labels put in opposite orders. Kendall's tau is `tau = (C - D) / P`, where P is a number of
+//! pairs. By convention, P counts the pairs with different labels, or all pairs (tau-a). In tau-b, P is the geometric
+//! mean of the number of pairs with different labels and the number of pairs with different scores. Ordered pair
+//! accuracy is `C / pairs with different labels`.
 //!
 //! If the convention averages over ties, a pair with equal scores is in each order half of the time. If ties are
 //! averaged, a tied pair counts as 0 in tau and as 1/2 in the accuracy. If the convention orders ties, tau uses that

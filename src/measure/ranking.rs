@@ -128,7 +128,7 @@ fn descending_key(score: f32) -> u32 {
 }
 
 impl Workspace {
-    /// Sorts the documents of one query. `query`, counted from 1, appears only in errors.
+    /// Sorts the documents of one query. Error messages contain `query`, the query's number counted from 1.
     pub(super) fn rank<'a>(
         &'a mut self,
         ranking: &Ranking,

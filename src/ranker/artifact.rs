@@ -241,8 +241,8 @@ impl Ranker {
         self.model.takes_missing() || self.normalizer.fills_missing()
     }
 
-    /// Returns a name for each column of the model's input. The first columns are the features, named or else numbered
-    /// from 1. The columns for features come first, each with the feature's name or else its number, counted from 1.
+    /// Returns a name for each column of the model's input. Features come first, each named or else numbered from 1.
+    /// After the features come the [columns](Normalizer::indicated) that mark missing values.
     pub fn column_names(&self) -> Vec<String> {
         let numbers = || (1..=self.features()).map(|feature| feature.to_string()).collect();
         let mut names = self.metadata.feature_names.clone().unwrap_or_else(numbers);
@@ -364,8 +364,8 @@ impl Ranker {
     /// Reads a ranker from a file and puts it on a device.
     ///
     /// # Errors
-    /// The returned ranker always gives the same scores as the saved one. A ranker that would score differently from
-    /// the saved one is never returned.
+    /// Returns [`RankerError`] if the file cannot be read, is damaged or incomplete, is not a ranker, or was written by
+    /// a newer version of this crate. A ranker that is returned always gives the same scores as the saved one.
     pub fn load(path: &Path, device: &Device) -> Result<Self, RankerError> {
         let bytes = std::fs::read(path).map_err(|source| RankerError::File { path: path.into(), source })?;
         Self::from_bytes(&bytes, path, device)

@@ -56,8 +56,8 @@ pub enum PermutationError {
 }
 
 impl PermutationImportance {
-    /// Computes the losses of all features of the data, in order. Shuffles each feature in turn and returns its loss,
-    /// in the order of the features.
+    /// Computes the losses of all features of the data, in order. `done` is called with 0 at the start, and then with
+    /// the number of finished features after each one.
     ///
     /// # Errors
     /// Returns [`PermutationError`] if the ranker cannot score the data, or if the measure is not defined for them.

@@ -43,8 +43,7 @@ fn goes_right(missing_left: &bool) -> bool {
 }
 
 /// The named arrays of a [`TreeEnsemble`]. The array `roots` has one entry per tree; `missing_left` and `zero_missing`
-/// list the numbers of some nodes. All other arrays have one entry per node. All arrays except these have one entry per
-/// node.
+/// list the numbers of some nodes. All other arrays have one entry per node.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TreeArrays {
@@ -63,8 +62,8 @@ pub struct TreeArrays {
     /// The splits that send missing values left, in ascending order; all other splits send them right.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_left: Vec<u32>,
-    /// Only rankers imported from LightGBM have splits that treat 0 as missing. Rankers imported from LightGBM have
-    /// splits that treat 0 as missing.
+    /// The splits that treat values within [`ZERO`] of 0 as missing too, in ascending order. Only rankers imported from
+    /// LightGBM have splits that treat 0 as missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub zero_missing: Vec<u32>,
     /// The statistics of the nodes from training.
@@ -72,16 +71,15 @@ pub struct TreeArrays {
     pub statistics: NodeStatistics,
 }
 
-/// Statistics of the nodes of trees, which were recorded in training. Each array has one entry per node; an array is
-/// empty if the ranker was saved or imported without this statistic.
+/// Training statistics of all nodes of the trees. Each array has one entry per node; an array is empty if the ranker
+/// was saved or imported without this statistic.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodeStatistics {
     /// The number of training documents that reach each node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub count: Vec<u32>,
     /// For each node, the sum of the loss's second derivatives over the training documents that reach the node. In
-    /// rankers from CatBoost, the total weight of these documents instead. Rankers from CatBoost have the sum of
-    /// document weights instead.
+    /// rankers from CatBoost, this is the total weight of these documents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weight: Vec<f32>,
     /// How much each split improved the training objective, or 0 at a leaf.
@@ -371,14 +369,14 @@ impl TreeEnsemble {
         scores
     }
 
-    /// Returns the [scores](Self::scores) of the documents of a dataset. Returns the [scores](Self::scores) of all
-    /// documents in a dataset.
+    /// Returns the [scores](Self::scores) of all documents in a dataset. Features stored in a file are read block by
+    /// block.
     pub(crate) fn scores_of(&self, data: &RankingDataset) -> Vec<f64> {
         self.scores_in(data, &OneProcess)
     }
 
-    /// Computes [`scores_of`](Self::scores_of) in several processes. Returns the same scores as
-    /// [`scores_of`](Self::scores_of), and divides the work between processes.
+    /// Computes [`scores_of`](Self::scores_of) in several processes. Each process scores the documents whose features
+    /// it reads.
     pub(crate) fn scores_in(&self, data: &RankingDataset, processes: &dyn Processes) -> Vec<f64> {
         let readers = data.features.readers(processes);
         let mut scores = Vec::with_capacity(data.features.most_own_rows(data.documents(), readers));
@@ -402,9 +400,9 @@ impl TreeEnsemble {
         steps
     }
 
-    /// Each document's path through the tree is independent of the others, so the processor can follow several at once.
-    /// The walks of the documents are independent, so the processor can overlap them. `MISSING` says whether any split
-    /// sends missing values left.
+    /// Adds the values of one tree to the scores of at most [`SIDE_BY_SIDE`] documents. Each document's path through
+    /// the tree is independent of the others, so the processor can follow several at once. `MISSING` says whether any
+    /// split sends missing values left.
     fn add_tree<const MISSING: bool>(&self, steps: &[WalkStep], root: u32, rows: &[f32], scores: &mut [f64]) {
         let mut nodes = [root; SIDE_BY_SIDE];
         let nodes = &mut nodes[..scores.len()];

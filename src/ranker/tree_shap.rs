@@ -5,8 +5,8 @@
 //! score when only the features of a set `S` are known. At a split of a feature in `S`, a walk through the tree follows
 //! the document. At a split of any other feature, the walk takes the mean of both sides, weighted by the numbers of
 //! background documents that go there. The contribution of a feature is its Shapley value in the game whose payoffs are
-//! these scores. The expected value is the mean score of the background. Adding a document's contributions to it gives
-//! the document's score.
+//! these scores. The expected value is the mean score of the background. Adding a document's contributions to the
+//! expected value gives the document's score.
 //!
 //! Consider a leaf, and the features `j` that are split on the path from the root to the leaf. Let `o_j` be 1 if the
 //! document continues on the path at feature `j`, and `z_j` the share of the background that does. The weights of all

@@ -1,4 +1,4 @@
-//! `burn-rank cv CONFIG` runs folds x grid or trials x seeds, and prints one table.
+//! `burn-rank cv CONFIG` cross-validates, with a fit for each fold, setting and seed, and prints one table.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -117,7 +117,7 @@ impl CvArgs {
         })
     }
 
-    /// Runs a part in each process, and merges the parts in the first process.
+    /// Runs a part of the fits in each process, and merges all results in the first process.
     fn in_parts(
         &self,
         opened: &Opened,

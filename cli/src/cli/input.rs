@@ -40,7 +40,7 @@ pub fn text(path: &Path) -> Result<Input, Failure> {
     Ok(Input::from_reader("standard input", io::stdin()))
 }
 
-/// Rejects a command line that reads standard input twice, before anything is read. The check comes before any reading.
+/// Rejects a command line that reads standard input twice, before anything is read.
 pub fn once<P: AsRef<Path>>(files: impl IntoIterator<Item = P>) -> Result<(), Failure> {
     match files.into_iter().filter(|path| is_standard_stream(path.as_ref())).count() {
         0 | 1 => Ok(()),

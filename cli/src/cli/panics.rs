@@ -20,7 +20,7 @@ thread_local! {
     static IS_QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Installs the hook, once per process. Panics are reported as before, except those under [`quietly`].
+/// Installs the hook, once per process. Panics are still reported, except those under [`quietly`].
 pub(super) fn install() {
     let report = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {

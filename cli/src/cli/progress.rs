@@ -148,8 +148,7 @@ fn figure(rank: usize, name: &str, value: f64) -> Part {
     part(rank, format!("{name} {value:.4}"))
 }
 
-/// Joins the parts of a line. Joins the parts of a progress line, and drops the parts of highest rank until the line
-/// fits into `columns`.
+/// Joins the parts of a progress line, and drops the parts of highest rank until the line fits into `columns`.
 fn fitted(mut parts: Vec<Part>, columns: usize) -> String {
     let width =
         |parts: &[Part]| parts.iter().map(|part| part.text.chars().count() + 2).sum::<usize>().saturating_sub(2);

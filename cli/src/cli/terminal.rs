@@ -1,5 +1,5 @@
-//! The only place that writes to standard output and standard error. Characters that would control a terminal are
-//! printed as escapes, because names in data, configurations and arguments may come from anyone.
+//! All output to standard output and standard error goes through this file. Characters that would control a terminal
+//! are printed as escapes, because names in data, configurations and arguments may come from anyone.
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};

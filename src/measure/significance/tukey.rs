@@ -64,8 +64,8 @@ pub fn tukey_hsd_independent(systems: &[Vec<f64>]) -> Result<Vec<TukeyPair>, Sig
     Ok(pairs(systems, &means, error, freedom))
 }
 
-/// Checks that there are at least two systems, each with at least two finite values. Returns an error unless there are
-/// at least two systems, each with at least two finite values.
+/// Checks that there are at least two systems, each with at least two finite values. Returns the number of values of
+/// the first system.
 fn check(systems: &[Vec<f64>]) -> Result<usize, SignificanceError> {
     if systems.len() < 2 {
         return Err(SignificanceError::TooFew { what: "systems", found: systems.len(), expected: 2 });

@@ -36,8 +36,8 @@ use crate::scorer::Scorer;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExportFormat {
-    /// An ONNX graph of operator set 17 for the documents of one query. An ONNX graph for the documents of one query,
-    /// which uses operator set 17. The graph's output `scores` is `[documents]`.
+    /// An ONNX graph for the documents of one query, which uses operator set 17. The graph's input `features` is
+    /// `[documents, features]`, the raw features as 32-bit floats. The graph's output `scores` is `[documents]`.
     Onnx,
     /// The text format of RankLib's linear regression, `0:BIAS 1:WEIGHT 2:WEIGHT ...`.
     RankLib,

@@ -50,7 +50,7 @@ pub(super) struct Known {
     pub gain: Vec<f32>,
     /// How much a node weighs in contributions: its number of documents or, if that is unknown, their total weight.
     pub cover: Vec<f32>,
-    /// The value of a leaf. The value of a leaf, or the mean of a split's two children, weighted by `cover`.
+    /// The value of a leaf, or the mean of a split's two children, weighted by `cover`.
     pub value: Vec<f64>,
 }
 

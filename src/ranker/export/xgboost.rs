@@ -7,8 +7,8 @@
 //! way.
 //!
 //! To compute contributions, XGBoost weighs the two sides of a split by `sum_hessian`. If the ranker knows its document
-//! counts, the model stores them as `sum_hessian`, as XGBoost does for squared errors. With these counts, contributions
-//! are relative to the mean score of the training documents.
+//! counts, the model stores them as `sum_hessian`, as XGBoost does for squared errors. With document counts as weights,
+//! contributions are relative to the mean score of the training documents.
 
 use serde::Serialize;
 

@@ -47,7 +47,7 @@ const RANKERS: &str = "a ranker of burn-rank, LightGBM (text), XGBoost (JSON), C
 struct Imported {
     trees: TreeEnsemble,
     feature_names: Option<Vec<String>>,
-    /// The version and the objective, shown in the model card.
+    /// The file's version and objective, which the model card shows.
     about: Value,
 }
 

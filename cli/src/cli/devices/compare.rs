@@ -67,7 +67,7 @@ pub struct CompareArgs {
     /// ndcg@10=0.40
     #[arg(long, value_name = "MEASURE=VALUE")]
     target: Option<String>,
-    /// Run each device once for every precision of the layers in this list, separated by commas: f32, f16, bf16
+    /// Run each device once with every layer precision in this list, separated by commas: f32, f16, bf16
     #[arg(long, value_delimiter = ',', value_name = "TYPE,..")]
     precision: Vec<String>,
     /// Largest difference in the measure at which the rankers of two devices count as the same

@@ -1,4 +1,5 @@
-//! Exports rankers to ONNX, as one graph that contains the normalizer and the model.
+//! Exports rankers to ONNX, as one graph that contains the normalizer and the model. onnxruntime and most inference
+//! engines can run it.
 //!
 //! The input `features` has the shape `[documents, features]`. The input holds the raw features of at least one
 //! document of a single query, as 32-bit floats. The output `scores` has the shape `[documents]`. The graph scores one
@@ -68,7 +69,7 @@ fn scores(graph: &mut GraphBuilder, prefix: &str, scorer: &Scorer, x: &Value) ->
     }
 }
 
-/// Adds the weighted sum of the members' scores to the graph, in double precision like [`Model::predict`].
+/// Adds an ensemble's weighted sum of scores to the graph, in double precision like [`Model::predict`].
 fn ensemble(graph: &mut GraphBuilder, members: &[(f64, Scorer)], x: &Value) -> Option<Value> {
     let mut sum: Option<Value> = None;
     for (number, (weight, scorer)) in members.iter().enumerate() {
