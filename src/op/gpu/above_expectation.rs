@@ -1,9 +1,10 @@
-//! Computes [`above_expectation`](crate::op::above_expectation()) on the device.
+//! Computes [`above_expectation`](crate::op::above_expectation()) on a GPU.
 //!
-//! The kernels skip rows without a weight and columns of padding ([`members`](super::members)). Factors are computed as
-//! in [`rank_expectation`](super::rank_expectation), and the units of a row share its terms in the same way. The
-//! gradient recomputes the products for each comparison. Each cube sums the gradient of its rows for every column, and
-//! a second kernel adds the cubes, so nothing is stored for a pair.
+//! Documents whose weight is 0 are not computed as rows, and padding is not visited as a column
+//! ([`members`](super::members)). The factors of a product are computed as in
+//! [`rank_expectation`](super::rank_expectation), and the terms of a row are divided among units in the same way. For
+//! the gradient, the products are computed again under each comparison. Each cube (thread block) sums the gradient of
+//! its rows for every column, and a second kernel adds these sums. No array over pairs is needed.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -16,10 +17,11 @@ use super::real::probability;
 use super::tile::{ROWS, SLICES, STRIDE, UNITS, place, place_in_part, sum_of_row};
 use crate::op::cpu::{Above, AboveExpectation};
 
-/// The largest number of terms for which a tile of the gradient fits into the shared memory that every device has.
+/// The largest number of terms for which the gradient kernel needs no more shared memory than every device has.
 pub(super) const MOST_TERMS: usize = 40;
 
-/// Computes `a_i` times the mean over comparisons of `sum_m c_m P_im S_im` or `sum_m c_m P_im` for each row `i`.
+/// Computes the expectation of each row `i`: `a_i` times the mean over comparisons of `sum_m c_m P_im S_im` (with a
+/// sum) or `sum_m c_m P_im`.
 #[cube(launch)]
 fn values(
     x: &[f32],
@@ -73,9 +75,10 @@ fn values(
     }
 }
 
-/// Computes the gradients that the rows of a cube send, where `w` are their weights times the incoming gradient.
-/// `to_rows` receives the gradients of the rows themselves. `partials` receives the sums of the rows' gradients for
-/// every column. `first` is the number of the first cube.
+/// Computes the gradient over the pairs of the rows of a cube with all columns; `w` holds the weight `a` of each row
+/// times the incoming gradient. The gradient with respect to the rows themselves is written to `to_rows`. The gradient
+/// with respect to each column, summed over the rows of the cube, is written to `partials`. The first cube of this
+/// launch has the number `first` in the batch.
 #[cube(launch)]
 fn flows(
     x: &[f32],
@@ -172,12 +175,13 @@ fn flows(
     }
 }
 
-/// Returns the number of terms per unit.
+/// Returns how many terms each unit computes.
 fn own(expectation: &AboveExpectation) -> usize {
     expectation.terms.len().div_ceil(SLICES)
 }
 
-/// Returns the bases, gaps and coefficients, each extended to whole units by terms that contribute 0.
+/// Returns the bases, the gaps (one minus the base) and the coefficients of the terms, each filled up so that all units
+/// have the same number.
 fn terms(expectation: &AboveExpectation) -> Vec<f32> {
     let length = own(expectation) * SLICES;
     let column = |of: &dyn Fn(usize) -> f64, filler: f32| {
@@ -190,7 +194,7 @@ fn terms(expectation: &AboveExpectation) -> Vec<f32> {
     [bases, column(&|m| 1.0 - terms[m].base, 0.0), column(&|m| terms[m].coefficient, 0.0)].concat()
 }
 
-/// The arguments that the kernels of value and gradient share.
+/// The arguments that the kernels for values and gradients have in common.
 struct Arguments {
     b: CubeTensor,
     terms: CubeTensor,
@@ -210,7 +214,7 @@ impl Arguments {
     }
 }
 
-/// Returns the name of a kernel, which is the same for every expectation that it can compute.
+/// Returns the name under which a compiled kernel is known; expectations with the same name share the kernel.
 fn name(expectation: &AboveExpectation) -> String {
     let (kind, _) = numbers(&expectation.noise);
     format!("above_expectation, {kind:?}, {:?}, {} terms a unit", expectation.above, own(expectation))

@@ -1,5 +1,5 @@
-//! Computes the products and sums over the documents above that the rows of
-//! [`above_expectation`](super::above_expectation) need.
+//! Computes the products, and sums over the documents above, from which [`above_expectation`](super::above_expectation)
+//! and its gradient are computed.
 
 use burn::backend::{TensorMetadata, ops::FloatTensorOps};
 use burn::tensor::FloatDType;
@@ -13,14 +13,14 @@ use super::real::probability;
 use super::tile::{Place, ROWS, SLICES};
 use crate::op::cpu::{Above, Real};
 
-/// The number of documents in a tile.
+/// The number of columns in a tile, whose trials are in shared memory at the same time.
 pub(super) const TILE: usize = 16;
 
-/// The lower bound of a factor in a product.
+/// The smallest value that a factor of a product may have.
 pub(super) const SMALLEST: f32 = <f32 as Real>::SMALLEST_FACTOR;
 
-/// Returns the contributions `b` of the documents. A function of only the rank receives zeros, which make a product of
-/// ones.
+/// Returns the tensor `b` that the kernels read. If only the rank matters, this tensor is 0, so that every factor
+/// `1 - b` is 1.
 pub(super) fn contributed(b: &CubeTensor, above: Above) -> CubeTensor {
     match above {
         Above::Nothing => CubeBackend::float_zeros(b.shape(), &b.device, FloatDType::F32),
@@ -28,14 +28,15 @@ pub(super) fn contributed(b: &CubeTensor, above: Above) -> CubeTensor {
     }
 }
 
-/// Returns the factor that a document above a row, with the value `b`, leaves: 1 in a sum, `1 - b` in a product.
+/// Returns the factor that a document above, whose number is `b`, multiplies into the product: `1 - b`, or 1 for a sum.
 #[cube]
 pub(super) fn passes(b: f32, #[comptime] sum: bool) -> f32 {
     if comptime!(sum) { f32::new(1.0f32) } else { 1.0f32 - b }
 }
 
-/// The trials of a tile in shared memory. For each column and row, the scratch memory holds the probability that the
-/// column beats the row, and its complement. The scratch memory also holds the value of each column.
+/// Shared memory for the trials of a tile of columns against the rows of a cube. For each pair, it holds the
+/// probability that the column is above the row, and the probability that it is not. For each column, it also holds the
+/// number `b`.
 #[derive(CubeType)]
 pub(super) struct Scratch {
     pub ahead: Shared<[f32]>,
@@ -43,17 +44,17 @@ pub(super) struct Scratch {
     pub tile_b: Shared<[f32]>,
 }
 
-/// The row of a unit, and the columns that it is compared with.
+/// The row that a unit computes, and the columns with which the row is compared.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Row {
-    /// The index of the row in the batch.
+    /// The index of the row within the batch.
     pub cell: usize,
-    /// The index of the first document of the list in the batch.
+    /// The index within the batch of the first document of the list.
     pub list: usize,
-    /// The first entry of the columns in `order`.
+    /// The index in `order` of the first column.
     pub columns: usize,
-    /// The number of columns to visit, the same for all rows of a cube.
+    /// The number of columns to visit, which is the same for all rows of a cube.
     pub visited: usize,
     pub slice: usize,
     pub lane: usize,
@@ -71,8 +72,9 @@ pub(super) fn row(order: &[u32], place: Place, members: Members) -> Row {
     }
 }
 
-/// Multiplies the factors of all columns into `products` and adds their shares to `sums`, for the terms of the unit.
-/// `terms` holds bases, gaps `1 - z_m` and coefficients, `own * SLICES` of each. Every unit of the cube must call it.
+/// Visits all columns. For each term of the unit, multiplies the factors of the columns into `products` and adds the
+/// shares of the columns to `sums`. The array `terms` holds `own * SLICES` bases, then as many gaps `1 - z_m` and
+/// coefficients. All units of a cube must call this function together, since it waits for them.
 #[cube]
 pub(super) fn meet(
     x: &[f32],

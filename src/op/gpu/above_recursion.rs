@@ -1,10 +1,11 @@
-//! Computes [`above_recursion`](crate::op::above_recursion()) on the device.
+//! Computes [`above_recursion`](crate::op::above_recursion()) on a GPU.
 //!
-//! A unit follows the trials of all columns against one row under one comparison, which no other unit can share. Each
-//! unit holds a [window](super::rank_window) of ranks. More ranks need several windows, and only as many run as the
-//! function of a list needs. Neighboring windows exchange one number per trial. The gradient runs backward through the
-//! trials. The states before each block of trials are kept; the others are recomputed within their block. Units sum the
-//! gradient of their rows for every column, and a second kernel adds the tiles of rows.
+//! Each unit (thread) runs the trials of all columns against one row under one comparison, because these depend on each
+//! other. A unit holds the distribution of the rank for a [window](super::rank_window) of consecutive ranks. If the
+//! function of the rank has more nonzero values, several windows run one after another. For each trial, a window passes
+//! the state of its last rank on to the next window. The gradient visits the trials in reverse order. The state before
+//! each block of trials is stored, and the states within a block are recomputed. Each cube sums the gradient of its
+//! rows for every column, and a second kernel adds the sums of all cubes.
 
 use burn::backend::TensorMetadata;
 use burn_cubecl::cubecl::{self, prelude::*};
@@ -18,10 +19,11 @@ use super::rank_window::{Form, Neighbor, Row, Trial, Window, advance, begin, emp
 use super::tile::{Place, STRIDE, UNITS, place_in_part, sum_of_row};
 use crate::op::cpu::AboveRecursion;
 
-/// The number of trials whose gradients a cube sums together.
+/// The number of columns for which a cube collects gradients in shared memory before it sums them.
 const TILE: usize = 8;
 
-/// The slots in which a unit stores numbers. The numbers of all units for the same slot are consecutive.
+/// The places in global memory where a unit stores its intermediate values, called slots. Slot `k` of all units is
+/// contiguous, so neighboring units access neighboring words.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 struct Slots {
@@ -39,7 +41,7 @@ fn slot(slots: Slots, number: usize) -> usize {
     number * slots.units + slots.unit
 }
 
-/// Stores a state in consecutive slots, beginning at `first`.
+/// Stores the state of a unit in consecutive slots from `first`.
 #[cube]
 fn keep(scratch: &mut [f32], slots: Slots, first: usize, state: &Window, #[comptime] form: Form) {
     #[unroll]
@@ -51,7 +53,7 @@ fn keep(scratch: &mut [f32], slots: Slots, first: usize, state: &Window, #[compt
     }
 }
 
-/// Returns one rank of the state that is stored in the slots from `first`.
+/// Returns the values of one rank of a state that [`keep`] stored in the slots from `first`.
 #[cube]
 fn kept(scratch: &[f32], slots: Slots, first: usize, rank: usize, #[comptime] form: Form) -> Neighbor {
     let p = scratch[slot(slots, first + rank)];
@@ -62,8 +64,8 @@ fn kept(scratch: &[f32], slots: Slots, first: usize, rank: usize, #[comptime] fo
     }
 }
 
-/// Returns the numbers that a neighboring window left for trial `j`, in the slots from `first`. Beyond the windows, a
-/// neighbor's numbers are 0.
+/// Returns the values that the neighboring window stored for trial `j`, see [`leave`]. If there is no neighboring
+/// window, they are 0.
 #[cube]
 fn take(scratch: &[f32], slots: Slots, first: usize, j: usize, is_there: bool, #[comptime] form: Form) -> Neighbor {
     let mut p = 0.0f32;
@@ -80,7 +82,7 @@ fn take(scratch: &[f32], slots: Slots, first: usize, j: usize, is_there: bool, #
     Neighbor { p, w }
 }
 
-/// Stores one rank of the window for the neighboring window.
+/// Stores the values of one rank of this window for trial `j`, for the neighboring window to read.
 #[cube]
 fn leave(
     scratch: &mut [f32],
@@ -100,7 +102,7 @@ fn leave(
     }
 }
 
-/// Returns the number of windows that the function of a list needs, up to its last nonzero value; at least one.
+/// Returns how many windows cover the ranks up to the last nonzero value of the function of a list; at least one.
 #[cube]
 fn windows(values: &[f32], first: usize, ranks: usize, #[comptime] form: Form) -> usize {
     let mut counted = 1usize;
@@ -110,7 +112,7 @@ fn windows(values: &[f32], first: usize, ranks: usize, #[comptime] form: Form) -
     counted.div_ceil(comptime!(form.width))
 }
 
-/// Returns the value of the function at a rank, or 0 beyond the last rank.
+/// Returns the value of the function at a rank, which is 0 at ranks without a value.
 #[cube]
 fn value(values: &[f32], first: usize, rank: usize, ranks: usize) -> f32 {
     select(rank < ranks, values[first + min(rank, ranks - 1)], 0.0f32)
@@ -123,8 +125,8 @@ fn row(x: &[f32], order: &[u32], place: Place, members: Members) -> Row {
     Row { x: x[cell], cell, list: place.list, columns: members.columns }
 }
 
-/// Computes `a_i` times the mean over comparisons of `sum_r f(r) p(r)` or `sum_r f(r) (w(r) + b_i p(r))` for each row
-/// `i`.
+/// Computes the expectation of each row `i`: `a_i` times the mean over comparisons of `sum_r f(r) p(r)`, or of
+/// `sum_r f(r) (w(r) + b_i p(r))` with a sum.
 #[cube(launch)]
 fn values(
     x: &[f32],
@@ -184,16 +186,17 @@ fn values(
     }
 }
 
-/// The first slots of the arrays that a unit stores for the gradient. The states before the blocks of trials begin at
-/// slot 0.
+/// Where the slots of each kind begin, for the values that a unit stores during the gradient. The states before each
+/// block of trials are stored from slot 0.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 struct Layout {
-    /// The states before the trials of one block.
+    /// The first slot for the states before each trial of the current block.
     within: usize,
-    /// One `p`, and with a sum one `w`, for each trial, from the window below.
+    /// The first slot for the values that the window of lower ranks passes on: `p` and, with a sum, `w` for each trial.
     below: usize,
-    /// One `p`, and with a sum one `w`, for each trial, from the window above.
+    /// The first slot for the derivatives that the window of higher ranks passes on: by `p` and, with a sum, by `w` for
+    /// each trial.
     above: usize,
 }
 
@@ -204,22 +207,23 @@ fn layout(documents: usize, block: usize, #[comptime] form: Form) -> Layout {
     Layout { within, below, above: below + documents * comptime!(form.arrays()) }
 }
 
-/// Returns the number of slots that [`layout`] uses.
+/// Returns the number of slots in the [`layout`] of a unit.
 fn slots_needed(documents: usize, block: usize, form: Form) -> usize {
     let left = if form.several { 2 * documents * form.arrays() } else { 0 };
     (documents.div_ceil(block) + block) * form.state() + left
 }
 
-/// Computes the gradients that the rows of a cube send, where `w` are their weights times the incoming gradient.
-/// `to_rows` receives the gradients of the rows themselves. `partials` receives the sums of the rows' gradients for
-/// every column. `first` is the number of the first cube.
+/// Computes the gradient over the pairs of the rows of a cube with all columns; `w` holds the weight `a` of each row
+/// times the incoming gradient. The gradient with respect to the rows themselves is written to `to_rows`. The gradient
+/// with respect to each column, summed over the rows of the cube, is written to `partials`. The first cube of this
+/// launch has the number `first` in the batch.
 ///
-/// For each comparison, and each window of ranks from the highest down, the kernel works in three steps:
-/// 1. The kernel recomputes the windows below, because each trial needs a number from the window below.
-/// 2. The kernel runs all trials once and stores the state before each block of trials.
-/// 3. From the last block to the first, the kernel recomputes and stores the states before the trials of the block. The
-///    derivatives then run backward through the block, trial by trial. Shared memory collects the flows of up to
-///    [`TILE`] trials, and one unit for each column adds them over the rows.
+/// For each comparison, the kernel visits the windows from the highest ranks down, and works in three steps:
+/// 1. It recomputes the windows of lower ranks, because each trial needs a value from the window below.
+/// 2. It runs all trials and stores the state before each block of trials.
+/// 3. It visits the blocks from the last to the first, and recomputes and stores the states before each trial of the
+///    block. The derivatives then go backward through the trials of the block. The gradients of up to [`TILE`] columns
+///    are collected in shared memory, where one unit per column adds them over the rows.
 #[cube(launch)]
 fn flows(
     x: &[f32],
@@ -346,8 +350,8 @@ fn flows(
     }
 }
 
-/// Returns the derivative of the expectation with respect to the probability that a column is above. The derivative
-/// combines the state before the trial, in the slots from `states`, with the derivatives after it.
+/// Returns the derivative of the expectation with respect to the probability that a column is above the row. It is
+/// computed from the state before the trial, stored from slot `states`, and from the derivatives after the trial.
 #[cube]
 fn through_ranks(
     scratch: &[f32],
@@ -367,10 +371,10 @@ fn through_ranks(
     by_chance
 }
 
-/// The inputs of the kernels for one batch.
+/// The tensors that all kernels of a call read.
 struct Inputs<'a> {
     x: &'a CubeTensor,
-    /// The weights of the rows, 0 at padding.
+    /// The weight `a` of each row, times the incoming gradient for gradients; 0 at padding.
     weights: &'a CubeTensor,
     b: &'a CubeTensor,
     mask: &'a CubeTensor,
@@ -383,7 +387,7 @@ impl Inputs<'_> {
     }
 }
 
-/// Starts the kernel that computes the values.
+/// Launches the kernel for the expectations.
 fn launch_values(batch: &Batch, inputs: &Inputs, AboveRecursion { noise, above }: &AboveRecursion) -> CubeTensor {
     let Inputs { x, weights, b, mask, values } = *inputs;
     let ranks = inputs.ranks();
@@ -401,7 +405,7 @@ fn launch_values(batch: &Batch, inputs: &Inputs, AboveRecursion { noise, above }
     out
 }
 
-/// Starts the kernels that compute the gradient.
+/// Launches the kernels for the gradient.
 fn launch_flows(batch: &Batch, inputs: &Inputs, AboveRecursion { noise, above }: &AboveRecursion) -> CubeTensor {
     let Inputs { x, weights, b, mask, values } = *inputs;
     let ranks = inputs.ranks();
@@ -422,7 +426,7 @@ fn launch_flows(batch: &Batch, inputs: &Inputs, AboveRecursion { noise, above }:
     sum(to_rows, to_columns)
 }
 
-/// Returns the name of a kernel, which is the same for everything that it can compute.
+/// Returns the name under which a compiled kernel is known; calls with the same name share the kernel.
 fn name(values: &CubeTensor, AboveRecursion { noise, above }: &AboveRecursion) -> String {
     let form = Form::new(numbers(noise).0, values.shape().dims::<2>()[1], *above);
     format!("above_recursion, {form:?}")

@@ -1,4 +1,4 @@
-//! Computes `distance_sum`, the sum that NeuralSort needs, on the device.
+//! Computes `distance_sum`, which NeuralSort needs, on a GPU.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;

@@ -1,8 +1,8 @@
-//! Marks lists with a score that is not finite. All documents of a list with a score that is not finite become NaN, so
-//! a diverged run is visible.
+//! Sets the results of lists to NaN if a score is not finite. All documents of such a list become NaN, so that a
+//! diverged training run is noticed.
 //!
-//! The minimum and maximum on a device ignore NaN, and pairs that do not count would hide it. A separate kernel runs
-//! after the others and checks the bits of the scores.
+//! The kernels themselves do not ensure this, because `min` and `max` on a device ignore NaN, and skipped pairs are
+//! never read. A separate kernel therefore checks the bits of all scores after the others have run.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -11,7 +11,7 @@ use super::launch::{Batch, start};
 use super::members::is_counted;
 use super::tile::UNITS;
 
-/// The bits of the exponent, which are all ones in a number that is not finite; `NAN` holds the bits of NaN.
+/// The bits of an `f32` that hold the exponent; they are all 1 in infinity and NaN. `NAN` holds the bits of NaN.
 const EXPONENT: u32 = 0x7f80_0000;
 const NAN: u32 = 0x7fc0_0000;
 
@@ -21,14 +21,14 @@ pub(super) fn is_finite(value: f32) -> bool {
     (u32::reinterpret(value) & comptime!(EXPONENT)) != comptime!(EXPONENT)
 }
 
-/// Returns whether a document of the batch counts.
+/// Returns whether a document is checked and set to NaN.
 #[cube]
 fn counts(mask: &[f32], cell: usize, #[comptime] masked: bool) -> bool {
     if comptime!(masked) { is_counted(mask[cell]) } else { true.runtime() }
 }
 
-/// Writes NaN to the documents of lists with a score that is not finite. Only documents with a nonzero `mask` count, or
-/// all documents without a mask. One cube per list.
+/// Writes NaN to all results of a list in which a score is not finite. With a mask, only the documents where it is
+/// nonzero are checked and overwritten. One cube per list.
 #[cube(launch)]
 fn spread(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usize, #[comptime] masked: bool) {
     let mut found = Shared::<[u32]>::new_slice(UNITS);
@@ -58,7 +58,7 @@ fn spread(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usi
     }
 }
 
-/// Runs [`spread`] for the documents of `mask`, or for all documents.
+/// Launches [`spread`] for the documents of `mask`, or for all documents without a mask.
 pub(super) fn mark_diverged(batch: &Batch, x: &CubeTensor, mask: Option<&CubeTensor>, out: &CubeTensor) {
     start!(batch.cubes_for(batch.lists), spread::launch, [x, mask.unwrap_or(x)], [out], mask.is_some());
 }

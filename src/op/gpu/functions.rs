@@ -1,16 +1,16 @@
-//! The functions of the difference of two scores that kernels sum, as named types.
+//! The functions of score differences that the kernels sum, each as a type by which kernels are generic.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 
 use super::real::{arc_tangent, exponential, probability, sigmoid};
 
-/// A function of the difference `t` between source and target.
+/// A function of the difference `t` between the score of the source and that of the target.
 #[cube]
 pub(super) trait Function: 'static + Send + Sync {
     fn at(t: f32) -> f32;
 }
 
-/// A [`Step`](crate::op::Step) and its slope, as functions of the device.
+/// A [`Step`](crate::op::Step) with its slope, as functions that run on a GPU.
 pub(super) trait Phi {
     type Value: Function;
     type Slope: Function;
@@ -93,7 +93,7 @@ impl Phi for Arctan {
     type Slope = ArctanSlope;
 }
 
-/// `exp(t) / 2` below 0 and `1 - exp(-t) / 2` above.
+/// The Laplace step, `exp(t) / 2` for `t < 0` and `1 - exp(-t) / 2` otherwise.
 pub(super) struct Laplace;
 
 #[cube]

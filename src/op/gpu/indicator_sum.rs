@@ -1,6 +1,6 @@
-//! Computes [`indicator_sum`](crate::op::indicator_sum()) on the device, with one exponential per pair. Long lists are
-//! summed in [cells](super::cells::indicator_sum). The softmax needs no pass for the maximum, since each document is
-//! nearest to itself.
+//! Computes [`indicator_sum`](crate::op::indicator_sum()) on a GPU, with one exponential per pair. Long lists are
+//! summed in [cells](super::cells::indicator_sum). The softmax works without subtracting a maximum, because the largest
+//! exponent of a document is 0, for its distance to itself.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -11,8 +11,8 @@ use super::members::{Counting, members, visited};
 use super::real::exponential;
 use super::tile::{SLICES, UNITS, in_tile, place, sum_of_row};
 
-/// Computes `sum_j a_j k_ij / total_i` and `total_i = sum_j k_ij` for each row `i`, with
-/// `k_ij = m_j exp(rate (x_j - x_i)^2)`. At padding, the softmax sum is 0 and `total_i` is nonzero.
+/// For each row `i`, computes `total_i = sum_j k_ij` and `sum_j a_j k_ij / total_i` with
+/// `k_ij = m_j exp(rate (x_j - x_i)^2)`. At padding, the softmax sum is 0 and the denominator `total_i` is at least 1.
 #[cube(launch)]
 fn values(
     x: &[f32],
@@ -67,7 +67,7 @@ fn values(
     }
 }
 
-/// Computes `-2 rate sum_j k_kj (x_j - x_k) (q_k (a_j - out_k) + q_j (a_k - out_j))` for each row `k`, with
+/// For each row `k`, computes `-2 rate sum_j k_kj (x_j - x_k) (q_k (a_j - out_k) + q_j (a_k - out_j))` with
 /// `q_i = m_i g_i / total_i`.
 #[cube(launch)]
 fn gradients(
@@ -122,7 +122,6 @@ fn gradients(
     }
 }
 
-/// Returns the settings of `indicator_sum` for [`ByLength`].
 fn sums<'a>(primitive: &'a str, x: &'a CubeTensor, mask: &'a CubeTensor, sigma: f64, over_pairs: u32) -> ByLength<'a> {
     ByLength {
         primitive,
@@ -135,7 +134,7 @@ fn sums<'a>(primitive: &'a str, x: &'a CubeTensor, mask: &'a CubeTensor, sigma: 
     }
 }
 
-/// Returns the sums of [`indicator_sum`](crate::op::indicator_sum()) and the denominators of their softmax.
+/// Returns the softmax sums of [`indicator_sum`](crate::op::indicator_sum()) and their denominators.
 pub fn indicator_sum(x: &CubeTensor, a: &CubeTensor, mask: &CubeTensor, sigma: f64) -> Option<[CubeTensor; 2]> {
     let rate = (-1.0 / sigma) as f32;
     let pairs = |batch: &Batch, order: &CubeTensor| {
@@ -148,8 +147,8 @@ pub fn indicator_sum(x: &CubeTensor, a: &CubeTensor, mask: &CubeTensor, sigma: f
     })
 }
 
-/// Returns the gradient of [`indicator_sum`] with respect to `x`, given the gradient of its output. `[out, total]` are
-/// the results of the forward pass.
+/// Returns the gradient of [`indicator_sum`] with respect to `x`, given the gradient of its output. The outputs of the
+/// forward pass are `out` and `total`.
 pub fn indicator_sum_gradient(
     x: &CubeTensor,
     a: &CubeTensor,

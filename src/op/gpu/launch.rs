@@ -1,4 +1,4 @@
-//! Starts kernels from the host, on the devices that can run them.
+//! Launches kernels from the host, on devices that can run them.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, OnceLock};
@@ -18,11 +18,11 @@ use super::tile::{ROWS, UNITS};
 use crate::device::root_cause;
 use crate::execution::Execution;
 
-/// The largest amount of shared memory, in bytes, that a kernel needs. The most demanding kernel is the gradient of
-/// `above_expectation` with its [most terms](super::above_expectation::MOST_TERMS).
+/// The most shared memory that any kernel needs, in bytes. It is needed by the gradient of `above_expectation` with the
+/// [largest number of terms](super::above_expectation::MOST_TERMS).
 const SHARED_MEMORY: usize = 16 << 10;
 
-/// The device on which a kernel runs, and the size of its input.
+/// The device and the size of a batch of lists, for launching kernels.
 pub(super) struct Batch {
     pub client: Client,
     pub device: CubeDevice,
@@ -30,7 +30,7 @@ pub(super) struct Batch {
     pub documents: usize,
 }
 
-/// The cubes that a kernel runs on, and the units of each cube.
+/// How many cubes (thread blocks) a kernel is launched with, and how many units (threads) each cube has.
 pub(super) struct Cubes<'a> {
     pub batch: &'a Batch,
     pub count: CubeCount,
@@ -38,13 +38,13 @@ pub(super) struct Cubes<'a> {
 }
 
 impl Cubes<'_> {
-    /// Changes the number of units per cube.
+    /// Sets the number of units per cube.
     pub fn of(self, units: usize) -> Self {
         Self { units: CubeDim::new_1d(units as u32), ..self }
     }
 }
 
-/// Some of the cubes of a batch, each for a tile of rows of a list.
+/// A range of the cubes of a batch, where each cube computes one tile of rows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part {
     pub first: usize,
@@ -52,35 +52,36 @@ pub(super) struct Part {
 }
 
 impl Batch {
-    /// Creates the batch of `x`, `[lists, documents]`, where neither number is 0.
+    /// Creates the batch for a tensor `[lists, documents]`, whose size must not be 0.
     pub fn from_tensor(x: &CubeTensor) -> Self {
         let [lists, documents] = x.shape().dims();
         Self { client: x.client.clone(), device: x.device.clone(), lists, documents }
     }
 
-    /// Returns the number of tiles of rows in a list.
+    /// Returns the number of tiles into which the rows of a list are split.
     pub fn tiles(&self) -> usize {
         self.documents.div_ceil(ROWS)
     }
 
-    /// Returns one cube for every tile of rows of every list.
+    /// Returns a launch with one cube for each tile of rows of each list.
     pub fn cubes(&self) -> Cubes<'_> {
         self.cubes_for(self.lists * self.tiles())
     }
 
-    /// Returns at least `cubes` cubes, sometimes a few more.
+    /// Returns a launch with at least `cubes` cubes; some devices start a few more.
     pub fn cubes_for(&self, cubes: usize) -> Cubes<'_> {
         let count = CubeCountSelection::new(&self.client, cubes as u32).cube_count();
         Cubes { batch: self, count, units: CubeDim::new_1d(UNITS as u32) }
     }
 
-    /// Returns one cube for every [`UNITS`] documents, that is, one unit per document.
+    /// Returns a launch with at least one unit per document.
     pub fn cubes_per_document(&self) -> Cubes<'_> {
         self.cubes_for((self.lists * self.documents).div_ceil(UNITS))
     }
 
-    /// Splits the cubes of the batch into parts. With `numbers` values per cube, each part fits into the memory budget
-    /// of the calling thread. A part has at least one cube.
+    /// Splits the cubes of the batch into parts that are launched one after another. If each cube needs memory for
+    /// `numbers` values, a part needs no more than the memory budget of the calling thread. A part has at least one
+    /// cube, even if the budget is smaller.
     pub fn parts(&self, numbers: usize) -> impl Iterator<Item = Part> + use<> {
         let all = self.lists * self.tiles();
         // A buffer must fit into one page of the device, and kernels count its numbers in 32 bits.
@@ -91,28 +92,28 @@ impl Batch {
         (0..all).step_by(most).map(move |first| Part { first, cubes: most.min(all - first) })
     }
 
-    /// Allocates one number per document, without initializing it.
+    /// Allocates a tensor with one number per document, without initializing it.
     pub fn per_document(&self) -> CubeTensor {
         self.numbers([self.lists, self.documents])
     }
 
-    /// Allocates `width` numbers per document, without initializing them.
+    /// Allocates a tensor with `width` numbers per document, without initializing it.
     pub fn per_document_and(&self, width: usize) -> CubeTensor {
         self.numbers([self.lists, self.documents, width])
     }
 
-    /// Allocates a tensor of numbers of this shape, without initializing it.
+    /// Allocates a tensor of the given shape, without initializing it.
     pub fn numbers<const D: usize>(&self, shape: [usize; D]) -> CubeTensor {
         empty_device_contiguous_dtype(self.client.clone(), self.device.clone(), Shape::new(shape), DType::F32)
     }
 
-    /// Allocates `width` whole numbers per list, without initializing them.
+    /// Allocates a tensor with `width` whole numbers per list, without initializing it.
     pub fn indices(&self, width: usize) -> CubeTensor {
         let shape = Shape::new([self.lists, width]);
         empty_device_contiguous_dtype(self.client.clone(), self.device.clone(), shape, DType::U32)
     }
 
-    /// Copies numbers from the host to the device.
+    /// Copies numbers from the host to a new tensor on the device.
     pub fn upload(&self, values: &[f32]) -> CubeTensor {
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
         let (handle, shape) = (self.client.create_from_slice(&bytes), Shape::new([values.len()]));
@@ -120,7 +121,7 @@ impl Batch {
     }
 }
 
-/// Passes a tensor to a kernel that reads it, with its values in contiguous order.
+/// Passes a tensor to a kernel that reads it, after making it contiguous.
 pub(super) fn read(tensor: &CubeTensor) -> BufferArg {
     into_contiguous(tensor.clone()).into_buffer_arg()
 }
@@ -130,8 +131,9 @@ pub(super) fn write(tensor: &CubeTensor) -> BufferArg {
     tensor.clone().into_buffer_arg()
 }
 
-/// Starts a kernel on some cubes. The kernel receives the tensors that it reads and writes, the numbers of lists and
-/// documents, and further numbers. After a semicolon, the kernel receives only the listed numbers.
+/// Launches a kernel with a given number of cubes. The kernel receives the tensors that it reads, those that it writes,
+/// the numbers of lists and documents, and further numbers. If the further numbers follow a semicolon, the numbers of
+/// lists and documents are not passed.
 macro_rules! start {
     ($cubes:expr, $kernel:expr, [$($read:expr),* $(,)?], [$($write:expr),* $(,)?] $(, $number:expr)* $(,)?) => {{
         let cubes = $cubes;
@@ -162,8 +164,8 @@ pub(super) fn sum(a: CubeTensor, b: CubeTensor) -> CubeTensor {
     CubeBackend::float_add(a, b)
 }
 
-/// Runs `launch` like [`run`], then sets the first output to NaN in lists that have diverged. Only the documents of
-/// `mask` count.
+/// Runs `launch` as [`run`] does, then sets the first output to NaN in lists with a score that is not finite. With a
+/// mask, only scores and outputs of its documents are considered.
 pub(super) fn compute<const K: usize>(
     kernel: &str,
     x: &CubeTensor,
@@ -178,7 +180,7 @@ pub(super) fn compute<const K: usize>(
     })
 }
 
-/// Runs like [`compute`], for a kernel with one output and a mask.
+/// Does the same as [`compute`] for a kernel with one output and a mask.
 pub(super) fn compute_one(
     kernel: &str,
     x: &CubeTensor,
@@ -189,8 +191,8 @@ pub(super) fn compute_one(
     compute(kernel, x, Some(mask), bindings, |batch| [launch(batch)]).map(|[out]| out)
 }
 
-/// Runs `launch`, which starts a kernel with `bindings` buffers on the batch of `x`. The result is `None` if the device
-/// cannot run the kernel; the log says so once for each kernel and device.
+/// Runs `launch`, which launches a kernel that needs `bindings` buffers, on the batch of `x`. The result is `None` if
+/// the device cannot run the kernel. The log reports this once for each kernel and device.
 pub(super) fn run<const K: usize>(
     kernel: &str,
     x: &CubeTensor,
@@ -233,13 +235,13 @@ pub(super) fn run<const K: usize>(
         .ok()
 }
 
-/// Returns the kernels that have been tried on each device, and whether the device runs them.
+/// Returns the table of kernels that were tried on each device, and whether the device could run them.
 fn known() -> MutexGuard<'static, HashMap<(CubeDevice, String), bool>> {
     static KNOWN: OnceLock<Mutex<HashMap<(CubeDevice, String), bool>>> = OnceLock::new();
     KNOWN.get_or_init(Mutex::default).lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Returns the property that the device of `x` lacks for a kernel with `bindings` buffers, if any.
+/// Returns what the device of `x` lacks to run a kernel with `bindings` buffers, or `None` if it lacks nothing.
 fn missing(x: &CubeTensor, bindings: u32) -> Option<String> {
     let hardware = &x.client.properties().hardware;
     let offers = [

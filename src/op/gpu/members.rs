@@ -1,9 +1,9 @@
-//! Selects the documents that a kernel visits: rows and columns that can change the result.
+//! Selects the rows and columns that a kernel visits, because others cannot change the result.
 //!
-//! Before the main kernel, another kernel moves the rows and columns that count to the front, in their order, and
-//! counts them. The kernels sort nothing and add nothing atomically. Padding at any place changes neither the order nor
-//! the number of terms, so results have the same bits with any padding. A skipped document is skipped for any score,
-//! even NaN.
+//! Before the main kernel, another kernel counts these rows and columns and moves their indices to the front, without
+//! changing their order. No kernel needs to sort, or to add numbers atomically. Wherever a list has padding, the same
+//! terms are added in the same order, so the results have the same bits. Skipped documents do not matter, even if their
+//! scores are NaN.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -11,21 +11,21 @@ use burn_cubecl::tensor::CubeTensor;
 use super::launch::{Batch, Part, start};
 use super::tile::{Place, ROWS, STRIDE, UNITS};
 
-/// The places of the rows and columns of a list in `order`, and how many of them count.
+/// Where the indices of the rows and columns of a list are stored in `order`, and how many of them are visited.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Members {
-    /// The first entry of the rows in `order`.
+    /// The index in `order` of the first row.
     pub rows: usize,
-    /// The number of rows that count.
+    /// The number of rows to visit.
     pub row_count: usize,
-    /// The first entry of the columns in `order`.
+    /// The index in `order` of the first column.
     pub columns: usize,
-    /// The number of columns that count.
+    /// The number of columns to visit.
     pub column_count: usize,
 }
 
-/// Returns the members of list `list`, from the output of [`order`].
+/// Returns which documents of a list are visited; `order` is the output of [`order`].
 #[cube]
 pub(super) fn members(order: &[u32], list: usize, documents: usize) -> Members {
     let rows = list * 2 * (documents + 1);
@@ -38,32 +38,32 @@ pub(super) fn members(order: &[u32], list: usize, documents: usize) -> Members {
     }
 }
 
-/// Returns the number of columns for the rows of a cube. The number of columns is the same for all units of a cube,
-/// since they wait for each other.
+/// Returns the number of columns that the rows of a cube visit. It is the same for all units of a cube, because they
+/// wait for each other.
 #[cube]
 pub(super) fn visited(place: Place, members: Members) -> usize {
     select(place.list_exists && place.first_row < members.row_count, members.column_count, 0usize)
 }
 
-/// The rule by which the rows and columns of a list count.
+/// Which documents are visited as rows and as columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Rule {
-    /// Rows and columns each count by their own number.
+    /// Rows and columns are selected by two separate tensors.
     Separately,
-    /// A document counts as row and column if either of its two numbers counts.
+    /// Documents that at least one of two tensors selects are both rows and columns.
     Either,
-    /// A column counts by its own number, and every row counts.
+    /// One tensor selects the columns, and every document is a row.
     Columns,
 }
 
-/// Returns whether a value counts, that is, whether it is not 0. The function compares bits, because NaN counts but
-/// does not differ from 0 on some devices.
+/// Returns whether a tensor with this value selects the document, that is, whether the value is not 0. The bits are
+/// compared, because NaN selects a document, but on some devices it is not unequal to 0.
 #[cube]
 pub(super) fn is_counted(value: f32) -> bool {
     (u32::reinterpret(value) & 0x7fff_ffffu32) != 0u32
 }
 
-/// Returns whether a document of the batch counts as a row.
+/// Returns whether a document is visited as a row.
 #[cube]
 fn is_row(of_rows: &[f32], of_columns: &[f32], cell: usize, #[comptime] rule: Rule) -> bool {
     match rule {
@@ -73,7 +73,7 @@ fn is_row(of_rows: &[f32], of_columns: &[f32], cell: usize, #[comptime] rule: Ru
     }
 }
 
-/// Returns whether a document of the batch counts as a column.
+/// Returns whether a document is visited as a column.
 #[cube]
 fn is_column(of_rows: &[f32], of_columns: &[f32], cell: usize, #[comptime] rule: Rule) -> bool {
     match rule {
@@ -82,8 +82,8 @@ fn is_column(of_rows: &[f32], of_columns: &[f32], cell: usize, #[comptime] rule:
     }
 }
 
-/// Writes the rows of each list, beginning with those that count, and the number of rows that count. The kernel then
-/// writes the columns in the same way. One cube per list.
+/// Writes the indices of all documents of each list, those of rows first, and the number of rows. The same follows for
+/// the columns. One cube per list.
 #[cube(launch)]
 fn partition(
     of_rows: &[f32],
@@ -149,18 +149,18 @@ fn partition(
     }
 }
 
-/// The tensors that determine which documents count.
+/// The tensors that select the rows and columns by their nonzero values.
 #[derive(Clone, Copy)]
 pub(super) enum Counting<'a> {
-    /// Rows and columns count if their own value is nonzero.
+    /// Each tensor selects the documents of one kind.
     Separately { rows: &'a CubeTensor, columns: &'a CubeTensor },
-    /// A document counts as a row and as a column if either of its two values is nonzero.
+    /// Documents that at least one of the tensors selects are both rows and columns.
     Either(&'a CubeTensor, &'a CubeTensor),
-    /// Columns count if their value is nonzero, and every row counts.
+    /// The tensor selects the columns, and every document is a row.
     Columns(&'a CubeTensor),
 }
 
-/// Returns the documents of each list in the order in which kernels visit them; [`members`] reads it.
+/// Returns the indices of the rows and columns of each list, for [`members`] to read.
 pub(super) fn order(batch: &Batch, counting: Counting) -> CubeTensor {
     let order = batch.indices(2 * (batch.documents + 1));
     let (rows, columns, rule) = match counting {
@@ -172,8 +172,8 @@ pub(super) fn order(batch: &Batch, counting: Counting) -> CubeTensor {
     order
 }
 
-/// Adds up one column of a tile over the rows of a cube. For the first tile of the column, the sum overwrites
-/// `partials[entry]`; later tiles add to it.
+/// Sums one column of a tile in shared memory over the rows of a cube. With `is_first`, the sum overwrites
+/// `partials[entry]`, otherwise it is added.
 #[cube]
 pub(super) fn send(tile: &Shared<[f32]>, column: usize, partials: &mut [f32], entry: usize, is_first: bool) {
     let mut sum = 0.0f32;
@@ -187,9 +187,9 @@ pub(super) fn send(tile: &Shared<[f32]>, column: usize, partials: &mut [f32], en
     }
 }
 
-/// Sums the gradients of the cubes from `first` for each column of the lists from `first_list`, in the order of the
-/// tiles of rows. `partials` holds `sums` sums over the rows of a cube for each column. The cubes of a list may be in
-/// several parts; the part with the first tile starts the sum. One unit per column.
+/// Adds the gradients that several cubes computed for each column of their lists, in the order of the cubes. In
+/// `partials`, each cube has `sums` numbers for each column. The cubes of a list may be launched in several parts;
+/// later parts add to the result of the first. One unit per column.
 #[cube(launch)]
 fn collect(
     partials: &[f32],
@@ -226,7 +226,7 @@ fn collect(
     }
 }
 
-/// Starts the kernel [`collect`] for one part of the cubes.
+/// Launches [`collect`] for one part of the cubes.
 pub(super) fn collect_columns(
     batch: &Batch,
     part: Part,

@@ -1,20 +1,20 @@
-//! GPU kernels in CubeCL, with one source for CUDA, ROCm, Metal, Vulkan and WebGPU.
+//! GPU kernels, written once in CubeCL for CUDA, ROCm, Metal, Vulkan and WebGPU.
 //!
-//! All values are computed in `f32`. For a tensor of another type, or a device that cannot run a kernel, the functions
-//! return `None`. The backend then uses the tensor definition and its analytic gradient in chunks of rows, and the log
-//! says so once. Nothing is stored for a pair and nothing is added atomically (see [`tile`]). Where many rows and
-//! columns cannot change the result, kernels skip them (see [`members`]).
+//! All values are computed in `f32`. Each function returns `None` if the tensor has another type or the device cannot
+//! run the kernel. The backend then computes the tensor definition in chunks of rows, and the log reports this once. No
+//! kernel stores an array over pairs or adds numbers atomically (see [`tile`]). Kernels skip rows and columns that
+//! cannot change the result, if there may be many of them (see [`members`]).
 //!
-//! Long lists are sorted, and sums of smooth functions are computed in [`cells`] of the sorted list, in O(n log n). The
-//! device decides which lists are long (see [`cells::choice`]).
+//! Long lists are sorted and cut into [`cells`], through which smooth functions are summed in O(n log n). The device
+//! decides which lists are long (see [`cells::choice`]).
 //!
-//! All kernels start in the same way. [`launch::compute`] checks that the device can run the kernel, and marks lists
-//! that have diverged. [`launch::start!`] passes the tensors and numbers. The functions of a pair of scores are named
+//! All kernels are launched in the same way: [`launch::compute`] checks that the device can run the kernel, and marks
+//! lists that have diverged. [`launch::start!`] passes the tensors and numbers. Functions of score differences are
 //! types in [`functions`].
 //!
-//! The kernels belong to burn's `CubeBackend`. burn's default features wrap it in kernel fusion, and no crate can query
-//! whether they do. The GPU features of this crate therefore turn fusion on, so there is only one type. burn's macro
-//! connects the kernels to it (`backend/primitives.rs`).
+//! The kernels are implemented for burn's `CubeBackend`. By default, burn wraps this backend in kernel fusion, and a
+//! crate cannot find out whether it does. The GPU features of this crate therefore always turn fusion on. A macro of
+//! burn connects the kernels to the fused backend (`backend/primitives.rs`).
 
 // Compile-time and run-time conditions must not be joined, and unrolled loops need an index.
 #![allow(clippy::collapsible_if, clippy::needless_range_loop)]

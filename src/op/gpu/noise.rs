@@ -1,14 +1,14 @@
-//! The comparisons over which an expectation under noisy scores is averaged ([`ScoreNoise`]).
+//! The comparisons over which a GPU averages an expectation under noisy scores ([`ScoreNoise`]).
 //!
-//! The number of comparisons under exact noise depends on the documents of a list, which the device counts. A list
-//! therefore has the same comparisons with any padding.
+//! Under exact noise, the number of comparisons depends on the number of documents in a list, which the device counts.
+//! Padding therefore does not change the comparisons.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 
 use super::real::exponential;
 use crate::op::cpu::{self, NOISE_RANGE, NOISE_STEP, ScoreNoise};
 
-/// One comparison of documents, with its weight in the average.
+/// How a document is compared with the others, and the weight of this comparison in the average.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Comparison {
@@ -17,7 +17,7 @@ pub(super) struct Comparison {
     pub shift: f32,
 }
 
-/// Whether the device computes the comparisons of exact noise, or the host passes a mixture.
+/// Who computes the comparisons: the device for exact noise, or the host for a mixture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     Exact,
@@ -27,7 +27,7 @@ pub(super) enum Kind {
 /// The density of standard normal noise at 0.
 const FRAC_1_SQRT_2PI: f64 = 0.5 * std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2;
 
-/// Returns the number of comparisons in a list of `documents`. `noise` must be the output of [`numbers`].
+/// Returns the number of comparisons in a list of `documents`. The array `noise` must come from [`numbers`].
 #[cube]
 pub(super) fn comparisons(noise: &[f32], documents: usize, #[comptime] kind: Kind) -> usize {
     match kind {
@@ -40,7 +40,7 @@ pub(super) fn comparisons(noise: &[f32], documents: usize, #[comptime] kind: Kin
     }
 }
 
-/// Returns comparison `number` of `count`, or one of weight 0 beyond the last.
+/// Returns comparison `number` of `count`, or a comparison of weight 0 if there are fewer.
 #[cube]
 pub(super) fn comparison(noise: &[f32], number: usize, count: usize, #[comptime] kind: Kind) -> Comparison {
     let last = count - 1;
@@ -63,8 +63,8 @@ pub(super) fn comparison(noise: &[f32], number: usize, count: usize, #[comptime]
     Comparison { weight: select(number <= last, found.weight, 0.0f32), rate: found.rate, shift: found.shift }
 }
 
-/// Returns the numbers of a noise that the kernels need. Exact noise has one rate for all comparisons, and a mixture
-/// has the weight, rate and shift of each comparison.
+/// Returns the numbers that describe the noise to the kernels. For exact noise, this is the rate that all comparisons
+/// share; for a mixture, it is the weight, rate and shift of each comparison.
 pub(super) fn numbers(noise: &ScoreNoise) -> (Kind, Vec<f32>) {
     match noise {
         ScoreNoise::Exact { sigma } => (Kind::Exact, vec![cpu::Comparison::given(0.0, *sigma).rate as f32]),

@@ -1,5 +1,5 @@
-//! Computes [`pair_loss`](crate::op::pair_loss()) on the device. Kernels visit every pair, even pairs that the labels
-//! do not order. Sorting by label, as the CPU kernels do, costs more here than it saves.
+//! Computes [`pair_loss`](crate::op::pair_loss()) on a GPU. The kernels visit every pair, even if its labels are equal.
+//! The CPU kernels sort by label first, but on a GPU this costs more than it saves.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -10,7 +10,7 @@ use super::real::{exponential, log_1p, sigmoid};
 use super::tile::{SLICES, UNITS, in_tile, place, sum_of_row};
 use crate::op::cpu::{PairLoss, PairWeight, Real};
 
-/// The loss of one pair and its slope, at the score difference `t`.
+/// The loss of a pair with the score difference `t`, and the slope of the loss.
 #[cube]
 trait Term: 'static + Send + Sync {
     fn value(t: f32, margin: f32) -> f32;
@@ -59,7 +59,7 @@ impl Term for SquaredHinge {
 
 struct Exponential;
 
-/// The difference of scores below which the tangent replaces [`PairLoss::Exponential`].
+/// The difference of scores below which [`PairLoss::Exponential`] continues as its tangent.
 const LOWEST: f32 = -f32::EXPONENTIAL_BOUND;
 
 #[cube]
@@ -113,20 +113,20 @@ impl Term for SoftZeroOne {
     }
 }
 
-/// The kinds of pair weights, which read different numbers. A kernel is compiled for each form of the weight.
+/// The forms of a pair's weight, which read different buffers. Each form has its own compiled kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Form {
     Unit,
     Document,
-    /// Weights with only the difference of discounts.
+    /// LambdaRank's weight, with only the difference of discounts.
     Absolute,
-    /// Weights that also have the discount step.
+    /// LambdaLoss's weight, which also has the discount step at the difference of ranks.
     Gap,
 }
 
-/// Returns the weight of a pair, where `upper` is the index of the more relevant document. `first` holds the weights or
-/// the gains, and `steps` holds `gap (D(r) - D(r + 1))` by the difference `r` of ranks. Buffers that a form does not
-/// read may hold anything.
+/// Returns the weight of a pair of documents, where `upper` is the index of the more relevant document. The array
+/// `first` holds the weights or the gains of the documents, and `steps` the discount step `gap (D(r) - D(r + 1))` for
+/// each difference of ranks `r`. Arrays that a form does not need may hold anything.
 #[cube]
 fn weight_of(
     upper: usize,
@@ -150,7 +150,7 @@ fn weight_of(
     }
 }
 
-/// Computes `sum_j w_ij l(x_i - x_j)` over the documents with `y_i > y_j` for each row `i`.
+/// For each row `i`, computes `sum_j w_ij l(x_i - x_j)` over the documents `j` with `y_i > y_j`.
 #[cube(launch)]
 fn values<L: Term>(
     x: &[f32],
@@ -201,7 +201,7 @@ fn values<L: Term>(
     }
 }
 
-/// Computes `g_k sum_j w_kj l'(x_k - x_j) - sum_j g_j w_jk l'(x_j - x_k)` for each row `k`.
+/// For each row `k`, computes `g_k sum_j w_kj l'(x_k - x_j) - sum_j g_j w_jk l'(x_j - x_k)`.
 #[cube(launch)]
 fn gradients<L: Term>(
     x: &[f32],
@@ -260,20 +260,20 @@ fn gradients<L: Term>(
     }
 }
 
-/// A weight in the form that kernels accept.
+/// The weight of pairs, as the kernels receive it.
 struct Weighting<'a> {
     form: Form,
-    /// The weights or gains, the discounts and the ranks of the documents. Weights that need fewer buffers have the
-    /// scores in the others.
+    /// The weights or gains of the documents, their discounts and their ranks. If the form needs fewer tensors, the
+    /// scores take the place of the others.
     buffers: [&'a CubeTensor; 3],
-    /// The weight of the difference of discounts.
+    /// The factor of the difference of discounts.
     absolute: f32,
-    /// The weight of the discount step.
+    /// The factor of the discount step.
     gap: f64,
 }
 
 impl<'a> Weighting<'a> {
-    /// Converts a weight, or returns `None` if the kernels do not support it.
+    /// Returns `None` if the kernels do not support the weight.
     fn new(weight: PairWeight<&'a CubeTensor>, x: &'a CubeTensor) -> Option<Self> {
         Some(match weight {
             PairWeight::Unit => Self { form: Form::Unit, buffers: [x, x, x], absolute: 0.0, gap: 0.0 },
@@ -286,8 +286,9 @@ impl<'a> Weighting<'a> {
         })
     }
 
-    /// Returns `gap (D(r) - D(r + 1))` by difference of ranks, with `D(r) = 1/log2(1 + r)`; the first two entries are
-    /// equal. The host computes the discount steps, since their difference cancels in single precision.
+    /// Returns the discount step `gap (D(r) - D(r + 1))` for each difference of ranks `r`, with `D(r) = 1/log2(1 + r)`;
+    /// `r = 0` counts as 1. The host computes this table in double precision, because the difference of discounts
+    /// cancels in single precision.
     fn steps(&self, documents: usize) -> Vec<f32> {
         if self.form != Form::Gap {
             return vec![0.0];
@@ -298,7 +299,7 @@ impl<'a> Weighting<'a> {
     }
 }
 
-/// Calls `$call` with `$L` as the kernels' type for `$loss`.
+/// Evaluates `$call` with `$L` as the type that implements `$loss` for the kernels.
 macro_rules! with_term {
     ($loss:expr, $L:ident => $call:expr) => {
         with_term!(@ $loss, $L, [Logistic, Hinge, SquaredHinge, Exponential, Fidelity, SoftZeroOne] => $call)
@@ -320,7 +321,7 @@ fn margin(loss: PairLoss) -> f32 {
     }
 }
 
-/// Returns the name of a kernel, which is the same for every margin.
+/// Returns the name under which a compiled kernel is known; losses that differ only in the margin share the kernel.
 fn name(loss: PairLoss, form: Form) -> String {
     let loss = format!("{loss:?}");
     let loss = loss.split_whitespace().next().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Computes [`rank`](crate::op::rank()) on the device by counting comparisons, or by sorting for long lists.
+//! Computes [`rank`](crate::op::rank()) on a GPU, by sorting for long lists and otherwise by counting the documents
+//! ahead.
 
 use burn::backend::TensorMetadata;
 use burn_cubecl::cubecl::{self, prelude::*};
@@ -12,8 +13,8 @@ use super::launch::{Cubes, run, start};
 use super::members::{Counting, members, order};
 use super::tile::{SLICES, UNITS, in_tile, place, sum_of_row};
 
-/// Computes the rank of each row `i`, which is one more than the number of documents ahead. The rank of padding is one
-/// more than the number of all documents and the padding before it.
+/// Computes the rank of each row, which is one more than the number of documents ahead. A padded document ranks behind
+/// all documents and behind the padding before it.
 #[cube(launch)]
 fn values(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usize) {
     let place = place(lists, documents);
@@ -46,8 +47,8 @@ fn values(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usi
     }
 }
 
-/// Writes one more than the place of each document in the order of the scores. Padding follows the documents in its own
-/// order. One unit per place.
+/// Writes the rank of each document, which is one more than its place in the sorted list. Padding ranks behind all
+/// documents, ordered by index. One unit per place.
 #[cube(launch)]
 fn places(sorted: &[u32], order: &[u32], counts: &[u32], out: &mut [f32], lists: usize, documents: usize) {
     let cell = ABSOLUTE_POS;
@@ -61,11 +62,11 @@ fn places(sorted: &[u32], order: &[u32], counts: &[u32], out: &mut [f32], lists:
     }
 }
 
-/// The smallest number of documents in a list for which a batch is sorted.
+/// The number of documents from which the lists of a batch are sorted.
 const PAYS: usize = 8192;
 
-/// Computes ranks by sorting, if the batch is wide enough. Sorting and counting give the same whole numbers, so the
-/// width of the batch may decide.
+/// Computes ranks by sorting. Returns `None` if the batch is too narrow for that to pay, or the device cannot run the
+/// kernel. Here the width of the batch with its padding decides, because sorting and counting give the same ranks.
 fn by_sorting(x: &CubeTensor, mask: &CubeTensor) -> Option<CubeTensor> {
     least(x.shape().dims::<2>()[1], PAYS)?;
     let [out] = run("rank, sorted", x, 7, |batch| {

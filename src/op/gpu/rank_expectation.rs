@@ -1,11 +1,11 @@
-//! Computes [`above_expectation`](crate::op::above_expectation()) of independent ranks
-//! ([`of_independent_ranks`](crate::op::AboveExpectation::of_independent_ranks)) on the device.
+//! Computes [`above_expectation`](crate::op::above_expectation()) on a GPU if only the rank matters and there is [one
+//! comparison](crate::op::AboveExpectation::of_independent_ranks).
 //!
 //! A factor `1 + pi (z - 1)` below 1/2 is computed as `(1 - pi) + pi z`. The probabilities `pi` and `1 - pi` come from
-//! `erfc`, which is precise for `pi` near 1. For a larger factor, a product `p` becomes `p - p pi (1 - z)`, where the
-//! host computes `1 - z`. Rounding errors then do not add up for the equal factors of many tied documents, or for `z`
-//! near 1. The units of a row share its terms, where unit `s` multiplies the terms `s, s + SLICES, ..` over all
-//! documents, in order.
+//! `erfc`, which is precise for `pi` near 1. For larger factors, the new product is `p - p pi (1 - z)`; the host
+//! computes `1 - z` in double precision. In this form, rounding errors of `z` near 1 and of the equal factors of tied
+//! documents do not add up. The terms of a row are divided among its units: unit `s` computes the products for the
+//! terms `s, s + SLICES, ..`.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -16,14 +16,15 @@ use super::real::{difference_of_products, probability};
 use super::tile::{ROWS, SLICES, UNITS, place, sum_of_row};
 use crate::op::cpu::{ExponentialTerm, Real};
 
-/// The number of documents in a tile; every unit computes a few of their probabilities.
+/// The number of columns in a tile. The units of a row share the computation of their probabilities.
 const TILE: usize = 32;
 
-/// The largest number of terms for which a tile fits into the shared memory that every device has.
+/// The largest number of terms for which a tile needs no more shared memory than every device has.
 pub(super) const MOST_TERMS: usize = 48;
 
-/// Computes `m_i sum_m c_m P_im` for each row `i`, and the products `P_im` over the documents `j != i`. The argument
-/// `gaps` holds `1 - z_m`. Each unit has `own` terms, of which those beyond `terms` have a coefficient of 0.
+/// For each row `i`, computes the product `P_im` over the documents `j != i` for each term, and `m_i sum_m c_m P_im`.
+/// The argument `gaps` holds `1 - z_m`. Each unit computes `own` terms; if there are not enough, the others have the
+/// coefficient 0.
 #[cube(launch)]
 fn values(
     x: &[f32],
@@ -94,8 +95,9 @@ fn values(
     }
 }
 
-/// Computes `density sum_j m_j exp(-t_kj^2) sum_m (W_jm / (1 + pi_kj (z_m - 1)) - W_km / (1 + pi_jk (z_m - 1)))` for
-/// each row `k`, with `W_im = m_i g_i slope_m P_im`.
+/// For each row `k`, computes
+/// `density sum_j m_j exp(-t_kj^2) sum_m (W_jm / (1 + pi_kj (z_m - 1)) - W_km / (1 + pi_jk (z_m - 1)))` with
+/// `W_im = m_i g_i slope_m P_im`.
 #[cube(launch)]
 fn gradients(
     x: &[f32],
@@ -162,12 +164,12 @@ fn gradients(
     }
 }
 
-/// Returns the bases of the terms, with a lower bound that keeps the product of two bases from underflowing.
+/// Returns the bases of the terms. A lower bound ensures that the product of two bases does not underflow.
 fn bases(terms: &[ExponentialTerm]) -> Vec<f32> {
     terms.iter().map(|term| (term.base as f32).max(f32::SMALLEST_FACTOR)).collect()
 }
 
-/// Returns the expectations times the weights `a`, and the products of their terms.
+/// Returns the expectation of each document times its weight `a`, and the product of each term.
 pub fn rank_expectation(
     x: &CubeTensor,
     a: &CubeTensor,
@@ -203,8 +205,8 @@ pub fn rank_expectation(
     })
 }
 
-/// Returns the gradient of [`rank_expectation`] with respect to `x`, given the gradient of its output. `products` comes
-/// from the forward pass.
+/// Returns the gradient of [`rank_expectation`] with respect to `x`, given the gradient of its output. The tensor
+/// `products` comes from the forward pass.
 pub fn rank_expectation_gradient(
     x: &CubeTensor,
     a: &CubeTensor,

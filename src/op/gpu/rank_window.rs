@@ -1,11 +1,12 @@
-//! The trials against a row for a window of ranks, which a unit of [`above_recursion`](super::above_recursion) holds.
+//! The distribution of a row's rank within a window of consecutive ranks, which one unit of
+//! [`above_recursion`](super::above_recursion) holds.
 //!
 //! `p(r)` is the probability of `r` documents above, times the mean of the product over them. For a sum, `w(r)` is the
 //! probability of `r` documents above, times the mean of the sum over them. A trial changes `p(r)` to
 //! `p(r) behind + p(r - 1) ahead`, as in `cpu/ranks/trials.rs`. A trial also changes `w(r)` to
-//! `w(r) behind + (w(r - 1) + p(r - 1) b) ahead`. In a product, `ahead` includes the factor `1 - b`. Trials move
-//! probabilities to higher ranks and derivatives to lower ranks. A window therefore needs one number of each kind from
-//! its neighbor.
+//! `w(r) behind + (w(r - 1) + p(r - 1) b) ahead`. For a product, `ahead` is already multiplied by `1 - b`. A trial
+//! moves probabilities to the next higher rank, and derivatives to the next lower rank. At its end, a window therefore
+//! needs the values of one rank of the neighboring window.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 
@@ -15,18 +16,18 @@ use super::real::probability;
 use super::tile::{ROWS, SLICES};
 use crate::op::cpu::Above;
 
-/// The number of which the widths of windows are multiples, so few kernels are compiled. The largest width is what
-/// units can hold without spilling.
+/// The width of a window is a multiple of this number, so that few kernels are compiled. The width is at most `WIDEST`,
+/// because a unit cannot hold more ranks in its registers.
 const STEP: usize = 8;
 pub(super) const WIDEST: usize = 32;
 
-/// The properties that all kernels of a recursion share.
+/// What is known when a kernel is compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Form {
     pub kind: Kind,
-    /// The number of ranks in a window.
+    /// The number of ranks in each window.
     pub width: usize,
-    /// Whether the ranks may need more than one window.
+    /// Whether there are more ranks than one window holds.
     pub several: bool,
     pub sum: bool,
 }
@@ -37,7 +38,7 @@ impl Form {
         Self { kind, width, several: ranks > width, sum: above == Above::Sum }
     }
 
-    /// Returns the number of units for a row; under exact noise, each unit computes some of the comparisons.
+    /// Returns the number of units per row. Under exact noise, these units share the comparisons.
     pub const fn slices(self) -> usize {
         match self.kind {
             Kind::Exact => SLICES,
@@ -49,27 +50,27 @@ impl Form {
         ROWS * self.slices()
     }
 
-    /// Returns the number of arrays over the ranks.
+    /// Returns the number of arrays over the ranks: `p` and, for a sum, `w`.
     pub const fn arrays(self) -> usize {
         if self.sum { 2 } else { 1 }
     }
 
-    /// Returns the number of values in a state.
+    /// Returns the number of values in the state of a window.
     pub const fn state(self) -> usize {
         self.width * self.arrays()
     }
 }
 
-/// The row of a unit, and its list.
+/// The row that a unit computes, and its list.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Row {
     pub x: f32,
-    /// The index of the row in the batch.
+    /// The index of the row within the batch.
     pub cell: usize,
-    /// The index of the first document of the list in the batch.
+    /// The index within the batch of the first document of the list.
     pub list: usize,
-    /// The first entry of the columns in `order`.
+    /// The index in `order` of the first column.
     pub columns: usize,
 }
 
@@ -77,17 +78,17 @@ pub(super) struct Row {
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Trial {
-    /// The probability that the column is above, times the factor that the column leaves in a product.
+    /// The probability that the column is above, multiplied by `1 - b` for a product.
     pub ahead: f32,
     /// The probability that the column is not above.
     pub behind: f32,
-    /// The value that the column adds to a sum, or takes from a product.
+    /// The number by which the column contributes to a sum or a product.
     pub b: f32,
     /// `exp(-t^2)`, to which the derivative of the probability is proportional.
     pub bell: f32,
 }
 
-/// Returns the trial of column `j` against a row; no row is compared with itself.
+/// Returns the trial of column `j` against a row. If the column is the row itself, the trial fails for certain.
 #[cube]
 pub(super) fn trial(
     x: &[f32],
@@ -110,14 +111,14 @@ pub(super) fn trial(
     }
 }
 
-/// `p` and `w` of a window of ranks, or the derivatives with respect to them. Windows of a product have no `w`.
+/// The arrays `p` and `w` for the ranks of a window, or the derivatives with respect to them. Only sums use `w`.
 #[derive(CubeType)]
 pub(super) struct Window {
     pub p: Array<f32>,
     pub w: Array<f32>,
 }
 
-/// `p` and `w` of the neighboring rank.
+/// The values of `p` and `w` at one rank of the neighboring window.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Neighbor {
@@ -133,7 +134,7 @@ pub(super) fn empty(#[comptime] form: Form) -> Window {
     }
 }
 
-/// Sets the state before the first trial.
+/// Sets the window to the distribution before the first trial, which has rank 0 with probability 1.
 #[cube]
 pub(super) fn begin(state: &mut Window, is_first: bool, #[comptime] form: Form) {
     #[unroll]
@@ -146,8 +147,8 @@ pub(super) fn begin(state: &mut Window, is_first: bool, #[comptime] form: Form) 
     state.p[0] = select(is_first, 1.0f32, 0.0f32);
 }
 
-/// Advances a state over a trial, from the highest rank down. `below` is the state of the next lower rank before the
-/// trial.
+/// Updates the distribution for one trial, from the highest rank of the window down. Before the trial, the rank below
+/// the window has the values `below`.
 #[cube]
 pub(super) fn advance(state: &mut Window, below: Neighbor, trial: Trial, #[comptime] form: Form) {
     if comptime!(form.sum) {
@@ -168,8 +169,8 @@ pub(super) fn advance(state: &mut Window, below: Neighbor, trial: Trial, #[compt
     state.p[0] = fma(below.p, trial.ahead, state.p[0] * trial.behind);
 }
 
-/// Takes derivatives backward over a trial, from the lowest rank up. `above` is the derivative of the next higher rank
-/// after the trial.
+/// Updates derivatives backward over one trial, from the lowest rank of the window up. After the trial, the rank above
+/// the window has the derivatives `above`.
 #[cube]
 pub(super) fn retreat(slopes: &mut Window, above: Neighbor, trial: Trial, #[comptime] form: Form) {
     let added = trial.ahead * trial.b;
@@ -186,7 +187,7 @@ pub(super) fn retreat(slopes: &mut Window, above: Neighbor, trial: Trial, #[comp
     }
 }
 
-/// Returns the numbers at a rank of the window, or those of the rank above the window.
+/// Returns the values at a rank of the window, or `above` for the rank after its last.
 #[cube]
 fn neighbor(window: &Window, above: Neighbor, #[comptime] rank: usize, #[comptime] form: Form) -> Neighbor {
     if comptime!(rank == form.width) {
@@ -198,8 +199,9 @@ fn neighbor(window: &Window, above: Neighbor, #[comptime] rank: usize, #[comptim
     }
 }
 
-/// Returns the derivative of the expectation, through one rank, with respect to the probability that a column is above.
-/// `here` is the state of the rank before the trial; `slopes` and `above` are the derivatives after it.
+/// Returns the derivative of the expectation with respect to the probability that a column is above, as far as it goes
+/// through one rank. Before the trial, the rank has the values `here`; `slopes` and `above` are the derivatives after
+/// the trial.
 #[cube]
 pub(super) fn slope_at(
     here: Neighbor,

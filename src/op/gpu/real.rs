@@ -1,8 +1,8 @@
-//! Elementary functions on the device.
+//! Elementary functions for GPU kernels.
 //!
-//! The built-in functions of a shading language may be wrong in the fifth digit and differ between drivers. WGSL allows
-//! an error of 4096 units in the last place for an arc tangent. The kernels therefore use the polynomials of the CPU
-//! kernels, with an error of 2 units.
+//! The functions that are built into shading languages may have errors in the fifth digit, which differ between
+//! drivers. For instance, WGSL allows the arc tangent an error of 4096 units in the last place. The kernels therefore
+//! use the same polynomials as the CPU kernels, with errors of 2 units in the last place.
 
 // The coefficients keep the digits with which they were fitted.
 #![allow(clippy::excessive_precision)]
@@ -13,8 +13,8 @@ use crate::op::cpu::{Coefficients, Real};
 
 const COEFFICIENTS: Coefficients<f32> = <f32 as Real>::COEFFICIENTS;
 
-/// The coefficients of `atan(t) / t` in `t^2` on [0, 1], highest degree first. The coefficients of the arc tangent are
-/// those of a Chebyshev interpolant, exact to 1.3e-7.
+/// The polynomial for `atan(t) / t` in powers of `t^2`, for `t` in [0, 1], highest degree first. It is a Chebyshev
+/// interpolant with an error of 1.3e-7.
 const ARC_TANGENT: &[f32] = &[
     2.766_283_5e-3,
     -0.015_731_249,
@@ -27,13 +27,13 @@ const ARC_TANGENT: &[f32] = &[
     1.0,
 ];
 
-/// The argument below which an exponential becomes 0; no exponential is larger than `exp(HIGHEST)`.
+/// Below `LOWEST`, an exponential becomes 0; arguments above `HIGHEST` count as `HIGHEST`.
 const LOWEST: f32 = -87.336_54;
 const HIGHEST: f32 = 88.0;
-/// The logarithm of 2 in two parts; products of the first part with an exponent are exact.
+/// The logarithm of 2 as a sum of two numbers; the first has so few bits that its product with an exponent is exact.
 const LN_2: (f32, f32) = (0.693_359_4, -2.121_944_4e-4);
 
-/// Evaluates a polynomial by Horner's rule, with the highest degree first.
+/// Evaluates a polynomial by Horner's rule; the coefficient of the highest degree comes first.
 #[cube]
 fn polynomial(x: f32, #[comptime] coefficients: &'static [f32]) -> f32 {
     let mut value = f32::new(comptime!(coefficients[0]));
@@ -75,7 +75,7 @@ pub(super) fn arc_tangent(x: f32) -> f32 {
     x * polynomial(x * x, comptime!(ARC_TANGENT))
 }
 
-/// Returns `a b - c d`, which is exactly 0 for equal products even if a compiler fuses one product with the
+/// Returns `a b - c d`. For equal products, the result is exactly 0, even if the compiler fuses a product with the
 /// subtraction.
 #[cube]
 pub(super) fn difference_of_products(a: f32, b: f32, c: f32, d: f32) -> f32 {
@@ -83,13 +83,13 @@ pub(super) fn difference_of_products(a: f32, b: f32, c: f32, d: f32) -> f32 {
     fma(a, b, -product) + fma(-c, d, product)
 }
 
-/// `(1 + erf t) / 2` and one minus it, each precise where it is small.
+/// The probability `(1 + erf t) / 2` and its complement, both precise even where they are small.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Probability {
     /// The probability `(1 + erf t) / 2`.
     pub of: f32,
-    /// The opposite probability, `(1 - erf t) / 2`.
+    /// The complement, `(1 - erf t) / 2`.
     pub against: f32,
     /// The bell curve `exp(-t^2)`.
     pub bell: f32,
@@ -103,13 +103,13 @@ pub(super) fn probability(t: f32) -> Probability {
     Probability { of: select(t < 0.0f32, small, large), against: select(t < 0.0f32, large, small), bell }
 }
 
-/// `1 / (1 + e^-t)` and one minus it, both to full precision.
+/// The sigmoid `1 / (1 + e^-t)` and its complement, both precise even where they are small.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Sigmoid {
     /// The sigmoid `1 / (1 + e^-t)`.
     pub of: f32,
-    /// The opposite probability, `1 / (1 + e^t)`.
+    /// The complement, `1 / (1 + e^t)`.
     pub against: f32,
 }
 

@@ -1,5 +1,5 @@
-//! Computes [`step_sum`](crate::op::step_sum()) on the device, with one exponential (or arc tangent) and one division
-//! per pair. Long lists are summed in [cells](super::cells::step_sum).
+//! Computes [`step_sum`](crate::op::step_sum()) on a GPU, with one division and one exponential (or arc tangent) per
+//! pair. Long lists are summed in [cells](super::cells::step_sum).
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -12,7 +12,7 @@ use super::real::difference_of_products;
 use super::tile::{SLICES, UNITS, in_tile, place, sum_of_row};
 use crate::op::cpu::Step;
 
-/// Computes `sum_j v_j phi(alpha (x_j - x_i))` for each row `i`, or `other` for a row that does not count.
+/// For each row `i`, computes `sum_j v_j phi(alpha (x_j - x_i))`. Documents that are not rows receive `other`.
 #[cube(launch)]
 fn values<F: Function>(
     x: &[f32],
@@ -53,8 +53,8 @@ fn values<F: Function>(
     }
 }
 
-/// Computes `alpha sum_j phi'_kj (v_k g_j - g_k v_j)` for each row `k`. A document with neither a value nor a gradient
-/// is skipped as row and column.
+/// For each row `k`, computes `alpha sum_j phi'_kj (v_k g_j - g_k v_j)`. Documents for which both `v` and `g` are 0 are
+/// not visited.
 #[cube(launch)]
 fn gradients<F: Function>(
     x: &[f32],
@@ -100,7 +100,7 @@ fn gradients<F: Function>(
     }
 }
 
-/// Calls `$call` with `$P` as the kernels' type for `$step`.
+/// Evaluates `$call` with `$P` as the type that implements `$step` for the kernels.
 macro_rules! with_phi {
     ($step:expr, $P:ident => $call:expr) => {
         match $step {
@@ -124,18 +124,18 @@ macro_rules! with_phi {
     };
 }
 
-/// Returns the scale of a step; the tanh step `(1 + tanh t) / 2` is the logistic step at `2 t`.
+/// Returns the factor of score differences; it is doubled for the tanh step, which is the logistic step at `2 t`.
 fn scaled(alpha: f64, step: Step) -> f32 {
     (if step == Step::Tanh { 2.0 * alpha } else { alpha }) as f32
 }
 
-/// Returns the number of columns from which lists are summed in cells, or `None` if this step cannot be.
+/// Returns the number of columns from which a list is summed in cells, or `None` if cells do not support the step.
 fn pays(rate: f32, step: Step) -> Option<usize> {
     cells::step_sum::sums(step, rate).then_some(cells::step_sum::PAYS)
 }
 
 /// Computes [`step_sum`](crate::op::step_sum()), or [`counted_step_sum`](crate::op::counted_step_sum()) if `counted` is
-/// given. With `counted`, only documents with nonzero `counted` are rows. The result is `None` if the device has no
+/// given. Only documents where `counted` is nonzero are then computed. The result is `None` if the device has no
 /// kernel.
 pub fn step_sum(
     x: &CubeTensor,

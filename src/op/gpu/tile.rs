@@ -1,63 +1,65 @@
-//! Divides the work among cubes, which each compute [`ROWS`] rows of one list against all documents of the list.
+//! Divides the work of a kernel: each cube (thread block) computes [`ROWS`] rows of one list against all documents of
+//! the list.
 //!
-//! [`SLICES`] units share each row. Unit `s` of a row visits the documents `s, s + SLICES, ..` of each tile in shared
-//! memory. The partial sums are added in order. For expectations of exponentials, the units of a row share its terms,
-//! not its documents. Under exact noise, `above_recursion` divides its comparisons among the units. The unit that
-//! visits a document depends only on the document's place, and nothing is added atomically. Results therefore have the
-//! same bits in every run and with any padding at the end of a list.
+//! Each row is shared by [`SLICES`] units (threads). The documents are loaded into shared memory in tiles, of which
+//! unit `s` of a row visits the documents `s, s + SLICES, ..`. The partial sums of the units are added in order.
+//! Kernels for expectations of exponentials divide the terms among the units of a row instead. Under exact noise,
+//! `above_recursion` divides the comparisons among them. Which unit visits a document depends only on the position of
+//! the document in its list, and no number is added atomically. Results therefore have the same bits in every run, and
+//! with any padding at the end of a list.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 
 /// The number of rows that a cube computes.
 pub(super) const ROWS: usize = 32;
-/// The distance between the columns of a tile of flows. A distance of one more than the rows lets the units of
-/// neighboring columns read neighboring words.
+/// The distance in shared memory between the columns of a tile of gradients. It is one more than the number of rows, so
+/// that units of neighboring columns read from different memory banks.
 pub(super) const STRIDE: usize = ROWS + 1;
 /// The number of units that share a row.
 pub(super) const SLICES: usize = 8;
-/// The number of units in a cube, and of documents in a tile.
+/// The number of units in a cube, which is also the number of documents in a tile.
 pub(super) const UNITS: usize = ROWS * SLICES;
 
-/// The number of documents that a tile leaves out, normally none. The feature `_broken_kernel` drops one, which lets a
-/// test check that `devices compare` finds a wrong kernel.
+/// The number of documents that are missing from each tile, 0 in normal builds. With the feature `_broken_kernel` it is
+/// 1. A test then checks that `devices compare` finds the wrong kernel.
 const LOST: usize = cfg!(feature = "_broken_kernel") as usize;
 
-/// Returns the number of documents in the tile that begins at `start`, out of `documents`.
+/// Returns the number of documents in the tile that begins at document `start`.
 #[cube]
 pub(super) fn in_tile(documents: usize, start: usize) -> usize {
     min(documents - start, UNITS) - LOST
 }
 
-/// The work of one unit, as places in its cube, list and batch.
+/// Which row and which documents a unit works on.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Place {
-    /// The number of the unit in its cube.
+    /// The number of the unit within its cube.
     pub unit: usize,
-    /// The number of the unit among the units of its row.
+    /// The number of the unit among those that share its row.
     pub slice: usize,
-    /// The number of the row within the cube.
+    /// The number of the row within its cube.
     pub lane: usize,
-    /// The row within the list, or the last document for rows beyond the end.
+    /// The number of the row within its list, or of the last document if the list has fewer rows.
     pub row: usize,
-    /// The first row of the cube within the list.
+    /// The number within the list of the cube's first row.
     pub first_row: usize,
-    /// The index of the first document of the list in the batch.
+    /// The index within the batch of the first document of the list.
     pub list: usize,
-    /// Whether the batch has the list of this unit.
+    /// Whether the cube of this unit belongs to the launch, that is, whether its list exists.
     pub list_exists: bool,
-    /// Whether the list has the row of this unit.
+    /// Whether the row of this unit exists.
     pub exists: bool,
 }
 
-/// Returns the place of a unit if every tile of rows of every list has a cube.
+/// Returns the place of a unit, for a launch that covers every tile of rows of every list.
 #[cube]
 pub(super) fn place(lists: usize, documents: usize) -> Place {
     place_in_part(0usize, lists * documents.div_ceil(ROWS), documents)
 }
 
-/// Returns the place of a unit in one of the `cubes` from `first`. A device may start further cubes, which repeat the
-/// work of the last one.
+/// Returns the place of a unit, for a launch of `cubes` cubes, of which the first has the number `first` in the batch.
+/// If the device starts further cubes, they repeat the work of the last one without writing results.
 #[cube]
 pub(super) fn place_in_part(first: usize, cubes: usize, documents: usize) -> Place {
     let tiles = documents.div_ceil(ROWS);
@@ -79,7 +81,8 @@ pub(super) fn place_in_part(first: usize, cubes: usize, documents: usize) -> Pla
     }
 }
 
-/// Returns the sum over the units of a row; only the first of them receives it. Every unit of the cube must call it.
+/// Returns the sum of `value` over the units that share a row; only the first of these units receives it. All units of
+/// a cube must call this function together, since it waits for them.
 #[cube]
 pub(super) fn sum_of_row(value: f32, place: Place, values: &mut Shared<[f32]>) -> f32 {
     // The readers of the previous sum must be done.

@@ -1,8 +1,8 @@
-//! Chooses the lists that are computed by a fast method.
+//! Chooses, for each list of a batch, between the kernel over pairs and a method that is fast for long lists.
 //!
-//! The host knows the width of a batch and reads nothing back. If a list can be long enough, the host starts both
-//! methods. The device then chooses the method for each list by the number of columns that count, so padding changes
-//! nothing.
+//! The host knows only the width of the batch, since reading the lengths of the lists would make it wait for the
+//! device. If a list could be long enough, the host launches both methods. On the device, each list is left to one of
+//! them by the number of its columns, not counting padding.
 
 use burn::backend::TensorMetadata;
 use burn_cubecl::cubecl::{self, prelude::*};
@@ -14,8 +14,8 @@ use crate::op::gpu::launch::{Batch, compute, start};
 use crate::op::gpu::members::{Counting, order};
 use crate::op::gpu::tile::UNITS;
 
-/// Returns the smallest number of columns for the fast method. The smallest number is `pays`, unless the execution
-/// decides otherwise. The result is `None` if no list of the batch has that many columns.
+/// Returns the number of columns from which a list uses the fast method. Normally this number is `pays`, but the
+/// execution may force either method. The result is `None` if no list of the batch can have that many columns.
 pub(in crate::op::gpu) fn least(batch_documents: usize, pays: usize) -> Option<usize> {
     match Execution::current().sums() {
         SumPath::Auto => (batch_documents >= pays).then_some(pays),
@@ -24,17 +24,17 @@ pub(in crate::op::gpu) fn least(batch_documents: usize, pays: usize) -> Option<u
     }
 }
 
-/// The scores with which a list may be computed by the fast method.
+/// Which scores the fast method accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::op::gpu) enum Scores {
-    /// Accepts only finite scores; for other scores, the kernels over pairs determine the result.
+    /// Only finite scores; lists with other scores are left to the kernel over pairs, which makes the result NaN.
     Finite,
     Any,
 }
 
-/// Selects the lists that have at least `least` columns and scores that `scores` accepts. The kernel writes the numbers
-/// of columns and rows of selected lists, and sets both to 0 in `order`, so kernels over pairs skip them. For all other
-/// lists, the kernel writes 0. One cube per list.
+/// Decides which lists use the fast method: those with at least `least` columns and with scores that are accepted. For
+/// these lists, the kernel writes the numbers of columns and rows to `counts` and replaces them by 0 in `order`, so
+/// that the kernel over pairs skips the list. For all other lists, it writes 0 to `counts`. One cube per list.
 #[cube(launch)]
 fn divide(
     x: &[f32],
@@ -75,8 +75,8 @@ fn divide(
     }
 }
 
-/// Returns the numbers of columns and rows of each list for the fast method, and removes these lists from `order`.
-/// Other lists have 0.
+/// Returns the numbers of columns and rows of each list that uses the fast method, and removes the list from `order`.
+/// For all other lists, both numbers are 0.
 pub(in crate::op::gpu) fn divided(
     batch: &Batch,
     x: &CubeTensor,
@@ -89,36 +89,36 @@ pub(in crate::op::gpu) fn divided(
     counts
 }
 
-/// Returns the number of columns of a list that are computed by the fast method, from the output of [`divided`].
+/// Returns the number of columns of a list if it uses the fast method, else 0; `counts` is the output of [`divided`].
 #[cube]
 pub(in crate::op::gpu) fn fast_columns(counts: &[u32], list: usize) -> usize {
     counts[list * 2] as usize
 }
 
-/// Returns the number of rows of a list that are computed by the fast method, from the output of [`divided`].
+/// Returns the number of rows of a list if it uses the fast method, else 0; `counts` is the output of [`divided`].
 #[cube]
 pub(in crate::op::gpu) fn fast_rows(counts: &[u32], list: usize) -> usize {
     counts[list * 2 + 1] as usize
 }
 
-/// A sum over pairs that is computed in cells for long lists.
+/// The settings of a primitive that sums long lists in cells and other lists over pairs.
 pub(in crate::op::gpu) struct ByLength<'a> {
     pub primitive: &'a str,
-    /// The part of the name that distinguishes kernels of one function.
+    /// The end of the kernel's name, which tells apart the variants of a primitive.
     pub form: &'a str,
     pub x: &'a CubeTensor,
-    /// The documents that become NaN in lists that have diverged; `None` for all documents.
+    /// Where this mask is nonzero, the result of a list that has diverged becomes NaN; without a mask, everywhere.
     pub mask: Option<&'a CubeTensor>,
-    /// The numbers of buffers that the kernels in cells and the kernels over pairs need.
+    /// How many buffers the kernels in cells need, and how many the kernels over pairs.
     pub bindings: [u32; 2],
-    /// The number of columns from which a list is summed in cells, or `None` if it cannot be.
+    /// The number of columns from which a list is summed in cells, or `None` if cells do not support the function.
     pub pays: Option<usize>,
     pub counting: Counting<'a>,
 }
 
 impl ByLength<'_> {
-    /// Returns the outputs of `pairs` for the rows and columns of an order. The closure `cells` overwrites the outputs
-    /// of lists that are computed in cells, from the counts of [`divided`].
+    /// Returns the outputs of `pairs`, which receives the rows and columns to visit. The closure `cells` then
+    /// overwrites the outputs of the lists that are summed in cells; it receives the output of [`divided`].
     pub fn compute<const K: usize>(
         self,
         pairs: impl Fn(&Batch, &CubeTensor) -> [CubeTensor; K],

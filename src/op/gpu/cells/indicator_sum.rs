@@ -1,4 +1,4 @@
-//! Computes [`indicator_sum`](crate::op::gpu::indicator_sum) of long lists on the device, in O(n log n).
+//! Computes [`indicator_sum`](crate::op::gpu::indicator_sum) for long lists on a GPU, in O(n log n).
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -9,23 +9,23 @@ use super::{Cells, NORMAL, Reach, spot};
 use crate::op::gpu::functions::{Bell, Pull};
 use crate::op::gpu::launch::{Batch, start};
 
-/// The smallest number of documents for which a list is summed in cells.
+/// The number of documents from which a list is summed in cells.
 pub(in crate::op::gpu) const PAYS: usize = 8192;
 
-/// The distance on either side beyond which the kernel of the softmax is 0.
+/// The distance from which `exp(-t^2)` is 0 in `f32`, on both sides.
 const REACH: Reach = NORMAL.both_ways();
 
 fn rate(sigma: f64) -> f32 {
     (1.0 / sigma.sqrt()) as f32
 }
 
-/// Returns whether differences of scores divided by `sqrt(sigma)` are finite.
+/// Returns whether this temperature allows sums in cells, that is, whether `1 / sqrt(sigma)` is finite.
 pub(in crate::op::gpu) fn sums(sigma: f64) -> bool {
     rate(sigma).is_finite()
 }
 
-/// Computes `m_j a_j` and `m_j` in the order of the scores. The gradient also needs `q_j = m_j g_j / total_j` and
-/// `q_j out_j`. One unit per place.
+/// Writes two weights per document, `m_j a_j` and `m_j`, in the order of descending scores. For the gradient, writes
+/// two more: `q_j = m_j g_j / total_j` and `q_j out_j`. One unit per place.
 #[cube(launch)]
 fn weigh(
     a: &[f32],
@@ -56,7 +56,8 @@ fn weigh(
     }
 }
 
-/// Divides the two sums of each document, which gives its softmax sum. One unit per place.
+/// Divides the weighted sum of each document by its plain sum, which gives the softmax sum and its denominator. One
+/// unit per place.
 #[cube(launch)]
 fn divide(
     scores: &[f32],
@@ -84,7 +85,7 @@ fn divide(
     }
 }
 
-/// The arguments of a call that the kernels in cells need.
+/// What the kernels in cells need to know of a call.
 pub(in crate::op::gpu) struct Call<'a> {
     pub batch: &'a Batch,
     pub x: &'a CubeTensor,
@@ -96,7 +97,7 @@ pub(in crate::op::gpu) struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Returns the cells of the documents, and `width` weights of each document.
+    /// Sorts the documents into cells, and returns the cells with `width` weights per document.
     fn cells(&self, [out, total, g]: [&CubeTensor; 3], width: usize) -> (Cells<'_>, CubeTensor) {
         let batch = self.batch;
         let counts = self.counts.clone();
@@ -113,7 +114,7 @@ impl Call<'_> {
     }
 }
 
-/// Writes the sums and the denominators of the lists that are summed in cells.
+/// Writes the softmax sums and their denominators for the lists that are summed in cells.
 pub(in crate::op::gpu) fn values(call: &Call, out: &CubeTensor, total: &CubeTensor) {
     let batch = call.batch;
     let (cells, weights) = call.cells([call.mask; 3], 2);
@@ -128,8 +129,8 @@ pub(in crate::op::gpu) fn values(call: &Call, out: &CubeTensor, total: &CubeTens
     );
 }
 
-/// Writes the gradients of the lists that are summed in cells. `[out, total]` are the results of [`values`], and `g` is
-/// the incoming gradient.
+/// Writes the gradient for the lists that are summed in cells. The outputs of [`values`] are `out` and `total`, and `g`
+/// is the incoming gradient.
 pub(in crate::op::gpu) fn gradients(call: &Call, [out, total]: [&CubeTensor; 2], g: &CubeTensor, to_x: &CubeTensor) {
     let (cells, weights) = call.cells([out, total, g], 4);
     cells.joined::<Pull>(&weights, 4, Form::Flow, REACH, 2.0 * cells.rate, to_x);

@@ -1,9 +1,10 @@
-//! Computes sums of smooth functions over long lists in cells of the sorted list, in O(n log n). The module
-//! [choice](choice) decides which lists are long.
+//! Sums smooth functions of score differences over long lists, in O(n log n). The sorted list is cut into cells of
+//! documents with similar scores. The module [choice](choice) decides which lists are long enough.
 //!
-//! Neighbors in the order of scores share a cell as long as they lie in the same interval of a grid. A cell of more
-//! than [`POINTS`] documents is summed through as many points ([`nodes`](mod@nodes)). A target is summed with the cells
-//! around it ([`sums`]). `step_sum.rs` and `indicator_sum.rs` are primitives in cells.
+//! A cell consists of consecutive documents of the sorted list whose scores lie in the same interval of a grid. A cell
+//! with more than [`POINTS`] documents is represented by this number of Chebyshev points ([`nodes`](mod@nodes)). For
+//! each document, the terms of its own cell and of the cells around it are added up ([`sums`]). The primitives that use
+//! cells are in `step_sum.rs` and `indicator_sum.rs`.
 
 pub(super) mod choice;
 pub(super) mod indicator_sum;
@@ -22,14 +23,14 @@ use self::sort::sort;
 use super::launch::{Batch, start};
 use super::tile::UNITS;
 
-/// The number of Chebyshev points of a cell.
+/// The number of Chebyshev points that represent a cell.
 pub(super) const POINTS: usize = 12;
 
-/// The number of further entries of a list in `starts`: the end of its last cell, its number of cells, and its number
-/// of rows.
+/// For each list, `starts` has this many entries besides the starts of cells: the end of the last cell, and the numbers
+/// of cells and rows.
 const ENDS: usize = 3;
 
-/// The range of places of the documents of a cell.
+/// The documents of a cell, as a range of places in the sorted list.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Cell {
@@ -48,24 +49,24 @@ pub(super) fn cells(starts: &[u32], list: usize, documents: usize) -> usize {
     starts[list * (documents + ENDS) + documents + 1] as usize
 }
 
-/// Returns the number of documents of a list that are in cells.
+/// Returns how many documents of a list are in cells.
 #[cube]
 pub(super) fn documents_in_cells(starts: &[u32], list: usize, documents: usize) -> usize {
     starts[list * (documents + ENDS) + cells(starts, list, documents)] as usize
 }
 
-/// A place of a list, in the order of the scores.
+/// The place in a sorted list that a unit works on.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Spot {
-    /// Whether a document of a cell is at this place.
+    /// Whether the list has a document at this place that is in a cell.
     pub exists: bool,
-    /// The number of this place within the whole batch.
+    /// The index of this place in the batch.
     pub at: usize,
-    /// The number of the list; `list` is its first place in the batch.
+    /// The number of the list; `list` is the index in the batch of its first place.
     pub number: usize,
     pub list: usize,
-    /// The number of this place within its list.
+    /// The index of this place in the list.
     pub place: usize,
 }
 
@@ -84,7 +85,7 @@ pub(super) fn rows(starts: &[u32], list: usize, documents: usize) -> usize {
     starts[list * (documents + ENDS) + documents + 2] as usize
 }
 
-/// Returns whether the nodes of a cell are Chebyshev points.
+/// Returns whether a cell is represented by Chebyshev points instead of its documents.
 #[cube]
 pub(super) fn has_points(cell: Cell) -> bool {
     cell.end - cell.start > POINTS
@@ -95,7 +96,7 @@ pub(super) fn node_count(cell: Cell) -> usize {
     min(cell.end - cell.start, POINTS)
 }
 
-/// Writes the scores in the order of `sorted`. One unit per place.
+/// Writes the scores in the order in which `sorted` lists the documents. One unit per place.
 #[cube(launch)]
 fn gather(x: &[f32], sorted: &[u32], counts: &[u32], scores: &mut [f32], lists: usize, documents: usize) {
     let place = ABSOLUTE_POS;
@@ -107,8 +108,9 @@ fn gather(x: &[f32], sorted: &[u32], counts: &[u32], scores: &mut [f32], lists: 
     }
 }
 
-/// Returns whether a document begins a cell. A document begins a cell if its interval differs from that of the document
-/// above, or if the gap to it is large. Scores too large to resolve the grid have large gaps wherever they differ.
+/// Returns whether the document at a place is the first of a cell. A cell ends where the next score lies in another
+/// interval of the grid, or is much lower than the one before. The second rule is for scores so large that rounding
+/// makes the grid useless.
 #[cube]
 fn begins(scores: &[f32], list: usize, place: usize, rate: f32, width: f32) -> bool {
     let score = scores[list + place];
@@ -117,7 +119,8 @@ fn begins(scores: &[f32], list: usize, place: usize, rate: f32, width: f32) -> b
     place == 0 || (score * grid).floor() != (above * grid).floor() || (above - score) * rate > width * 0.25f32
 }
 
-/// Writes the start of each cell of each list, and the number of the cell at each place. One cube per list.
+/// Writes the places at which the cells of each list start, and the number of the cell to which each place belongs. One
+/// cube per list.
 #[cube(launch)]
 fn cut(
     scores: &[f32],
@@ -164,16 +167,16 @@ fn cut(
     }
 }
 
-/// The columns of all lists that are computed in cells, sorted by score.
+/// The sorted documents of all lists that are summed in cells.
 pub(super) struct Cells<'a> {
     pub batch: &'a Batch,
-    /// The indices of the documents by descending score.
+    /// The index of the document at each place, by descending score.
     pub sorted: CubeTensor,
-    /// The scores of the documents in `sorted`.
+    /// The score of the document at each place.
     pub scores: CubeTensor,
-    /// The first place of each cell, see [`cell`].
+    /// The place at which each cell starts, see [`cell`].
     pub starts: CubeTensor,
-    /// The number of the cell at each place.
+    /// The number of the cell to which each place belongs.
     pub cell_of: CubeTensor,
     pub counts: CubeTensor,
     /// The factor that turns a difference of scores into the argument of the function.
@@ -181,7 +184,8 @@ pub(super) struct Cells<'a> {
 }
 
 impl<'a> Cells<'a> {
-    /// Creates the cells of the documents in `order` and `counts`, each `width` wide in units of the function.
+    /// Sorts the columns of the lists that `counts` selects, and cuts them into cells. A cell spans at most `width`, in
+    /// units of the function's argument.
     pub fn new(
         batch: &'a Batch,
         x: &CubeTensor,
@@ -199,28 +203,29 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// The reach of a function, and the width of a cell over which its points determine the function.
+/// How far a function reaches from its source, and how wide a cell may be for its Chebyshev points to determine the
+/// function.
 #[derive(Clone, Copy)]
 pub(super) struct Reach {
-    /// The distance to a source below from which the function is 0 in `f32`.
+    /// If a source is farther below the target than this distance, its function value is 0 in `f32`.
     pub below: f32,
-    /// The distance to a source above from which the function counts as 0, or as 1 for a step. The error of taking 0 or
-    /// 1 is at most half a unit in the last place.
+    /// If a source is farther above the target than this distance, its function value counts as 0, or as 1 for a step.
+    /// The difference from the exact value is at most half a unit in the last place.
     pub above: f32,
-    /// The width of a cell, in units of the function.
+    /// The width of a cell, in units of the function's argument.
     pub width: f32,
 }
 
-/// The reach of the logistic step, whose poles are at `+-i pi`. Over half the width of a cell, the error falls by a
-/// factor of 6.4 per point, to `6.4^-12 = 2e-10`.
+/// The reach of the logistic step, whose width follows from its poles at `+-i pi`. Within a cell, the interpolation
+/// error falls by a factor of 6.4 per Chebyshev point, to `6.4^-12 = 2e-10`.
 pub(super) const LOGISTIC: Reach = Reach { below: 87.4, above: 17.4, width: 2.0 };
 
-/// The reach of the normal distribution. Over a cell at distance `d`, the function changes like `exp(2 d s)`, by a
-/// factor of `exp(9.35 / 4)` on either side of the middle.
+/// The reach of the erf step and of `exp(-t^2)`. At the distance `d` from a target, the function changes like
+/// `exp(2 d s)` within a cell; for `d = 9.35`, by a factor of `exp(9.35 / 4)` from the middle to either end.
 pub(super) const NORMAL: Reach = Reach { below: 9.35, above: 4.1, width: 0.25 };
 
 impl Reach {
-    /// Returns the reach of the slope, which is the same on both sides.
+    /// Returns the reach of the slope, which tends to 0 on both sides.
     pub const fn both_ways(self) -> Self {
         Self { above: self.below, ..self }
     }

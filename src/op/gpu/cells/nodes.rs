@@ -1,9 +1,11 @@
-//! Computes the nodes that represent the documents of a cell.
+//! Computes the nodes that represent the documents of a cell: its Chebyshev points, or the documents themselves if they
+//! are few.
 //!
-//! A weight `w_j` at `s_j` becomes `w_j l_k(s_j)` at Chebyshev point `k`. The polynomial `l_k` is 1 at this point and 0
-//! at the other points. If a cell has no more documents than points, the documents are its nodes. A node takes the
-//! place of a document in the order, so no array is longer than the list. The position of a node is its distance from
-//! the highest document of its cell, because large scores cannot resolve a cell.
+//! A document with weight `w_j` at `s_j` adds `w_j l_k(s_j)` to the weight of Chebyshev point `k`. Here `l_k` is the
+//! polynomial that is 1 at point `k` and 0 at the other points. If a cell has at most as many documents as a cell has
+//! points, its nodes are its documents. The nodes of a cell are stored at its first places, so no array is longer than
+//! the list. The position of a node is stored as its distance from the highest score of the cell, which is precise even
+//! if the scores are large.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -12,16 +14,16 @@ use super::{Cell, Cells, POINTS, cell, documents_in_cells, has_points, spot};
 use crate::op::gpu::launch::start;
 use crate::op::gpu::tile::UNITS;
 
-/// The number of documents of a cell whose weights one unit adds.
+/// The number of documents whose weights a unit adds for one Chebyshev point.
 const BLOCK: usize = 128;
 
-/// Returns half the distance between the lowest and the highest document of a cell, in units of the function.
+/// Returns half the distance between the lowest and the highest score of a cell, in units of the function's argument.
 #[cube]
 fn half_span(scores: &[f32], list: usize, cell: Cell, rate: f32) -> f32 {
     (scores[list + cell.start] - scores[list + cell.end - 1]) * rate * 0.5f32
 }
 
-/// Returns the position of a document within its cell, in `[-1, 1]`, or 0 if all documents coincide.
+/// Returns the position of a score within its cell, from -1 to 1, or 0 if all scores of the cell are equal.
 #[cube]
 pub(super) fn position(scores: &[f32], list: usize, cell: Cell, score: f32, rate: f32) -> f32 {
     let half = half_span(scores, list, cell, rate);
@@ -29,19 +31,20 @@ pub(super) fn position(scores: &[f32], list: usize, cell: Cell, score: f32, rate
     select(half > 0.0f32, below / half + 1.0f32, 0.0f32)
 }
 
-/// Returns Chebyshev point `k` in `[-1, 1]`.
+/// Returns Chebyshev point `k` of the interval `[-1, 1]`.
 fn point(k: usize) -> f32 {
     (std::f64::consts::PI * (k as f64 + 0.5) / POINTS as f64).cos() as f32
 }
 
-/// Returns the factor that makes `prod_l (s - c_l)`, `l != k`, equal to 1 at the point `c_k`.
+/// Returns the factor by which the product of `s - c_l` over all points `l != k` must be multiplied to be 1 at
+/// `s = c_k`.
 fn factor(k: usize) -> f32 {
     let others = (0..POINTS).filter(|&l| l != k);
     (1.0 / others.map(|l| f64::from(point(k)) - f64::from(point(l))).product::<f64>()) as f32
 }
 
-/// Evaluates at `s` the polynomial that is 1 at point `k` and 0 at the others. The polynomial is computed as a product,
-/// so its relative error is small.
+/// Returns the value at `s` of the polynomial that is 1 at Chebyshev point `k` and 0 at the other points. It is
+/// computed as a product, which keeps the relative error small.
 #[cube]
 pub(super) fn polynomial(k: usize, s: f32) -> f32 {
     let mut value = f32::new(1.0f32);
@@ -53,8 +56,8 @@ pub(super) fn polynomial(k: usize, s: f32) -> f32 {
     value
 }
 
-/// Computes the weights of the points of each cell in blocks of documents; the last block is longer. Unit `k` of a
-/// block computes the block's part of point `k`. One unit per place.
+/// Adds the weights of each cell's documents to its Chebyshev points, block by block; the last block may be longer than
+/// the others. In each block of documents, unit `k` computes what the block adds to point `k`. One unit per place.
 #[cube(launch)]
 fn carry(
     scores: &[f32],
@@ -96,8 +99,8 @@ fn carry(
     }
 }
 
-/// Writes the position and weights of the nodes and, with `totals`, the sum of the first weight down to this place. One
-/// unit per place.
+/// Writes the position and the weights of each node. With `totals`, also writes the sum of the first weights from the
+/// highest score to this place. One unit per place.
 #[cube(launch)]
 fn settle(
     scores: &[f32],
@@ -147,7 +150,7 @@ fn settle(
     }
 }
 
-/// Computes the sum of the weights down to each place. One cube per list.
+/// Writes, for each place, the sum of the weights from the highest score to this place. One cube per list.
 #[cube(launch)]
 fn add_up(starts: &[u32], weights: &[f32], totals: &mut [f32], lists: usize, documents: usize) {
     let mut sums = Shared::<[f32]>::new_slice(UNITS);
@@ -175,13 +178,13 @@ fn add_up(starts: &[u32], weights: &[f32], totals: &mut [f32], lists: usize, doc
     }
 }
 
-/// Returns the number of values that a node has.
+/// Returns how many numbers are stored per node.
 pub(super) const fn stride(width: usize, with_totals: bool) -> usize {
     1 + width + with_totals as usize
 }
 
 impl Cells<'_> {
-    /// Returns the nodes for `width` weights per document, in the order of the scores.
+    /// Returns the nodes of all cells, given `width` weights per document in sorted order.
     pub fn nodes(&self, weights: &CubeTensor, width: usize, with_totals: bool) -> CubeTensor {
         let batch = self.batch;
         let parts = batch.per_document_and(width);

@@ -1,8 +1,9 @@
-//! Sorts the columns that count in each list by descending score, with ties by index.
+//! Sorts the columns of each list by descending score, with ties by index.
 //!
-//! A cube sorts a tile of [`UNITS`] by counting. Runs of sorted documents are then merged in pairs, where each document
-//! finds its place in the other run by bisection. The order is total, so each document has one place, for any number of
-//! documents and units. The sort needs no atomics and gives the same bits in every run.
+//! Each cube sorts a tile of [`UNITS`] documents by counting, for each document, those before it. Sorted runs are then
+//! merged in pairs: each document finds its place in the other run by bisection. No two documents compare as equal, so
+//! the order does not depend on the number of units or on padding. The sort needs no atomic operations and gives the
+//! same result in every run.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -11,7 +12,7 @@ use super::choice::fast_columns;
 use crate::op::gpu::launch::{Batch, start};
 use crate::op::gpu::tile::UNITS;
 
-/// Returns a whole number that ascends as scores descend; both zeros have the same number.
+/// Returns a whole number that is larger for lower scores; both zeros have the same number.
 #[cube]
 fn key(score: f32) -> u32 {
     let bits = u32::reinterpret(score);
@@ -19,13 +20,13 @@ fn key(score: f32) -> u32 {
     select(bits < 0x8000_0000u32, 0x7fff_ffffu32 - bits, bits)
 }
 
-/// Returns whether a document comes before another.
+/// Returns whether a document comes before another in the sorted list, given the keys of their scores.
 #[cube]
 fn precedes(key: u32, document: u32, other_key: u32, other: u32) -> bool {
     key < other_key || (key == other_key && document < other)
 }
 
-/// Sorts the columns of each tile of each list. One cube per tile.
+/// Sorts the columns of each tile of [`UNITS`] documents. One cube per tile.
 #[cube(launch)]
 fn sort_tiles(
     x: &[f32],
@@ -65,7 +66,7 @@ fn sort_tiles(
     }
 }
 
-/// Merges runs of `length` in pairs. One unit per place.
+/// Merges each two neighboring sorted runs of `length` documents. One unit per place.
 #[cube(launch)]
 fn merge_runs(
     keys: &[u32],
@@ -110,8 +111,8 @@ fn merge_runs(
     }
 }
 
-/// Returns the indices of the documents of each list by descending score. Only the columns in `order` are sorted, as
-/// many as `counts` gives. The places after the sorted columns are not written.
+/// Returns the indices of the columns of each list by descending score. For each list, the first columns in `order` are
+/// sorted, as many as `counts` tells. The remaining places are left uninitialized.
 pub(in crate::op::gpu) fn sort(batch: &Batch, x: &CubeTensor, order: &CubeTensor, counts: &CubeTensor) -> CubeTensor {
     let [mut keys, mut sorted, mut to_keys, mut to_sorted] = [(); 4].map(|()| batch.indices(batch.documents));
     start!(

@@ -1,5 +1,5 @@
-//! Computes [`step_sum`](crate::op::gpu::step_sum) of long lists on the device, in O(n log n), for the logistic and erf
-//! steps.
+//! Computes [`step_sum`](crate::op::gpu::step_sum) for long lists on a GPU, in O(n log n), with the logistic, tanh and
+//! erf steps.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -12,16 +12,16 @@ use crate::op::gpu::functions::{Erf, Function, Logistic, Phi};
 use crate::op::gpu::launch::{Batch, start};
 use crate::op::gpu::members::is_counted;
 
-/// The smallest number of documents with a value for which a list is summed in cells.
+/// The number of documents with nonzero `v` from which a list is summed in cells.
 pub(in crate::op::gpu) const PAYS: usize = 8192;
 
-/// Returns whether the sums of a step can be computed in cells. Cells cannot sum the Laplace step, which has a kink, or
-/// the arc tangent, whose tail never ends.
+/// Returns whether cells support a step at this scale. The Laplace step is not smooth at 0, and the arctan step
+/// approaches 0 and 1 too slowly.
 pub(in crate::op::gpu) fn sums(step: Step, rate: f32) -> bool {
     matches!(step, Step::Logistic | Step::Tanh | Step::Erf) && rate.is_finite() && rate > 0.0
 }
 
-/// Writes the values in the order of the scores, with `width` arrays side by side. One unit per place.
+/// Writes `v`, and with a `width` of 2 also `g`, for each document in sorted order. One unit per place.
 #[cube(launch)]
 fn weigh(
     v: &[f32],
@@ -46,7 +46,7 @@ fn weigh(
     }
 }
 
-/// Writes the sums of documents that have a value and count. One unit per place.
+/// Writes the sums of the documents that are in cells, where `counted` is nonzero. One unit per place.
 #[cube(launch)]
 fn of_documents(
     counted: &[f32],
@@ -70,7 +70,7 @@ fn of_documents(
     }
 }
 
-/// Returns the highest cell that is not above a score, or the number of cells if all are above it.
+/// Returns the first cell whose lowest score is not above the given score, or the number of cells if there is none.
 #[cube]
 fn highest_not_above(scores: &[f32], starts: &[u32], number: usize, documents: usize, score: f32) -> usize {
     let mut low = 0usize;
@@ -87,7 +87,7 @@ fn highest_not_above(scores: &[f32], starts: &[u32], number: usize, documents: u
     low
 }
 
-/// Writes the sums of rows without a value. Rows without a value are in no cell and do not change the sums of others.
+/// Writes the sums of rows whose `v` is 0. Such documents are in no cell and do not change the sums of other documents.
 /// One unit per row.
 #[cube(launch)]
 fn of_others<F: Function>(
@@ -146,7 +146,7 @@ fn of_others<F: Function>(
     }
 }
 
-/// Returns the weights of the documents in cells.
+/// Returns `width` weights for each document in a cell.
 fn weights(cells: &Cells, arrays: [&CubeTensor; 2], width: usize) -> CubeTensor {
     let batch = cells.batch;
     let weights = batch.per_document_and(width);
@@ -160,7 +160,7 @@ fn weights(cells: &Cells, arrays: [&CubeTensor; 2], width: usize) -> CubeTensor 
     weights
 }
 
-/// The arguments of a call that the kernels in cells need.
+/// What the kernels in cells need to know of a call.
 pub(in crate::op::gpu) struct Call<'a> {
     pub batch: &'a Batch,
     pub x: &'a CubeTensor,
@@ -171,7 +171,7 @@ pub(in crate::op::gpu) struct Call<'a> {
     pub step: Step,
 }
 
-/// Writes the sums of the rows that count, for the lists that are summed in cells.
+/// Writes the step sums of the rows of all lists that are summed in cells.
 pub(in crate::op::gpu) fn values(call: Call, counted: Option<&CubeTensor>, out: &CubeTensor) {
     match call.step {
         Step::Erf => values_of::<Erf>(call, counted, out, NORMAL),
@@ -202,7 +202,7 @@ fn values_of<F: Function>(call: Call, counted: Option<&CubeTensor>, out: &CubeTe
     );
 }
 
-/// Writes the gradients of the lists that are summed in cells.
+/// Writes the gradient for the lists that are summed in cells.
 pub(in crate::op::gpu) fn gradients(call: Call, g: &CubeTensor, to_x: &CubeTensor) {
     match call.step {
         Step::Erf => gradients_of::<Erf>(call, g, to_x, NORMAL),

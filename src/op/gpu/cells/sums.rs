@@ -1,9 +1,11 @@
-//! Computes sums of a function of the difference of two scores over the documents of a list in [cells](super).
+//! Sums a function of the score difference between a target and every document of its list, through the [cells](super)
+//! of the list.
 //!
-//! A target is summed with the nodes of its own cell and of the surrounding cells, outward, until the function is
-//! constant. The constant is 0, or 1 far above for a step, where the weights are already added up. Targets are nodes,
-//! too. If a cell has points, a document's sums come from the polynomial through the sums at the points. In a smaller
-//! cell every document has separate sums, so its exchange with itself is exactly 0.
+//! Starting from the target's own cell, the cells on either side are added until the function is constant from there
+//! on. Farther away it is 0, except that a step is 1 far above the target, where the sum of the weights is known for
+//! each place. Sums are computed for nodes as targets, not for documents. If a cell has Chebyshev points, the sum of a
+//! document is interpolated from the sums at these points. In a smaller cell, each document is a node, so that its
+//! gradient from itself is exactly 0.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -14,12 +16,12 @@ use crate::op::gpu::functions::Function;
 use crate::op::gpu::launch::start;
 use crate::op::gpu::real::difference_of_products;
 
-/// The way in which a function is combined with the weights of a target and of a source.
+/// How the function value `f` of a pair is combined with the weights of the target `i` and the source `j`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Form {
-    /// The product `f w`, where `f` is 1 far above the target.
+    /// `f w_j` with one weight, where `f` tends to 1 for sources far above the target.
     Step,
-    /// The product `f w` for every weight `w`.
+    /// `f w_j` for each weight `w`.
     Plain,
     /// `f (v_i g_j - g_i v_j)` with the weights `v` and `g`.
     Exchange,
@@ -28,7 +30,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// Returns whether the form needs the weights of the target.
+    /// Returns whether the weights of the target enter.
     pub(super) const fn joins(self) -> bool {
         matches!(self, Self::Exchange | Self::Flow)
     }
@@ -38,7 +40,8 @@ impl Form {
     }
 }
 
-/// Returns the joined weights of a target and a source. The weights of the source begin at `first` in `weights`.
+/// Returns the combination of the weights of a target (`own`) and a source. The weights of the source are those in
+/// `weights` from index `first`.
 #[cube]
 fn joined(own: &Array<f32>, weights: &[f32], first: usize, #[comptime] form: Form) -> f32 {
     if comptime!(form == Form::Exchange) {
@@ -49,7 +52,7 @@ fn joined(own: &Array<f32>, weights: &[f32], first: usize, #[comptime] form: For
     }
 }
 
-/// A target at `rate * score + offset`, in units of the function; `offset` is 0 or below.
+/// A target whose argument of the function is `rate * score + offset`, where `offset` is at most 0.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Target {
@@ -57,8 +60,8 @@ pub(super) struct Target {
     pub offset: f32,
 }
 
-/// Adds the nodes of a cell to the sums of a target. The sum `sums[width]` receives the terms of the nodes, joined with
-/// the `own` weights.
+/// Adds the terms of all nodes of a cell to the sums of a target. If the weights of the target enter, `sums[width]`
+/// receives the terms that are combined with them.
 #[cube]
 fn meet<F: Function>(
     scores: &[f32],
@@ -95,8 +98,8 @@ fn meet<F: Function>(
     }
 }
 
-/// Computes the sums of a target over all cells of its list. The sum goes outward from the cell `from`, the highest
-/// cell that is not above the target.
+/// Computes the sums of a target over all cells of its list that matter. It visits the cells downward and upward from
+/// cell `from`, the first cell that is not entirely above the target.
 #[cube]
 pub(super) fn meet_all<F: Function>(
     scores: &[f32],
@@ -144,8 +147,8 @@ pub(super) fn meet_all<F: Function>(
     }
 }
 
-/// Computes `width` sums for each node. If weights are joined, a document of a small cell has only one sum, which
-/// includes its own weights. One unit per place.
+/// Computes `width` sums for each node of each cell. If the weights of the target enter and the node is a document, the
+/// first sum is the combined one. One unit per place.
 #[cube(launch)]
 fn at_nodes<F: Function>(
     scores: &[f32],
@@ -203,7 +206,7 @@ fn at_nodes<F: Function>(
     }
 }
 
-/// Returns sum number `i` of a document, interpolated from the sums at the points of its cell.
+/// Returns sum number `i` at a score, interpolated from the sums at the Chebyshev points of the cell.
 #[cube]
 pub(super) fn interpolated(
     scores: &[f32],
@@ -223,7 +226,7 @@ pub(super) fn interpolated(
     sum
 }
 
-/// Returns sum number `i` of the document at a place.
+/// Returns sum number `i` of the document at a place in the sorted list.
 #[cube]
 pub(super) fn sum_at(
     scores: &[f32],
@@ -246,7 +249,7 @@ pub(super) fn sum_at(
     }
 }
 
-/// Writes the sum of each document with joined weights, times `scale`. One unit per place.
+/// Writes the combined sum of each document, multiplied by `scale`. One unit per place.
 #[cube(launch)]
 fn join(
     scores: &[f32],
@@ -281,7 +284,8 @@ fn join(
     }
 }
 
-/// Joins the weights of a target with sums, as [`joined`] joins them with the weights of a source.
+/// Combines the weights of a target with its sums, in the same way in which [`joined`] combines them with the weights
+/// of a source.
 #[cube]
 fn joined_sums(own: &Array<f32>, sums: &Array<f32>, #[comptime] form: Form) -> f32 {
     if comptime!(form == Form::Exchange) {
@@ -293,7 +297,7 @@ fn joined_sums(own: &Array<f32>, sums: &Array<f32>, #[comptime] form: Form) -> f
 }
 
 impl Cells<'_> {
-    /// Returns the sums at the nodes for `width` weights per document.
+    /// Returns the sums at all nodes, given the nodes and the number of weights.
     pub(super) fn sums<F: Function>(&self, records: &CubeTensor, width: usize, form: Form, reach: Reach) -> CubeTensor {
         let batch = self.batch;
         let out = batch.per_document_and(width);
@@ -311,7 +315,8 @@ impl Cells<'_> {
         out
     }
 
-    /// Writes to `out` the sums over all pairs of documents with joined weights, times `scale`.
+    /// Writes to `out` the sum over all pairs of a document, combined with the weights of both documents and multiplied
+    /// by `scale`.
     pub(super) fn joined<F: Function>(
         &self,
         weights: &CubeTensor,
