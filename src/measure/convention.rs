@@ -24,8 +24,9 @@ pub enum EmptyQuery {
     /// Leaves the query out of the mean and counts it in the report.
     #[default]
     Exclude,
-    /// Includes the query in the mean. NDCG, AP, recall, R-precision and the pairwise measures, which would divide by
-    /// zero, take this value. Measures that do not divide by zero count the query as 0, the value of their formula.
+    /// Includes the query in the mean. This value counts as the query's NDCG, AP, recall, R-precision or pairwise
+    /// measure, which would otherwise be 0/0. Measures that do not divide by zero count the query as 0, the value of
+    /// their formula.
     Value(f64),
 }
 
@@ -38,7 +39,7 @@ pub enum NegativeLabel {
     Refuse,
     /// Treats the document as not relevant, as with label 0.
     Zero,
-    /// Treats the document as padding that does not exist.
+    /// Treats the document as padding, as if it did not exist.
     Absent,
 }
 

@@ -134,7 +134,7 @@ pub enum Measure {
     Wta,
     /// Whether a relevant document is retrieved within the cut-off.
     Success(Option<usize>),
-    /// Precision at the number of relevant documents.
+    /// Precision at rank R, where R is the number of relevant documents.
     RPrecision,
     /// Expected reciprocal rank.
     Err(Option<usize>),

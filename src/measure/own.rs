@@ -214,8 +214,8 @@ mod tests {
         }
     }
 
-    /// A second implementation of average precision. Average precision compares relevant documents, so it needs all
-    /// orders of tied documents.
+    /// A second implementation of average precision, for comparison in tests. Average precision compares relevant
+    /// documents, so it needs all orders of tied documents.
     #[derive(Debug)]
     struct OwnAp;
 

@@ -26,7 +26,8 @@ pub(super) fn recall(list: &RankedList, k: Option<usize>) -> Option<f64> {
     (list.relevant > 0).then(|| list.expected_hits(k) / list.relevant as f64)
 }
 
-/// Computes the precision of the first R documents, a value in 0..=1. The divisor is R even if the list is shorter.
+/// Computes the precision of the first R documents, for R relevant documents, a value in 0..=1. The divisor is R, the
+/// number of relevant documents, even if the list is shorter.
 pub(super) fn r_precision(list: &RankedList) -> Option<f64> {
     recall(list, Some(list.relevant))
 }

@@ -200,7 +200,8 @@ pub struct Contributions {
     /// The contributions as a row-major matrix `[documents x features]`, with one column for each feature of the
     /// ranker.
     pub values: Vec<f64>,
-    /// The mean score of the background documents. A document's score is this mean plus the document's contributions.
+    /// The mean score of the background documents. A document's score is the mean background score plus the document's
+    /// contributions.
     pub expected: f64,
 }
 

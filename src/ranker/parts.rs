@@ -49,7 +49,7 @@ pub struct Array {
     pub name: String,
     /// Length of each dimension.
     pub shape: Vec<usize>,
-    /// The values of the array, as many as the product of its shape.
+    /// The values of the array; their number is the product of the lengths in its shape.
     pub values: Values,
 }
 

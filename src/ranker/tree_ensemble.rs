@@ -43,7 +43,7 @@ fn goes_right(missing_left: &bool) -> bool {
 }
 
 /// The named arrays of a [`TreeEnsemble`]. The array `roots` has one entry per tree; `missing_left` and `zero_missing`
-/// list the numbers of some nodes. All other arrays have one entry per node.
+/// are lists of node numbers. All other arrays have one entry per node.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TreeArrays {
@@ -78,8 +78,8 @@ pub struct NodeStatistics {
     /// The number of training documents that reach each node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub count: Vec<u32>,
-    /// For each node, the sum of the loss's second derivatives over the training documents that reach the node. In
-    /// rankers from CatBoost, this is the total weight of these documents.
+    /// For each node, the sum of the loss's second derivatives over the training documents that reach the node. Rankers
+    /// from CatBoost store the total weight of each node's documents instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weight: Vec<f32>,
     /// How much each split improved the training objective, or 0 at a leaf.
@@ -430,7 +430,7 @@ const ROWS: usize = 64;
 /// The number of documents that walk through a tree at the same time.
 const SIDE_BY_SIDE: usize = 16;
 
-/// A node in the layout for walks in lockstep.
+/// A node, stored in the form for walking several documents through a tree in lockstep.
 struct WalkStep {
     feature: u32,
     threshold: f32,

@@ -57,9 +57,9 @@ pub struct CvArgs {
     /// Merge the results of all parts, which are in the folder --out
     #[arg(long, conflicts_with = "overwrite")]
     merge: bool,
-    /// Afterwards train a final ranker on the queries of all folds. Its setting has the best mean validation value over
-    /// folds and seeds; its number of rounds is the median of that setting's best rounds. The run goes to OUT: a new or
-    /// empty folder, or with --resume or --overwrite the folder of an earlier refit
+    /// Afterwards train a final ranker on the queries of all folds. The final ranker's setting has the best mean
+    /// validation value over folds and seeds; its number of rounds is the median of that setting's best rounds. The run
+    /// goes to OUT: a new or empty folder, or with --resume or --overwrite the folder of an earlier refit
     #[arg(long, value_name = "OUT", conflicts_with = "part")]
     refit: Option<PathBuf>,
     /// Number of fits that run at the same time [default: as many as cores and memory allow]

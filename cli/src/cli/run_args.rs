@@ -70,7 +70,7 @@ pub struct FolderArgs {
     #[arg(long)]
     pub resume: bool,
     /// Replace the run in the folder once the new one is complete, and delete partial results of an earlier replacement
-    /// at once. Files that belong to no run stay
+    /// at once. Files in the folder that belong to no run stay
     #[arg(long, conflicts_with = "resume")]
     overwrite: bool,
 }

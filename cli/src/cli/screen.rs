@@ -107,7 +107,7 @@ fn size() -> (u16, u16) {
     known.filter(|(columns, lines)| *columns > 0 && *lines > 0).unwrap_or((80, 24))
 }
 
-/// Returns the number of columns for a progress line, a few less than the terminal has. The remaining columns leave
+/// Returns the number of columns for a progress line, slightly fewer than the terminal has. The remaining columns leave
 /// room for the `^C` that a terminal echoes. If `^C` started a new line, the drawn lines would shift up.
 pub(super) fn columns() -> usize {
     usize::from(size().0.saturating_sub(3).max(1))

@@ -3,8 +3,9 @@
 //! observed mean.
 //!
 //! If the number of assignments, 2^n, is at most the number of requested samples, all are examined and the p-value is
-//! exact. For more assignments, the p-value is `(hits + 1) / (samples + 1)` over random assignments (Smucker, Allan and
-//! Carterette 2007). Each random assignment costs O(n), and assignments are drawn in parallel.
+//! exact. If there are more assignments than requested samples, the p-value is `(hits + 1) / (samples + 1)` over random
+//! assignments (Smucker, Allan and Carterette 2007). Each random assignment costs O(n), and assignments are drawn in
+//! parallel.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -31,7 +31,7 @@ pub enum TrecMeasure {
     Map,
     /// The geometric mean of average precision.
     GmMap,
-    /// Precision at the number of relevant documents.
+    /// Precision at rank R, where R is the number of relevant documents.
     Rprec,
     /// Bpref: the share of the documents judged irrelevant that rank below the relevant ones.
     Bpref,
@@ -162,9 +162,9 @@ impl TrecMeasure {
         NAMED.iter().flat_map(|named| named.measures(named.parameters)).collect()
     }
 
-    /// Reads names separated by commas and returns their measures in order. An item that begins with a digit, a point
-    /// or a minus sign, and is not a name, is a further parameter of the name before it. For example, `map,P.5,10`
-    /// means MAP and precision at two cut-offs.
+    /// Reads names separated by commas and returns their measures in order. An item that is no name and begins with a
+    /// digit, a point or a minus sign is a further parameter of the previous name. For example, `map,P.5,10` means MAP
+    /// and precision at two cut-offs.
     ///
     /// # Errors
     /// Returns the error of [`TrecMeasure::parse`] for the first name that is invalid.
