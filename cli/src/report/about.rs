@@ -1,4 +1,4 @@
-//! The beginning and the end of a page, with the key figures, the configuration and the provenance.
+//! The parts that every page has: title, key figures, configuration and provenance.
 
 use burn_rank::json::Value;
 use burn_rank::learner::registry::LEARNERS;
@@ -9,7 +9,7 @@ use super::html::{Html, Table, element, note, section};
 use super::number;
 use crate::experiment::RunRecord;
 
-/// The body of a page, without header and style.
+/// The title and the content of a page, without the HTML header and the style sheet.
 pub(super) struct Frame {
     pub(super) command: &'static str,
     pub(super) name: String,
@@ -29,13 +29,13 @@ impl Fact {
     }
 }
 
-/// Returns the time and the memory that a run needed.
+/// Returns the total time of a run and its peak memory, as a key figure.
 pub(super) fn cost(record: &RunRecord) -> Fact {
     let memory = record.peak_memory_mib.map(|mib| format!(", {} at most", number::memory(mib))).unwrap_or_default();
     Fact::new("time", number::seconds(record.total_seconds), format!("on {}{memory}", record.device))
 }
 
-/// Builds the top of the page.
+/// Builds the top of a page: the title, the experiment's description and the key figures.
 pub(super) fn header(command: &str, name: &str, config: &Value, facts: Vec<Fact>) -> Html {
     let description = config["description"].as_str().unwrap_or_default();
     let fact = |fact: Fact| {
@@ -48,7 +48,7 @@ pub(super) fn header(command: &str, name: &str, config: &Value, facts: Vec<Fact>
     element("header", eyebrow.then(element("h1", name)).then(description).then(facts))
 }
 
-/// Describes a convention in words.
+/// Returns a sentence that describes the convention.
 pub(super) fn convention_in_words(convention: &Convention) -> Html {
     let preset = Convention::PRESETS.iter().find(|preset| preset.name == convention.name);
     let words = preset
@@ -56,7 +56,7 @@ pub(super) fn convention_in_words(convention: &Convention) -> Html {
     element("strong", format!("{} convention", convention.name)).then(Html::text(format!(": {words}.")))
 }
 
-/// Returns the learner's word for a round.
+/// Returns the name of a round in this learner's terms, `epoch` or `round`.
 pub(super) fn round_word(config: &Value) -> &'static str {
     let kind = config["learner"]["kind"].as_str();
     LEARNERS.iter().find(|entry| kind == Some(entry.name)).map_or("round", |entry| entry.round_name)
@@ -72,7 +72,7 @@ pub(super) fn configuration(config: &Value) -> Html {
     section("configuration", "Configuration", what.then(Html::text(text).within("pre", &region)))
 }
 
-/// Removes keys without a value, because TOML has no null.
+/// Removes keys that are null, because TOML has no null.
 fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Object(map) => {

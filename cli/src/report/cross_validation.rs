@@ -46,12 +46,12 @@ pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) 
     Frame { command: "cv", name: result.name.clone(), body: top.then(main) }
 }
 
-/// Returns the set of queries that selects grid points and trials.
+/// Returns the name of the queries on which grid points and trials are selected.
 fn selected_on(report: &CrossValidationReport) -> &'static str {
     if report.details.iter().all(|details| details.data.validation.is_some()) { "validation" } else { "training" }
 }
 
-/// Returns the word for what a fold selects, `trial` or `point`.
+/// Returns what each fold selects: a `trial` or a `point`.
 fn choice(report: &CrossValidationReport) -> &'static str {
     if report.result.search.is_some() { "trial" } else { "point" }
 }
@@ -144,7 +144,7 @@ fn results(report: &CrossValidationReport) -> Html {
     table.html().then(words).then(figures([plot]))
 }
 
-/// Builds the section that shows every grid point on every fold.
+/// Builds a section with the selection measure of every grid point in every fold.
 fn grid(report: &CrossValidationReport) -> Html {
     if report.points.len() < 2 {
         return Html::default();
@@ -170,7 +170,7 @@ fn grid(report: &CrossValidationReport) -> Html {
     section("grid", "Grid", table.html().then(what))
 }
 
-/// Draws the learning curves of each fold at its selected point, for the first seed.
+/// Draws the learning curves of the setting that each fold selected, for the first seed.
 fn learning_curves(report: &CrossValidationReport) -> Html {
     let result = &report.result;
     let first = || report.details.iter().filter_map(|details| details.fits.first());

@@ -1,4 +1,4 @@
-//! Learning curves, which show the objective of the learner, and the gap between the exact measure and its surrogate.
+//! Learning curves: the learner's objective, and the exact measure next to its surrogate, round by round.
 
 use burn_rank::json::Value;
 use burn_rank::learner::{BOUND, EXACT_LEARNABLE, Round, SURROGATE};
@@ -10,17 +10,17 @@ use super::number;
 use crate::experiment::FitReport;
 use crate::plot::{Ink, Line, Lines, Scale};
 
-/// The data that all curves of a report share.
+/// What the curves of all fits in a report have in common.
 pub(super) struct Curves<'a> {
     pub(super) config: &'a Value,
     pub(super) selection: Measure,
     pub(super) convention: &'a Convention,
-    /// Values that every plot of measures includes on its vertical axis.
+    /// Values that the vertical axis of every measure plot must cover, so that the plots are comparable.
     pub(super) heights: Vec<f64>,
 }
 
 impl Curves<'_> {
-    /// Draws the measures and the objective in two plots, explains them, and adds a table of every round.
+    /// Draws one plot of the measures and another of the objective, and adds a table of all rounds.
     pub(super) fn of(&self, fit: &FitReport) -> Html {
         let word = round_word(self.config);
         let title = format!("{} by {}", self.measure(), self.axis(&fit.history));
@@ -33,7 +33,7 @@ impl Curves<'_> {
             .then(details(&format!("Every {word}"), self.table(fit)))
     }
 
-    /// Draws only the measures.
+    /// Draws the plot of the measures alone.
     pub(super) fn measures(&self, fit: &FitReport, title: &str) -> Html {
         let curve = |ink: Ink, name: String, value: &dyn Fn(&Round) -> Option<f64>| Line {
             name,
@@ -75,7 +75,7 @@ impl Curves<'_> {
         figure(title, Lines { label, x_name, lines, marks, x_labels, across, upward, heights }.svg(), &legend)
     }
 
-    /// States the difference between the surrogate and the exact measure at the selected round.
+    /// States by how much the surrogate differs from the exact measure at the selected round.
     fn gap(&self, fit: &FitReport) -> Html {
         let Some(best) = fit.best_round.checked_sub(1).and_then(|best| fit.history.get(best)) else {
             return Html::default();
@@ -135,7 +135,7 @@ impl Curves<'_> {
         note(exact + &surrogate + &paths)
     }
 
-    /// States how the loss was evaluated, if not exactly by its formula.
+    /// States how the loss was approximated, or nothing if it was computed exactly.
     fn approximation(&self, fit: &FitReport) -> Html {
         // Without exponentials the discount itself is used.
         let Some(found) = fit.approximation.as_ref().filter(|found| found.terms > 0) else { return Html::default() };
@@ -169,7 +169,7 @@ impl Curves<'_> {
         format!("{} ({})", self.selection, self.convention.name)
     }
 
-    /// Returns the name of the horizontal axis, such as the learner's word for a round.
+    /// Returns the title of the horizontal axis: the parameter that the learner varies, or the name of a round.
     fn axis(&self, history: &[Round]) -> String {
         grid(history).map_or_else(|| round_word(self.config).to_string(), |(name, _)| name)
     }
@@ -180,22 +180,22 @@ impl Curves<'_> {
     }
 }
 
-/// Returns the exact and the surrogate measures of a round.
+/// Returns all values of a round that the plot of the measures shows.
 pub(super) fn heights(round: &Round) -> impl Iterator<Item = f64> {
     [round.train, round.validation, surrogate(round), exact_learnable(round), bound(round)].into_iter().flatten()
 }
 
-/// Returns the figure of a round that has this name, if the learner reports it.
+/// Returns the value that the learner reported for a round under this name, or `None`.
 fn named(round: &Round, name: &str) -> Option<f64> {
     round.figures.iter().find(|(figure, _)| figure == name).map(|(_, value)| *value)
 }
 
-/// Returns the value of the surrogate.
+/// Returns the surrogate measure of a round on the training queries.
 fn surrogate(round: &Round) -> Option<f64> {
     named(round, SURROGATE)
 }
 
-/// Returns the exact measure over the same queries as the surrogate.
+/// Returns the exact measure on the training queries for which the surrogate was computed.
 fn exact_learnable(round: &Round) -> Option<f64> {
     named(round, EXACT_LEARNABLE)
 }
@@ -206,7 +206,7 @@ fn bound(round: &Round) -> Option<f64> {
     named(round, BOUND).filter(|&bound| bound >= 0.0)
 }
 
-/// Returns the points of a value over the rounds that have it, with a break where the learner's parameter changes.
+/// Returns a curve through the values of all rounds, with a gap wherever the learner's parameter changes.
 fn points(history: &[Round], value: impl Fn(&Round) -> Option<f64>) -> Vec<(f64, f64)> {
     let begins = path(history).map(|(_, begins)| begins).unwrap_or_default();
     let mut points = Vec::new();
@@ -219,8 +219,8 @@ fn points(history: &[Round], value: impl Fn(&Round) -> Option<f64>) -> Vec<(f64,
     points
 }
 
-/// Returns the parameter of a grid that a learner steps through, and its value in each round. The parameter is the
-/// first figure of a round.
+/// Some learners fit one ranker after another for several values of a parameter, `lambda` or `c`. Returns the name of
+/// this parameter and its value in each round.
 fn parameter(history: &[Round]) -> Option<(String, Vec<f64>)> {
     let (name, _) = history.first()?.figures.first()?.clone();
     let values = history.iter().map(|round| round.figures.first().map(|(_, value)| *value));
@@ -228,7 +228,7 @@ fn parameter(history: &[Round]) -> Option<(String, Vec<f64>)> {
     matches!(name.as_str(), "lambda" | "c").then_some((name, values))
 }
 
-/// Returns the name and labels of the parameter, if its value changes in every round.
+/// Returns the name of such a parameter, and its values as labels, if it changes in every round.
 fn grid(history: &[Round]) -> Option<(String, Vec<String>)> {
     let (name, values) = parameter(history)?;
     let distinct = values.windows(2).all(|pair| pair[0] != pair[1]);
@@ -236,8 +236,8 @@ fn grid(history: &[Round]) -> Option<(String, Vec<String>)> {
     (distinct && values.len() > 1).then_some((name, labels))
 }
 
-/// Returns the name of the parameter, and the rounds, counted from 0, in which its value changes. Returns `None` if the
-/// value changes in every round.
+/// Returns the name of such a parameter, and the indices of the rounds in which it changes. Returns `None` if it
+/// changes in every round or never.
 fn path(history: &[Round]) -> Option<(String, Vec<usize>)> {
     let (name, values) = parameter(history)?;
     let begins: Vec<usize> = (1..values.len()).filter(|&round| values[round] != values[round - 1]).collect();

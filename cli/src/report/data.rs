@@ -17,8 +17,8 @@ pub(super) fn of_split(data: &Sets<DataReport>) -> Html {
     section("data", "Data", table.html().then(histograms(&groups)))
 }
 
-/// Builds the section on the data of every fold. The test sets together are all the data, because each query is tested
-/// once.
+/// Builds the section on the data of every fold. The test sets of all folds together make up the whole data, because
+/// each query is tested once.
 pub(super) fn of_folds(folds: &[(usize, &Sets<DataReport>)]) -> Html {
     let mut table = counts("fold");
     for (fold, data) in folds {
@@ -62,14 +62,14 @@ fn count_row(table: &mut Table, name: &str, set: &DataReport) {
         .row(name, counts.map(|value| Html::text(number::count(value))).into_iter().chain([Html::text(lengths), hash]));
 }
 
-/// The counts of one or more sets, which are drawn as shares.
+/// Counts of labels and list lengths, which are drawn as percentages.
 struct Histograms {
     name: String,
     ink: Ink,
-    /// The number of documents by the bits of their label. The bits are in the order of the labels, because no label is
-    /// negative.
+    /// The number of documents with each label, whose key is the label's bit pattern. Bit patterns have the same order
+    /// as labels, because labels are not negative.
     labels: BTreeMap<u32, usize>,
-    /// The number of queries by length, in ranges that begin at powers of two.
+    /// The number of queries in each range of list lengths, whose key is the power of two at which the range begins.
     lengths: BTreeMap<usize, usize>,
 }
 
@@ -128,7 +128,7 @@ fn histograms(sets: &[Histograms]) -> Html {
     plots.then(lengths).then(table.html())
 }
 
-/// Returns the percentage of each key, in the order of `keys`.
+/// Converts counts to percentages of all counts in `set`, in the order of `keys`.
 fn group<K: Ord>(set: &Histograms, counts: &BTreeMap<K, usize>, keys: impl Iterator<Item = K>) -> Group {
     let total: usize = counts.values().sum();
     let share = |key: K| 100.0 * counts.get(&key).copied().unwrap_or(0) as f64 / total.max(1) as f64;

@@ -45,12 +45,12 @@ pub(super) fn frame(comparison: &DeviceComparison) -> Frame {
     }
 }
 
-/// Formats a number, or says that it was not measured.
+/// Formats a value with `words`, or returns "not measured".
 fn or_none(value: Option<f64>, words: impl Fn(f64) -> String) -> String {
     value.map_or_else(|| NOT_MEASURED.to_string(), words)
 }
 
-/// Returns a row with a dot for each device that has a value.
+/// Returns a row for each device, with a dot if the device has a value.
 fn dots(comparison: &DeviceComparison, dot: impl Fn(&DeviceRow) -> Option<Dot>) -> Vec<Row> {
     let rows = comparison.devices.iter();
     rows.filter_map(|row| Some(Row { name: row.name(), dots: vec![dot(row)?] })).collect()
@@ -155,7 +155,7 @@ fn speed(comparison: &DeviceComparison) -> Html {
     section("speed", "Speed", what.then(table.html()).then(plots))
 }
 
-/// The largest number of a device's kernels that the table shows.
+/// The most kernels that the table of a device lists.
 const KERNELS: usize = 12;
 
 /// Returns the devices whose training steps were measured.

@@ -1,4 +1,4 @@
-//! The worst and the best queries with their documents, and the table of a ranking.
+//! The section with the worst and the best queries, which shows how their documents are ranked.
 
 use burn_rank::measure::Convention;
 
@@ -6,11 +6,11 @@ use super::html::{Html, Table, details, element, note, section};
 use super::number;
 use crate::experiment::{ExtremeQueries, RankedQuery};
 
-/// The number of worst and of best queries to show, over all folds.
+/// The number of worst queries to show, and of best queries, over all folds together.
 const SHOWN: usize = 5;
 
-/// Builds the section with the worst and the best queries of all `parts`, which is empty if there are none. Each part
-/// has a prefix for the names of its queries.
+/// Builds the section from the extreme queries of several fits or folds; it is empty without any. Each part comes with
+/// a prefix that tells its queries from the queries of other parts.
 pub(super) fn extremes(parts: &[(String, &ExtremeQueries)], convention: &Convention) -> Html {
     let Some((_, first)) = parts.first() else { return Html::default() };
     let named = |of: fn(&ExtremeQueries) -> &Vec<RankedQuery>| -> Vec<(&str, &RankedQuery)> {
@@ -42,7 +42,7 @@ pub(super) fn extremes(parts: &[(String, &ExtremeQueries)], convention: &Convent
     section("extremes", "Worst and best queries", content)
 }
 
-/// Builds the table of the documents of a query, in ranked order.
+/// Builds a table with the documents of a query in ranked order.
 fn ranking(query: &RankedQuery) -> Html {
     let mut table =
         Table::new(format!("documents of query {}", query.query), ["document", "rank", "score", "label", "ideal"]);

@@ -1,4 +1,4 @@
-//! A type for markup, which escapes text that becomes markup and never turns markup back into text.
+//! A type for HTML that escapes all text from outside, so that names cannot break the page.
 
 use std::fmt::{self, Display};
 
@@ -6,22 +6,22 @@ use burn_rank::workbench::text::escape_markup;
 
 use crate::plot::Ink;
 
-/// A well-formed piece of markup.
+/// HTML in which all elements are closed and all text is escaped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Html(String);
 
 impl Html {
-    /// Escapes the text of `value`.
+    /// Turns a value into text, and escapes it.
     pub(super) fn text(value: impl Display) -> Self {
         Self(escape_markup(&value.to_string()))
     }
 
-    /// Accepts a plot, which needs no escaping because it is markup.
+    /// Accepts a plot as it is, because SVG is already markup.
     pub(super) fn svg(svg: String) -> Self {
         Self(svg)
     }
 
-    /// Wraps the markup in an element with attributes.
+    /// Puts the HTML into an element with attributes.
     pub(super) fn within(self, tag: &str, attributes: &[(&str, &str)]) -> Self {
         let attributes: String =
             attributes.iter().map(|(name, value)| format!(" {name}=\"{}\"", escape_markup(value))).collect();
@@ -63,27 +63,27 @@ impl From<&str> for Html {
     }
 }
 
-/// Wraps text or markup in an element.
+/// Puts text or HTML into an element.
 pub(super) fn element(tag: &str, content: impl Into<Html>) -> Html {
     content.into().within(tag, &[])
 }
 
-/// Builds a section of the page with its heading.
+/// Builds a section with its heading.
 pub(super) fn section(id: &str, title: &str, content: Html) -> Html {
     element("h2", title).then(content).within("section", &[("id", id)])
 }
 
-/// Builds a paragraph of explanation.
+/// Builds a paragraph that explains a plot or a table.
 pub(super) fn note(content: impl Into<Html>) -> Html {
     content.into().within("p", &[("class", "note")])
 }
 
-/// Builds a part of the page that opens on request.
+/// Builds a part that stays folded until the reader opens it.
 pub(super) fn details(summary: &str, content: Html) -> Html {
     element("details", element("summary", summary).then(content))
 }
 
-/// Builds a figure, which is a plot with a title and a legend of its inks above it.
+/// Builds a figure: a title, a legend and a plot.
 pub(super) fn figure(title: impl Into<Html>, svg: String, legend: &[(Ink, String)]) -> Html {
     let entry = |(ink, name): &(Ink, String)| {
         let swatch = Html::default().within("i", &[("class", &format!("swatch {}", ink.name()))]);
@@ -95,12 +95,13 @@ pub(super) fn figure(title: impl Into<Html>, svg: String, legend: &[(Ink, String
     element("figure", caption.then(Html::svg(svg)))
 }
 
-/// Puts figures side by side if there is room.
+/// Places figures side by side if the page is wide enough.
 pub(super) fn figures(figures: impl IntoIterator<Item = Html>) -> Html {
     figures.into_iter().collect::<Html>().within("div", &[("class", "figures")])
 }
 
-/// A table that names rows in its first column and holds numbers in the others. A table that is too wide scrolls.
+/// A table whose first column holds names and whose other columns hold numbers. If it is too wide for the page, it
+/// scrolls.
 pub(super) struct Table {
     label: String,
     head: Html,
@@ -114,7 +115,7 @@ impl Table {
         Self { label: label.into(), head, body: Html::default() }
     }
 
-    /// Creates a table of names and values, without a header.
+    /// Creates a table with a name and a value in each row, without a header.
     pub(super) fn pairs(label: &str) -> Self {
         Self { label: label.to_string(), head: Html::default(), body: Html::default() }
     }
@@ -124,7 +125,7 @@ impl Table {
         self.marked_row("", name, cells);
     }
 
-    /// Adds a row highlighted by `class`, which is `selected` or `total`.
+    /// Adds a row that the style sheet highlights by its class, `selected` or `total`.
     pub(super) fn marked_row<C: Into<Html>>(
         &mut self,
         class: &str,
@@ -138,7 +139,7 @@ impl Table {
         self.body = body.then(row.within("tr", attributes));
     }
 
-    /// Returns the markup of the table, whose scrolling region can be reached with the keyboard.
+    /// Returns the HTML of the table; keyboard users can scroll it, too.
     pub(super) fn html(self) -> Html {
         let (head, class) = match self.head.is_empty() {
             true => (Html::default(), "scroll pairs"),

@@ -1,4 +1,4 @@
-//! The importance of each feature in rankers of trees.
+//! The section on the importance of features in tree rankers.
 
 use burn_rank::learner::Importance;
 
@@ -6,10 +6,10 @@ use super::html::{Html, Table, figure, figures, note, section};
 use super::number;
 use crate::plot::{Dot, Ink, Row, Rows};
 
-/// The number of features to draw.
+/// The number of features that the plot shows.
 const DRAWN: usize = 20;
 
-/// Builds the section on the importance of features in rankers of the same features, which is empty without rankers.
+/// Builds the section for several rankers of the same features; it is empty if there are none.
 pub(super) fn importance(rankers: &[(String, &Importance)]) -> Html {
     let features = rankers.iter().map(|(_, found)| found.gain.len().min(found.splits.len())).min().unwrap_or(0);
     if features == 0 {

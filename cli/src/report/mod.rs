@@ -1,6 +1,6 @@
-//! The page of a run, a study, or a comparison of systems or devices. Each page is one HTML file without scripts or
-//! external resources, readable in light and dark schemes, on a phone and on paper. The page of a run shows only the
-//! contents of its `report.json` and `run.json`.
+//! HTML pages about a run, a study, or a comparison of systems or devices. Each page is a single file without scripts
+//! or external resources, readable on screens, on phones and on paper. The page of a run shows only the contents of its
+//! `report.json` and `run.json`.
 
 mod about;
 mod comparison;
@@ -33,7 +33,7 @@ use crate::study::StudyReport;
 
 const STYLE: &str = include_str!("style.css");
 
-/// Builds the complete page of a run. Without a `record`, the page leaves out the facts of the run.
+/// Builds the page of a run. Without a `record`, the page leaves out times, memory and the machine.
 pub fn page(report: &Report, record: Option<&RunRecord>) -> String {
     whole(match report {
         Report::Train(report) => train::frame(report, record),
@@ -41,7 +41,7 @@ pub fn page(report: &Report, record: Option<&RunRecord>) -> String {
     })
 }
 
-/// Writes the record of a finished run, which is both JSON files and the page made from them.
+/// Writes the report, the record and the page of a finished run into its folder.
 ///
 /// # Errors
 /// As [`OutputFolder::write`].
@@ -51,7 +51,7 @@ pub fn write_reports(folder: &OutputFolder, report: &Report, record: &RunRecord)
     folder.write(PAGE, page(report, Some(record)).as_bytes())
 }
 
-/// Builds the complete page of a comparison. `rankings` is called for the queries that gained and lost the most.
+/// Builds the page of a comparison of systems. It calls `rankings` for the queries that gained and lost most.
 ///
 /// # Errors
 /// Returns a [`SignificanceError`] if an interval cannot be computed.
@@ -59,22 +59,22 @@ pub fn comparison_page(report: &ComparisonReport, rankings: &Rankings) -> Result
     comparison::frame(report, rankings).map(whole)
 }
 
-/// Builds the complete page of a comparison of devices.
+/// Builds the page of a comparison of devices.
 pub fn devices_page(comparison: &DeviceComparison) -> String {
     whole(devices::frame(comparison))
 }
 
-/// Builds the complete page of a study.
+/// Builds the page of a study.
 pub fn study_page(report: &StudyReport) -> String {
     whole(study::frame(report))
 }
 
-/// Builds the complete page of several studies, with an index.
+/// Builds a page of several studies, with an index.
 pub fn studies_page(reports: &[StudyReport]) -> String {
     whole(study::index(reports))
 }
 
-/// Adds the header and the style to the body of a page.
+/// Adds the HTML header and the style sheet to the content of a page.
 fn whole(Frame { command, name, body }: Frame) -> String {
     let title = escape_markup(&format!("{name} \u{b7} burn-rank {command}"));
     // The policy keeps a browser from loading anything, and the empty icon keeps it from asking for one.

@@ -8,7 +8,7 @@ use crate::experiment::Measures;
 
 const MISSING: &str = "\u{2013}";
 
-/// Formats a measure with four decimals, or a dash if there is none.
+/// Formats a measure with four decimals, or as a dash if it has no value.
 pub(super) fn measure(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map_or(MISSING.to_string(), |value| minus(format!("{value:.4}")))
 }
@@ -27,7 +27,7 @@ pub(super) fn with_error(value: Option<f64>, error: Option<f64>) -> Html {
     }
 }
 
-/// Formats a whole number with its digits in groups of three.
+/// Formats a whole number with separators between groups of three digits.
 pub(super) fn count(value: usize) -> String {
     let digits = value.to_string();
     let mut grouped = String::new();
@@ -61,17 +61,17 @@ pub(super) fn difference(value: f64) -> String {
     minus(if value.is_finite() { format!("{value:+.4}") } else { MISSING.to_string() })
 }
 
-/// Formats a p-value, never as zero.
+/// Formats a p-value; tiny p-values become "< 0.0001", never 0.
 pub(super) fn p_value(p: f64) -> String {
     if p < 0.00005 { "< 0.0001".to_string() } else { format!("{p:.4}") }
 }
 
-/// Formats a parameter as briefly as possible.
+/// Formats a parameter's value with as few characters as possible.
 pub(super) fn parameter(value: f64) -> String {
     minus(if value != 0.0 && !(1e-3..1e4).contains(&value.abs()) { format!("{value:e}") } else { value.to_string() })
 }
 
-/// Formats a span of time.
+/// Formats a duration with a suitable unit.
 pub(super) fn seconds(seconds: f64) -> String {
     match seconds {
         s if s < 9.95 => format!("{s:.2} s"),
@@ -81,7 +81,7 @@ pub(super) fn seconds(seconds: f64) -> String {
     }
 }
 
-/// Formats an amount of memory.
+/// Formats an amount of memory in MiB or GiB.
 pub(super) fn memory(mib: f64) -> String {
     if mib < 1024.0 { format!("{mib:.0} MiB") } else { format!("{:.2} GiB", mib / 1024.0) }
 }

@@ -1,11 +1,11 @@
-//! Plots of a tree ranker's mean score over the values of its most important features.
+//! Plots of how a tree ranker's mean score depends on its most important features.
 
 use super::html::{Html, Table, details, figure, figures, note, section};
 use super::number;
 use crate::experiment::PartialDependence;
 use crate::plot::{Ink, Line, Lines, Scale};
 
-/// Builds the section on partial dependence, which is empty if there are no features.
+/// Builds the section on partial dependence, with a plot for each feature; it is empty without features.
 pub(super) fn partial_dependence(features: &[PartialDependence], normalizer: &str) -> Html {
     let drawn: Vec<&PartialDependence> = features.iter().filter(|found| !found.values.is_empty()).collect();
     if drawn.is_empty() {

@@ -1,4 +1,4 @@
-//! The distribution of the selection measure over queries.
+//! The section on how the selection measure is distributed over queries.
 
 use burn_rank::measure::{Convention, Measure};
 use burn_rank::workbench::mean_of;
@@ -8,11 +8,11 @@ use super::number;
 use crate::experiment::PerQuery;
 use crate::plot::{Bars, Ink};
 
-/// The number of worst queries that are listed by name.
+/// The number of queries with the lowest values that are listed by name.
 const NAMED: usize = 20;
 
-/// Builds the section on the distribution over the queries of all `parts`. Each part has a prefix for the names of its
-/// queries.
+/// Builds the section from the queries of all `parts`, such as folds. Each part comes with a prefix that tells its
+/// queries from the queries of other parts.
 pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, convention: &Convention) -> Html {
     let Some((_, first)) = parts.first() else { return Html::default() };
     let key = selection.to_string();
@@ -66,7 +66,7 @@ pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, co
     section("queries", "Query by query", figures([plot, summary.html()]).then(out).then(lowest))
 }
 
-/// Returns the value below which `share` of the sorted values lie, interpolated between neighbors.
+/// Returns the quantile of sorted values at `share`, interpolated between neighbors.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let at = share * (sorted.len() - 1) as f64;
     let (below, above) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);

@@ -1,5 +1,4 @@
-//! The section on a search, with the measure against each key, the rungs of successive halving, and every trial of each
-//! fold.
+//! The section on a search: plots of the selection measure over each key and over the rungs, and tables of trials.
 
 use burn_rank::json::Value;
 
@@ -8,19 +7,19 @@ use super::number;
 use crate::experiment::{CrossValidationReport, FoldResult, Rung, SearchReport, Trial};
 use crate::plot::{Ink, Line, Lines, Point, Scale, Scatter};
 
-/// The largest number of trials that the table of a fold lists.
+/// The most trials that the table of a fold lists.
 const LISTED: usize = 200;
 
-/// The largest number of trials of a fold that are drawn.
+/// The most trials of a fold that plots show.
 const DRAWN: usize = 500;
 
 /// Ink of a trial.
 const TRIAL: Ink = Ink::Mark;
 
-/// The ink of the trial that a fold selects.
+/// The color of the trial that the fold selects.
 const SELECTED: Ink = Ink::Validation;
 
-/// Builds the section with the trials of every fold, which is empty if there was no search.
+/// Builds the section with the trials of every fold; it is empty without a search.
 pub(super) fn search(report: &CrossValidationReport) -> Html {
     let Some(search) = &report.result.search else { return Html::default() };
     let measure = format!("{} ({})", report.selection, report.result.convention.name);
@@ -55,7 +54,7 @@ fn words(report: &CrossValidationReport, search: &SearchReport, measure: &str) -
     )
 }
 
-/// Draws the measure of every trial against its value of a key.
+/// Plots the selection measure of every trial over the value that the trial drew for a key.
 fn by_key(report: &CrossValidationReport, key: &str, measure: &str) -> Html {
     let domain = &report.config["search"]["space"][key];
     let listed = domain.as_array();
@@ -83,7 +82,7 @@ fn by_key(report: &CrossValidationReport, key: &str, measure: &str) -> Html {
     figure(format!("{measure} by {key}"), plot.svg(), &legend)
 }
 
-/// Draws the trials of a fold over the rungs.
+/// Plots how the selection measure of each trial in a fold develops from rung to rung.
 fn by_rung(search: &SearchReport, fold: &FoldResult, measure: &str) -> Html {
     let line = |trial: &Trial, ink: Ink| {
         let height = |value: &Option<f64>| value.unwrap_or(f64::NAN);
@@ -109,7 +108,7 @@ fn by_rung(search: &SearchReport, fold: &FoldResult, measure: &str) -> Html {
     figure(title.clone(), plot.svg(), &legend)
 }
 
-/// Lists the trials of a fold, with the best one first.
+/// Builds a table of the trials in a fold, beginning with the selected one.
 fn table(search: &SearchReport, fold: &FoldResult, keys: &[&String]) -> Html {
     let rungs = search.rungs.iter().map(|rung| format!("after {}", number::counted(rung.rounds, "round")));
     let columns = ["trial".to_string(), "validation".to_string(), "rounds".to_string()].into_iter().chain(rungs);
@@ -128,7 +127,7 @@ fn table(search: &SearchReport, fold: &FoldResult, keys: &[&String]) -> Html {
     details(&format!("Fold {}: {listed}", fold.fold), table.html())
 }
 
-/// Formats a value as briefly as possible, but distinct from the other values.
+/// Formats a drawn value with as few characters as possible; numbers keep all digits.
 fn short(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! The page of a study, and the page of several studies with an index.
+//! The page of one study, and a page of several studies with an index.
 
 use super::about::{Fact, Frame, header};
 use super::html::{Html, Table, element, figure, figures, note, section};
@@ -67,7 +67,7 @@ fn verdicts(reports: &[StudyReport]) -> Vec<Fact> {
     ]
 }
 
-/// Builds the sections of a study; `prefix` makes their names unique on a page with several studies.
+/// Builds the sections of a study; `prefix` keeps their HTML identifiers unique on a page with several studies.
 fn sections(report: &StudyReport, prefix: &str) -> Html {
     let findings = &report.findings;
     let named = |name: &str, title: &str, content: Html| section(&format!("{prefix}{name}"), title, content);

@@ -8,7 +8,7 @@ use burn_rank::workbench::json::json;
 use super::{ComparedMeasure, ComparisonReport, ScoredDocument, comparison_page, page};
 use crate::experiment::{Report, RunRecord};
 
-/// A name that a user may give, which must not come through as markup.
+/// A name with HTML in it, which must appear on a page as text.
 const HOSTILE: &str = "</title><script>alert('1')</script> & \"<b>";
 
 fn data(queries: usize) -> Value {
@@ -44,7 +44,7 @@ fn per_query() -> Value {
     json!({"set": "test", "queries": [HOSTILE, "2", "3"], "values": {"ndcg@10": [0.1, null, 0.9], "map": [0.0, null, 0.5]}})
 }
 
-/// A query with a document under a hostile name.
+/// A query whose document has a name with HTML in it.
 fn extremes() -> Value {
     let document = |rank: usize, ideal: usize| json!({"rank": rank, "document": HOSTILE, "score": (rank == 1).then_some(0.75), "label": 2.0, "ideal_rank": ideal});
     let query = |name: &str, value: f64| json!({"query": name, "value": value, "documents": 40, "shown": [document(1, 2), document(39, 1)]});
@@ -72,7 +72,7 @@ fn train() -> Value {
         "history": history(true), "per_query": per_query(), "extremes": extremes(), "versions": versions()})
 }
 
-/// The report of a fit that was given one set and stopped before its first round.
+/// The report of a fit with only a training set, which was stopped before its first round.
 fn least() -> Value {
     let mut report = train();
     report["data"] = json!({"train": data(1)});
@@ -102,7 +102,7 @@ fn cross_validation() -> Value {
         "selection": "ndcg@10", "points": points, "details": [details, details], "versions": versions()})
 }
 
-/// The report of successive halving in two folds.
+/// The report of a search by successive halving in two folds.
 fn searched() -> Value {
     let trial = |trial: u32, rungs: &[f64]| {
         json!({"trial": trial, "values": {"learner.l2": 0.01 * f64::from(trial), "loss.name": HOSTILE}, "validation": rungs.last(),
@@ -138,7 +138,8 @@ fn rendered(report: Value, record: Option<&RunRecord>) -> String {
     page(&burn_rank::json::from_value::<Report>(report).unwrap(), record)
 }
 
-/// The page of two or three systems on four queries, one of which does not count; all of the first query are tied.
+/// The page that compares two or three systems on four queries. One query has no value, and in the first query all
+/// documents are tied.
 fn comparison(systems: usize, known: bool) -> String {
     let values: Vec<Vec<Option<f64>>> = [[0.5, 0.25, 0.75], [0.5, 1.0, 0.5], [0.0, 0.0, 0.125]][..systems]
         .iter()

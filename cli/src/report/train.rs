@@ -1,4 +1,4 @@
-//! The page of one fit.
+//! The page of a `train` run.
 
 use burn_rank::workbench::learner::in_words;
 

@@ -1,4 +1,4 @@
-//! The weights of linear rankers.
+//! The section on the weights of linear rankers.
 
 use burn_rank::workbench::missing_name;
 
@@ -7,10 +7,10 @@ use super::number;
 use crate::experiment::FitReport;
 use crate::plot::{Dot, Ink, Row, Rows};
 
-/// The number of features to draw.
+/// The number of features that the plot shows.
 const DRAWN: usize = 20;
 
-/// Builds the section on the weights of one or more fits to the same features, which is empty if there are none.
+/// Builds the section for fits with the same features; it is empty if none of them is a linear ranker.
 pub(super) fn weights(fits: &[(String, &FitReport)], normalizer: &str) -> Html {
     let rankers: Vec<(&str, &[f32])> =
         fits.iter().filter_map(|(name, fit)| Some((name.as_str(), fit.weights.as_deref()?))).collect();

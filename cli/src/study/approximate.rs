@@ -1,10 +1,10 @@
-//! Approximate positions, and the bounds that the theorems of approximation-framework derive from their errors.
+//! Approximate positions, their errors, and the bounds that follow from these errors (paper approximation-framework).
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use burn_rank::loss::Lists;
 use burn_rank::op::Step;
 
-/// Returns the approximate positions of documents, and their ranks.
+/// Returns the approximate position and the exact rank of each document.
 pub(super) fn positions(scores: &[f64], alpha: f64, step: Step) -> (Vec<f64>, Vec<f64>) {
     let device = Device::flex();
     let shape = [1, scores.len()];
@@ -15,19 +15,21 @@ pub(super) fn positions(scores: &[f64], alpha: f64, step: Step) -> (Vec<f64>, Ve
     (values(lists.approximate_positions(alpha, step)), values(lists.ranks()))
 }
 
-/// Returns `epsilon` of Corollary 4: the largest error of a position with the logistic step.
+/// Returns `epsilon` of Corollary 4: the largest difference between a document's position and its rank, with the
+/// logistic step.
 pub(super) fn largest_error(scores: &[f64], alpha: f64) -> f64 {
     let (approximate, ranks) = positions(scores, alpha, Step::Logistic);
     approximate.iter().zip(&ranks).map(|(position, rank)| (position - rank).abs()).fold(0.0, f64::max)
 }
 
-/// Returns the bound of Theorem 3 and Corollary 4 on the error of a position. The bound is `None` for equal scores,
-/// which the theorems do not cover.
+/// Returns the bound of Theorem 3 and Corollary 4 on the difference between a position and a rank. The bound is `None`
+/// for equal scores, which the theorems do not cover.
 pub(super) fn theorem_3(documents: usize, alpha: f64, delta: f64) -> Option<f64> {
     (delta > 0.0).then(|| (documents - 1) as f64 / ((alpha * delta).exp() + 1.0))
 }
 
-/// Returns the bound of Theorem 5 on the error of ApproxAP for `relevant` relevant documents, if the theorem gives one.
+/// Returns the bound of Theorem 5 on the error of ApproxAP, for a query with `relevant` relevant documents. Returns
+/// `None` if the theorem does not apply.
 pub(super) fn theorem_5(relevant: usize, epsilon: f64, beta: f64) -> Option<f64> {
     let sum = |term: &dyn Fn(f64) -> f64| (1..=relevant).map(|i| term(i as f64)).sum::<f64>();
     (epsilon < 0.5).then(|| {
@@ -45,7 +47,7 @@ pub(super) fn theorem_6(epsilon: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Positions equal their definition as a sum over documents.
+    /// Compares positions with their definition, a sum of steps over the other documents.
     #[test]
     fn positions_are_sums_of_steps() {
         let scores = [0.3, -0.2, 0.9, 0.1];

@@ -1,13 +1,13 @@
-//! The training data of a study, given by a configuration.
+//! Training data for a study, as a configuration names them.
 
 use crate::experiment::{ExperimentConfig, Split};
 
-/// Training data, given by a configuration of `train`.
+/// Training data from a configuration of `train`.
 #[derive(Debug, Clone)]
 pub struct Training {
-    /// The origin of the data, for messages and tables.
+    /// Where the data come from, as shown in messages and tables.
     pub origin: String,
-    /// The configuration; a study replaces its learner and its loss.
+    /// The configuration, whose learner and loss a study replaces by its own.
     pub config: ExperimentConfig,
     /// The queries that the configuration names.
     pub split: Split,

@@ -1,4 +1,4 @@
-//! A study, with its inputs, its parameters, and the function that runs it.
+//! What the command line needs to know about a study: its name, its inputs and its parameters.
 
 use burn_rank::ranker::Versions;
 use burn_rank::refusal::Refusal;
@@ -14,29 +14,30 @@ use super::subject::Subject;
 pub struct StudyEntry {
     /// The name of the study on the command line.
     pub name: &'static str,
-    /// The purpose of the study, in one line.
+    /// What the study examines, in one line.
     pub summary: &'static str,
-    /// The place in the paper that states the claims.
+    /// The paper, and the figures and theorems in it that the study checks.
     pub paper: &'static str,
-    /// The parameters that the study varies. Values without a name apply to the first parameter.
+    /// The parameters that the study varies. On the command line, values without a parameter's name apply to the first
+    /// one.
     pub parameters: &'static [Parameter],
-    /// The kinds of source that the study can examine.
+    /// The kinds of input that the study accepts.
     pub takes: &'static [Kind],
     pub(super) run: fn(&Setting) -> Result<Findings, StudyError>,
 }
 
-/// A parameter that a study varies.
+/// A parameter for which a study tries several values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parameter {
     /// The name of the parameter on the command line, in tables and on axes.
     pub name: &'static str,
     /// The default values.
     pub values: &'static [f64],
-    /// The values that the parameter can have.
+    /// Which values are valid for the parameter.
     pub domain: Domain,
 }
 
-/// The values that a parameter can have.
+/// Which values are valid for a parameter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Domain {
     /// Finite numbers above 0.
@@ -50,10 +51,11 @@ pub enum Domain {
     },
 }
 
-/// The options of a study, apart from its source.
+/// The options of a study, apart from its input.
 #[derive(Clone, Copy)]
 pub struct StudyOptions<'a> {
-    /// Values that replace the defaults of parameters. Values without a name apply to the first parameter.
+    /// Values that replace the defaults, each with the parameter's name. Values without a name apply to the first
+    /// parameter.
     pub over: &'a [(Option<String>, Vec<f64>)],
     /// Whether to run a quick study, with fewer values, epochs and samples.
     pub quick: bool,
@@ -69,11 +71,11 @@ impl Default for StudyOptions<'_> {
 
 /// Receives the progress of a study.
 pub trait StudyProgress {
-    /// Reports that `done` of `all` steps are complete, and that `what` comes next.
+    /// Reports that `done` of `all` steps are complete; `what` names the next step.
     fn step(&self, what: &str, done: usize, all: usize);
 }
 
-/// A progress receiver that ignores everything.
+/// Ignores all progress.
 #[derive(Debug, Clone, Copy)]
 pub struct Silent;
 
@@ -81,7 +83,7 @@ impl StudyProgress for Silent {
     fn step(&self, _: &str, _: usize, _: usize) {}
 }
 
-/// The input of the function that runs a study.
+/// The input and the parameter values with which a study runs.
 pub(super) struct Setting<'a> {
     pub(super) source: &'a Source,
     pub(super) quick: bool,
@@ -90,14 +92,14 @@ pub(super) struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// Returns the values of one of the study's parameters.
+    /// Returns the values to try for one of the study's parameters.
     pub(super) fn values(&self, parameter: &str) -> &[f64] {
         let found = self.values.iter().find(|(name, _)| *name == parameter);
         &found.expect("a parameter of the study").1
     }
 
-    /// Returns the scored queries of the given ranking, or else generated queries. Of several runs, the first one
-    /// trained with one of `losses` is used, or else the first one.
+    /// Returns the scored queries from the source, or generated queries if there is no ranking. If the source has
+    /// several runs, prefers the first run that was trained with one of `losses`.
     pub(super) fn subject(&self, losses: &[&str]) -> Subject {
         match self.source {
             Source::Ranking(subject) | Source::Rankings(subject, _) => subject.clone(),
@@ -124,9 +126,9 @@ impl StudyEntry {
     /// Runs the study, and returns its report.
     ///
     /// # Errors
-    /// Returns an error if the study does not support the source or a parameter, or if values are not ascending or not
-    /// in the parameter's domain. Also fails for a ranking with nothing to rank, for scores that are not finite, and
-    /// for a ranker that cannot be trained.
+    /// Returns an error if the study does not accept the source or a parameter, or if values are invalid or not
+    /// ascending. Also returns an error if no query can be ranked, a score is not finite, or a ranker cannot be
+    /// trained.
     pub fn run(&self, source: &Source, options: &StudyOptions) -> Result<StudyReport, StudyError> {
         let values = self.values(options.over)?;
         if !self.accepts(source) {
@@ -172,7 +174,7 @@ impl StudyEntry {
 }
 
 impl Parameter {
-    /// Refuses values that are not in the domain or not ascending.
+    /// Rejects values that are invalid or not ascending.
     fn check(&self, values: &[f64]) -> Result<(), Refusal> {
         let inside = |value: &f64| match self.domain {
             Domain::Positive => value.is_finite() && *value > 0.0,

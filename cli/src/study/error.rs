@@ -1,4 +1,4 @@
-//! The reasons that a study cannot run.
+//! The reasons why a study cannot run.
 
 use std::path::PathBuf;
 
@@ -9,18 +9,18 @@ use burn_rank::workbench::text::did_you_mean;
 
 use crate::experiment::ExperimentError;
 
-/// The reason that a study cannot run.
+/// The reasons why a study cannot run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StudyError {
-    /// A study that does not exist.
+    /// An unknown name of a study.
     #[error("unknown study `{found}`, expected {known}{}", did_you_mean(.nearest))]
     Unknown {
         /// The name given.
         found: String,
         /// All names.
         known: String,
-        /// The nearest known name, if one is similar.
+        /// The most similar name of a study, if any is similar.
         nearest: Option<String>,
     },
     /// A parameter that the study does not have.
@@ -30,20 +30,20 @@ pub enum StudyError {
         study: &'static str,
         /// The name given.
         found: String,
-        /// The parameters of the study.
+        /// The names of the study's parameters.
         known: String,
-        /// The nearest known name, if one is similar.
+        /// The most similar name of a parameter, if any is similar.
         nearest: Option<String>,
     },
-    /// A value of a parameter that the study cannot use.
+    /// An invalid value of a parameter.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// A source that the study cannot use.
+    /// A source that the study does not accept.
     #[error("{study}: found {found}, expected {expected}")]
     Source {
         /// The study.
         study: &'static str,
-        /// The kind of the given source.
+        /// The kind of the source that was given.
         found: &'static str,
         /// The kinds of source that the study accepts.
         expected: String,
@@ -51,30 +51,30 @@ pub enum StudyError {
     /// A score that is not finite.
     #[error("{origin}: found the score {found}, expected finite numbers")]
     Score {
-        /// The origin of the queries.
+        /// Where the queries come from.
         origin: String,
         /// The score.
         found: f64,
     },
-    /// Scored queries none of which has both a relevant and an irrelevant document.
+    /// Queries with scores, none of which has both a relevant and an irrelevant document.
     #[error("{origin}: found no query with a relevant and an irrelevant document, expected one or more")]
     NothingToRank {
-        /// The origin of the queries.
+        /// Where the queries come from.
         origin: String,
     },
     /// Training data without test queries.
     #[error("{origin}: found no queries to test on, expected some in data.test or data.folds")]
     NothingToTest {
-        /// The origin of the data.
+        /// Where the data come from.
         origin: String,
     },
     /// No run to examine.
     #[error("found no run with a fold, expected folders of finished `cv` runs that kept scores or rankers")]
     NoRuns,
-    /// Runs that were tested on different queries.
+    /// Two runs whose test queries differ.
     #[error("{found}: tested on other queries, features or folds than {expected}")]
     OtherQueries {
-        /// The folder of the run.
+        /// The folder of the run whose test queries differ from those of the first.
         found: PathBuf,
         /// The folder of the first run.
         expected: PathBuf,

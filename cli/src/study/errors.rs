@@ -1,5 +1,5 @@
-//! Compares the errors of two rankers by the labels of a pair and by a query's number of pairs (direct-optimization,
-//! Figures 14 to 16).
+//! Compares the ranking errors of two rankers, by the labels of a pair and by a query's number of pairs
+//! (direct-optimization, Figures 14 to 16).
 //!
 //! A pair is two documents of a query with different labels. A pair counts as an error if the lower label has the
 //! higher score, and as half an error if the scores are equal. The paper finds that AdaRank makes fewer errors than
@@ -30,7 +30,7 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
     run,
 };
 
-/// The number of groups that queries are divided into by their number of pairs.
+/// The number of groups into which queries are divided, by their number of pairs.
 const GROUPS: usize = 4;
 
 fn run(setting: &Setting) -> Result<Findings, StudyError> {
@@ -71,8 +71,8 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
     Ok(findings)
 }
 
-/// Compares the kept scores of runs; two runs are compared with each other. Of more runs, the pairs that the paper
-/// compares are used, or else the first run with each other one.
+/// Compares the rankings that finished cross-validations kept. Of more than two runs, compares the learners that the
+/// paper compares, otherwise the first run with each other run.
 fn of_runs(runs: &Runs) -> Result<Findings, StudyError> {
     let all = runs.runs();
     let of_paper = [("ada_rank", "rank_boost"), ("permu_rank", "rank_svm")];
@@ -100,10 +100,10 @@ fn of_runs(runs: &Runs) -> Result<Findings, StudyError> {
     Ok(findings)
 }
 
-/// The two labels of a pair, with the higher one first.
+/// The labels of two documents, with the higher label first.
 type Labels = (u32, u32);
 
-/// Counts the errors and the pairs of a query, for each pair of labels.
+/// Counts the pairs of a query and the errors among them, separately for each combination of labels.
 fn errors(query: &ScoredQuery) -> BTreeMap<Labels, (f64, usize)> {
     let mut counts = BTreeMap::new();
     let documents: Vec<(f64, f64)> = query.scores.iter().copied().zip(query.labels.iter().copied()).collect();
@@ -121,21 +121,21 @@ fn errors(query: &ScoredQuery) -> BTreeMap<Labels, (f64, usize)> {
     counts
 }
 
-/// The errors of two rankers on the same queries.
+/// How two rankers order the pairs of the same queries.
 struct Compared {
     names: [String; 2],
-    /// The error rates of each ranker for each pair of labels, over all pairs and for each query.
+    /// The error rates of both rankers, for each combination of labels.
     by_labels: BTreeMap<Labels, Rates>,
-    /// The number of pairs and the gain in average precision of each query, in ascending order.
+    /// Each query's number of pairs, and the second ranker's gain in average precision; sorted by number of pairs.
     gains: Vec<(usize, f64)>,
 }
 
-/// Error rates on pairs with the same two labels.
+/// How often each ranker misorders pairs with one combination of labels.
 #[derive(Debug, Clone, Default)]
 struct Rates {
     pairs: usize,
     errors: [f64; 2],
-    /// The error rate of each ranker on each query that has pairs with these labels.
+    /// The error rates of each ranker on single queries that have pairs with these labels.
     queries: [Vec<f64>; 2],
 }
 
@@ -162,7 +162,7 @@ impl Compared {
         Ok(Self { names: [name.to_string(), other.to_string()], by_labels, gains })
     }
 
-    /// Returns groups of queries by their number of pairs, with sizes as equal as possible.
+    /// Divides the queries into groups of almost equal size, in the order of their number of pairs.
     fn groups(&self) -> Vec<&[(usize, f64)]> {
         self.gains.chunks(self.gains.len().div_ceil(GROUPS).max(1)).collect()
     }
@@ -250,8 +250,8 @@ fn fewer_errors(rates: &Rates) -> Judged {
     Judged::new(fewer.above_zero(), found).number("first rate", first).number("second rate", second)
 }
 
-/// Compares the mean gain of the half of the queries with fewer pairs with the mean gain of the other half. The two
-/// halves contain different queries, so their standard errors add up.
+/// Compares the mean gain on queries with few pairs with the mean gain on queries with many pairs. The halves share no
+/// query, so the variances of their means add up.
 fn gains_at_few_pairs(gains: &[f64]) -> Judged {
     let (few, many) = gains.split_at(gains.len() / 2);
     let (few, many) = (Mean::of(few), Mean::of(many));

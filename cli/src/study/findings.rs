@@ -1,4 +1,4 @@
-//! Findings of a study.
+//! What a study found.
 
 use std::collections::BTreeMap;
 
@@ -9,84 +9,84 @@ use super::subject::Subject;
 use super::verdict::{Judged, Verdict};
 use crate::plot::Scale;
 
-/// The record of a study.
+/// A study with its findings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StudyReport {
     /// Name of the study.
     pub study: String,
-    /// The purpose of the study, in one line.
+    /// What the study examined, in one line.
     pub summary: String,
-    /// The place in the paper that states the claims.
+    /// The paper, and the figures and theorems in it that the study checked.
     pub paper: String,
     /// Whether the study was quick, with fewer values, epochs and samples.
     #[serde(default)]
     pub quick: bool,
-    /// The findings of the study.
+    /// What the study found.
     #[serde(flatten)]
     pub findings: Findings,
     /// Versions.
     pub versions: Versions,
 }
 
-/// The tables, curves and claims of a study.
+/// What a study found: tables, curves, and verdicts on claims.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Findings {
-    /// The subject of the study.
+    /// What was examined.
     #[serde(flatten)]
     pub about: About,
-    /// The tables; the first one has a row for each value of the study's parameter.
+    /// The tables; the first has a row for each value of the parameter.
     pub tables: Vec<Table>,
     /// Curves.
     pub curves: Vec<Curves>,
-    /// The claims of the paper, each with what the study found.
+    /// The claims of the paper, with the verdict on each.
     pub claims: Vec<Claim>,
 }
 
-/// The subject of a study.
+/// What a study examined.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct About {
-    /// The origin of the queries.
+    /// Where the queries come from.
     pub subject: String,
-    /// The number of queries with something to rank, if the study examines scored queries.
+    /// The number of queries with both a relevant and an irrelevant document, if queries with scores were examined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queries: Option<usize>,
-    /// The number of documents of the examined queries.
+    /// The number of documents in these queries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub documents: Option<usize>,
-    /// The number of queries with equal scores, which the theorems do not cover.
+    /// The number of queries in which two scores are equal; the theorems do not cover them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tied_queries: Option<usize>,
 }
 
-/// Numbers in named rows and columns.
+/// A table of numbers with names for its rows and columns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Table {
     /// The title of the table.
     pub title: String,
-    /// Names of the columns; the first column holds the row names.
+    /// The titles of the columns, beginning with the column of row names.
     pub columns: Vec<String>,
-    /// The name and the values of each row; `None` if a value is not defined.
+    /// Each row with its name and values; `None` for undefined values.
     pub rows: Vec<(String, Vec<Option<f64>>)>,
 }
 
-/// Curves of numbers over the values of a parameter.
+/// A plot of one or more curves over the values of a parameter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Curves {
     /// The title of the plot.
     pub title: String,
     /// The parameter.
     pub parameter: String,
-    /// The values of the parameter.
+    /// The values of the parameter, on the horizontal axis.
     pub at: Vec<f64>,
-    /// The scale of the parameter's axis.
+    /// Whether the horizontal axis is linear or logarithmic.
     pub across: Scale,
-    /// The scale of the vertical axis.
+    /// Whether the vertical axis is linear or logarithmic.
     pub upward: Scale,
-    /// The name and the values of each curve.
+    /// Each curve with its name and values; `None` for undefined values.
     pub curves: Vec<(String, Vec<Option<f64>>)>,
 }
 
-/// A claim of the paper.
+/// A claim of the paper, with what the study found about it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
     /// The theorem, table or example that states the claim.
@@ -95,9 +95,9 @@ pub struct Claim {
     pub claim: String,
     /// The finding, in words.
     pub found: String,
-    /// The verdict on the claim.
+    /// Whether the claim holds.
     pub verdict: Verdict,
-    /// The numbers that the verdict is based on.
+    /// The numbers on which the verdict is based, by name.
     pub numbers: BTreeMap<String, f64>,
 }
 
@@ -109,7 +109,7 @@ impl Claim {
 }
 
 impl Findings {
-    /// Adds the tables, curves and claims of other findings.
+    /// Appends the tables, curves and claims of other findings.
     pub(super) fn extend(&mut self, other: Findings) {
         self.tables.extend(other.tables);
         self.curves.extend(other.curves);
@@ -123,7 +123,7 @@ impl Findings {
 }
 
 impl About {
-    /// Describes a subject other than scored queries.
+    /// Describes what was examined, if it was not a list of queries with scores.
     pub(super) fn text(subject: impl Into<String>) -> Self {
         Self { subject: subject.into(), ..Self::default() }
     }
@@ -145,7 +145,7 @@ impl Table {
         Self { title: title.into(), columns: columns.into_iter().map(Into::into).collect(), rows: Vec::new() }
     }
 
-    /// Adds a row, in which values that are not finite become `None`.
+    /// Adds a row; values that are not finite are stored as `None`.
     pub(super) fn row(&mut self, name: impl Into<String>, values: impl IntoIterator<Item = Option<f64>>) {
         let values = values.into_iter().map(|value| value.filter(|value| value.is_finite())).collect();
         self.rows.push((name.into(), values));
@@ -159,7 +159,7 @@ impl Curves {
         Self { title, parameter, at, across: Scale::Log, upward: Scale::Log, curves: Vec::new() }
     }
 
-    /// Makes the axis of the parameter linear.
+    /// Makes the horizontal axis linear.
     pub(super) fn linear_across(mut self) -> Self {
         self.across = Scale::Linear;
         self
@@ -171,7 +171,7 @@ impl Curves {
         self
     }
 
-    /// Adds a curve, in which values that are not finite become `None`.
+    /// Adds a curve; values that are not finite are stored as `None`.
     pub(super) fn curve(mut self, name: impl Into<String>, values: impl IntoIterator<Item = Option<f64>>) -> Self {
         let values = values.into_iter().map(|value| value.filter(|value| value.is_finite())).collect();
         self.curves.push((name.into(), values));

@@ -1,8 +1,8 @@
-//! Studies, which check on given rankings what the papers prove and claim.
+//! Studies check the claims of papers, on generated data or on the user's rankings.
 //!
-//! A study examines a [`Source`], such as generated data, a ranking, training data, or runs. A study returns
-//! [`Findings`], which are tables, curves, and the claims of the paper. Each claim has a [`Verdict`] and the numbers
-//! behind it. A claim that fails is a finding, not an error.
+//! A study examines a [`Source`]: generated data, rankings, training data, or finished cross-validations. It returns
+//! [`Findings`]: tables, curves, and the claims of a paper. Each claim has a [`Verdict`] and the numbers on which it is
+//! based. A claim that fails is a finding, not an error.
 
 mod approximate;
 mod bounds;
@@ -49,7 +49,7 @@ pub const STUDIES: &[StudyEntry] = &[
 /// Returns the study with this name.
 ///
 /// # Errors
-/// Returns [`StudyError::Unknown`] with the nearest name.
+/// Returns [`StudyError::Unknown`] with the most similar name.
 pub fn find(name: &str) -> Result<&'static StudyEntry, StudyError> {
     STUDIES.iter().find(|study| study.name == name).ok_or_else(|| {
         let names: Vec<&str> = STUDIES.iter().map(|study| study.name).collect();

@@ -1,11 +1,10 @@
-//! Compares approximate positions with ranks (approximation-framework, Table 1, Theorem 3, Corollary 4, and the numbers
-//! that section 5 derives from Table 1).
+//! Compares approximate positions with ranks (approximation-framework, Table 1, Theorem 3, Corollary 4 and section 5).
 //!
-//! `p_x = 1 + sum_{y != x} phi(alpha (s_y - s_x))` with the logistic step `phi` differs from the rank of `x` by less
-//! than `(n - 1) / (exp(alpha delta_x) + 1)`. `delta_x` is the smallest difference between the score of `x` and another
-//! score. The error of a step is at most 1/2 per document, so a bound of `(n - 1) / 2` is vacuous. The paper extends
-//! its conclusions to other steps without a proof. The tail of arctan falls only like `1 / t`, which violates the
-//! exponential bound.
+//! With the logistic step `phi`, the position is `p_x = 1 + sum_{y != x} phi(alpha (s_y - s_x))`. It differs from the
+//! rank of `x` by less than `(n - 1) / (exp(alpha delta_x) + 1)`. Here `delta_x` is the smallest difference between the
+//! score of `x` and another score. Each other document adds an error of at most 1/2, so a bound of `(n - 1) / 2` is
+//! vacuous. The paper claims the same for other steps, without a proof. The bound fails for the arctan step, whose tail
+//! decreases only like `1 / t`.
 
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::{Convention, Measure};
@@ -36,19 +35,19 @@ const TABLE_1: [(f64, f64); 5] =
 const STEPS: [(&str, Step); 4] =
     [("logistic", Step::Logistic), ("tanh", Step::Tanh), ("erf", Step::Erf), ("arctan", Step::Arctan)];
 
-/// Returns the largest possible error of a position, with any step.
+/// Returns the largest error that a position can have, with any step.
 fn most(documents: usize) -> f64 {
     (documents - 1) as f64 / 2.0
 }
 
-/// The errors of the positions for one step function and one alpha.
+/// How far positions are from ranks, for one step function and one alpha.
 #[derive(Default)]
 struct Errors {
-    /// The error of each document.
+    /// The error of each document's position.
     documents: Bounded,
-    /// The largest error of each query.
+    /// The largest error in each query.
     queries: Bounded,
-    /// The mean error of each query.
+    /// The mean error in each query.
     means: Vec<f64>,
 }
 
@@ -133,7 +132,7 @@ fn table_1() -> Table {
     table
 }
 
-/// Checks the numbers that section 5 derives from Table 1, and compares the measures of every labeling with them.
+/// Checks Table 1 and the numbers that section 5 derives from it.
 fn worked_example() -> Result<Vec<Claim>, StudyError> {
     let scores = example();
     let (approximate, _) = positions(&scores, 100.0, Step::Logistic);
@@ -177,14 +176,14 @@ fn worked_example() -> Result<Vec<Claim>, StudyError> {
     ])
 }
 
-/// Returns the largest error of ApproxAP with one relevant document, over all choices of that document.
+/// Returns the largest error of ApproxAP on Table 1, over all choices of a single relevant document.
 fn largest_of_ap(scores: &[f64]) -> Result<f64, StudyError> {
     let spec = LossSpec::new("approx_ap").with("alpha", 100.0).with("beta", 100.0);
     let chosen = (0..scores.len()).map(|chosen| (0..scores.len()).map(|i| f64::from(u8::from(i == chosen))).collect());
     largest_over(scores, chosen, &spec, Measure::Ap(None))
 }
 
-/// Returns the largest error of ApproxNDCG over all labels from 0 to 2.
+/// Returns the largest error of ApproxNDCG on Table 1, over all assignments of labels from 0 to 2.
 fn largest_of_ndcg(scores: &[f64]) -> Result<f64, StudyError> {
     let spec = LossSpec::new("approx_ndcg").with("alpha", 100.0);
     let count = scores.len() as u32;

@@ -1,6 +1,6 @@
-//! Finished cross-validations as a source of studies, with the test queries of all folds and the scores of each run.
+//! Finished cross-validations as the input of studies, with the test queries of all folds and their scores.
 //!
-//! Every query is scored by the ranker of the fold in which it was tested, so no ranker is judged by its training
+//! Every query has its score from the ranker of the fold that tested it, so no ranker is judged by its training
 //! queries. If a run has several seeds, only the first one is used.
 
 use std::path::Path;
@@ -12,35 +12,35 @@ use super::error::StudyError;
 use super::subject::Subject;
 use crate::experiment::{ExperimentError, KeptRun};
 
-/// Runs that were tested on the same queries.
+/// Cross-validations with the same test queries.
 #[derive(Debug, Clone)]
 pub struct Runs {
     runs: Vec<RunSubject>,
-    /// The data of the first fold of the first run.
+    /// The data of the first fold in the first run.
     training: Training,
 }
 
-/// The test queries of one run.
+/// One run: its learner and its loss, and the test queries with the run's scores.
 #[derive(Debug, Clone)]
 pub struct RunSubject {
-    /// The name of the run in tables, which is the name of its experiment.
+    /// The name of the run in tables, which is the name of its folder.
     pub name: String,
-    /// The kind of the run's learner.
+    /// The kind of learner that was trained.
     pub learner: String,
-    /// The name of the run's loss, if it has one.
+    /// The name of the loss, if the learner uses one.
     pub loss: Option<String>,
-    /// The cut-off of the run's loss, if it has one.
+    /// The cut-off `k` of the loss, if it has one.
     pub cut_off: Option<usize>,
     /// The test queries of all folds.
     pub subject: Subject,
 }
 
 impl Runs {
-    /// Makes a source from runs that kept scores or rankers.
+    /// Makes an input for studies from runs that kept their scores or rankers.
     ///
     /// # Errors
-    /// Returns [`StudyError::NoRuns`] if there is no run, and [`StudyError::OtherQueries`] if runs were tested on
-    /// different queries. Returns [`StudyError::Experiment`] if data cannot be read.
+    /// Returns [`StudyError::NoRuns`] if there is no run, and [`StudyError::OtherQueries`] if the test queries of two
+    /// runs differ. Returns [`StudyError::Experiment`] if data cannot be read.
     pub fn new(kept: Vec<KeptRun>) -> Result<Self, StudyError> {
         let first = kept.first().ok_or(StudyError::NoRuns)?;
         let tests = |run: &KeptRun| -> Vec<String> {
@@ -57,23 +57,23 @@ impl Runs {
         Ok(Self { runs: kept.into_iter().map(RunSubject::of).collect(), training })
     }
 
-    /// Returns the runs, in the order in which they were given.
+    /// Returns the runs in the order in which they were given.
     pub fn runs(&self) -> &[RunSubject] {
         &self.runs
     }
 
-    /// Returns the training data, which are the first fold of the first run.
+    /// Returns the data of the first fold in the first run.
     pub(super) fn training(&self) -> &Training {
         &self.training
     }
 
-    /// Returns the first run that was trained with one of these losses, or else the first run.
+    /// Returns the first run that was trained with one of these losses; if there is none, the first run.
     pub(super) fn trained_by(&self, losses: &[&str]) -> &RunSubject {
         let of = |run: &&RunSubject| run.loss.as_deref().is_some_and(|loss| losses.contains(&loss));
         self.runs.iter().find(of).unwrap_or(&self.runs[0])
     }
 
-    /// Returns the first run of a learner.
+    /// Returns the first run with this learner.
     pub(super) fn of_learner(&self, learner: &str) -> Option<&RunSubject> {
         self.runs.iter().find(|run| run.learner == learner)
     }
@@ -98,7 +98,7 @@ impl RunSubject {
     }
 }
 
-/// Returns the last part of a path, by which users distinguish runs.
+/// Returns the name of the run's folder.
 fn name(folder: &Path) -> String {
     folder.file_name().map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
@@ -111,7 +111,7 @@ pub(super) mod tests {
     use burn_rank::json::from_value;
     use burn_rank::workbench::json::json;
 
-    /// Returns runs with these learners, losses and cut-offs, on the same queries.
+    /// Returns runs of these learners, losses and cut-offs, with these test queries.
     pub(in crate::study) fn runs(of: &[(&str, Option<&str>, Option<usize>, Subject)]) -> Runs {
         let data = SynthConfig { queries: 4, features: 3, ..SynthConfig::default() }.generate().unwrap();
         let config: ExperimentConfig =

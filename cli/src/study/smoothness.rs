@@ -1,11 +1,11 @@
-//! The behavior of SmoothNDCG as sigma decreases (smoothrank, Figures 1 and 2, sections 5.1 to 5.4).
+//! How SmoothNDCG behaves as its parameter sigma decreases (smoothrank, Figures 1 and 2, sections 5.1 to 5.4).
 //!
-//! SmoothRank is trained for each sigma of its annealing, and its weights at each sigma are kept. Let `mu` be the least
-//! squared difference of two scores, and `m` the number of documents. Then `|SmoothNDCG - NDCG| <= exp(-mu / sigma)
-//! max(sum_j D(j) sum_{i != d(j)} G_i / Z, (m - 1) NDCG)`. The paper's `O(exp(-mu /
-//! sigma))` omits the maximum. Section 5.2 bounds the Lipschitz constant by `8 B R m^(3/2) /
-//! sigma` and the complexity term by `24 (B R m)^2 / (sigma sqrt(n))`. The loss is below 1, so a complexity term of 1
-//! or more is vacuous.
+//! SmoothRank is trained with decreasing values of sigma, and the study keeps its weights at each value. Let `mu` be
+//! the smallest squared difference of two scores, and `m` the number of documents. Then
+//! `|SmoothNDCG - NDCG| <= exp(-mu / sigma) max(sum_j D(j) sum_{i != d(j)} G_i / Z, (m - 1) NDCG)`. The paper's
+//! `O(exp(-mu / sigma))` omits the maximum. Section 5.2 bounds the Lipschitz constant by `8 B R m^(3/2) / sigma` and
+//! the complexity term by `24 (B R m)^2 / (sigma sqrt(n))`. The loss is below 1, so a complexity term of 1 or more is
+//! vacuous.
 
 use burn_rank::loss::{LossSpec, explain};
 use burn_rank::measure::{Convention, Measure};
@@ -36,19 +36,19 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
     run,
 };
 
-/// The first sigma of the annealing, as in the paper.
+/// The first value of sigma in training, as in the paper.
 const FIRST_SIGMA: f64 = 64.0;
-/// The numbers of training queries and steps for the line of Figure 1, in a full study and in a quick one.
+/// The number of training queries and of steps along the line in Figure 1, for a full study and a quick one.
 const LINE: [(usize, usize); 2] = [(30, 60), (8, 30)];
-/// The changes of scale that test Lemma 1.
+/// To test Lemma 1, sigma is divided by each factor, and scores by its square root.
 const SCALES: [f64; 3] = [0.25, 4.0, 10.0];
 
-/// Returns the loss SmoothNDCG over the whole list.
+/// Returns SmoothNDCG without a cut-off, as a loss.
 fn smooth(sigma: f64) -> LossSpec {
     LossSpec::new("smooth_ndcg").with("sigma", sigma)
 }
 
-/// Returns the bound of section 5.1 with its constant, or `None` for equal scores.
+/// Returns the bound of section 5.1 on the error of SmoothNDCG, or `None` for equal scores.
 fn bound(query: &ScoredQuery, sigma: f64, ndcg: f64) -> Option<f64> {
     let mu = query.smallest_difference().powi(2);
     let discount = |rank: usize| 1.0 / (rank as f64 + 1.0).log2();
@@ -64,20 +64,20 @@ fn bound(query: &ScoredQuery, sigma: f64, ndcg: f64) -> Option<f64> {
     (mu > 0.0).then(|| (-mu / sigma).exp() * most)
 }
 
-/// The ranker that was trained at one sigma, with its measures and errors.
+/// The ranker at one sigma, with its measures and errors.
 struct AtSigma {
     sigma: f64,
     weights: Vec<f64>,
-    /// The NDCG at 10 of each training query.
+    /// The NDCG@10 of each training query.
     train: Vec<f64>,
     validation: Vec<f64>,
     test: Vec<f64>,
     errors: Bounded,
     /// The mean of `mu / sigma` over the training queries.
     exponent: f64,
-    /// The largest change of the loss after a change of scale (Lemma 1).
+    /// The largest change of the loss when scores and sigma are divided as in Lemma 1, which should be 0.
     scaled: f64,
-    /// The norm of the gradient of each query, with the bound of section 5.2.
+    /// The gradient's norm for each query, with the bound from section 5.2.
     slopes: Bounded,
     largest_slope: f64,
     /// `24 (B R m)^2 / (sigma sqrt(n))`
@@ -248,7 +248,7 @@ fn annealed(found: &[AtSigma]) -> Judged {
     Judged::new(rise.above_zero(), words).number("rise", rise.mean).number("standard error", rise.error)
 }
 
-/// Compares the last sigma with the sigma that is best on validation queries; both are measured on test queries.
+/// Judges whether the smallest sigma has a lower measure on test queries than the sigma that validation queries select.
 fn overfitted(found: &[AtSigma]) -> Judged {
     let mean = |of: &AtSigma| Mean::of(&of.validation).mean;
     let best =
@@ -262,7 +262,7 @@ fn overfitted(found: &[AtSigma]) -> Judged {
     Judged::new(drop.above_zero(), words).number("drop", drop.mean).number("standard error", drop.error)
 }
 
-/// Judges a bound on the difference of two losses in `[0, 1]`.
+/// Judges the complexity term of section 5.2, of which `least` is the smallest value over all sigmas.
 fn complexity_is(least: f64) -> Judged {
     let (verdict, found) = match least {
         least if least >= 1.0 - ROUNDING => (Verdict::Vacuous, "the bound is 1 or more at every sigma"),
@@ -271,7 +271,7 @@ fn complexity_is(least: f64) -> Judged {
     Judged::new(verdict, format!("{found}: at least {}", short(least))).number("least bound", least)
 }
 
-/// Judges whether two expressions are equal, up to rounding.
+/// Judges whether two expressions are equal, given the largest difference of their values.
 fn identity(largest: f64) -> Judged {
     let verdict = if largest <= ROUNDING { Verdict::Holds } else { Verdict::Fails };
     Judged::new(verdict, format!("the values differ by at most {}", short(largest)))
@@ -295,10 +295,10 @@ fn flat(linear: &Linear, weights: &[f64]) -> Result<Claim, StudyError> {
     Ok(Claim::new("section 5.3", "SmoothNDCG tends to a constant as sigma grows (difference from it)", falls(&named)))
 }
 
-/// SmoothNDCG along the line `w + t w_rand` (Figure 1).
+/// SmoothNDCG of linear rankers with the weights `w + t w_rand` (Figure 1).
 struct Line {
     at: Vec<f64>,
-    /// For each sigma, the mean over queries at each `t`; the last curve is exact NDCG, with sigma 0.
+    /// For each sigma, the mean over queries at each `t`. The last curve, with sigma 0, is exact NDCG.
     curves: Vec<(f64, Vec<f64>)>,
 }
 
@@ -339,7 +339,7 @@ impl Line {
         })
     }
 
-    /// Judges whether the number of local maxima falls as sigma grows.
+    /// Judges whether the curve has fewer local maxima the larger sigma is.
     fn claim(&self) -> Claim {
         let counts: Vec<usize> =
             self.curves.iter().filter(|(sigma, _)| *sigma > 0.0).map(|(_, values)| maxima(values)).collect();
@@ -347,12 +347,12 @@ impl Line {
     }
 }
 
-/// Counts the local maxima inside a curve.
+/// Counts the local maxima of a curve, not counting its ends.
 fn maxima(values: &[f64]) -> usize {
     values.windows(3).filter(|of| of[1] > of[0] + ROUNDING && of[1] > of[2] + ROUNDING).count()
 }
 
-/// Judges whether counts never rise, and are lower at the end than at the start.
+/// Judges whether the counts never rise from one to the next, and the last is below the first.
 fn fewer(counts: &[usize]) -> Judged {
     let verdict = match () {
         () if counts.windows(2).any(|two| two[1] > two[0]) => Verdict::Fails,

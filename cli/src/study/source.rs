@@ -1,28 +1,27 @@
-//! The sources that a study examines, which are generated queries, one or two rankings, training data, or finished
-//! cross-validations.
+//! The inputs that studies accept: generated queries, rankings, training data, and finished cross-validations.
 
 use super::data::Training;
 use super::error::StudyError;
 use super::runs::Runs;
 use super::subject::Subject;
 
-/// The source that a study examines.
+/// The input of a study.
 #[derive(Debug, Clone)]
 pub enum Source {
     /// Data that the study generates itself.
     Generated {
-        /// The number of scored queries, for studies of a ranking.
+        /// The number of queries with scores, for studies that examine a ranking.
         queries: usize,
-        /// The seed of all generated data.
+        /// The seed from which all data are generated.
         seed: u64,
     },
-    /// The scored queries of a ranker.
+    /// Queries with the scores of one ranker.
     Ranking(Subject),
-    /// The queries of two rankers, with the same documents in the same order.
+    /// Queries with the scores of two rankers, for the same documents in the same order.
     Rankings(Subject, Subject),
     /// Data to train on.
     Training(Box<Training>),
-    /// Finished cross-validations over the same folds, with their kept scores or rankers.
+    /// Finished cross-validations over the same folds, which kept their scores or rankers.
     Runs(Box<Runs>),
 }
 
@@ -42,7 +41,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns the name of the kind in messages.
+    /// Returns the words for this kind of source in error messages.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Generated => "generated data",
@@ -55,7 +54,7 @@ impl Kind {
 }
 
 impl Source {
-    /// Returns the kind of the source.
+    /// Returns which kind of source this is.
     pub fn kind(&self) -> Kind {
         match self {
             Source::Generated { .. } => Kind::Generated,
@@ -66,7 +65,7 @@ impl Source {
         }
     }
 
-    /// Refuses rankings with nothing to rank, or with scores that are not finite.
+    /// Rejects rankings in which no query can be ranked, or in which a score is not finite.
     pub(super) fn check(&self) -> Result<(), StudyError> {
         let subjects = match self {
             Source::Ranking(subject) => vec![subject],

@@ -1,4 +1,4 @@
-//! The scored queries that are the subject of a study.
+//! Queries with labels and scores, for a study to examine.
 
 use burn_rank::data::RankingDataset;
 use burn_rank::loss::{LossSpec, explain};
@@ -22,14 +22,14 @@ pub struct ScoredQuery {
 /// Scored queries.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Subject {
-    /// The origin of the queries.
+    /// Where the queries come from.
     pub origin: String,
-    /// The queries that have both a relevant document, with label 1 or above, and an irrelevant one.
+    /// The queries with at least one relevant document (label 1 or above) and at least one irrelevant document.
     pub queries: Vec<ScoredQuery>,
 }
 
 impl Subject {
-    /// Makes a subject of the queries in `data` and the scores of a ranker, one per document.
+    /// Combines the queries in `data` with the scores of a ranker, one per document.
     pub fn new(origin: String, data: &RankingDataset, scores: &[f32]) -> Self {
         let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect();
         let query = |q: usize| {
@@ -40,7 +40,7 @@ impl Subject {
     }
 
     /// Generates queries of 5 to 60 documents, with labels distributed as in MSLR-WEB. Each score is the label plus
-    /// noise of standard deviation 2, like the scores of a mediocre ranker.
+    /// noise with standard deviation 2, so the ranking is mediocre.
     pub fn generated(queries: usize, seed: u64) -> Self {
         let origin = format!("{queries} generated queries, seed {seed}");
         let query = |number: usize| {
@@ -56,7 +56,7 @@ impl Subject {
         Self { origin, queries: (0..queries).map(query).collect() }
     }
 
-    /// Returns the number of documents.
+    /// Returns the number of documents in all queries.
     pub fn documents(&self) -> usize {
         self.queries.iter().map(|query| query.scores.len()).sum()
     }
@@ -73,14 +73,14 @@ impl ScoredQuery {
         self.labels.iter().filter(|label| **label >= 1.0).count()
     }
 
-    /// Returns the smallest difference of two scores, which is 0 if scores are equal.
+    /// Returns the smallest difference between two scores, which is 0 in a tie.
     pub(super) fn smallest_difference(&self) -> f64 {
         let mut ascending = self.scores.clone();
         ascending.sort_by(f64::total_cmp);
         ascending.windows(2).map(|two| two[1] - two[0]).fold(f64::INFINITY, f64::min)
     }
 
-    /// Computes the value of a surrogate, in double precision.
+    /// Computes a surrogate measure in double precision.
     pub(super) fn surrogate(&self, spec: &LossSpec) -> Result<f64, StudyError> {
         Ok(explain(spec.build()?.as_ref(), &self.scores, &self.labels, burn::tensor::DType::F64)?.value)
     }

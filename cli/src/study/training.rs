@@ -1,4 +1,4 @@
-//! The training data of studies, given or generated, and the rankers that studies train on them.
+//! Trains rankers for studies, on data from a configuration or on generated data.
 
 use burn::tensor::Device;
 use burn_rank::data::{Normalizer, RankingDataset, SynthConfig};
@@ -13,12 +13,12 @@ use super::source::Source;
 use super::subject::{ScoredQuery, Subject};
 use crate::experiment::{ExperimentConfig, ExperimentError, Fit, FitOptions, Split, fit};
 
-/// The numbers of generated training, validation and test queries.
+/// The number of generated queries for training, validation and test.
 const GENERATED: [usize; 3] = [80, 40, 160];
-/// The numbers of generated queries in a quick study.
+/// The number of generated queries for training, validation and test in a quick study.
 const QUICK: [usize; 3] = [16, 8, 24];
 
-/// Training, validation and test queries for a study.
+/// The data on which a study trains and tests rankers.
 pub(super) struct Material {
     pub(super) origin: String,
     pub(super) split: Split,
@@ -26,7 +26,7 @@ pub(super) struct Material {
 }
 
 impl Material {
-    /// Uses the data of a configuration, or generates data.
+    /// Takes the data from the source's configuration, or generates them.
     pub(super) fn of(setting: &Setting) -> Result<Self, StudyError> {
         let training = match setting.source {
             Source::Training(training) => Some(&**training),
@@ -70,12 +70,12 @@ impl Material {
         })
     }
 
-    /// Returns the test queries, if there are any.
+    /// Returns the test queries, or an error if there are none.
     pub(super) fn test(&self) -> Result<&RankingDataset, StudyError> {
         self.split.test.as_ref().ok_or_else(|| StudyError::NothingToTest { origin: self.origin.clone() })
     }
 
-    /// Fits a learner; with `select`, its round is chosen on validation queries, if there are any.
+    /// Fits a learner; if `select` is true, validation queries choose the best round.
     pub(super) fn fit(&self, learner: &Value, loss: Option<LossSpec>, select: bool) -> Result<Fit, StudyError> {
         let mut config = self.config.clone();
         config.learner = learner.as_object().cloned().unwrap_or_default();
@@ -85,18 +85,18 @@ impl Material {
         Ok(fit(&config, &split, config.seed, &FitOptions::new(&Device::flex()))?)
     }
 
-    /// Returns the queries of `data` with the scores of a fit.
+    /// Returns the queries in `data` with the scores of a fitted ranker.
     pub(super) fn scored(&self, fit: &Fit, data: &RankingDataset) -> Result<Subject, StudyError> {
         let scores = fit.ranker.predict(data, &Device::flex()).map_err(ExperimentError::from)?;
         Ok(Subject::new(self.origin.clone(), data, &scores))
     }
 
-    /// Returns the first `count` training queries, normalized, as a linear problem.
+    /// Returns the first `count` training queries, normalized, for linear ranking functions.
     pub(super) fn linear(&self, count: usize) -> Result<Linear, StudyError> {
         self.linear_of(&self.split.train, count)
     }
 
-    /// Returns the test queries, normalized like the training queries, as a linear problem.
+    /// Returns the test queries, normalized with the training queries' normalizer, for linear ranking functions.
     pub(super) fn linear_test(&self) -> Result<Linear, StudyError> {
         self.linear_of(self.test()?, usize::MAX)
     }
@@ -109,13 +109,13 @@ impl Material {
     }
 }
 
-/// Computes a measure of each query in the standard convention.
+/// Computes a measure for each query, in the standard convention.
 pub(super) fn measured(subject: &Subject, measure: Measure) -> Result<Vec<f64>, StudyError> {
     let convention = Convention::default();
     subject.queries.iter().map(|query| query.exact(measure, &convention)).collect()
 }
 
-/// Queries with features, for the linear ranking functions of a study.
+/// Normalized queries, which linear ranking functions score with their weights.
 #[derive(Debug, Clone)]
 pub(super) struct Linear {
     pub(super) queries: Vec<LinearQuery>,
@@ -130,7 +130,7 @@ pub(super) struct LinearQuery {
 }
 
 impl LinearQuery {
-    /// Scores the documents with these weights.
+    /// Scores the query's documents with these weights.
     pub(super) fn scored(&self, weights: &[f64]) -> ScoredQuery {
         let score = |row: &Vec<f64>| row.iter().zip(weights).map(|(x, w)| x * w).sum();
         ScoredQuery { scores: self.features.iter().map(score).collect(), labels: self.labels.clone() }
@@ -143,7 +143,7 @@ impl LinearQuery {
 }
 
 impl Linear {
-    /// Makes a linear problem of the first `count` queries that have a relevant and an irrelevant document.
+    /// Takes the first `count` queries with both a relevant and an irrelevant document.
     fn new(data: &RankingDataset, count: usize) -> Self {
         let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<f64>>();
         let query = |q: usize| {
@@ -161,20 +161,20 @@ impl Linear {
         self.queries.first().and_then(|query| query.features.first()).map_or(0, Vec::len)
     }
 
-    /// Scores the queries with these weights.
+    /// Scores all queries with these weights.
     pub(super) fn scored(&self, weights: &[f64]) -> Subject {
         let queries = self.queries.iter().map(|query| query.scored(weights)).collect();
         Subject { origin: String::new(), queries }
     }
 
-    /// Returns the largest norm of a row of features.
+    /// Returns the largest Euclidean norm of a document's features.
     pub(super) fn largest_norm(&self) -> f64 {
         let rows = self.queries.iter().flat_map(|query| &query.features);
         rows.map(|row| norm(row)).fold(0.0, f64::max)
     }
 
-    /// Runs one epoch of stochastic gradient descent on a loss, with one query per step, in order. The epoch follows
-    /// Algorithm 1 of approximation-framework, without the shuffle.
+    /// Runs one epoch of gradient descent on a loss; each query is one step, in the order of the data. This is
+    /// Algorithm 1 of approximation-framework without shuffling.
     pub(super) fn epoch(&self, weights: &mut [f64], loss: &LossSpec, rate: f64) -> Result<(), StudyError> {
         let loss = loss.build()?;
         for query in &self.queries {
@@ -188,7 +188,6 @@ impl Linear {
     }
 }
 
-/// Returns the Euclidean norm of some values.
 pub(super) fn norm(values: &[f64]) -> f64 {
     values.iter().map(|value| value * value).sum::<f64>().sqrt()
 }

@@ -1,9 +1,9 @@
-//! Training and testing SmoothNDCG at different cut-offs (smoothrank, Table 3).
+//! Trains SmoothRank with one cut-off and tests it at another (smoothrank, Table 3).
 //!
-//! SmoothRank is trained on SmoothNDCG@k for each `k` and tested with NDCG@1, 5 and 10. The paper finds that a larger
-//! `k` in training is better even if a smaller one is tested. All `k` are tested on the same queries, so their
-//! differences are paired. If runs of SmoothRank with at least two cut-offs were kept, the study reads them instead of
-//! training.
+//! SmoothRank is trained on SmoothNDCG@k for each `k`, and tested with NDCG@1, NDCG@5 and NDCG@10. The paper finds that
+//! training with a larger `k` is better, even for the test at a smaller cut-off. All rankers are tested on the same
+//! queries, so that differences are paired. If finished runs of SmoothRank with at least two cut-offs are given, the
+//! study reads them instead of training.
 
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::Measure;
@@ -31,10 +31,10 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
     run,
 };
 
-/// The cut-offs of the test measure.
+/// The cut-offs of NDCG in the test.
 const TESTED: [usize; 3] = [1, 5, 10];
 
-/// The NDCG of each test query, for one cut-off in training and each cut-off of the test.
+/// A ranker trained with the cut-off `k`: the NDCG of each test query, at each cut-off of the test.
 struct Trained {
     k: usize,
     tested: Vec<Vec<f64>>,
@@ -61,7 +61,7 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
     Ok(findings(&found, About::text(material.origin.clone())))
 }
 
-/// Compares SmoothRank's runs on SmoothNDCG at each `k`, if there are at least two.
+/// Compares given runs of SmoothRank, if there are at least two cut-offs `k` among them.
 fn of_runs(runs: &Runs, ks: &[f64]) -> Result<Option<Findings>, StudyError> {
     let mut found = Vec::new();
     for &k in ks {
@@ -122,7 +122,7 @@ fn claims(found: &[Trained]) -> Vec<Claim> {
         .collect()
 }
 
-/// Judges whether the largest `k` is better than every other.
+/// Judges whether training with the largest `k` is better than training with any other.
 fn larger_is_better(of_k: &[(usize, &[f64])]) -> Judged {
     let Some(((largest, values), others)) = of_k.split_last().filter(|(_, others)| !others.is_empty()) else {
         return Judged::new(Verdict::Open, "there is one k");

@@ -1,35 +1,35 @@
-//! Verdicts on claims, and the rules behind them.
+//! The verdicts on claims, and the rules by which studies reach them.
 //!
-//! A claim about numbers holds or fails only if the difference exceeds rounding, `1e-9`. A claim about means holds or
-//! fails only beyond two standard errors of paired differences. A bound that the quantity cannot exceed is vacuous.
-//! Every other claim is open.
+//! A claim about single numbers holds or fails only if they differ by more than the rounding error `1e-9`. A claim
+//! about means holds or fails only if the mean of paired differences is more than two standard errors from 0. A claim
+//! is vacuous if the quantity cannot exceed its bound anyway. Every other claim is open.
 
 use std::collections::BTreeMap;
 
 use burn_rank::workbench::mean_of;
 use serde::{Deserialize, Serialize};
 
-/// The smallest difference of two numbers that counts as more than rounding.
+/// Smaller differences between two numbers count as rounding errors.
 pub(super) const ROUNDING: f64 = 1e-9;
 
-/// The number of standard errors by which a mean must differ from 0.
+/// A mean counts as different from 0 if it is more than this number of standard errors away.
 const STANDARD_ERRORS: f64 = 2.0;
 
-/// The number of standard errors by which a fit must miss its limit to fail. The number is larger for fits, because a
-/// study fits some thirty limits.
+/// A fitted limit counts as wrong if it is more than this number of standard errors away. The number is larger than for
+/// means, because a study fits about thirty limits.
 const STANDARD_ERRORS_OF_FITS: f64 = 3.0;
 
-/// The verdict of a study on a claim.
+/// The result of checking a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// The study showed that the claim is true.
+    /// The study found the claim to be true.
     Holds,
-    /// The study showed that the claim is false.
+    /// The study found the claim to be false.
     Fails,
-    /// The claim cannot fail for any ranking, because its bound is above all possible values.
+    /// The claim cannot fail for any ranking, because its bound is not below the largest possible value.
     Vacuous,
-    /// The study showed nothing about the claim.
+    /// The study could not decide.
     Open,
 }
 
@@ -37,7 +37,7 @@ impl Verdict {
     /// Every verdict.
     pub const ALL: [Verdict; 4] = [Verdict::Holds, Verdict::Fails, Verdict::Vacuous, Verdict::Open];
 
-    /// Returns the word for the verdict.
+    /// Returns the verdict as a word.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Holds => "holds",
@@ -47,7 +47,7 @@ impl Verdict {
         }
     }
 
-    /// Judges whether `margin` is above 0, beyond rounding.
+    /// Judges the claim `margin > 0`, which is open if `margin` is within the rounding error.
     pub(super) fn above_zero(margin: f64) -> Self {
         match margin {
             margin if margin > ROUNDING => Verdict::Holds,
@@ -56,7 +56,7 @@ impl Verdict {
         }
     }
 
-    /// Combines the verdicts on the parts of a claim. The claim holds if every part holds, and fails if one part fails.
+    /// Combines the verdicts on the parts of a claim. It holds if every part holds, and fails if one part fails.
     pub(super) fn all(parts: impl IntoIterator<Item = Verdict>) -> Self {
         let parts: Vec<Verdict> = parts.into_iter().collect();
         let every = |verdict| !parts.is_empty() && parts.iter().all(|part| *part == verdict);
@@ -69,7 +69,7 @@ impl Verdict {
     }
 }
 
-/// A verdict, with its finding and its numbers.
+/// A verdict, with the finding in words and the numbers behind it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Judged {
     pub(super) verdict: Verdict,
@@ -84,7 +84,7 @@ impl Judged {
         Self { verdict, found: found.into(), numbers: BTreeMap::new() }
     }
 
-    /// Adds a number, except a number that is not finite, which JSON cannot represent.
+    /// Adds a named number; a number that is not finite is left out, because JSON cannot represent it.
     pub(super) fn number(mut self, name: impl Into<String>, value: f64) -> Self {
         if value.is_finite() {
             self.numbers.insert(name.into(), value);
@@ -98,7 +98,7 @@ impl Judged {
         Self::new(Verdict::above_zero(right.1 - left.1), found).number(left.0, left.1).number(right.0, right.1)
     }
 
-    /// Judges whether `value`, rounded to `decimals` decimals, equals `printed`.
+    /// Judges whether `value` equals a number from a paper, `printed`, which was rounded to `decimals` decimals.
     pub(super) fn printed(value: f64, printed: f64, decimals: i32) -> Self {
         let half = 0.5 * 10f64.powi(-decimals);
         // A value on the edge rounds to either side.
@@ -116,13 +116,13 @@ pub(super) struct Bounded {
     below: usize,
     close: usize,
     vacuous: usize,
-    /// The largest ratio of an error to its bound, among bounds that are not vacuous.
+    /// The largest quotient of an error and its bound, without vacuous bounds.
     share: f64,
 }
 
 impl Bounded {
-    /// Adds an error, its bound in the claim, and the largest error that any ranking can have. The bound is `None` if
-    /// the claim does not cover the error.
+    /// Adds an error with the bound that the claim states, and the largest error that is possible for any ranking. The
+    /// bound is `None` if the claim does not cover the error.
     pub(super) fn add(&mut self, error: f64, bound: Option<f64>, most: f64) {
         self.errors.push(error);
         let Some(bound) = bound else { return };
@@ -138,12 +138,12 @@ impl Bounded {
         }
     }
 
-    /// Returns every error, with or without a bound.
+    /// Returns all errors, including those without a bound.
     pub(super) fn errors(&self) -> &[f64] {
         &self.errors
     }
 
-    /// Returns the mean error, `rho` in the papers.
+    /// Returns the mean error, which the papers call `rho`.
     pub(super) fn mean(&self) -> Option<f64> {
         mean_of(self.errors.iter().copied())
     }
@@ -158,12 +158,12 @@ impl Bounded {
         self.above + self.below + self.close + self.vacuous
     }
 
-    /// Returns the number of errors that could exceed their bound.
+    /// Returns the number of errors with a bound that is not vacuous.
     pub(super) fn exceedable(&self) -> usize {
         self.bounded() - self.vacuous
     }
 
-    /// Judges whether every error is below its bound. `what` names the things that have errors.
+    /// Judges whether every error is below its bound. `what` is the noun for what has these errors, such as `queries`.
     pub(super) fn judge(of: &[Bounded], what: &str) -> Judged {
         let sum = |part: fn(&Bounded) -> usize| of.iter().map(part).sum::<usize>();
         let (above, below, close, vacuous) = (sum(|b| b.above), sum(|b| b.below), sum(|b| b.close), sum(|b| b.vacuous));
@@ -204,7 +204,7 @@ impl Bounded {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Mean {
     pub(super) mean: f64,
-    /// The standard error, which is NaN for fewer than two values.
+    /// The standard error of the mean; NaN for fewer than two values.
     pub(super) error: f64,
 }
 
@@ -216,12 +216,12 @@ impl Mean {
         Self { mean, error: if values.len() < 2 { f64::NAN } else { (squares / (count - 1.0) / count).sqrt() } }
     }
 
-    /// Returns the mean of `left - right`, value by value.
+    /// Returns the mean of the differences between `left` and `right`, taken value by value.
     pub(super) fn of_differences(left: &[f64], right: &[f64]) -> Self {
         Self::of(&left.iter().zip(right).map(|(left, right)| left - right).collect::<Vec<_>>())
     }
 
-    /// Judges whether the mean is above 0, beyond two standard errors.
+    /// Judges whether the mean is more than two standard errors above 0.
     pub(super) fn above_zero(self) -> Verdict {
         let far = (STANDARD_ERRORS * self.error).max(ROUNDING);
         match self.mean {
@@ -232,8 +232,8 @@ impl Mean {
         }
     }
 
-    /// Judges whether the mean is within `margin` of `target`. The claim holds if the interval of two standard errors
-    /// lies inside the margin, and fails if the interval of three lies outside.
+    /// Judges whether the mean differs from `target` by at most `margin`. It holds if the mean plus or minus two
+    /// standard errors is within the margin, and fails if plus or minus three is outside.
     pub(super) fn near(self, target: f64, margin: f64) -> Verdict {
         let off = (self.mean - target).abs();
         match () {
@@ -244,7 +244,7 @@ impl Mean {
     }
 }
 
-/// Judges whether the mean over the same queries falls from each column to the next.
+/// Judges whether the mean over the same queries is smaller in each column than in the column before.
 pub(super) fn falls(columns: &[(String, &[f64])]) -> Judged {
     let steps: Vec<(Verdict, String, Mean)> = columns
         .windows(2)
@@ -274,7 +274,7 @@ pub(super) fn falls(columns: &[(String, &[f64])]) -> Judged {
         .fold(judged, |judged, (name, values)| judged.number(format!("mean at {name}"), Mean::of(values).mean))
 }
 
-/// Formats a number of any magnitude in a few characters.
+/// Formats a number briefly, with an exponent if it is very small or large.
 pub(super) fn short(value: f64) -> String {
     match value.abs() {
         _ if !value.is_finite() => "unknown".to_string(),

@@ -1,5 +1,5 @@
-//! The page of a comparison, with means, intervals, paired tests and the difference of every query. The page also shows
-//! the queries that gained and lost the most, with both rankings side by side.
+//! The page of a comparison of systems: means, intervals, paired tests, and the difference on every query. It also
+//! shows both rankings of the queries on which the systems differ most.
 
 mod moved;
 
@@ -12,13 +12,13 @@ use super::html::{Html, Table, element, figure, figures, note, section};
 use super::number;
 use crate::plot::{Differences, Ink};
 
-/// The largest number of pairs of systems whose queries are shown.
+/// If there are more pairs of systems, only the pairs with the first system are shown query by query.
 const PAIRS: usize = 6;
 
 /// Systems that were measured on the same queries.
 #[derive(Debug, Clone)]
 pub struct ComparisonReport {
-    /// The convention of every measure.
+    /// The convention by which all measures are computed.
     pub convention: Convention,
     /// Number of queries.
     pub queries: usize,
@@ -28,9 +28,9 @@ pub struct ComparisonReport {
     pub systems: Vec<String>,
     /// Identifier of each query.
     pub query_ids: Vec<String>,
-    /// Every measure; the first one decides which queries are shown.
+    /// The measures; the first measure decides which queries are shown.
     pub measures: Vec<ComparedMeasure>,
-    /// The settings of the tests.
+    /// The settings of the statistical tests.
     pub config: ComparisonConfig,
 }
 
@@ -39,13 +39,13 @@ pub struct ComparisonReport {
 pub struct ComparedMeasure {
     /// The measure.
     pub measure: Measure,
-    /// The values as `[system][query]`, without a value if the convention excludes the query.
+    /// The values as `[system][query]`; `None` for queries that the convention excludes.
     pub values: Vec<Vec<Option<f64>>>,
-    /// Every pair of systems.
+    /// The test results for every pair of systems.
     pub pairs: Vec<SystemPair>,
 }
 
-/// A document with its score.
+/// A document with its label and the score from one system.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScoredDocument {
     /// The identifier of the document.
@@ -56,11 +56,11 @@ pub struct ScoredDocument {
     pub score: f32,
 }
 
-/// Returns the documents of a query with the scores of a system, or none if they are unknown. Queries are numbered from
-/// 0.
+/// Returns a query's documents with the scores from a system, or `None` if they are unknown. The arguments are the
+/// query and the system, both counted from 0.
 pub type Rankings<'a> = dyn Fn(usize, usize) -> Option<Vec<ScoredDocument>> + 'a;
 
-/// Returns the letters that stand for a system, such as A, Z or AA.
+/// Returns the letters by which the page calls a system: A to Z, then AA and so on.
 pub(crate) fn letter(system: usize) -> String {
     let last = char::from(b'A' + (system % 26) as u8);
     match system / 26 {
@@ -98,7 +98,7 @@ fn facts(report: &ComparisonReport) -> Vec<Fact> {
     facts
 }
 
-/// Lists the systems with their means and intervals.
+/// Builds a table with the mean and the interval of each measure for each system.
 fn means(report: &ComparisonReport) -> Result<Html, SignificanceError> {
     let columns = report.measures.iter().map(|of| of.measure.to_string());
     let first = ["system".to_string(), "file".to_string()].into_iter();
@@ -159,7 +159,8 @@ fn tests(report: &ComparisonReport) -> Html {
     tables.collect::<Html>().then(note(words))
 }
 
-/// Returns the pairs whose queries are shown. If there are many pairs, only pairs with the first system are shown.
+/// Returns the pairs of systems that are shown query by query. If there are many pairs, these are only the pairs with
+/// the first system.
 fn shown_pairs(report: &ComparisonReport) -> Vec<&SystemPair> {
     let Some(of) = report.measures.first() else { return Vec::new() };
     let all: Vec<&SystemPair> = of.pairs.iter().collect();
@@ -169,13 +170,13 @@ fn shown_pairs(report: &ComparisonReport) -> Vec<&SystemPair> {
     }
 }
 
-/// Returns the number and the difference of each query that counts for both systems.
+/// Returns the index of each query that has a value for both systems, with the difference of the two values.
 fn by_query(of: &ComparedMeasure, pair: &SystemPair) -> Vec<(usize, f64)> {
     let values = of.values[pair.first].iter().zip(&of.values[pair.second]).enumerate();
     values.filter_map(|(query, (first, second))| Some((query, (*second)? - (*first)?))).collect()
 }
 
-/// Draws the difference of every query.
+/// Plots, for each pair of systems, the difference on every query.
 fn differences(report: &ComparisonReport) -> Html {
     let Some(of) = report.measures.first() else { return Html::default() };
     let plots = shown_pairs(report).into_iter().map(|pair| {

@@ -1,4 +1,4 @@
-//! The queries that gained and lost the most, with both rankings side by side.
+//! Shows the queries on which two systems differ most, with both rankings side by side.
 
 use std::collections::BTreeMap;
 
@@ -10,26 +10,25 @@ use crate::experiment::LONGEST_IDENTIFIER;
 use crate::report::html::{Html, Table, details, element, note, section};
 use crate::report::number;
 
-/// The number of queries to show that gained most and that lost most, for each pair of systems.
+/// For each pair of systems, this many queries with the largest gains are shown, and as many with the largest losses.
 const QUERIES: usize = 5;
 
-/// The numbers of documents to show per query, which are the first `FIRST` by either system and the first `BELONG` by
-/// label.
+/// A query shows each system's first `FIRST` documents and the first `BELONG` documents by label.
 const FIRST: usize = 10;
 const BELONG: usize = 5;
 
-/// A document with its rank in both rankings.
+/// A document with its rank in each of the two rankings.
 #[derive(Debug, Clone, PartialEq)]
 struct Placed {
     document: String,
     label: f32,
-    /// The rank of the document in each system, from 1; none if the system did not retrieve it.
+    /// The rank of the document in each ranking, from 1; `None` if the system did not retrieve it.
     ranks: [Option<usize>; 2],
     /// The rank of the document by label, from 1.
     ideal: usize,
 }
 
-/// Builds the section, which is empty if no query differs.
+/// Builds the section for all shown pairs of systems; it is empty if no query has a difference.
 pub(super) fn moved(report: &ComparisonReport, rankings: &Rankings) -> Html {
     let Some(of) = report.measures.first() else { return Html::default() };
     let parts: Html = shown_pairs(report).into_iter().map(|pair| of_pair(report, of, pair, rankings)).collect();
@@ -89,7 +88,7 @@ fn table(pair: &SystemPair, documents: &[Placed]) -> Html {
     table.html()
 }
 
-/// Returns the documents to show for a query, in the order of the second system.
+/// Returns the documents to show for a query, in the order in which the second system ranks them.
 fn side_by_side(first: &[ScoredDocument], second: &[ScoredDocument]) -> Vec<Placed> {
     let mut placed: Vec<Placed> = Vec::new();
     let mut at: BTreeMap<&str, usize> = BTreeMap::new();

@@ -1,17 +1,19 @@
-//! Type one and type two bounds on the loss of a measure (direct-optimization, Figures 3 and 4, Theorems 2 and 3).
+//! Two kinds of upper bounds on the loss `1 - E`, type one and type two (direct-optimization, Figures 3 and 4, Theorems
+//! 2 and 3).
 //!
-//! Relevant and irrelevant documents are drawn from Gaussians around `(1, 1)` and `(-1, -1)`. A linear ranking function
-//! `norm (cos theta, sin theta)` scores the documents. `F` of an order is the mean score difference over all pairs of
-//! documents, upper minus lower. `E` is average precision. The study computes two exponential bounds:
+//! Relevant and irrelevant documents are drawn from Gaussians around `(1, 1)` and `(-1, -1)`. The linear function with
+//! the weights `norm (cos theta, sin theta)` scores these documents. `F` of an order adds the upper minus the lower
+//! score over all pairs of documents, and divides by `n (n - 1)`. `E` is average precision. The study computes two
+//! exponential bounds:
 //!
 //! * The type one bound is `exp(-E(sigma))`, where `sigma` is the order of the scores.
 //! * The type two bound is the largest `(1 - E(pi)) exp(-(F(pi*) - F(pi)))` over perfect orders `pi*` and imperfect
-//!   orders `pi`. The bound is computed from patterns of relevant ranks, not from all `n!` orders (`type_two.rs`).
+//!   orders `pi`. It is computed exactly without visiting all `n!` orders (`type_two.rs`).
 //!
 //! Theorem 3 says that the type two bound is at most the type one bound if every `F(pi*) - F(pi)` is at least
-//! `E(sigma)`. The differences of `F` grow with the norm, but the order of the scores does not depend on the norm. If
-//! the worst perfect order has a larger `F` than the best imperfect one, the condition of the theorem holds from some
-//! norm on. Otherwise it never holds.
+//! `E(sigma)`. The differences of `F` are proportional to the norm of the weights, but the order of the scores does not
+//! depend on it. If every perfect order has a larger `F` than every imperfect one, the condition of the theorem holds
+//! for all large norms. Otherwise it never holds.
 
 mod type_two;
 
@@ -41,12 +43,12 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
 
 const RELEVANT: usize = 7;
 const IRRELEVANT: usize = 14;
-/// The number of angles in a quick study.
+/// The number of angles `theta` in a quick study.
 const QUICK: usize = 24;
-/// The variances of the two features in each data set.
+/// The variances of the two features in the data sets of the paper's figures.
 const DATA_SETS: [(&str, (f64, f64)); 2] = [("Figure 3", (0.2, 0.2)), ("Figure 4", (0.2, 1.3))];
 
-/// Relevant and irrelevant documents in the plane.
+/// Relevant and irrelevant documents, as points with two features.
 #[derive(Debug, Clone)]
 struct Plane {
     relevant: Vec<(f64, f64)>,
@@ -66,22 +68,22 @@ impl Plane {
         Self { relevant, irrelevant: (0..IRRELEVANT).map(|_| around(-1.0)).collect() }
     }
 
-    /// Returns the scores of the relevant and the irrelevant documents, for a ranking function of norm 1.
+    /// Returns the scores of the relevant and of the irrelevant documents at the angle `theta`, with norm 1.
     fn scores(&self, theta: f64) -> (Vec<f64>, Vec<f64>) {
         let score = |of: &[(f64, f64)]| of.iter().map(|(x, y)| x * theta.cos() + y * theta.sin()).collect();
         (score(&self.relevant), score(&self.irrelevant))
     }
 }
 
-/// The bounds for the ranking function at one angle.
+/// The bounds for the weights at one angle.
 #[derive(Debug, Clone)]
 struct AtAngle {
     theta: f64,
     /// `E(sigma)`
     precision: f64,
-    /// The least `F(pi*)` minus the largest `F(pi)`, at norm 1.
+    /// The smallest `F(pi*)` minus the largest `F(pi)`, at norm 1.
     gap: f64,
-    /// The loss of equation (6), which does not depend on the norm.
+    /// The loss that equation (6) defines, which does not depend on the norm.
     loss: f64,
     /// The type two bound at each norm.
     type_two: Vec<f64>,
@@ -103,7 +105,7 @@ impl AtAngle {
         norm * self.gap >= self.precision
     }
 
-    /// Returns the norm from which the condition of Theorem 3 holds, if there is one.
+    /// Returns the smallest norm at which the condition of Theorem 3 holds, or `None` if it never holds.
     fn norm(&self) -> Option<f64> {
         (self.gap > 0.0).then(|| self.precision / self.gap)
     }
@@ -143,7 +145,7 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
     Ok(findings)
 }
 
-/// The findings on one data set.
+/// The bounds for one data set, at all angles.
 struct DataSet {
     figure: &'static str,
     variances: (f64, f64),
@@ -263,7 +265,7 @@ impl DataSet {
         Bounded::judge(&[found], "angles")
     }
 
-    /// Judges whether no angle has a smaller bound than the angle `pi / 4`.
+    /// Judges whether the bound is smallest at the angle `pi / 4`, as the paper finds.
     fn least_at_diagonal(&self, bound: fn(&AtAngle) -> f64) -> Judged {
         let at = bound(&self.diagonal);
         let Some(least) = self.least(bound) else { return Judged::new(Verdict::Open, "there are no angles") };
@@ -302,7 +304,7 @@ impl DataSet {
 mod tests {
     use super::*;
 
-    /// Returns four relevant and five irrelevant points, with centers `apart` apart on both axes.
+    /// Returns four relevant and five irrelevant documents, whose centers differ by `apart` in both features.
     fn data_set(apart: f64, norm: f64) -> DataSet {
         let line = |center: f64, count: usize| {
             (0..count).map(|i| center + 0.1 * (i as f64 / count as f64 - 0.5)).map(|x| (x, x)).collect()
@@ -324,7 +326,7 @@ mod tests {
         assert_eq!(far.theorem_3(0, 2.0 * norm).verdict, Verdict::Holds);
     }
 
-    /// If the condition of Theorem 3 does not hold, the type two bound may be the larger one.
+    /// If the condition of Theorem 3 does not hold, the type two bound may exceed the type one bound.
     #[test]
     fn without_its_condition_theorem_3_breaks() {
         let of = data_set(2.0, 10.0);

@@ -1,31 +1,32 @@
-//! The exact type two bound, computed from patterns of relevant ranks.
+//! The exact type two bound, computed without visiting every order of the documents.
 //!
 //! `F` is linear in the scores: the score at rank `r` has the weight `(n + 1 - 2 r) / (n (n - 1))`. The measure depends
-//! only on the pattern of relevant ranks. So the order with the largest `F` of a pattern sorts relevant and irrelevant
-//! documents in descending order of score. The perfect order with the least `F` puts relevant documents first, and
-//! sorts relevant and irrelevant documents in ascending order of score. So only `C(n, relevant)` patterns remain
-//! instead of `n!` orders, for example 116,280 for 7 of 21.
+//! only on which ranks hold relevant documents; call this a pattern. Among the orders with the same pattern, `F` is
+//! largest if relevant documents are sorted by descending score, and irrelevant ones, too. Among perfect orders, `F` is
+//! smallest if relevant documents are sorted by ascending score, and irrelevant ones, too. So it is enough to visit
+//! `C(n, relevant)` patterns instead of `n!` orders, for example 116,280 for 7 of 21.
 
-/// The patterns of relevant ranks, with their average precision.
+/// All patterns, each a choice of the ranks that hold relevant documents, with their average precision.
 #[derive(Debug, Clone)]
 pub(super) struct Orders {
     relevant: usize,
     irrelevant: usize,
-    /// The average precision of each pattern, in the order of [`visit`]; the perfect pattern is first.
+    /// The average precision of each pattern, in the order in which [`visit`] visits them; the perfect pattern is
+    /// first.
     precisions: Vec<f64>,
 }
 
-/// The results over all orders of one query.
+/// The quantities of the type two bound, over all orders of a query's documents.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TypeTwo {
-    /// The average precision of the order of the scores.
+    /// The average precision of the documents sorted by score.
     pub(super) precision: f64,
-    /// The least `F` of a perfect order minus the largest `F` of an imperfect one.
+    /// The smallest `F` of a perfect order minus the largest `F` of an imperfect one.
     pub(super) gap: f64,
-    /// The loss of equation (6), which is the largest `1 - E` of an imperfect order whose `F` is not below the `F` of a
-    /// perfect one.
+    /// The loss that equation (6) defines. It is the largest `1 - E` among imperfect orders whose `F` is not below that
+    /// of some perfect order.
     pub(super) loss: f64,
-    /// The largest `(1 - E) exp(-(F* - F))`, for each factor of the scores.
+    /// The largest `(1 - E) exp(-(F* - F))`, after the scores were multiplied by each factor.
     pub(super) exponential: Vec<f64>,
 }
 
@@ -38,12 +39,13 @@ impl Orders {
         Self { relevant, irrelevant, precisions }
     }
 
-    /// Returns the largest `1 - E` of an order.
+    /// Returns the largest `1 - E` of any order.
     pub(super) fn largest_loss(&self) -> f64 {
         self.precisions.iter().map(|precision| 1.0 - precision).fold(0.0, f64::max)
     }
 
-    /// Examines all orders of documents with these scores, and with the scores multiplied by each of `factors`.
+    /// Computes the quantities for documents with these scores, and `exponential` for the scores times each of
+    /// `factors`.
     pub(super) fn examine(&self, relevant: &[f64], irrelevant: &[f64], factors: &[f64]) -> TypeTwo {
         assert_eq!((relevant.len(), irrelevant.len()), (self.relevant, self.irrelevant), "documents of these orders");
         let descending = |scores: &[f64]| {
@@ -85,7 +87,7 @@ impl Orders {
     }
 }
 
-/// A document at a rank; it is the `place`-th document of its kind, from 0.
+/// A rank that holds the `place`-th relevant (or irrelevant) document, counted from 0.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     rank: usize,
@@ -93,7 +95,8 @@ struct Place {
     is_relevant: bool,
 }
 
-/// Visits every pattern, the perfect one first, with the sum that `place` accumulates along the pattern.
+/// Calls `each` for every pattern, beginning with the perfect one. Its argument starts at `sum`, and `place` updates it
+/// at each rank of the pattern.
 fn visit(relevant: usize, irrelevant: usize, sum: f64, place: &impl Fn(Place, f64) -> f64, each: &mut impl FnMut(f64)) {
     struct Walk<'a, P, E> {
         counts: [usize; 2],
@@ -118,7 +121,7 @@ fn visit(relevant: usize, irrelevant: usize, sum: f64, place: &impl Fn(Place, f6
     Walk { counts: [relevant, irrelevant], place, each }.from([0, 0], sum);
 }
 
-/// Returns the average precision of descending scores; among equal scores, irrelevant documents come first.
+/// Returns the average precision of documents sorted by score; in a tie, irrelevant documents come first.
 fn precision_of_scores(relevant: &[f64], irrelevant: &[f64]) -> f64 {
     let ahead = |score: f64| irrelevant.iter().filter(|other| **other >= score).count();
     let precision = |(place, score): (usize, &f64)| (place + 1) as f64 / (place + 1 + ahead(*score)) as f64;
@@ -131,7 +134,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns every order of the documents `(score, is relevant)`.
+    /// Returns all permutations of documents, which are pairs of a score and whether the document is relevant.
     fn permutations(documents: &[(f64, bool)]) -> Vec<Vec<(f64, bool)>> {
         if documents.is_empty() {
             return vec![Vec::new()];
@@ -151,7 +154,7 @@ mod tests {
         sum / relevant.len() as f64
     }
 
-    /// Returns `F` by its definition over pairs.
+    /// Computes `F` by its definition, as a sum over pairs.
     fn ahead(order: &[(f64, bool)]) -> f64 {
         let n = order.len();
         let pairs = (0..n).flat_map(|upper| (upper + 1..n).map(move |lower| (upper, lower)));
@@ -214,7 +217,7 @@ mod tests {
     }
 
     proptest! {
-        /// Tests up to six documents with any scores.
+        /// Compares the results with an enumeration of all orders, for up to six documents.
         #[test]
         fn structure_gives_what_all_orders_give(
             relevant in prop::collection::vec(-1.0..1.0f64, 1..=3),
@@ -224,7 +227,7 @@ mod tests {
             prop_assert!(close(&found, &brute_force(&relevant, &irrelevant, 2.0)));
         }
 
-        /// Theorem 2 holds, and Theorem 3 holds at a factor that satisfies its condition.
+        /// Tests Theorem 2, and Theorem 3 after scaling the scores so that its condition holds.
         #[test]
         fn the_theorems_hold(
             relevant in prop::collection::vec(-1.0..1.0f64, 1..=4),

@@ -1,12 +1,12 @@
-//! Discounts and cut-offs, with the statements of the theorems about them for generated documents.
+//! The discounts and cut-offs that the study examines, and the limits of NDCG that the theorems give for them.
 //!
-//! Every ranking function has the mean relevance `y(s) = a + b s` at canonical score `s`, so the paper's integrals have
-//! closed forms. With `y(1) = a + b` and `t = 1 - s`, the integral `(1 - beta) int_0^c y(1 - t) t^(-beta) dt` is
-//! `y(1) c^(1 - beta) - b (1 - beta) / (2 - beta) c^(2 - beta)`.
+//! For generated documents, the expected relevance is linear in a document's canonical score: `y(s) = a + b s`. So the
+//! integrals of the paper have closed forms. With `y(1) = a + b` and `t = 1 - s`, the integral
+//! `(1 - beta) int_0^c y(1 - t) t^(-beta) dt` is `y(1) c^(1 - beta) - b (1 - beta) / (2 - beta) c^(2 - beta)`.
 
 use super::population::{LABEL_1, LABEL_2};
 
-/// A discount of the gains by rank.
+/// A discount by which gains are multiplied at each rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decay {
     /// `1 / log(1 + r)`
@@ -50,7 +50,7 @@ pub(super) enum Cut {
 }
 
 impl Cut {
-    /// Returns the cut-off of a list of `n` documents.
+    /// Returns the number of ranks that count in a list of `n` documents.
     pub(super) fn of(self, n: usize) -> usize {
         match self {
             Cut::Whole => n,
@@ -60,19 +60,19 @@ impl Cut {
     }
 }
 
-/// The rate at which a measure approaches its limit.
+/// The rate at which NDCG approaches its limit as lists grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rate {
-    /// The distance from the limit falls like `1 / log n` and its square.
+    /// The distance from the limit is a combination of `1 / log n` and `1 / log^2 n`.
     Logarithms,
-    /// The distance from the limit falls like `1 / log n`.
+    /// The distance from the limit is proportional to `1 / log n`.
     Logarithm,
-    /// The distance from the limit falls like `n^(-1/2)`.
+    /// The distance from the limit is proportional to `n^(-1/2)`.
     Root,
 }
 
 impl Rate {
-    /// Returns the terms of the rate at `n`, without the constant.
+    /// Returns the terms of the rate at `n`, to be multiplied by unknown factors.
     pub(super) fn terms(self, n: f64) -> Vec<f64> {
         match self {
             Rate::Logarithms => vec![1.0 / n.ln(), n.ln().powi(-2)],
@@ -82,7 +82,7 @@ impl Rate {
     }
 }
 
-/// A discount with a cut-off and a gain.
+/// A variant of NDCG: a discount, a cut-off and a gain, with what the theorems say about it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Case {
     pub(super) name: &'static str,
@@ -91,14 +91,14 @@ pub(super) struct Case {
     /// Whether the gain is the label (0 to 2) instead of the relevance (0 or 1).
     pub(super) graded: bool,
     pub(super) rate: Rate,
-    /// Whether all ranking functions have the same limit, whatever the documents are.
+    /// Whether NDCG has the same limit for all ranking functions, whatever the documents are.
     pub(super) same_for_all: bool,
-    /// The theorem that gives the limit.
+    /// The theorem that states the limit of NDCG.
     pub(super) limit_theorem: Option<&'static str>,
     pub(super) limit_in_words: &'static str,
-    /// The theorem that says that there is no limit.
+    /// The theorem that states that NDCG has no limit.
     pub(super) no_limit_theorem: Option<&'static str>,
-    /// The theorem on distinguishability, and whether it says that ranking functions stay distinguishable.
+    /// The theorem on whether NDCG keeps two ranking functions in the same order as lists grow, and its answer.
     pub(super) distinguishes: Option<(&'static str, bool)>,
 }
 
@@ -232,17 +232,18 @@ pub(super) const CASES: [Case; 12] = [
     },
 ];
 
-/// The share of the documents whose quality each ranking function knows.
+/// The fraction of the documents whose quality each ranking function knows.
 const KNOWN: [f64; 3] = [1.0, 0.5, 0.0];
 
-/// Returns `a` and `b` of a ranking function's mean relevance `a + b s`.
+/// Returns `a` and `b` for a ranking function whose documents have the expected relevance `a + b s` at score `s`.
 fn relevance(ranker: usize, graded: bool) -> (f64, f64) {
     let weight = if graded { 2.0 } else { 1.0 };
     let (offset, slope) = (weight * LABEL_2.0 + LABEL_1.0, weight * LABEL_2.1 + LABEL_1.1);
     (offset + (1.0 - KNOWN[ranker]) * slope / 2.0, KNOWN[ranker] * slope)
 }
 
-/// Returns the gains in descending order, each with the probability of at least this gain (the paper's `R_j`).
+/// Returns the possible gains in descending order. With each comes the probability that a document has at least this
+/// gain (the paper's `R_j`).
 fn levels(graded: bool) -> Vec<(f64, f64)> {
     let mean = |(offset, slope): (f64, f64)| offset + slope / 2.0;
     let relevant = mean(LABEL_2) + mean(LABEL_1);
@@ -250,7 +251,7 @@ fn levels(graded: bool) -> Vec<(f64, f64)> {
 }
 
 impl Case {
-    /// Returns the limit of NDCG by the paper's theorems.
+    /// Returns the limit of NDCG that the paper's theorems give for a ranking function.
     pub(super) fn limit(&self, ranker: usize) -> f64 {
         let (a, b) = relevance(ranker, self.graded);
         let levels = levels(self.graded);
@@ -277,7 +278,8 @@ impl Case {
     }
 }
 
-/// Returns the pseudo-expectation of NDCG with the logarithmic discount and binary relevance (Definition 5).
+/// Returns the approximation of the mean NDCG that the paper calls pseudo-expectation (Definition 5). It is computed
+/// for the logarithmic discount and binary relevance.
 pub(super) fn pseudo_expectation(ranker: usize, n: usize) -> f64 {
     let ((a, b), n) = (relevance(ranker, false), n as f64);
     let share = levels(false)[0].1;
@@ -308,7 +310,7 @@ fn integral(to: f64, f: impl Fn(f64) -> f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Compares the limits with expected values at a large `n`, where rank `r` has relevance `y(1 - r / (n + 1))`.
+    /// At a large `n`, compares the limits with NDCG where rank `r` has the relevance `y(1 - r / (n + 1))`.
     #[test]
     fn limits_are_what_means_tend_to() {
         let n = 400_000usize;

@@ -1,15 +1,17 @@
-//! NDCG with several discounts as lists grow (ndcg-theory, Figures 1 to 4, Theorems 1 to 13).
+//! How NDCG with several discounts behaves as lists grow (ndcg-theory, Figures 1 to 4, Theorems 1 to 13).
 //!
-//! Documents are drawn independently, so the theorems apply. Three ranking functions sort each sample: one knows the
-//! quality of all documents, one knows it for a random half of them, and one is random. The study judges:
+//! Documents are drawn independently, as the theorems assume. Three ranking functions sort each sample of documents:
+//! one knows the quality of every document, another knows half of the qualities, and the third is random. The study
+//! judges:
 //!
-//! * The limits. The study fits each limit over `n` at the rate of its theorem, which is `1 / log n` for the
-//!   logarithmic discount and `n^(-1/2)` for `r^(-1/2)`. At `n = 10^6`, NDCG with the logarithmic discount is still far
-//!   from its limit.
-//! * Lemma 2, which puts the mean NDCG within `n^(-1/3)` of the pseudo-expectation. The paper does not state factors in
-//!   `log n`; the study sets them to 1.
-//! * Theorem 6, which says that NDCG with the discount `2^-r` does not converge.
-//! * Distinguishability, which is whether the order of two ranking functions still flips as a sample grows.
+//! * The limits of NDCG. Each limit is fitted to NDCG at several `n`, with the rate from its theorem: `1 / log n` for
+//!   the logarithmic discount and `n^(-1/2)` for `r^(-1/2)`. At `n = 10^6`, NDCG with the logarithmic discount is still
+//!   far from its limit.
+//! * Lemma 2, by which the mean NDCG differs from the pseudo-expectation by at most about `n^(-1/3)`. The paper leaves
+//!   factors in `log n` open; the study sets them to 1.
+//! * Theorem 6, by which NDCG with the discount `2^-r` does not converge.
+//! * Distinguishability: whether NDCG still changes its mind about which of two ranking functions is better as a sample
+//!   grows.
 //!
 //! A sample costs `n log n` operations for each ranking function.
 
@@ -39,11 +41,11 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
     run,
 };
 
-/// The number of samples; each grows from the smallest `n` to the largest.
+/// The number of samples, each of which grows from the smallest list length to the largest.
 const SAMPLES: usize = 40;
-/// The number of samples and the largest `n` of a quick study.
+/// The number of samples in a quick study, and its largest `n`.
 const QUICK: (usize, f64) = (24, 10_000.0);
-/// The largest distance from its limit at which a fitted value confirms the limit.
+/// The largest difference between a fitted limit and the stated one that still confirms it.
 const MARGIN: f64 = 0.01;
 
 fn run(setting: &Setting) -> Result<Findings, StudyError> {
@@ -92,10 +94,10 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
     })
 }
 
-/// The cases of the paper's Figures 1 to 4.
+/// The cases that the paper's Figures 1 to 4 show.
 const FIGURES: [usize; 4] = [limits::LOG, limits::ROOT, limits::HALVING, limits::LOG_FIFTH];
 
-/// Judges whether NDCG tends to the stated limit for each ranking function.
+/// Judges whether NDCG tends to the limit that the theorem states, for each ranking function.
 fn limit(case: &Case, fitted: &[Vec<f64>], generated: bool) -> Option<Claim> {
     let theorem = case.limit_theorem?;
     let claim = format!("NDCG tends to {}, with {}", case.limit_in_words, case.name);
@@ -118,7 +120,7 @@ fn limit(case: &Case, fitted: &[Vec<f64>], generated: bool) -> Option<Claim> {
     Some(Claim::new(theorem, claim, judged))
 }
 
-/// Judges whether the mean NDCG with the logarithmic discount is near the pseudo-expectation at each `n`.
+/// Judges whether the mean NDCG with the logarithmic discount differs little from the pseudo-expectation, for each `n`.
 fn lemma_2(series: &Series) -> Claim {
     let (mut verdicts, mut largest) = (Vec::new(), 0f64);
     for (at, &n) in series.sizes.iter().enumerate() {
@@ -134,7 +136,8 @@ fn lemma_2(series: &Series) -> Claim {
     Claim::new("Lemma 2", "mean NDCG is within n^(-1/3) of the pseudo-expectation, at each n", judged)
 }
 
-/// Judges whether samples still differ at the largest `n` by more than a quarter of their difference at the smallest.
+/// Judges whether the NDCG of different samples stays different as they grow. At the largest `n`, their difference must
+/// exceed a quarter of the difference at the smallest.
 fn no_limit(case: &Case, spread: &[(f64, f64)]) -> Option<Claim> {
     let theorem = case.no_limit_theorem?;
     let left: Vec<f64> = spread.iter().map(|(first, last)| last - first / 4.0).collect();
@@ -146,7 +149,8 @@ fn no_limit(case: &Case, spread: &[(f64, f64)]) -> Option<Claim> {
     Some(Claim::new(theorem, claim, judged.number("at the largest n", last)))
 }
 
-/// Judges whether flips of two ranking functions become rarer, or continue if the theorem says so.
+/// Judges whether samples stop changing the order of two ranking functions as they grow, or continue if the theorem
+/// says so.
 fn distinguishable(case: &Case, series: &Series, at: usize) -> Option<Claim> {
     let (theorem, keeps_apart) = case.distinguishes?;
     let (early, late) = series.flips(at);
@@ -216,7 +220,7 @@ fn curves(series: &Series, case: usize) -> Curves {
 mod tests {
     use super::*;
 
-    /// Returns four fitted limits for each of three ranking functions, with noise of the given size.
+    /// Returns four fitted limits for each of three ranking functions, with errors of the size `noise`.
     fn fitted(limits: [f64; 3], noise: f64) -> Vec<Vec<f64>> {
         limits.map(|limit| [-1.0, 1.0, 0.5, -0.5].map(|part| limit + noise * part).to_vec()).to_vec()
     }
@@ -239,8 +243,7 @@ mod tests {
         assert_eq!(no_limit(case, &[(0.3, 0.3)]).unwrap().verdict, Verdict::Open);
     }
 
-    /// NDCG converges with the logarithmic discount but not with the halving one, and each theorem covers only its own
-    /// discount.
+    /// NDCG must settle with the logarithmic discount but not with `2^-r`, and Lemma 2 must fail if NDCG is shifted.
     #[test]
     fn generated_documents_tell_the_discounts_apart() {
         let series = Series::draw(&Population::Generated, &[100, 1000, 10_000], 40, 1, |_| ());

@@ -1,4 +1,4 @@
-//! Documents that are drawn independently, and three functions that rank them.
+//! Samples of independent documents, and three functions that rank them.
 
 use burn_rank::seed::seed_for;
 use rand::RngExt;
@@ -8,34 +8,35 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::study::subject::Subject;
 
-/// The ranking functions from best to worst, which know the quality of all, half and none of the documents.
+/// The ranking functions: `good` knows the quality of all documents, `middling` of a random half, and `random` of none.
 pub(super) const RANKERS: [&str; 3] = ["good", "middling", "random"];
 
-/// The distribution that documents are drawn from.
+/// The distribution from which documents are drawn.
 #[derive(Debug, Clone)]
 pub(super) enum Population {
     /// Documents with a quality `u`, uniform on `[0, 1]`. Labels are 2 with probability `.05 + .1 u` and 1 with
     /// probability `.25 + .3 u`.
     Generated,
-    /// The labels of given documents, in ascending order of score.
+    /// The labels of the documents in a ranking, in ascending order of score.
     Pooled(Vec<f64>),
 }
 
-/// The probability of label 2 as a function of the quality, given by offset and slope.
+/// The probability of label 2 as a linear function of the quality: its value at 0, and its slope.
 pub(super) const LABEL_2: (f64, f64) = (0.05, 0.1);
-/// The probability of label 1 as a function of the quality, given by offset and slope.
+/// The probability of label 1 as a linear function of the quality: its value at 0, and its slope.
 pub(super) const LABEL_1: (f64, f64) = (0.25, 0.3);
 
 /// A sample of documents, in the order in which they were drawn.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sample {
     pub(super) labels: Vec<f64>,
-    /// The scores of each ranking function, which are uniform on `[0, 1]`, as canonical scores are.
+    /// The scores that each ranking function gives to the documents, uniform on `[0, 1]`.
     pub(super) scores: [Vec<f64>; 3],
 }
 
 impl Population {
-    /// Pools the documents of all queries of a ranking. Documents with equal scores are put in random order.
+    /// Makes one population from the documents of all queries in a ranking. Documents with equal scores are put in
+    /// random order.
     pub(super) fn pooled(subject: &Subject) -> Self {
         let mut documents: Vec<(f64, f64)> = subject
             .queries

@@ -1,4 +1,4 @@
-//! NDCG of growing samples.
+//! The NDCG of samples that grow document by document.
 
 use burn_rank::seed::seed_for;
 use rand::SeedableRng;
@@ -7,10 +7,11 @@ use rand_chacha::ChaCha8Rng;
 use super::limits::{CASES, Cut, Decay};
 use super::population::{Population, RANKERS, Sample};
 
-/// The smallest size used to fit limits, if enough sizes are at least this large.
+/// Limits are fitted only to samples of at least this number of documents, unless fewer than three of the list lengths
+/// reach it.
 const FITTED_FROM: usize = 1000;
 
-/// The NDCG of each case, ranking function, size and sample.
+/// The NDCG of every sample, as `[case][ranking function][size][sample]`.
 #[derive(Debug, Clone)]
 pub(super) struct Series {
     pub(super) sizes: Vec<usize>,
@@ -18,7 +19,7 @@ pub(super) struct Series {
 }
 
 impl Series {
-    /// Draws samples, each of which grows through `sizes`.
+    /// Draws samples of documents, and computes their NDCG when they have reached each of `sizes`.
     pub(super) fn draw(
         population: &Population,
         sizes: &[usize],
@@ -45,13 +46,13 @@ impl Series {
         Self { sizes: sizes.to_vec(), values }
     }
 
-    /// Returns the values of all samples for a case, a ranking function and a size.
+    /// Returns the NDCG of all samples, for a case, a ranking function and the index of a size.
     pub(super) fn at(&self, case: usize, ranker: usize, size: usize) -> &[f64] {
         &self.values[case][ranker][size]
     }
 
-    /// Fits the limit of each sample, for each ranking function. A size `n` has the weight `n`, because its variance is
-    /// proportional to `1 / n`.
+    /// Fits a limit to the NDCG of each sample, for each ranking function. A sample of `n` documents has the weight
+    /// `n`, because the variance of its NDCG is proportional to `1 / n`.
     pub(super) fn fitted(&self, case: usize) -> Vec<Vec<f64>> {
         let enough = self.sizes.iter().filter(|n| **n >= FITTED_FROM).count() >= 3;
         let from = if enough { FITTED_FROM } else { 0 };
@@ -69,8 +70,8 @@ impl Series {
         self.values[case].iter().map(of_ranker).collect()
     }
 
-    /// Returns the differences between pairs of samples at the smallest and at the largest size, for the best ranking
-    /// function.
+    /// Returns by how much pairs of samples differ in NDCG at the smallest and at the largest size, for the best
+    /// ranking function.
     pub(super) fn spread(&self, case: usize) -> Vec<(f64, f64)> {
         let [good, ..] = &self.values[case];
         let (Some(first), Some(last)) = (good.first(), good.last()) else { return Vec::new() };
@@ -78,8 +79,8 @@ impl Series {
         apart(first).into_iter().zip(apart(last)).collect()
     }
 
-    /// Counts, for each sample, how often two ranking functions change their order from one size to the next, over all
-    /// three pairs. The first half of the steps and the second half are counted separately.
+    /// Counts how often NDCG changes the order of two ranking functions from one size to the next. For each sample,
+    /// returns the count in the first half of the steps and in the second half, over all three pairs of functions.
     pub(super) fn flips(&self, case: usize) -> (Vec<f64>, Vec<f64>) {
         let of = &self.values[case];
         let samples = of[0].first().map_or(0, Vec::len);
@@ -130,12 +131,12 @@ fn ndcg(sample: &Sample, ranker: usize, n: usize, discounts: &[Vec<f64>; 4]) -> 
         .collect()
 }
 
-/// Returns the cut-off, which is at least one rank.
+/// Returns the number of ranks that count, at least one.
 fn cut_of(cut: Cut, n: usize) -> usize {
     cut.of(n).max(1)
 }
 
-/// Returns the constant term of the weighted least-squares fit of `observed` by 1 and `terms`.
+/// Fits `observed` by a constant and multiples of `terms`, with weighted least squares, and returns the constant.
 fn constant_of_fit(terms: &[Vec<f64>], weights: &[f64], observed: &[f64]) -> f64 {
     let rows: Vec<Vec<f64>> = terms.iter().map(|terms| [&[1.0][..], terms].concat()).collect();
     let Some(size) = rows.first().map(Vec::len).filter(|size| *size <= rows.len()) else { return f64::NAN };

@@ -1,33 +1,33 @@
-//! Instance bounds, which are the largest errors that the approximate positions of a query allow, even with equal
-//! scores.
+//! Bounds on the error of a surrogate for one query with given positions, which also hold for equal scores.
 //!
-//! The theorems do not cover equal scores, because tied documents have no single rank. But documents with the same
-//! score share a range of ranks, and the exact measure is the mean over their orders. So the error of a surrogate's
-//! term is at most its largest distance from a term with a rank in that range:
+//! The theorems do not cover equal scores, because a tied document has no single rank. But tied documents share a range
+//! of ranks, and the exact measure is the mean over the orders of tied documents. So a surrogate's term for a document
+//! errs by at most the largest difference from the term at a rank in this range:
 //!
 //! * The bound for NDCG is `1 / Z sum_x G(y_x) max_r |D(p_x) - D(r)|`.
 //! * The bound for AP is `1 / R sum_y max_{r, c} |S_y - (1 + c) / r|`, where `S_y` is the term of ApproxAP, and `c`
 //!   counts the relevant documents that may precede `y` at rank `r`.
 //!
-//! Without equal scores, the bound is the sum of the terms' errors, which may cancel in the measure.
+//! Without equal scores, the bound is the sum of the terms' absolute errors; in the surrogate itself, errors may
+//! cancel.
 
 use burn_rank::op::Step;
 
 use crate::study::approximate::positions;
 use crate::study::subject::ScoredQuery;
 
-/// A query with its approximate positions at one alpha.
+/// A query with the approximate position of each document, for one alpha.
 pub(super) struct Instance<'a> {
     query: &'a ScoredQuery,
     positions: Vec<f64>,
 }
 
-/// Counts of the documents ranked around one document.
+/// How many documents are ranked above a document, and how many are tied with it.
 struct Around {
-    /// The number of documents with a higher score, and the number of relevant ones among them.
+    /// The number of documents with a higher score, and the number of relevant documents among them.
     ahead: usize,
     relevant_ahead: usize,
-    /// The numbers of other documents with the same score that are relevant and irrelevant.
+    /// The numbers of relevant and irrelevant documents with the same score as the document.
     relevant_tied: usize,
     irrelevant_tied: usize,
 }
@@ -66,7 +66,7 @@ impl<'a> Instance<'a> {
         found
     }
 
-    /// Returns the bound on the error of ApproxNDCG.
+    /// Returns a bound on the error of ApproxNDCG for this query.
     pub(super) fn of_ndcg(&self) -> f64 {
         let mut labels = self.query.labels.clone();
         labels.sort_by(|left, right| right.total_cmp(left));
@@ -82,7 +82,7 @@ impl<'a> Instance<'a> {
         self.query.labels.iter().enumerate().map(term).sum::<f64>() / ideal
     }
 
-    /// Returns the bound on the error of ApproxAP.
+    /// Returns a bound on the error of ApproxAP for this query.
     pub(super) fn of_ap(&self, beta: f64) -> f64 {
         let relevant: Vec<usize> = (0..self.positions.len()).filter(|document| self.is_relevant(*document)).collect();
         let term = |document: usize| {
@@ -139,8 +139,8 @@ mod tests {
         }
     }
 
-    /// Only one term has an error, so nothing cancels and the bound equals the error. The positions of another alpha
-    /// violate the bound.
+    /// With one relevant document, errors cannot cancel, so the bound must equal the error. A bound computed from
+    /// positions for another alpha is too small.
     #[test]
     fn the_bound_is_the_error_where_nothing_cancels_and_is_of_its_own_positions() {
         let query = ScoredQuery { scores: vec![0.3, 0.1, -0.5], labels: vec![0.0, 1.0, 0.0] };
@@ -151,8 +151,7 @@ mod tests {
         assert!(found[0] > Instance::new(&query, 100.0).of_ndcg() + 1e-3);
     }
 
-    /// Two documents with equal scores both have position 1.5. The AP of two tied documents is 1 or 1/2, depending on
-    /// their order; ApproxAP gives 2/3.
+    /// Two tied documents both have the position 1.5. Depending on their order, the AP is 1 or 1/2; ApproxAP gives 2/3.
     #[test]
     fn equal_scores_are_bounded_by_the_ranks_that_they_share() {
         let query = ScoredQuery { scores: vec![1.0, 1.0], labels: vec![1.0, 0.0] };

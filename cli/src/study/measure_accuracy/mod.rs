@@ -1,11 +1,11 @@
 //! Compares ApproxNDCG and ApproxAP with NDCG and AP (approximation-framework, Figures 1 to 3, Theorems 5 to 7).
 //!
-//! Let `epsilon` be the largest error of a position. The error of ApproxNDCG is below `epsilon / (2 ln 2)`. If
-//! `epsilon < 1/2`, the error of ApproxAP is below `sum_i 1 / (i - epsilon) / (1 + exp(beta (1 - 2 epsilon))) + 2
-//! epsilon sum_i 1 / (i (i -
-//! epsilon))`, with `i` from 1 to the number of relevant documents. Both measures and their surrogates lie in `[0, 1]`,
-//! so a bound of 1 or more is vacuous. The theorems do not cover equal scores; a query with equal scores gets a
-//! separate bound (`instance.rs`). Theorem 7 is judged on a small class of ranking functions, all of which are tried
+//! Let `epsilon` be the largest difference between a document's position and its rank. The error of ApproxNDCG is below
+//! `epsilon / (2 ln 2)`. If `epsilon < 1/2`, the error of ApproxAP is below
+//! `sum_i 1 / (i - epsilon) / (1 + exp(beta (1 - 2 epsilon))) + 2 epsilon sum_i 1 / (i (i - epsilon))`, with `i` from 1
+//! to the number of relevant documents. Both measures and their surrogates lie in `[0, 1]`, so a bound of 1 or more is
+//! vacuous. The theorems do not cover equal scores; queries with equal scores have their own bound (`instance.rs`).
+//! Theorem 7 is about the best of a class of ranking functions; the study tries all functions of a small class
 //! (`theorem_7.rs`). `rho` is the mean error over queries, for a given ranking and after each epoch of training
 //! (`over_training.rs`).
 
@@ -39,7 +39,7 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
     run,
 };
 
-/// Computes the errors of a surrogate, with a bound for each query without equal scores.
+/// Computes the error of a surrogate for each query, with a bound if the query has no equal scores.
 fn errors(
     subject: &Subject,
     alpha: f64,
@@ -57,7 +57,7 @@ fn errors(
     Ok(found)
 }
 
-/// The errors of both surrogates, with the bounds of the theorems and of each instance.
+/// The errors of both surrogates, with the bounds from the theorems and the bounds for single queries.
 #[derive(Default)]
 struct Errors {
     /// The errors of ApproxNDCG, for each alpha.
@@ -68,7 +68,7 @@ struct Errors {
     instance_ap: Vec<Vec<OfInstance>>,
 }
 
-/// Errors with a bound for each query, computed from the query's own positions.
+/// The errors for all queries, with bounds that also hold for equal scores.
 struct OfInstance {
     bounded: Bounded,
     bounds: Vec<f64>,
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(of(&many, &some, 1.0), (Verdict::Vacuous, Verdict::Open), "epsilon of 10 ranks");
     }
 
-    /// The theorem needs the largest error of a position; a smaller `epsilon` violates its bound.
+    /// With a smaller `epsilon` than the largest error of a position, the theorem's bound is violated.
     #[test]
     fn a_bound_with_too_small_an_epsilon_breaks() {
         let query = ScoredQuery { scores: vec![0.9, 0.5, 0.2, 0.1], labels: vec![1.0, 0.0, 2.0, 0.0] };

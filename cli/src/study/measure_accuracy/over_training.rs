@@ -1,5 +1,5 @@
-//! `rho` over training (Figures 1 to 3), which is the mean error of the surrogate over the training queries after each
-//! epoch. Linear rankers are trained on the surrogate itself, one query per step.
+//! How `rho` changes during training (Figures 1 to 3). After each epoch, `rho` is the mean error of the surrogate over
+//! the training queries. Linear rankers are trained on the surrogate itself, with one query per step.
 
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::Measure;
@@ -10,26 +10,26 @@ use crate::study::findings::{Claim, Curves, Findings, Table};
 use crate::study::training::{Linear, Material, measured};
 use crate::study::verdict::{Mean, falls};
 
-/// The numbers of training queries and epochs, in a full study and in a quick one.
+/// The number of training queries and of epochs, in a full study and in a quick one.
 const SIZES: [(usize, usize); 2] = [(40, 10), (8, 3)];
 /// The learning rate, as in the paper.
 const RATE: f64 = 0.01;
-/// The beta that Figure 1 fixes.
+/// The beta in all trainings of Figure 1.
 const BETA: f64 = 10.0;
-/// The alpha that Figure 2 fixes.
+/// The alpha in all trainings of Figure 2.
 const ALPHA: f64 = 100.0;
 
-/// The errors during one training.
+/// The errors of the surrogate while one linear ranker is trained.
 struct Path {
-    /// The parameter, with its value.
+    /// The parameter's name and value.
     name: String,
     /// The mean error over queries, before the first epoch and after each one.
     rho: Vec<f64>,
-    /// The mean error of each query over epochs.
+    /// The error for each query, averaged over epochs.
     queries: Vec<f64>,
 }
 
-/// Adds the errors over training to the findings.
+/// Trains the rankers, and adds the errors during training to the findings.
 pub(super) fn extend(
     findings: &mut Findings,
     setting: &Setting,
@@ -85,8 +85,8 @@ pub(super) fn extend(
     Ok(())
 }
 
-/// Trains from zero weights, and records the error after each epoch. The first errors are means over orders, because
-/// all scores are equal at first.
+/// Trains a linear ranker from zero weights, and records the surrogate's errors after each epoch. At first all scores
+/// are equal, so the exact measure is a mean over orders.
 fn train(linear: &Linear, name: String, loss: &LossSpec, measure: Measure, epochs: usize) -> Result<Path, StudyError> {
     let mut weights = vec![0.0; linear.features()];
     let mut path = Path { name, rho: Vec::new(), queries: vec![0.0; linear.queries.len()] };
@@ -135,8 +135,8 @@ mod tests {
     use crate::study::Verdict;
     use crate::study::training::LinearQuery;
 
-    /// Returns queries whose only feature sorts them correctly. Training increases the weight of the feature, and with
-    /// it the differences of scores.
+    /// Returns queries with a single feature, which sorts their documents correctly. Training increases the weight of
+    /// this feature, so the differences of scores grow.
     fn linear() -> Linear {
         let query = |shift: f64| LinearQuery {
             features: [0.9, 0.2, -0.3, -0.8].map(|x| vec![x + shift]).to_vec(),

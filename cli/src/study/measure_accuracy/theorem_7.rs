@@ -1,9 +1,9 @@
-//! Theorem 7, on a small class of ranking functions that can all be tried: every feature, ascending and descending.
+//! Checks Theorem 7 for a small class of ranking functions: each feature, in ascending and in descending order.
 //!
 //! Let `M` be the mean of a measure over the test queries, which represent all queries. Let `M_m` be the mean over the
-//! training queries, and `S_m` the mean of the surrogate over the training queries. The function with the largest `S_m`
-//! has an `M` within `2 sup |M - M_m| + 2 sup |M_m - S_m|` of the largest `M`. In so small a class, the suprema are
-//! maxima, and both optima can be found.
+//! training queries, and `S_m` the mean of the surrogate over the training queries. The theorem bounds by how much the
+//! function with the largest `S_m` falls short of the largest `M`: `2 sup |M - M_m| + 2 sup |M_m - S_m|`. All functions
+//! of the class are tried, so both suprema and both optima are known.
 
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::Measure;
@@ -16,10 +16,10 @@ use crate::study::verdict::{Bounded, Judged, Mean, Verdict};
 
 /// The number of training queries, in a full study and in a quick one.
 const QUERIES: [usize; 2] = [40, 8];
-/// The beta of ApproxAP, which Figure 1 fixes.
+/// The beta in ApproxAP, as in Figure 1.
 const BETA: f64 = 10.0;
 
-/// The means of one ranking function.
+/// The mean measures and the mean surrogate of one ranking function.
 #[derive(Debug, Clone, Copy)]
 struct Means {
     test: f64,
@@ -27,7 +27,7 @@ struct Means {
     surrogate: f64,
 }
 
-/// Adds the findings on Theorem 7.
+/// Checks Theorem 7, and adds the result to the findings.
 pub(super) fn extend(findings: &mut Findings, setting: &Setting, alphas: &[f64]) -> Result<(), StudyError> {
     let material = Material::of(setting)?;
     let surrogates = [
@@ -71,7 +71,7 @@ pub(super) fn extend(findings: &mut Findings, setting: &Setting, alphas: &[f64])
     Ok(())
 }
 
-/// Returns the weights of each function of the class.
+/// Returns the weights of each ranking function in the class.
 fn class(features: usize) -> impl Iterator<Item = Vec<f64>> {
     (0..features).flat_map(move |feature| {
         [1.0, -1.0].map(|sign| (0..features).map(|of| if of == feature { sign } else { 0.0 }).collect())
@@ -97,7 +97,7 @@ fn with_surrogate(exact: &[Means], train: &Linear, spec: &LossSpec) -> Result<Ve
     exact.iter().zip(class(train.features())).map(of).collect()
 }
 
-/// Returns the function with the largest mean; ties go to the first.
+/// Returns the index of the function with the largest value; ties go to the first.
 fn optimum(functions: &[Means], of: fn(&Means) -> f64) -> usize {
     (1..functions.len()).fold(0, |best, at| if of(&functions[at]) > of(&functions[best]) { at } else { best })
 }
@@ -108,7 +108,7 @@ fn suprema(functions: &[Means]) -> [f64; 2] {
     [largest(|means| (means.test - means.train).abs()), largest(|means| (means.train - means.surrogate).abs())]
 }
 
-/// Judges whether the chosen function is as near the best one as the theorem says for the optimum of the surrogate.
+/// Judges whether the function `chosen` falls short of the best one by at most the theorem's bound.
 fn judged(functions: &[Means], chosen: usize) -> Judged {
     let [first, second] = suprema(functions);
     let (difference, bound) =

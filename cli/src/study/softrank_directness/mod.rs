@@ -1,16 +1,17 @@
-//! Compares SoftNDCG with NDCG (softrank-directness, Theorem 2), and their optima (Theorem 1). The optima are found on
-//! a small problem (`theorem_1.rs`), or replaced by the best of several runs (`pool.rs`).
+//! Compares SoftNDCG with NDCG (softrank-directness, Theorem 2), and the rankers that maximize them (Theorem 1). The
+//! optimal rankers are computed for a small problem (`theorem_1.rs`). For real data, the best of several rankers stand
+//! in for them (`pool.rs`).
 //!
 //! Let `delta` be the smallest difference of two scores, and
 //! `e_1 = (n - 1) sigma / (2 delta sqrt(pi)) exp(-delta^2 / (4 sigma^2))`. Let `e_3` be a bound on the variance of a
-//! rank, and `e_2 = sqrt(e_3 / (1 - 5 e_3)) + 5 e_3`. Then the two measures differ by at most `2^max(y) n (e_1 + e_2)`.
-//! The gain is `2^y`, as in the paper. The study judges three forms of the theorem:
+//! rank, and `e_2 = sqrt(e_3 / (1 - 5 e_3)) + 5 e_3`. Then SoftNDCG and NDCG differ by at most
+//! `2^max(y) n (e_1 + e_2)`. The gain is `2^y`, as in the paper. The study judges three forms of the theorem:
 //!
-//! * The stated form has `e_3 = 1 - erf^2(delta / (2 sigma))` for `(n - 1) e_3 < 1`. The statement lacks the factor
-//!   `(n - 1) / 4` of the proof. The condition of the statement is also weaker, with `1` where the proof has `4 / 5`.
-//! * The proved form has `e_3 = (n - 1) / 4 (1 - erf^2(delta / (2 sigma)))` for `5 e_3 < 1`.
-//! * The corrected form also replaces `e_1` by `e_1 / ln 2`. Equation (1) of the proof differentiates `1 / log2(2 + r)`
-//!   without the factor `1 / ln 2`; two documents with `delta = 4 sigma` violate it.
+//! * As stated: `e_3 = 1 - erf^2(delta / (2 sigma))` if `(n - 1) e_3 < 1`. This lacks the factor `(n - 1) / 4`, which
+//!   the proof has. The condition is also weaker than in the proof, which has `4 / 5` in place of `1`.
+//! * As proved: `e_3 = (n - 1) / 4 (1 - erf^2(delta / (2 sigma)))` if `5 e_3 < 1`.
+//! * As corrected here: as proved, but with `e_1 / ln 2` in place of `e_1`. Equation (1) of the proof lacks this
+//!   factor, which the derivative of `1 / log2(2 + r)` has; two documents with `delta = 4 sigma` violate it.
 //!
 //! Both measures lie in `[0, 1]`, so a bound of 1 or more is vacuous.
 
@@ -41,7 +42,7 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
     run,
 };
 
-/// A form of Theorem 2.
+/// A version of Theorem 2: as stated, as proved, or corrected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Stated,
@@ -60,8 +61,8 @@ fn epsilon_1(documents: usize, delta: f64, sigma: f64) -> f64 {
     (documents - 1) as f64 * sigma / (2.0 * delta * PI.sqrt()) * (-(delta / (2.0 * sigma)).powi(2)).exp()
 }
 
-/// Returns the bound of Theorem 2. The bound is `None` for equal scores, if the condition does not hold, or for the
-/// root of a negative number.
+/// Returns the bound of Theorem 2 in one of its versions. Returns `None` for equal scores, and if the condition does
+/// not hold or a square root is undefined.
 fn theorem_2(documents: usize, delta: f64, largest_label: f64, sigma: f64, form: Form) -> Option<f64> {
     let n = documents as f64;
     // 1 - erf^2 without cancellation.
@@ -83,8 +84,8 @@ impl ScoredQuery {
     }
 }
 
-/// Returns the largest `|D(r_j) - D(mu_j)|` of a query, which is the left side of equation (1). `r_j` is the rank from
-/// 0, and `mu_j` its expectation.
+/// Returns the left side of equation (1): the largest `|D(r_j) - D(mu_j)|` over the documents of a query. `r_j` is the
+/// rank from 0, and `mu_j` its expectation.
 fn discount_error(scores: &[f64], sigma: f64) -> f64 {
     let discount = |rank: f64| 1.0 / (2.0 + rank).log2();
     let of = |j: usize| {
@@ -96,11 +97,11 @@ fn discount_error(scores: &[f64], sigma: f64) -> f64 {
     (0..scores.len()).map(of).fold(0.0, f64::max)
 }
 
-/// The errors of all queries at one sigma.
+/// The errors of SoftNDCG for all queries, at one sigma.
 #[derive(Default)]
 struct Errors {
     soft: Vec<f64>,
-    /// The errors and bounds of each form of the theorem.
+    /// The errors, with the bounds from each version of the theorem.
     bounded: [Bounded; 3],
     equation_1: Bounded,
 }
@@ -124,7 +125,7 @@ fn errors(subject: &Subject, exact: &[f64], sigma: f64) -> Result<Errors, StudyE
     Ok(found)
 }
 
-/// Returns the exact NDCG of each query with the paper's gain.
+/// Returns the exact NDCG of each query, with the gain `2^y` as in the paper.
 fn exact(subject: &Subject) -> Result<Vec<f64>, StudyError> {
     let name = "standard, gain 2^y".to_string();
     let convention = Convention { name, gain: Gain::Exp2Raw, ..Convention::default() };
@@ -246,7 +247,7 @@ mod tests {
         assert_eq!(of(&[3.0, 2.0, 1.0], 3.0), [Verdict::Open; 3], "the condition does not hold");
     }
 
-    /// A bound for a smaller sigma does not hold for the error at a larger one.
+    /// A bound computed for a smaller sigma must be violated by the error at a larger one.
     #[test]
     fn the_bound_of_another_sigma_breaks() {
         let query = ScoredQuery { scores: vec![3.0, 2.0, 1.0], labels: vec![0.0, 1.0, 0.0] };
@@ -258,7 +259,7 @@ mod tests {
         assert_eq!(Bounded::judge(&[found], "queries").verdict, Verdict::Fails);
     }
 
-    /// The test finds the mean rank by counting, and the discount by hand.
+    /// Computes the mean rank and the discount independently, and shows that equation (1) is violated.
     #[test]
     fn equation_1_lacks_a_factor() {
         let expected = erfc(2.0) / 2.0;

@@ -1,10 +1,10 @@
-//! Theorem 1 on real data, with the best of several rankers in place of the optima, which are unknown.
+//! Checks Theorem 1 on real data, where the optimal rankers are unknown and the best of several rankers stand in for
+//! them.
 //!
-//! `omega_1` is the ranker that was trained with SoftNDCG or, if there is none, the ranker with the highest mean
-//! SoftNDCG. `omega_2` is the ranker with the highest mean NDCG on the same queries. The theorem is about the best of
-//! all ranking functions, and none of these rankers has to be the best. So a difference within the bound does not prove
-//! the theorem, and a larger one does not refute it. The verdict is therefore `open`, or `vacuous` if the bound is 1 or
-//! more.
+//! `omega_1` is the ranker with the highest mean SoftNDCG, chosen among the rankers trained with SoftNDCG if there are
+//! any. `omega_2` is the ranker with the highest mean NDCG on the same queries. The theorem is about the best of all
+//! ranking functions, which these rankers need not be. So a difference within the bound does not prove the theorem, and
+//! a larger one does not refute it. The verdict is therefore `open`, or `vacuous` if the bound is 1 or more.
 
 use burn_rank::loss::LossSpec;
 
@@ -14,7 +14,7 @@ use crate::study::runs::RunSubject;
 use crate::study::subject::Subject;
 use crate::study::verdict::{Judged, Mean, ROUNDING, Verdict, short};
 
-/// A ranker of the pool, with its values for each query.
+/// One of the rankers, with its SoftNDCG and NDCG for each query.
 struct Member {
     name: String,
     trained_by_soft_ndcg: bool,
@@ -28,7 +28,7 @@ impl Member {
     }
 }
 
-/// Judges Theorem 1 at several values of sigma; `exact` has the NDCG of each run's queries.
+/// Judges Theorem 1 for each sigma; `exact` holds the NDCG of each run's queries.
 pub(super) fn judge(
     runs: &[RunSubject],
     exact: &[Vec<f64>],
@@ -67,7 +67,7 @@ fn soft(subject: &Subject, sigma: f64) -> Result<Vec<f64>, StudyError> {
     subject.queries.iter().map(|query| query.surrogate(&spec)).collect()
 }
 
-/// Returns the rankers that represent the optimum of SoftNDCG and the optimum of NDCG.
+/// Returns the two rankers that stand in for the optimum of SoftNDCG and the optimum of NDCG.
 fn optima(members: &[Member]) -> Option<(&Member, &Member)> {
     let all: Vec<&Member> = members.iter().collect();
     let trained: Vec<&Member> = members.iter().filter(|member| member.trained_by_soft_ndcg).collect();

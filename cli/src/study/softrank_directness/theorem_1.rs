@@ -1,13 +1,13 @@
-//! Theorem 1 on a problem with two features, where both optima are known.
+//! Checks Theorem 1 on a problem with two features, for which both optimal rankers can be computed.
 //!
-//! `omega_1` is the best ranking function for SoftNDCG and `omega_2` the best for NDCG, among `(cos theta, sin theta)`
-//! on the same training queries. NDCG changes only at angles where two documents swap places, so its optimum is found
-//! by trying one angle in each interval. SoftNDCG is smooth, and its optimum is searched on a fine grid and then
-//! between the grid's points. Let `epsilon_i` be the largest `|SoftNDCG - NDCG|` of a query at `omega_i`. The theorem
-//! says that the expected NDCG of the two functions differs by at most `2 epsilon_1 + epsilon_2`.
+//! Ranking functions have the weights `(cos theta, sin theta)`. On the same training queries, `omega_1` maximizes the
+//! mean SoftNDCG and `omega_2` the mean NDCG. NDCG changes only at angles where two documents swap ranks, so it is
+//! enough to try one angle between each two of these. SoftNDCG is smooth, so its optimum is searched on a fine grid of
+//! angles, and then between grid points. Let `epsilon_i` be the largest `|SoftNDCG - NDCG|` of any query at `omega_i`.
+//! By the theorem, the expected NDCG at `omega_1` and at `omega_2` differs by at most `2 epsilon_1 + epsilon_2`.
 //!
-//! The proof assumes `O_1(omega_2) >= O_1(omega_1)` for each query, but `omega_1` and `omega_2` maximize means. So the
-//! claim may fail for single queries, and for the mean over queries outside the training set.
+//! The proof assumes `O_1(omega_2) >= O_1(omega_1)` for each query, although `omega_1` and `omega_2` are optimal only
+//! on average. So the bound may fail for single queries, and for the mean over new queries.
 
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::{Convention, Gain, Measure};
@@ -21,11 +21,11 @@ use crate::study::findings::{Claim, Table};
 use crate::study::training::{Linear, LinearQuery};
 use crate::study::verdict::{Bounded, Judged};
 
-/// The number of angles in the grid for SoftNDCG, and the number of steps between its points.
+/// The number of grid angles for SoftNDCG, and how often the search halves the step between them.
 const GRID: usize = 90;
 const REFINEMENTS: usize = 12;
 
-/// Training and test queries with two features.
+/// Training and test queries with two features each.
 #[derive(Debug, Clone)]
 pub(super) struct Problem {
     train: Linear,
@@ -33,7 +33,7 @@ pub(super) struct Problem {
 }
 
 impl Problem {
-    /// Generates queries of 8 documents, with labels from 0 to 2 and two noisy views of the labels as features.
+    /// Generates queries of 8 documents with labels from 0 to 2; both features are the label plus noise.
     pub(super) fn generated(queries: usize, seed: u64) -> Self {
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "theorem 1", 0));
         let mut query = || {
@@ -48,7 +48,7 @@ impl Problem {
     }
 }
 
-/// The SoftNDCG and the NDCG of each query at one angle.
+/// The SoftNDCG and the NDCG of each query, with the weights at one angle.
 struct Values {
     soft: Vec<f64>,
     exact: Vec<f64>,
@@ -69,7 +69,7 @@ fn mean(values: &[f64]) -> f64 {
     mean_of(values.iter().copied()).unwrap_or(f64::NAN)
 }
 
-/// Returns an angle at which the mean NDCG is largest, in the middle of the best arc.
+/// Returns the middle of an interval of angles in which the mean NDCG is largest.
 fn best_exact(linear: &Linear) -> Result<f64, StudyError> {
     // Two documents change places where the direction is at right angles to their difference.
     let mut places: Vec<f64> = Vec::new();
@@ -96,8 +96,8 @@ fn best_exact(linear: &Linear) -> Result<f64, StudyError> {
     Ok(best.1)
 }
 
-/// Returns an angle at which the mean SoftNDCG is largest, within the precision of the search. The mean at this angle
-/// is not below the mean at `other`, which is all that the theorem needs.
+/// Returns an angle with the largest mean SoftNDCG that the search finds. The mean there is at least the mean at
+/// `other`, which is all that the theorem assumes.
 fn best_soft(linear: &Linear, sigma: f64, other: f64) -> Result<f64, StudyError> {
     let step = std::f64::consts::TAU / GRID as f64;
     let mut best = (mean(&soft(linear, other, sigma)?), other);
@@ -121,7 +121,7 @@ fn best_soft(linear: &Linear, sigma: f64, other: f64) -> Result<f64, StudyError>
     Ok(best.1)
 }
 
-/// The values that Theorem 1 compares, on the same queries.
+/// SoftNDCG and NDCG of the same queries at both optima.
 struct Compared {
     first: Values,
     second: Values,
@@ -143,7 +143,7 @@ impl Compared {
         2.0 * epsilon(&self.first) + epsilon(&self.second)
     }
 
-    /// Judges the difference between the mean NDCG of both functions.
+    /// Judges whether the mean NDCG at both optima differs by at most the bound.
     fn of_means(&self) -> Judged {
         let mut found = Bounded::default();
         let difference = (mean(&self.first.exact) - mean(&self.second.exact)).abs();
@@ -151,7 +151,7 @@ impl Compared {
         Bounded::judge(&[found], "means").number("difference", difference).number("bound", self.bound())
     }
 
-    /// Judges the difference between both functions for each query.
+    /// Judges whether the NDCG of each query at both optima differs by at most the bound.
     fn of_queries(&self) -> Judged {
         let mut found = Bounded::default();
         for (first, second) in self.first.exact.iter().zip(&self.second.exact) {
@@ -161,7 +161,7 @@ impl Compared {
     }
 }
 
-/// Judges Theorem 1 at several values of sigma.
+/// Judges Theorem 1 for each sigma.
 pub(super) fn judge(
     problem: &Problem,
     sigmas: &[f64],
