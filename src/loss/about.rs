@@ -41,7 +41,7 @@ pub struct About<'a> {
     pub name: &'static str,
     /// How to turn the surrogate's value into the loss to minimize.
     pub orientation: Orientation,
-    /// The gain whose domain must contain every label; `None` allows any finite label.
+    /// The gain, which determines the labels that the loss allows; `None` allows any finite label.
     pub gain: Option<&'a Gain>,
     /// Whether the loss accepts [document weights](super::Lists::with_document_weights), such as [inverse
     /// propensities](crate::data::ClickModel); if not, the reason.
@@ -59,8 +59,8 @@ pub struct About<'a> {
     pub curvature: Option<&'a dyn Curved>,
     /// The quantity that the gradient treats as constant although it depends on the scores, such as the spread of the
     /// scores or the weights of pairs. `None` means that the gradient is the exact gradient of the value. Learners with
-    /// a line search request [`Change::FullGradient`] if a quantity is held constant, and reject the loss if it does
-    /// not support this change.
+    /// a line search request [`Change::FullGradient`] if a quantity is held constant; they reject a loss that does not
+    /// support this change.
     pub held: Option<&'static str>,
     /// Whether the gradient estimates, without bias, the gradient of the loss's expected value over its random noise.
     /// Losses over sampled rankings set this flag, because the value for a sampled ranking has the gradient 0 nearly
@@ -83,7 +83,7 @@ pub trait ByLength: Sync {
     }
 
     /// Estimates how many numbers the loss stores for the document pairs of one list, in the forward and backward
-    /// passes. The default, 0, suits a loss whose memory grows linearly with the list, or that keeps its document pairs
+    /// passes. The default, 0, suits a loss whose memory is linear in the list length, or whose document pairs stay
     /// within the [memory budget](crate::op::Execution::with_memory_budget).
     fn numbers_of_pairs(&self, _documents: usize) -> u64 {
         0
@@ -127,7 +127,7 @@ impl<'a> About<'a> {
         Self { smoothing, ..self }
     }
 
-    /// Sets the second derivatives of the loss.
+    /// Sets the object that computes the second derivatives of the loss.
     pub fn with_curvature(self, curvature: &'a dyn Curved) -> Self {
         Self { curvature: Some(curvature), ..self }
     }
@@ -142,7 +142,7 @@ impl<'a> About<'a> {
         Self { estimates_gradient: true, ..self }
     }
 
-    /// Sets the properties that depend on the length of a list.
+    /// Sets the object that computes the properties that depend on the length of a list.
     pub fn with_lengths(self, by_length: &'a dyn ByLength) -> Self {
         Self { by_length: Some(by_length), ..self }
     }
@@ -210,8 +210,8 @@ pub enum Change<'a> {
     /// Draws separate new noise for each row of a batch; `seed` maps the loss's own seed to the new seed. The gradient
     /// learner requests new noise at every step. Requesting new noise never fails; a loss without noise returns `None`.
     Noise(&'a dyn Fn(u64) -> u64),
-    /// Includes the quantity that the loss otherwise [holds constant](About::held) in the differentiation, so that the
-    /// gradient is the exact gradient of the value. A loss returns `None` if it holds nothing constant, or if it cannot
+    /// Also differentiates the quantity that the loss otherwise [holds constant](About::held), so that the gradient is
+    /// the exact gradient of the value. A loss returns `None` if it holds nothing constant, or if it cannot
     /// differentiate the held quantity.
     FullGradient,
     /// Sets a parameter to another value, as an annealing schedule does.

@@ -15,7 +15,7 @@ pub enum RankExpectationMethod {
     Recursion,
     /// Computes only the probabilities of the first `k` ranks of each document.
     Cutoff,
-    /// Writes the discount as a sum of exponentials.
+    /// Approximates the discount by a sum of exponentials, whose expectations are cheap.
     Exponentials,
 }
 

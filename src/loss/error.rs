@@ -62,7 +62,7 @@ pub enum LossError {
         /// The shape that was expected.
         expected: Vec<usize>,
     },
-    /// Flat scores cannot be divided into queries.
+    /// The number of flat scores does not match the lengths of the queries.
     #[error(transparent)]
     Segments(#[from] SegmentsError),
     /// The rows that a query passes to [`in_batch`](super::in_batch()) are invalid.

@@ -12,9 +12,10 @@ use super::error::{LossError, positive};
 pub struct InBatchOptions {
     /// The number that divides the dot products, above 0; 1 by default.
     pub temperature: f64,
-    /// The log probability that the sampler draws each document into a batch, `[M]`.
+    /// The logarithm of the probability with which the sampler draws each document into a batch, `[M]`.
     pub log_q: Option<Tensor<1>>,
-    /// The log probability that the sampler draws each query, `[B]`, for the reverse direction of a symmetric batch.
+    /// The logarithm of the probability with which the sampler draws each query, `[B]`, for the reverse direction of a
+    /// symmetric batch.
     pub log_q_of_queries: Option<Tensor<1>>,
     /// The hard negatives for each query, hidden from all other queries; empty by default.
     pub own_hard_negatives: Vec<Vec<usize>>,

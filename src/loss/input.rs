@@ -1,4 +1,4 @@
-//! `LossInput`, the trait of the padded and packed lists that a loss accepts.
+//! `LossInput`, the trait of padded and packed lists, both of which every loss accepts.
 
 use burn::nn::loss::Reduction;
 use burn::tensor::{Bool, Tensor};

@@ -80,7 +80,7 @@ impl Lists {
         }
     }
 
-    /// Creates lists from padded tensors that have not been checked.
+    /// Creates lists from padded tensors, and returns an error instead of panicking if the tensors are invalid.
     ///
     /// # Errors
     /// Returns [`LossError::Shape`] if the shapes differ, or [`LossError::Type`] if the device does not compute in the
@@ -189,7 +189,7 @@ impl Lists {
         self.labels.clone().greater_equal_elem(1.0).float().cast(self.scores.dtype()) * self.mask.clone()
     }
 
-    /// Returns the number of documents of each query, `[B]`.
+    /// Returns the number of documents in each query, `[B]`.
     pub fn counts(&self) -> Tensor<1> {
         sum_documents(self.mask.clone())
     }

@@ -76,7 +76,7 @@ impl Lists {
         Self::try_packed(scores, labels, segments).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Creates packed lists from input whose lengths have not been checked.
+    /// Creates packed lists, and returns an error instead of panicking if the lengths do not match.
     ///
     /// # Errors
     /// Returns [`LossError::Segments`] if the scores do not fit `segments`, or [`LossError::Shape`] if there are more

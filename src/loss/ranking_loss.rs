@@ -29,8 +29,8 @@ pub(super) type Changed = Result<Option<Box<dyn RankingLoss>>, LossError>;
 /// - The value and gradient are bit for bit the same whatever the padded scores and labels hold, even NaN.
 /// - A query with nothing to learn ([`learnable`](RankingLoss::learnable)) has loss 0 and gradient 0, but still counts
 ///   as a query in a mean over the batch.
-/// - If the documents of a query are permuted, the gradient is permuted too, and the value stays the same, except for
-///   ties, which are broken by position.
+/// - Permuting the documents of a query permutes the gradient and does not change the value, except that ties are
+///   broken by position.
 /// - The value and gradient are finite for `|score| <= 1e4` and for labels up to 1e4 that the gain allows.
 /// - The loss has the type of the scores, so `f64` scores give an `f64` loss. Half-precision scores (`f16`, `bf16`)
 ///   give an `f32` loss, because these types do not represent every high rank exactly.
@@ -65,7 +65,7 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// Returns the loss of each query, `[B]`. The caller sets the loss and gradient to 0 for every query with nothing
     /// to learn. The derivatives for a query with nothing to learn may have any finite values.
     ///
-    /// Scores may have any float type, and burn does not mix types. Create constants with
+    /// Scores may have any float type, and burn's operations require tensors of equal type. Create constants with
     /// `Tensor::from_data(.., (&device, lists.scores.dtype()))`, or cast them with
     /// `x.float().cast(lists.scores.dtype())`.
     fn query_losses(&self, lists: &Lists) -> Tensor<1>;

@@ -15,9 +15,9 @@
 //!
 //! No gradient passes through the spread, unless a line search requests the gradient of the value
 //! ([`Change::FullGradient`](super::Change::FullGradient)). With a temperature in spreads, multiplying the scores of a
-//! list by a number keeps its loss and divides its gradient by that number. Multiplying by a power of two changes no
-//! bit of the loss, as long as the spread stays above 1e-12. The scores of a list are not divided if they are all
-//! equal, so their gradient is finite.
+//! list by a positive number keeps its loss and divides its gradient by that number. Multiplying by a power of two
+//! changes no bit of the loss, as long as the spread stays above 1e-12. The scores of a list are not divided if they
+//! are all equal, so their gradient is finite.
 //!
 //! A temperature given without a unit is measured in scores. Without a given temperature, the configuration's default
 //! applies, which is in spreads for every measure under a relaxation.

@@ -46,7 +46,8 @@ pub(crate) fn key_of_held(held: &str) -> &'static str {
     if held == HELD { "loss.query_gradients" } else { "loss" }
 }
 
-/// The shortest gradient that is scaled to length 1. Shorter gradients are divided by this number instead.
+/// The shortest gradient that is scaled to length 1. A shorter gradient is divided by this length instead of by its own
+/// length.
 const SMALLEST: f64 = 1e-6;
 
 /// A loss whose gradient with respect to the scores of each query has length 1. Unit gradients suit any loss;
@@ -171,7 +172,6 @@ mod tests {
         [spec.clone(), spec.with(QUERY_GRADIENTS, "unit")].map(|spec| spec.build().unwrap())
     }
 
-    /// A function that is applied to the losses of queries.
     type Made<'a> = &'a dyn Fn(Tensor<1>) -> Tensor<1>;
 
     /// Returns four queries: one without padding, one with padding, one with nothing to learn, and one with scores far

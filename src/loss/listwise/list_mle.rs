@@ -3,12 +3,12 @@
 //! The loss is `sum_{t <= k} (log sum_{u >= t} exp(s_(u)) - s_(t))`, where `(t)` is the document at place `t` in
 //! descending order of labels (Xia et al., Listwise approach to learning to rank: theory and algorithm, equation 9).
 //! Ties are broken by position. With a cut-off `k`, only the likelihood of the first `k` places counts. If documents
-//! have weights, each place counts by the weight of its document.
+//! have weights, the term of each place is multiplied by the weight of its document.
 //!
 //! With a `discount`, the term of place `t` is multiplied by `D(t)`, so the first places count more. ListMLE with a
 //! discount is p-ListMLE (Lan et al., Position-aware ListMLE: a sequential learning process). The paper's weights
-//! `2^{n - t} - 1` overflow in long lists. The discount `"exponential"`, `2^-t`, does not overflow and has nearly the
-//! same ratios.
+//! `2^{n - t} - 1` overflow in long lists. The discount `"exponential"`, `2^-t`, does not overflow, and the ratios of
+//! its values are nearly the same.
 //!
 //! With `shuffle_ties`, documents with the same label are put in a random order. The random order depends on `seed` and
 //! on the documents' ranks by score, in the same way for every query. At every step, the gradient learner draws new
@@ -127,14 +127,14 @@ impl RankingLoss for ListMle {
 /// overflow.
 pub(super) const EMPTY: f32 = f32::MIN / 4.0;
 
-/// Returns the document at each place by descending label, `[B, N]`. Ties are broken by position, and padding comes
-/// last.
+/// Returns the document at each place in descending order of labels, `[B, N]`. Ties are broken by position, and padding
+/// comes last.
 fn label_order(labels: Tensor<2>, padded: &Tensor<2, Bool>) -> Tensor<2, Int> {
     let labels = labels.mask_fill(padded.clone(), f32::MIN);
     order_of_ranks(rank(labels.clone(), labels.ones_like()))
 }
 
-/// Returns the document at each place by descending label, with ties broken by noise.
+/// Returns the document at each place in descending order of labels, with ties broken by noise.
 fn shuffled_label_order(lists: &Lists, noise: Noise) -> Tensor<2, Int> {
     let drawn = noise.of_documents(Distribution::Uniform, 0, lists);
     let shuffled = order_of_ranks(rank(drawn, lists.mask.clone()));

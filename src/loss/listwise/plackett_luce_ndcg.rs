@@ -21,7 +21,7 @@
 //! every step, the gradient learner draws new noise for each row of the batch; other learners use the same noise
 //! throughout.
 //!
-//! Each of the `samples` rankings costs a sort and O(n log n) prefix sums. A query whose labels are all equal has
+//! Each of the `samples` rankings takes one sort and O(n log n) prefix sums. A query whose labels are all equal has
 //! loss 0.
 
 use burn::config::Config;

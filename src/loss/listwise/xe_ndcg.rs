@@ -3,7 +3,7 @@
 //! The loss is `-sum_i phi_i log softmax(s)_i`, where `phi_i = (2^{y_i} - gamma_i) / sum_j (2^{y_j} - gamma_j)` and
 //! `gamma_i` is in [0, 1] (Bruch, An alternative cross entropy loss for learning-to-rank). With `gamma = 1`, the loss
 //! is a convex upper bound of `-log(NDCG)`. By default, each `gamma_i` is drawn uniformly, as in LightGBM's
-//! `rank_xendcg`. If `gamma` is given, all documents have this `gamma`.
+//! `rank_xendcg`. If `gamma` is given, every `gamma_i` has this value.
 //!
 //! The drawn numbers depend on `seed` and on the document's rank by score, so all queries share them. At every step,
 //! the gradient learner draws new numbers for each row of the batch; other learners use the same numbers throughout.

@@ -13,7 +13,7 @@
 //! list, divided by the ideal DCG within the truncation.
 //!
 //! The two normalizations together are LightGBM's `lambdarank_norm`; XGBoost has them as two options. The gradient
-//! treats both normalizations as constants, so it is no longer the gradient of a function of the scores.
+//! treats both normalizations as constants, so with a normalization it is not the gradient of a function of the scores.
 //!
 //! * `score_normalization` divides the weight of a pair by `0.01 + |s_i - s_j|`, except in a list of equal scores.
 //! * `query_normalization` multiplies the loss of a query by `log2(1 + S) / S`, where `S` is the sum of the magnitudes

@@ -21,7 +21,7 @@ impl TypeOneBound {
     /// Every bound.
     pub const ALL: [Self; 2] = [Self::Exponential, Self::Logistic];
 
-    /// Returns the name in configuration files.
+    /// Returns the name that configuration files use.
     pub fn name(self) -> &'static str {
         match self {
             Self::Exponential => "exp",

@@ -1,6 +1,6 @@
-//! NDCG, DCG, average precision, reciprocal rank and expected reciprocal rank, written over positions for
-//! [`Surrogate`](super::Surrogate). The file `relevance_measures.rs` has the measures of relevance within a cut-off and
-//! the measures of pairs. [`MeasureContext`] documents the operations that a measure may use.
+//! NDCG, DCG, average precision, reciprocal rank and expected reciprocal rank, written as formulas over positions for
+//! [`Surrogate`](super::Surrogate). The file `relevance_measures.rs` contains the other measures, such as precision and
+//! Kendall's tau. [`MeasureContext`] documents the operations that a measure may use.
 
 use burn::tensor::{Bool, Tensor};
 

@@ -20,7 +20,7 @@ macro_rules! names {
             /// All variants, in the order in which the documentation's tables list them.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            /// Returns the name in configuration files.
+            /// Returns the name that configuration files use.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)*

@@ -52,7 +52,7 @@ pub trait PositionMeasure: Debug + Send + Sync {
         Orientation::NormalizedMeasure
     }
 
-    /// Returns the gain whose domain must contain every label; `None` allows any finite label.
+    /// Returns the gain, which determines the allowed labels; `None` allows any finite label.
     fn gain(&self) -> Option<&Gain> {
         None
     }

@@ -1,5 +1,5 @@
-//! Measures of relevance within a cut-off, rank-biased precision and Kendall's tau, written over positions for
-//! [`Surrogate`](super::Surrogate). [`MeasureContext`] documents the operations that a measure may use.
+//! Precision, recall, success, R-precision, rank-biased precision and Kendall's tau, written as formulas over positions
+//! for [`Surrogate`](super::Surrogate). [`MeasureContext`] documents the operations that a measure may use.
 
 use burn::tensor::{Bool, Tensor};
 

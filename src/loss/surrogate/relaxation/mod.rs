@@ -13,8 +13,8 @@
 //! | [`ProjectedRanks`] | Blondel et al., Fast differentiable sorting and ranking | projection of `-s / sigma` on the orders of the ranks |
 //! | [`GumbelNoise`] | Bruch et al., A stochastic treatment of learning to rank scoring functions | any of the others at scores with Gumbel noise, averaged over draws |
 //!
-//! To write a relaxation, implement [`Relaxation`] and return one of the three variants of [`Relaxed`]. Your relaxation
-//! then works with every [`PositionMeasure`](super::PositionMeasure).
+//! To write a relaxation, implement [`Relaxation`] and return one of the three variants of [`Relaxed`]. Every
+//! relaxation works with every [`PositionMeasure`](super::PositionMeasure) whose operations it defines.
 
 mod approximate;
 mod exact;

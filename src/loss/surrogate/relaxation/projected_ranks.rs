@@ -4,9 +4,9 @@
 //!
 //! Let `z = -s / sigma`, in descending order of the scores. The position at rank `r` is `z_r - v_r`, where `v` is the
 //! isotonic regression of `z_r - r`: the increasing sequence with the smallest squared distance. The isotonic
-//! regression is constant in blocks, where it equals the mean of the block. The gradient passes through the means of
-//! the blocks; the bounds of the blocks count as constants. If neighboring scores are more than `sigma` apart, the
-//! positions equal the ranks and have no gradient.
+//! regression is constant in blocks, where it equals the mean of `z_r - r` over the block. The gradient passes through
+//! the means of the blocks; the bounds of the blocks count as constants. If neighboring scores are more than `sigma`
+//! apart, the positions equal the ranks and have no gradient.
 //!
 //! The value `v_r` is `max_{a <= r} min_{b >= r}` of the mean from `a` to `b`. Tensor operations compute `v_r` in
 //! O(n^2) time and memory, without reading anything back from the device. Pooling adjacent violators would take O(n)

@@ -164,10 +164,10 @@ impl Indicators {
         Self { at_ranks: Box::new(at_ranks), ranks: lists.ranks(), matrix: None }
     }
 
-    /// Adds a function that returns all indicators at once, for measures of all pairs such as Kendall's tau. Without
-    /// `matrix`, each of its columns is computed separately. `matrix` returns the weight of each document at each rank,
-    /// `[batch, documents (rank), documents]`, starting with the first rank. The weights must be finite everywhere,
-    /// because weights at padding are multiplied by 0.
+    /// Adds a function that returns all indicators at once, for measures that compare all pairs of documents, such as
+    /// Kendall's tau. Without `matrix`, each of its columns is computed separately. `matrix` returns the weight of each
+    /// document at each rank, `[batch, documents (rank), documents]`, starting with the first rank. The weights must be
+    /// finite everywhere, because weights at padding are multiplied by 0.
     ///
     /// A loss panics if `matrix` returns a tensor of another shape.
     pub fn with_matrix(self, matrix: impl Fn() -> Tensor<3> + 'static) -> Self {
@@ -260,7 +260,7 @@ pub trait RankExpectations {
         Err("sum_with_none_above")
     }
 
-    /// Returns `a_x P(R_x <= k)`, `[batch, documents]`, with the cut-off `k` of each query, `[batch]`.
+    /// Returns `a_x P(R_x <= k)`, `[batch, documents]`, with a separate cut-off `k` for each query, `[batch]`.
     ///
     /// # Errors
     /// Returns the same errors as [`with_above`](Self::with_above).

@@ -2,10 +2,10 @@
 //! `r = 0 .. n - 1`.
 //!
 //! By Bernstein's theorem, `1 / log2(2 + r)`, `1 / ln(2 + r)` and `(1 + r)^-beta` are Laplace transforms of positive
-//! measures. The measure is fitted on a geometric grid of rates `t_m = -ln z_m` by non-negative least squares, with
-//! weights that are adjusted until the largest error is small. The non-negative coefficients add up to `D(1)`, so
-//! rounding errors in float32 are not amplified by cancellation. Without the constraint, large coefficients of opposite
-//! sign could cancel. The discount `2^-r` and a constant discount need only one term each, without an error.
+//! measures. The measure is fitted on a geometric grid of rates `t_m = -ln z_m` by non-negative least squares; the
+//! weights are adjusted until the largest error is small. The non-negative coefficients add up to `D(1)`, so rounding
+//! errors in float32 are not amplified by cancellation. Without the constraint, large coefficients of opposite sign
+//! could cancel. The discount `2^-r` and a constant discount need only one term each, without an error.
 //!
 //! Each process searches once for each combination of discount, power of two above `n`, tolerance and precision. On one
 //! core, a search with SoftRank's tolerances takes less than 0.1 s for up to 1000 documents. A search for 10^4
