@@ -1,4 +1,4 @@
-//! Defines the trait of learners, their entries in the registry, and the configuration sections that they read.
+//! Defines the traits of learners and their configurations, and the entry of each learner in the registry.
 
 use crate::json::{Map, Value};
 use serde::Serialize;
@@ -15,7 +15,7 @@ use crate::scorer::ScorerConfig;
 /// Fits a model to queries.
 ///
 /// The caller normalizes the data and keeps the normalizer with the fitted model. A learner reads only its arguments,
-/// which include the seed and the device. On the CPU, a learner gives the same bytes for the same arguments.
+/// which include the seed and the device. On the CPU, repeated fits with the same arguments give bit-identical models.
 pub trait RankingLearner: Send + Sync {
     /// Returns the registered name, which `learner.kind` holds in configuration files.
     fn name(&self) -> &'static str;
@@ -30,7 +30,7 @@ pub trait RankingLearner: Send + Sync {
     /// the existing one. The data must be normalized in the same way as for the existing model.
     ///
     /// # Errors
-    /// [`LearnerError::Refused`] if the learner cannot start from a model, or does not support the given one.
+    /// [`LearnerError::Refused`] if this learner cannot start from a model, or not from a model of this kind.
     fn start_from(&mut self, _model: &Model) -> Result<(), LearnerError> {
         let expected = format!("nothing: the learner `{}` starts from no ranker; `boosted_trees` does", self.name());
         Err(Refusal::new("start", "a ranker", expected).into())
@@ -52,7 +52,7 @@ pub trait RankingLearner: Send + Sync {
     ) -> Result<Fitted, LearnerError>;
 }
 
-/// The sections of a configuration, in addition to `[learner]`, that a learner may read.
+/// The sections of a configuration that a learner may read in addition to `[learner]`.
 #[derive(Debug, Clone, Default)]
 pub struct Parts<'a> {
     /// The loss from the section `[loss]`, or your own loss.
@@ -73,7 +73,8 @@ impl<'a> Parts<'a> {
         Self { scorer: Some(scorer), ..self }
     }
 
-    /// Returns the loss, or an error if there is none. The learner's temperature applies unless the loss names its own.
+    /// Returns the loss, or an error if there is none. If the section `[loss]` sets no temperature, the loss gets the
+    /// default temperature of this learner.
     pub(crate) fn required_loss(&self, learner: &impl LearnerConfig) -> Result<TrainingLoss, LearnerError> {
         let missing = || Refusal::fault("learner.kind", "needs a section [loss] with a name");
         let loss = self.loss.as_ref().ok_or_else(missing)?;
@@ -88,41 +89,41 @@ impl<'a> Parts<'a> {
 
 /// The unchecked configuration of a learner, with the keys of `[learner]` except `kind`. Every key has a default.
 pub trait LearnerConfig: Default + Serialize + DeserializeOwned {
-    /// The learner that a valid configuration builds.
+    /// The learner that [`check`](Self::check) builds.
     type RankingLearner: RankingLearner + 'static;
 
     /// Checks every parameter and the sections that the learner reads, and builds the learner.
     ///
     /// # Errors
-    /// [`LearnerError`] with the key of the first invalid value, or for a loss or scorer that is missing or invalid.
-    /// The documentation of each learner lists the sections that the learner needs.
+    /// [`LearnerError`] that names the key of the first invalid value, or the section `[loss]` or `[scorer]` that is
+    /// missing or invalid. The documentation of each learner lists the sections that the learner needs.
     fn check(&self, parts: &Parts) -> Result<Self::RankingLearner, LearnerError>;
 
-    /// Returns the default temperature of a loss, relative to the spread of the scores. The default, `None`, selects
-    /// the temperature of the paper, as in
+    /// Returns the default temperature of a loss with this learner, in standard deviations of a query's scores. `None`,
+    /// the default, selects the temperature from the paper on the loss, as in
     /// [`LossSpec::with_default_temperature`](crate::loss::LossSpec::with_default_temperature). A learner that anneals
     /// the temperature returns `None`.
     fn relative_temperature(&self) -> Option<f64> {
         None
     }
 
-    /// Returns the defaults that suit the given scorer, loss and data. Unless a learner overrides this method, only the
-    /// values of [`Default`] apply.
+    /// Returns the defaults that suit the given scorer, loss and data. Unless a learner overrides this method, the
+    /// defaults depend only on the learner.
     fn fitting(&self, _parts: &Parts, _data: Option<FittingData>) -> Fitting {
         Fitting::default()
     }
 }
 
-/// Information about a fit's queries, on which some defaults depend.
+/// The properties of the training and validation queries on which some defaults depend.
 #[derive(Debug, Clone, Copy)]
 pub struct FittingData<'a> {
-    /// The queries to train on.
+    /// The training queries.
     pub train: &'a RankingDataset,
     /// Whether the fit has validation queries.
     pub has_validation: bool,
 }
 
-/// Defaults of an experiment that depend on its scorer, its loss and its data.
+/// Default values that depend on the scorer, the loss or the data of an experiment.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Fitting {
@@ -132,9 +133,9 @@ pub struct Fitting {
     pub dropout: Option<f64>,
     /// `loss.query_gradients`
     pub query_gradients: QueryGradients,
-    /// The known values of the keys of `[learner]`, which are null for keys that are not set.
+    /// Keys of `[learner]` with their default values, where null stands for a key that is not set.
     pub learner: Map,
-    /// The keys of `[learner]` whose values depend on the data.
+    /// The keys of `learner` whose default values depend on the data.
     pub of_data: &'static [&'static str],
 }
 
@@ -154,21 +155,22 @@ pub struct LearnerEntry {
     pub takes_loss: bool,
     /// Whether the learner reads the section `[scorer]`.
     pub takes_scorer: bool,
-    /// Whether the learner accepts [weights of queries](crate::data::RankingDataset::query_weights) or refuses them.
+    /// Whether the learner accepts [weights of queries](crate::data::RankingDataset::query_weights); otherwise it
+    /// rejects them.
     pub takes_query_weights: bool,
-    /// Whether the learner accepts [weights of documents](crate::data::RankingDataset::document_weights) or refuses
-    /// them. Weights of documents also need a loss that accepts them.
+    /// Whether the learner accepts [weights of documents](crate::data::RankingDataset::document_weights); otherwise it
+    /// rejects them. The loss must accept weights of documents, too.
     pub takes_document_weights: bool,
-    /// Whether the learner accepts missing values (NaN) or refuses them.
+    /// Whether the learner accepts missing values (NaN); otherwise it rejects them.
     pub takes_missing: bool,
-    /// Whether the learner can stream data that are larger than memory.
+    /// Whether the learner can fit data that do not fit into memory, by streaming the features from a file.
     pub streams: bool,
     /// Whether [several processes](crate::distributed) can share the work of one fit.
     pub shares_work: bool,
-    /// The learner's name for a round, which is `epoch` or `round`.
+    /// What the learner calls a round: `epoch` or `round`.
     pub round_name: &'static str,
-    /// The key of the number of rounds, if all rounds build one model and a fit may pause between rounds. Successive
-    /// halving allocates rounds to its trials.
+    /// The key that sets the number of rounds, if a fit can stop after any round and later continue. Successive halving
+    /// uses this key to give its trials more and more rounds.
     pub rounds_key: Option<&'static str>,
     pub(in crate::learner) relative_temperature: fn(&Map) -> Option<f64>,
     pub(in crate::learner) fitting: fn(&Map, &Parts, Option<FittingData>) -> Fitting,
@@ -178,7 +180,8 @@ pub struct LearnerEntry {
 }
 
 impl LearnerEntry {
-    /// Creates the entry of a learner that accepts only data and labels, and whose work several processes can share.
+    /// Creates the entry of a learner that reads no other section, and rejects weights and missing values. Several
+    /// processes can share its work.
     pub(super) const fn of<C: LearnerConfig>(name: &'static str) -> Self {
         Self {
             name,
@@ -222,17 +225,18 @@ impl LearnerEntry {
         (self.fitting)(params, parts, data)
     }
 
-    /// Returns the parameters that have a default, which a run records unless it sets other values.
+    /// Returns the keys of `[learner]` that have default values, with these values.
     pub fn defaults(&self) -> Map {
         (self.defaults)()
     }
 
-    /// Returns every parameter with its default, or null for a parameter that has none.
+    /// Returns all keys of `[learner]` with their default values, or null for a key without default.
     pub fn parameters(&self) -> Map {
         (self.parameters)()
     }
 
-    /// Builds the learner from the parameters that differ from the defaults, and from the sections that it reads.
+    /// Builds the learner from the values of `[learner]` and from the other sections that it reads. Keys that are left
+    /// out have their defaults.
     ///
     /// # Errors
     /// [`LearnerError`] for an unknown parameter, a value out of its range, or a missing section.
@@ -241,7 +245,7 @@ impl LearnerEntry {
     }
 }
 
-/// Returns the parameters of a configuration that have a default, with their defaults.
+/// Returns the keys of a configuration that have default values, with these values.
 fn defaults<C: LearnerConfig>() -> Map {
     match crate::json::to_value(C::default()) {
         Ok(Value::Object(map)) => map,

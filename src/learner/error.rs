@@ -18,7 +18,7 @@ pub enum LearnerError {
         /// A description of the fault in the data, with advice.
         reason: String,
     },
-    /// The loss cannot be built, or it refuses the labels.
+    /// The loss cannot be built, or it rejects the labels.
     #[error(transparent)]
     Loss(#[from] crate::loss::LossError),
     /// The measure cannot be computed, because its convention or the labels do not allow it.

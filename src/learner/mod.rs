@@ -1,8 +1,8 @@
 //! Learners that fit a ranking model to data. All of them implement the trait [`RankingLearner`].
 //!
 //! [`registry::LEARNERS`] lists all learners, and [`registry::build`] makes one from the `[learner]` table of a
-//! configuration. The module of each learner describes its algorithm and its cost. [`FitContext`] holds the inputs of a
-//! fit other than its data.
+//! configuration. The documentation of each learner's module describes its algorithm and its cost. [`FitContext`] holds
+//! the inputs of a fit other than its data.
 //!
 //! ```
 //! use burn::tensor::Device;

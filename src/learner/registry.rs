@@ -1,5 +1,4 @@
-//! The registry, which lists every learner once. The command line, configuration files and the documentation use the
-//! registry.
+//! Lists every learner once, by name. The command line, configuration files and the documentation read this list.
 
 use crate::json::{Map, Value};
 
@@ -21,15 +20,15 @@ pub static LEARNERS: &[LearnerEntry] = &[
     super::svm_map::ENTRY,
 ];
 
-/// The key that names the learner, within the `[learner]` table and as a full configuration key.
+/// The key that selects the learner, as it is written in the table `[learner]` and in messages.
 const KIND: &str = "kind";
 const KEY: &str = "learner.kind";
 
-/// Builds the learner that a `[learner]` table describes, with the other sections that it reads.
+/// Builds the learner that a table `[learner]` describes, given the loss and the scorer of the configuration.
 ///
 /// # Errors
-/// [`LearnerError`] for an unknown kind or parameter, a value out of its range, or a loss or scorer that is missing or
-/// not read.
+/// [`LearnerError`] for an unknown `kind` or key, a value out of range, or a loss or scorer that is missing or that the
+/// learner does not read.
 pub fn build(table: &Map, parts: &Parts) -> Result<Box<dyn RankingLearner>, LearnerError> {
     let mut params = table.clone();
     let kind = match params.swap_remove(KIND) {

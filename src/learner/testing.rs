@@ -1,4 +1,4 @@
-//! Small data and contexts for the learners' unit tests.
+//! Small datasets, contexts and assertions for the unit tests of learners.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -29,12 +29,12 @@ pub(crate) fn dataset(feature_count: usize, queries: &[&[(f32, &[f32])]]) -> Ran
     data
 }
 
-/// Makes a query of two documents, which its second feature ranks correctly and its first feature reverses.
+/// Creates a query of two documents. The second feature ranks them correctly, and the first feature in the wrong order.
 pub(crate) fn two_documents() -> RankingDataset {
     dataset(2, &[&[(0.0, &[1.0, 0.0]), (1.0, &[0.0, 1.0])]])
 }
 
-/// Makes random queries whose features partly predict the labels, which range from 0 to 2.
+/// Creates random queries with labels from 0 to 2, which depend partly on the first feature.
 pub(crate) fn random(queries: usize, documents: usize, features: usize, seed: u64) -> RankingDataset {
     let mut random = crate::testing::random(seed);
     let mut data = RankingDataset { feature_count: features, offsets: vec![0], ..RankingDataset::default() };
@@ -52,8 +52,7 @@ pub(crate) fn random(queries: usize, documents: usize, features: usize, seed: u6
     data
 }
 
-/// Writes the data to an Arrow file and streams them in windows of `window` bytes, with at most `memory` bytes
-/// resident.
+/// Writes the data to an Arrow file, and streams it in windows of `window` bytes with at most `memory` bytes in memory.
 #[cfg(feature = "columnar")]
 pub(crate) fn streamed(data: &RankingDataset, memory: &str, window: &str) -> (tempfile::TempDir, RankingDataset) {
     use crate::data::{
@@ -71,7 +70,7 @@ pub(crate) fn streamed(data: &RankingDataset, memory: &str, window: &str) -> (te
     (folder, streamed)
 }
 
-/// Returns a context that selects by MAP in the `letor` convention.
+/// Returns a context whose selection measure is MAP in the convention `letor`.
 pub(crate) fn context(directory: Option<&Path>) -> FitContext<'_> {
     FitContext {
         directory,
@@ -113,7 +112,7 @@ impl Progress for Warnings {
     fn end(&self) {}
 }
 
-/// Interrupts a fit after a number of rounds. For the state on disk, this interruption is the same as a kill between
+/// Interrupts a fit after a number of rounds. The state on disk is then the same as if the fit had been killed between
 /// two rounds.
 pub(crate) struct StopAfter {
     pub(crate) rounds: usize,
@@ -131,7 +130,8 @@ impl Progress for StopAfter {
     fn end(&self) {}
 }
 
-/// Asserts that a fit gives the same history and model with any number of threads, and when it is stopped and resumed.
+/// Asserts that a fit gives the same history and model with any number of threads, and also when it is stopped and
+/// resumed.
 pub(crate) fn assert_reproducible(
     learner: &dyn RankingLearner,
     train: &RankingDataset,
@@ -162,8 +162,8 @@ pub(crate) fn assert_reproducible(
     assert_eq!((rest.best_round, rest.stop, rest.importance), (whole.best_round, whole.stop, whole.importance));
 }
 
-/// Asserts that any number of processes makes the same fit as one process. Also asserts that another number of
-/// processes can resume a fit that is stopped after `rounds` rounds.
+/// Asserts that a fit gives the same result with any number of processes. Also asserts that the fit can be stopped
+/// after `rounds` rounds and resumed with another number of processes.
 pub(crate) fn assert_same_in_processes(
     learner: &dyn RankingLearner,
     train: &RankingDataset,

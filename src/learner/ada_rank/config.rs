@@ -11,7 +11,7 @@ use crate::scorer::ScorerConfig;
 
 pub(super) const NAME: &str = "ada_rank";
 
-/// The directions in which a feature may rank.
+/// Whether a feature may rank by descending values, by ascending values, or both.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Directions {
@@ -24,7 +24,7 @@ pub enum Directions {
     Ascending,
 }
 
-/// The way in which the distribution `P_t` over queries affects the training of a weak ranker.
+/// How the boosting distribution `P_t` over queries enters the training of a weak scorer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Emphasis {
@@ -38,7 +38,7 @@ pub enum Emphasis {
 /// The configuration of the weak scorers, and the loss that trains them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct WeakScorer {
-    /// The scorer of a round.
+    /// The configuration of the scorer that each round trains.
     pub(super) scorer: ScorerConfig,
     /// The loss that trains the scorer.
     pub(super) loss: TrainingLoss,
@@ -50,23 +50,23 @@ pub(super) struct WeakScorer {
 pub struct AdaRankConfig {
     /// The measure to boost, with values in `[0, 1]`, by default the selection measure.
     pub measure: Option<Measure>,
-    /// The convention of the measure, by default the convention of the selection.
+    /// The convention of the boosted measure, by default the convention of the selection measure.
     pub convention: Option<Convention>,
     /// The maximum number of rounds.
     pub rounds: usize,
-    /// The directions in which a feature may rank.
+    /// Whether a feature may rank by descending values, by ascending values, or both.
     pub directions: Directions,
     /// Whether a feature may be chosen in more than one round.
     pub reuse: bool,
-    /// The number of rounds without a decrease of `mean_q exp(-E(f_t, q))` after which the fit stops.
+    /// The fit stops after this many rounds in which the objective `mean_q exp(-E(f_t, q))` does not decrease.
     pub patience: Option<usize>,
-    /// The decrease of `mean_q exp(-E(f_t, q))` that counts as progress.
+    /// The decrease of the objective `mean_q exp(-E(f_t, q))` above which a round counts as progress.
     pub tolerance: f64,
-    /// The way in which the distribution `P_t` affects the training of a scorer, if the weak rankers are scorers.
+    /// How the distribution `P_t` over queries enters the training of a scorer, if the weak rankers are scorers.
     pub emphasis: Emphasis,
-    /// The number of passes over the queries in the training of a scorer.
+    /// The number of passes over the training queries for each scorer.
     pub epochs: usize,
-    /// The step size of Adam in the training of a scorer.
+    /// The learning rate of the Adam optimizer that trains each scorer.
     pub learning_rate: f64,
 }
 

@@ -23,21 +23,21 @@ use crate::ranker::Model;
 pub(super) struct FeatureRanker {
     /// The index of the feature, counted from 0.
     pub feature: usize,
-    /// The direction, which is 1 for the largest value first and -1 for the smallest value first.
+    /// 1 if the largest value ranks first, -1 if the smallest value ranks first.
     pub direction: f64,
 }
 
-/// All features that serve as weak rankers, with their measure `E` on each query. Each process measures some of the
-/// features.
+/// All features that may serve as weak rankers, with the measure `E` that each achieves on each query. If several
+/// processes share the fit, each process evaluates `E` for some of the features.
 pub(super) struct FeatureRankers<'a> {
     feature_count: usize,
     reuse: bool,
     /// The rankers of all features that are not constant, in the order of the features. For each feature, the
     /// descending ranker comes first.
     rankers: Vec<FeatureRanker>,
-    /// The places of the rankers that this process measures.
+    /// The range of indices into `rankers` for which this process evaluates `E`.
     own: Range<usize>,
-    /// The measure `E` of each ranker of this process on each query that the convention counts.
+    /// For each ranker in `own`, the measure `E` on each query that the convention counts.
     values: Vec<Vec<f64>>,
     device: Device,
     processes: &'a dyn Processes,
@@ -84,8 +84,8 @@ fn scores(ranker: &FeatureRanker, data: &RankingDataset) -> Vec<f64> {
     column.map(|&x| ranker.direction * f64::from(x)).collect()
 }
 
-/// The relative difference that the order of summation can make between sums of equal terms. Rankers that differ less
-/// are treated as equally good.
+/// The relative rounding error of a sum over queries, which depends on the order of addition. Rankers whose `phi`
+/// differs by less are treated as equally good.
 const ROUNDING: f64 = 1e-12;
 
 impl WeakRankers for FeatureRankers<'_> {

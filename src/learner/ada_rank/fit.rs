@@ -20,17 +20,17 @@ use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds,
 use crate::measure::mean_of;
 use crate::ranker::Model;
 
-/// The cap on the `phi` from which `alpha` is computed, which keeps `alpha` finite.
+/// The upper limit of `phi`, which keeps `alpha = atanh(phi)` finite.
 const LARGEST_PHI: f64 = 1.0 - 1e-12;
 
-/// The name of the figure of a round that holds Theorem 4's lower bound on the boosted measure of the training queries.
+/// The name under which each round reports Theorem 4's lower bound on the boosted measure over the training queries.
 pub const BOUND: &str = "bound";
 
-/// The state that is kept between rounds.
+/// The weak rankers and the bound after a round, saved so that a fit can resume.
 #[derive(Serialize, Deserialize)]
 struct State<R> {
     members: Vec<Member<R>>,
-    /// The product `prod_t exp(-delta_t) sqrt(1 - phi_t^2)` of the bound.
+    /// The product `prod_t exp(-delta_t) sqrt(1 - phi_t^2)` over the rounds so far, which is one minus the bound.
     bound_gap: f64,
 }
 
@@ -41,15 +41,15 @@ fn distribution(values: &[f64]) -> Vec<f64> {
     weights.iter().map(|weight| weight / total).collect()
 }
 
-/// The growing sum `f_t` of weak rankers from one family.
+/// The sum `f_t` of weak rankers, to which every round adds one ranker.
 struct Boosting<'a, W> {
     learner: &'a AdaRank,
     weak: W,
-    /// The measure that is boosted.
+    /// Computes the measure `E` that AdaRank boosts.
     judge: &'a Judge,
     train: &'a RankingDataset,
     scores: Additive<'a>,
-    /// The measure `E(f_t, q)` of every query that the convention counts.
+    /// For each query that the convention counts, the measure `E(f_t, q)` of the current sum.
     values: Vec<f64>,
     processes: &'a dyn Processes,
 }
@@ -63,7 +63,7 @@ impl<W: WeakRankers> Boosting<'_, W> {
         })
     }
 
-    /// Returns the measure of the sum so far on every query that the convention counts.
+    /// Returns the measure `E` of the current sum on every query that the convention counts.
     fn measured(&self) -> Result<Vec<f64>, LearnerError> {
         measured(self.judge, self.train, self.scores.on_train(), self.processes)
     }

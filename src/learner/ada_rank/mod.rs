@@ -1,4 +1,4 @@
-//! AdaRank boosts a measure directly, through the type one bound `sum_q exp(-E(f, q))`.
+//! AdaRank boosts a measure directly: it minimizes `sum_q exp(-E(f, q))`, an upper bound on `sum_q (1 - E(f, q))`.
 //!
 //! Section 5.1 and Figure 6 of direct-optimization describe the algorithm. `E(f, q)` in `[0, 1]` is the value of the
 //! measure on query `q`:
@@ -13,18 +13,19 @@
 //! Theorem 4 bounds the mean measure on the training data from below:
 //! `mean_q E(f_T, q) >= 1 - prod_t exp(-delta_t) sqrt(1 - phi_t^2)`. In this bound,
 //! `delta_t = min_q (E(f_t, q) - E(f_(t-1), q) - alpha_t E(h_t, q))` and `E(f_0, q) = 0`. Every round reports the right
-//! side of the bound as the figure `bound`. Weak rankers are single features. With a section `[loss]` or `[scorer]`,
-//! weak rankers are burn scorers, trained by any surrogate.
+//! side of this inequality under the name `bound`. Weak rankers are single features. With a section `[loss]` or
+//! `[scorer]`, weak rankers are burn scorers, trained by any surrogate.
 //!
 //! The paper leaves some details open, which this implementation settles as follows:
-//! - Among equal weak rankers, the feature with the lowest number is chosen, and descending comes before ascending.
+//! - Among equally good weak rankers, the first feature is chosen, and its descending order is preferred to its
+//!   ascending order.
 //! - With `reuse = false`, a feature can be chosen only once, and the fit ends when no feature is left.
 //! - A weak ranker with `phi = 1` would have an infinite weight, so `phi` is capped just below 1, and the fit ends.
 //! - Queries that the convention leaves out have no weight.
 //!
-//! `E(feature, query)` is computed once, in parallel. Each round then costs O(queries x features) for the choice of a
-//! feature, and one evaluation of `f_t`. AdaRank as published settles on one or two features, since `exp(-E)` hardly
-//! changes `P`, and this implementation does the same.
+//! `E(feature, query)` is computed once, in parallel. Each round then costs O(queries x features) to choose a feature,
+//! and one evaluation of the measure for `f_t`. AdaRank as published settles on one or two features, since `exp(-E)`
+//! hardly changes `P`, and this implementation does the same.
 
 mod config;
 mod feature;

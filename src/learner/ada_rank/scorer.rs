@@ -6,7 +6,7 @@
 //! scorer, and other scorers are kept as an ensemble.
 //!
 //! With several processes, every process trains the same scorer, since each step depends on the previous one. Each
-//! process then scores some of the documents.
+//! process then computes the scores of some of the documents.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ pub(super) struct ScorerRankers<'a> {
     scorer: &'a ScorerConfig,
     loss: Arc<dyn RankingLoss>,
     train: &'a RankingDataset,
-    /// The queries that the convention counts, in the order of the distribution.
+    /// The indices of the queries that the convention counts, in the order in which `choose` gets their weights.
     queries: Vec<usize>,
     batcher: BatchPlanner,
     seed: u64,
@@ -84,7 +84,7 @@ impl<'a> ScorerRankers<'a> {
         })
     }
 
-    /// Returns a weight for each query of the training data.
+    /// Returns how much each training query counts when the scorer of this round is trained.
     fn query_weights(&self, distribution: &[f64], round: usize) -> Result<Vec<f32>, LearnerError> {
         let mut weights = vec![0.0; self.train.queries()];
         match self.config.emphasis {
@@ -126,7 +126,8 @@ impl<'a> ScorerRankers<'a> {
         Ok(scorer.valid())
     }
 
-    /// Returns the score of every document. Each process scores some of the documents.
+    /// Returns the score of every document. If several processes share the fit, each process computes the scores of
+    /// some documents.
     fn predict(&self, scorer: Scorer, data: &RankingDataset) -> Vec<f32> {
         let scorer = scorer.to_device(&self.device);
         Prepared::new(data, &scorer, &self.device, self.processes).scores(&scorer)
@@ -178,7 +179,7 @@ impl WeakRankers for ScorerRankers<'_> {
     }
 }
 
-/// Returns the sum of linear scorers as one linear scorer, or `None` if one of them is not linear.
+/// Returns the weighted sum of linear scorers as one linear scorer, or `None` if a scorer is not linear.
 fn linear_sum(members: &[(f64, Scorer)], features: usize, device: &Device) -> Option<Model> {
     let (mut weights, mut bias) = (vec![0.0; features], 0.0);
     for (alpha, scorer) in members {

@@ -1,4 +1,4 @@
-//! The interface that AdaRank requires of a family of weak rankers.
+//! The trait that AdaRank's weak rankers implement, whether they are features or trained scorers.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -10,12 +10,12 @@ use crate::learner::shared::checks::in_unit_interval;
 use crate::learner::shared::judge::{Judge, counted};
 use crate::ranker::Model;
 
-/// A family of weak rankers.
+/// A kind of weak ranker, such as single features.
 pub(super) trait WeakRankers {
-    /// The form in which a weak ranker is saved.
+    /// The type of one weak ranker, which is saved with the state of the fit.
     type Ranker: Serialize + DeserializeOwned;
 
-    /// Chooses the weak ranker of a round for a distribution over queries, or returns `None` if none is left.
+    /// Chooses the weak ranker of a round, given the weight of each query, or returns `None` if no ranker is left.
     fn choose(
         &self,
         distribution: &[f64],
@@ -23,7 +23,7 @@ pub(super) trait WeakRankers {
         members: &[Member<Self::Ranker>],
     ) -> Result<Option<Self::Ranker>, LearnerError>;
 
-    /// Returns a weak ranker's scores of all documents.
+    /// Returns the score that a weak ranker gives to each document.
     fn scores(&self, ranker: &Self::Ranker, data: &RankingDataset) -> Result<Vec<f64>, LearnerError>;
 
     /// Returns the measure `E` of a weak ranker on every query that the convention counts.
@@ -37,21 +37,22 @@ pub(super) trait WeakRankers {
         measured(judge, train, &self.scores(ranker, train)?, processes)
     }
 
-    /// Returns the figures to report about a weak ranker, by name.
+    /// Returns the names and values that a round reports about its weak ranker.
     fn figures(&self, ranker: &Self::Ranker) -> Vec<(String, f64)>;
 
     /// Returns the model `sum_t alpha_t h_t`.
     fn model(&self, members: &[Member<Self::Ranker>]) -> Result<Model, LearnerError>;
 }
 
-/// A weak ranker with its weight.
+/// A weak ranker `h_t` with its weight `alpha_t`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Member<R> {
     pub(super) alpha: f64,
     pub(super) ranker: R,
 }
 
-/// Returns the measure `E` on every query that the convention counts. Each process measures some of the queries.
+/// Returns the measure `E` of the scores on every query that the convention counts. If several processes share the fit,
+/// each process evaluates some of the queries.
 pub(super) fn measured(
     judge: &Judge,
     data: &RankingDataset,

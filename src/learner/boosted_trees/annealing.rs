@@ -1,18 +1,18 @@
-//! Sets the loss of each round if one of its parameters is annealed.
+//! Replaces the loss in each boosting round if one of the loss's parameters is annealed.
 
 use super::objective::Objective;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::{AnnealConfig, AnnealState};
 use crate::loss::TrainingLoss;
 
-/// A parameter of the loss that is annealed over the rounds.
+/// A parameter of the loss whose value changes from round to round.
 pub(super) struct Annealing<'a> {
     config: &'a AnnealConfig,
     loss: &'a TrainingLoss,
     parameter: String,
-    /// The number of rounds over which the parameter is annealed, unless the configuration gives it.
+    /// The length of the annealing in rounds, which applies unless the configuration sets `epochs`.
     rounds: usize,
-    /// The current value of the parameter, or `None` before the first round.
+    /// The value of the parameter in the current round, or `None` before the first round.
     value: Option<f64>,
 }
 
@@ -21,7 +21,8 @@ impl<'a> Annealing<'a> {
         Ok(Self { config, loss, parameter: config.parameter(loss)?, rounds, value: None })
     }
 
-    /// Sets the loss of a round, counted from 1. Returns whether the loss has changed.
+    /// Gives the objective the loss of round `round`, where the first round is 1. Returns whether this loss differs
+    /// from the loss of the previous round.
     pub(super) fn set(
         &mut self,
         objective: &mut Objective,
@@ -37,12 +38,12 @@ impl<'a> Annealing<'a> {
         Ok(true)
     }
 
-    /// Records whether the selection measure rose in a round.
+    /// Tells the annealing schedule whether the selection measure rose in a round.
     pub(super) fn observe(&self, state: &mut AnnealState, rose: bool) {
         state.observe(self.config, rose);
     }
 
-    /// Returns the name and the value of the parameter.
+    /// Returns the name and the current value of the annealed parameter.
     pub(super) fn figure(&self) -> Option<(String, f64)> {
         self.value.map(|value| (self.parameter.clone(), value))
     }

@@ -1,4 +1,4 @@
-//! The largest arrays that a growing tree needs, which the next tree reuses.
+//! Large arrays that every tree needs while it grows, allocated once and reused by all trees.
 
 use rayon::prelude::*;
 
@@ -8,25 +8,25 @@ use super::sums::{FixedPoint, Sums};
 /// The number of documents that one thread handles at a time.
 const CHUNK: usize = 1 << 14;
 
-/// Buffers whose memory successive trees reuse.
+/// Arrays that all trees of a fit reuse.
 #[derive(Default)]
 pub(super) struct Buffers {
-    /// The derivatives of every document.
+    /// The first and second derivative of each training document, in fixed point.
     values: Vec<Sums>,
-    /// The derivatives of some documents, in the order of the documents.
+    /// The derivatives of the documents of one leaf, copied next to each other.
     gathered: Vec<Sums>,
-    /// The documents of a leaf while the leaf is being split.
+    /// Space in which the documents of a leaf are reordered while the leaf is split into two children.
     parted: Vec<u32>,
 }
 
 impl Buffers {
-    /// Stores the derivatives of every document, rounded to whole units.
+    /// Converts the derivatives of every document to fixed point and stores them.
     pub(super) fn set(&mut self, derivatives: &Derivatives, units: &FixedPoint) {
         let all = derivatives.gradient.par_iter().zip(&derivatives.curvature).with_min_len(CHUNK);
         all.map(|(&gradient, &curvature)| units.of(gradient, curvature)).collect_into_vec(&mut self.values);
     }
 
-    /// Returns the sums of the derivatives over some documents.
+    /// Returns the sums of the first and second derivatives over some documents.
     pub(super) fn sum(&self, documents: &[u32]) -> Sums {
         let values = documents.par_iter().with_min_len(CHUNK).map(|&d| self.values[d as usize]);
         values.reduce(Sums::default, Sums::plus)
@@ -38,13 +38,13 @@ impl Buffers {
         values.collect_into_vec(&mut self.gathered);
     }
 
-    /// Returns the derivatives that were gathered last.
+    /// Returns the derivatives that the last call of [`gather`](Self::gather) copied.
     pub(super) fn gathered(&self) -> &[Sums] {
         &self.gathered
     }
 
-    /// Moves the documents for which `is_left` holds before the others, and keeps the order within both groups. Returns
-    /// the number of documents for which `is_left` holds.
+    /// Moves the documents for which `is_left` holds to the front, and keeps the order within both groups. Returns the
+    /// number of documents for which `is_left` holds.
     pub(super) fn part(&mut self, documents: &mut [u32], is_left: impl Fn(u32) -> bool + Sync) -> usize {
         if documents.is_empty() {
             return 0;

@@ -20,10 +20,10 @@ pub(super) const NAME: &str = "boosted_trees";
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Growth {
-    /// Chooses the leaf whose split gains most.
+    /// Splits the leaf with the largest gain.
     #[default]
     Leaf,
-    /// Chooses the leaf whose split gains most among the leaves nearest to the root.
+    /// Splits the leaf with the largest gain among those nearest to the root.
     Level,
 }
 
@@ -32,25 +32,25 @@ pub enum Growth {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Steps {
-    /// The value is a Newton step, the slope of the loss divided by its second derivative. Newton steps need a loss
-    /// with second derivatives.
+    /// A Newton step: minus the sum of the first derivatives in the leaf, divided by the sum of the second derivatives.
+    /// The loss must provide second derivatives.
     Newton,
-    /// The value is the balance of the slopes of a leaf's documents, in spreads of their scores. The balance suits
-    /// losses whose slopes add up to 0 in each query, which excludes only losses of single documents.
+    /// A distance measured in standard deviations of a query's scores. It grows with the agreement of the slopes in the
+    /// leaf. This method suits losses whose slopes add up to 0 in each query, that is, all except pointwise losses.
     Balance,
     /// The value is the mean slope of the leaf's documents, times a factor that a line search finds for each tree.
     LineSearch,
 }
 
-/// The factor from a loss's default temperature for other scorers to its default for trees. The factor was found on
-/// validation queries (benchmarks/trees.md).
+/// The default temperature of a loss for trees, divided by its default temperature for other scorers. The factor was
+/// found on validation queries (benchmarks/trees.md).
 const WARMTH: f64 = 5.0;
 
-/// The default of `l2` with balanced leaves. Balanced leaves weight documents by their slopes, so a few documents may
-/// decide the value of a large leaf. The default was found on validation queries, like [`WARMTH`].
+/// The default of `l2` for the method [`Steps::Balance`]. This method weights documents by the size of their slopes, so
+/// a few documents may decide the value of a large leaf. The default was found on validation queries, like [`WARMTH`].
 const BALANCE_L2: f64 = 20.0;
 
-/// The maximum number of sums of trees, each of which stores the scores of all documents.
+/// The maximum number of tree ensembles in a fit, each of which stores a score for every document.
 const MOST_SEEDS: usize = 1000;
 
 /// Configuration of [`BoostedTrees`].
@@ -59,7 +59,7 @@ const MOST_SEEDS: usize = 1000;
 pub struct BoostedTreesConfig {
     /// The maximum number of rounds, each of which adds one tree.
     pub rounds: usize,
-    /// The factor of each tree, above 0 and at most 1.
+    /// The factor by which the values of each tree are multiplied, above 0 and at most 1.
     pub learning_rate: f64,
     /// The maximum number of leaves of a tree, at least 2.
     pub leaves: usize,
@@ -69,39 +69,41 @@ pub struct BoostedTreesConfig {
     pub growth: Growth,
     /// The minimum number of documents in a leaf.
     pub min_documents: usize,
-    /// The minimum curvature of a leaf, in the units of `l2`, 0 or above.
+    /// The minimum sum of second derivatives (curvatures) in a leaf, 0 or above.
     pub min_curvature: f64,
-    /// The amount, 0 or above, by which the summed gradient of a leaf is shrunk towards 0.
+    /// A penalty on leaf values, 0 or above, which moves the sum of the gradients in each leaf towards 0 by this
+    /// amount.
     pub l1: f64,
-    /// A number, 0 or above, that is added to the curvature of a leaf. The curvature comes from the loss or from the
-    /// balance ([`Steps::Balance`]). With a line search, the curvature is the number of documents. By default, 1 is
-    /// added, or 20 with a balance.
+    /// A penalty on squared leaf values, 0 or above, which is added to the sum of the curvatures in each leaf. The
+    /// curvatures are the second derivatives of the loss, or the weights of [`Steps::Balance`]. With a line search,
+    /// every document has the curvature 1. The default is 20 for [`Steps::Balance`], and 1 otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub l2: Option<f64>,
-    /// The gain below which a leaf is not split, 0 or above.
+    /// The minimum gain of a split, 0 or above.
     pub min_gain: f64,
-    /// The method that computes the value of a leaf. The default is a Newton step if the loss has second derivatives,
-    /// else the balance if the loss has a temperature, else a line search.
+    /// The method that computes the value of a leaf. The default is `Newton` for losses with second derivatives,
+    /// `Balance` for other losses with a temperature, and `LineSearch` otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<Steps>,
-    /// The maximum number of bins of a feature, 2 to 256.
+    /// The maximum number of bins into which the values of a feature are cut, 2 to 256.
     pub bins: usize,
-    /// The share of the queries to which each tree is fitted.
+    /// The share of the training queries that is drawn for each tree.
     pub subsample: f64,
-    /// The share of the features that each tree may use.
+    /// The share of the features that is drawn for each tree.
     pub colsample: f64,
-    /// The share of the tree's features that each split may use, drawn anew for each split.
+    /// The share of the tree's features that is drawn anew for each split.
     pub colsample_by_node: f64,
-    /// The numbers, counted from 1, of the features in which the score must not fall.
+    /// The features, numbered from 1, for which a larger value must never lower the score.
     pub increasing: Vec<usize>,
-    /// The numbers, counted from 1, of the features in which the score must not rise.
+    /// The features, numbered from 1, for which a larger value must never raise the score.
     pub decreasing: Vec<usize>,
-    /// The schedule of a parameter of the loss over the rounds, usually its temperature.
+    /// The schedule by which a parameter of the loss, usually the temperature, changes over the rounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub anneal: Option<AnnealConfig>,
-    /// The number of rounds without a better selection measure after which the fit stops.
+    /// The fit stops after this many rounds without a better selection measure.
     pub patience: Option<usize>,
-    /// The number of sums of trees, each with its own samples, whose mean is the ranker. The default is one.
+    /// The number of tree ensembles, each trained on its own samples, that are averaged to form the ranker. The default
+    /// is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seeds: Option<usize>,
 }
@@ -134,12 +136,13 @@ impl Default for BoostedTreesConfig {
 }
 
 impl BoostedTreesConfig {
-    /// Returns whether a tree or a split uses only a sample of the queries or of the features.
+    /// Returns whether trees or splits use a random sample of the queries or of the features.
     pub(super) fn samples(&self) -> bool {
         self.subsample.min(self.colsample).min(self.colsample_by_node) < 1.0
     }
 
-    /// Returns advice for a fit in which no leaf is split. The advice names the parameters that may prevent a split.
+    /// Returns advice for a fit in which no tree has a split. The advice names the keys of the configuration that may
+    /// prevent splits.
     pub(super) fn what_hinders_splits(&self, documents: usize) -> String {
         let default = Self::default();
         if documents / 2 < self.min_documents {
@@ -174,7 +177,7 @@ impl BoostedTreesConfig {
         }
     }
 
-    /// Returns how the values of leaves are computed for a loss.
+    /// Returns the configured method that computes leaf values, or the default method for the loss.
     pub(super) fn steps_for(&self, loss: &dyn RankingLoss) -> Steps {
         self.steps.unwrap_or(match (loss.about().curvature, loss.about().smoothing) {
             (Some(_), _) => Steps::Newton,
@@ -183,7 +186,7 @@ impl BoostedTreesConfig {
         })
     }
 
-    /// Returns the limits of trees on `features` features.
+    /// Returns the limits that the configuration sets for trees on `features` features.
     pub(super) fn tree(&self, features: usize, steps: Steps) -> Result<TreeParams, LearnerError> {
         let mut directions = vec![Direction::Any; features];
         for (key, numbers, direction) in [
@@ -259,7 +262,7 @@ impl LearnerConfig for BoostedTreesConfig {
         Ok(BoostedTrees { config: self.clone(), loss: loss.clone(), start: None })
     }
 
-    /// Returns no temperature with annealing, or with a line search, which works at the temperatures of the papers.
+    /// Returns `None` if the temperature is annealed, or with a line search, which uses the temperatures of the papers.
     fn relative_temperature(&self) -> Option<f64> {
         (self.steps != Some(Steps::LineSearch) && self.anneal.is_none()).then_some(WARMTH)
     }

@@ -1,4 +1,4 @@
-//! The rounds of boosted trees.
+//! Implements the boosting rounds of boosted trees.
 
 use std::borrow::Cow;
 
@@ -23,7 +23,7 @@ use crate::refusal::Refusal;
 use crate::seed::seed_for;
 use crate::text::counted;
 
-/// The state that is kept between rounds.
+/// The trees so far, saved so that a fit can resume.
 #[derive(Serialize, Deserialize)]
 struct State {
     /// The trees of the first seed.
@@ -32,7 +32,7 @@ struct State {
     /// The trees of the other seeds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     others: Vec<Trees>,
-    /// The state of the annealing.
+    /// What the annealing schedule must remember between rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     anneal: Option<AnnealState>,
 }
@@ -47,12 +47,12 @@ impl State {
     }
 }
 
-/// Returns the seed of a sum of trees. The first sum uses the seed of the fit.
+/// Returns the seed of the samples for one of the averaged tree ensembles. The first ensemble uses the seed of the fit.
 pub(super) fn member_seed(seed: u64, member: usize) -> u64 {
     if member == 0 { seed } else { seed_for(seed, "boosted_trees seeds", member as u64) }
 }
 
-/// The growing sums of trees, one per seed.
+/// The tree ensembles of all seeds, each of which grows by one tree per round.
 struct Boosting<'a> {
     loss_name: &'a str,
     setting: Setting<'a>,
@@ -61,13 +61,13 @@ struct Boosting<'a> {
 }
 
 impl Boosting<'_> {
-    /// Sets the loss of a round. Returns whether the loss has changed.
+    /// Sets the value of the annealed parameter for a round. Returns whether the loss has changed.
     fn anneal(&mut self, round: usize, state: &State) -> Result<bool, LearnerError> {
         let Some(annealing) = &mut self.annealing else { return Ok(false) };
         annealing.set(&mut self.setting.objective, state.anneal.unwrap_or_default(), round)
     }
 
-    /// Returns the mean of the scores of all sums of trees.
+    /// Returns the score of each document, averaged over the tree ensembles of all seeds.
     fn mean_scores(&self, set: Set) -> Cow<'_, [f64]> {
         let [only] = &self.members[..] else {
             let mut mean = self.members[0].scores.on(set).to_vec();
@@ -80,7 +80,7 @@ impl Boosting<'_> {
         only.scores.on(set).into()
     }
 
-    /// Returns the loss at the mean scores.
+    /// Returns the training loss of the averaged scores.
     fn loss(&self) -> f64 {
         match &self.members[..] {
             [only] => only.loss,
@@ -191,7 +191,7 @@ impl Iterative for Boosting<'_> {
     }
 }
 
-/// Returns a tree whose leaf values are multiplied by `share`.
+/// Returns a copy of a tree, with every leaf value multiplied by `share`.
 fn scaled(tree: &[Node], share: f64) -> Vec<Node> {
     let scaled = |node: &Node| match node {
         Node::Leaf { value } => Node::Leaf { value: value * share },

@@ -1,9 +1,10 @@
-//! Histograms of derivatives, which hold the sums over the documents of a leaf for each feature and bin.
+//! Computes histograms: the sums of the documents' derivatives in each bin of each feature.
 //!
-//! Features are processed in groups of [`LANES`]. The codes of a group form one word per document, and the histogram of
-//! a group stays in the first-level cache. A block consists of a few groups. The words of a document in a block are
-//! adjacent, so one cache line serves them all if a leaf has few documents. Blocks are processed in parallel. Sums are
-//! whole numbers, so results do not depend on the number of threads or on the size of a block.
+//! Features are processed in groups of [`LANES`]. Each document stores a group as one 64-bit word with one byte per
+//! feature, which holds the bin. The histogram of a group fits into the L1 cache. A block consists of a few groups. The
+//! words that a block stores for a document are adjacent, so they fit into one cache line. This helps leaves with few
+//! documents. Blocks are processed in parallel. Sums are whole numbers, so results do not depend on the number of
+//! threads or on the size of a block.
 
 use std::ops::Range;
 
@@ -18,36 +19,38 @@ use crate::op::Execution;
 /// The number of features in a group, each of which has one byte of a 64-bit word.
 pub(super) const LANES: usize = 8;
 
-/// The maximum number of groups in a block.
+/// The maximum number of groups in a block, so that a document's words fit into one cache line.
 const MOST_GROUPS: usize = 6;
 
-/// The minimum number of blocks for each thread, so that no thread waits long for another.
+/// The minimum number of blocks per thread, so that all threads finish at about the same time.
 const BLOCKS_PER_THREAD: usize = 3;
 
-/// The number of documents whose codes are read at once.
+/// The number of documents whose words are loaded before their derivatives are added to the histogram.
 const AHEAD: usize = 256;
 
-/// The sums of one group, with the sum of feature `lane` in bin `b` at `lane * MAX_BINS + b`.
+/// The histogram of a group, which stores bin `b` of feature `lane` at `lane * MAX_BINS + b`.
 type Cells = [Sums; LANES * MAX_BINS];
 
-/// A block of features, with the codes of every document and the histograms of the leaves that may still be split.
+/// A few neighboring features, with the bin of every document in each feature and the histograms of several leaves.
 pub(super) struct Block {
-    /// The features of the block.
+    /// The range of feature indices in the block.
     features: Range<usize>,
     /// The thresholds of each feature of the block.
     thresholds: Vec<Vec<f32>>,
-    /// For each feature of the block, whether there is a bin of missing values, which follows the other bins.
+    /// For each feature of the block, whether its last bin holds the missing values.
     missing: Vec<bool>,
-    /// The number of words of a document.
+    /// The number of groups, which is the number of words per document.
     groups: usize,
-    /// The codes of each document, group by group, with 0 in lanes beyond the last feature.
+    /// The words of all documents, with the words of a document next to each other. Bytes beyond the last feature are
+    /// 0.
     codes: Vec<u64>,
-    /// The histograms of each slot, one per group. A tree reuses the histograms of the previous tree.
+    /// The histograms of the leaves: `slots[slot][group]` belongs to the leaf with this slot. The memory is reused by
+    /// the next tree.
     slots: Vec<Vec<Cells>>,
 }
 
-/// Returns the number of groups in a block, given the number of all groups. If several processes share the blocks, the
-/// result does not depend on the number of threads.
+/// Returns how many groups each block gets, given the total number of groups. If several processes share the fit, every
+/// block is one group, so all processes form the same blocks.
 fn groups_of_a_block(groups: usize, processes: &dyn Processes) -> usize {
     let blocks = BLOCKS_PER_THREAD * rayon::current_num_threads();
     if processes.count() > 1 { 1 } else { groups.div_ceil(blocks).min(MOST_GROUPS) }
@@ -91,7 +94,7 @@ impl Block {
         self.missing.push(binned.has_missing);
     }
 
-    /// Returns the features of the block with their sums in a slot.
+    /// Returns the histogram of each feature in the block for the leaf with this slot.
     pub(super) fn features(&self, slot: usize) -> impl Iterator<Item = FeatureSums<'_>> {
         let groups = &self.slots[slot];
         self.thresholds.iter().zip(&self.missing).enumerate().map(move |(feature, (thresholds, &has_missing))| {
@@ -102,7 +105,7 @@ impl Block {
         })
     }
 
-    /// Computes the histogram of some documents, given one value per document.
+    /// Computes the histograms for a slot by adding `values[i]` to the bins of the document `documents[i]`.
     pub(super) fn fill(&mut self, slot: usize, documents: &[u32], values: &[Sums]) {
         while self.slots.len() <= slot {
             self.slots.push(vec![[Sums::default(); LANES * MAX_BINS]; self.groups]);
@@ -124,14 +127,14 @@ impl Block {
         }
     }
 
-    /// Subtracts the histogram of one slot from the histogram of another.
+    /// Subtracts the histograms in `slot` from the histograms in `from`.
     pub(super) fn subtract(&mut self, slot: usize, from: usize) {
         let Ok([taken, left]) = self.slots.get_disjoint_mut([slot, from]) else { return };
         let cells = left.as_flattened_mut().iter_mut().zip(taken.as_flattened());
         cells.for_each(|(left, &taken)| *left = left.minus(taken));
     }
 
-    /// Returns the bin of a document in a feature of the block.
+    /// Returns the bin in which a document's value of a feature lies.
     fn code(&self, feature: usize, document: u32) -> u8 {
         let feature = feature - self.features.start;
         let word = self.codes[document as usize * self.groups + feature / LANES];
@@ -139,34 +142,34 @@ impl Block {
     }
 }
 
-/// The sums of a feature over the documents of a leaf.
+/// The histogram of one feature in one leaf.
 pub(super) struct FeatureSums<'a> {
     pub feature: usize,
-    /// The sums of each bin with a threshold above it, which is every bin except the last.
+    /// The sums in each bin of present values, except the last bin, after which no split is possible.
     pub bins: &'a [Sums],
-    /// The sums of the documents that lack the feature.
+    /// The sums over the documents whose value of the feature is missing.
     pub missing: Sums,
 }
 
-/// Returns the block of a feature. All blocks except the last have the same number of groups.
+/// Returns the block that contains a feature. All blocks except the last have the same number of groups.
 fn block_of(blocks: &[Block], feature: usize) -> &Block {
     &blocks[feature / (LANES * blocks[0].groups)]
 }
 
-/// Returns the bin of each document in a feature.
+/// Returns a function that gives the bin of each document in a feature.
 pub(super) fn codes(blocks: &[Block], feature: usize) -> impl Fn(u32) -> u8 {
     let block = block_of(blocks, feature);
     move |document| block.code(feature, document)
 }
 
-/// Returns the bin of missing values of a feature, if it has one.
+/// Returns the bin that holds the missing values of a feature, if the feature has missing values.
 pub(super) fn missing_code(blocks: &[Block], feature: usize) -> Option<u8> {
     let block = block_of(blocks, feature);
     let feature = feature - block.features.start;
     block.missing[feature].then(|| (block.thresholds[feature].len() + 1) as u8)
 }
 
-/// Returns the threshold above a bin of a feature, or the largest number for the last bin of values.
+/// Returns the threshold between a bin and the next one, or the largest `f32` after the last bin of present values.
 pub(super) fn threshold(blocks: &[Block], feature: usize, bin: usize) -> f32 {
     let block = block_of(blocks, feature);
     block.thresholds[feature - block.features.start].get(bin).copied().unwrap_or(f32::MAX)

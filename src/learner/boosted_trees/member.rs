@@ -1,4 +1,4 @@
-//! One growing sum of trees, with its scores and their derivatives.
+//! Implements one of the averaged tree ensembles: it grows trees, and keeps the scores and their derivatives.
 
 use std::borrow::Cow;
 
@@ -21,18 +21,18 @@ use crate::loss::RankingLoss;
 use crate::measure::mean_of;
 use crate::ranker::{Node, NodeStatistics, TreeEnsemble};
 
-/// The relative size of derivatives at equal scores below which they are rounding errors and the loss is flat. The
-/// reference is the derivatives at scores equal to the labels.
+/// A loss counts as flat at equal scores if its largest slope there is less than this share of a reference slope. The
+/// reference is the largest slope at scores equal to the labels.
 const FLAT: f64 = 1e-3;
 
-/// The maximum number of doublings, and of halvings, of a step in one round.
+/// The maximum number of times that a round doubles or halves the step of its line search.
 const STEP_CHANGES: usize = 30;
 
-/// The share of the predicted decrease that a step must achieve. The lowest point of a parabola achieves half, and this
-/// share is a little less because of rounding.
+/// The share of the predicted decrease that a step of the line search must achieve. The step to the minimum of a
+/// parabola achieves exactly half; the share is a little lower to allow for rounding.
 const KEPT_PROMISE: f64 = 0.45;
 
-/// The state that all sums of trees of a fit share.
+/// What all tree ensembles of a fit have in common, such as the data, the loss and the limits of trees.
 pub(super) struct Setting<'a> {
     pub config: &'a BoostedTreesConfig,
     pub objective: Objective<'a>,
@@ -45,12 +45,12 @@ pub(super) struct Setting<'a> {
     pub processes: &'a dyn Processes,
 }
 
-/// The trees of one sum, which are kept between rounds.
+/// The trees of one ensemble, saved so that a fit can resume.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Trees {
-    /// One tree per round, which is a single leaf of 0 if the round found no tree.
+    /// One tree per round, which is a single leaf of value 0 if no tree lowered the loss.
     pub trees: Vec<Vec<Node>>,
-    /// The step of the last round.
+    /// The step length that the line search chose in the last round.
     pub step: f64,
     /// For each tree, the feature and the gain of every split.
     pub gains: Vec<Vec<(u32, f64)>>,
@@ -59,7 +59,7 @@ pub(super) struct Trees {
 }
 
 impl Trees {
-    /// Returns whether no round has found a tree.
+    /// Returns whether every tree is a single leaf.
     pub fn have_no_split(&self) -> bool {
         self.trees.iter().all(|tree| matches!(tree[..], [Node::Leaf { .. }]))
     }
@@ -71,22 +71,22 @@ impl Default for Trees {
     }
 }
 
-/// The result of a round.
+/// The number of leaves and the step length of the tree that a round added.
 pub(super) struct Added {
     pub leaves: usize,
     pub step: f64,
 }
 
-/// A growing sum of trees.
+/// One tree ensemble, which gains a tree in every round, with its current scores.
 pub(super) struct Member<'a> {
     seed: u64,
     pub scores: Additive<'a>,
-    /// The loss and its derivatives at the current scores.
+    /// The mean training loss at the current scores.
     pub loss: f64,
     derivatives: Derivatives,
 }
 
-/// Adds a tree to the scores of all documents.
+/// Adds the values of a tree to the scores of all documents of a dataset.
 fn add(
     tree: &[Node],
     scores: &mut [f64],
@@ -98,8 +98,9 @@ fn add(
     Ok(())
 }
 
-/// Returns the derivatives of a regression on the loss's gains at equal scores. Each derivative is the mean gain of the
-/// query minus the gain of the document. Document weights multiply the gains.
+/// Returns the derivatives of a squared error between equal scores and the gains of the documents. Each derivative is
+/// the mean gain of the query minus the gain of the document, so a tree raises documents with high gains. If documents
+/// have weights, each gain is multiplied by the weight of its document.
 pub(super) fn towards_gains(train: &RankingDataset, loss: &dyn RankingLoss) -> Result<Derivatives, LearnerError> {
     let mut gains = start_gains(NAME, train, loss)?;
     gains.iter_mut().zip(&train.document_weights).for_each(|(gain, &weight)| *gain *= f64::from(weight));
@@ -112,7 +113,7 @@ pub(super) fn towards_gains(train: &RankingDataset, loss: &dyn RankingLoss) -> R
     Ok(Derivatives { curvature: vec![1.0; gradient.len()], gradient })
 }
 
-/// Sums trees into one ensemble.
+/// Creates the ensemble that consists of the given trees.
 pub(super) fn ensemble<T: AsRef<[Node]>>(
     trees: impl IntoIterator<Item = T>,
     features: usize,
@@ -124,14 +125,14 @@ pub(super) fn ensemble<T: AsRef<[Node]>>(
     Ok(all)
 }
 
-/// Adds a tree to a sum, with the statistics of its nodes.
+/// Adds a tree to an ensemble, with the statistics of the tree's nodes.
 pub(super) fn push(all: &mut TreeEnsemble, tree: &[Node], statistics: NodeStatistics) -> Result<(), LearnerError> {
     let pushed = all.push_with(tree, statistics);
     pushed.map_err(|error| LearnerError::Solver { learner: NAME, reason: error.to_string() })
 }
 
 impl<'a> Member<'a> {
-    /// Creates an empty sum of trees, with scores of 0 or the scores of `start`.
+    /// Creates an ensemble without trees, whose scores are 0 or those of the model `start`.
     pub(super) fn new(
         train: &'a RankingDataset,
         validation: Option<&'a RankingDataset>,
@@ -146,7 +147,7 @@ impl<'a> Member<'a> {
         Self { seed, scores, loss: 0.0, derivatives: Derivatives::default() }
     }
 
-    /// Adds the trees of earlier rounds.
+    /// Adds the values of the saved trees to the scores when a fit resumes.
     pub(super) fn resume(&mut self, setting: &Setting, trees: &Trees) -> Result<(), LearnerError> {
         for tree in &trees.trees {
             self.scores.add(|data, scores| add(tree, scores, data, setting.processes))?;
@@ -160,7 +161,7 @@ impl<'a> Member<'a> {
         (self.loss, self.derivatives) = objective.derivatives(self.scores.on_train());
     }
 
-    /// Adds the tree of a round, or returns `None` if no tree lowers the loss.
+    /// Grows the tree of a round and adds it, or returns `None` if no tree lowers the loss.
     pub(super) fn grow(
         &mut self,
         setting: &mut Setting,
@@ -218,7 +219,7 @@ impl<'a> Member<'a> {
         Ok(Some(Added { leaves, step }))
     }
 
-    /// Returns whether the loss is practically flat at equal scores, compared with its slopes at scores equal to the
+    /// Returns whether the slopes of the loss at equal scores are tiny compared with those at scores equal to the
     /// labels.
     fn is_flat(&self, setting: &Setting) -> bool {
         let steepest =
@@ -227,17 +228,18 @@ impl<'a> Member<'a> {
         steepest(&self.derivatives) < FLAT * steepest(&setting.objective.derivatives(&labels).1)
     }
 
-    /// Returns the predicted decrease of the loss per unit of a step along the tree.
+    /// Returns how much the gradient predicts the loss to decrease per unit of step length along the tree.
     fn descent(&self, objective: &Objective, tree: &[f64]) -> f64 {
         let slope: f64 = self.derivatives.gradient.iter().zip(tree).map(|(slope, value)| slope * value).sum();
         (-slope / objective.queries()).max(0.0)
     }
 
-    /// Searches for the step along the tree, which is the last step times the best power of two. Returns `None` if no
-    /// step lowers the loss enough.
+    /// Returns the step length of the tree that lowers the loss most, among the last step length times powers of two.
+    /// Returns `None` if no step length lowers the loss enough.
     ///
-    /// A step must lower the loss by at least `KEPT_PROMISE * promised * step`. All surrogates level off when their
-    /// documents are far apart. The lowest value may be beyond any step, with vanishing slopes on the way.
+    /// A step must lower the loss by at least `KEPT_PROMISE * promised * step`. Without this condition, a step may
+    /// become very long, because every surrogate approaches a constant when the scores lie far apart. The loss may then
+    /// decrease slowly however long the step is.
     fn search(&self, objective: &Objective, tree: &[f64], last: f64, promised: f64) -> Option<f64> {
         let value = |step: f64| {
             let moved: Vec<f64> =

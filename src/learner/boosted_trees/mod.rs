@@ -9,34 +9,35 @@
 //! f    <- f + learning_rate * step * tree
 //! ```
 //!
-//! The key `steps` chooses how the value of a leaf is computed:
+//! The key `steps` chooses the method that computes leaf values:
 //!
-//! - `newton` divides the slope by the second derivative, for losses that have one, such as `rank_net` and
-//!   `lambda_ndcg` (LambdaMART). `step = 1`.
-//! - `balance`, the default of other losses with a temperature, moves a leaf by up to two spreads of the scores. The
-//!   distance depends on how much the slopes of the leaf's documents agree (see `derivatives`). `step = 1`. A smoothed
-//!   measure is not convex, so its second derivative does not tell how far to move. The spread of the scores is a
-//!   suitable distance for smoothed measures.
+//! - `newton` divides the sum of the first derivatives in a leaf by the sum of the second derivatives. It needs a loss
+//!   with second derivatives, such as `rank_net` or `lambda_ndcg` (LambdaMART). `step = 1`.
+//! - `balance`, the default of other losses with a temperature, moves the scores in a leaf by up to two standard
+//!   deviations of a query's scores. The distance is greater if the slopes of the leaf's documents agree in sign (see
+//!   `derivatives`). `step = 1`. A smoothed measure is not convex, so its second derivative does not tell how far to
+//!   move. The standard deviation of the scores is a suitable distance for smoothed measures.
 //! - `line_search`, the default of the remaining losses, fits the tree to the negative gradient by least squares. The
-//!   `step` along the tree is searched in powers of two, starting from the step of the previous round. The step must
-//!   decrease the loss by about half of what the slope predicts (see `member`).
+//!   `step` along the tree is the step of the previous round times a power of two. This step must decrease the loss by
+//!   nearly half of what the slope predicts (see `member`).
 //!
-//! Some surrogates, such as SmoothNDCG with its softmax indicators, are flat where all scores are equal, which is where
-//! boosting starts. For a flat surrogate, the first tree is a regression on the loss's gains, or on `2^y - 1`, and its
-//! step is searched. SmoothRank also starts from a regression on gains.
+//! Some surrogates, such as SmoothNDCG with softmax indicators, have almost no slope where all scores are equal, and
+//! boosting starts there. For these surrogates, the first tree fits the loss's gains, or `2^y - 1`, by regression, and
+//! a line search finds its step length. SmoothRank also starts from a regression on gains.
 //!
-//! The loss decides how the weights of documents act. In the regression of the first tree, document weights multiply
-//! the gains.
+//! Each loss defines how it uses document weights. In the regression of the first tree, document weights multiply the
+//! gains.
 //!
-//! With `anneal`, a parameter of the loss changes over the rounds, like the temperature in SmoothRank. Every round
+//! With `anneal`, a parameter of the loss changes over the rounds, as the temperature does in SmoothRank. Every round
 //! computes the derivatives and the objective with the current value of the parameter.
 //!
-//! With `seeds`, several sums of trees grow in parallel, each with its own samples. The mean of these sums is measured,
-//! selected and saved as one sum of trees. A fit may start from the trees of another fit (`start_from`).
+//! With `seeds`, several tree ensembles grow side by side, each on its own random samples. The scores of these
+//! ensembles are averaged, and the fit saves one ensemble with the averaged scores. A fit may start from the trees of
+//! another fit (`start_from`).
 //!
-//! A round computes the derivatives, grows the tree in O(documents x features) per level (`histogram`), and passes
-//! every validation document through the tree. The fit ends early when no tree lowers the loss, or after `patience`
-//! rounds without a better selection measure.
+//! A round computes the derivatives, grows a tree in O(documents x features) per level (`histogram`), and adds the
+//! tree's values to the validation scores. The fit ends early when no tree lowers the loss, or after `patience` rounds
+//! without a better selection measure.
 
 mod annealing;
 mod buffers;

@@ -1,6 +1,6 @@
-//! The objective of the trees, which computes a loss and its derivatives from the scores.
+//! Computes the mean loss of the training queries and its derivatives with respect to the scores.
 //!
-//! Automatic differentiation gives the gradient of any loss. A loss may also provide second derivatives
+//! Automatic differentiation gives the first derivatives of any loss. A loss may also provide second derivatives
 //! ([`About::curvature`](crate::loss::About::curvature)), and the leaves then take Newton steps, as in LambdaMART.
 
 use std::sync::Arc;
@@ -18,12 +18,13 @@ use crate::learner::shared::flat_loss::FlatLoss;
 use crate::loss::{Curved, RankingLoss};
 use crate::op::Execution;
 
-/// The mean loss of the queries with at least two different labels, as a function of all scores.
+/// The mean loss over the queries with at least two different labels.
 pub(super) struct Objective<'a> {
     loss: Arc<dyn RankingLoss>,
     data: &'a RankingDataset,
     queries: f64,
-    /// The loss for automatic differentiation, or `None` for Newton steps.
+    /// Computes first derivatives by automatic differentiation; `None` for Newton steps, for which the loss gives its
+    /// derivatives.
     flat: Option<FlatLoss<'a>>,
     steps: Steps,
     processes: &'a dyn Processes,
@@ -53,12 +54,12 @@ impl<'a> Objective<'a> {
         self.steps
     }
 
-    /// Returns the loss of a list.
+    /// Returns the loss that the objective averages over queries.
     pub(super) fn loss(&self) -> &dyn RankingLoss {
         &*self.loss
     }
 
-    /// Replaces the loss by the same loss with another value of a parameter.
+    /// Replaces the loss, for example with one of another temperature.
     pub(super) fn set_loss(&mut self, loss: Arc<dyn RankingLoss>) -> Result<(), LearnerError> {
         if self.steps == Steps::Newton && loss.about().curvature.is_none() {
             let reason = format!("{} has second derivatives at some values of its parameters only", loss.about().name);
@@ -73,7 +74,7 @@ impl<'a> Objective<'a> {
         self.queries
     }
 
-    /// Returns the mean loss at the given scores.
+    /// Returns the mean loss over the queries, given the score of each document.
     pub(super) fn value(&self, scores: &[f64]) -> f64 {
         match &self.flat {
             None => self.derivatives(scores).0,
@@ -81,7 +82,7 @@ impl<'a> Objective<'a> {
         }
     }
 
-    /// Returns the mean loss, and the derivatives of the sum over queries with respect to each score.
+    /// Returns the mean loss over the queries, and the derivatives of the sum of the losses with respect to each score.
     pub(super) fn derivatives(&self, scores: &[f64]) -> (f64, Derivatives) {
         let (sum, derivatives) = match (&self.flat, self.loss.about().curvature) {
             (None, Some(curved)) => self.second_order(curved, scores),
@@ -137,8 +138,6 @@ mod tests {
         )
     }
 
-    /// The loss is the mean over the two queries with different labels, but its gradient is not divided by their
-    /// number.
     #[test]
     fn the_gradient_is_that_of_the_value() {
         let weights = vec![1.0, 0.5, 2.0, 3.0, 1.0, 1.0, 0.0, 1.0, 4.0];

@@ -8,11 +8,11 @@ use super::config::BoostedTreesConfig;
 use crate::data::RankingDataset;
 use crate::seed::seed_for;
 
-/// The sample of one tree.
+/// The random sample of queries and features that one tree uses.
 pub(super) struct Sample {
-    /// The documents to which the tree is fitted, in ascending order.
+    /// The indices of the documents to which the tree is fitted, in ascending order.
     pub documents: Vec<u32>,
-    /// All other training documents, in ascending order.
+    /// The indices of all other training documents, in ascending order.
     pub others: Vec<u32>,
     /// For each feature, whether the tree may use it.
     features: Vec<bool>,
@@ -22,7 +22,7 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// Draws the sample of a round.
+    /// Draws the queries and features for the tree of a round.
     pub(super) fn new(config: &BoostedTreesConfig, train: &RankingDataset, seed: u64, round: usize) -> Self {
         let round = round as u64;
         let draw = |purpose, total, share| drawn(seed_for(seed, purpose, round), total, share);
@@ -40,7 +40,7 @@ impl Sample {
         Self { documents, others, features, by_node: config.colsample_by_node, seed, round }
     }
 
-    /// Returns for each feature whether the split of a node may use it.
+    /// Returns, for each feature, whether the split of this node may use it.
     pub(super) fn features(&self, node: usize) -> Vec<bool> {
         if self.by_node >= 1.0 {
             return self.features.clone();
@@ -53,7 +53,7 @@ impl Sample {
     }
 }
 
-/// Draws a random share of the numbers `0..total`, at least one, in ascending order.
+/// Draws a random subset of `0..total`, in ascending order. Its size is the given share of `total`, but at least 1.
 fn drawn(seed: u64, total: usize, share: f64) -> Vec<usize> {
     let count = ((total as f64 * share).round() as usize).clamp(1, total);
     let mut drawn = index::sample(&mut ChaCha8Rng::seed_from_u64(seed), total, count).into_vec();

@@ -1,14 +1,14 @@
-//! Defines the merit of a leaf and the gain of a split, and finds the best split of a leaf.
+//! Defines the gain of a split, and finds the split of a leaf that gains most.
 //!
-//! A leaf with gradient sum `G` and curvature sum `H` has the value `v = -T(G) / (H + l2)`, where `T` shrinks `G`
-//! towards 0 by `l1`. The value is kept within the bounds that monotone features put on the leaf. The merit of a leaf
-//! is twice the decrease of the second-order model of the loss, `-(2 G v + (H + l2) v^2 + 2 l1 |v|)`. If no bound is
-//! met, the merit is `T(G)^2 / (H + l2)`. The gain of a split is the sum of the merits of its children minus the merit
-//! of its leaf.
+//! A leaf with gradient sum `G` and curvature sum `H` has the value `v = -T(G) / (H + l2)`, where `T` moves `G` towards
+//! 0 by `l1`. If a feature must not lower (or raise) the score, bounds on the leaf's value ensure this. The merit of a
+//! leaf is `-(2 G v + (H + l2) v^2 + 2 l1 |v|)`, twice the decrease of the loss in its second-order approximation. If
+//! `v` is within the bounds, the merit is `T(G)^2 / (H + l2)`. The gain of a split is the sum of the merits of both
+//! children minus the merit of the parent.
 //!
-//! All documents that lack the feature go to the side where the split gains more, or to the right if both sides gain
-//! equally. A split may also separate the documents that lack the feature from all others. If no document of a leaf
-//! lacks the feature, later documents that lack it go right.
+//! Documents with a missing value of the feature all go to the child for which the gain is larger, or to the right
+//! child at equal gains. A split may also separate the documents with a missing value from those with a value. If no
+//! training document of a leaf lacks the feature, documents that lack it at prediction time go to the right child.
 
 use super::histogram::{Block, FeatureSums};
 use super::sums::{FixedPoint, Sums};
@@ -20,23 +20,23 @@ pub(super) struct TreeParams {
     pub leaves: usize,
     /// The maximum number of splits from the root to a leaf.
     pub max_depth: usize,
-    /// Whether the leaves nearest to the root are split first, rather than the leaves with the largest gain.
+    /// Whether the leaves nearest to the root are split first, instead of the leaves with the largest gain.
     pub by_level: bool,
     /// The minimum number of documents in a leaf.
     pub min_documents: usize,
-    /// The minimum curvature sum of a leaf.
+    /// The minimum sum of the curvatures (second derivatives) in a leaf.
     pub min_curvature: f64,
-    /// The amount by which gradient sums are shrunk towards 0.
+    /// The amount by which the gradient sum of each leaf moves towards 0.
     pub l1: f64,
-    /// The number that is added to every curvature sum.
+    /// The amount that is added to the curvature sum of each leaf.
     pub l2: f64,
     /// The minimum gain of a split.
     pub min_gain: f64,
-    /// The allowed direction of the score for each feature.
+    /// For each feature, whether a larger value may raise or lower the score.
     pub directions: Vec<Direction>,
 }
 
-/// The allowed direction of the score as a feature grows while all other features stay the same.
+/// Whether the score may rise or fall when a feature rises and all other features stay the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     Any,
@@ -44,7 +44,7 @@ pub(super) enum Direction {
     Decreasing,
 }
 
-/// The range of values that a leaf may have.
+/// The smallest and the largest value that a leaf may have.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     low: f64,
@@ -55,23 +55,23 @@ impl Bounds {
     pub(super) const NONE: Self = Self { low: f64::NEG_INFINITY, high: f64::INFINITY };
 }
 
-/// A split of a leaf.
+/// A split of a leaf into two children by the bins of one feature.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Split {
     pub gain: f64,
     pub feature: usize,
-    /// The last bin of the left child.
+    /// The last bin whose documents go to the left child.
     pub bin: usize,
-    /// Whether missing values go to the left child.
+    /// Whether documents with a missing value go to the left child.
     pub missing_left: bool,
-    /// The required order of the children's values.
+    /// Which child must have the larger value, if the feature has a required direction.
     pub direction: Direction,
-    /// The sums of the left child.
+    /// The sums of the derivatives over the documents in the left child.
     pub left: Sums,
 }
 
 impl Split {
-    /// Converts the split to 64-bit words for other processes.
+    /// Encodes the split as bytes, to be sent to other processes.
     pub(super) fn to_bytes(self) -> Vec<u8> {
         let Self { gain, feature, bin, missing_left, direction, left } = self;
         let [gradient, curvature] = left.words();
@@ -97,12 +97,12 @@ impl Split {
     }
 }
 
-/// Returns the first of the best splits.
+/// Returns the split with the largest gain, and the first of several with the same gain.
 pub(super) fn best(splits: impl IntoIterator<Item = Option<Split>>) -> Option<Split> {
     splits.into_iter().flatten().reduce(|best, next| if next.gain > best.gain { next } else { best })
 }
 
-/// The parameters on which the merit of a leaf depends, in addition to its sums.
+/// Computes values and merits of leaves from sums of derivatives.
 #[derive(Clone, Copy)]
 pub(super) struct Worth<'a> {
     pub params: &'a TreeParams,
@@ -110,7 +110,7 @@ pub(super) struct Worth<'a> {
 }
 
 impl Worth<'_> {
-    /// Returns `T(G)` and `H + l2`.
+    /// Returns the gradient sum after `l1`, and the curvature sum plus `l2`.
     #[inline(always)]
     fn shrunk(&self, sums: Sums) -> (f64, f64) {
         let TreeParams { l1, l2, .. } = *self.params;
@@ -119,13 +119,13 @@ impl Worth<'_> {
         (if l1 > 0.0 { gradient.signum() * (gradient.abs() - l1).max(0.0) } else { gradient }, curvature)
     }
 
-    /// Returns the value of a leaf.
+    /// Returns the value of a leaf with the given sums, within `bounds`.
     pub(super) fn value(&self, sums: Sums, bounds: Bounds) -> f64 {
         let (gradient, curvature) = self.shrunk(sums);
         (-gradient / curvature).clamp(bounds.low, bounds.high)
     }
 
-    /// Returns the merit of a leaf whose value meets no bound.
+    /// Returns the merit of a leaf whose value is not bounded.
     #[inline(always)]
     fn merit(&self, sums: Sums) -> f64 {
         let (gradient, curvature) = self.shrunk(sums);
@@ -139,13 +139,13 @@ impl Worth<'_> {
         (left * left * right_curvature + right * right * left_curvature) / (left_curvature * right_curvature)
     }
 
-    /// Returns the merit of a leaf with the given value.
+    /// Returns the merit of a leaf that has the given sums and the given value.
     fn merit_at(&self, sums: Sums, value: f64) -> f64 {
         let (gradient, curvature) = (self.units.gradient(sums), self.units.curvature(sums) + self.params.l2);
         -(2.0 * gradient * value + curvature * value * value + 2.0 * self.params.l1 * value.abs())
     }
 
-    /// Returns the bounds of the children of a split.
+    /// Returns the bounds of both children, which keep their values in the required order.
     pub(super) fn bounds(&self, split: Split, sums: Sums, bounds: Bounds) -> [Bounds; 2] {
         let [left, right] = [split.left, sums.minus(split.left)].map(|sums| self.value(sums, bounds));
         let middle = 0.5 * (left + right);
@@ -157,15 +157,15 @@ impl Worth<'_> {
     }
 }
 
-/// The places where a leaf may be split in a feature.
+/// The bins of one feature after which a leaf may be split.
 #[derive(Clone, Copy)]
 struct Places<'a> {
     feature: usize,
-    /// The sums of each bin after which the leaf may be split.
+    /// For each bin after which the leaf may be split, the sums of the derivatives over the documents in the bin.
     bins: &'a [Sums],
     /// The number of the first bin after which the leaf may be split.
     first: usize,
-    /// The sums of the documents that go left wherever the leaf is split, either none or all that lack the feature.
+    /// The sums of the documents that go left in any case: either none, or all documents with a missing value.
     before: Sums,
     missing_left: bool,
     direction: Direction,
@@ -220,7 +220,8 @@ impl Scan<'_> {
         best
     }
 
-    /// Finds the best split that gains more than `least` and leaves enough documents and curvature on both sides.
+    /// Returns the split with the largest gain, if this gain exceeds `least` and both children have enough documents
+    /// and curvature.
     #[inline(always)]
     fn scan(&self, places: &Places, least: f64, gain: impl Fn(Sums, Sums) -> f64) -> Option<Split> {
         let TreeParams { min_documents, min_curvature, .. } = *self.worth.params;
@@ -254,8 +255,8 @@ impl Scan<'_> {
         best.map(|(bin, left)| Split { gain: most_gain, feature, bin, missing_left, direction, left })
     }
 
-    /// Returns the merits of two children whose values are kept within their bounds, or `None` if they violate the
-    /// direction of the feature.
+    /// Returns the sum of the merits of both children, with their values kept within the leaf's bounds. Returns `None`
+    /// if the values are in the wrong order for the feature.
     fn bounded_merits(&self, left: Sums, right: Sums, direction: Direction) -> Option<f64> {
         let [low, high] = [left, right].map(|sums| self.worth.value(sums, self.bounds));
         let is_against = match direction {

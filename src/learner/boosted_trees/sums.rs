@@ -1,15 +1,15 @@
-//! Sums of derivatives in fixed point. Sums of whole numbers do not depend on the order of addition.
+//! Adds derivatives as fixed-point numbers. Sums of whole numbers do not depend on the order of addition.
 //!
-//! A sum consists of two 64-bit words, which one vector instruction adds. One word holds the gradient in two's
-//! complement, and the other holds the curvature in the bits above the number of documents. The units are powers of
-//! two, chosen for each tree so that no sum over its documents overflows. With 100,000 documents, a gradient of mean
-//! size has 44 bits and a curvature of mean size has 29.
+//! Sums are stored in two 64-bit words, so that a single vector instruction adds both. One word holds the gradient in
+//! two's complement. In the other word, the low bits count the documents, and the higher bits hold the curvature. The
+//! units are powers of two, chosen for each tree so that no sum over its documents overflows. With 100,000 documents, a
+//! gradient of mean size is stored with 44 bits, and a curvature of mean size with 29.
 
 use rayon::prelude::*;
 
 use super::derivatives::Derivatives;
 
-/// The sums of derivatives over some documents, in units of a [`FixedPoint`].
+/// The sums of the first and second derivatives over some documents, with the number of these documents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(align(16))]
 pub(super) struct Sums([u64; 2]);
@@ -20,7 +20,6 @@ impl Sums {
         self.0
     }
 
-    /// Returns the sums that consist of the given words.
     pub(super) fn of_words(words: [u64; 2]) -> Self {
         Self(words)
     }
@@ -36,10 +35,10 @@ impl Sums {
     }
 }
 
-/// The scale of the whole numbers of [`Sums`].
+/// Converts derivatives to the integers in [`Sums`] and back.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FixedPoint {
-    /// The number of fixed-point units that represent 1, a power of two.
+    /// The number of units that represent a gradient of 1, a power of two.
     per_gradient: f64,
     per_curvature: f64,
     gradient_unit: f64,
@@ -47,26 +46,26 @@ pub(super) struct FixedPoint {
     count_bits: u32,
 }
 
-/// The number of documents whose magnitudes are added one after another.
+/// The number of documents in each of the partial sums that threads compute.
 const CHUNK: usize = 1 << 16;
 
-/// The number of bits for the sum of the magnitudes of all gradients, without the sign.
+/// The number of bits for the sum of all absolute gradients; one further bit is the sign.
 const GRADIENT_BITS: i32 = 62;
 
-/// Returns the power of two that scales a sum of `total` to at most `bits` bits.
+/// Returns a power of two by which numbers are multiplied, so that their sum, `total`, needs at most `bits` bits.
 fn scale(total: f64, bits: i32) -> f64 {
     // Rounding adds at most half a unit per document, for which one bit is left.
     let exponent = if total > 0.0 { bits - 1 - total.log2().ceil() as i32 } else { 0 };
     2f64.powi(exponent.clamp(-1000, 1000))
 }
 
-/// Rounds half away from 0.
+/// Rounds to the nearest integer, and halves away from 0.
 fn rounded(x: f64) -> i64 {
     (x + if x < 0.0 { -0.5 } else { 0.5 }) as i64
 }
 
 impl FixedPoint {
-    /// Chooses the units for sums over any of `documents`.
+    /// Chooses units so that no sum over a subset of `documents` overflows.
     pub(super) fn new(derivatives: &Derivatives, documents: &[u32]) -> Self {
         let of_some = |documents: &[u32], values: &[f64]| documents.iter().map(|&d| values[d as usize].abs()).sum();
         // The documents are cut in the same places for any number of threads.
@@ -86,7 +85,7 @@ impl FixedPoint {
         }
     }
 
-    /// Returns the derivatives of one document, rounded to whole units.
+    /// Returns the derivatives of one document as integers, with the document count 1.
     pub(super) fn of(&self, gradient: f64, curvature: f64) -> Sums {
         let gradient = rounded(gradient * self.per_gradient) as u64;
         let curvature = rounded(curvature * self.per_curvature) as u64;
@@ -104,7 +103,7 @@ impl FixedPoint {
         (sums.0[1] >> self.count_bits) as i64 as f64 * self.curvature_unit
     }
 
-    /// Returns the number of documents.
+    /// Returns the number of documents that the sums include.
     #[inline(always)]
     pub(super) fn documents(&self, sums: Sums) -> usize {
         (sums.0[1] & ((1 << self.count_bits) - 1)) as usize

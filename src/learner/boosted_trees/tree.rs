@@ -1,11 +1,11 @@
-//! One regression tree on binned features, grown best leaf first.
+//! Grows one regression tree on binned features, by splitting the leaf with the largest gain first.
 //!
 //! The module `split` defines the merit of a leaf and the gain of a split. If every document has the curvature 1, the
 //! tree is the least-squares fit of the negative gradient.
 //!
-//! Each split costs one pass over the features of the documents of its smaller child. The histogram of the larger child
-//! is the parent's histogram minus the smaller child's. Sums are exact, so results do not depend on the number of
-//! threads. Among splits with equal gains, the feature with the lowest number is chosen, then the lowest threshold.
+//! Each split reads the features of the documents in its smaller child once. The histogram of the larger child is the
+//! parent's histogram minus the smaller child's. Sums are exact, so results do not depend on the number of threads.
+//! Among splits with equal gains, the feature with the lowest number is chosen, then the lowest threshold.
 
 use std::ops::Range;
 
@@ -25,14 +25,14 @@ use crate::ranker::{Node, NodeStatistics};
 pub(super) struct Grown {
     /// The nodes, with parents before their children.
     pub nodes: Vec<Node>,
-    /// The statistics of the nodes. Counts include all training documents, while curvatures and gains are of the
-    /// sample.
+    /// The statistics of the nodes. The document counts include all training documents, whereas curvatures and gains
+    /// are those of the sample.
     pub statistics: NodeStatistics,
     /// The feature and the gain of each split, in the order in which the splits were made.
     pub gains: Vec<(u32, f64)>,
-    /// The documents in the sample and outside it, leaf by leaf.
+    /// The documents of the sample and the other documents, each sorted by leaf.
     documents: [Vec<u32>; 2],
-    /// The node of each leaf, with the ranges of its documents in the sample and outside it.
+    /// For each leaf, its node and its two ranges in `documents`.
     leaves: Vec<(usize, [Range<usize>; 2])>,
 }
 
@@ -66,21 +66,22 @@ impl Grown {
 struct Leaf {
     node: usize,
     depth: usize,
-    /// The leaf's documents in the sample.
+    /// The range of the leaf's documents in the sample.
     documents: Range<usize>,
-    /// The leaf's documents outside the sample.
+    /// The range of the leaf's documents outside the sample.
     others: Range<usize>,
     sums: Sums,
     bounds: Bounds,
-    /// The slot of the leaf's histograms.
+    /// The slot of each block in which the leaf's histograms lie.
     slot: usize,
-    /// The best split, if the leaf may be split.
+    /// The split with the largest gain, if the leaf may be split.
     split: Option<Split>,
 }
 
-/// Grows a tree on a sample of documents, given in ascending order. The `others` are only assigned to the leaves of the
-/// tree. For the node of a leaf, `features` returns whether its split may use each feature. Each process holds the
-/// histograms of its blocks, and all processes get the best split.
+/// Grows a tree on a sample of documents, given in ascending order. The documents `others` do not affect the tree and
+/// are only assigned to its leaves. For the node of a leaf, `features` tells for each feature whether a split of this
+/// leaf may use it. If several processes share the fit, each computes the histograms of some blocks, and all use the
+/// best split of all blocks.
 pub(super) fn grow(
     blocks: &mut [Block],
     buffers: &mut Buffers,
@@ -142,7 +143,7 @@ fn next(leaves: &[Leaf], by_level: bool) -> Option<(usize, Split)> {
     best.map(|(place, _, split)| (place, split))
 }
 
-/// Returns for each of some leaves the first of the best splits that the processes have found.
+/// Returns, for each leaf, the best split that any process has found, and the first of several with the same gain.
 fn best_of_all<const N: usize>(found: [Option<Split>; N], processes: &dyn Processes) -> [Option<Split>; N] {
     if processes.count() == 1 {
         return found;
@@ -156,9 +157,9 @@ struct Grower<'a> {
     buffers: &'a mut Buffers,
     features: &'a dyn Fn(usize) -> Vec<bool>,
     worth: Worth<'a>,
-    /// The documents of the sample, leaf by leaf.
+    /// The documents of the sample, sorted by leaf.
     documents: Vec<u32>,
-    /// The documents outside the sample, leaf by leaf.
+    /// The documents outside the sample, sorted by leaf.
     others: Vec<u32>,
     processes: &'a dyn Processes,
 }
@@ -197,8 +198,8 @@ impl Grower<'_> {
         root
     }
 
-    /// Splits a leaf. The smaller child gets `slot`, and the other child gets the leaf's slot. After the `last` split,
-    /// the children are not searched for further splits.
+    /// Splits a leaf. The smaller child uses the histograms in `slot`, and the other child takes over the slot of the
+    /// leaf. If this is the `last` split of the tree, the children get no splits of their own.
     fn split(&mut self, leaf: Leaf, split: Split, nodes: [usize; 2], slot: usize, last: bool) -> [Leaf; 2] {
         let (documents, others) = self.part(leaf.documents.clone(), leaf.others.clone(), split);
         let left_is_smaller = documents[0].len() <= documents[1].len();
@@ -238,8 +239,8 @@ impl Grower<'_> {
         children
     }
 
-    /// Moves the documents of the left child before the documents of the right child, and keeps their order. Returns
-    /// the ranges of both children, in the sample and outside it.
+    /// Moves the documents of the left child to the front of the leaf's range, and keeps their order. Returns the
+    /// ranges of both children in the sample, and outside the sample.
     fn part(
         &mut self,
         of_sample: Range<usize>,

@@ -1,8 +1,8 @@
-//! The average of the model's weights over the steps, in which earlier steps count exponentially less.
+//! Averages a model's weights over the optimizer steps, with exponentially smaller weight for earlier steps.
 //!
-//! After `t` steps, the weights of step `i` count `decay^(t - i)`, divided by the sum of these factors. The initial
-//! weights do not count, so they do not hold back a short fit. Running statistics of batch norm are averaged in the
-//! same way.
+//! After `t` steps, the model after step `i` has the weight `decay^(t - i)`, divided by the sum of these powers. The
+//! initial model is not part of the average, so the average of a short fit does not stay close to it. Running
+//! statistics of batch norm are averaged in the same way.
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::Tensor;
@@ -14,7 +14,7 @@ use crate::scorer::Scorer;
 pub(super) struct AveragedWeights {
     decay: f64,
     steps: u64,
-    /// Every parameter, flattened, in the order of a module visit.
+    /// The averages of all parameters, each as a flat tensor, in the order in which a module visits them.
     weights: Vec<Tensor<1>>,
 }
 
@@ -29,15 +29,15 @@ impl AveragedWeights {
         Self { decay, steps, weights: flat(scorer) }
     }
 
-    /// Returns the number of averaged steps.
+    /// Returns the number of steps over which the weights are averaged.
     pub(super) fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// Adds the weights after a step to the average.
+    /// Includes the weights of the scorer after a step in the average.
     ///
     /// # Shapes
-    /// Every step must have the same shapes, and the scorer must not track gradients.
+    /// The scorer must have the same shapes after every step, and must not track gradients.
     pub(super) fn observe(&mut self, scorer: &Scorer) {
         self.steps += 1;
         let weights = flat(scorer);

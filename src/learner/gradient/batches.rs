@@ -1,9 +1,10 @@
-//! Plans the steps of an epoch: the queries of each step, and the parts into which a step is cut.
+//! Plans an epoch: which queries share a step, and in which parts the queries of a step are computed.
 //!
-//! The queries of a step depend only on the seed and the epoch. The lists of a step are sorted by length and cut where
-//! padding or memory requires it. The gradients of the parts are added, so cutting usually changes results only by
-//! rounding. Cutting has a larger effect with batch norm, dropout or a noisy loss, which compute statistics or draws
-//! for each part. If data are in shards, a step uses a share of each shard, and every share is cut separately.
+//! The queries of a step depend only on the seed and the epoch. The lists of a step are sorted by length and computed
+//! in several parts if they would need too much padding or memory. The gradients of the parts are added, so the
+//! division into parts usually changes results only by rounding. With batch norm, dropout or a noisy loss, the division
+//! changes more, because each part has its own statistics or random draws. If the data are divided into shards, every
+//! step takes some queries of each shard, and divides the queries of each shard into parts.
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -21,13 +22,13 @@ use crate::data::{BatchPlanner, BatchPlannerConfig, DataError, Keep, RankingBatc
 use crate::distributed::Processes;
 use crate::seed::seed_for;
 
-/// The share of a part's first list below which a shorter list starts a new part, if the part has at least [`ENOUGH`]
-/// places.
+/// A list starts a new part if it is shorter than this share of the part's longest list, and the part has at least
+/// [`ENOUGH`] padded places.
 const SHORTER: f64 = 0.7;
-/// The number of places above which a further part costs less than the padding that it saves.
+/// The size of a part, in padded places, from which a further part costs less time than the padding that it saves.
 const ENOUGH: usize = 4096;
 
-/// The plan of the steps of every epoch.
+/// Plans the optimizer steps of every epoch.
 pub(super) struct Batches<'a> {
     data: &'a RankingDataset,
     device: Device,
@@ -36,20 +37,21 @@ pub(super) struct Batches<'a> {
     per_epoch: usize,
     seed: u64,
     shards: Shards,
-    /// The shards of this process.
+    /// The range of shards whose gradients this process computes.
     own: Range<usize>,
-    /// The parts of the only step, shard by shard, if one step uses all queries.
+    /// The parts of each shard, kept on the device, if every step uses all queries.
     whole: Vec<OnceCell<Vec<RankingBatch>>>,
-    /// The windows of streamed data, unless one step uses all queries.
+    /// The windows in which streamed data are read, unless every step uses all queries.
     windows: Option<Windows>,
     queries: usize,
 }
 
-/// The planned steps of one epoch.
+/// The optimizer steps of one epoch.
 pub(super) struct Epoch {
     /// The queries of each step.
     pub(super) steps: Vec<Vec<usize>>,
-    /// The first step and the documents of each window of this process, if data are streamed.
+    /// If data are streamed, the first step that uses each window, and the document ranges that this process reads for
+    /// it.
     windows: Vec<(usize, Vec<Range<usize>>)>,
 }
 
@@ -88,17 +90,17 @@ impl<'a> Batches<'a> {
         })
     }
 
-    /// Returns the number of steps of an epoch.
+    /// Returns the number of optimizer steps in an epoch.
     pub(super) fn per_epoch(&self) -> usize {
         self.per_epoch
     }
 
-    /// Returns the shards of the queries.
+    /// Returns the division of the training queries into shards.
     pub(super) fn shards(&self) -> &Shards {
         &self.shards
     }
 
-    /// Returns the shards of this process.
+    /// Returns the range of shards whose gradients this process computes.
     pub(super) fn own(&self) -> Range<usize> {
         self.own.clone()
     }
@@ -125,8 +127,8 @@ impl<'a> Batches<'a> {
         planned
     }
 
-    /// Reads the data file ahead of a step. At the first step of a window, another thread starts to read the next
-    /// window.
+    /// Starts to read the features that the next steps need, if data are streamed. At the first step of a window,
+    /// another thread begins to read the following window.
     pub(super) fn read_ahead(&self, epoch: &Epoch, step: usize) {
         let Ok(window) = epoch.windows.binary_search_by_key(&step, |(first, _)| *first) else { return };
         // The window itself comes first, since it must stay longer than the previous one.
@@ -134,7 +136,7 @@ impl<'a> Batches<'a> {
         self.data.features.read_ahead(documents.collect());
     }
 
-    /// Returns the numbers of queries and documents of each part of a step.
+    /// Returns the number of queries and the longest list of each part of a step.
     pub(super) fn shapes(&self, queries: &[usize]) -> impl Iterator<Item = (usize, usize)> {
         let length = |query: usize| self.data.range(query).len();
         let shares = (0..self.shards.count()).map(|shard| self.shards.share(shard, queries));
@@ -142,7 +144,7 @@ impl<'a> Batches<'a> {
         parts.map(move |part| (part.len(), length(part[0])))
     }
 
-    /// Returns the parts of a shard's share of a step, on the device.
+    /// Returns the padded queries of a step that belong to a shard, part by part, on the device.
     pub(super) fn parts(&self, shard: usize, queries: &[usize]) -> impl Iterator<Item = RankingBatch> {
         let stays = self.per_epoch == 1 && self.data.features.window().is_none();
         let whole = stays.then(|| self.whole[shard].get_or_init(|| self.assemble(shard, queries).collect()).clone());

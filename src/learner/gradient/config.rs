@@ -18,8 +18,8 @@ pub(super) const NAME: &str = "gradient";
 /// Configuration of [`Gradient`]. Every key has a default. [`for_perceptron`](Self::for_perceptron) returns the
 /// defaults that configuration files use for a perceptron.
 ///
-/// [`GradientConfig::one_query_per_step`] configures Algorithm 1 of approximation-framework: one query per step, 200
-/// epochs, eta 0.01, and the best epoch on validation data.
+/// [`GradientConfig::one_query_per_step`] returns Algorithm 1 of approximation-framework, which takes 200 epochs of
+/// steps on single queries at the learning rate 0.01.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GradientConfig {
@@ -29,39 +29,40 @@ pub struct GradientConfig {
     pub batch_queries: usize,
     /// The maximum number of padded places (queries x longest list) computed at once, which bounds memory. A larger
     /// step is computed in parts whose gradients are added, which changes results only by rounding. With batch norm,
-    /// dropout or a noisy loss, cutting a step also changes training, since each part has its own statistics and draws.
+    /// dropout or a noisy loss, the division also changes training, since each part has its own statistics and random
+    /// draws.
     pub batch_cells: usize,
-    /// The number of shards into which the training queries are cut in the order of the file, by default one. The
-    /// number of shards is at most the number of queries. Every step uses queries of each shard. Gradients are computed
-    /// shard by shard and added in the order of the shards. Shards change results by rounding, and also change which
-    /// queries share a step.
+    /// The number of shards into which the training queries are divided, in the order of the file. The default is one
+    /// shard. The number of shards is at most the number of queries. Every step uses queries of each shard. The
+    /// gradients of each shard are computed separately and added in the order of the shards. The number of shards
+    /// affects rounding, and also which queries share a step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shards: Option<usize>,
     /// The learning rate at the peak of the schedule.
     pub learning_rate: f64,
-    /// The optimizer, which turns gradients into steps.
+    /// The optimizer, which computes steps from gradients.
     pub optimizer: OptimizerConfig,
     /// The schedule of the learning rate over the epochs.
     pub schedule: ScheduleConfig,
     /// The number of epochs in which the learning rate rises linearly, before the schedule begins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warmup: Option<usize>,
-    /// The decay of the weights' average over the steps, above 0 and below 1, or `None` for no average. The averaged
-    /// weights are measured, selected and saved.
+    /// The decay of the moving average of the weights, above 0 and below 1, or `None` to use the weights themselves.
+    /// Only the averaged weights are measured, selected and saved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub average: Option<f64>,
-    /// The type in which the layers of the scorer compute in training. The weights, the optimizer, the loss and the
-    /// trained scorer use 32 bits.
+    /// The number type in which the layers of the scorer compute during training. The weights, the optimizer, the loss
+    /// and the trained scorer use 32 bits.
     #[serde(skip_serializing_if = "Precision::is_full")]
     pub precision: Precision,
-    /// A bound on the gradient of each parameter tensor.
+    /// The limit to which the gradient of each parameter tensor is clipped.
     pub clip: Option<ClipConfig>,
-    /// The schedule of a parameter of the loss over the epochs.
+    /// The schedule by which a parameter of the loss, usually the temperature, changes over the epochs.
     pub anneal: Option<AnnealConfig>,
-    /// The number of epochs without a better selection measure after which the fit stops, or `None` for no limit.
+    /// The fit stops after this many epochs without a better selection measure; `None` means never.
     pub patience: Option<usize>,
-    /// The interval of epochs at which the training data are measured, in addition to the first epoch. With 0, the
-    /// training data are measured only if there are no validation data.
+    /// The selection measure is computed on the training data in the first epoch and in every epoch divisible by this
+    /// number. With 0, the training data are measured only if there are no validation data.
     pub evaluate_train_every: usize,
 }
 
@@ -87,14 +88,15 @@ impl Default for GradientConfig {
 }
 
 impl GradientConfig {
-    /// Returns Algorithm 1 of approximation-framework: plain gradient descent, one query per step, T = 200, eta = 0.01.
+    /// Returns Algorithm 1 of approximation-framework: gradient descent with one query per step, 200 epochs and the
+    /// learning rate 0.01.
     pub fn one_query_per_step() -> Self {
         Self { epochs: 200, batch_queries: 1, optimizer: OptimizerConfig::plain_sgd(), ..Self::default() }
     }
 }
 
 impl GradientConfig {
-    /// Refuses settings that the optimizer does not support.
+    /// Rejects a scorer, a loss or settings that the optimizer does not support.
     fn check_optimizer(&self, scorer: &ScorerConfig, loss: &dyn RankingLoss) -> Result<(), LearnerError> {
         match self.optimizer {
             OptimizerConfig::Muon { .. } if !scorer.has_hidden_layers() => Err(parameter(
@@ -107,8 +109,8 @@ impl GradientConfig {
         }
     }
 
-    /// Refuses settings that a line search does not support. A line search needs a loss that does not change between
-    /// evaluations, and its exact gradient.
+    /// Rejects a scorer, a loss or settings that do not work with a line search. A line search needs a loss that has
+    /// the same value whenever it is evaluated, and the exact gradient of this value.
     fn check_line_search(&self, scorer: &ScorerConfig, loss: &dyn RankingLoss) -> Result<(), LearnerError> {
         let with = "with optimizer `lbfgs`";
         let reason = "optimizer `lbfgs` needs a deterministic loss";
@@ -141,7 +143,7 @@ impl GradientConfig {
     }
 }
 
-/// Refuses layers that need statistics of a whole step.
+/// Rejects batch norm with several shards, since it needs the statistics of all queries in a step.
 fn check_shards(shards: usize, scorer: &ScorerConfig) -> Result<(), LearnerError> {
     match scorer.changes_in_training() {
         Some((key @ "norm", found)) if shards > 1 => {
@@ -210,11 +212,11 @@ pub struct Gradient {
 }
 
 impl Gradient {
-    /// Creates a learner after checking its parameters with [`GradientConfig::check`]. The loss is a
+    /// Creates a learner after [`GradientConfig::check`] has accepted the parameters. The loss is a
     /// [`LossSpec`](crate::loss::LossSpec) or any [`RankingLoss`](crate::loss::RankingLoss).
     ///
     /// # Errors
-    /// [`LearnerError`] that names the key of the first invalid parameter of the learner, the scorer or the loss.
+    /// [`LearnerError`] that names the first invalid key of the learner, the scorer or the loss.
     pub fn new(
         config: GradientConfig,
         scorer: ScorerConfig,

@@ -1,9 +1,9 @@
-//! The terminal dashboard, which runs burn-train's `SupervisedTraining` around the learner's own loop.
+//! Shows a terminal dashboard by running burn-train's `SupervisedTraining` next to the learner's own training loop.
 //!
-//! `SupervisedTraining` runs on its own thread with a custom strategy. The strategy hands its event processor to the
-//! fit and waits until the fit returns it. The fit trains on the caller's thread and reports its progress to the
-//! processor. Burn therefore provides the dashboard, its metrics and its interruption by key, while the learner's loop
-//! can still borrow data.
+//! `SupervisedTraining` runs on a separate thread, with a custom strategy instead of a training loop. The strategy
+//! hands its event processor to the fit and waits until the fit returns it. The fit trains on the caller's thread and
+//! reports its progress to the processor. Burn thus provides the dashboard with its metrics and keys, while the
+//! learner's loop can still borrow data.
 //!
 //! A requested stop closes the dashboard at once, before the round ends (`screen`).
 
@@ -41,19 +41,19 @@ pub(super) struct Dashboard {
     thread: JoinHandle<()>,
     interrupter: Interrupter,
     device: Device,
-    /// The latest measures of the training queries.
+    /// The selection measure of each training query, as last computed.
     last_train: Vec<f64>,
 }
 
-/// The figures that the dashboard shows for an epoch.
+/// What the dashboard shows for one epoch.
 pub(super) struct Shown<'a> {
     /// The number of the epoch, counted from 1.
     pub(super) epoch: usize,
-    /// The number of optimizer steps of the epoch.
+    /// The number of optimizer steps in the epoch.
     pub(super) steps: usize,
     /// The mean training loss.
     pub(super) loss: f64,
-    /// The learning rate of the last step.
+    /// The learning rate of the epoch's last step.
     pub(super) learning_rate: f64,
     /// The selection measure of each training query, or `None` to keep showing the previous values.
     pub(super) train: Option<&'a [f64]>,
@@ -62,7 +62,7 @@ pub(super) struct Shown<'a> {
 }
 
 impl Dashboard {
-    /// Starts a dashboard that `renderer` draws, for a fit of `epochs` epochs that begins at epoch `first`.
+    /// Starts a dashboard for a fit of `epochs` epochs, of which `first` is the next to train. The `renderer` draws it.
     pub(super) fn start(
         model: RankingModel,
         selection: &Selection,
@@ -107,7 +107,7 @@ impl Dashboard {
         Ok(Self { processor, give_back, thread, interrupter, device: device.clone(), last_train: Vec::new() })
     }
 
-    /// Returns whether the user asked for a stop at the dashboard.
+    /// Returns whether the user asked the dashboard to stop the fit.
     pub(super) fn stop_requested(&self) -> bool {
         self.interrupter.should_stop()
     }
@@ -156,13 +156,13 @@ fn broken(reason: String) -> LearnerError {
     LearnerError::Solver { learner: NAME, reason: format!("the dashboard failed: {reason}") }
 }
 
-/// Returns a loader for a strategy that loads nothing.
+/// Returns an empty data loader, since the strategy [`Handover`] loads no data.
 fn no_data() -> TrainLoader<RankingModel> {
     DataLoaderBuilder::new(RankingBatcher::new(Arc::new(RankingDataset::default()), 0))
         .build(InMemDataset::<usize>::new(Vec::new()))
 }
 
-/// A strategy that lends its event processor to the fit.
+/// A training strategy that, instead of training, lends its event processor to the fit.
 struct Handover {
     out: Mutex<Sender<Processor>>,
     back: Mutex<Receiver<Processor>>,

@@ -19,30 +19,31 @@ use crate::device::count_read;
 /// The maximum number of evaluations of the loss in one line search of L-BFGS.
 const TRIALS: usize = 20;
 
-/// A number of iterations that no step of L-BFGS reaches.
+/// The upper limit for the history and the iterations of L-BFGS, which keeps products of these numbers from
+/// overflowing.
 const MOST_ITERATIONS: usize = 1 << 24;
 
-/// The result of one step of an optimizer.
+/// What a step of an optimizer returns.
 pub(super) struct Descended {
     /// The model after the step.
     pub(super) model: RankingModel,
     /// The total loss of the step's queries before the step, `[1]`.
     pub(super) loss: Tensor<1>,
-    /// Whether the step has changed the model, which happens only if gradients are finite.
+    /// Whether the step changed the model. A step is skipped if a gradient is not finite.
     pub(super) moved: bool,
 }
 
 /// An optimizer with its state.
 #[derive(Clone)]
 pub(super) enum Descent {
-    /// An optimizer that computes each step from one gradient.
+    /// An optimizer that evaluates the gradient once per step.
     Gradients(ModuleOptimizer),
     /// L-BFGS, which may evaluate the loss of all queries several times in a step.
     Whole(Box<LBFGS>),
 }
 
 impl Descent {
-    /// Builds the optimizer of a model's parameters. Gradients are clipped before the optimizer uses them.
+    /// Builds the optimizer for the parameters of `model`. Gradients are clipped before the optimizer uses them.
     pub(super) fn new(config: &OptimizerConfig, clip: Option<&ClipConfig>, model: &RankingModel) -> Self {
         let clip = clip.map(|clip| clip.build());
         let penalty = |decay: f64| (decay > 0.0).then(|| WeightDecayConfig::new(decay as f32));
@@ -124,7 +125,8 @@ impl Descent {
         })
     }
 
-    /// Takes a step with the learning rate `rate`. The loss is scaled if there is a `scale`.
+    /// Takes a step with the learning rate `rate`. If there is a `scale`, the loss is multiplied by its factor, and the
+    /// gradients are divided by the factor.
     pub(super) fn step(
         &mut self,
         rate: f64,
@@ -167,7 +169,7 @@ impl Descent {
         }
     }
 
-    /// Returns the same optimizer with the serialized state.
+    /// Returns a copy of the optimizer with the state that `bytes` encode.
     pub(super) fn with_bytes(&self, bytes: Bytes) -> Result<Self, RecordError> {
         Ok(match self.clone() {
             Self::Gradients(optimizer) => Self::Gradients(optimizer.from_bytes(bytes)?),
@@ -176,7 +178,7 @@ impl Descent {
     }
 }
 
-/// Returns the paths of the parameters that are matrices with more than one row and column.
+/// Returns the paths of the parameters with two dimensions, each larger than 1.
 fn matrices(model: &RankingModel) -> Vec<String> {
     let mut matrices = Matrices::default();
     model.visit(&mut matrices);

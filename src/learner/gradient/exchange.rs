@@ -1,5 +1,5 @@
-//! Converts a shard's contribution to a step into bytes, which processes exchange. The bytes hold 32-bit floats in the
-//! order of the parameters.
+//! Encodes the loss and the gradients of a shard as bytes, in order to exchange them between processes. Numbers are
+//! stored as 32-bit floats, in the order in which a module visits its parameters.
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
@@ -8,7 +8,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use super::model::RankingModel;
 use crate::device::count_read;
 
-/// Returns a loss, `[1]`, and the gradients of a model's parameters as bytes.
+/// Encodes a loss, `[1]`, and the gradients of a model's parameters.
 pub(super) fn to_bytes(model: &RankingModel, loss: Tensor<1>, grads: GradientsParams) -> Vec<u8> {
     let mut writer = Writer { grads, bytes: Vec::new() };
     writer.write(loss);
@@ -16,7 +16,7 @@ pub(super) fn to_bytes(model: &RankingModel, loss: Tensor<1>, grads: GradientsPa
     writer.bytes
 }
 
-/// Reads the loss and the gradients from the result of [`to_bytes`], for a model with the same parameters.
+/// Decodes the result of [`to_bytes`] for a model with the same parameters.
 pub(super) fn from_bytes(model: &RankingModel, bytes: &[u8]) -> (Tensor<1>, GradientsParams) {
     let device = model.devices()[0].clone().inner();
     let mut reader = Reader { bytes, device, grads: GradientsParams::new() };

@@ -1,4 +1,4 @@
-//! The epochs of gradient training.
+//! Runs the epochs of a gradient fit.
 
 use std::borrow::Cow;
 use std::io::IsTerminal;
@@ -36,7 +36,8 @@ impl Gradient {
         Dashboard::start(model, &context.selection, epochs, first, renderer, interrupter, &context.device).map(Some)
     }
 
-    /// Returns whether an epoch measures the training data. Without validation data, every epoch does.
+    /// Returns whether the selection measure is computed on the training data in this epoch. Without validation data,
+    /// the selection measure is computed on the training data in every epoch.
     fn measures_train(&self, epoch: usize, validation: bool) -> bool {
         let every = self.config.evaluate_train_every;
         !validation || (every > 0 && (epoch == 1 || epoch.is_multiple_of(every)))
@@ -66,7 +67,7 @@ impl Run<'_> {
 }
 
 impl Iterative for Run<'_> {
-    /// The saved session, or `None` until the first save.
+    /// The session as it was last saved, or `None` before the first save.
     type State = Option<SavedSession>;
 
     fn initial(&self) -> Self::State {

@@ -9,8 +9,8 @@
 //! | `scorer.dropout` | .3 |
 //! | `loss.query_gradients` | `unit` for a direct loss |
 //!
-//! A direct loss is the surrogate of a measure. With L-BFGS the defaults of [`GradientConfig`] apply, since L-BFGS uses
-//! all queries in one step, without dropout or unit gradients.
+//! A direct loss is a surrogate of a ranking measure. With L-BFGS, the defaults of [`GradientConfig`] apply instead:
+//! L-BFGS uses all queries in one step, without dropout or unit gradients.
 
 use super::config::GradientConfig;
 use super::optimizer::OptimizerConfig;
@@ -21,25 +21,25 @@ use crate::learner::entry::{Fitting, FittingData, Parts};
 use crate::loss::{Orientation, QueryGradients, RankingLoss, TrainingLoss};
 use crate::scorer::ScorerConfig;
 
-/// The keys whose defaults depend on the queries.
+/// The keys of `[learner]` whose defaults depend on the training queries.
 const OF_DATA: [&str; 3] = ["epochs", "batch_queries", "patience"];
-/// The probability that a hidden neuron is dropped in training.
+/// The probability that dropout sets a hidden neuron to 0 in training.
 const DROPOUT: f64 = 0.3;
-/// The number of training queries above which the default step is larger.
+/// The number of training queries above which a step uses more queries by default.
 const MANY_QUERIES: usize = 1000;
-/// The mean length of lists above which the default step is smaller.
+/// The mean number of documents per query above which a step uses fewer queries by default.
 const LONG_LIST: usize = 400;
-/// The number of epochs without a better value on validation queries after which a fit stops.
+/// The default of `patience` if there are validation queries.
 const PATIENCE: usize = 20;
-/// The number of epochs without validation queries. This number is the median of the best epochs with validation
-/// queries on a generated set, MQ2008 and OHSUMED.
+/// The default of `epochs` if there are no validation queries. The number is the median of the best epochs on a
+/// generated data set, MQ2008 and OHSUMED, as selected by their validation queries.
 const EPOCHS_ALONE: usize = 25;
 
 impl GradientConfig {
-    /// Returns a configuration that suits a perceptron with a dropout of .3, depending on the loss and the training
-    /// queries. Wrap a loss that is the surrogate of a measure in [`UnitGradients`](crate::loss::UnitGradients).
+    /// Returns a configuration for a perceptron with the dropout 0.3 that suits the loss and the training queries. Wrap
+    /// the loss in [`UnitGradients`](crate::loss::UnitGradients) if it is a surrogate of a measure.
     ///
-    /// Without validation queries there is no patience, and the number of epochs is one that worked on other data.
+    /// Without validation queries, the fit runs for a fixed number of epochs that worked on other data.
     ///
     /// ```
     /// use burn_rank::data::SynthConfig;
@@ -60,7 +60,7 @@ impl GradientConfig {
         Self { learning_rate: default.perceptron_rate(loss), ..default.for_queries(train, has_validation) }
     }
 
-    /// Returns the learning rate that suits a perceptron with this optimizer.
+    /// Returns the default learning rate for a perceptron with this optimizer and loss.
     fn perceptron_rate(&self, loss: &dyn RankingLoss) -> f64 {
         match self.optimizer {
             OptimizerConfig::Adam { .. } | OptimizerConfig::AdamW { .. } if is_direct(loss) => 0.003,
@@ -69,7 +69,7 @@ impl GradientConfig {
         }
     }
 
-    /// Returns the configuration with the steps, epochs and patience that suit a perceptron on these queries.
+    /// Returns the configuration with the default batch size, epochs and patience for a perceptron and these queries.
     fn for_queries(self, train: &RankingDataset, has_validation: bool) -> Self {
         let batch_queries = match train.queries() {
             queries if train.documents() > LONG_LIST * queries => 8,
@@ -82,7 +82,7 @@ impl GradientConfig {
         Self { batch_queries, epochs, patience: (has_validation && is_steady).then_some(PATIENCE), ..self }
     }
 
-    /// Returns the defaults of an experiment that depend on the scorer, the loss and the data.
+    /// Returns default values that depend on the scorer, the loss and the data of an experiment.
     pub(super) fn fitting_to(&self, parts: &Parts, data: Option<FittingData>) -> Fitting {
         let Some(scorer @ (ScorerConfig::Mlp(_) | ScorerConfig::Attention(_))) = parts.scorer else {
             return Fitting::default();

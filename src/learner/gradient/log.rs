@@ -11,13 +11,14 @@ use crate::learner::shared::context::Round;
 /// The name of the log file in the directory of a fit.
 pub const LOG_FILE: &str = "metrics.jsonl";
 
-/// The log, if the fit has a directory.
+/// The path and the open file of the log, or `None` if the fit has no folder.
 #[derive(Default)]
 pub(super) struct MetricsLog(Option<(PathBuf, File)>);
 
 impl MetricsLog {
-    /// Opens the log and rewrites it with the rounds so far. A killed fit may have logged rounds after its last saved
-    /// state. These unsaved rounds are dropped, and logged again when the resumed fit repeats them.
+    /// Opens the log and overwrites it with the rounds that the fit has so far. A killed fit may have logged rounds
+    /// after its last saved state. These unsaved rounds are dropped, and logged again when the resumed fit repeats
+    /// them.
     pub(super) fn open(directory: Option<&Path>, history: &[Round]) -> Result<Self, LearnerError> {
         let Some(directory) = directory else { return Ok(Self(None)) };
         let path = directory.join(LOG_FILE);

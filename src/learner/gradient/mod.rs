@@ -1,34 +1,36 @@
-//! Gradient training of any scorer on any loss, with any optimizer and schedule of burn.
+//! Trains any scorer on any loss, with burn's optimizers and learning-rate schedules.
 //!
-//! The learner trains on mini-batches of queries. The learner can anneal the loss's temperature, stop early, and select
-//! the best epoch by a validation measure. [`GradientConfig::one_query_per_step`] configures Algorithm 1 of
+//! The learner trains on mini-batches of queries. The learner can also anneal the temperature of the loss, stop early,
+//! and select the epoch with the best validation measure. [`GradientConfig::one_query_per_step`] returns Algorithm 1 of
 //! approximation-framework. An epoch costs one forward and backward pass over the training data and one forward pass
 //! over the validation data.
 //!
 //! With [`GradientConfig::average`], the average of the weights over the steps is measured, selected and saved.
 //! Training itself never uses the averaged weights.
 //!
-//! With a [`GradientConfig::precision`] of 16 bits, the layers of the scorer compute in 16 bits, forward and backward.
-//! All other computations use 32 bits (`precision.rs`). In f16 the loss is scaled, and each step reads one number back
-//! from the device. A step with gradients that are not finite advances only the schedule.
+//! With a 16-bit [`GradientConfig::precision`], the layers of the scorer compute in 16 bits in the forward and backward
+//! pass. All other computations use 32 bits (`precision.rs`). With f16, the loss is multiplied by a factor, and each
+//! step reads one number back from the device. If a gradient is not finite, the step is skipped, but the learning-rate
+//! schedule still advances.
 //!
-//! The objective of a round is the mean loss of the epoch's queries. Each loss is computed before the query's own step.
-//! A query with nothing to learn has the loss 0 and counts in the mean. If queries have weights, each loss is
-//! multiplied by its query's weight relative to the mean weight. Query weights affect the objective and the gradients,
-//! and a query of weight 0 is ignored. The loss decides how the weights of documents act
-//! ([`About::document_weights`](crate::loss::About::document_weights)).
+//! The objective that a round reports is the mean loss of all training queries in the epoch. The loss of each query is
+//! computed before the optimizer step that uses the query. A query with nothing to learn has the loss 0, which is
+//! included in the mean. If queries have weights, each loss is multiplied by its query's weight relative to the mean
+//! weight. These weights affect the objective and the gradients, and a query of weight 0 is ignored. Each loss defines
+//! how it uses document weights ([`About::document_weights`](crate::loss::About::document_weights)).
 //!
 //! # Determinism
-//! The queries of a step, the initial weights, dropout, and the noise of features and losses depend only on the seed. A
-//! killed fit resumes from its last saved epoch and ends in the same bytes.
+//! The seed alone determines the initial weights, the queries of each step, the dropout masks, and the noise of
+//! features and losses. A killed fit resumes from its last saved epoch and ends in the same bytes.
 //!
 //! # burn-train
 //! [`RankingModel`], [`RankingBatcher`] and [`RankingMetric`](crate::metric::RankingMetric) work unchanged in burn's
 //! `SupervisedTraining`. The learner itself runs its own loop and uses `SupervisedTraining` only for the dashboard. For
 //! a linear scorer, 20 epochs on data of OHSUMED's size take 55 ms in the learner's loop and 52 ms in burn's loop
 //! without files. Burn's loop with checkpoints and logs takes 145 ms. For a perceptron of 64 hidden units, the three
-//! times are 155, 204 and 352 ms (`benches/training.rs`, two AVX-512 cores). The learner saves its state as often as
-//! possible while saving takes at most a fiftieth of the time. A killed fit that is resumed ends in the same bytes.
+//! times are 155, 204 and 352 ms (`benches/training.rs`, two AVX-512 cores). The learner saves its state as often as it
+//! can without spending more than a fiftieth of its time on saving. A killed fit that is resumed ends in the same
+//! bytes.
 
 mod average;
 mod batches;

@@ -1,4 +1,4 @@
-//! Defines `RankingModel`, a scorer with its loss that burn-train's `Learner` and `SupervisedTraining` accept.
+//! Defines `RankingModel`, which combines a scorer with its loss for burn-train's `Learner` and `SupervisedTraining`.
 
 use std::sync::Arc;
 
@@ -21,7 +21,8 @@ pub struct RankingModel {
     pub scorer: Scorer,
     #[module(skip)]
     loss: Arc<dyn RankingLoss>,
-    /// The type in which the layers of the scorer compute in training, or `None` for the type of the features.
+    /// The number type in which the layers of the scorer compute during training, or `None` for the type of the
+    /// features.
     #[module(skip)]
     layers: Option<FloatDType>,
 }
@@ -37,7 +38,7 @@ impl RankingModel {
         Self { layers, ..self }
     }
 
-    /// Returns the same scorer with another loss, which annealing requires.
+    /// Returns the same scorer with another loss, for example one of another temperature.
     pub fn with_loss(self, loss: Arc<dyn RankingLoss>) -> Self {
         Self { loss, ..self }
     }
@@ -58,8 +59,9 @@ impl RankingModel {
         (lists.losses(&*self.loss), scores)
     }
 
-    /// Returns the weighted sum of the losses of a part of a step, `[1]` without graph. Also returns `scale` times the
-    /// gradients of the part's share in the mean loss of the step's `queries` queries.
+    /// Returns the weighted sum of the losses in one part of a step, `[1]`, detached from the autodiff graph. Also
+    /// returns the gradients of this sum, multiplied by `scale / queries`, where `queries` counts all queries of the
+    /// step.
     pub(super) fn part(&self, item: &TrainingBatch, queries: usize, scale: f64) -> (Tensor<1>, GradientsParams) {
         let sum = weighted(self.losses(item).0, &item.batch).sum();
         let grads = GradientsParams::from_grads((sum.clone() / queries as f64 * scale).backward(), self);
@@ -86,9 +88,9 @@ pub struct TrainingBatch {
     pub noise: u64,
 }
 
-/// Makes batches of queries, which are given by their indices, for burn's `DataLoaderBuilder`. Weights of queries
-/// multiply their losses in the mean of a batch, and [`RankingDataset::weighted_for_training`] scales the weights to a
-/// mean of 1. Weights of documents are passed to the loss.
+/// Makes padded batches from the indices of queries, for burn's `DataLoaderBuilder`. Query weights multiply the losses
+/// in the mean over a batch. [`RankingDataset::weighted_for_training`] scales the weights to a mean of 1. Weights of
+/// documents are passed to the loss.
 #[derive(Debug, Clone)]
 pub struct RankingBatcher {
     data: Arc<RankingDataset>,
@@ -96,7 +98,7 @@ pub struct RankingBatcher {
 }
 
 impl RankingBatcher {
-    /// Creates a batcher of normalized data, with dropout and noise drawn from `seed`.
+    /// Creates a batcher of `data`, which must be normalized. Dropout and noise are drawn from `seed`.
     pub fn new(data: Arc<RankingDataset>, seed: u64) -> Self {
         Self { data, seed }
     }

@@ -1,13 +1,13 @@
-//! The noise of a loss (Gumbel draws), which is drawn anew for each part of each step.
+//! Draws the random noise of a loss (Gumbel noise), anew for each part of each step.
 //!
-//! A loss with noise is a function of its seed. Seeds depend on the run, epoch, step and part, so a resumed fit draws
-//! the same noise as an uninterrupted one. Within a part, the noise of a query depends on its row.
+//! The value of a noisy loss is a function of a seed. The seed depends on the run, epoch, step and part, so a resumed
+//! fit draws the same noise as an uninterrupted one. Within a part, each row of the batch has different noise.
 
 use crate::loss::{Change, RankingLoss};
 use crate::seed::seed_for;
 
-/// Returns the loss with the noise of one part of a step, or `None` for a loss without noise. Losses with different
-/// seeds draw different noise in the same run.
+/// Returns a loss with the noise for one part of a step, or `None` if the loss has no noise. The noise also depends on
+/// the seed in the loss's own configuration.
 pub(super) fn drawn(
     loss: &dyn RankingLoss,
     run: u64,

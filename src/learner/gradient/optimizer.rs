@@ -1,5 +1,5 @@
-//! Configuration of burn's optimizers, under their usual names, and of gradient clipping. The module `descent` performs
-//! the steps.
+//! Configures burn's optimizers, under their usual names, and gradient clipping. The module `descent` performs the
+//! steps.
 
 use burn::grad_clipping::GradientClipping;
 use serde::{Deserialize, Serialize};
@@ -10,24 +10,25 @@ use crate::learner::shared::checks::{at_least, not_negative, parameter, positive
 
 tagged! {
     "OptimizerConfig"
-    /// An optimizer of burn, chosen by the key `kind`, with the defaults of its paper.
+    /// One of burn's optimizers, chosen by the key `kind`, whose settings default to those of its paper.
     ///
-    /// `weight_decay` is decoupled from the gradient for `adamw`, `adafactor`, `muon`, `lion`, `adan` and `lamb`, and
-    /// an L2 penalty for the other optimizers.
+    /// For `adamw`, `adafactor`, `muon`, `lion`, `adan` and `lamb`, `weight_decay` is decoupled from the gradient. For
+    /// the other optimizers, it is an L2 penalty.
     #[serde(rename_all = "lowercase", deny_unknown_fields)]
     pub enum OptimizerConfig {
         /// Adam (Kingma and Ba, 2015).
         Adam {
-            /// Decay of the mean gradient, at least 0 and below 1. Default: 0.9.
+            /// Decay rate of the running mean of the gradients, at least 0 and below 1. Default: 0.9.
             #[serde(default = "beta_1")]
             beta_1: f64,
-            /// Decay of the mean squared gradient, at least 0 and below 1. Default: 0.999.
+            /// Decay rate of the running mean of the squared gradients, at least 0 and below 1. Default: 0.999.
             #[serde(default = "beta_2")]
             beta_2: f64,
-            /// A number above 0 that is added to the denominator. Default: 1e-8.
+            /// A number above 0 that is added to the denominator of each step. Default: 1e-8.
             #[serde(default = "epsilon")]
             epsilon: f64,
-            /// Whether to divide by the root of the largest mean squared gradient so far (AMSGrad). Default: false.
+            /// Whether to divide by the root of the largest mean squared gradient so far instead of the current one
+            /// (AMSGrad). Default: false.
             #[serde(default)]
             amsgrad: bool,
             /// Weight decay as an L2 penalty, 0 or above. Default: 0.
@@ -36,16 +37,17 @@ tagged! {
         },
         /// AdamW (Loshchilov and Hutter, 2019).
         AdamW {
-            /// Decay of the mean gradient, at least 0 and below 1. Default: 0.9.
+            /// Decay rate of the running mean of the gradients, at least 0 and below 1. Default: 0.9.
             #[serde(default = "beta_1")]
             beta_1: f64,
-            /// Decay of the mean squared gradient, at least 0 and below 1. Default: 0.999.
+            /// Decay rate of the running mean of the squared gradients, at least 0 and below 1. Default: 0.999.
             #[serde(default = "beta_2")]
             beta_2: f64,
-            /// A number above 0 that is added to the denominator. Default: 1e-8.
+            /// A number above 0 that is added to the denominator of each step. Default: 1e-8.
             #[serde(default = "epsilon")]
             epsilon: f64,
-            /// Whether to divide by the root of the largest mean squared gradient so far (AMSGrad). Default: false.
+            /// Whether to divide by the root of the largest mean squared gradient so far instead of the current one
+            /// (AMSGrad). Default: false.
             #[serde(default)]
             amsgrad: bool,
             /// Decoupled weight decay, 0 or above. Default: 0.01.
@@ -54,7 +56,7 @@ tagged! {
         },
         /// Gradient descent, optionally with momentum.
         Sgd {
-            /// The momentum without dampening, at least 0 and below 1, where 0 means none. Default: 0.
+            /// The momentum, at least 0 and below 1. With 0, there is no momentum. Dampening is not used. Default: 0.
             #[serde(default)]
             momentum: f64,
             /// Whether to use Nesterov's momentum, which requires a `momentum` above 0. Default: false.
@@ -66,16 +68,16 @@ tagged! {
         },
         /// RMSprop (Tieleman and Hinton, 2012).
         RmsProp {
-            /// Decay of the mean squared gradient, at least 0 and below 1. Default: 0.99.
+            /// Decay rate of the running mean of the squared gradients, at least 0 and below 1. Default: 0.99.
             #[serde(default = "rms_alpha")]
             alpha: f64,
-            /// The momentum of the scaled gradients, at least 0 and below 1, where 0 means none. Default: 0.
+            /// The momentum of the scaled gradients, at least 0 and below 1. With 0, there is no momentum. Default: 0.
             #[serde(default)]
             momentum: f64,
-            /// A number above 0 that is added to the denominator. Default: 1e-8.
+            /// A number above 0 that is added to the denominator of each step. Default: 1e-8.
             #[serde(default = "epsilon")]
             epsilon: f64,
-            /// Whether to divide by the standard deviation of the gradient instead of its root mean square. Default:
+            /// Whether to divide the gradient by its standard deviation instead of its root mean square. Default:
             /// false.
             #[serde(default)]
             centered: bool,
@@ -85,11 +87,11 @@ tagged! {
         },
         /// AdaGrad (Duchi et al., 2011).
         AdaGrad {
-            /// A number above 0 that is added to the denominator. Default: 1e-8.
+            /// A number above 0 that is added to the denominator of each step. Default: 1e-8.
             #[serde(default = "epsilon")]
             epsilon: f64,
-            /// The decay `d` of the learning rate, 0 or above. Step `t` divides the learning rate by `1 + (t - 1) d`.
-            /// Default: 0.
+            /// The decay `d` of the learning rate over the steps, 0 or above. In step `t`, the learning rate is divided
+            /// by `1 + (t - 1) d`. Default: 0.
             #[serde(default)]
             lr_decay: f64,
             /// Weight decay as an L2 penalty, 0 or above. Default: 0.
@@ -101,7 +103,7 @@ tagged! {
             /// Share of the momentum in the direction of a step, at least 0 and below 1. Default: 0.9.
             #[serde(default = "beta_1")]
             beta_1: f64,
-            /// Decay of the momentum, at least 0 and below 1. Default: 0.99.
+            /// Decay rate of the momentum, at least 0 and below 1. Default: 0.99.
             #[serde(default = "lion_beta_2")]
             beta_2: f64,
             /// Decoupled weight decay, 0 or above. Default: 0.
@@ -116,33 +118,35 @@ tagged! {
         },
         /// LAMB (You et al., 2020), with its own defaults.
         Lamb {
-            /// Weight decay, 0 or above, which is added to the step before the step is scaled by layer. Default: 0.
+            /// Weight decay, 0 or above, which is added to the step before LAMB scales the step of each layer. Default:
+            /// 0.
             #[serde(default)]
             weight_decay: f64,
         },
         /// Adafactor (Shazeer and Stern, 2018).
         AdaFactor {
-            /// The largest root mean square, above 0, of a step before the learning rate is applied. Default: 1.
+            /// The root mean square, above 0, to which a larger step is scaled down before it is multiplied by the
+            /// learning rate. Default: 1.
             #[serde(default = "one")]
             clip_threshold: f64,
-            /// The exponent `e`, above 0, of the decay `1 - t^-e` of the mean squared gradient in step `t`. Default:
-            /// 0.8.
+            /// The exponent `e`, above 0. In step `t`, the running mean of the squared gradients has the decay rate
+            /// `1 - t^-e`. Default: 0.8.
             #[serde(default = "decay_exponent")]
             decay_exponent: f64,
-            /// Whether to bound the learning rate by `1 / sqrt(t)` in step `t`. Default: true.
+            /// Whether the learning rate is at most `1 / sqrt(t)` in step `t`. Default: true.
             #[serde(default = "yes")]
             relative_step: bool,
-            /// Whether to multiply the learning rate by the root mean square of the parameter, at least 0.001. Default:
-            /// true.
+            /// Whether to multiply the learning rate by the root mean square of the parameter, or by 0.001 if that is
+            /// larger. Default: true.
             #[serde(default = "yes")]
             scale_parameter: bool,
             /// Decoupled weight decay, 0 or above. Default: 0.
             #[serde(default)]
             weight_decay: f64,
         },
-        /// Muon (Jordan et al., 2024) for matrices, and AdamW for every other parameter. Muon treats a parameter with
-        /// two sides above 1 as a matrix. Muon's steps are scaled to the root mean square of AdamW's steps (Liu et al.,
-        /// 2025), so one learning rate serves both.
+        /// Muon (Jordan et al., 2024) for matrices, and AdamW for every other parameter. A parameter counts as a matrix
+        /// if it has two dimensions, both larger than 1. Muon's steps are scaled to the usual root mean square of
+        /// AdamW's steps (Liu et al., 2025), so both use the same learning rate.
         Muon {
             /// The Nesterov momentum of the matrices, at least 0 and below 1. Default: 0.95.
             #[serde(default = "muon_momentum")]
@@ -153,10 +157,10 @@ tagged! {
         },
         /// L-BFGS (Liu and Nocedal, 1989) with a line search for the strong Wolfe conditions, on all queries at once.
         Lbfgs {
-            /// The number of steps from which the curvature is estimated, at least 1. Default: 10.
+            /// The number of recent steps from which L-BFGS estimates the curvature, at least 1. Default: 10.
             #[serde(default = "history")]
             history: usize,
-            /// The maximum number of steps in an epoch, at least 1. Default: 1.
+            /// The maximum number of L-BFGS steps in an epoch, at least 1. Default: 1.
             #[serde(default = "iterations")]
             iterations: usize,
         },
@@ -262,13 +266,13 @@ impl OptimizerConfig {
     }
 }
 
-/// A bound on the gradient of each parameter tensor.
+/// A limit to which the gradient of each parameter tensor is clipped.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClipConfig {
     /// Clips each element to `[-value, value]`.
     Value(f64),
-    /// Scales each tensor down to at most this Euclidean norm.
+    /// Scales a tensor down if its Euclidean norm is larger than this.
     Norm(f64),
 }
 

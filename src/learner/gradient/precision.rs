@@ -1,9 +1,10 @@
-//! Mixed precision (Micikevicius et al., "Mixed Precision Training", ICLR 2018). In training, the layers of the scorer
-//! compute in 16 bits, forward and backward. The weights, the optimizer, the loss and the trained scorer use 32 bits.
+//! Mixed precision (Micikevicius et al., "Mixed Precision Training", ICLR 2018). During training, the layers of the
+//! scorer compute in 16 bits in the forward and backward pass. The weights, the optimizer, the loss and the trained
+//! scorer use 32 bits.
 //!
 //! f16 has no number between 0 and 6e-8, so small gradients would vanish on their way through the layers. [`LossScale`]
-//! therefore multiplies the loss by a factor and later divides the gradients by it, in f32. The type bf16 has the range
-//! of f32 and needs no scaling.
+//! therefore multiplies the loss by a factor, and later divides the gradients by the same factor in f32. The type bf16
+//! has the range of f32 and needs no scaling.
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
@@ -14,26 +15,26 @@ use crate::device::count_read;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks::parameter;
 
-/// The type in which the layers of a scorer compute in training.
+/// The number type in which the layers of a scorer compute during training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
     /// 32 bits.
     #[default]
     F32,
-    /// A type of 16 bits with 5 bits for the exponent, trained with a scaled loss.
+    /// A 16-bit type with 5 bits for the exponent. The loss is multiplied by a factor to keep gradients in range.
     F16,
-    /// A type of 16 bits with 8 bits for the exponent.
+    /// A 16-bit type with 8 bits for the exponent, as in f32.
     Bf16,
 }
 
 impl Precision {
-    /// Returns whether everything is computed in 32 bits.
+    /// Returns whether the layers compute in 32 bits.
     pub fn is_full(&self) -> bool {
         *self == Self::F32
     }
 
-    /// Returns the name of the type in a configuration.
+    /// Returns the name that stands for the type in configuration files.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::F32 => "f32",
@@ -42,7 +43,7 @@ impl Precision {
         }
     }
 
-    /// Returns the type to which features are cast before the first layer, or `None` to keep their type.
+    /// Returns the type to which the features are converted before the first layer, or `None` if they keep their type.
     pub(super) fn layers(self) -> Option<FloatDType> {
         match self {
             Self::F32 => None,
@@ -51,7 +52,7 @@ impl Precision {
         }
     }
 
-    /// Refuses a type in which the device does not compute.
+    /// Rejects a type that the device does not support.
     pub(super) fn check_on(self, device: &Device) -> Result<(), LearnerError> {
         self.check_with(|dtype| device.supports_dtype(dtype)).map_err(|types| {
             let expected = format!("one of {types}, in which {device:?} computes");
@@ -70,18 +71,18 @@ impl Precision {
     }
 }
 
-/// The factor of the loss at the start of a fit, just above 65504, the largest number of f16.
+/// The factor of the loss at the start of a fit, a power of 2 just above the largest f16 number, 65504.
 const FIRST: f64 = 65536.0;
 
-/// The number of consecutive steps with finite gradients after which the factor of the loss doubles.
+/// The factor of the loss doubles after this many consecutive steps with finite gradients.
 const PATIENCE: u32 = 2000;
 
-/// The factor of the loss in f16, a power of 2 to avoid rounding. When gradients are not finite, the factor halves and
-/// the step is skipped.
+/// The factor by which the loss is multiplied in f16, always a power of 2 to avoid rounding errors. If a gradient is
+/// not finite, the step is skipped and the factor is halved.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct LossScale {
     factor: f64,
-    /// The number of consecutive steps with finite gradients.
+    /// The number of steps with finite gradients since the factor last changed.
     finite: u32,
 }
 
@@ -96,13 +97,13 @@ impl LossScale {
         self.factor
     }
 
-    /// Returns whether gradients were not finite even with the factor 1.
+    /// Returns whether the factor has fallen below 1, that is, gradients were not finite even without scaling.
     pub(super) fn is_exhausted(&self) -> bool {
         self.factor < 1.0
     }
 
-    /// Divides the gradients of a model by the factor, and adapts the factor. Returns `None` if a gradient is not
-    /// finite. Reads one number back from the device.
+    /// Divides the gradients by the factor, then doubles or halves the factor if necessary. Returns `None` if a
+    /// gradient is not finite. Reads one number back from the device.
     pub(super) fn unscale<M: Module>(&mut self, grads: GradientsParams, model: &M) -> Option<GradientsParams> {
         let mut unscaled = Unscaled { grads, factor: self.factor, not_finite: None };
         model.visit(&mut unscaled);
@@ -126,7 +127,7 @@ impl LossScale {
 struct Unscaled {
     grads: GradientsParams,
     factor: f64,
-    /// The number of gradient elements so far that are not finite.
+    /// The number of gradient elements that are NaN or infinite, so far in the visit.
     not_finite: Option<Tensor<1, Int>>,
 }
 
@@ -160,7 +161,6 @@ mod tests {
         }
     }
 
-    /// Returns the gradients of a scorer of two features.
     fn gradients(values: [f32; 2]) -> (LinearScorer, GradientsParams) {
         let device = Device::flex().autodiff();
         let scorer = LinearScorer::from_weights(&[1.0, 1.0], 0.0, &device);
@@ -170,7 +170,7 @@ mod tests {
         (scorer, grads)
     }
 
-    /// Returns the gradients of the weights, in the order of a module visit.
+    /// Collects the gradient of each weight, in the order in which a module visits its parameters.
     struct Seen<'a>(&'a GradientsParams, Vec<f32>);
 
     impl ModuleVisitor for Seen<'_> {

@@ -1,4 +1,5 @@
-//! Configures burn's learning-rate schedules, which multiply the learning rate by factors and have lengths in epochs.
+//! Configures burn's learning-rate schedules. A schedule multiplies the learning rate by a factor that changes over the
+//! steps.
 
 use burn::lr_scheduler::LrSchedulerConfig;
 use burn::lr_scheduler::cosine::CosineAnnealingLrSchedulerConfig;
@@ -15,42 +16,42 @@ use crate::learner::shared::checks::{at_least, parameter, share};
 
 tagged! {
     "ScheduleConfig"
-    /// The schedule of the learning rate, chosen by the key `kind`. The rate changes with every step of the optimizer,
-    /// and lengths are in epochs.
+    /// The schedule of the learning rate, chosen by the key `kind`. The factor changes with every optimizer step,
+    /// whereas lengths are given in epochs.
     #[derive(Default)]
     #[serde(rename_all = "snake_case", deny_unknown_fields)]
     pub enum ScheduleConfig {
         /// Keeps the learning rate constant.
         #[default]
         Constant,
-        /// Lowers the learning rate along a cosine towards `floor` times the initial rate. The floor would be reached
-        /// one step after the last.
+        /// Lowers the learning rate along a cosine, from its initial value to `floor` times this value. The cosine ends
+        /// one step after the last step of the fit.
         Cosine {
-            /// The final learning rate relative to the initial one.
+            /// The share of the initial learning rate at which the schedule ends.
             #[serde(default)]
             floor: f64,
         },
-        /// Lowers the learning rate linearly towards `floor` times the initial rate. The floor would be reached one
-        /// step after the last.
+        /// Lowers the learning rate linearly, from its initial value to `floor` times this value. The line ends one
+        /// step after the last step of the fit.
         Linear {
-            /// The final learning rate relative to the initial one.
+            /// The share of the initial learning rate at which the schedule ends.
             #[serde(default)]
             floor: f64,
         },
-        /// Multiplies the learning rate by `factor` over each epoch.
+        /// Multiplies the learning rate by `factor` in the course of each epoch.
         Exponential {
-            /// The factor by which each epoch multiplies the learning rate.
+            /// The ratio of the learning rates at the end and at the start of an epoch.
             factor: f64,
         },
         /// Multiplies the learning rate by `factor` after every `epochs` epochs.
         Step {
-            /// The number of epochs after which the learning rate falls again.
+            /// The number of epochs between two reductions of the learning rate.
             epochs: usize,
-            /// The factor by which each fall multiplies the learning rate.
+            /// The factor by which each reduction multiplies the learning rate.
             factor: f64,
         },
-        /// Raises the learning rate linearly for `warmup` epochs, then lowers it as one over the square root of the
-        /// step.
+        /// Raises the learning rate linearly for `warmup` epochs, then lowers it in proportion to one over the square
+        /// root of the step number.
         Noam {
             /// The number of epochs in which the learning rate rises.
             warmup: usize,
@@ -75,7 +76,7 @@ impl ScheduleConfig {
         }
     }
 
-    /// Refuses a warm-up that leaves no epoch for the schedule, or a schedule that has its own warm-up.
+    /// Rejects a warm-up that takes all epochs, or that precedes a schedule with its own warm-up.
     pub(super) fn check_after_warmup(&self, warmup: usize, epochs: usize) -> Result<(), LearnerError> {
         if let Self::Noam { .. } = self {
             return Err(parameter("warmup", warmup, "none with the schedule \"noam\", which has its own"));
@@ -86,8 +87,8 @@ impl ScheduleConfig {
         Ok(())
     }
 
-    /// Builds a learning-rate scheduler for `epochs` epochs of `steps` steps each. In the first `warmup` epochs, the
-    /// factors rise linearly to 1.
+    /// Builds a learning-rate scheduler for `epochs` epochs of `steps` steps each. With a warm-up, the factors first
+    /// rise linearly to 1, over `warmup` epochs.
     pub(super) fn build(
         &self,
         warmup: Option<usize>,
@@ -128,7 +129,8 @@ impl ScheduleConfig {
     }
 }
 
-/// Builds a single schedule, since burn builds its enum only within a sequence, whose saved state has another form.
+/// Builds a schedule without a sequence around it. Burn builds an [`LrSchedulerConfig`] only in a sequence, which would
+/// change the format of saved states.
 fn init(config: LrSchedulerConfig) -> Result<ModuleLrScheduler, String> {
     match config {
         LrSchedulerConfig::Constant(factor) => Ok(ModuleLrScheduler::new(factor)),

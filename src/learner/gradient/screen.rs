@@ -1,5 +1,5 @@
-//! The terminal of the dashboard. A requested stop releases the terminal at once, not only after the round. Ctrl-C
-//! remains a signal while the dashboard reads keys.
+//! Holds the terminal on which the dashboard draws. A request to stop the fit releases the terminal at once, before the
+//! round ends. While the dashboard reads keys, Ctrl-C still sends its signal.
 
 use std::error::Error;
 use std::sync::mpsc::channel;
@@ -16,15 +16,15 @@ use burn::train::{Interrupter, LearnerSummary};
 
 use crate::learner::shared::context::Interrupt;
 
-/// The longest time that a renderer, which draws every 100 milliseconds, may take to release the terminal.
+/// How long to wait for the renderer, which draws every 100 milliseconds, to release the terminal.
 const LONGEST_CLOSE: Duration = Duration::from_secs(5);
 
-/// A renderer that stops drawing as soon as a stop is requested.
+/// A renderer that draws nothing after the fit has been asked to stop.
 pub(super) struct Screen(Arc<Mutex<Option<Box<dyn MetricsRenderer>>>>);
 
 impl Screen {
-    /// Opens burn's dashboard, or lines of text if this build has no dashboard. The fit continues after `checkpoint`
-    /// epochs.
+    /// Opens burn's dashboard, or prints lines of text if burn-rank was built without the dashboard. If the fit
+    /// resumes, `checkpoint` is the number of epochs that are already trained.
     pub(super) fn open(interrupter: Interrupter, checkpoint: Option<usize>, stop: &Interrupt) -> Self {
         let renderer = default_renderer(interrupter, checkpoint);
         #[cfg(all(unix, feature = "tui"))]
@@ -32,7 +32,7 @@ impl Screen {
         Self::of(renderer, stop)
     }
 
-    /// Returns a screen that draws with a renderer until `stop` is requested.
+    /// Returns a screen on which `renderer` draws until `stop` is requested.
     pub(super) fn of(renderer: Box<dyn MetricsRenderer>, stop: &Interrupt) -> Self {
         let renderer = Arc::new(Mutex::new(Some(renderer)));
         let screen = Self(renderer.clone());
@@ -40,8 +40,8 @@ impl Screen {
         screen
     }
 
-    /// Releases the terminal. If the terminal has gone, the renderer's thread may never end, so the wait for it is
-    /// limited.
+    /// Releases the terminal. If the terminal no longer exists, the renderer's thread may never end, so this method
+    /// waits only for a limited time.
     fn close(&self) {
         let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(renderer) = taken else { return };
@@ -67,7 +67,7 @@ impl Drop for Screen {
     }
 }
 
-/// Passes calls on to the renderer.
+/// Implements methods that pass their arguments on to the renderer, if it still draws.
 macro_rules! drawn {
     ($($name:ident($($argument:ident: $type:ty),*)),+ $(,)?) => {
         $(fn $name(&mut self, $($argument: $type),*) {
@@ -123,15 +123,15 @@ impl MetricsRenderer for Screen {
     drawn!(manual_close(), register_metric(definition: MetricDefinition));
 }
 
-/// Makes Ctrl-C a signal again after the dashboard has turned that off. Ctrl-Z and Ctrl-\ stay off, since they would
-/// leave the dashboard on the terminal.
+/// Lets Ctrl-C send its signal again, after the dashboard has disabled the signals of keys. Ctrl-Z and Ctrl-\ stay
+/// disabled, because they would stop the program without releasing the terminal.
 #[cfg(all(unix, feature = "tui"))]
 fn keep_ctrl_c() {
     use std::os::fd::{AsFd, BorrowedFd};
 
     use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, isatty, tcgetattr, tcsetattr};
 
-    /// The code for no key (`_POSIX_VDISABLE`).
+    /// The code that disables a special key (`_POSIX_VDISABLE`).
     const NO_KEY: u8 = if cfg!(any(target_os = "linux", target_os = "android")) { 0 } else { 0xff };
 
     let input = std::io::stdin();

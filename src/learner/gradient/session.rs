@@ -1,5 +1,5 @@
-//! The state of a running gradient fit: its model, optimizer, schedule and annealing. A session advances by one epoch
-//! at a time and is saved and restored as a whole.
+//! Holds everything that changes in the course of a gradient fit: the model, the optimizer, the schedule and the
+//! annealing. A session advances by one epoch at a time and is saved and restored as a whole.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ use crate::scorer::{Scorer, ScorerConfig};
 use crate::seed::seed_for;
 use crate::text::hexadecimal;
 
-/// Everything that is needed to continue a fit, with burn's records in hexadecimal.
+/// The saved state of a session, with burn's records in hexadecimal digits.
 #[derive(Serialize, Deserialize)]
 pub(super) struct SavedSession {
     model: String,
@@ -47,32 +47,33 @@ pub(super) struct SavedSession {
     scale: Option<LossScale>,
 }
 
-/// A saved average of the weights, stored as a scorer.
+/// The saved moving average of the weights, stored as a scorer.
 #[derive(Serialize, Deserialize)]
 struct SavedAverage {
     steps: u64,
     scorer: String,
 }
 
-/// The result of an epoch.
+/// What the training of one epoch returns.
 #[derive(Default)]
 pub(super) struct Outcome {
-    /// The sum of the losses of the training queries, each computed before the query's own step.
+    /// The sum of the losses of the training queries. Each loss is computed before the optimizer step that uses its
+    /// query.
     pub(super) sum: f64,
     /// The number of training queries.
     pub(super) queries: usize,
-    /// The number of optimizer steps.
+    /// The number of optimizer steps in the epoch.
     pub(super) steps: usize,
     /// The learning rate of the last step.
     pub(super) learning_rate: f64,
-    /// The figures of the epoch: the learning rate, the annealed parameter, and the factor of the loss in f16.
+    /// The numbers to report, by name: the learning rate, the annealed parameter, and the factor of the loss in f16.
     pub(super) figures: Vec<(String, f64)>,
 }
 
 pub(super) struct Session<'a> {
     config: &'a GradientConfig,
     loss: &'a TrainingLoss,
-    /// The name of the annealed parameter.
+    /// The name of the loss's parameter that is annealed, if any.
     annealed: Option<String>,
     anneal: AnnealState,
     seed: u64,
@@ -83,9 +84,9 @@ pub(super) struct Session<'a> {
     model: RankingModel,
     optimizer: Descent,
     scheduler: ModuleLrScheduler,
-    /// The average of the weights, if one is configured.
+    /// The moving average of the weights, if the configuration asks for it.
     average: Option<AveragedWeights>,
-    /// The factor of the loss, if the precision needs one.
+    /// The factor of the loss, if the layers compute in f16.
     scale: Option<LossScale>,
     /// The scorer of the best epoch, or the initial scorer before the first epoch.
     best: Scorer,
@@ -151,7 +152,7 @@ impl<'a> Session<'a> {
         self.model.clone()
     }
 
-    /// Trains one epoch, counted from 1.
+    /// Trains the given epoch, where the first epoch is 1.
     pub(super) fn epoch(&mut self, epoch: usize) -> Result<Outcome, LearnerError> {
         let mut figures = Vec::new();
         if let (Some(anneal), Some(parameter)) = (&self.config.anneal, &self.annealed) {
@@ -197,7 +198,7 @@ impl<'a> Session<'a> {
         Ok(Outcome { sum, queries, steps: steps.len(), learning_rate, figures })
     }
 
-    /// Returns the scorer that is measured and saved, with averaged weights if averaging is configured.
+    /// Returns the scorer to measure and to save, which has the averaged weights if the configuration asks for them.
     fn in_use(&self) -> Scorer {
         let scorer = self.model.scorer.valid();
         match &self.average {
@@ -206,7 +207,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Returns the scores of the documents of a set after an epoch, or `None` if there is no validation set.
+    /// Returns the score of every document in the training or validation set, or `None` without a validation set.
     pub(super) fn scores(&self, set: Set, epoch: usize) -> Result<Option<Vec<f64>>, LearnerError> {
         let (data, name) = match set {
             Set::Training => (Some(&self.train), "training"),
@@ -245,7 +246,7 @@ impl<'a> Session<'a> {
         LearnerError::Solver { learner: NAME, reason }
     }
 
-    /// Keeps the scorer of the epoch if this epoch is the selected one so far.
+    /// Ends an epoch: keeps its scorer if it is the best so far, and informs the annealing schedule.
     pub(super) fn close_epoch(&mut self, recorded: &Recorded) {
         if recorded.improved {
             self.best = self.in_use();
@@ -260,7 +261,7 @@ impl<'a> Session<'a> {
         &self.best
     }
 
-    /// Saves everything that is needed to continue the fit.
+    /// Returns the state from which the fit can resume.
     pub(super) fn save(&self) -> Result<SavedSession, LearnerError> {
         let text =
             |scorer: Scorer| -> Result<String, RecordError> { Ok(hexadecimal(&scorer.into_record().into_bytes()?)) };
@@ -282,7 +283,7 @@ impl<'a> Session<'a> {
         saved().map_err(unreadable)
     }
 
-    /// Continues from a saved state.
+    /// Restores the state that [`save`](Self::save) returned.
     pub(super) fn restore(&mut self, saved: SavedSession) -> Result<(), LearnerError> {
         let load =
             |scorer: &Scorer, text: &str| scorer.clone().try_load_record(ModuleRecord::from_bytes(bytes(text)?)?);
@@ -306,7 +307,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Refuses shards without a query.
+/// Rejects more shards than there are queries.
 fn check_shards(shards: usize, train: &RankingDataset) -> Result<(), LearnerError> {
     if shards > train.queries() {
         return Err(parameter(

@@ -1,5 +1,5 @@
-//! One step of training, which computes the loss of its queries and the gradients of their mean. Each shard is computed
-//! in parts, and the results are added in the order of shards and parts.
+//! Computes the loss of the queries in one optimizer step, and the gradients of their mean loss. Each shard is computed
+//! in parts, and the gradients are added in the order of shards and parts.
 
 use burn::module::Module;
 use burn::optim::{GradientsAccumulator, GradientsParams};
@@ -12,27 +12,28 @@ use super::noise::drawn;
 use crate::distributed::Processes;
 use crate::seed::seed_for;
 
-/// The queries of a step, and the numbers that determine its random draws.
+/// The queries of one optimizer step, and the numbers from which the seeds of its dropout and noise are derived.
 pub(super) struct TrainingStep<'a> {
     pub(super) batches: &'a Batches<'a>,
     pub(super) processes: &'a dyn Processes,
     pub(super) queries: &'a [usize],
-    /// The seed of the run.
+    /// The seed of the fit.
     pub(super) run: u64,
     /// The epoch, counted from 1.
     pub(super) epoch: usize,
     /// The place of the step in its epoch, counted from 0.
     pub(super) index: usize,
-    /// The seed of dropout in the epoch.
+    /// The seed from which the dropout masks of the epoch are drawn.
     pub(super) dropout: u64,
 }
 
-/// The sum of the losses of some queries, `[1]` without graph, and the gradients of their share in a step's mean loss.
+/// The sum of the losses of some queries, `[1]`, detached from the autodiff graph, and their share of the gradients of
+/// the step's mean loss.
 type Sum = (Tensor<1>, GradientsParams);
 
 impl TrainingStep<'_> {
-    /// Returns the sum of the losses of the queries, `[1]` without graph, and `scale` times the gradients of their
-    /// mean. Repeated calls with the same model give the same result.
+    /// Returns the sum of the losses of the step's queries, `[1]`, and the gradients of their mean loss, multiplied by
+    /// `scale`. Repeated calls with the same model give the same result.
     pub(super) fn gradients(&self, model: &RankingModel, scale: f64) -> Sum {
         let sums = self.batches.own().map(|shard| self.of_shard(model, shard, scale));
         let sum = match self.processes.count() {
@@ -48,7 +49,7 @@ impl TrainingStep<'_> {
         sum.unwrap_or_else(|| (Tensor::zeros([1], &model.devices()[0].clone().inner()), GradientsParams::new()))
     }
 
-    /// Returns the contribution of a shard, or `None` if the step has no query of the shard.
+    /// Returns the losses and gradients of one shard, or `None` if the step uses no query of this shard.
     fn of_shard(&self, model: &RankingModel, shard: usize, scale: f64) -> Option<Sum> {
         let queries = self.queries.len();
         let drawn_by =
@@ -66,7 +67,7 @@ impl TrainingStep<'_> {
     }
 }
 
-/// Adds contributions in order, or returns `None` if there are none.
+/// Adds losses and gradients in the given order, or returns `None` if there are none.
 fn added(model: &RankingModel, mut sums: impl Iterator<Item = Sum>) -> Option<Sum> {
     let (mut loss, grads) = sums.next()?;
     let Some((next_loss, next_grads)) = sums.next() else { return Some((loss, grads)) };

@@ -1,7 +1,8 @@
-//! Type two bounds, which bound `1 - E` from above for a measure `E` in [0, 1], over working sets of permutations.
-//! PermuRank and SVM-MAP use type two bounds (direct-optimization, section 4.2).
+//! Upper bounds on `1 - E` for a measure `E` in [0, 1], computed from a few permutations of each query, its working
+//! sets. PermuRank and SVM-MAP minimize these bounds, which section 4.2 of direct-optimization calls type two bounds.
 //!
-//! The bounds compare perfect permutations `p` with imperfect ones `q`, with `d = E(p) - E(q)` and `m = F(p) - F(q)`:
+//! A term compares a perfect permutation `p` with an imperfect permutation `q`, where `d = E(p) - E(q)` and
+//! `m = F(p) - F(q)`:
 //!
 //! | bound | term |
 //! |---|---|
@@ -10,23 +11,24 @@
 //! | logistic | `d log2(1 + exp(-m))` |
 //! | exponential | `d exp(-m)` |
 //!
-//! The loss of a query is the largest term or the sum of the terms. By equation 11,
+//! The loss of a query is the largest of its terms, or their sum. By equation 11,
 //! `F(p) = 1 / (n (n - 1)) sum_{k < l} z_kl (s_k - s_l)`, where `z_kl` is 1 if `p` has `k` ahead of `l` and -1
-//! otherwise. `F` is linear in the scores, so any scorer can be trained through it. The document at position
-//! `r = 0 .. n - 1` has the coefficient `(n - 1 - 2 r) / (n (n - 1))`. The other definition of the paper sums only over
-//! pairs of different levels, as in SVM-MAP for two levels. The formula is
-//! `F(p) = 1 / |P| sum over (k, l) in P of z_kl (s_k - s_l)`, where `P` holds the pairs whose levels differ. With pairs
-//! of different levels, the order within a level has no effect.
+//! otherwise. `F` is linear in the scores, so any scorer can be trained with these bounds. The score of the document at
+//! position `r = 0 .. n - 1` has the coefficient `(n - 1 - 2 r) / (n (n - 1))`. By the paper's other definition of `F`,
+//! the sum contains only pairs of documents with different levels, as in SVM-MAP. Then
+//! `F(p) = 1 / |P| sum over (k, l) in P of z_kl (s_k - s_l)`, where `P` holds the pairs whose levels differ. With this
+//! definition, the order of the documents within a level does not affect `F`.
 //!
-//! A permutation costs O(n), or O(n + L) with `L` levels, and a pair of permutations costs O(1). A query that lacks a
-//! perfect or an imperfect permutation, or has a single document, has the loss 0 and the gradient 0.
+//! The coefficients of a permutation cost O(n), or O(n + L) with `L` levels, and each pair of permutations costs O(1).
+//! A query without a perfect or without an imperfect permutation has the loss 0, and so does a query with a single
+//! document.
 
 use burn::tensor::{Tensor, TensorData, activation::softplus};
 use serde::{Deserialize, Serialize};
 
 use crate::op::shape::difference;
 
-/// An upper bound of `d [[m <= 0]]` for one pair of permutations (section 4.2).
+/// An upper bound on `d [[m <= 0]]` for a perfect and an imperfect permutation (section 4.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TypeTwoBound {
@@ -42,7 +44,7 @@ pub enum TypeTwoBound {
 }
 
 impl TypeTwoBound {
-    /// Returns the term of a pair of permutations at `d` and `m`, and its derivative with respect to `m`.
+    /// Returns the value of the bound at `d` and `m`, and its derivative with respect to `m`.
     pub fn at(self, d: f64, m: f64) -> (f64, f64) {
         let hinge = |missing: f64, weight: f64| if missing > 0.0 { (weight * missing, -weight) } else { (0.0, 0.0) };
         match self {
@@ -59,7 +61,8 @@ impl TypeTwoBound {
     }
 }
 
-/// The function that combines the terms of a query's pairs of permutations into its loss.
+/// How the bounds for all pairs of a perfect and an imperfect permutation of a query are combined into the loss of the
+/// query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairAggregation {
@@ -72,36 +75,37 @@ pub enum PairAggregation {
     SumPerPerfect,
 }
 
-/// The reason why permutations cannot form a working set.
+/// Why a permutation cannot be added to a working set.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PermutationError {
-    /// The order does not name every document of the query exactly once.
+    /// The permutation does not contain every document of the query exactly once.
     #[error("{found:?} is not an order of the documents 0 to {}", .documents - 1)]
     NotAPermutation {
-        /// The order that was given.
+        /// The permutation that was to be added.
         found: Vec<u32>,
         /// The number of documents of the query.
         documents: usize,
     },
-    /// The permutation was given as imperfect, but is not worse than a perfect one.
+    /// The permutation was to be added as imperfect, but its measure is not below that of the perfect permutations.
     #[error(
         "the measure of an imperfect permutation is {found}: expected a number below {perfect}, the measure of the perfect ones"
     )]
     NotImperfect {
-        /// The measure of the imperfect permutation.
+        /// The measure of the permutation that was to be added.
         found: f64,
         /// The measure of the perfect permutations.
         perfect: f64,
     },
 }
 
-/// The perfect and imperfect permutations of one query. A permutation lists document indices, best first.
+/// The working sets of one query: its perfect and its imperfect permutations. A permutation lists the indices of all
+/// documents, from the first rank to the last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PermutationSet {
     documents: usize,
     perfect_measure: f64,
-    /// The level of each document, if `F` sums over pairs of different levels.
+    /// The level of each document, if `F` sums only over pairs with different levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     levels: Option<Vec<u32>>,
     perfect: Vec<Vec<u32>>,
@@ -110,8 +114,8 @@ pub struct PermutationSet {
 }
 
 impl PermutationSet {
-    /// Creates empty sets for a query of `documents` documents. `perfect_measure` is the measure of its perfect
-    /// permutations, which is 1 for a normalized measure.
+    /// Creates empty working sets for a query with `documents` documents. `perfect_measure` is the measure of a perfect
+    /// permutation, which is 1 for a normalized measure.
     pub fn new(documents: usize, perfect_measure: f64) -> Self {
         Self {
             documents,
@@ -123,8 +127,8 @@ impl PermutationSet {
         }
     }
 
-    /// Creates empty sets with `F` over the pairs of documents whose levels differ. `levels` holds one level per
-    /// document.
+    /// Creates empty working sets for a query, with an `F` that sums only over pairs of documents with different
+    /// levels. `levels` holds the level of each document.
     pub fn over_levels(levels: Vec<u32>, perfect_measure: f64) -> Self {
         Self { levels: Some(levels.clone()), ..Self::new(levels.len(), perfect_measure) }
     }
@@ -134,7 +138,8 @@ impl PermutationSet {
         self.levels.as_ref().map_or_else(|| score_coefficients(order), |levels| level_score_coefficients(order, levels))
     }
 
-    /// Returns whether `F` distinguishes the order from all orders in the set.
+    /// Returns whether `F` of this permutation differs, as a function of the scores, from `F` of every permutation in
+    /// `set`.
     fn is_new(&self, order: &[u32], set: &[Vec<u32>]) -> bool {
         match self.levels {
             None => set.iter().all(|other| other != order),
@@ -145,11 +150,11 @@ impl PermutationSet {
         }
     }
 
-    /// Adds a perfect permutation. Returns false if the set already had this permutation, or one with the same `F` at
-    /// all scores.
+    /// Adds a perfect permutation. Returns false if the set already contains this permutation, or another whose `F` is
+    /// the same function of the scores.
     ///
     /// # Errors
-    /// [`PermutationError::NotAPermutation`] if `order` does not name every document of the query once.
+    /// [`PermutationError::NotAPermutation`] if `order` does not contain every document of the query exactly once.
     pub fn insert_perfect(&mut self, order: Vec<u32>) -> Result<bool, PermutationError> {
         self.check(&order)?;
         let new = self.is_new(&order, &self.perfect);
@@ -159,11 +164,11 @@ impl PermutationSet {
         Ok(new)
     }
 
-    /// Adds an imperfect permutation with the given measure. Returns false if the set already had this permutation, or
-    /// one with the same `F` at all scores.
+    /// Adds an imperfect permutation, whose measure is given. Returns false if the set already contains this
+    /// permutation, or another whose `F` is the same function of the scores.
     ///
     /// # Errors
-    /// [`PermutationError::NotAPermutation`] if `order` does not name every document of the query once.
+    /// [`PermutationError::NotAPermutation`] if `order` does not contain every document of the query exactly once.
     /// [`PermutationError::NotImperfect`] if `measure` is NaN or not below the measure of the perfect permutations.
     pub fn insert_imperfect(&mut self, order: Vec<u32>, measure: f64) -> Result<bool, PermutationError> {
         self.check(&order)?;
@@ -197,19 +202,19 @@ impl PermutationSet {
         &self.imperfect
     }
 
-    /// Returns the measure lost by each imperfect permutation, `E(p) - E(q) > 0`.
+    /// Returns `E(p) - E(q)` for each imperfect permutation `q`, where `p` is a perfect one.
     pub fn measure_losses(&self) -> impl Iterator<Item = f64> {
         self.imperfect_measures.iter().map(|measure| self.perfect_measure - measure)
     }
 
-    /// Returns whether the sets give no pair of permutations to compare.
+    /// Returns whether there is no perfect permutation, no imperfect permutation, or only one document.
     pub fn is_empty(&self) -> bool {
         self.perfect.is_empty() || self.imperfect.is_empty() || self.documents < 2
     }
 }
 
-/// Returns the coefficient of each document's score in `F(order)`, indexed by document. All coefficients are 0 for a
-/// single document.
+/// Returns the coefficient of each document's score in `F(order)`, indexed by document. The coefficient of a single
+/// document is 0.
 pub fn score_coefficients(order: &[u32]) -> Vec<f64> {
     let n = order.len() as f64;
     let mut coefficients = vec![0.0; order.len()];
@@ -221,8 +226,8 @@ pub fn score_coefficients(order: &[u32]) -> Vec<f64> {
     coefficients
 }
 
-/// Returns the coefficient of each document's score in `F(order)` over pairs of different `levels`, indexed by
-/// document. All coefficients are 0 if there is no such pair.
+/// Returns the coefficient of each document's score in `F(order)`, indexed by document, where `F` sums only over pairs
+/// with different `levels`. If all documents have the same level, all coefficients are 0.
 pub fn level_score_coefficients(order: &[u32], levels: &[u32]) -> Vec<f64> {
     let levels_count = levels.iter().max().map_or(0, |&highest| highest as usize + 1);
     let mut below = vec![0i64; levels_count];
@@ -245,7 +250,7 @@ pub fn level_score_coefficients(order: &[u32], levels: &[u32]) -> Vec<f64> {
     coefficients
 }
 
-/// Returns `sum_d coefficient_d s_d` for each row of coefficients.
+/// Returns, for each row of coefficients, the weighted sum of the scores, `sum_d coefficient_d s_d`.
 fn weighted_scores(scores: Tensor<2>, rows: impl ExactSizeIterator<Item = Vec<f64>>) -> Tensor<1> {
     let shape = [rows.len(), scores.dims()[1]];
     let options = (&scores.device(), scores.dtype());
@@ -253,20 +258,20 @@ fn weighted_scores(scores: Tensor<2>, rows: impl ExactSizeIterator<Item = Vec<f6
     (matrix * scores).sum_dim(1).squeeze_dim(1)
 }
 
-/// A type two bound over given working sets.
+/// The loss of a query, computed from the perfect and imperfect permutations in its working sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TypeTwoLoss {
-    /// The term of a pair of permutations.
+    /// The bound for a perfect and an imperfect permutation.
     pub bound: TypeTwoBound,
-    /// The function that combines the terms into the loss of a query.
+    /// How the bounds for all pairs of permutations are combined into the loss of the query.
     pub aggregation: PairAggregation,
 }
 
 impl TypeTwoLoss {
-    /// Returns the loss of one query.
+    /// Returns the loss of the query whose working sets are given.
     ///
     /// # Shapes
-    /// - `scores`: `[1, documents]`, where the documents of `sets` come first and further (padded) places are ignored
+    /// - `scores`: `[1, documents]`, where the documents of `sets` come first, and further places are padding
     /// - output: `[1]`
     ///
     /// # Panics

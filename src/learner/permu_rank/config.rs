@@ -12,14 +12,15 @@ use crate::scorer::ScorerConfig;
 
 pub(super) const NAME: &str = "permu_rank";
 
-/// The pairs of documents over which `F` of a permutation sums. Section 3 of the paper gives both definitions.
+/// The pairs of documents over which the function `F` sums. Section 3 of the paper gives both definitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pairs {
     /// Every pair.
     #[default]
     All,
-    /// Only pairs that the measure distinguishes, such as relevant and irrelevant documents for average precision.
+    /// Only pairs of documents that the measure distinguishes, such as a relevant and an irrelevant document for
+    /// average precision.
     Different,
 }
 
@@ -27,25 +28,27 @@ pub enum Pairs {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PermuRankConfig {
-    /// The measure `E`, with values in `[0, 1]`, by default the selection measure.
+    /// The measure `E` whose bound is minimized, with values in `[0, 1]`, by default the selection measure.
     pub measure: Option<Measure>,
-    /// The convention of the measure, by default the convention of the selection.
+    /// The convention of the measure `E`, by default the convention of the selection measure.
     pub convention: Option<Convention>,
-    /// The pairs of documents over which `F` of a permutation sums.
+    /// The pairs of documents over which the function `F` sums.
     pub pairs: Pairs,
-    /// The type two bound of a pair of permutations.
+    /// The bound for a perfect and an imperfect permutation.
     pub bound: TypeTwoBound,
-    /// The function that combines the terms of a query's pairs of permutations into its loss.
+    /// How the bounds for all pairs of a perfect and an imperfect permutation of a query are combined into the loss of
+    /// the query.
     pub aggregation: PairAggregation,
     /// One cost `C` above 0, or a list whose best value is chosen on validation data.
     pub c: Candidates,
-    /// The maximum number of rounds for one `C`, at least 1.
+    /// The maximum number of rounds for each `C`, at least 1.
     pub rounds: usize,
-    /// The largest duality gap of a round, relative to its objective, at which the solver stops, above 0.
+    /// The solver of a round stops when the duality gap, relative to the objective, is at most this number, which is
+    /// above 0.
     pub tolerance: f64,
-    /// The maximum number of cutting-plane rounds in one round of a linear scorer, at least 1.
+    /// For a linear scorer, the maximum number of cutting-plane rounds per round of PermuRank, at least 1.
     pub max_steps: usize,
-    /// The number of Adam steps in one round of a scorer that is not linear, at least 1.
+    /// For any other scorer, the number of Adam steps per round of PermuRank, at least 1.
     pub gradient_steps: usize,
     /// The learning rate of the Adam steps, above 0.
     pub learning_rate: f64,

@@ -22,38 +22,40 @@ use crate::seed::seed_for;
 
 #[derive(Default, Serialize, Deserialize)]
 struct State {
-    /// The parameters after each round at the current cost, from which a resumed fit rebuilds the working sets.
+    /// The scorer's parameters after each round with the current cost, from which a resumed fit rebuilds the working
+    /// sets.
     path: Vec<Vec<f64>>,
-    /// The position of the current cost in the grid.
+    /// The index of the current cost in the list of costs.
     cost: usize,
     best: Option<Vec<f64>>,
     best_converged: bool,
-    /// Whether the working sets became stable at every cost so far.
+    /// Whether, for every cost so far, the working sets stopped growing before the rounds ran out.
     all_stable: bool,
 }
 
-/// Alternates between minimizing the bound and enlarging the working sets (Figure 7).
+/// Repeats two steps: minimize the bound over the working sets, then add permutations to the sets (Figure 7).
 struct Alternation<'a, B> {
     learner: &'a PermuRank,
     bound: B,
     train: &'a RankingDataset,
     context: &'a FitContext<'a>,
     start: Vec<f64>,
-    /// The working sets from which the fit at each cost starts.
+    /// The working sets found at equal scores, from which the fit for every cost starts.
     first: WorkingSets<'a>,
-    /// The working sets of the fit at the current cost.
+    /// The current working sets, which grow until the fit goes on to the next cost.
     sets: WorkingSets<'a>,
-    /// The parameters of the last round, and whether they are within the tolerance.
+    /// The scorer's parameters after the last round, and whether the solver reached its tolerance.
     last: (Vec<f64>, bool),
 }
 
 impl<B: Bound> Alternation<'_, B> {
-    /// Enlarges the working sets at the given parameters. Returns whether no set grew.
+    /// Adds to the working sets the permutations that are found at the scores of these parameters. Returns whether no
+    /// set grew.
     fn are_stable(&mut self, parameters: &[f64]) -> bool {
         !self.sets.grow(&self.bound.scores(parameters, self.train))
     }
 
-    /// Continues with the next cost.
+    /// Goes on to the next cost, with the first working sets.
     fn next_cost(&mut self, stable: bool, state: &mut State) {
         if !stable {
             self.context.progress.warn(&format!(

@@ -1,5 +1,5 @@
 //! Minimizes the bound of a linear scorer. `F` is linear in the weights, so each round is a convex problem. Cutting
-//! planes over a quadratic program solve this problem to a given duality gap.
+//! planes, which need a quadratic program, solve this problem to a given duality gap.
 
 use rayon::prelude::*;
 
@@ -16,7 +16,7 @@ use crate::learner::solver::vectors::{add_scaled, dot};
 use crate::op::Execution;
 use crate::ranker::Model;
 
-/// A linear scorer, with the features of all permutations in the working sets.
+/// The bound for a linear scorer, with the feature vector `Phi` of every permutation in the working sets.
 pub(super) struct LinearBound<'a> {
     data: &'a RankingDataset,
     config: &'a PermuRankConfig,
@@ -24,7 +24,7 @@ pub(super) struct LinearBound<'a> {
     queries: Vec<Features>,
 }
 
-/// The feature vectors `Phi` of the permutations of one query.
+/// For each permutation of a query, the vector `Phi` for which `F` equals `w . Phi`.
 #[derive(Default)]
 struct Features {
     perfect: Vec<Vec<f64>>,
@@ -36,7 +36,7 @@ impl<'a> LinearBound<'a> {
         Self { data, config, context, queries: Vec::new() }
     }
 
-    /// Returns the mean of the risks of the queries.
+    /// Returns the mean loss of the queries and its derivative with respect to the weights.
     fn risk(&self, sets: &WorkingSets, weights: &[f64]) -> Risk {
         let loss = self.config.loss();
         let of = |(features, query): (&Features, &Query)| features.risk(loss, query.set.measure_losses(), weights);
@@ -80,7 +80,7 @@ impl Bound for LinearBound<'_> {
 }
 
 impl Features {
-    /// Adds the permutations that are new since the last call.
+    /// Computes `Phi` for the permutations that were added to the working sets since the last call.
     fn extend(&mut self, data: &RankingDataset, query: &Query) {
         let features = |order: &Vec<u32>| {
             let mut sum = vec![0.0; data.feature_count];
@@ -94,8 +94,8 @@ impl Features {
         self.imperfect.extend(query.set.imperfect()[self.imperfect.len()..].iter().map(features));
     }
 
-    /// Returns the loss of the query and its slope, over pairs of a perfect permutation `b` and an imperfect one `r`.
-    /// The measure loss `d_r` comes from `losses`, and `m = w . (Phi_b - Phi_r)`.
+    /// Returns the loss of the query and its slope, from all pairs of a perfect permutation `b` and an imperfect
+    /// permutation `r`. `losses` gives `d_r`, the measure lost by `r`, and `m = w . (Phi_b - Phi_r)`.
     fn risk(&self, loss: TypeTwoLoss, losses: impl Iterator<Item = f64>, weights: &[f64]) -> Risk {
         let score = |phi: &Vec<f64>| dot(phi, weights);
         let perfect: Vec<f64> = self.perfect.iter().map(score).collect();

@@ -1,5 +1,5 @@
-//! PermuRank minimizes a type two bound of one minus a measure, over growing working sets of permutations
-//! (direct-optimization, section 5.2 and Figure 7).
+//! PermuRank minimizes an upper bound on one minus a measure, computed from working sets of permutations that grow in
+//! every round (direct-optimization, section 5.2 and Figure 7).
 //!
 //! ```text
 //! repeat    w = argmin  1/2 ||w||^2 + C / m sum_q 1 / |B_q| sum over p in B_q, r in R_q
@@ -9,21 +9,22 @@
 //! F(p) = 1 / (n (n - 1)) sum_{k < l} z_kl (s_k - s_l),    z_kl = 1 if p has k ahead of l, else -1
 //! ```
 //!
-//! The bound sums over the `m` queries with an imperfect permutation. `E` is any measure in [0, 1] in any convention. A
-//! permutation is perfect if no other permutation has a higher measure. The first working sets are found at `w = 0`.
-//! For a linear scorer, each round is a convex problem, which cutting planes over a quadratic program solve. Any other
-//! scorer takes gradient steps on the same bound.
+//! The sum over queries includes only the `m` queries for which an imperfect permutation exists. `E` is any measure in
+//! [0, 1] in any convention. A permutation is perfect if no other permutation has a higher measure. The first
+//! permutations are found at `w = 0`, where all scores are equal. For a linear scorer, the problem of each round is
+//! convex and is solved by cutting planes. Any other scorer takes gradient steps on the same bound.
 //!
-//! The default bound is equation 7, averaged as in section 5.2. The default bound does not converge if the labels
-//! cannot be separated. `F` of the order by score is at least `F` of any perfect order. Every new term of a sum
-//! therefore pushes the weights away from the point where it was found. With `aggregation = "max"`, the largest term of
-//! a query replaces the sum, as in equation 6 and in SVMmap. The key `bound` selects another function of section 4.2.
-//! With `pairs = "different"`, `F` sums only over pairs that the measure distinguishes (the second definition of
-//! section 3). With all pairs, a perfect order by ascending score within each label pulls the scores of equal labels
-//! towards each other.
+//! By default, the loss of a query is the sum of equation 7, divided by the number of perfect permutations as in
+//! section 5.2. With this loss, the rounds do not converge unless a scorer can separate the labels. The order by score
+//! has the largest `F` of all permutations, so a new term is positive at the weights for which it is found. Each new
+//! term in the sum therefore moves the weights away from their current values. With `aggregation = "max"`, the loss of
+//! a query is its largest term instead, as in equation 6 and in SVMmap. The key `bound` selects another of the bounds
+//! in section 4.2. With `pairs = "different"`, `F` sums only over the pairs of documents that the measure distinguishes
+//! (the second definition in section 3). By default `F` sums over all pairs. The perfect permutation with the lowest
+//! `F` then reverses the order within each label, which pulls the scores of equal labels together.
 //!
-//! A round costs O(n log n) per query for the searches, and O(|B| |R|) for each evaluation of the bound. If `C` is a
-//! grid, the fit restarts for each value, and the selection measure chooses among all rounds.
+//! In each round, the searches cost O(n log n) per query, and an evaluation of the bound costs O(|B| |R|). If `C` is a
+//! list, the fit starts anew for each value, and the selection measure chooses among the rounds for all values.
 
 mod bounds;
 mod config;

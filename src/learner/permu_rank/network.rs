@@ -1,7 +1,7 @@
-//! Minimizes the bound of any scorer by Adam steps on `1/2 ||w - w_0||^2 + C / m sum_q loss_q`, with automatic
-//! differentiation. `w_0` are the initial parameters, and `loss_q` is the configured type two bound (hinge, margin
-//! hinge, logistic or exponential). There is no duality gap. The result is the parameters with the lowest objective so
-//! far.
+//! Minimizes the bound for any scorer, by Adam steps on `1/2 ||w - w_0||^2 + C / m sum_q loss_q`. Here `w_0` are the
+//! initial parameters, and `loss_q` is the bound that the configuration selects (hinge, margin hinge, logistic or
+//! exponential). The problem need not be convex, so no duality gap is known. The result is the parameters with the
+//! lowest objective of all steps.
 
 use super::config::PermuRankConfig;
 use super::objective::Bound;
@@ -17,7 +17,7 @@ use crate::scorer::Scorer;
 const FIRST_MOMENT: f64 = 0.9;
 const SECOND_MOMENT: f64 = 0.999;
 
-/// The bound for a scorer of any kind.
+/// The bound for a scorer of any kind, with derivatives from automatic differentiation.
 pub(super) struct NetworkBound<'a> {
     network: FlatScorer,
     /// The initial parameters `w_0`.
@@ -40,7 +40,7 @@ impl<'a> NetworkBound<'a> {
         Self { center: network.parameters(), network, batches, config }
     }
 
-    /// Returns the objective and its gradient.
+    /// Returns the objective and its derivative with respect to each parameter.
     fn objective(&self, sets: &WorkingSets, cost: f64, parameters: &[f64]) -> (f64, Vec<f64>) {
         let loss = self.config.loss();
         let mut away = parameters.to_vec();

@@ -1,21 +1,23 @@
-//! Finds the perfect permutation with the lowest `F` and the imperfect one with the highest `F`, for any measure.
+//! Finds the perfect permutation with the lowest `F` and the imperfect permutation with the highest `F`, for any
+//! measure.
 //!
-//! For every pair that a permutation ranks against the scores, its `F` falls by a constant times `s_i - s_j`. The
-//! measure depends only on the `level` of each document, which is its gain or its relevance.
+//! `F` is highest for the order by score. Each pair that a permutation orders against the scores lowers its `F` by a
+//! constant times the difference of the two scores. The measure depends only on the `level` of each document, that is,
+//! on its gain or its relevance.
 //!
-//! * The perfect permutation is sorted by descending level, and within each level by ascending score. If the measure
-//!   uses only the first places (a cut-off, reciprocal rank), the remaining places are sorted by ascending score,
-//!   whatever the level. Bisection finds the number of places that must be sorted by level. A second candidate sorts
-//!   the first two places by ascending score, for conventions that do not discount the second place. A third candidate
-//!   serves measures of the set above a cut-off (precision, recall, success). This candidate puts as few documents of
-//!   the highest levels above the cut-off as necessary, and sorts them by ascending score. Among the perfect
-//!   candidates, the one with the lowest `F` is chosen.
-//! * The imperfect permutation is the order by score, if that order is imperfect. If that order is perfect, the levels
-//!   form blocks, and the cheapest change of the measure moves a document across the border of two blocks. The document
-//!   usually moves by one place. The document moves further if a swap of neighbors does not change the measure (below a
-//!   cut-off, or between places with the same discount). A single move is not enough for success with several relevant
-//!   documents above the cut-off. For the measure success, as few documents of the lowest levels as necessary come
-//!   first.
+//! * The perfect permutation with the lowest `F` is sorted by descending level, and by ascending score within each
+//!   level. If the measure reads only the first ranks (a cut-off, reciprocal rank), the documents at all other ranks
+//!   are sorted by ascending score, whatever their level. Bisection finds how many documents must be sorted by level. A
+//!   second candidate also exchanges the first two documents, for conventions that do not discount the second rank. A
+//!   third candidate serves measures that ignore the order above a cut-off (precision, recall, success). This candidate
+//!   takes as few documents as necessary from the highest levels, and sorts the documents above the cut-off by
+//!   ascending score. The search returns the perfect candidate with the lowest `F`.
+//! * The imperfect permutation is the order by score, unless that order is perfect. If the order by score is perfect,
+//!   the documents of each level are adjacent. The smallest change that lowers the measure moves a document past the
+//!   border between two levels. Usually this document moves by one rank. The document moves further if exchanging two
+//!   neighbors does not change the measure (below a cut-off, or between ranks with the same discount). One moved
+//!   document is not enough for the measure success if several relevant documents are above the cut-off. In this case,
+//!   as few documents as necessary are moved from the lowest levels to the top.
 //!
 //! The searches cost O(n log n), plus O(log n) evaluations of the measure.
 
@@ -25,25 +27,25 @@ use super::bounds::{PermutationSet, level_score_coefficients, score_coefficients
 use super::config::Pairs;
 use crate::learner::solver::vectors::descending;
 
-/// The share of the perfect measure above which a measure counts as perfect, since sums in another order may differ in
-/// the last digits.
+/// A measure counts as perfect from this share of the perfect measure, because rounding depends on the order of
+/// addition.
 const PERFECT: f64 = 1.0 - 1e-9;
 
-/// Computes the measure of an order of the documents, best first.
+/// A function that returns the measure of a permutation, which lists the documents from the first rank to the last.
 type OrderMeasure<'a> = Box<dyn Fn(&[u32]) -> f64 + Send + Sync + 'a>;
 
-/// One query in the form that the searches use.
+/// What the searches need to know about one query.
 pub(super) struct Target<'a> {
-    /// The level of each document. Documents that the measure does not distinguish have equal levels, and better
-    /// documents have higher ones.
+    /// The level of each document. Documents have the same level if the measure does not distinguish them, and better
+    /// documents have higher levels.
     level: Vec<u32>,
-    /// The pairs over which `F` sums.
+    /// The pairs of documents over which the function `F` sums.
     pairs: Pairs,
-    /// The cut-off of the measure.
+    /// The rank up to which the measure reads the ranking, if it has a cut-off.
     cutoff: Option<usize>,
-    /// The measure of an order of the documents, best first.
+    /// Returns the measure of a permutation.
     measure: OrderMeasure<'a>,
-    /// The measure of a perfect order.
+    /// The measure of a perfect permutation.
     pub(super) perfect: f64,
 }
 
@@ -60,7 +62,7 @@ impl<'a> Target<'a> {
         Self { level, pairs, cutoff, measure: Box::new(measure), perfect }
     }
 
-    /// Returns empty working sets of the query.
+    /// Returns empty working sets for the query.
     pub(super) fn empty_set(&self) -> PermutationSet {
         match self.pairs {
             Pairs::All => PermutationSet::new(self.level.len(), self.perfect),
@@ -68,12 +70,12 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Returns the measure of an order.
+    /// Returns the measure of a permutation.
     pub(super) fn measure(&self, order: &[u32]) -> f64 {
         (self.measure)(order)
     }
 
-    /// Returns the documents by ascending level, which is an order with the lowest measure.
+    /// Returns a permutation with the lowest measure, which sorts the documents by ascending level.
     pub(super) fn worst(&self) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.level.len() as u32).collect();
         order.sort_by_key(|&document| self.level[document as usize]);
@@ -84,7 +86,7 @@ impl<'a> Target<'a> {
         self.measure(order) >= PERFECT * self.perfect
     }
 
-    /// Returns `F` of an order at `scores`.
+    /// Returns `F` of a permutation for the given scores.
     fn f(&self, order: &[u32], scores: &[f64]) -> f64 {
         let coefficients = match self.pairs {
             Pairs::All => score_coefficients(order),
@@ -93,8 +95,8 @@ impl<'a> Target<'a> {
         coefficients.iter().zip(scores).map(|(coefficient, score)| coefficient * score).sum()
     }
 
-    /// Returns the order that `with` gives for the smallest number of places, up to `most`, that `wanted` accepts. The
-    /// search is a bisection, so `wanted` must also accept every larger number of places.
+    /// Returns `with(places)` for the smallest number `places`, at most `most`, for which `wanted(with(places))` is
+    /// true. The number is found by bisection, so `wanted` must also be true for all larger numbers.
     fn fewest(most: usize, with: impl Fn(usize) -> Vec<u32>, wanted: impl Fn(&[u32]) -> bool) -> Vec<u32> {
         let (mut low, mut high) = (0, most);
         while low < high {
@@ -104,7 +106,7 @@ impl<'a> Target<'a> {
         with(high)
     }
 
-    /// Returns the perfect order with the lowest `F` at `scores`.
+    /// Returns the perfect permutation with the lowest `F` at the given scores.
     pub(super) fn lowest_perfect(&self, scores: &[f64]) -> Vec<u32> {
         let mut ascending = descending(scores);
         ascending.reverse();
@@ -135,7 +137,8 @@ impl<'a> Target<'a> {
         found
     }
 
-    /// Returns the imperfect order with the highest `F` at `scores`, or `None` if no order is imperfect.
+    /// Returns the imperfect permutation with the highest `F` at the given scores, or `None` if every permutation is
+    /// perfect.
     pub(super) fn highest_imperfect(&self, scores: &[f64]) -> Option<Vec<u32>> {
         let sorted: Vec<u32> = descending(scores).into_iter().map(|document| document as u32).collect();
         if !self.is_perfect(&sorted) {
@@ -177,7 +180,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// Returns the documents of `head`, then the others in their order in `all`.
+/// Returns the documents of `head`, followed by all other documents in the order in which `all` lists them.
 fn head_first(head: &[u32], all: &[u32]) -> Vec<u32> {
     let mut in_head = vec![false; all.len()];
     head.iter().for_each(|&document| in_head[document as usize] = true);

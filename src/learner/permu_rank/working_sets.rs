@@ -1,4 +1,4 @@
-//! The working sets of all queries, which the scores of each round enlarge.
+//! The working sets of all queries, to which each round adds permutations.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use crate::learner::shared::checks;
 use crate::measure::{Convention, Measure, NegativeLabel, Ranking, Ties};
 use crate::op::Execution;
 
-/// One query with an imperfect permutation.
+/// A query for which an imperfect permutation exists, with its working sets.
 #[derive(Clone)]
 pub(super) struct Query<'a> {
     /// The index of the query in the dataset.
     pub(super) index: usize,
-    /// The first document of the query in the dataset.
+    /// The index of the query's first document in the training data.
     pub(super) first: usize,
     /// The number of documents.
     pub(super) documents: usize,
@@ -28,15 +28,15 @@ pub(super) struct Query<'a> {
     target: Arc<Target<'a>>,
 }
 
-/// The queries that have something to learn.
+/// The working sets of all queries for which an imperfect permutation exists.
 #[derive(Clone)]
 pub(super) struct WorkingSets<'a> {
     pub(super) queries: Vec<Query<'a>>,
 }
 
 impl<'a> WorkingSets<'a> {
-    /// Makes empty sets for the queries of `data`. Queries that the convention leaves out, and queries without an
-    /// imperfect permutation, are ignored.
+    /// Creates empty working sets for the queries of `data`. Queries that the convention leaves out, or for which every
+    /// permutation is perfect, are ignored.
     pub(super) fn new(
         data: &'a RankingDataset,
         measure: Measure,
@@ -72,8 +72,8 @@ impl<'a> WorkingSets<'a> {
         Ok(Self { queries })
     }
 
-    /// Adds to each query the perfect permutation with the lowest `F` and the imperfect one with the highest `F`.
-    /// Returns false if no set has grown.
+    /// Adds to each query the perfect permutation with the lowest `F` and the imperfect permutation with the highest
+    /// `F` at these `scores`. Returns false if no working set has grown.
     pub(super) fn grow(&mut self, scores: &[f64]) -> bool {
         let of_query = |query: &mut Query| {
             let scores = &scores[query.first..query.first + query.documents];
@@ -89,7 +89,7 @@ impl<'a> WorkingSets<'a> {
         grown.collect::<Vec<bool>>().contains(&true)
     }
 
-    /// Returns the mean numbers of perfect and of imperfect permutations per query.
+    /// Returns how many perfect and how many imperfect permutations a query has on average.
     pub(super) fn mean_sizes(&self) -> [f64; 2] {
         let mean = |size: fn(&PermutationSet) -> usize| {
             self.queries.iter().map(|query| size(&query.set) as f64).sum::<f64>() / self.queries.len() as f64
@@ -98,8 +98,8 @@ impl<'a> WorkingSets<'a> {
     }
 }
 
-/// Returns the labels of a query in the form that the searches need, or `None` if the convention leaves the query out.
-/// Orders have no ties, so even a convention that breaks ties by document identifier needs no identifiers.
+/// Returns what the searches need to know about a query, or `None` if the convention leaves the query out. Permutations
+/// have no ties, so document identifiers are not needed, even if the convention breaks ties by identifier.
 pub(super) fn target<'a>(
     labels: &'a [f32],
     measure: Measure,
@@ -125,7 +125,7 @@ pub(super) fn target<'a>(
     Ok(Some(Target::new(levels, pairs, measure.cutoff(), value)))
 }
 
-/// Returns the levels of the documents, which rank the distinct values that the measure gives to their labels.
+/// Returns the level of each document: the rank of its gain or relevance among the distinct values in the query.
 fn levels(labels: &[f32], measure: Measure, convention: &Convention) -> Vec<u32> {
     let seen = |label: f64| match measure {
         Measure::Ndcg(_) | Measure::Dcg(_) => convention.gain.of(label),

@@ -13,12 +13,12 @@ pub(super) const NAME: &str = "rank_boost";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RankBoostConfig {
-    /// The maximum number of rounds, each of which adds one stump.
+    /// The maximum number of rounds, each of which adds a tree with a single split.
     pub rounds: usize,
-    /// The maximum number of thresholds of a feature, 1 to 255. A feature with fewer possible thresholds uses all
-    /// possible ones.
+    /// The maximum number of thresholds of a feature, 1 to 255. If a feature has few distinct values, every possible
+    /// threshold is tried.
     pub thresholds: usize,
-    /// The number of rounds without a better selection measure after which the fit stops.
+    /// The fit stops after this many rounds without a better selection measure.
     pub patience: Option<usize>,
 }
 

@@ -20,10 +20,10 @@ use crate::learner::solver::bins::{Binned, bins_of_all};
 use crate::op::Execution;
 use crate::ranker::{Model, Node, NodeStatistics, TreeEnsemble};
 
-/// The cap on the edge from which `alpha` is computed, which keeps `alpha` finite.
+/// The upper limit of the edge's magnitude, which keeps `alpha = atanh(edge)` finite.
 pub(super) const LARGEST_EDGE: f64 = 1.0 - 1e-12;
 
-/// The size below which an edge is a rounding error.
+/// The magnitude up to which an edge counts as a rounding error.
 const SMALLEST_EDGE: f64 = 1e-12;
 
 /// The weak ranker `alpha 1[x_feature > threshold]`.
@@ -49,8 +49,8 @@ impl Stump {
         [split, Node::Leaf { value: 0.0 }, Node::Leaf { value: self.alpha }]
     }
 
-    /// Returns the statistics of the nodes. The gain is the decrease of the logarithm of RankBoost's bound on the loss,
-    /// `-ln sqrt(1 - edge^2)`, which is `ln cosh alpha`.
+    /// Returns the statistics of the nodes. The gain of the split is the decrease of the logarithm of RankBoost's upper
+    /// bound on the loss: `-ln sqrt(1 - edge^2) = ln cosh alpha`.
     fn statistics(&self, train: &RankingDataset) -> NodeStatistics {
         let above = (0..train.documents()).filter(|&d| train.row(d)[self.feature] > self.threshold).count();
         let count = [train.documents(), train.documents() - above, above].map(|documents| documents as u32).to_vec();
@@ -59,13 +59,13 @@ impl Stump {
     }
 }
 
-/// Returns whether an edge is larger in magnitude than another by more than a rounding error.
+/// Returns whether the magnitude of an edge exceeds that of another edge by more than a rounding error.
 fn is_larger(edge: f64, other: f64) -> bool {
     edge.abs() > other.abs() * (1.0 + 1e-12)
 }
 
 /// Returns the feature, the threshold and the edge of the weak ranker with the largest absolute edge. `bins` holds the
-/// bins of the features of this process.
+/// binned values of `features`, which are the features of this process.
 pub(super) fn best_weak_ranker(
     bins: &[Binned],
     features: Range<usize>,
@@ -97,10 +97,10 @@ pub(super) fn best_weak_ranker(
     candidates.reduce(|best, next| if is_larger(next.2, best.2) { next } else { best })
 }
 
-/// The growing sum of stumps.
+/// The sum of weak rankers, to which every round adds one, with its scores.
 struct Boosting<'a> {
     train: &'a RankingDataset,
-    /// The bins of the features of this process.
+    /// The binned values of the features that this process examines.
     bins: Vec<Binned>,
     features: Range<usize>,
     processes: &'a dyn Processes,

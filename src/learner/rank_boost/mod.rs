@@ -1,4 +1,4 @@
-//! RankBoost boosts feature thresholds on the exponential loss of pairs.
+//! RankBoost minimizes the exponential loss of pairs, by adding thresholds on single features.
 //!
 //! The algorithm comes from Freund, Iyer, Schapire and Singer, An efficient boosting algorithm for combining
 //! preferences, JMLR 4 (2003). The loss of RankBoost is a mean over the pairs of documents `i, j` of one query with
@@ -8,17 +8,18 @@
 //! loss(H) = mean over pairs of exp(H_j - H_i),    D(j, i) = exp(H_j - H_i) / sum of all
 //! ```
 //!
-//! A weak ranker is `h(x) = 1[x_f > theta]`. The potential of a document is `pi_i = sum_j D(j, i) - sum_j D(i, j)`,
-//! over the pairs that `i` should win and should lose. The edge of a weak ranker is `r = sum_i pi_i h(x_i)`. Pairs are
-//! never formed. The potentials cost O(documents x labels), and the best weak ranker costs O(documents x features).
-//! Each round adds `alpha h` with `alpha = 1/2 ln((1 + r) / (1 - r))` for the largest `|r|`. A negative edge gives a
-//! negative `alpha`. A round multiplies the loss by at most `sqrt(1 - r^2)`, so the loss never grows. The loss and the
-//! potentials stay finite even if the scores grow without bound, because sums of exponentials are stored relative to
-//! their largest term.
+//! A weak ranker is `h(x) = 1[x_f > theta]`. The potential of a document, `pi_i = sum_j D(j, i) - sum_j D(i, j)`, adds
+//! the pairs that `i` should win and subtracts the pairs that it should lose. The edge of a weak ranker is
+//! `r = sum_i pi_i h(x_i)`. Pairs are never formed. Computing all potentials costs O(documents x labels), and finding
+//! the best weak ranker costs O(documents x features). Each round adds `alpha h`, where `h` has the largest `|r|` and
+//! `alpha = 1/2 ln((1 + r) / (1 - r))`. If `r` is negative, so is `alpha`. A round multiplies the loss by at most
+//! `sqrt(1 - r^2)`, so the loss never grows. Sums of exponentials are stored relative to their largest term. The loss
+//! and the potentials therefore stay finite however large the scores become.
 //!
-//! Among weak rankers with equal edges, the feature with the lowest number is chosen, then the lowest threshold. The
-//! fit ends when no weak ranker has an edge, or when one orders every pair correctly. A ranker that orders every pair
-//! correctly gets the largest weight `alpha`, about 14. The model is a sum of stumps.
+//! Among weak rankers with equal edges, the one with the first feature is chosen, then the one with the lowest
+//! threshold. The fit ends when every edge is 0, or when one weak ranker orders every pair correctly. A weak ranker
+//! that orders every pair correctly gets the largest possible weight `alpha`, about 14. The model is a sum of trees
+//! with a single split each.
 
 mod config;
 mod fit;

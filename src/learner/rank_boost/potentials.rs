@@ -4,12 +4,13 @@ use crate::data::RankingDataset;
 use crate::distributed::Processes;
 use crate::learner::shared::share::Share;
 
-/// The documents of each query, grouped by label in ascending order. Each process holds the queries of its share.
+/// The documents of each query, grouped by label in ascending order. If several processes share the fit, each process
+/// holds some of the queries.
 pub(super) struct Levels<'a> {
     share: Share<'a>,
-    /// The number of pairs in all processes.
+    /// The number of pairs in the queries of all processes.
     pairs: f64,
-    /// The queries of the share with at least two different labels, each as a list of runs of equal labels.
+    /// For each query of this process with at least two different labels, the lists of documents with equal labels.
     queries: Vec<Vec<Vec<usize>>>,
 }
 
@@ -80,7 +81,7 @@ fn largest_difference(runs: &[Vec<usize>], scores: &[f64]) -> f64 {
     found
 }
 
-/// A sum of `exp(x)`, stored as its largest `x` and the sum relative to that term.
+/// A sum of terms `exp(x)`, stored as the largest `x` and the sum divided by the term of this `x`.
 struct ExpSum {
     largest: f64,
     sum: f64,

@@ -9,7 +9,7 @@ use crate::learner::shared::checks;
 
 pub(super) const NAME: &str = "rank_svm";
 
-/// The loss of a pair with score difference `t`.
+/// The loss of a pair, as a function of the score difference `t`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RankSvmLoss {
@@ -20,14 +20,14 @@ pub enum RankSvmLoss {
     SquaredHinge,
 }
 
-/// The weighting of the pairs of a query.
+/// How much each pair of documents counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairWeighting {
     /// Every pair weighs 1.
     #[default]
     Pair,
-    /// Each of the `m` queries weighs `1 / m`, split equally among its pairs.
+    /// Each of the `m` queries has the total weight `1 / m`, divided equally among its pairs.
     Query,
 }
 
@@ -37,13 +37,13 @@ pub enum PairWeighting {
 pub struct RankSvmConfig {
     /// One cost `C` above 0, or a list whose best value is chosen on validation data.
     pub c: Candidates,
-    /// The loss of a pair.
+    /// The loss of a pair of documents.
     pub loss: RankSvmLoss,
-    /// The weighting of the pairs.
+    /// How much each pair of documents counts.
     pub weighting: PairWeighting,
-    /// The largest duality gap, relative to the objective, at which the solver stops, above 0.
+    /// The solver stops when the duality gap, relative to the objective, is at most this number, which is above 0.
     pub tolerance: f64,
-    /// The maximum number of cutting-plane rounds or Newton steps for one `C`, at least 1.
+    /// The maximum number of cutting-plane rounds or Newton steps for each `C`, at least 1.
     pub max_steps: usize,
 }
 

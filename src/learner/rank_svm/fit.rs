@@ -1,4 +1,4 @@
-//! The rounds of RankSVM, each of which solves the problem for one cost.
+//! Implements the rounds of RankSVM, each of which minimizes the objective for one cost `C`.
 
 use super::config::{NAME, RankSvm, RankSvmLoss};
 use super::newton;

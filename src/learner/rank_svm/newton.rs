@@ -1,14 +1,14 @@
 //! Minimizes `1/2 ||w||^2 + C R(w)` for the squared hinge by truncated Newton steps. Conjugate gradients solve the
-//! Newton system, and a backtracking line search follows. The objective is piecewise quadratic, so a handful of steps
-//! reach the optimum.
+//! Newton equations approximately, and a backtracking line search chooses the step length. The objective is piecewise
+//! quadratic, so a handful of steps reach the optimum.
 
 use super::risk::{PairRisk, SquaredHinge};
 use crate::learner::solver::solved::Solved;
 use crate::learner::solver::vectors::{add_scaled, dot};
 
-/// The maximum number of conjugate gradient steps for one Newton system.
+/// The maximum number of conjugate gradient steps for one Newton step.
 const INNER_STEPS: usize = 250;
-/// The share of the predicted decrease that a step must achieve.
+/// The share of the decrease predicted by the gradient that a step of the line search must achieve.
 const SUFFICIENT: f64 = 1e-4;
 
 struct Iterate {
@@ -18,8 +18,8 @@ struct Iterate {
     risk: SquaredHinge,
 }
 
-/// Minimizes from `start` until the duality gap is at most `limits.0` times the objective, `limits.1` steps are done,
-/// or `stop` returns true.
+/// Minimizes the objective from `start`. Stops when the duality gap is at most `limits.0` times the objective, after
+/// `limits.1` steps, or if `stop` returns true.
 pub(super) fn minimize(
     risk: &PairRisk,
     cost: f64,
@@ -72,7 +72,8 @@ pub(super) fn minimize(
     Solved { weights: now.weights, objective: now.objective, gap: Some(gap), converged, failure: None, figures }
 }
 
-/// Solves `(I + C H) d = -gradient` approximately, with a tolerance that shrinks with the gradient.
+/// Solves the Newton equations `(I + C H) d = -gradient` approximately, and more accurately the smaller the gradient
+/// is.
 fn newton_direction(risk: &PairRisk, cost: f64, now: &Iterate) -> Vec<f64> {
     let size = dot(&now.gradient, &now.gradient).sqrt();
     let enough = size * size.sqrt().min(0.1);

@@ -1,31 +1,31 @@
-//! Sums over the pairs of a query whose score difference is below the margin 1, without forming the pairs. When only a
-//! few pairs are left, their squares are added one by one.
+//! Sums over all pairs of a query whose score difference is below the margin 1, without enumerating the pairs. If only
+//! a few pairs remain below the margin, their squared losses are added one by one, which is more accurate.
 //!
-//! A pair is two documents `i`, `j` with `y_i > y_j`, and it is active if `s_i - s_j < 1`. The documents are visited in
-//! the order of their scores, so the set of active partners only grows. A binary indexed tree over the label levels
-//! sums the partners with a lower (or higher) label. The cost is O(n log n) for n documents and any number of levels.
+//! A pair is two documents `i`, `j` with `y_i > y_j`, and it is active if `s_i - s_j < 1`. The documents are visited by
+//! score, so the set of partners within the margin only grows. A binary indexed tree over the labels counts and sums
+//! the partners with a lower (or higher) label. The cost is O(n log n) for n documents and any number of levels.
 
 use crate::learner::solver::vectors::descending;
 
-/// A number of documents and the sum of their values.
+/// The number of some documents, and the sum of their values.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Partners {
     pub(super) count: f64,
     pub(super) sum: f64,
 }
 
-/// The active partners of one document.
+/// The documents that form an active pair with one document.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Active {
-    /// The less relevant documents that do not score lower by at least the margin.
+    /// The documents with a lower label whose score is not lower by at least the margin.
     pub(super) below: Partners,
-    /// The more relevant documents that do not score higher by at least the margin.
+    /// The documents with a higher label whose score is not higher by at least the margin.
     pub(super) above: Partners,
 }
 
-/// The label levels of one query.
+/// The labels of one query, as levels.
 pub(super) struct Levels {
-    /// The label level of each document, 0 for the lowest label of the query.
+    /// The level of each document, which is 0 for the lowest label of the query, 1 for the next label, and so on.
     level: Vec<usize>,
     count: usize,
 }
@@ -39,7 +39,7 @@ impl Levels {
         Self { level, count: distinct.len() }
     }
 
-    /// Returns the number of ordered pairs.
+    /// Returns the number of pairs with different labels.
     pub(super) fn pairs(&self) -> f64 {
         let mut sizes = vec![0.0; self.count];
         self.level.iter().for_each(|&level| sizes[level] += 1.0);
@@ -47,7 +47,8 @@ impl Levels {
         (total * total - sizes.iter().map(|size| size * size).sum::<f64>()) / 2.0
     }
 
-    /// Returns the number of active partners of each document at `scores`, with the sum of their `values`.
+    /// For each document, returns how many partners it has in active pairs at these `scores`, and the sum of their
+    /// `values`.
     pub(super) fn active(&self, scores: &[f64], values: &[f64]) -> Vec<Active> {
         let order = descending(scores);
         let mut active = vec![Active::default(); scores.len()];
@@ -75,12 +76,13 @@ impl Levels {
     }
 }
 
-/// The maximum average number of documents visited per document of a query when pairs are visited one by one.
+/// The maximum number of documents to visit, per document of the query, when pairs are added one by one.
 const LOOKED_AT: usize = 64;
 
 impl Levels {
-    /// Returns `sum (1 - (s_i - s_j))^2` over the active pairs, added one by one, or `None` if that would take long. If
-    /// few active pairs are left, each nearly a margin apart, sums over documents lose all digits of this value.
+    /// Returns `sum (1 - (s_i - s_j))^2` over the active pairs, added one by one, or `None` if there are too many
+    /// documents to visit. The faster formula, which uses sums over documents, loses all digits if few pairs are active
+    /// and each is nearly a margin apart.
     pub(super) fn squared_shortfalls(&self, scores: &[f64]) -> Option<f64> {
         let order = descending(scores);
         let (mut total, mut looked_at, mut within) = (0.0, 0, 0);
@@ -102,7 +104,7 @@ impl Levels {
     }
 }
 
-/// A binary indexed tree (Fenwick) of counts and sums.
+/// A binary indexed tree (Fenwick tree) that holds a count and a sum for each level.
 struct Tree(Vec<Partners>);
 
 impl Tree {
@@ -123,7 +125,7 @@ impl Tree {
         }
     }
 
-    /// Returns the count and the sum at all places below `place`.
+    /// Returns the total count and sum of all levels below `place`.
     fn before(&self, place: usize) -> Partners {
         let mut total = Partners::default();
         let mut node = place;

@@ -13,27 +13,27 @@ use crate::learner::solver::cutting_plane::Risk;
 use crate::op::Execution;
 
 struct Query {
-    /// The range of the query's documents among the documents of the process.
+    /// The indices of the query's documents, counted from the first document of this process.
     places: Range<usize>,
     weight: f64,
     levels: Levels,
 }
 
-/// The pairs of a dataset, stored as the label levels of each query. Each process holds the pairs of its share, and
-/// every process gets the sums.
+/// Computes the risk from the labels of each query, without storing pairs. If several processes share the fit, each
+/// process holds some queries, and the sums over all queries are returned in every process.
 pub(super) struct PairRisk<'a> {
     share: Share<'a>,
-    /// The queries of the share that have pairs.
+    /// The queries of this process that have documents with different labels.
     queries: Vec<Query>,
 }
 
-/// The value and the gradient of the squared hinge risk.
+/// The risk with the squared hinge, and its gradient.
 pub(super) struct SquaredHinge {
-    /// The value `sum omega max(0, 1 - t)^2`.
+    /// The risk `sum omega max(0, 1 - t)^2`.
     pub(super) value: f64,
     /// The gradient by feature.
     pub(super) gradient: Vec<f64>,
-    /// The scores of this process's documents at which the value and the gradient were computed.
+    /// The scores, at which the risk was computed, of the documents in this process.
     pub(super) scores: Vec<f64>,
 }
 
@@ -65,7 +65,7 @@ impl<'a> PairRisk<'a> {
         Risk { value: self.share.gather(values).iter().sum(), slope: self.share.weighted_features(&coefficients) }
     }
 
-    /// Returns the squared hinge risk.
+    /// Returns the risk with the squared hinge, and its gradient.
     pub(super) fn squared_hinge(&self, weights: &[f64]) -> SquaredHinge {
         let scores = self.share.scores(weights);
         let (values, coefficients) = self.sum(&scores, &scores, |score, active, weight| {
@@ -83,7 +83,7 @@ impl<'a> PairRisk<'a> {
         SquaredHinge { value, gradient: self.share.weighted_features(&coefficients), scores }
     }
 
-    /// Returns the product of the squared hinge's Hessian at `scores_at` with `direction`.
+    /// Returns the Hessian of the risk with the squared hinge at the scores `scores_at`, multiplied by `direction`.
     pub(super) fn curvature(&self, scores_at: &[f64], direction: &[f64]) -> Vec<f64> {
         let along = self.share.scores(direction);
         let (_, coefficients) = self.sum(scores_at, &along, |value, active, weight| {
@@ -93,8 +93,9 @@ impl<'a> PairRisk<'a> {
         self.share.weighted_features(&coefficients)
     }
 
-    /// Sums `term(value, active partners, query weight) -> (part of the risk, coefficient of the document)`. Returns
-    /// the risk of each query and the coefficient of each document of this process.
+    /// Calls `term(value, active partners, query weight)` for each document. The result is the document's part of the
+    /// risk and its coefficient in the gradient. Returns the risk of each query in this process, and the coefficient of
+    /// each document.
     fn sum(
         &self,
         scores: &[f64],

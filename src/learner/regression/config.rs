@@ -13,13 +13,13 @@ pub(super) const NAME: &str = "regression";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RegressionConfig {
-    /// One strength of the penalty above 0, or a list whose best value is chosen on validation data.
+    /// One penalty above 0 on the squared weights, or a list whose best value is chosen on validation data.
     pub lambda: Candidates,
-    /// Whether relevant and other documents get the same total weight.
+    /// Whether the relevant documents and all other documents have the same total weight.
     pub balanced: bool,
-    /// Whether to fit a constant in addition to the weights.
+    /// Whether to fit an intercept in addition to the weights.
     pub intercept: bool,
-    /// The gain of a label, which the regression predicts.
+    /// The gain of each label, which the regression predicts.
     pub gain: Gain,
 }
 

@@ -1,4 +1,4 @@
-//! The rounds of ridge regression, each of which has one lambda.
+//! Implements the rounds of ridge regression, each of which solves the problem for one lambda.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use crate::learner::shared::share::Share;
 use crate::learner::solver::normal_equations::{LinearSolution, NormalEquations};
 use crate::ranker::Model;
 
-/// The normal equations, and the solution of the last round.
+/// The normal equations, which are solved for each lambda in turn, with the latest solution.
 struct Lambdas<'a> {
     lambdas: &'a [f64],
     equations: NormalEquations,
@@ -23,7 +23,7 @@ struct Lambdas<'a> {
 }
 
 impl Iterative for Lambdas<'_> {
-    /// The best solution so far.
+    /// The solution of the best round so far.
     type State = Option<LinearSolution>;
 
     fn initial(&self) -> Self::State {

@@ -4,14 +4,15 @@
 //! minimize  sum_d c_d (w . x_d + b - G(y_d))^2 + lambda ||w||^2,   sum_d c_d = 1
 //! ```
 //!
-//! Balanced weights `c` give relevant documents (label 1 or more) and irrelevant ones the same total weight
-//! (smoothrank, section 7). Without balancing, every document has the same weight. The intercept `b` is not penalized.
-//! The intercept never changes a ranking, but it changes the fitted weights. The solution of the regression is also the
-//! starting point of SmoothRank (section 4.4.1).
+//! Balanced weights `c` give the relevant documents (label 1 or above) the same total weight as the irrelevant
+//! documents (smoothrank, section 7). Without balanced weights, all documents have the same weight. The intercept `b`
+//! is not penalized. An intercept shifts all scores equally, so it does not affect rankings, but fitting it changes the
+//! weights. SmoothRank starts from the solution of this regression (section 4.4.1).
 //!
-//! The fit costs O(documents x features^2) once, and O(features^3) for the Cholesky factorization of each lambda. With
-//! an intercept, a constant feature has the weight 0. Without an intercept, a constant feature acts as a penalized
-//! intercept. Each lambda is a round. Validation data choose the best round, and the earliest one among equals.
+//! The sums over documents cost O(documents x features^2), and each lambda costs O(features^3) for a Cholesky
+//! factorization. With an intercept, a constant feature has the weight 0. Without an intercept, a constant feature acts
+//! as a penalized intercept. Each lambda is a round. The round with the best selection measure is chosen, and the
+//! earliest among several equal rounds.
 
 mod config;
 mod fit;

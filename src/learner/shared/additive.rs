@@ -1,4 +1,4 @@
-//! Keeps the scores of a growing sum of models, on training and on validation data.
+//! Keeps the scores of a sum of models, to which a learner adds one model after another.
 
 use super::rounds::Set;
 use crate::data::RankingDataset;
@@ -11,7 +11,7 @@ pub(crate) struct Additive<'a> {
 }
 
 impl<'a> Additive<'a> {
-    /// Starts with an empty sum, in which every score is 0.
+    /// Starts with no models, so that every score is 0.
     pub(crate) fn new(train: &'a RankingDataset, validation: Option<&'a RankingDataset>) -> Self {
         let zeros = |data: &'a RankingDataset| (data, vec![0.0; data.documents()]);
         Self { train: zeros(train), validation: validation.map(zeros) }
@@ -25,7 +25,7 @@ impl<'a> Additive<'a> {
         }
     }
 
-    /// Adds a model's scores on each dataset by calling `add(data, scores)`.
+    /// Adds a model to the sum: `add(data, scores)` must add the model's scores of the documents in `data` to `scores`.
     pub(crate) fn add(
         &mut self,
         add: impl Fn(&RankingDataset, &mut [f64]) -> Result<(), LearnerError>,
@@ -34,7 +34,7 @@ impl<'a> Additive<'a> {
         self.add_to_validation(add)
     }
 
-    /// Adds a model's scores on the training data.
+    /// Adds a model, as [`add`](Self::add) does, for the training data only.
     pub(crate) fn add_to_train(
         &mut self,
         add: impl FnOnce(&RankingDataset, &mut [f64]) -> Result<(), LearnerError>,
@@ -42,7 +42,7 @@ impl<'a> Additive<'a> {
         add(self.train.0, &mut self.train.1)
     }
 
-    /// Adds a model's scores on the validation data, if there are any.
+    /// Adds a model, as [`add`](Self::add) does, for the validation data only, if there are any.
     pub(crate) fn add_to_validation(
         &mut self,
         add: impl FnOnce(&RankingDataset, &mut [f64]) -> Result<(), LearnerError>,
@@ -50,12 +50,12 @@ impl<'a> Additive<'a> {
         self.validation.as_mut().map_or(Ok(()), |(data, scores)| add(data, scores))
     }
 
-    /// Returns the score of every training document.
+    /// Returns the current score of every training document.
     pub(crate) fn on_train(&self) -> &[f64] {
         &self.train.1
     }
 
-    /// Returns the score of every document of a set.
+    /// Returns the current score of every training or validation document.
     pub(crate) fn on(&self, set: Set) -> &[f64] {
         match set {
             Set::Training => &self.train.1,

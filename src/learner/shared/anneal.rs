@@ -1,5 +1,5 @@
-//! Annealing, which moves a parameter of the loss (usually its temperature) over the epochs or boosting rounds of a
-//! fit.
+//! Annealing changes a parameter of the loss, usually its temperature, from epoch to epoch or from boosting round to
+//! boosting round.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,57 +10,58 @@ use crate::loss::TrainingLoss;
 
 tagged! {
     "AnnealConfig"
-    /// The schedule of a parameter of the loss, chosen by the key `kind`. Unless `parameter` names another one, the
-    /// loss's temperature (`alpha`, `sigma`) is annealed.
+    /// The schedule by which a parameter of the loss changes, chosen by the key `kind`. By default, this parameter is
+    /// the temperature of the loss (`alpha`, `sigma`).
     #[serde(rename_all = "snake_case", deny_unknown_fields)]
     pub enum AnnealConfig {
-        /// Multiplies the value by equal factors from `from` in the first epoch to `to` in epoch `epochs`, and then
-        /// keeps it constant.
+        /// Multiplies the parameter by the same factor in each epoch, from the value `from` in the first epoch to `to`
+        /// in epoch `epochs`. Afterwards the parameter stays at `to`.
         Geometric {
-            /// The parameter of the loss.
+            /// The name of the annealed parameter.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             parameter: Option<String>,
-            /// The value in the first epoch.
+            /// The value of the parameter in the first epoch.
             from: f64,
-            /// The value in the last epoch.
+            /// The value of the parameter in the last epoch of the schedule.
             to: f64,
-            /// The number of epochs until `to` is reached, by default all.
+            /// The epoch in which `to` is reached, by default the last epoch of the fit.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             epochs: Option<usize>,
         },
-        /// Adds equal differences to the value.
+        /// Adds the same difference to the parameter in each epoch, from the value `from` in the first epoch to `to` in
+        /// epoch `epochs`. Afterwards the parameter stays at `to`.
         Linear {
-            /// The parameter of the loss.
+            /// The name of the annealed parameter.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             parameter: Option<String>,
-            /// The value in the first epoch.
+            /// The value of the parameter in the first epoch.
             from: f64,
-            /// The value in the last epoch.
+            /// The value of the parameter in the last epoch of the schedule.
             to: f64,
-            /// The number of epochs until `to` is reached, by default all.
+            /// The epoch in which `to` is reached, by default the last epoch of the fit.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             epochs: Option<usize>,
         },
-        /// Multiplies the value by `factor` whenever the selection measure has not risen for `patience` epochs, until
-        /// it reaches `to`.
+        /// Multiplies the parameter by `factor` whenever the selection measure has not risen for `patience` epochs,
+        /// until `to` is reached.
         Plateau {
-            /// The parameter of the loss.
+            /// The name of the annealed parameter.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             parameter: Option<String>,
-            /// The value in the first epoch.
+            /// The value of the parameter in the first epoch.
             from: f64,
             /// The last value.
             to: f64,
-            /// The factor by which a change multiplies the value.
+            /// The factor by which each change multiplies the parameter.
             factor: f64,
-            /// The number of epochs without a rise before a change.
+            /// The number of epochs without a rise of the selection measure after which the parameter changes.
             patience: usize,
         },
     }
 }
 
 impl AnnealConfig {
-    /// Checks the values, and that the loss accepts both ends of its parameter.
+    /// Checks the settings, and that the loss accepts both the first and the last value of its parameter.
     pub(crate) fn check(&self, loss: &TrainingLoss) -> Result<(), LearnerError> {
         self.check_values()?;
         let parameter = self.parameter(loss)?;
@@ -100,7 +101,7 @@ impl AnnealConfig {
         [from, to]
     }
 
-    /// Returns the name of the annealed parameter of a loss.
+    /// Returns the name of the parameter to anneal, which is by default the temperature of the loss.
     pub(crate) fn parameter(&self, loss: &TrainingLoss) -> Result<String, LearnerError> {
         let (Self::Geometric { parameter: name, .. }
         | Self::Linear { parameter: name, .. }
@@ -119,17 +120,17 @@ impl AnnealConfig {
     }
 }
 
-/// The state of an annealing, which is saved with the fit.
+/// What a schedule must remember between epochs, saved with the state of the fit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct AnnealState {
-    /// The number of changes so far on plateaus.
+    /// How many times the value has been multiplied by the factor of [`AnnealConfig::Plateau`].
     changes: i32,
     /// The number of epochs since the selection measure rose or the value changed.
     stale: usize,
 }
 
 impl AnnealState {
-    /// Returns the value in an epoch, counted from 1, of a fit of `total` epochs.
+    /// Returns the value of the parameter in an epoch of a fit with `total` epochs, where the first epoch is 1.
     pub(crate) fn value(&self, config: &AnnealConfig, epoch: usize, total: usize) -> f64 {
         let progress = |epochs: Option<usize>| {
             let last = epochs.unwrap_or(total).saturating_sub(1);

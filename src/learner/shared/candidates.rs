@@ -11,12 +11,12 @@ use crate::learner::error::LearnerError;
 pub enum Candidates {
     /// One value.
     One(f64),
-    /// Several values, in the order in which they are tried.
+    /// Several values, which are tried in this order.
     Many(Vec<f64>),
 }
 
 impl Candidates {
-    /// Returns the values in their order.
+    /// Returns the values in the order in which they are tried.
     pub fn values(&self) -> &[f64] {
         match self {
             Candidates::One(value) => std::slice::from_ref(value),
@@ -31,7 +31,7 @@ impl Candidates {
         Candidates::Many((from..=to).map(power).collect())
     }
 
-    /// Returns the values if there is at least one and all are finite and above 0.
+    /// Returns the values, or an error unless there is at least one and all are finite and above 0.
     pub(crate) fn positive(&self, name: &str) -> Result<Vec<f64>, LearnerError> {
         if self.values().is_empty() {
             return Err(checks::parameter(name, "[]", "one value or more"));

@@ -1,4 +1,4 @@
-//! Checks of learners' parameters and of training data.
+//! Checks the settings of learners and the training data.
 
 use std::fmt::Display;
 
@@ -23,11 +23,11 @@ pub(crate) fn parameter(parameter: &str, found: impl Display, expected: impl Dis
     Refusal::new(parameter, found, expected.to_string()).under("learner").into()
 }
 
-/// The maximum number of features that a warning names.
+/// The maximum number of constant features that a warning lists.
 const MOST_NAMED: usize = 20;
 
-/// Refuses training whose largest batch needs more memory than is free, before anything is allocated. Batches are given
-/// as `(lists, documents)`, and `limit` names the parameter that bounds them.
+/// Rejects a fit whose largest batch needs more memory than is free, before anything is allocated. Each batch is given
+/// as `(lists, documents)`, and `limit` is the setting to lower if memory is short.
 pub(crate) fn ask_training(
     scorer: &ScorerConfig,
     train: &RankingDataset,
@@ -70,9 +70,9 @@ pub(crate) fn at_least(name: &str, value: usize, least: usize) -> Result<usize, 
     if value >= least { Ok(value) } else { Err(parameter(name, value, format_args!("at least {least}"))) }
 }
 
-/// Refuses training data in which every query has equal labels, or in which no feature varies. Refuses validation data
-/// with another number of features, and a selection measure that has no mean on its data. Warns of constant features,
-/// and of a selection measure whose value does not depend on the ranking.
+/// Rejects training data if no query has different labels, or if no feature varies. Also rejects validation data with
+/// another number of features, and a selection measure that the convention leaves undefined for every query. Warns of
+/// constant features, and of a selection measure that is the same for every ranking.
 pub(crate) fn trainable(
     learner: &'static str,
     train: &RankingDataset,
@@ -100,7 +100,7 @@ pub(crate) fn trainable(
     check_selection(learner, train, validation, context)
 }
 
-/// Refuses training data in which no feature varies, and warns of constant features.
+/// Rejects training data in which no feature varies, and warns of constant features.
 fn check_features(learner: &'static str, train: &RankingDataset, context: &FitContext) -> Result<(), LearnerError> {
     let constant: Vec<String> = (0..)
         .zip(train.feature_ranges_in(context.processes))
@@ -137,8 +137,8 @@ fn check_features(learner: &'static str, train: &RankingDataset, context: &FitCo
     Ok(())
 }
 
-/// Refuses a selection measure that has no mean on the data on which it selects. Warns of a measure whose value does
-/// not depend on the ranking.
+/// Rejects a selection measure if the convention leaves out every query of the data on which it selects. Warns of a
+/// measure that is the same for every ranking.
 fn check_selection(
     learner: &'static str,
     train: &RankingDataset,
@@ -164,7 +164,7 @@ fn check_selection(
     Ok(())
 }
 
-/// Refuses missing values in training and validation data, for learners that do not accept them.
+/// Rejects training or validation data with missing values, if the learner does not accept them.
 pub(crate) fn complete(
     learner: &'static str,
     train: &RankingDataset,
@@ -185,13 +185,13 @@ pub(crate) fn complete(
     Ok(())
 }
 
-/// Refuses weights of training queries and documents, for learners that accept neither.
+/// Rejects training data in which queries or documents have weights.
 pub(crate) fn unweighted(learner: &'static str, train: &RankingDataset) -> Result<(), LearnerError> {
     of_equal_queries(learner, train)?;
     refuse_weights(learner, "documents", &train.document_weights, "`boosted_trees` and `gradient` do")
 }
 
-/// Refuses weights of training queries.
+/// Rejects training data in which queries have weights.
 pub(crate) fn of_equal_queries(learner: &'static str, train: &RankingDataset) -> Result<(), LearnerError> {
     refuse_weights(learner, "queries", &train.query_weights, "`gradient` does")
 }
@@ -204,7 +204,7 @@ fn refuse_weights(learner: &'static str, what: &str, weights: &[f32], others: &s
     Err(LearnerError::Data { learner, reason })
 }
 
-/// Returns whether values of a measure may lie outside `[0, 1]` in any convention.
+/// Returns whether a measure can have values outside `[0, 1]` in some convention.
 pub(crate) fn leaves_unit_interval(measure: Measure) -> bool {
     match measure {
         Measure::Dcg(_) | Measure::KendallTau => true,
@@ -213,7 +213,7 @@ pub(crate) fn leaves_unit_interval(measure: Measure) -> bool {
     }
 }
 
-/// Refuses a measure that can have values outside `[0, 1]`, or that has one among `values`.
+/// Rejects a measure that can have values outside `[0, 1]`, or that has a value outside among `values`.
 pub(crate) fn in_unit_interval(measure: Measure, values: &[f64]) -> Result<(), LearnerError> {
     let outside = values.iter().find(|value| !(0.0..=1.0 + 1e-9).contains(*value));
     if outside.is_some() || leaves_unit_interval(measure) {
@@ -224,7 +224,7 @@ pub(crate) fn in_unit_interval(measure: Measure, values: &[f64]) -> Result<(), L
     Ok(())
 }
 
-/// Refuses a selection measure that can have values outside `[0, 1]`, for a learner that also fits this measure.
+/// Rejects a selection measure that can have values outside `[0, 1]`, because the learner also fits this measure.
 pub(crate) fn bounded_selection(learner: &'static str, measure: Measure) -> Result<(), LearnerError> {
     if leaves_unit_interval(measure) {
         let reason = format!(
@@ -245,11 +245,11 @@ fn worst_and_best(judge: &Judge, data: &RankingDataset) -> Result<Option<(f64, f
     Ok(mean(-1.0)?.zip(mean(1.0)?))
 }
 
-/// Checks that a loss accepts the labels and the document weights, and warns of queries with nothing to learn.
+/// Checks that a loss accepts the labels and the document weights, and warns of queries from which it learns nothing.
 ///
 /// # Errors
-/// [`LearnerError`] for a label outside the domain of the gain, for weights that the loss refuses, or if no query has
-/// anything to learn.
+/// [`LearnerError`] for a label that the loss does not accept, for document weights that it rejects, or if it can learn
+/// from no query.
 pub(crate) fn learnable(
     learner: &'static str,
     loss: &dyn RankingLoss,

@@ -1,4 +1,4 @@
-//! The context of a fit, which holds all its inputs except the data, and the result of a fit.
+//! Defines the inputs of a fit other than its data, and the result of a fit.
 
 use std::fmt;
 use std::path::Path;
@@ -12,35 +12,36 @@ use crate::distributed::{OneProcess, Processes};
 use crate::measure::{Convention, Measure};
 use crate::ranker::Model;
 
-/// The measure that selects rounds, checkpoints and hyper-parameters on validation data.
+/// How the best round of a fit, and the best hyper-parameters, are chosen on the validation data.
 #[derive(Debug, Clone)]
 pub struct Selection {
     /// The measure to maximize.
     pub measure: Measure,
     /// The convention in which the measure is computed.
     pub convention: Convention,
-    /// The number, counted from 1, of the round to keep and to stop after, regardless of the measure. `None` selects
-    /// the best round. A learner that ends earlier keeps its last round.
+    /// The number of the round to keep, where the first round is 1. The fit stops after this round, whatever its
+    /// measure. With `None`, the round with the best measure is kept. If the fit ends before the given round, its last
+    /// round is kept.
     pub round: Option<usize>,
 }
 
 impl Selection {
-    /// Selects the best round by a measure, in the `standard` convention.
+    /// Keeps the round with the best measure, which is computed in the convention `standard`.
     pub fn best(measure: Measure) -> Self {
         Self { measure, convention: Convention::default(), round: None }
     }
 }
 
-/// A request to stop a fit, which a signal handler can share.
+/// A request to stop a fit early. Its clones share the request, for example with a signal handler.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt {
     requested: Arc<AtomicBool>,
-    /// The number of rounds after which a fit stops without a request.
+    /// The number of rounds after which the fit stops even without a request.
     after: Option<usize>,
     at_once: AtOnce,
 }
 
-/// The action that runs at once when a stop is requested, before the round ends.
+/// A function that is called as soon as a stop is requested, without waiting for the end of the round.
 #[derive(Clone, Default)]
 struct AtOnce(Arc<Mutex<Option<Act>>>);
 
@@ -59,8 +60,8 @@ impl fmt::Debug for AtOnce {
 }
 
 impl Interrupt {
-    /// Asks the learner to stop after the current round. When this function returns, nothing draws on the terminal any
-    /// more.
+    /// Asks the learner to stop after the current round. When this function returns, the dashboard no longer draws on
+    /// the terminal.
     pub fn request(&self) {
         self.requested.store(true, Ordering::Relaxed);
         if let Some(act) = self.at_once.take() {
@@ -68,7 +69,7 @@ impl Interrupt {
         }
     }
 
-    /// Registers `act` to run in the thread that requests a stop, unless [`forget`](Self::forget) is called first.
+    /// Makes the thread that requests a stop call `act`, unless [`forget`](Self::forget) is called before.
     pub(crate) fn at_once(&self, act: impl FnOnce() + Send + 'static) {
         *self.at_once.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(act));
         // A stop may have been requested in the meantime.
@@ -79,7 +80,7 @@ impl Interrupt {
         }
     }
 
-    /// Removes the action that would run when a stop is requested.
+    /// Removes the function that would be called when a stop is requested.
     pub(crate) fn forget(&self) {
         drop(self.at_once.take());
     }
@@ -89,39 +90,40 @@ impl Interrupt {
         self.requested.load(Ordering::Relaxed)
     }
 
-    /// Returns a request that shares this one and also stops the fit after `rounds` rounds. A fit that is then resumed
-    /// ends in the same bytes as one that was never stopped.
+    /// Returns a clone of the request that also stops the fit after `rounds` rounds. If this fit is resumed, its final
+    /// model is bit-identical to that of an uninterrupted fit.
     pub fn after(&self, rounds: usize) -> Self {
         Self { after: Some(rounds), ..self.clone() }
     }
 
-    /// Returns whether a fit must stop after `rounds` rounds.
+    /// Returns whether a fit that has made `rounds` rounds must stop.
     pub(crate) fn is_due(&self, rounds: usize) -> bool {
         self.requested() || self.after.is_some_and(|after| rounds >= after)
     }
 }
 
-/// One round of a learner, such as an epoch, a boosting round, an annealing step or a cutting plane.
+/// What a fit reports about a round. Depending on the learner, a round is an epoch, a boosting round, an annealing step
+/// or the fit for one cost.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Round {
     /// The number of the round, counted from 1.
     pub round: usize,
-    /// The value of the learner's own objective after the round.
+    /// The value after the round of the objective that the learner minimizes.
     pub objective: f64,
-    /// The selection measure on the training data, if the learner computes it.
+    /// The selection measure on the training data, if it was computed in this round.
     pub train: Option<f64>,
     /// The selection measure on the validation data.
     pub validation: Option<f64>,
-    /// Further figures of the learner by name, such as the learning rate or the duality gap.
+    /// Further numbers that the learner reports, by name, such as the learning rate or the duality gap.
     pub figures: Vec<(String, f64)>,
 }
 
-/// Receives the progress of a fit. Implementations may print, but learners never do.
+/// Receives the progress reports of a fit. An implementation may print reports, whereas learners never print.
 pub trait Progress: Send + Sync {
     /// Reports the start of a fit, with its number of rounds if that is known.
     fn begin(&self, learner: &str, rounds: Option<usize>);
-    /// Reports that the steps of a round are done and that its measurement begins. Only learners that take steps call
-    /// this method.
+    /// Reports that a round has taken its optimizer steps, and that its measures are computed next. Only learners whose
+    /// rounds consist of optimizer steps call this method.
     fn trained(&self, _steps: usize) {}
     /// Reports the end of a round.
     fn round(&self, round: &Round);
@@ -146,27 +148,27 @@ impl Progress for NoProgress {
 pub struct FitContext<'a> {
     /// The device for tensors, without autodiff.
     pub device: Device,
-    /// The seed of the fit, from which learners derive one for each purpose.
+    /// The seed of the fit, from which learners derive the seeds of all random draws.
     pub seed: u64,
-    /// The measure and the convention that select among rounds.
+    /// The measure and the convention by which the best round is selected.
     pub selection: Selection,
-    /// The folder for resumable state and metric logs, or `None` to write nothing.
+    /// The folder for the saved state and the metrics log, or `None` to write no files.
     pub directory: Option<&'a Path>,
-    /// Whether to continue from the state in `directory`, if there is one.
+    /// Whether to resume the fit whose state is saved in `directory`, if there is one.
     pub resume: bool,
     /// Whether to draw burn's terminal dashboard, if the learner has one.
     pub dashboard: bool,
     /// The receiver of progress reports.
     pub progress: &'a dyn Progress,
-    /// The request that asks for an early stop.
+    /// The request through which the fit can be stopped early.
     pub interrupt: Interrupt,
-    /// The processes that make the fit together, either [`OneProcess`](crate::distributed::OneProcess) or several with
-    /// the same data. Only the directory and the progress of the first process are used.
+    /// The processes that share the fit: [`OneProcess`](crate::distributed::OneProcess), or several processes with the
+    /// same data. Only the first process writes into the directory and reports progress.
     pub processes: &'a dyn Processes,
 }
 
 impl FitContext<'_> {
-    /// Describes a fit in one process that writes no files and reports no progress.
+    /// Creates the context of a fit in one process, which writes no files and reports no progress.
     ///
     /// ```
     /// use burn::tensor::Device;
@@ -190,12 +192,13 @@ impl FitContext<'_> {
         }
     }
 
-    /// Returns the folder into which this process writes, if any.
+    /// Returns the folder of the fit, or `None` in all processes except the first.
     pub(crate) fn folder(&self) -> Option<&Path> {
         self.directory.filter(|_| self.processes.leads())
     }
 
-    /// Returns whether the first process was asked to stop. All processes must call this method at the same point.
+    /// Returns whether the first process was asked to stop. All processes must make this call at the same point of the
+    /// fit.
     pub(crate) fn interrupted(&self) -> bool {
         self.processes.agree(self.interrupt.requested())
     }
@@ -207,11 +210,11 @@ impl FitContext<'_> {
 pub enum StopReason {
     /// All rounds were done.
     Completed,
-    /// The learner's own criterion was met.
+    /// The learner's own stopping criterion was met.
     Converged,
-    /// The selection measure did not improve within the given patience.
+    /// The selection measure did not improve for as many rounds as the setting `patience` allows.
     EarlyStopped,
-    /// The solver ended before it reached its tolerance, and the best iterate is returned.
+    /// The solver stopped before it reached its tolerance. The fit returns its best result.
     NotConverged,
     /// A stop was requested.
     Interrupted,
@@ -230,17 +233,17 @@ impl StopReason {
     }
 }
 
-/// The importance of each feature to a sum of trees.
+/// How important each feature is in an ensemble of trees.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Importance {
-    /// For each feature, the sum of the gains of its splits. A gain is twice the decrease of the second-order model of
-    /// the loss, summed over queries, before shrinkage.
+    /// For each feature, the total gain of all splits on this feature. The gain of a split is twice the decrease of the
+    /// loss in its second-order approximation, summed over queries, before the learning rate is applied.
     pub gain: Vec<f64>,
-    /// For each feature, the number of its splits.
+    /// For each feature, the number of splits on this feature.
     pub splits: Vec<usize>,
 }
 
-/// A fitted model with the history of its fit.
+/// The result of a fit: the model, with the history of all rounds.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Fitted {
@@ -252,6 +255,6 @@ pub struct Fitted {
     pub best_round: usize,
     /// The reason why the fit ended.
     pub stop: StopReason,
-    /// The importance of each feature to the trees, if the learner grows trees.
+    /// The importance of each feature, or `None` for learners that do not compute it.
     pub importance: Option<Importance>,
 }

@@ -1,5 +1,5 @@
-//! A path of costs `C` for the support vector learners. Each cost is one round, which starts from the solution of the
-//! previous round. The selection measure chooses the best round.
+//! Fits a support vector learner for each of several costs `C`. Each cost is one round, which starts from the solution
+//! for the previous cost. The selection measure chooses the best round.
 
 use std::borrow::Cow;
 
@@ -14,11 +14,11 @@ use crate::learner::error::LearnerError;
 use crate::learner::solver::solved::Solved;
 use crate::ranker::Model;
 
-/// The outcome of solving the problem for one cost.
+/// The result of the attempt to solve the problem for one cost.
 pub(crate) enum Attempt {
-    /// The solver finished, and its solution is a round.
+    /// The solver returned a solution, which becomes a round.
     Solved(Solved),
-    /// The solver was interrupted, so its solution is not a round. A resumed fit solves the problem for this cost
+    /// The solver was interrupted, so its weights do not become a round. A resumed fit solves the problem for this cost
     /// again.
     Interrupted(Vec<f64>),
     /// The solver failed, so the fit ends and keeps the best earlier round.
@@ -26,10 +26,10 @@ pub(crate) enum Attempt {
 }
 
 impl Attempt {
-    /// Classifies the result of a solver, and warns if the solution is not within the tolerance.
+    /// Decides what becomes of a solver's result, and warns if a solution is less accurate than the tolerance demands.
     ///
     /// # Errors
-    /// [`LearnerError::Solver`] if the solver failed before there was a round to keep.
+    /// [`LearnerError::Solver`] if the solver fails before any round is complete.
     pub(crate) fn new(
         learner: &'static str,
         cost: f64,
@@ -56,7 +56,7 @@ impl Attempt {
     }
 }
 
-/// Returns the warning about a solution that did not converge.
+/// Returns the warning about a solution that is less accurate than the tolerance demands.
 fn complaint(solved: &Solved, learner: &str, cost: f64) -> String {
     let advice = match &solved.failure {
         Some(failure) => format!("{failure}: lower learner.c, or scale the features"),
@@ -82,7 +82,7 @@ struct CostPath<'a, S> {
     features: usize,
     solve: S,
     context: &'a FitContext<'a>,
-    /// The weights of the last round, and whether they are within the tolerance.
+    /// The weights of the last round, and whether the solver reached its tolerance.
     last: (Vec<f64>, bool),
 }
 
@@ -139,8 +139,8 @@ impl<S: Fn(f64, &[f64]) -> Result<Solved, String>> Iterative for CostPath<'_, S>
     }
 }
 
-/// Fits each cost in turn with `solve(cost, start)`. The first `start` is 0, and each later one is the previous
-/// solution.
+/// Fits each cost in turn by calling `solve(cost, start)`, where `start` are the weights from which the solver starts.
+/// For the first cost, these weights are 0; for every other cost, they are the solution for the previous cost.
 pub(crate) fn fit(
     rounds: Rounds,
     params: &impl Serialize,

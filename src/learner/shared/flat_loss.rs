@@ -1,5 +1,6 @@
-//! Computes the sum of a loss over the queries of a dataset, and its derivatives with respect to the scores. Queries
-//! are padded once and scored many times. Each process scores a part of the batches.
+//! Computes the sum of a loss over the queries of a dataset, and its derivative with respect to the score of each
+//! document. The labels of the queries are padded once, and the loss can then be computed for any scores. If several
+//! processes share the fit, each process computes some of the batches.
 
 use burn::tensor::{Bool, DType, Device, Tensor};
 
@@ -12,11 +13,11 @@ use crate::loss::{Lists, RankingLoss};
 /// The maximum number of padded places in one batch.
 const CELLS: usize = 1 << 14;
 
-/// The padded queries of a dataset, on which a loss is computed.
+/// The padded queries of a dataset, for which a loss can be computed at any scores.
 pub(crate) struct FlatLoss<'p> {
-    /// The batches of this process.
+    /// The batches that this process computes.
     batches: Vec<Batch>,
-    /// The padding of the batches of all processes, if there are several processes.
+    /// How the batches of all processes are padded; empty if there is only one process.
     all: Vec<Padding>,
     dtype: DType,
     device: Device,
@@ -24,7 +25,8 @@ pub(crate) struct FlatLoss<'p> {
 }
 
 impl<'p> FlatLoss<'p> {
-    /// Pads the queries that are kept and batches them by length. The loss is computed in `dtype`.
+    /// Pads the queries that `keep` selects, in batches of queries with similar length. Losses are computed in the
+    /// number type `dtype`.
     pub(crate) fn new(
         data: &RankingDataset,
         keep: Keep,
@@ -41,13 +43,13 @@ impl<'p> FlatLoss<'p> {
         Ok(Self { batches, all, dtype, device: device.clone(), processes })
     }
 
-    /// Returns the sum of the losses at `scores`, which holds one score per document.
+    /// Returns the sum of the losses, given the score of each document.
     pub(crate) fn value(&self, loss: &dyn RankingLoss, scores: &[f64]) -> f64 {
         let sum = |batch: &Batch| number(&batch.loss(loss, batch.scores(scores, self.dtype, &self.device)));
         self.processes.gather_numbers(self.batches.iter().map(sum).collect()).into_iter().sum()
     }
 
-    /// Returns the sum of the losses at `scores`, and its derivative with respect to each score.
+    /// Returns the sum of the losses and its derivative with respect to each score, given the score of each document.
     pub(crate) fn value_and_gradient(&self, loss: &dyn RankingLoss, scores: &[f64]) -> (f64, Vec<f64>) {
         let device = self.device.clone().autodiff();
         let mut gradient = vec![0.0; scores.len()];
@@ -71,12 +73,12 @@ impl<'p> FlatLoss<'p> {
     }
 }
 
-/// Queries padded to one length, with their labels.
+/// The labels of several queries, padded to the same length.
 struct Batch {
     padding: Padding,
     labels: Tensor<2>,
     mask: Tensor<2, Bool>,
-    /// The weights of documents, if there are any.
+    /// The weight of each document, if documents have weights.
     weights: Option<Tensor<2>>,
 }
 
@@ -89,7 +91,7 @@ impl Batch {
         Self { labels, mask: padding.mask(device), weights, padding }
     }
 
-    /// Returns the scores of the batch's documents, `[queries, documents]`.
+    /// Returns the scores of this batch's documents, padded, `[queries, documents]`.
     fn scores(&self, scores: &[f64], dtype: DType, device: &Device) -> Tensor<2> {
         Tensor::from_data(self.padding.gather(scores), (device, dtype))
     }

@@ -1,4 +1,4 @@
-//! A scorer's parameters as one flat vector, for solvers that do not know burn modules.
+//! Represents the parameters of a scorer as one vector, for solvers that know nothing of burn's modules.
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Device, Gradients, Tensor, TensorData};
@@ -7,26 +7,26 @@ use crate::data::RankingDataset;
 use crate::ranker::Model;
 use crate::scorer::Scorer;
 
-/// A scorer whose parameters can be replaced by the numbers of a flat vector.
+/// A scorer whose parameters can be set from a vector.
 pub(crate) struct FlatScorer {
     scorer: Scorer,
     device: Device,
 }
 
 impl FlatScorer {
-    /// Wraps a scorer, whose own parameters [`parameters`](Self::parameters) returns.
+    /// Wraps a scorer, whose current parameters [`parameters`](Self::parameters) returns.
     pub(crate) fn new(scorer: Scorer, device: &Device) -> Self {
         Self { scorer, device: device.clone() }
     }
 
-    /// Returns the parameters of the original scorer, in the order of its modules.
+    /// Returns the parameters of the wrapped scorer, in the order in which a module visits them.
     pub(crate) fn parameters(&self) -> Vec<f64> {
         let mut reader = Reader(Vec::new());
         self.scorer.visit(&mut reader);
         reader.0
     }
 
-    /// Returns the scorer with the given parameters and with gradient tracking.
+    /// Returns a scorer with the given parameters, which tracks gradients.
     pub(crate) fn training_scorer(&self, parameters: &[f64]) -> Scorer {
         let device = self.device.clone().autodiff();
         self.scorer.clone().map(&mut Writer { values: parameters, device, gradients: true })
@@ -38,7 +38,7 @@ impl FlatScorer {
         Model::Scorer(self.scorer.clone().map(&mut Writer { values: parameters, device, gradients: false }))
     }
 
-    /// Returns the score of every document.
+    /// Returns the score that the given parameters give to each document.
     pub(crate) fn scores(&self, parameters: &[f64], data: &RankingDataset) -> Vec<f64> {
         self.model(parameters).predict(data, &self.device).into_iter().map(f64::from).collect()
     }

@@ -1,11 +1,11 @@
-//! The targets and the document weights of a regression.
+//! Computes the targets and the document weights of a regression on gains.
 
 use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
 use crate::loss::RankingLoss;
 use crate::measure::Gain;
 
-/// Returns the gains of all documents.
+/// Returns the gain of each document's label.
 ///
 /// # Errors
 /// [`LearnerError::Data`] if a label has no finite gain. The message ends in `advice`.
@@ -27,12 +27,13 @@ pub fn gains(
     data.labels.iter().enumerate().map(of).collect()
 }
 
-/// Returns the gain of `loss`, or `2^y - 1` if it has none, for the regression that starts a learner.
+/// Returns the gain function of `loss`, or `2^y - 1` if the loss has none. The regression with which a fit starts
+/// predicts these gains.
 pub(crate) fn start_gain(loss: &dyn RankingLoss) -> Gain {
     loss.about().gain.cloned().unwrap_or(Gain::Exp2)
 }
 
-/// Returns the gains of all documents according to the [`start_gain`] of `loss`.
+/// Returns the gain of each document's label, by the gain function that [`start_gain`] returns.
 pub(crate) fn start_gains(
     learner: &'static str,
     data: &RankingDataset,
@@ -41,7 +42,8 @@ pub(crate) fn start_gains(
     gains(learner, data, &start_gain(loss), ", from which the fit starts: lower the labels")
 }
 
-/// Returns weights that give relevant and other documents the same total weight, 1/2 each.
+/// Returns document weights for which all relevant documents together weigh 1/2, and all other documents together weigh
+/// 1/2.
 pub fn balanced_weights(data: &RankingDataset) -> Vec<f64> {
     let relevant = data.labels.iter().filter(|&&label| label >= 1.0).count();
     let others = data.documents() - relevant;

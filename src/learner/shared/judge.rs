@@ -1,4 +1,4 @@
-//! Applies a measure in its convention to the scores of a learner.
+//! Computes a measure of the rankings that a learner's scores define.
 
 use super::context::{FitContext, Selection};
 use crate::data::RankingDataset;
@@ -7,7 +7,7 @@ use crate::distributed::Processes;
 use crate::learner::error::LearnerError;
 use crate::measure::{Evaluator, Measure, Rankings, mean};
 
-/// A measure with its convention, both checked.
+/// A measure with its convention, after checking that they fit together.
 pub(crate) struct Judge {
     measure: Measure,
     evaluator: Evaluator,
@@ -19,7 +19,7 @@ impl Judge {
         Ok(Self { measure: selection.measure, evaluator })
     }
 
-    /// Creates a judge of the measure that selects among rounds.
+    /// Creates a judge that computes the selection measure.
     pub(crate) fn from_context(context: &FitContext) -> Result<Self, LearnerError> {
         Self::new(&context.selection)
     }
@@ -29,14 +29,14 @@ impl Judge {
         self.measure
     }
 
-    /// Returns the value of each query, or `None` for a query that the convention leaves out. Scores are compared as
-    /// `f32`, the type of a model's scores.
+    /// Returns the measure on each query, or `None` for a query that the convention leaves out. Scores are rounded to
+    /// `f32` before they are compared, as in a saved model.
     pub(crate) fn values(&self, data: &RankingDataset, scores: &[f64]) -> Result<Vec<Option<f64>>, LearnerError> {
         let scores: Vec<f32> = scores.iter().map(|&score| score as f32).collect();
         self.values_of_model(data, &scores)
     }
 
-    /// Computes [`values`](Self::values) in several processes, each of which measures some of the queries.
+    /// Does the same as [`values`](Self::values), but each of several processes measures only some of the queries.
     pub(crate) fn shared_values(
         &self,
         data: &RankingDataset,
@@ -67,7 +67,7 @@ impl Judge {
         Ok(all.as_chunks().0.iter().map(|&[counts, value]| (counts == 1.0).then_some(value)).collect())
     }
 
-    /// Computes [`values`](Self::values) for the scores of a model.
+    /// Does the same as [`values`](Self::values) for scores that are already `f32`.
     pub(crate) fn values_of_model(
         &self,
         data: &RankingDataset,
@@ -76,13 +76,13 @@ impl Judge {
         Ok(self.evaluator.first_measure(&data.rankings(scores))?)
     }
 
-    /// Returns the mean over the queries that the convention counts, or `None` if it counts none.
+    /// Returns the mean measure of the queries that the convention counts, or `None` if it counts none.
     pub(crate) fn mean(&self, data: &RankingDataset, scores: &[f64]) -> Result<Option<f64>, LearnerError> {
         Ok(mean(&self.values(data, scores)?))
     }
 }
 
-/// Returns the values of the queries that the convention counts.
+/// Returns the measures of the queries that the convention counts, without those that it leaves out.
 pub(crate) fn counted(values: &[Option<f64>]) -> Vec<f64> {
     values.iter().copied().flatten().collect()
 }

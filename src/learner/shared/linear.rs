@@ -1,4 +1,4 @@
-//! Linear models in `f64`, for the learners' solvers, and their conversion to burn scorers.
+//! Computes the scores of linear models in `f64`, and converts linear models to burn scorers.
 
 use std::ops::Range;
 
@@ -9,12 +9,12 @@ use crate::data::RankingDataset;
 use crate::ranker::Model;
 use crate::scorer::{LinearScorer, Scorer};
 
-/// Returns `w . x` for every document, computed in parallel.
+/// Returns `w . x` for every document, where `w` are the weights and `x` are the features.
 pub(crate) fn scores(data: &RankingDataset, weights: &[f64]) -> Vec<f64> {
     scores_of(data, 0..data.documents(), weights)
 }
 
-/// Returns `w . x` for a range of documents, computed in parallel.
+/// Returns `w . x` for a range of documents, where `w` are the weights and `x` are the features.
 pub(crate) fn scores_of(data: &RankingDataset, documents: Range<usize>, weights: &[f64]) -> Vec<f64> {
     data.features.to_slice()[documents.start * data.feature_count..documents.end * data.feature_count]
         .par_chunks_exact(data.feature_count.max(1))
@@ -23,7 +23,7 @@ pub(crate) fn scores_of(data: &RankingDataset, documents: Range<usize>, weights:
         .collect()
 }
 
-/// Returns the linear scorer with the given weights, one per feature, and the given bias.
+/// Returns a linear scorer with the given bias and the given weight for each feature.
 pub(crate) fn model(weights: &[f64], bias: f64, device: &Device) -> Model {
     let weights: Vec<f32> = weights.iter().map(|&w| w as f32).collect();
     Model::Scorer(Scorer::Linear(LinearScorer::from_weights(&weights, bias as f32, device)))

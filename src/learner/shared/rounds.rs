@@ -4,13 +4,14 @@
 //! of every round on training and validation data, and keeps the history and the best round. [`Rounds::drive`] also
 //! saves a state from which a killed fit continues.
 //!
-//! The state is one JSON file in the directory of the fit. The file is replaced as a whole after the first round and at
-//! the end. During the fit, the state is saved as often as possible while saving takes at most a fiftieth of the time.
-//! Floats are saved exactly, so a resumed fit ends in the same bytes as one that was never stopped. The state file
-//! identifies its fit by a hash of the learner, its parameters, the seed, the selection measure with its convention,
-//! and the data. Before hashing, a registered loss is completed with its defaults. Both the resolved configuration of a
-//! run and the original one can therefore continue the run. A custom loss is identified by its name and by the text of
-//! its parameters. The state file begins with the checksum of its contents.
+//! The state is one JSON file in the directory of the fit. The file is written after the first round and at the end,
+//! each time as a new file that replaces the old file. In between, the state is saved as often as possible without
+//! spending more than a fiftieth of the time on saving. Floating-point numbers are saved exactly, so a resumed fit
+//! gives bit-identical results. The file contains a hash of the learner, its settings, the seed, the selection measure
+//! and convention, and the data. A state is rejected if its hash differs. In this hash, all settings that a registered
+//! loss leaves out have their default values. A run can therefore be resumed with its original configuration or with
+//! the resolved configuration that it wrote. A loss of the user's own enters the hash with its name and the text of its
+//! parameters. The state file begins with the checksum of its contents.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -38,18 +39,18 @@ use crate::text::hexadecimal;
 /// The name of the state file in the directory of a fit.
 pub const STATE_FILE: &str = "state.json";
 
-/// The minimum ratio of the time of the fit to the time spent on saving.
+/// The time of a fit must be at least this many times the time spent on saving.
 const TIME_PER_SAVE: u32 = 50;
 
-/// The part of a fit that differs between learners.
+/// What a learner must implement: its rounds, and the state that is saved between them.
 pub(crate) trait Iterative {
-    /// The state of the fit between rounds.
+    /// What is saved after a round, so that the fit can resume.
     type State: Serialize + DeserializeOwned;
 
     /// Returns the state before the first round.
     fn initial(&self) -> Self::State;
 
-    /// Restores the learner from the initial or a saved state, and from the history of its rounds.
+    /// Prepares the learner for the next round, given the initial or saved state and the history of rounds.
     fn resume(&mut self, _state: &mut Self::State, _history: &History) -> Result<(), LearnerError> {
         Ok(())
     }
@@ -61,17 +62,19 @@ pub(crate) trait Iterative {
     /// that set.
     fn scores(&self, set: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError>;
 
-    /// Observes a recorded round. Returns a reason to stop if the learner's own criterion is met.
+    /// Observes a recorded round. Returns a reason to stop, if the learner's own stopping criterion is met.
     fn recorded(&mut self, _recorded: &Recorded, _state: &mut Self::State) -> Result<Option<StopReason>, LearnerError> {
         Ok(None)
     }
 
-    /// Updates the state before it is saved. Only learners in which this update takes time implement the method.
+    /// Updates the state before it is saved. Only learners whose update takes long implement this method; all others
+    /// update the state in every round.
     fn store(&self, _state: &mut Self::State) -> Result<(), LearnerError> {
         Ok(())
     }
 
-    /// Returns the reason to report for the end of the fit. The method may be called again when a fit is resumed.
+    /// Returns the reason why the fit ended, as it is to be reported. This method is called again if a finished fit is
+    /// resumed.
     fn conclude(
         &mut self,
         stop: StopReason,
@@ -90,30 +93,30 @@ pub(crate) trait Iterative {
     fn model(&self, state: &Self::State, best_round: usize) -> Result<Model, LearnerError>;
 }
 
-/// The datasets on which a round is measured.
+/// The training or the validation data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Set {
     Training,
     Validation,
 }
 
-/// A learner's answer to the request for a round.
+/// What a learner returns when it is asked for the next round.
 pub(crate) enum Step {
-    /// A round that can be selected.
+    /// A round that may be selected as the best.
     Made(Made),
-    /// A round that leads to a later one and is never selected.
+    /// An intermediate round, which is never selected.
     Passed(Made),
     /// The fit ends without a further round.
     End(StopReason),
 }
 
-/// A learner's report about a round.
+/// What a learner reports about a round that it has made.
 pub(crate) struct Made {
-    /// The value of the learner's own objective after the round.
+    /// The value after the round of the objective that the learner minimizes.
     pub(crate) objective: f64,
     /// Further figures, by name.
     pub(crate) figures: Vec<(String, f64)>,
-    /// The weighted sum of the losses of all training queries, for a learner that minimizes a surrogate.
+    /// For learners that minimize a surrogate, the weighted sum of the losses of all training queries.
     pub(crate) losses: Option<f64>,
 }
 
@@ -124,24 +127,25 @@ impl Made {
     }
 }
 
-/// A recorded round, with the selection measure of each query (`None` if the convention leaves the query out).
+/// A round that has been measured. The measure of a query is `None` if the convention leaves the query out.
 pub(crate) struct Recorded<'a> {
     pub(crate) round: &'a Round,
-    /// Whether this round is the selected one so far.
+    /// Whether this round replaces the selected round.
     pub(crate) improved: bool,
     /// Whether this round is better than all earlier rounds.
     pub(crate) rose: bool,
-    /// The measure of each training query, if the round was measured on the training data.
+    /// The selection measure of each training query, if it was computed in this round.
     pub(crate) on_train: Option<&'a [Option<f64>]>,
-    /// The measure of each validation query, if there are any.
+    /// The selection measure of each validation query, if there are validation data.
     pub(crate) on_validation: Option<&'a [Option<f64>]>,
 }
 
-/// The rounds so far, with the number of the best one.
+/// All rounds so far, and the number of the selected round.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     rounds: Vec<Round>,
-    /// The selected round so far, which is the best one, or the latest one if the configuration names a round.
+    /// The number of the selected round: the best round, or always the latest if the configuration names the round to
+    /// keep.
     best_round: usize,
 }
 
@@ -156,14 +160,14 @@ impl History {
         &self.rounds
     }
 
-    /// Returns the selected round so far, counted from 1, or 0 before the first round.
+    /// Returns the number of the selected round, where the first round is 1, or 0 if there is no round yet.
     pub(crate) fn best_round(&self) -> usize {
         self.best_round
     }
 
-    /// Returns whether a round is better than the best one so far. Rounds are compared by the selection measure on
-    /// validation data, else on training data, else by the smallest objective. Among equal rounds, the earliest is
-    /// kept.
+    /// Returns whether a round is better than the best one so far. Rounds are compared by the selection measure on the
+    /// validation data, or else on the training data, or else by the objective, which should be small. If two rounds
+    /// are equal, the earlier round stays selected.
     fn would_improve(&self, round: &Round) -> bool {
         self.best_round.checked_sub(1).is_none_or(|best| merit(round) > merit(&self.rounds[best]))
     }
@@ -181,12 +185,12 @@ impl History {
     }
 }
 
-/// Returns the figure by which rounds are compared.
+/// Returns the number by which rounds are compared; larger is better.
 fn merit(round: &Round) -> f64 {
     round.validation.or(round.train).unwrap_or(-round.objective)
 }
 
-/// A fit that is ready to run, with its checked data, its context and its limits.
+/// A fit that is ready to run: the data are checked, and the limits on the number of rounds are set.
 pub(crate) struct Rounds<'a> {
     pub(crate) learner: &'static str,
     pub(crate) train: &'a RankingDataset,
@@ -199,7 +203,7 @@ pub(crate) struct Rounds<'a> {
 }
 
 impl<'a> Rounds<'a> {
-    /// Checks that the learner can learn from the data ([`checks::trainable`]) and that there are no weights or missing
+    /// Checks that the data suit the learner ([`checks::trainable`]), and that they have no weights and no missing
     /// values.
     pub(crate) fn new(
         learner: &'static str,
@@ -212,7 +216,8 @@ impl<'a> Rounds<'a> {
         Self::of_weighted(learner, train, validation, context)
     }
 
-    /// Does the same as [`new`](Self::new), but leaves weights and missing values for the learner to check.
+    /// Checks the data as [`new`](Self::new) does, but accepts weights and missing values, which the learner must
+    /// check.
     pub(crate) fn of_weighted(
         learner: &'static str,
         train: &'a RankingDataset,
@@ -229,12 +234,13 @@ impl<'a> Rounds<'a> {
         Self { most: Some(rounds), ..self }
     }
 
-    /// Ends the fit after this many rounds without a better one, if a number is given.
+    /// If a number is given, ends the fit after this many rounds without a better round.
     pub(crate) fn patience(self, patience: Option<usize>) -> Self {
         Self { patience, ..self }
     }
 
-    /// Makes every round report the value of a loss next to its measure, computed from [`Made::losses`].
+    /// Makes every round report the mean value of a surrogate, computed from [`Made::losses`], next to the measure that
+    /// it approximates.
     pub(crate) fn beside_measure(self, loss: &dyn RankingLoss) -> Result<Self, LearnerError> {
         Ok(Self { surrogate: SurrogateValue::new(loss, self.train)?, ..self })
     }
@@ -268,8 +274,8 @@ impl<'a> Rounds<'a> {
         Ok(Fitted { model, best_round: run.history.best_round, history: run.history.rounds, stop, importance })
     }
 
-    /// Returns the reason to stop, if there is one. The fit stops at a saved or requested end, after all rounds, at an
-    /// interruption, or without a better round for too long.
+    /// Returns the reason why no further round is to be made, or `None` if the fit goes on. Reasons are a saved or
+    /// requested end, the maximum number of rounds, an interruption, and too many rounds without a better one.
     fn stop<S>(&self, run: &Run<S>) -> Option<StopReason> {
         let (made, taken) = (run.history.rounds.len(), self.context.selection.round);
         if run.stopped.is_some() {
@@ -289,7 +295,7 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// Measures a round and adds it to the history. The round can be selected only if `counts` is true.
+    /// Measures a round and adds it to the history. If `counts` is false, the round cannot be selected.
     fn record<L: Iterative>(
         &self,
         run: &mut Run<L::State>,
@@ -324,7 +330,7 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// Returns the hash that identifies a fit by its learner, parameters, seed, selection measure and data.
+/// Returns a hash of the learner, its settings, the seed, the selection measure and the data, which identifies a fit.
 fn fit_hash(rounds: &Rounds, params: &impl Serialize) -> String {
     let context = rounds.context;
     let mut params = json::to_value(params).unwrap_or_default();
@@ -345,7 +351,8 @@ fn fit_hash(rounds: &Rounds, params: &impl Serialize) -> String {
     hexadecimal(&hash.finalize())
 }
 
-/// Completes every registered loss in a learner's parameters with the defaults of the loss, sorted by name.
+/// Adds to each registered loss in a learner's settings the default values of the settings that it leaves out, sorted
+/// by name.
 fn each_loss(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(each_loss),
@@ -379,7 +386,7 @@ struct Saved<H, S> {
     state: S,
 }
 
-/// The history and the state of a running fit, with the file in which they are saved.
+/// A fit in progress: its history and its state, with the file to which both are saved.
 struct Run<S> {
     path: Option<PathBuf>,
     fit: String,
@@ -415,7 +422,8 @@ impl<S: Serialize + DeserializeOwned> Run<S> {
         Ok(Self { path, fit, history, stopped, state, begun, saving })
     }
 
-    /// Returns whether the state can be saved and saving has taken little of the time so far.
+    /// Returns whether it is time to save the state, that is, whether saving has taken a small enough share of the
+    /// time.
     fn due(&self) -> bool {
         self.path.is_some() && self.begun.elapsed() >= TIME_PER_SAVE * self.saving
     }
@@ -439,7 +447,7 @@ impl<S: Serialize + DeserializeOwned> Run<S> {
     }
 }
 
-/// The start of a state file, which is followed by the SHA-256 of the remaining contents.
+/// The first characters of a state file. The SHA-256 checksum of the remaining fields follows.
 const CHECKSUM: &str = r#"{"sha256":""#;
 
 /// Adds the checksum of a JSON object as its first field.
@@ -449,7 +457,7 @@ fn with_checksum(object: &[u8]) -> Vec<u8> {
     [CHECKSUM.as_bytes(), sum.as_bytes(), b"\",", fields].concat()
 }
 
-/// Returns whether the checksum of a state matches its fields.
+/// Returns whether the first field of a state is the checksum of its other fields.
 fn has_its_checksum(state: &[u8]) -> bool {
     let rest = state.strip_prefix(CHECKSUM.as_bytes());
     let parts = rest.and_then(|rest| rest.split_at_checked(2 * <Sha256 as Digest>::output_size()));
@@ -459,7 +467,7 @@ fn has_its_checksum(state: &[u8]) -> bool {
     })
 }
 
-/// Returns the state that the first process reads from its path, if there is one.
+/// Returns the saved state, which the first process reads and sends to the others, or `None` if there is none.
 fn read<S: DeserializeOwned>(
     path: Option<&Path>,
     fit: &str,
@@ -497,7 +505,7 @@ mod tests {
     use crate::learner::testing;
     use crate::loss::LossSpec;
 
-    /// A learner with given objectives, whose scores reverse the two documents except in round 2.
+    /// A learner with prescribed objectives, whose scores rank the two documents correctly only in round 2.
     struct Counter<'a> {
         objectives: &'a [f64],
         ends_after: Option<usize>,
@@ -623,7 +631,8 @@ mod tests {
         assert!(other.unwrap_err().contains("state of another fit"));
     }
 
-    /// A regression test: AdaRank and RankBoost, killed after their last round, once made a further round when resumed.
+    /// A regression test: AdaRank and RankBoost once made a further round when they resumed a fit that was killed after
+    /// its last round.
     #[test]
     fn a_fit_that_dies_between_its_last_round_and_its_end_makes_no_further_round() {
         let folder = tempfile::tempdir().unwrap();

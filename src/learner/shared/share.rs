@@ -1,7 +1,7 @@
-//! A process's share of the queries of a dataset, with linear scores and with sums over the documents of all processes.
+//! Divides the queries of a dataset among processes, and computes sums over the documents of all processes.
 //!
-//! Queries are cut into blocks in the order of the file, and sums add the blocks in this order. The bits of a sum
-//! therefore do not depend on the number of threads or processes.
+//! Queries are divided into blocks, in the order of the file, and sums over blocks are added in this order. Sums are
+//! therefore bit-identical for any number of threads and processes.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use crate::op::Execution;
 /// The fixed number of queries in a block, which makes sums independent of the number of threads and processes.
 const QUERIES: usize = 16;
 
-/// The blocks of queries on which this process works.
+/// The queries that this process handles, which form whole blocks.
 pub(crate) struct Share<'a> {
     data: &'a RankingDataset,
     processes: &'a dyn Processes,
@@ -31,12 +31,12 @@ impl<'a> Share<'a> {
         Self { data, processes, queries: first(blocks.start)..first(blocks.end) }
     }
 
-    /// Returns the queries of this process.
+    /// Returns the range of queries that this process handles.
     pub(crate) fn queries(&self) -> Range<usize> {
         self.queries.clone()
     }
 
-    /// Returns the documents of this process.
+    /// Returns the range of documents that this process handles.
     pub(crate) fn documents(&self) -> Range<usize> {
         self.data.offsets[self.queries.start]..self.data.offsets[self.queries.end]
     }
@@ -47,17 +47,18 @@ impl<'a> Share<'a> {
         self.data.offsets[query] - first..self.data.offsets[query + 1] - first
     }
 
-    /// Returns `w . x` for every document of this process, computed in parallel.
+    /// Returns `w . x` for every document of this process, where `w` are the weights and `x` are the features.
     pub(crate) fn scores(&self, weights: &[f64]) -> Vec<f64> {
         linear::scores_of(self.data, self.documents(), weights)
     }
 
-    /// Returns `w . x` for every document of the data.
+    /// Returns `w . x` for every document of the dataset, where `w` are the weights and `x` are the features.
     pub(crate) fn all_scores(&self, weights: &[f64]) -> Vec<f64> {
         self.gather(self.scores(weights))
     }
 
-    /// Returns `sum_d c_d x_d` over the documents of all processes, given one `c` for each document of this process.
+    /// Returns `sum_d c_d x_d` over the documents of all processes, where each process passes `c_d` for its own
+    /// documents.
     pub(crate) fn weighted_features(&self, coefficients: &[f64]) -> Vec<f64> {
         let data = self.data;
         let place = self.documents().start;
@@ -80,7 +81,7 @@ impl<'a> Share<'a> {
         total
     }
 
-    /// Concatenates the numbers that each process computes for its share.
+    /// Returns the numbers of all processes, one process after another.
     pub(crate) fn gather(&self, own: Vec<f64>) -> Vec<f64> {
         self.processes.gather_numbers(own)
     }

@@ -1,29 +1,32 @@
-//! Computes the mean of a surrogate and of its exact measure over the same queries, for learning curves that show both.
+//! Computes the means of a surrogate and of the measure that it approximates over the same queries, so that learning
+//! curves can show both.
 
 use crate::data::RankingDataset;
 use crate::loss::{LossError, Orientation, RankingLoss, degenerate_queries};
 use crate::measure::mean_of;
 
-/// The name of the figure of a round that holds the surrogate's mean over the training queries with something to learn.
+/// The name under which a round reports the mean of the surrogate over the training queries from which the loss learns
+/// something.
 pub const SURROGATE: &str = "surrogate";
 
-/// The name of the figure of a round that holds the selection measure's mean over the queries of [`SURROGATE`].
+/// The name under which a round reports the mean of the selection measure over the same queries as for [`SURROGATE`].
 pub const EXACT_LEARNABLE: &str = "exact_learnable";
 
-/// Averages a surrogate and the selection measure over the training queries with something to learn.
+/// Computes the means of a surrogate and of the selection measure over the training queries from which the loss learns
+/// something.
 pub(crate) struct SurrogateValue {
-    /// For each training query, whether it has something to learn.
+    /// For each training query, whether the loss learns something from it.
     learnable: Vec<bool>,
     /// The weight of each training query, or empty if all queries weigh the same.
     weights: Vec<f32>,
 }
 
 impl SurrogateValue {
-    /// Returns `None` if the loss is not one minus a normalized measure, or if no query has anything to learn. Also
+    /// Returns `None` if the loss is not one minus a normalized measure, or if it learns nothing from any query. Also
     /// returns `None` if documents have weights, which measures do not read.
     ///
     /// # Errors
-    /// [`LossError`] for labels outside the domain of the loss.
+    /// [`LossError`] for labels that the loss does not accept.
     pub(crate) fn new(loss: &dyn RankingLoss, train: &RankingDataset) -> Result<Option<Self>, LossError> {
         let mut learnable = vec![true; train.queries()];
         for query in degenerate_queries(loss, &train.labels, &train.offsets)? {
@@ -35,8 +38,8 @@ impl SurrogateValue {
         Ok(comparable.then(|| Self { learnable, weights: train.query_weights.clone() }))
     }
 
-    /// Returns the mean of the surrogate, given the weighted sum of the losses of all queries. Queries with nothing to
-    /// learn are left out, since their loss of 0 does not mean a perfect ranking.
+    /// Returns the mean of the surrogate, given the weighted sum of the losses of all queries. Queries from which the
+    /// loss learns nothing are left out, since their loss of 0 does not mean a perfect ranking.
     pub(crate) fn figure(&self, losses: f64) -> (String, f64) {
         let learnable = (0..self.learnable.len()).filter(|&query| self.learnable[query]);
         let total: f64 = learnable.map(|query| self.weight(query)).sum();
@@ -47,8 +50,8 @@ impl SurrogateValue {
         self.weights.get(query).map_or(1.0, |&weight| f64::from(weight))
     }
 
-    /// Returns the mean of the selection measure, given its value on each training query. Queries with nothing to learn
-    /// are left out. Returns `None` if the convention leaves out a query with something to learn.
+    /// Returns the mean of the selection measure, given its value on each training query. Queries from which the loss
+    /// learns nothing are left out. Returns `None` if the convention leaves out any of the remaining queries.
     pub(crate) fn exact_figure(&self, values: &[Option<f64>]) -> Option<(String, f64)> {
         let learnable: Vec<usize> = (0..values.len()).filter(|&query| self.learnable[query]).collect();
         let weighted: Option<Vec<f64>> =

@@ -14,7 +14,7 @@ use crate::scorer::ScorerConfig;
 
 pub(super) const NAME: &str = "smooth_rank";
 
-/// Returns the default loss, SmoothNDCG at 50, as in the paper.
+/// Returns the default loss, SmoothNDCG with a cut-off at rank 50, as in the paper.
 pub fn default_loss() -> LossSpec {
     LossSpec::new("smooth_ndcg").with("k", 50)
 }
@@ -23,10 +23,10 @@ pub fn default_loss() -> LossSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Optimizer {
-    /// Polak-Ribiere conjugate gradient, as in the paper.
+    /// The conjugate gradient method of Polak and Ribiere, as in the paper.
     #[default]
     ConjugateGradient,
-    /// L-BFGS with ten remembered steps.
+    /// L-BFGS, which estimates the curvature from the last ten steps.
     Lbfgs,
 }
 
@@ -34,26 +34,28 @@ pub enum Optimizer {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SmoothRankConfig {
-    /// One weight of `||w - w_0||^2` above 0, or a list whose best value is chosen on validation data.
+    /// One penalty above 0 on the distance `||w - w_0||^2`, or a list whose best value is chosen on validation data.
     pub lambda: Candidates,
-    /// The first sigma, above 0.
+    /// The sigma with which the annealing starts, above 0.
     pub first_sigma: f64,
-    /// The limit, above 0 and at most `first_sigma`, down to which sigma is halved.
+    /// The lower limit of sigma, above 0 and at most `first_sigma`. Sigma is halved as long as it does not fall below
+    /// this limit.
     pub last_sigma: f64,
     /// The method that minimizes the objective at each sigma.
     pub optimizer: Optimizer,
-    /// The maximum number of steps at one sigma, at least 1.
+    /// The maximum number of optimizer steps for each sigma, at least 1.
     pub steps: usize,
-    /// The relative decrease in a step, 0 or above, below which the minimization at one sigma ends.
+    /// The minimization for a sigma ends when a step decreases the objective by less than this share, which is 0 or
+    /// above.
     pub tolerance: f64,
-    /// The penalty of the ridge regression that gives `w_0`, above 0. See
+    /// The penalty, above 0, of the ridge regression whose solution is `w_0`. See
     /// [`Regression`](crate::learner::regression::Regression).
     pub start_lambda: f64,
-    /// Whether the regression gives relevant and other documents the same total weight.
+    /// Whether this regression gives the relevant documents and all other documents the same total weight.
     pub start_balanced: bool,
-    /// The number of kernel PCA components that replace the features, at least 1. `None` keeps the features.
+    /// The number of components, at least 1, by which kernel PCA replaces the features. `None` keeps the features.
     pub kernel_components: Option<usize>,
-    /// The maximum number of documents from which kernel PCA is computed, at least 1.
+    /// The maximum number of training documents from which kernel PCA computes the components, at least 1.
     pub kernel_landmarks: usize,
     /// The parameter `gamma > 0` of the kernel `exp(-gamma ||x - x'||^2)`.
     pub kernel_gamma: f64,
@@ -139,7 +141,7 @@ pub struct SmoothRank {
 }
 
 impl SmoothRank {
-    /// Returns the loss at a sigma, with the exact gradient of the loss.
+    /// Returns the loss for a given sigma, with the exact gradient of its value.
     pub(super) fn surrogate(&self, sigma: f64) -> Result<Arc<dyn RankingLoss>, LearnerError> {
         let temperature = match self.smoothing.sharper {
             Sharper::Smaller => sigma,

@@ -1,5 +1,5 @@
-//! Minimizes `lambda ||w - w_0||^2 + sum of losses` at one sigma. The method is argmin's Polak-Ribiere conjugate
-//! gradient or L-BFGS, both with the line search of More and Thuente.
+//! Minimizes `lambda ||w - w_0||^2` plus the sum of the losses, for one sigma. The method is argmin's conjugate
+//! gradient (Polak and Ribiere) or L-BFGS, with the line search of More and Thuente.
 
 use std::cell::RefCell;
 
@@ -14,28 +14,28 @@ use crate::learner::error::LearnerError;
 use crate::learner::solver::vectors::{add_scaled, dot};
 use crate::loss::RankingLoss;
 
-/// The number of gradient steps that L-BFGS remembers.
+/// The number of recent steps from which L-BFGS estimates the curvature.
 const MEMORY: usize = 10;
 
-/// The limits at which the minimization at one sigma ends.
+/// When the minimization for one sigma ends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     /// The maximum number of steps.
     pub(super) steps: usize,
-    /// The relative decrease of the objective in a step below which the minimization ends.
+    /// The minimization ends when a step decreases the objective by less than this share.
     pub(super) tolerance: f64,
 }
 
-/// The result of a descent.
+/// The result of the minimization for one sigma.
 pub(super) struct Descent {
     pub(super) weights: Vec<f64>,
     /// The objective at the start and after every step, which never rises.
     pub(super) objectives: Vec<f64>,
-    /// The norm of the gradient at the end.
+    /// The norm of the gradient at the final weights.
     pub(super) gradient_norm: f64,
-    /// The number of evaluations of the objective and its gradient.
+    /// How often the objective and its gradient were computed.
     pub(super) evaluations: usize,
-    /// Whether the descent ended because it ran out of steps.
+    /// Whether the minimization ended because the maximum number of steps was reached.
     pub(super) cut_short: bool,
 }
 
@@ -53,8 +53,8 @@ impl Evaluation {
     }
 }
 
-/// The penalized objective that argmin evaluates. The last point is remembered, since argmin asks for value and
-/// gradient separately.
+/// The objective with its penalty, as argmin evaluates it. The last evaluation is stored, since argmin asks for the
+/// value and the gradient in separate calls.
 struct Penalized<'a> {
     objective: &'a dyn Objective,
     loss: &'a dyn RankingLoss,
@@ -82,8 +82,8 @@ impl Penalized<'_> {
         }
     }
 
-    /// Returns the result of [`at`](Self::at), or an error if it is not finite. With NaN instead of an error, the line
-    /// search would never end.
+    /// Returns the result of [`at`](Self::at), or an error if the value or the gradient is not finite. Without this
+    /// error, a NaN would make the line search run forever.
     fn where_finite<T>(&self, weights: &[f64], read: impl Fn(&Evaluation) -> T) -> Result<T, Error> {
         let found = self.at(weights, |evaluation| evaluation.is_finite().then(|| read(evaluation)));
         found.ok_or_else(|| Error::msg("the objective is not finite"))
@@ -149,9 +149,10 @@ pub(super) fn minimize(
     Ok(Descent { weights, objectives, gradient_norm, evaluations, cut_short })
 }
 
-/// Runs solvers while their steps decrease the objective. Returns the best point, the objectives, and whether the
-/// descent ran out of steps. If the direction of a solver leads uphill, or its line search fails, a new solver starts
-/// along the gradient. If the new solver fails too, the descent ends at the best point.
+/// Runs a solver as long as its steps decrease the objective. Returns the best weights, the objective after each step,
+/// and whether the maximum number of steps was reached. If a step increases the objective, or the line search fails, a
+/// new solver starts along the gradient. If the first step of the new solver fails, too, the minimization ends at the
+/// best weights.
 fn run<'a, S>(
     solver: impl Fn(Search) -> S,
     penalized: &'a Penalized<'a>,
@@ -192,8 +193,8 @@ where
     (best, objectives, cut_short)
 }
 
-/// Creates a line search whose first step is a tenth of the length of the weights, which determine the scale of the
-/// scores.
+/// Creates a line search whose first step is a tenth of the norm of the weights, because this norm determines the scale
+/// of the scores.
 fn search(penalized: &Penalized, weights: &[f64]) -> Search {
     let slope = penalized.at(weights, |evaluation| evaluation.slope);
     let length = if slope > 0.0 { 0.1 * dot(weights, weights).sqrt().max(1e-3) / slope } else { 1.0 };

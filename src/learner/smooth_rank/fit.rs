@@ -1,4 +1,4 @@
-//! The rounds of SmoothRank, each of which has one lambda and one sigma.
+//! Implements the rounds of SmoothRank, each of which minimizes the objective for one lambda and one sigma.
 
 use std::borrow::Cow;
 
@@ -28,12 +28,12 @@ struct State {
     weights: Vec<f64>,
     /// The weights of the best round.
     best: Vec<f64>,
-    /// Whether the best round ended because it ran out of steps.
+    /// Whether the best round ended because it reached the maximum number of steps.
     best_cut_short: bool,
 }
 
 impl SmoothRank {
-    /// Fits the gains by ridge regression.
+    /// Returns the weights of a ridge regression on the gains, from which the fit starts.
     pub(super) fn ridge(&self, train: &RankingDataset, processes: &dyn Processes) -> Result<Vec<f64>, LearnerError> {
         let targets = start_gains(NAME, train, &*self.loss.build()?)?;
         let weights = if self.config.start_balanced { balanced_weights(train) } else { vec![1.0; train.documents()] };
@@ -59,13 +59,13 @@ impl SmoothRank {
     }
 }
 
-/// Runs Algorithm 1 of the SmoothRank paper from `center`, for each lambda.
+/// Runs Algorithm 1 of the SmoothRank paper for each lambda, starting from the weights `center`.
 struct Annealing<'a> {
     learner: &'a SmoothRank,
     objective: &'a dyn Objective,
     center: &'a [f64],
     context: &'a FitContext<'a>,
-    /// The weights of the last round, and whether it ended because it ran out of steps.
+    /// The weights after the last round, and whether the round ended because it reached the maximum number of steps.
     weights: Vec<f64>,
     cut_short: bool,
 }

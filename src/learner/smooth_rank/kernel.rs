@@ -1,9 +1,10 @@
-//! Kernel PCA, which maps documents to the principal components of a Gaussian kernel. A linear scorer of these
-//! components is a non-linear scorer of the features (smoothrank, section 6).
+//! Kernel PCA replaces the features of each document by principal components of a Gaussian kernel. A linear scorer of
+//! these components is a non-linear scorer of the features (smoothrank, section 6).
 //!
-//! Let `K` be the kernel matrix of landmark documents, with the largest eigenvalues `e_c` and their eigenvectors `u_c`.
-//! Component `c` of a document is `u_c . k(x) / sqrt(e_c)`, and inner products of landmarks are their kernels. The map
-//! costs O(landmarks^3) once, and O(landmarks x (features + components)) per document.
+//! Some documents serve as landmarks: `K` is their kernel matrix, `e_c` are its largest eigenvalues, and `u_c` are the
+//! corresponding eigenvectors. Component `c` of a document is `u_c . k(x) / sqrt(e_c)`. With all components, the inner
+//! product of two landmarks equals their kernel. Preparing the components costs O(landmarks^3), and each document costs
+//! O(landmarks x (features + components)).
 
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use rand::SeedableRng;
@@ -17,10 +18,11 @@ use crate::ranker::{KernelExpansion, kernels};
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
 
-/// The number of kernel-sized matrices in memory, including the eigenvectors and the workspace of their solver.
+/// The number of matrices as large as the kernel matrix that are in memory at once, including those of the eigenvalue
+/// solver.
 const COPIES: usize = 4;
 
-/// The share of the largest eigenvalue below which eigenvalues are rounding errors.
+/// Eigenvalues below this share of the largest eigenvalue are ignored, since they are rounding errors.
 const NEGLIGIBLE: f64 = 1e-10;
 
 /// The map from features to kernel components.
@@ -33,8 +35,8 @@ pub(super) struct KernelMap {
 }
 
 impl KernelMap {
-    /// Checks that enough memory is free for the landmarks' kernels and the components of all documents. The landmarks
-    /// come from the first set.
+    /// Checks that there is enough free memory for the kernel matrix of the landmarks and for the components of all
+    /// documents. The landmarks are drawn from the first of the datasets.
     ///
     /// # Errors
     /// [`Refusal`] if kernel PCA needs more memory than is free.
@@ -76,7 +78,7 @@ impl KernelMap {
         Self { feature_count: data.feature_count, landmarks, gamma, projection: DMatrix::from_columns(&columns) }
     }
 
-    /// Maps the documents of `data` to their components.
+    /// Returns a copy of `data` with the kernel components of each document instead of its features.
     pub(super) fn map(&self, data: &RankingDataset) -> RankingDataset {
         let components = self.projection.ncols();
         let of = |row: &[f32]| {
@@ -88,7 +90,8 @@ impl KernelMap {
         RankingDataset { features: features.into(), feature_count: components, ..data.clone() }
     }
 
-    /// Returns the scorer of the original features that corresponds to the given weights of components.
+    /// Returns a scorer of the original features that gives the same scores as a linear scorer of the components with
+    /// these weights.
     pub(super) fn expansion(&self, weights: &[f64]) -> KernelExpansion {
         let coefficients = &self.projection * DVector::from_column_slice(weights);
         let coefficients = coefficients.iter().copied().collect();

@@ -1,4 +1,4 @@
-//! The objective of SmoothRank for linear scores of the features or of kernel components.
+//! The objective of SmoothRank for a linear scorer, of the features or of kernel components.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ use crate::ranker::Model;
 
 /// The objective for a linear scorer.
 pub(super) struct LinearObjective<'a> {
-    /// The training data, mapped to kernel components if there is a kernel.
+    /// The training data, with kernel components instead of features if there is a kernel.
     pub(super) train: Cow<'a, RankingDataset>,
     validation: Option<Cow<'a, RankingDataset>>,
     kernel: Option<KernelMap>,

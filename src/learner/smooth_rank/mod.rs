@@ -1,19 +1,21 @@
-//! SmoothRank minimizes a surrogate of a ranking measure with less and less smoothing (smoothrank, Algorithm 1).
+//! SmoothRank minimizes a surrogate of a ranking measure again and again, each time with less smoothing (smoothrank,
+//! Algorithm 1).
 //!
 //! ```text
 //! w = w_0, the ridge regression on the loss's gains
 //! for sigma = 64, 32, ..., 1/64:    w = argmin, from w, of    lambda ||w - w_0||^2 + sum_q loss_q(w; sigma)
 //! ```
 //!
-//! The ridge regression predicts the gains of the loss, or `2^y - 1` for a loss without gains. Since `loss_q = 1 - A_q`
-//! for the smooth measure `A_q`, the objective is equation (13) plus a constant. Any registered surrogate with a
-//! temperature can be used. The default is SmoothNDCG, cut off at 50 as in section 7. For surrogates with a temperature
-//! `alpha`, `alpha` is `1 / sigma`. Conjugate gradients minimize the objective at each sigma. Validation data choose
-//! `lambda` at the last sigma. Section 5.2 of the paper found it too unstable to choose sigma as well. Every lambda
-//! starts from the ridge regression, not from the solution of another lambda.
+//! The ridge regression predicts the gains of the documents, by the gain function of the loss or by `2^y - 1` if the
+//! loss has none. Since `loss_q` is `1 - A_q`, where `A_q` is the smoothed measure, the objective equals equation (13)
+//! plus a constant. Any registered surrogate with a temperature can be used. The default is SmoothNDCG with a cut-off
+//! at rank 50, as in section 7. If the temperature of a surrogate is called `alpha`, then `alpha = 1 / sigma`. The
+//! objective for each sigma is minimized by conjugate gradients. Only `lambda` is chosen on validation data, by the
+//! models for the last sigma. According to section 5.2 of the paper, choosing sigma in the same way is too unstable.
+//! For every lambda, the first sigma starts from the ridge regression, not from the solution for another lambda.
 //!
-//! Each round minimizes the objective for one sigma and one lambda. A round evaluates the surrogate some tens of times,
-//! at a cost of O(n^2) per query. A query whose labels are all equal does not contribute.
+//! Each round minimizes the objective for one sigma and one lambda. A round computes the surrogate some tens of times,
+//! which costs O(n^2) per query each time. A query whose labels are all equal does not contribute.
 
 mod config;
 mod descent;

@@ -19,13 +19,13 @@ use crate::seed::seed_for;
 
 /// The maximum number of padded places in one batch.
 const CELLS: usize = 1 << 14;
-/// The factor by which the regression may take more steps than one sigma, since it starts from random weights.
+/// The regression starts from random weights, so its maximum number of steps is larger by this factor.
 const REGRESSION_STEPS: usize = 5;
 
 /// The objective for a scorer of any kind.
 pub(super) struct NetworkObjective<'a> {
     network: FlatScorer,
-    /// The batches of this process.
+    /// The batches that this process computes.
     batches: Vec<RankingBatch>,
     processes: &'a dyn Processes,
     train: &'a RankingDataset,
@@ -51,8 +51,8 @@ impl<'a> NetworkObjective<'a> {
         Ok(Self { network, batches, processes, train, validation })
     }
 
-    /// Fits the gains by least squares, from the initial weights. The least-squares fit is the starting point of the
-    /// descent, as ridge regression is for a linear scorer.
+    /// Returns the weights with which the scorer predicts the gains best, by least squares, starting from the initial
+    /// weights. SmoothRank starts from these weights, as it starts from a ridge regression for a linear scorer.
     pub(super) fn regression(
         &self,
         gain: Gain,

@@ -1,8 +1,9 @@
-//! Cuts features into at most 256 bins, which threshold learners scan instead of sorted values.
+//! Divides the values of each feature into at most 256 bins, so that learners try thresholds between bins instead of
+//! between sorted values.
 //!
-//! A feature with no more distinct values than bins loses nothing, since a threshold lies half-way between every two
-//! neighboring values. Other features are cut into bins that hold about equally many documents. Missing values (NaN)
-//! have a separate bin after all others.
+//! If a feature has at most as many distinct values as bins, there is a threshold half-way between any two neighboring
+//! values, so nothing is lost. The values of other features are divided into bins with about the same number of
+//! documents. Missing values (NaN) have a separate bin after all others.
 
 use std::ops::Range;
 
@@ -16,17 +17,17 @@ use crate::op::Execution;
 /// The maximum number of bins of a feature.
 pub(crate) const MAX_BINS: usize = 256;
 
-/// The number of features, half a cache line, that one pass over the rows reads.
+/// The number of features that are read in one pass over the rows. Their values in a row take half a cache line.
 const TOGETHER: usize = 8;
 
 /// The bins of one feature.
 pub(crate) struct Binned {
-    /// The bin of every document.
+    /// The bin of every document's value.
     pub codes: Vec<u8>,
-    /// The thresholds in ascending order, none if the feature is constant. Bin `b` holds the values above threshold
-    /// `b - 1` and up to threshold `b`.
+    /// The thresholds between bins in ascending order. There are none if the feature is constant. Bin `b` holds the
+    /// values above threshold `b - 1` and up to threshold `b`.
     pub thresholds: Vec<f32>,
-    /// Whether there is a bin of missing values, which follows the other bins.
+    /// Whether the last bin holds the missing values.
     pub has_missing: bool,
 }
 
@@ -40,7 +41,7 @@ impl Binned {
         Self { codes: values.iter().map(|&x| code(x)).collect(), thresholds, has_missing }
     }
 
-    /// Returns the bins as bytes, which processes exchange.
+    /// Encodes the bins as bytes, in order to exchange them between processes.
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![u8::from(self.has_missing)];
         bytes.extend(&self.codes);
@@ -48,16 +49,16 @@ impl Binned {
         bytes
     }
 
-    /// Reads the bins of `documents` documents from the result of [`to_bytes`](Self::to_bytes).
+    /// Decodes the result of [`to_bytes`](Self::to_bytes) for `documents` documents.
     fn from_bytes(bytes: &[u8], documents: usize) -> Self {
         let (codes, thresholds) = bytes[1..].split_at(documents);
         Self { codes: codes.to_vec(), thresholds: floats(thresholds).collect(), has_missing: bytes[0] == 1 }
     }
 }
 
-/// Cuts each of some neighboring features into at most `bins` bins (2 to [`MAX_BINS`]). Missing values get an
-/// additional bin, within a total of [`MAX_BINS`]. The values of these features stay in memory until the last feature
-/// is cut.
+/// Cuts each of some neighboring features into at most `bins` bins (2 to [`MAX_BINS`]). Missing values get a further
+/// bin, but the total is at most [`MAX_BINS`]. The values of these features stay in memory until the last feature is
+/// cut.
 pub(crate) fn bins_of(data: &RankingDataset, features: Range<usize>, bins: usize) -> impl Iterator<Item = Binned> {
     let columns = data.features.columns(data.feature_count, features);
     columns.into_iter().map(move |values| Binned::new(&values, bins))
@@ -66,8 +67,8 @@ pub(crate) fn bins_of(data: &RankingDataset, features: Range<usize>, bins: usize
 /// Cuts all features as [`bins_of`] does, and calls `of_feature` with the bins of each feature in turn. Each pass over
 /// the data file reads as many columns as fit into `memory`, but at least [`TOGETHER`].
 ///
-/// Each process reads its share of the rows. The processes exchange some columns at a time, and each process cuts its
-/// share of these columns.
+/// If several processes share the fit, each process reads some of the rows. For a few columns at a time, the processes
+/// exchange their rows, and each process bins some of these columns.
 pub(crate) fn bins_in_passes(
     data: &RankingDataset,
     bins: usize,
@@ -100,8 +101,8 @@ pub(crate) fn bins_in_passes(
     }
 }
 
-/// Returns the bins of columns whose rows are spread over the processes. Each process receives all rows of these
-/// columns and cuts its share of the columns.
+/// Returns the bins of columns, of which each process holds some rows. Each process receives all rows of the columns,
+/// and bins some of the columns.
 fn shared_bins(columns: &[Vec<f32>], documents: usize, bins: usize, readers: &dyn Processes) -> Vec<Binned> {
     let bytes = columns.iter().flatten().flat_map(|value| value.to_le_bytes()).collect();
     let rows = readers.gather(bytes);
@@ -122,7 +123,7 @@ fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
     bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes))
 }
 
-/// Cuts features of a dataset into bins in parallel, as [`bins_of`] does.
+/// Divides features into bins as [`bins_of`] does, with several threads.
 pub(crate) fn bins_of_all(data: &RankingDataset, features: Range<usize>, bins: usize) -> Vec<Binned> {
     let firsts: Vec<usize> = features.clone().step_by(TOGETHER).collect();
     let of_some =
@@ -130,7 +131,7 @@ pub(crate) fn bins_of_all(data: &RankingDataset, features: Range<usize>, bins: u
     firsts.into_par_iter().flat_map_iter(Execution::current().bind(of_some)).collect()
 }
 
-/// Returns the thresholds between at most `bins` bins, and sorts the values.
+/// Returns the thresholds between at most `bins` bins. The values are sorted in place.
 fn cut(values: &mut [f32], bins: usize) -> Vec<f32> {
     values.sort_unstable_by(f32::total_cmp);
     let groups: Vec<(f32, usize)> = values.chunk_by(|a, b| a == b).map(|group| (group[0], group.len())).collect();

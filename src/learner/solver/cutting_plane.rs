@@ -1,9 +1,10 @@
 //! Minimizes `1/2 ||w||^2 + C R(w)` for a convex risk `R >= 0` by one-slack cutting planes (Joachims, 2006). The line
 //! search is from Franc and Sonnenburg (2008).
 //!
-//! A round adds planes under `R` and solves the quadratic program over all planes, which bounds the minimum from below.
-//! The round then searches the segment from the best point so far to the solution of this program. The duality gap is
-//! the difference between the best value and the highest bound, and certifies the accuracy.
+//! A round solves a quadratic program over all planes, whose solution gives a lower bound on the minimum. The round
+//! then searches the line from the best weights so far to this solution, and adds planes below `R`. The duality gap is
+//! the lowest objective minus the highest lower bound. The objective at the best weights exceeds the minimum by at most
+//! this gap.
 //!
 //! A round costs a few evaluations of the risk and one quadratic program over the planes in use.
 
@@ -13,9 +14,9 @@ use super::quadratic_program::{self, Plane};
 use super::solved::Solved;
 use super::vectors::{add_scaled, dot};
 
-/// The maximum number of evaluations of the risk along one segment.
+/// The maximum number of evaluations of the risk in one line search.
 const SEARCH_STEPS: usize = 6;
-/// The number of rounds for which a plane may have the multiplier 0 before it is dropped.
+/// A plane is removed when its multiplier has been 0 for this many rounds.
 const IDLE_ROUNDS: usize = 15;
 
 /// The value of a convex risk, with one subgradient.
@@ -40,14 +41,14 @@ struct Cut {
     idle: usize,
 }
 
-/// The progress of a minimization.
+/// The state of a minimization after a round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Standing {
     /// The lowest objective so far.
     pub(crate) objective: f64,
-    /// The lowest objective minus the highest lower bound.
+    /// The lowest objective minus the highest lower bound on the minimum.
     pub(crate) gap: f64,
-    /// The number of planes in use.
+    /// The number of current planes.
     pub(crate) planes: usize,
     /// The number of rounds so far.
     pub(crate) rounds: usize,
@@ -64,24 +65,24 @@ pub(crate) struct CuttingPlanes {
 }
 
 impl CuttingPlanes {
-    /// Starts a minimization with the cost `C > 0`.
+    /// Prepares a minimization with the cost `C > 0`.
     pub(crate) fn new(cost: f64) -> Self {
         Self { cost, best: None, bound: 0.0, cuts: Vec::new(), rounds: 0 }
     }
 
-    /// Returns the best weights so far.
+    /// Returns the weights with the lowest objective so far.
     pub(crate) fn weights(&self) -> &[f64] {
         self.best.as_ref().map_or(&[], |best| &best.weights)
     }
 
-    /// Returns the objective, the gap and the numbers of planes and rounds so far.
+    /// Returns the lowest objective, the duality gap, and the numbers of planes and rounds so far.
     pub(crate) fn standing(&self) -> Standing {
         let objective = self.best.as_ref().map_or(f64::INFINITY, |best| best.objective);
         Standing { objective, gap: (objective - self.bound).max(0.0), planes: self.cuts.len(), rounds: self.rounds }
     }
 
-    /// Does one round, from `start` in the first round and from the best point in later ones. `risk` must accept any
-    /// weights.
+    /// Makes a round. The first round starts from the weights `start`, and every later round from the best weights so
+    /// far. The function `risk` must be defined for all weights.
     pub(crate) fn round(&mut self, start: &[f64], risk: &impl Fn(&[f64]) -> Risk) -> Result<Standing, String> {
         let best = match self.best.take() {
             Some(best) => best,
@@ -110,8 +111,8 @@ impl CuttingPlanes {
         Ok(self.standing())
     }
 
-    /// Does rounds from `start` until the gap is at most `tolerance` times the objective, `most` rounds are done,
-    /// `stop` returns true, or the solver fails. A failure is an error only in the first round.
+    /// Makes rounds until the duality gap is at most `tolerance` times the objective, until `most` rounds are done, or
+    /// until `stop` returns true or the solver fails. A failure is an error only in the first round.
     pub(crate) fn minimize(
         mut self,
         start: &[f64],
@@ -153,14 +154,14 @@ impl CuttingPlanes {
         Point { weights, objective, risk: value, slope }
     }
 
-    /// Adds the plane `R(v) >= risk + slope . (v - w)` of a point `w`.
+    /// Adds the plane that touches the risk at a point `w`: `R(v) >= risk + slope . (v - w)`.
     fn cut(&mut self, point: &Point) {
         let offset = point.risk - dot(&point.slope, &point.weights);
         self.cuts.push(Cut { plane: Plane { offset, slope: point.slope.clone() }, idle: 0 });
     }
 
-    /// Searches `from + t (to - from)`, `0 <= t <= 1`, for the lowest objective, and adds planes at both ends of the
-    /// last bracket.
+    /// Searches `from + t (to - from)` with `0 <= t <= 1` for the lowest objective. Adds planes at both ends of the
+    /// interval to which the search has narrowed.
     fn search(&mut self, from: Point, to: Vec<f64>, risk: &impl Fn(&[f64]) -> Risk) -> Point {
         let mut direction = to.clone();
         add_scaled(&mut direction, -1.0, &from.weights);
@@ -194,9 +195,9 @@ impl CuttingPlanes {
     }
 }
 
-/// Returns the point that minimizes the larger of two parabolas, each with the curvature `length` and the value and
-/// slope of one end. The maximum of both parabolas is the objective along the segment if the risk equals the larger of
-/// the two end planes.
+/// Returns where the larger of two parabolas is smallest. Both have the curvature `length`, and each has the value and
+/// slope of the objective at one end of the interval. If the risk is the larger of the planes at both ends, this
+/// maximum is exactly the objective.
 fn model_minimum(at: [f64; 2], value: [f64; 2], slope: [f64; 2], length: f64) -> f64 {
     let own = [0, 1].map(|end| at[end] - slope[end] / length);
     // Both parabolas have the same curvature, so they cross at most once.

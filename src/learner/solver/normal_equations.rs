@@ -11,7 +11,7 @@ use crate::memory;
 use crate::op::Execution;
 use crate::refusal::Refusal;
 
-/// A solution of ridge regression.
+/// The weights and the intercept that solve a ridge regression.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinearSolution {
     /// One weight per feature.
@@ -20,7 +20,7 @@ pub struct LinearSolution {
     pub bias: f64,
 }
 
-/// The normal equations of a weighted least-squares problem, which can be solved for any lambda.
+/// The normal equations of weighted least squares, which can be solved for any penalty lambda.
 #[derive(Debug, Clone)]
 pub struct NormalEquations {
     /// The matrix `sum_d c_d (x_d - mean) (x_d - mean)^T`.
@@ -36,23 +36,23 @@ pub struct NormalEquations {
 /// The fixed number of documents in one block of the sums, which makes results independent of the number of threads.
 const BLOCK: usize = 1024;
 
-/// The maximum number of blocks that are computed in parallel before they are added.
+/// The maximum number of blocks that are computed in parallel before their sums are added up.
 const BLOCKS_AT_ONCE: usize = 32;
 
-/// The number of bytes that parallel blocks may need, unless a single block needs more.
+/// How many bytes the blocks in parallel may take, unless a single block takes more.
 const BYTES_AT_ONCE: u64 = 256 << 20;
 
-/// The number of feature-by-feature matrices in memory, in addition to the blocks.
+/// How many matrices with one row and one column per feature are in memory besides the blocks.
 const COPIES: usize = 4;
 
-/// Returns the number of blocks to compute in parallel, if each holds the products of `columns` columns.
+/// Returns the number of blocks to compute in parallel, if each block is a matrix of `columns` rows and columns.
 fn blocks_at_once(columns: usize) -> usize {
     let bytes = memory::product([columns, columns, size_of::<f64>()]).max(1);
     ((BYTES_AT_ONCE / bytes) as usize).clamp(1, BLOCKS_AT_ONCE)
 }
 
 impl NormalEquations {
-    /// Checks that enough memory is free for the products of `features` features.
+    /// Checks that there is enough free memory for the products of all pairs of `features` features.
     ///
     /// # Errors
     /// [`Refusal`] if the products need more memory than is free.
@@ -68,10 +68,11 @@ impl NormalEquations {
         )
     }
 
-    /// Sums over documents with targets `t` and weights `c`, in parallel over blocks of documents. Each process
-    /// computes the sums of some features with all others, so every sum is added in the same order as in one process.
+    /// Computes the sums over all documents, whose targets and weights are given, in parallel blocks of documents. Each
+    /// of several processes computes some columns of the matrix, so all sums are added in the same order as in a single
+    /// process.
     ///
-    /// Without an intercept, the means are taken as 0.
+    /// Without an intercept, zeros take the place of the means.
     pub fn new(
         data: &RankingDataset,
         targets: &[f64],
@@ -124,8 +125,7 @@ impl NormalEquations {
         }
     }
 
-    /// Returns the minimizer, or `None` if lambda is so small that rounding leaves the matrix without a Cholesky
-    /// factor.
+    /// Returns the solution, or `None` if lambda is so small that rounding errors make the Cholesky factorization fail.
     pub fn solve(&self, lambda: f64) -> Option<LinearSolution> {
         let size = self.products.nrows();
         let factor = Cholesky::new(&self.products + DMatrix::identity(size, size) * lambda)?;
@@ -134,7 +134,7 @@ impl NormalEquations {
         Some(LinearSolution { weights: weights.as_slice().to_vec(), bias })
     }
 
-    /// Returns the objective at the weights `w`, with the optimal intercept.
+    /// Returns the objective for the weights `w`, with the best intercept for these weights.
     pub fn objective(&self, weights: &[f64], lambda: f64) -> f64 {
         let w = DVector::from_column_slice(weights);
         w.dot(&(&self.products * &w)) - 2.0 * w.dot(&self.moments) + self.target_variance + lambda * w.norm_squared()

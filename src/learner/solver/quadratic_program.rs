@@ -1,14 +1,14 @@
-//! The quadratic program that the support vector learners solve:
+//! Solves the quadratic program of the support vector learners:
 //!
 //! ```text
 //! min over w, xi >= 0    1/2 ||w||^2 + C xi    such that    xi >= offset_p + slope_p . w    for every plane p
 //! ```
 //!
-//! The minimum of this program is a lower bound on the minimum of `1/2 ||w||^2 + C R(w)`, if the planes lie under the
-//! convex `R`. The interior-point method of clarabel solves the program. The multipliers of the solution are made
-//! feasible (`alpha >= 0`, `sum alpha <= C`). Feasible multipliers give `w = -sum_p alpha_p slope_p` and the dual value
-//! `sum_p alpha_p offset_p - 1/2 ||w||^2`. The dual value is a lower bound on the minimum even if the solver is
-//! inaccurate.
+//! If all planes lie below the convex risk `R`, the minimum of this program is a lower bound on the minimum of
+//! `1/2 ||w||^2 + C R(w)`. The program is solved by clarabel, an interior-point solver. The multipliers that the solver
+//! returns are changed slightly so that they are feasible (`alpha >= 0`, `sum alpha <= C`). Feasible multipliers give
+//! `w = -sum_p alpha_p slope_p` and the dual value `sum_p alpha_p offset_p - 1/2 ||w||^2`. The dual value is a lower
+//! bound on the minimum even if the solver is inaccurate.
 //!
 //! An interior-point step costs about `p f min(p, f)` for `p` planes of `f` features, and a solution takes some ten
 //! steps.
@@ -19,10 +19,11 @@ use serde::{Deserialize, Serialize};
 
 use super::vectors::{add_scaled, dot};
 
-/// The first cost to try, and the factor between one cost and the next, for slopes of at most 1.
+/// The largest cost in the first attempt at solving the scaled program, and the ratio of the costs in two successive
+/// attempts.
 const FIRST_COST: f64 = 1e8;
 
-/// A linear function `offset + slope . w` below a convex risk.
+/// A linear function `offset + slope . w` that is nowhere above a convex risk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Plane {
     pub(crate) offset: f64,
@@ -33,13 +34,13 @@ pub(crate) struct Plane {
 pub(crate) struct Solution {
     /// The weights `w`.
     pub(crate) weights: Vec<f64>,
-    /// The multipliers `alpha`, one per plane, which are 0 for inactive planes.
+    /// The multiplier `alpha` of each plane, which is 0 if the plane is inactive.
     pub(crate) multipliers: Vec<f64>,
-    /// The dual value, which is a lower bound on the objective for every `w`.
+    /// The dual value, a lower bound on the minimum of the program.
     pub(crate) bound: f64,
 }
 
-/// Returns the scale of non-negative numbers, which is the largest of them, or 1 if all are 0.
+/// Returns the largest of some non-negative numbers, or 1 if all are 0.
 fn largest(values: impl Iterator<Item = f64>) -> f64 {
     match values.fold(0.0, f64::max) {
         0.0 => 1.0,
@@ -47,11 +48,11 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
     }
 }
 
-/// Solves the quadratic program. Returns the final status of clarabel as an error if there is no solution.
+/// Solves the quadratic program. If there is no solution, returns the final status of clarabel as an error.
 ///
-/// Slopes and offsets are scaled to at most 1, and the objective is scaled to a moderate size, because the solver's
-/// tolerances are partly absolute. A smaller cost is tried before a large one. If the sum of the multipliers stays
-/// clearly below the smaller cost, no slack is needed, and every larger cost has the same solution.
+/// The solver's tolerances are partly absolute. Slopes and offsets are therefore scaled to at most 1, and the objective
+/// to a moderate size. If the cost is large, a smaller cost is tried first. If the multipliers then add up to clearly
+/// less than the smaller cost, no slack is needed, and the solution is the same for every larger cost.
 pub(crate) fn solve(planes: &[Plane], cost: f64) -> Result<Solution, String> {
     let steepest = largest(planes.iter().map(|plane| dot(&plane.slope, &plane.slope)));
     let highest = largest(planes.iter().map(|plane| plane.offset.abs()));
@@ -70,7 +71,7 @@ pub(crate) fn solve(planes: &[Plane], cost: f64) -> Result<Solution, String> {
     }
 }
 
-/// Returns the multipliers of the planes in `min 1/2 ||v||^2 + cost xi` under the scaled constraints.
+/// Returns the multiplier of each plane in the scaled program, which minimizes `1/2 ||v||^2 + cost xi`.
 fn scaled(planes: &[Plane], highest: f64, constraints: &CscMatrix<f64>, cost: f64) -> Result<Vec<f64>, String> {
     let features = planes[0].slope.len();
     // With a small cost the objective is about as small, so all of it is multiplied.
@@ -108,13 +109,14 @@ fn scaled(planes: &[Plane], highest: f64, constraints: &CscMatrix<f64>, cost: f6
     }
 }
 
-/// Returns `P` of `1/2 x' P x` for `x = (v, xi)`, with `factor` on the diagonal and 0 for `xi`.
+/// Returns the matrix `P` in `1/2 x' P x` for `x = (v, xi)`. Its diagonal is `factor` for `v` and 0 for `xi`.
 fn half_square(features: usize, factor: f64) -> CscMatrix<f64> {
     let columns = (0..=features).chain([features]).collect();
     CscMatrix::new(features + 1, features + 1, columns, (0..features).collect(), vec![factor; features])
 }
 
-/// Returns `A` of `A x <= limits`, with `scale slope_p . v - xi <= -offset_p` for each plane, then `-xi <= 0`.
+/// Returns the matrix `A` in `A x <= limits`: a row `scale slope_p . v - xi <= -offset_p` for each plane, and a last
+/// row `-xi <= 0`.
 fn constraints(planes: &[Plane], scale: f64) -> CscMatrix<f64> {
     let features = planes[0].slope.len();
     let rows = planes.len() + 1;

@@ -6,16 +6,16 @@ pub(crate) struct Solved {
     pub(crate) objective: f64,
     /// The objective minus a lower bound on the minimum, if a bound is known.
     pub(crate) gap: Option<f64>,
-    /// Whether the gap is within the tolerance.
+    /// Whether the duality gap is within the tolerance.
     pub(crate) converged: bool,
     /// The reason why the solver stopped early, if it did.
     pub(crate) failure: Option<String>,
-    /// Further figures that the solver reports for the round.
+    /// Further numbers for the round to report, by name.
     pub(crate) figures: Vec<(String, f64)>,
 }
 
 impl Solved {
-    /// Returns the gap as a figure of a round.
+    /// Returns the name and the value under which a round reports the duality gap.
     pub(crate) fn gap_figure(&self) -> Option<(String, f64)> {
         self.gap.map(|gap| ("duality_gap".to_owned(), gap))
     }

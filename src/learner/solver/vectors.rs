@@ -12,7 +12,7 @@ pub(crate) fn add_scaled(target: &mut [f64], factor: f64, row: &[f64]) {
     target.iter_mut().zip(row).for_each(|(t, &x)| *t += factor * x);
 }
 
-/// Returns the documents `0..scores.len()` by descending score, with equal scores in their given order.
+/// Returns the indices `0..scores.len()` sorted by descending score; equal scores keep their order.
 pub(crate) fn descending(scores: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));

@@ -15,9 +15,9 @@ pub(super) const NAME: &str = "svm_map";
 pub struct SvmMapConfig {
     /// One cost `C` above 0, or a list whose best value is chosen on validation data.
     pub c: Candidates,
-    /// The largest duality gap, relative to the objective, at which the solver stops, above 0.
+    /// The solver stops when the duality gap, relative to the objective, is at most this number, which is above 0.
     pub tolerance: f64,
-    /// The maximum number of cutting-plane rounds for one `C`, at least 1.
+    /// The maximum number of cutting-plane rounds for each `C`, at least 1.
     pub max_steps: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The rounds of SVMmap, each of which solves the problem for one cost.
+//! Implements the rounds of SVMmap, each of which minimizes the objective for one cost `C`.
 
 use super::config::{NAME, SvmMap, SvmMapConfig};
 use super::risk::ApRisk;

@@ -1,4 +1,4 @@
-//! SVMmap (Yue et al., 2007) fits a support vector machine whose risk bounds one minus average precision
+//! SVMmap (Yue et al., 2007) is a support vector machine whose risk is an upper bound on one minus average precision
 //! (direct-optimization, section 5.3).
 //!
 //! ```text
@@ -6,12 +6,13 @@
 //! Psi_q(pi) = 1 / (|R_q| |I_q|)  sum over relevant k, irrelevant l    (+1 if pi has k ahead of l, else -1) (x_k - x_l)
 //! ```
 //!
-//! The risk sums over the `m` queries with both relevant (label of at least 1) and irrelevant documents. One-slack
-//! cutting planes solve the problem. Each plane combines the most violated rankings of all queries, found exactly in
-//! O(n log n) per query (see `most_violated`). The solver stops at a duality gap of `tolerance` times the objective.
+//! The risk is a sum over the `m` queries that have both relevant documents (label 1 or above) and irrelevant
+//! documents. The objective is minimized by one-slack cutting planes. Each plane combines the most violated ranking of
+//! every query, which is found exactly in O(n log n) (see `most_violated`). The solver stops when the duality gap is at
+//! most `tolerance` times the objective.
 //!
-//! Every `C` of the grid is one round, which starts from the solution of the previous round. The selection measure
-//! chooses among the rounds.
+//! Each `C` in the list is one round, which starts from the solution for the previous `C`. The selection measure
+//! chooses the best round.
 
 mod config;
 mod fit;

@@ -1,18 +1,20 @@
-//! Finds the ranking that violates the margin of SVMmap most, by exact loss-augmented inference for average precision.
+//! Finds the ranking that violates the margin of SVMmap most. The search is exact.
 //!
-//! Both the R relevant and the I irrelevant documents are sorted by descending score. The numbers `a_k` of irrelevant
-//! documents ahead of the k-th relevant one, `a_1 <= a_2 <= ...`, describe a ranking. The violation of a ranking is
+//! The R relevant documents and the I irrelevant documents are each sorted by descending score. A ranking is described
+//! by numbers `a_1 <= a_2 <= ...`, where `a_k` counts the irrelevant documents ahead of the k-th relevant document. The
+//! violation of a ranking is
 //!
 //! ```text
 //! (1 - AP) - w . (Psi* - Psi)  =  sum_k sum_{j <= a_k} g(k, j)
 //! g(k, j) = 1/R [j / (k + j) - (j - 1) / (k + j - 1)] - 2 / (R I) (s_k - u_j)
 //! ```
 //!
-//! `g` decreases with j. If the `a_k` were not constrained to be in order, each would be the number of positive terms,
-//! which bisection finds. Pooling adjacent violators restores the order and is exact for concave terms. Harmonic
-//! numbers and prefix sums give a pool's sum of `g` in O(1). Apart from sorting, a query costs O(R log I).
+//! `g` decreases with j. If the `a_k` could be in any order, the best `a_k` would be the number of `j` with a positive
+//! `g(k, j)`, which bisection finds. Neighbors in the wrong order are therefore pooled, that is, they get a common
+//! value. This is exact because the sums are concave in `a_k`. Harmonic numbers and prefix sums of the scores give the
+//! sum of `g` over a pool in O(1). Without the sorting, a query costs O(R log I).
 
-/// Returns the `a_k` of the most violated ranking, given scores in descending order.
+/// Returns `a_k` for each relevant document in the most violated ranking, given scores in descending order.
 pub(super) fn most_violated(relevant: &[f64], irrelevant: &[f64]) -> Vec<usize> {
     let pools = Pools::new(relevant, irrelevant);
     let mut stack: Vec<Pool> = Vec::new();
@@ -26,13 +28,14 @@ pub(super) fn most_violated(relevant: &[f64], irrelevant: &[f64]) -> Vec<usize> 
     stack.iter().flat_map(|pool| std::iter::repeat_n(pool.ahead, pool.last - pool.first + 1)).collect()
 }
 
-/// Returns `1 - AP` of the ranking that `ahead` describes.
+/// Returns one minus the average precision of the ranking that the numbers `ahead` describe.
 pub(super) fn loss(ahead: &[usize]) -> f64 {
     let missing = ahead.iter().zip(1..).map(|(&a, k)| a as f64 / (k + a) as f64);
     missing.sum::<f64>() / ahead.len() as f64
 }
 
-/// A run of relevant documents `first..=last`, counted from 1, with the same number of irrelevant documents ahead.
+/// The relevant documents from `first` to `last`, numbered from 1, which have the same number of irrelevant documents
+/// ahead.
 struct Pool {
     first: usize,
     last: usize,
@@ -41,7 +44,7 @@ struct Pool {
 
 struct Pools<'a> {
     irrelevant: &'a [f64],
-    /// `prefix[k]` is the sum of the k highest scores of relevant documents.
+    /// `prefix[k]` is the sum of the scores of the first k relevant documents.
     prefix: Vec<f64>,
     /// `harmonic[n]` is the harmonic number `1 + 1/2 + ... + 1/n`.
     harmonic: Vec<f64>,
@@ -58,7 +61,7 @@ impl<'a> Pools<'a> {
         Self { irrelevant, prefix: running(&mut relevant.iter().copied()), harmonic }
     }
 
-    /// Returns how many irrelevant documents to rank ahead of a pool if only this pool mattered.
+    /// Returns the best number of irrelevant documents ahead of a pool, regardless of all other pools.
     fn best(&self, first: usize, last: usize) -> usize {
         let (mut low, mut high) = (0, self.irrelevant.len());
         while low < high {

@@ -1,4 +1,4 @@
-//! Computes the risk of SVMmap and its slope from the most violated ranking of every query.
+//! Computes the risk of SVMmap and its slope, from the most violated ranking of every query.
 
 use rayon::prelude::*;
 
@@ -12,18 +12,19 @@ use crate::learner::solver::cutting_plane::Risk;
 use crate::learner::solver::vectors::descending;
 use crate::op::Execution;
 
-/// The documents of a query, as their places among the documents of this process.
+/// The relevant and the irrelevant documents of a query, as indices counted from the first document of this process.
 struct Query {
     relevant: Vec<usize>,
     irrelevant: Vec<usize>,
 }
 
-/// The risk in the objective of SVMmap. Each process holds the queries of its share, and every process gets the sums.
+/// The risk in the objective of SVMmap, which is a mean over queries. If several processes share the fit, each process
+/// holds some queries, and the sums over all queries are returned in every process.
 pub(super) struct ApRisk<'a> {
     share: Share<'a>,
-    /// The queries of the share with both relevant and irrelevant documents.
+    /// The queries of this process that have both relevant and irrelevant documents.
     queries: Vec<Query>,
-    /// The number of queries with both relevant and irrelevant documents in all processes.
+    /// The number of queries, in all processes, that have both relevant and irrelevant documents.
     count: f64,
 }
 
@@ -69,7 +70,8 @@ impl<'a> ApRisk<'a> {
 }
 
 impl Query {
-    /// Returns the largest violation and its slope with respect to the score of each document.
+    /// Returns the violation of the most violated ranking, and its derivative with respect to the score of each
+    /// document.
     fn most_violated(&self, scores: &[f64]) -> (f64, Vec<(usize, f64)>) {
         let sorted = |documents: &[usize]| -> Vec<usize> {
             let own: Vec<f64> = documents.iter().map(|&document| scores[document]).collect();
