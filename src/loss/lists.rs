@@ -210,7 +210,8 @@ impl Lists {
     }
 
     /// Returns a tensor, `[B, N]`, that is nonzero at exactly the documents with a nonzero gain, or `None` if no gain
-    /// is 0. For `Exp2` and `Linear`, the labels have this property, so no gain is computed.
+    /// is 0. For `Exp2` and `Linear`, the function returns the labels, because a gain is 0 exactly where the label
+    /// is 0.
     pub(in crate::loss) fn gaining(&self, gain: &Gain) -> Option<Tensor<2>> {
         match gain {
             Gain::Exp2 | Gain::Linear => Some(self.labels.clone()),

@@ -144,7 +144,7 @@ fn shuffled_label_order(lists: &Lists, noise: Noise) -> Tensor<2, Int> {
 }
 
 /// Returns `out_t = log sum_{u >= t} exp(x_u)` in `log2 N` steps, each of which doubles the number of summed places.
-/// After the step with distance `d`, each place covers `2 d` places, starting with itself.
+/// The step with distance `d` extends the sum at each place to the `2 d` places that start with it.
 pub(super) fn suffix_log_sum_exp(mut x: Tensor<2>) -> Tensor<2> {
     let [batch, n] = x.dims();
     let mut d = 1;

@@ -53,15 +53,15 @@ impl Display for CellCost {
 }
 
 impl Cell {
-    /// Returns all cells, ordered by measure, then by relaxation.
+    /// Returns all combinations of a measure and a relaxation, ordered by measure.
     pub fn all() -> impl Iterator<Item = Self> {
         let of =
             |&measure: &MeasureName| RelaxationName::ALL.iter().map(move |&relaxation| Self { measure, relaxation });
         MeasureName::ALL.iter().flat_map(of)
     }
 
-    /// Returns the cost of this cell; under expected ranks, it is the cost in the model with independent trials. In
-    /// float32 on a CPU, the exact rank model replaces a factor `n` of this time by `log n`. In float64 or on other
+    /// Returns the cost of this combination; for expected ranks, this is the cost in the model with independent trials.
+    /// In float32 on a CPU, the exact rank model replaces a factor `n` of this time by `log n`. In float64 or on other
     /// devices, the exact rank model takes `29 sqrt(1 + ln n)` times as long as independent trials.
     pub fn cost(self) -> CellCost {
         use MeasureName::{Err, KendallTau, RPrecision, Success};
@@ -78,7 +78,7 @@ impl Cell {
         }
     }
 
-    /// Returns the name of the registered loss that computes this cell, if there is one.
+    /// Returns the name of the registered loss that equals this combination, if there is one.
     pub fn named(self) -> Option<&'static str> {
         use MeasureName::{Ap, Dcg, Err, KendallTau, Ndcg, Precision, Rr};
         use RelaxationName::{ApproximatePositions, ExpectedRanks, RankIndicators, SigmoidRanks};

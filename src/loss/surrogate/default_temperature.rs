@@ -10,8 +10,8 @@ use super::relaxed_measure::{self, named_cell};
 use crate::json::Map;
 
 impl Cell {
-    /// Returns the default temperature in spreads, made `times` smoother than the default for training a scorer from
-    /// scratch.
+    /// Returns the default temperature in spreads: the default for training a scorer from scratch, made `times`
+    /// smoother.
     pub(super) fn default_temperature(self, times: f64) -> f64 {
         match self.relaxation {
             RelaxationName::ApproximatePositions => 20.0 / times,
@@ -61,7 +61,7 @@ mod tests {
     use crate::json::json;
     use crate::loss::registry;
 
-    /// Each named loss has the same default temperature as its cell.
+    /// Each named loss has the same default temperature as the measure and relaxation that it combines.
     #[test]
     fn named_losses_have_the_temperature_of_their_cell() {
         for cell in Cell::all() {

@@ -110,7 +110,7 @@ pub struct RelaxedMeasureConfig {
     /// remaining documents.
     #[config(default = 0.1)]
     pub delta: f64,
-    /// The method that computes expectations.
+    /// How to compute expectations of functions of the rank.
     #[config(default = "RankExpectationMethod::Auto")]
     pub evaluation: RankExpectationMethod,
     /// The model for the distribution of ranks; `None` means the exact model if the measure needs it, and SoftRank's
@@ -219,7 +219,7 @@ impl Tempered for RelaxedMeasureConfig {
 /// The loss `1 - M` or `-M` of a measure `M` under a relaxation.
 pub type RelaxedMeasure = Surrogate<Box<dyn PositionMeasure>>;
 
-/// Returns the two parameters that select a cell: its measure and its relaxation.
+/// Returns the two parameters that select a measure and a relaxation.
 fn named_form(Cell { measure, relaxation }: Cell) -> Map {
     let names = [("measure", measure.name()), ("relaxation", relaxation.name())];
     Map::from_iter(names.map(|(key, name)| (key.to_string(), Value::from(name))))
@@ -247,8 +247,8 @@ fn forms() -> Vec<Map> {
     cells.chain(noisy).chain(bounded).collect()
 }
 
-/// Returns the cell that the parameters select, with its default parameters. The default measure or relaxation replaces
-/// a missing or unknown name.
+/// Returns the default configuration of the measure and relaxation that the parameters select. The default measure or
+/// relaxation replaces a missing or unknown name.
 pub(super) fn named_cell(params: &Map) -> RelaxedMeasureConfig {
     let RelaxedMeasureConfig { measure, relaxation, .. } = RelaxedMeasureConfig::new();
     RelaxedMeasureConfig::of(
@@ -257,7 +257,7 @@ pub(super) fn named_cell(params: &Map) -> RelaxedMeasureConfig {
     )
 }
 
-/// Returns every parameter of the cell that the parameters select, with its default.
+/// Returns every parameter of the selected measure and relaxation, with its default.
 fn defaults(params: &Map) -> Map {
     let cell = named_cell(params);
     temperature::defaults(&cell, params).into_iter().filter(|(key, _)| cell.has(key)).collect()
@@ -268,7 +268,7 @@ fn part<T: DeserializeOwned>(params: &Map, key: &str, default: T) -> Result<T, L
     params.get(key).map_or(Ok(default), |value| value_of(NAME, key, value))
 }
 
-/// Creates the configuration of the cell that the parameters select, with these parameters.
+/// Creates the configuration of the selected measure and relaxation, with these parameters.
 fn configured(params: &Map) -> Result<RelaxedMeasureConfig, LossError> {
     let cell = named_cell(params);
     part(params, "measure", cell.measure)?;
@@ -348,7 +348,7 @@ mod tests {
         assert_eq!(names, surrogates.count());
     }
 
-    /// The loss of every cell with noise equals the mean loss of the cell over the draws in `gumbel.rs`.
+    /// The loss of a measure under a relaxation with noise equals the mean of its losses over the draws in `gumbel.rs`.
     #[test]
     fn noise_works_with_every_cell() {
         for mut form in forms().into_iter().filter(|form| !form.contains_key("gumbel_samples")) {

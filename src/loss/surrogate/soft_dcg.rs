@@ -51,7 +51,7 @@ pub struct SoftDcgConfig {
     /// The exponent of the power discount, 0 or above; other discounts ignore it.
     #[config(default = 1.0)]
     pub exponent: f64,
-    /// The method that computes expectations.
+    /// How to compute expectations of functions of the rank.
     #[config(default = "RankExpectationMethod::Auto")]
     pub evaluation: RankExpectationMethod,
     /// The model for the distribution of ranks.

@@ -6,8 +6,8 @@
 //! computed as in [`SoftRr`](super::SoftRr), with `g` in place of the relevance. The surrogate tends to ERR as `sigma`
 //! tends to 0.
 //!
-//! SoftRank's model, `model = "independent"`, costs less. In that model, however, tied documents at which readers may
-//! stop lower each other's value.
+//! SoftRank's model, `model = "independent"`, costs less. With SoftRank's model, however, tied documents at which
+//! readers may stop lower each other's value.
 //!
 //! The cost is O(M n log n), where M is the number of exponentials, about 14 in float32 (see [`RankModel`]). In the
 //! independent model, the cost is O(M n) for each document with a label above 0. A query whose labels are all equal has

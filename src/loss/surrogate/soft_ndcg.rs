@@ -6,7 +6,7 @@
 //! the bound of Theorem 2.
 //!
 //! The cost is O(M n^2) for log2, natural, power, Zipf and exponential discounts, where M is the number of
-//! exponentials, about 14 in float32. A cut-off takes O(k n^2), and the recursion takes O(n^3) (see
+//! exponentials, about 14 in float32. With a cut-off, the cost is O(k n^2); with the recursion, it is O(n^3) (see
 //! [`RankExpectationMethod`]). With `model = "exact"`, the trials are independent only given the noise on the
 //! document's own score. In the exact model, the whole list takes O(M n log n), or O(k n log n) with a cut-off (see
 //! [`RankModel`]).
@@ -55,7 +55,7 @@ pub struct SoftNdcgConfig {
     /// The exponent of the power discount, 0 or above; other discounts ignore it.
     #[config(default = 1.0)]
     pub exponent: f64,
-    /// The method that computes expectations.
+    /// How to compute expectations of functions of the rank.
     #[config(default = "RankExpectationMethod::Auto")]
     pub evaluation: RankExpectationMethod,
     /// The model for the distribution of ranks.

@@ -159,7 +159,7 @@ pub struct Indicators {
 }
 
 impl Indicators {
-    /// Creates indicators whose mixtures are computed by `at_ranks`, at the exact ranks of these lists.
+    /// Creates indicators from the function `at_ranks` and the exact ranks of these lists.
     pub fn new(lists: &Lists, at_ranks: impl Fn(Tensor<2>) -> Tensor<2> + 'static) -> Self {
         Self { at_ranks: Box::new(at_ranks), ranks: lists.ranks(), matrix: None }
     }

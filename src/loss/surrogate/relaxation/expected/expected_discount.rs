@@ -37,7 +37,7 @@ pub struct ExpectedDiscount {
     pub k: Option<usize>,
     /// The standard deviation of a noisy score, above 0.
     pub sigma: f64,
-    /// The method that computes the expectation.
+    /// How to compute the expectation of the discount.
     pub evaluation: RankExpectationMethod,
     /// The model for the distribution of ranks.
     pub model: RankModel,

@@ -53,8 +53,8 @@ use crate::op::{
 pub struct Expected {
     /// The standard deviation `sigma` of a noisy score, above 0.
     pub temperature: Temperature,
-    /// The method that computes expectations. Expectations that involve several documents are computed by exponentials
-    /// or trial by trial.
+    /// How to compute expectations of functions of the rank. Expectations that involve several documents are computed
+    /// by exponentials or trial by trial.
     #[config(default = "RankExpectationMethod::Auto")]
     pub evaluation: RankExpectationMethod,
     /// The model for the distribution of ranks. Measures that depend on the first relevant document need
