@@ -43,7 +43,7 @@ pub fn prepare(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>)
     }
 }
 
-/// Calls `before`, then renames files that belong together to their final names. If the process is killed between two
+/// Calls `before`, then renames several complete files to their final names. If the process is killed between two
 /// renames, only some of the files are renamed.
 ///
 /// # Errors
@@ -71,7 +71,7 @@ pub fn commit_together(
     Ok(())
 }
 
-/// A file as it was before [`commit_together`] replaced it. Dropping this value deletes the second name that keeps the
+/// A file as it was before [`commit_together`] replaced it. Dropping this value deletes the link or copy that keeps the
 /// old contents.
 struct Former {
     path: PathBuf,

@@ -184,7 +184,7 @@ impl ModuleVisitor for Drawn {
 }
 
 /// The largest allowed difference between the scores of the two passes, relative to the largest score, on devices that
-/// add in any order.
+/// add numbers in no fixed order.
 const TOLERANCE: f64 = 1e-5;
 
 /// Checks that both passes gave the same scores.

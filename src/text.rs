@@ -53,8 +53,8 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns the known name that is most similar to `found`, if any is similar enough. A name with two adjacent letters
-/// exchanged comes first.
+/// Returns the known name that is most similar to `found`, if any is similar enough. A name that differs only by two
+/// exchanged adjacent letters is preferred.
 pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let found = found.to_lowercase();
     let similarity = |name: &str| {

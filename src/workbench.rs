@@ -172,7 +172,7 @@ pub mod folds {
     use super::{Keys, RankingDataset, Refusal};
     use crate::data::folds::{self, QueryFold};
 
-    /// Returns folds in which queries with the same key stay together.
+    /// Returns folds that keep queries of the same group or time together.
     ///
     /// # Errors
     /// Returns [`Refusal`] for fewer than three folds, or for too few queries, groups or times.

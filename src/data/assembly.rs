@@ -27,7 +27,7 @@ pub(super) struct Assembly<'a> {
     pub rows: Rows,
     /// The number of features on the first line, which determines the memory reserved for each row.
     pub columns: Option<usize>,
-    /// The total size of the files read so far, in bytes, from which the limit of cells is computed.
+    /// The total size in bytes of the files read so far; the default limit of cells grows with this size.
     pub bytes: u64,
     /// The total size of the files still to be read, in bytes; inputs of unknown size count as 0.
     pub expected_bytes: u64,
@@ -53,10 +53,10 @@ pub(super) struct Assembly<'a> {
     /// The number of files whose features have names.
     #[cfg(feature = "columnar")]
     pub named_files: usize,
-    /// The values of the column used to split the queries, one for each run of documents of the same query.
+    /// The group or time of each run of documents, by which queries are later split into folds or sets.
     #[cfg(feature = "columnar")]
     pub keys: Option<Keys>,
-    /// Whether the time column used to split the queries holds dates or times rather than numbers; `None` before its
+    /// Whether the time column by which queries are split holds dates or times rather than numbers; `None` before its
     /// first value.
     #[cfg(feature = "columnar")]
     pub has_dates: Option<bool>,
@@ -64,8 +64,8 @@ pub(super) struct Assembly<'a> {
     begun: HashMap<String, Begun>,
     /// Whether documents of a query that are not consecutive in the current file are moved next to each other.
     puts_together: bool,
-    /// Each run of documents in the current file that continues an earlier run of the same query, with the number of
-    /// that run. Until the end of the file, a run counts as a separate query.
+    /// Runs of documents that continue a query of the current file, each with the number of the query's first run.
+    /// Until the end of the file is reached, each run of documents counts as a query.
     apart: Vec<(usize, usize)>,
     files: Vec<PathBuf>,
     /// The largest feature number that occurs in each file.
@@ -75,12 +75,12 @@ pub(super) struct Assembly<'a> {
 /// The last words of an error about more features than the option `features` allows.
 pub(super) const OPTION: &str = " (option `features`)";
 
-/// A dataset that was read from files, with facts about these files.
+/// A dataset that was read from files, with the width of each file and the values by which queries can be split.
 pub struct Assembled {
     pub data: RankingDataset,
     /// The largest feature number that occurs in each file.
     pub widths: Vec<FileWidth>,
-    /// The value of the column used to split the queries, for each query; `None` without such a column.
+    /// The group or time of each query, if a column of groups or times was named.
     pub keys: Option<Keys>,
 }
 
@@ -286,8 +286,8 @@ impl<'a> Assembly<'a> {
         Ok(())
     }
 
-    /// Checks that all runs of a query have the same query weight and split value, and keeps one of each per query.
-    /// `home[i]` is the first run with the same query as run `first + i`.
+    /// Checks that all runs of a query have the same weight and group, and keeps one weight and one group or time per
+    /// query. `home[i]` is the first run with the same query as run `first + i`.
     fn check_runs(
         &mut self,
         first: usize,

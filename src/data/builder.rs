@@ -97,9 +97,9 @@ impl RankingDatasetBuilder {
     /// Builds the dataset and checks that its parts fit together.
     ///
     /// # Errors
-    /// Returns [`DataError::Refused`] if the number of features, labels, identifiers, names or weights does not fit.
-    /// Returns [`DataError::Refused`] also for a query without documents, two queries with the same identifier, or an
-    /// infinite feature. Returns [`DataError::Label`] if a label is negative or not finite.
+    /// Returns [`DataError::Refused`] if the number of labels, identifiers, names, weights or feature values does not
+    /// match the other parts. Returns [`DataError::Refused`] also for a query without documents, two queries with the
+    /// same identifier, or an infinite feature. Returns [`DataError::Label`] if a label is negative or not finite.
     pub fn build(self) -> Result<RankingDataset, DataError> {
         let Self { mut data, query_ids, query_weights, document_weights } = self;
         let sum = data.offsets.last().copied().unwrap_or(0);

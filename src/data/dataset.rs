@@ -224,7 +224,7 @@ impl RankingDataset {
         &self.features.to_slice()[d * self.feature_count..(d + 1) * self.feature_count]
     }
 
-    /// Reorders one value per document, such as its score, from the order of the dataset to the order of reading.
+    /// Reorders one value per document, such as its score, into the order in which the documents were read.
     ///
     /// # Panics
     /// Panics if the documents were reordered and the numbers of values and documents differ.
@@ -237,7 +237,7 @@ impl RankingDataset {
         read
     }
 
-    /// Reorders one value per document from the order of reading to the order of the dataset.
+    /// Reorders one value per document from the order in which documents were read to the order of the dataset.
     ///
     /// # Panics
     /// Panics if the documents were reordered and there are fewer values than documents.

@@ -94,14 +94,14 @@ pub enum DataError {
         /// The text expected there.
         expected: String,
     },
-    /// The columns of a table do not fit, or the file is of another kind.
+    /// A table has the wrong columns, or the file is of another kind.
     #[error("{}: found {found}, expected {expected}", path.display())]
     Table {
         /// The file.
         path: PathBuf,
         /// The columns of the table, or the kind of the file.
         found: String,
-        /// The columns or files that fit.
+        /// The columns or the kinds of files that are expected.
         expected: String,
     },
     /// An Arrow or Parquet file is damaged or truncated.
@@ -177,7 +177,7 @@ pub enum DataError {
     /// Parts of a dataset contradict each other.
     #[error("dataset: {what} is {found}, expected {expected}")]
     Inconsistent {
-        /// The part of the dataset that does not fit.
+        /// The part of the dataset that contradicts another part.
         what: String,
         /// The value found.
         found: String,

@@ -112,8 +112,8 @@ impl Features {
         self.file.as_ref().map_or(&OneProcess, |file| file.readers(processes))
     }
 
-    /// Makes the values of a file streamed, so each use reads them from the file ([`InFile::stream`]). Returns false if
-    /// the values are in memory.
+    /// Streams the values of a file: from now on, each use reads them again ([`InFile::stream`]). Returns false if the
+    /// values are in memory.
     pub(super) fn stream(&mut self, memory: usize, window: usize) -> bool {
         self.file.as_mut().map(|file| file.stream(memory, window)).is_some()
     }

@@ -14,8 +14,8 @@ use crate::distributed::{OneProcess, Processes};
 /// The largest number of quantiles that are kept for each feature.
 const QUANTILES: usize = 257;
 
-/// The knots of `gauss` are equally spaced from minus this number to this number, in standard deviations. One value in
-/// a thousand of a normal distribution lies beyond each end.
+/// The knots of `gauss` are equally spaced from minus this number to this number, in standard deviations. In a normal
+/// distribution, one value in a thousand lies beyond each of these bounds.
 const FARTHEST: f64 = 3.09;
 
 /// Data count as normalized by query if, among all pairs of a query and a feature, at least this share range from 0 to

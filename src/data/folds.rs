@@ -55,7 +55,7 @@ pub struct QueryFold {
 /// in this order of preference. `vali` may also be called `valid` or `validation`.
 ///
 /// # Errors
-/// Returns [`DataError::Folds`] if the folder holds no folds, if a number is skipped, or if a fold lacks a file.
+/// Returns [`DataError::Folds`] if the folder holds no folds, if their numbering has a gap, or if a fold lacks a file.
 pub fn discover(folder: &Path) -> Result<Vec<Fold>, DataError> {
     let names = names(folder)?;
     let folders = numbered(folder, &names, "Fold", |name| name.strip_prefix("Fold")?.parse().ok())?;
@@ -86,9 +86,9 @@ pub fn split(dataset: &RankingDataset, parts: usize, seed: u64) -> Result<Vec<Qu
     split_by(dataset, None, parts, seed)
 }
 
-/// Splits a dataset as [`split`] does, but queries with the same key stay together. A split by time does not rotate
-/// folds. For `K` folds, a split by time cuts the queries into `K + 2` parts. In a split by time, fold `f` trains on
-/// parts `1 .. f`, validates on part `f + 1` and tests on part `f + 2`.
+/// Splits a dataset as [`split`] does, but keeps queries of the same group or time together. A split by time does not
+/// rotate folds. For `K` folds, a split by time cuts the queries into `K + 2` parts. In a split by time, fold `f`
+/// trains on parts `1 .. f`, validates on part `f + 1` and tests on part `f + 2`.
 ///
 /// # Errors
 /// Returns [`Refusal`] for fewer than three folds, or for too few queries, groups or times.
@@ -207,7 +207,7 @@ fn cut(units: Vec<Vec<usize>>, shares: &[f64]) -> Vec<Vec<usize>> {
     sets
 }
 
-/// Returns the parts used for training, from 0, in the fold that begins at part `first`: all but the last two.
+/// Returns the indices of a fold's training parts: all parts in a circle from part `first` on, except the last two.
 fn train_parts(first: usize, parts: usize) -> impl Iterator<Item = usize> {
     (first..first + parts - 2).map(move |part| part % parts)
 }

@@ -37,12 +37,12 @@ impl Indicators {
         Ok(())
     }
 
-    /// Returns the number of columns of a row, including the features.
+    /// Returns the number of columns after missing values are filled: the features and the additional columns.
     pub fn width(&self) -> usize {
         self.means.len() + self.columns.len()
     }
 
-    /// Fills the missing values of a row, whose first values are the features.
+    /// Fills the missing values of a row, and sets the additional columns that follow the features in the row.
     pub fn fill(&self, row: &mut [f32]) {
         let (features, columns) = row.split_at_mut(self.means.len());
         for (column, feature) in columns.iter_mut().zip(&self.columns) {

@@ -20,12 +20,12 @@
 //! `gauss` fits 257 knots to each feature. The places `z_i` of the knots are equally spaced from -3.09 to 3.09. The
 //! value of knot `i` is the training value below which the share `Phi(z_i)` of the documents lies; `Phi` is the
 //! standard normal distribution function. Knots of equal value are merged into one knot, whose place is `Phi^-1` of the
-//! midpoint between the shares of the first and the last of them. The map is linear between knots and constant beyond
+//! midpoint between the smallest and the largest of their shares. The map is linear between knots and constant beyond
 //! the first and the last knot.
 //!
 //! `auto` chooses `clipped_z_score` for training data that are already normalized by query, and otherwise `gauss`.
 //! `auto` examines all pairs of a query and a feature that varies in the query. Data count as normalized by query if,
-//! in at least 95 % of these pairs, the feature ranges from 0 to 1 within the query. Choosing by `auto` costs one pass
+//! in at least 95 % of the pairs, the feature ranges from 0 to 1 within the query. Choosing by `auto` costs one pass
 //! over the features.
 
 use serde::{Deserialize, Serialize};

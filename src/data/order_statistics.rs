@@ -6,9 +6,9 @@ use rayon::prelude::*;
 use super::features::Features;
 use crate::distributed::Processes;
 
-/// The number of values that the first pass distinguishes by their upper 16 bits.
+/// The number of different values of the upper 16 bits, which the first pass counts.
 const FIRST: usize = 1 << 16;
-/// The number of values that each further pass distinguishes by 8 more bits.
+/// The number of different values of the next 8 bits, which each later pass counts.
 const NEXT: usize = 1 << 8;
 /// The largest number of counters in memory at once, which take 128 MiB.
 const COUNTS: usize = 1 << 24;

@@ -124,7 +124,7 @@ fn not_a_table(input: &Input, beginning: &[u8]) -> Result<(), DataError> {
     Err(DataError::Table { path: input.name().to_path_buf(), found: found.to_owned(), expected: EXPECTED.to_owned() })
 }
 
-/// The number of first bytes that distinguish formats.
+/// The number of bytes at the beginning of a file from which its format is recognized.
 const BEGINNING: usize = 1 << 16;
 
 /// Returns the first bytes of an input, together with an input that can still be read from its start. A pipe becomes a

@@ -121,7 +121,7 @@ impl Rows {
         self.rows += rows;
     }
 
-    /// Moves rows so that place `first + i` gets row `order[i]`. In addition to the rows, this takes memory for one row
+    /// Moves rows so that place `first + i` gets row `order[i]`. Besides the rows, reordering takes memory for one row
     /// in a thousand, and for four numbers per row.
     pub fn reorder(&mut self, first: usize, order: &[usize]) {
         let stride = self.stride;

@@ -19,7 +19,7 @@ pub enum SegmentsError {
     /// An offset is below the one before it, or the first offset is not 0.
     #[error("query {}: offset {found}, expected {expected}", .query + 1)]
     Offset {
-        /// The query that the wrong offset starts or ends.
+        /// The query whose first or last bound is the wrong offset.
         query: usize,
         /// The offset.
         found: usize,

@@ -17,8 +17,8 @@ pub use world::World;
 
 /// The processes that work together on one fit.
 ///
-/// Processes exchange bytes at the same points of their work. If one process fails, all must end, because the others
-/// would wait for it.
+/// All processes must exchange bytes at the same points of their work. If one process fails, all must end, because the
+/// others would wait for it.
 pub trait Processes: Sync {
     /// Returns the number of this process, from 0.
     fn rank(&self) -> usize;

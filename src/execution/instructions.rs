@@ -7,8 +7,8 @@ use super::sum_path::SumPath;
 /// An instruction set for which the fused CPU kernels are compiled.
 ///
 /// Rust never reorders or fuses floating-point operations, so kernels differ only in whether a multiply-add is rounded
-/// once or twice. Kernels for [`Neon`](Self::Neon), [`Avx2`](Self::Avx2) and [`Avx512`](Self::Avx512) round it once,
-/// kernels for [`Baseline`](Self::Baseline) twice.
+/// once or twice. Kernels for [`Neon`](Self::Neon), [`Avx2`](Self::Avx2) and [`Avx512`](Self::Avx512) round a
+/// multiply-add once, kernels for [`Baseline`](Self::Baseline) twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Instructions {

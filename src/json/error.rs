@@ -1,4 +1,4 @@
-//! The errors of a value that cannot be decoded, as reported by the deserializer or, through serde, by types.
+//! Errors for values that cannot be decoded, reported by the deserializer or, through serde, by the decoded types.
 
 use std::fmt::Display;
 

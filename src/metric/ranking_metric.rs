@@ -145,10 +145,10 @@ impl Adaptor<RankingInput> for RankingOutput {
 
 /// A burn-train metric that averages a measure over the queries of an epoch.
 ///
-/// Queries that the convention leaves out do not count. A batch without such queries has no value; its entry is burn's
-/// "not available", which burn does not log. A batch that cannot be measured has the value NaN, and then so does its
-/// epoch. A batch cannot be measured if a score is NaN, if a label has no gain in the measure, or if tensors differ in
-/// shape. For the first batch of an epoch that cannot be measured, the log explains why.
+/// Queries that the convention leaves out do not count. A batch in which no query counts has no value; burn gives it
+/// the entry "not available", which is not logged. A batch that cannot be measured has the value NaN, and then so does
+/// its epoch. A batch cannot be measured if a score is NaN, if a label has no gain in the measure, or if tensors differ
+/// in shape. For the first batch of an epoch that cannot be measured, the log explains why.
 #[derive(Clone)]
 pub struct RankingMetric {
     name: Arc<String>,

@@ -7,8 +7,8 @@ use crate::execution::Execution;
 /// Bytes of a number.
 const NUMBER: u64 = 4;
 
-/// How many arrays of the size of the parameters training holds: parameters, gradients, two moments, and the best and
-/// average parameters.
+/// Training holds this many arrays of the size of the parameters: parameters, gradients, two optimizer moments, best
+/// and average parameters.
 const COPIES: u64 = 6;
 
 /// The number of bytes that training needs for each pair of documents, head and block, including gradients and the

@@ -20,7 +20,7 @@ struct Published {
     /// The number of queries in all files of the set.
     queries: usize,
     documents: usize,
-    /// Features whose values lie in a known range, with its bounds.
+    /// Ranges of features whose values are known to lie between two bounds, with these bounds.
     ranges: &'static [(RangeInclusive<usize>, f32, f32)],
     /// Words for users that explain why a value may lie outside the range of its feature.
     outside: &'static str,

@@ -19,13 +19,13 @@ use crate::distributed::OneProcess;
 use crate::text::{counted, plural};
 pub use known::ISTELLA_MISSING;
 
-/// Larger values are reported, because without a normalizer they would dominate what a scorer learns.
+/// Values larger than this in size are reported, because without a normalizer they would dominate what a scorer learns.
 const HUGE: f32 = 1e6;
 /// The largest label whose gain `2^y - 1` fits into a signed 32-bit integer, in which most tools keep it.
 const LARGEST_LABEL: f32 = 31.0;
 /// The number of feature values that the checks read into memory at a time.
 const CELLS: usize = 1 << 22;
-/// The largest number of examples in a finding.
+/// The largest number of examples that a finding lists.
 const EXAMPLES: usize = 5;
 
 /// The severity of a finding.
@@ -111,7 +111,7 @@ impl SetReport {
 pub struct Report {
     /// A report for each set.
     pub sets: Vec<SetReport>,
-    /// The published sets that the data may be part of.
+    /// The published sets to which the data may belong.
     pub published: Vec<String>,
     /// Problems first.
     pub findings: Vec<Finding>,
@@ -133,7 +133,7 @@ pub struct Check {
     queries: HashMap<String, usize>,
     /// The index of the first set that contains each document, by the hash of its features.
     documents: HashMap<u64, usize>,
-    /// The names of the features, if the first set has names.
+    /// The names of the features, if the first set names its features.
     names: Vec<String>,
 }
 

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::data::RankingDataset;
 
-/// The number of documents to sample, roughly.
+/// The approximate number of documents in the sample.
 const DOCUMENTS: usize = 100_000;
 
 /// Pairs of a query's documents with different labels, counted over queries.
@@ -17,7 +17,7 @@ pub(super) struct Pairs {
     reversed: u64,
 }
 
-/// Fewer pairs of documents than this are not enough for a finding.
+/// The smallest number of document pairs on which a finding is based.
 const PAIRS: u64 = 50;
 /// A feature is reported only if its values differ in at least this share of the pairs.
 const TOLD_APART: f64 = 0.5;
@@ -70,7 +70,8 @@ impl Pairs {
     }
 }
 
-/// Returns pair counts for each feature and, as second result, for the order of the documents in the file.
+/// Counts the pairs of documents that agree or disagree with the labels, for each feature and for the order of the
+/// file.
 pub(super) fn pairs(data: &RankingDataset) -> (Vec<Pairs>, Pairs) {
     let queries = sample(data);
     let width = data.feature_count;

@@ -44,8 +44,8 @@ impl<'a, 'b> Appender<'a, 'b> {
         Self { assembly, path, layout, most_cells, documents_before, stored: None }
     }
 
-    /// Checks whether features can stay in their file instead of being copied into memory. For this, features must be
-    /// lists of 32-bit floats, and the file must be the only input.
+    /// Prepares to leave features in their file instead of copying them into memory. Features can stay in the file only
+    /// if they are lists of 32-bit floats and the file is the only input.
     pub fn leave_in_place(&mut self, map: Option<Arc<FileMap>>, schema: &Schema) {
         let Features::List(column) = self.layout.features else { return };
         let asked = self.assembly.options.features;
@@ -82,7 +82,6 @@ impl<'a, 'b> Appender<'a, 'b> {
         self.assembly.dataset.labels.try_reserve_exact(rows).map_err(no_memory)
     }
 
-    /// Returns the options of the reader.
     pub fn options(&self) -> &ReadOptions {
         self.assembly.options
     }
@@ -92,8 +91,8 @@ impl<'a, 'b> Appender<'a, 'b> {
         self.most_cells = most_cells;
     }
 
-    /// Reserves memory for `rows` rows. At the first rows, reserves memory for all files, estimated from the `bytes`
-    /// bytes that hold these rows.
+    /// Reserves memory for `rows` rows. When the first rows are expected, memory for all files is reserved, as
+    /// estimated from the `bytes` bytes that hold these rows.
     pub fn expect_like(&mut self, rows: usize, bytes: usize) -> Result<(), DataError> {
         let width = self.layout.width.unwrap_or(0).max(self.assembly.rows.count);
         let documents = self.assembly.dataset.documents();
@@ -149,8 +148,8 @@ impl<'a, 'b> Appender<'a, 'b> {
         Ok(())
     }
 
-    /// Records where the features of a batch are in the file, instead of copying them. If some features are null, all
-    /// features are copied into memory from that batch on.
+    /// Records where the features of a batch are in the file, instead of copying them. Once a batch has nulls, the
+    /// features of all batches are copied into memory.
     fn store(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
         let Features::List(column) = self.layout.features else { return Ok(()) };
         if self.stored.is_none() {

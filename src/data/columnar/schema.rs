@@ -353,7 +353,7 @@ pub(super) fn with_example(field: Field, row: usize, text: &str) -> Field {
     field.with_metadata([(ROW, row.to_string()), (TEXT, quoted(text.as_bytes()))])
 }
 
-/// Returns a name as quoted in messages.
+/// Returns a name in quotes, for messages.
 fn shown(name: &str) -> String {
     format!("`{}`", name.escape_debug())
 }

@@ -13,7 +13,7 @@ use crate::data::error::DataError;
 use crate::data::in_file::Source;
 use crate::data::text::options::MISSING_HINT;
 
-/// A file's column of features, batch by batch.
+/// The feature column of an Arrow file, with one part for each batch.
 pub(super) struct Stored {
     pub(super) parts: Vec<Part>,
     /// The mapped file; `None` if the table was read from a reader.

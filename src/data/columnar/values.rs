@@ -62,7 +62,7 @@ pub(super) fn with_nan(floats: &Float32Array) -> ScalarBuffer<f32> {
     floats.iter().map(|value| value.unwrap_or(f32::NAN)).collect::<Vec<f32>>().into()
 }
 
-/// Returns a value as written in messages.
+/// Returns a value as text for messages.
 pub(super) fn shown(column: &dyn Array, row: usize) -> String {
     if column.is_null(row) {
         return "null".to_owned();

@@ -21,8 +21,7 @@ use crate::data::error::DataError;
 /// The largest number of rows that are given to the writer of a Parquet file at a time.
 const ROWS: usize = 1 << 16;
 
-/// The largest number of cells (documents x features) that are given to the writer of a Parquet file at a time, which
-/// take 64 MiB.
+/// The largest number of cells (documents x features) that the Parquet writer receives at a time; they take 64 MiB.
 const CELLS: usize = 1 << 24;
 
 /// The number of bytes that the writer of a Parquet file may hold before it ends a group of rows.

@@ -28,7 +28,7 @@ pub(super) use survey::Survey;
 /// The number of rows that a thread copies at a time.
 const ROWS: usize = 4096;
 
-/// The number of values that a pass over the file reads at a time, which take 16 MiB.
+/// The number of values that a pass over the file reads at a time; they take 16 MiB.
 const PASS: usize = 4 << 20;
 
 /// A file that holds rows of features in one or more consecutive slices.
@@ -562,7 +562,7 @@ impl Hashed {
         }
     }
 
-    /// Brings a hash to the state that it has after all values were added.
+    /// Adds the hashed values to a hash: replaces it by the kept state, or adds the hash of each part.
     fn go_on(self, hash: &mut Sha256) {
         match self {
             Self::Whole { after, .. } => *hash = after,
@@ -585,8 +585,8 @@ impl Rows {
         self.starts.last().copied().unwrap_or(0)
     }
 
-    /// Cuts a range of rows where one slice ends and the next begins. For each piece, calls `of_piece` with the number
-    /// of its slice and the range of its values in the slice.
+    /// Cuts a range of rows into pieces, each within one slice. For each piece, calls `of_piece` with the number of its
+    /// slice and the range of its values in the slice.
     fn each_piece(&self, rows: Range<usize>, mut of_piece: impl FnMut(usize, Range<usize>)) {
         let mut row = rows.start;
         while row < rows.end {
@@ -607,8 +607,8 @@ impl Rows {
         self.each_piece_of(rows, out, |part, values, piece| self.source.read(part, values, piece));
     }
 
-    /// Calls `of_piece` with the source range of each piece of the rows, and with the piece of `out` that receives its
-    /// values.
+    /// Calls `of_piece` for each piece of the rows with its slice, its range in the slice, and the part of `out` for
+    /// its values.
     fn each_piece_of(
         &self,
         rows: Range<usize>,

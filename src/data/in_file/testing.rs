@@ -9,7 +9,7 @@ use super::{DataError, RankingDataset, Source, of_source};
 /// The number of times that each value was read.
 pub(crate) type Reads = Arc<Mutex<Vec<usize>>>;
 
-/// Slices of memory that replace a file.
+/// Slices of memory that stand in for a file.
 struct Slices {
     parts: Vec<Vec<f32>>,
     is_read: AtomicBool,

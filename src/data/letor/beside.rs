@@ -10,13 +10,13 @@ use crate::data::error::quoted;
 use crate::data::input::Input;
 use crate::data::text::source::open;
 
-/// A kind of companion file of data files, such as `FILE.query`, with the ending of its name.
+/// A kind of companion file, such as `FILE.query` for the data file `FILE`.
 pub(super) struct Beside {
     pub(super) ending: &'static str,
 }
 
 impl Beside {
-    /// Returns the path at which the file next to `data` is expected.
+    /// Returns the path where the companion file of `data` is expected.
     pub(super) fn name(&self, data: &Path) -> PathBuf {
         let mut name = OsString::from(data);
         name.push(".");
@@ -24,7 +24,7 @@ impl Beside {
         PathBuf::from(name)
     }
 
-    /// Finds the file next to `data`. For data in `DATA`, the name is `DATA.ENDING`; for `FILE.gz`, the names
+    /// Finds the companion file of `data`. For data in `DATA`, the name is `DATA.ENDING`; for `FILE.gz`, the names
     /// `FILE.ENDING` and `FILE.ENDING.gz` are also tried.
     pub(super) fn find(&self, data: &Path) -> Option<PathBuf> {
         let mut candidates = vec![self.name(data)];

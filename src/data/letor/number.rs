@@ -54,7 +54,7 @@ pub(crate) fn parse_f32(text: &[u8], start: usize) -> Option<(f32, usize)> {
     if count == 0 { None } else { exact(text, start, at) }
 }
 
-/// Returns the float nearest to `mantissa / 10^scale`; `None` if a double cannot determine it.
+/// Returns the float nearest to `mantissa / 10^scale`; `None` if double precision cannot decide between two floats.
 #[inline(always)]
 fn quotient(mantissa: u64, scale: usize) -> Option<f32> {
     if mantissa > EXACT {
@@ -131,7 +131,7 @@ fn exact(text: &[u8], start: usize, mut at: usize) -> Option<(f32, usize)> {
     std::str::from_utf8(&text[start..at]).ok()?.parse().ok().map(|value| (value, at))
 }
 
-/// Returns the byte at `at`, or a line end beyond the end of the text.
+/// Returns the byte at `at`; beyond the end of the text, returns a line end.
 #[inline]
 pub(crate) fn byte(text: &[u8], at: usize) -> u8 {
     text.get(at).copied().unwrap_or(b'\n')

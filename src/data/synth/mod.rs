@@ -88,14 +88,15 @@ impl Default for SynthConfig {
     }
 }
 
-/// The largest number of queries, more than any disk can hold.
+/// The largest number of queries; no disk could hold the data of so many.
 const MOST_QUERIES: usize = 1_000_000_000_000;
 
 /// The largest number of cells (documents x features) that are written at a time, which take 256 MiB in a table. A
 /// single query may have more cells.
 const CELLS: usize = 1 << 26;
 
-/// The memory in bytes for each cell while data are written: for its number and text, or for a table and its copy.
+/// The memory in bytes for each cell while data are written: for a number and its text or, in a table, for a number and
+/// its copy.
 const WRITTEN: usize = 24;
 
 /// The number of bytes that a query needs in addition to its documents.

@@ -4,7 +4,8 @@
 //! Features come in families of five, one feature for each stream (body, anchor, title, URL, whole document). Six
 //! families are term counts, term ratios, stream lengths, inverse document frequencies (constant in a query), term
 //! frequencies and normalized term frequencies. The other six are tf-idf sums, Booleans, cosine similarities, BM25,
-//! language-model log-probabilities and click counts. Each family has the scale of the web feature.
+//! language-model log-probabilities and click counts. The values of each family have the scale of the web feature that
+//! it imitates.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -23,7 +24,7 @@ const SHARED: f64 = 0.2;
 const CALIBRATION: usize = 20_000;
 
 /// Draws a bell-shaped variable with mean 0 and standard deviation 1, within +-3.47, as a sum of four uniform ones
-/// (Irwin-Hall). Drawing is cheap, and the bounded tails keep features printable.
+/// (Irwin-Hall). The variable is cheap to draw, and its bounded range keeps features short in print.
 pub(super) fn bell(random: &mut ChaCha8Rng) -> f64 {
     let bits = random.next_u64();
     let sum = (0..4).map(|part| (bits >> (16 * part)) & 0xffff).sum::<u64>();

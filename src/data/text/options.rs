@@ -43,7 +43,7 @@ impl Absent {
     }
 }
 
-/// Advice about a missing value that is refused.
+/// Advice to a user whose data have a missing value that is not allowed.
 pub(crate) const MISSING_HINT: &str = "option `missing` = \"zero\" or \"query-min\" replaces a missing one, \"keep\" leaves it to boosted trees, \
      \"indicator\" gives every learner a mean and a column";
 

@@ -18,7 +18,7 @@ pub struct JudgedRun<T> {
     pub queries: Vec<(String, T)>,
     /// The judged queries for which the run has no documents.
     pub missing: Vec<String>,
-    /// The number of queries of the run without judgments, which are left out.
+    /// The number of queries in the run that have no judgments and are left out.
     pub unjudged: usize,
 }
 

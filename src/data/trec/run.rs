@@ -45,9 +45,9 @@ pub struct Run<T> {
 /// text is always held if the input is not a plain file, because it cannot be read twice.
 ///
 /// # Errors
-/// Returns the first fault, in the order of lines. Faults are in the order of queries if the lines of a query are not
-/// consecutive. A fault is a missing field, a score that is not a finite `f32`, a document retrieved twice for a query,
-/// an error of `of_query`, or a file without documents.
+/// Returns the first fault, in the order of lines. If the lines of a query are not consecutive, queries are checked one
+/// after another, and the first fault in this order is returned. A fault is a missing field, a score that is not a
+/// finite `f32`, a document retrieved twice for a query, an error of `of_query`, or a file without documents.
 pub fn read_run<T, E>(path: &Path, of_query: impl Fn(RunQuery) -> Result<T, E> + Sync) -> Result<Run<T>, E>
 where
     T: Send,
