@@ -27,7 +27,7 @@ pub trait RankingLearner: Send + Sync {
     }
 
     /// Makes the fit start from an existing model, whose scores become the initial scores. The fitted model contains
-    /// the existing one. The data must be normalized in the same way as for the existing model.
+    /// the existing model. The data must be normalized in the same way as for the existing model.
     ///
     /// # Errors
     /// [`LearnerError::Refused`] if this learner cannot start from a model, or not from a model of this kind.
@@ -169,8 +169,8 @@ pub struct LearnerEntry {
     pub shares_work: bool,
     /// What the learner calls a round: `epoch` or `round`.
     pub round_name: &'static str,
-    /// The key that sets the number of rounds, if a fit can stop after any round and later continue. Successive halving
-    /// uses this key to give its trials more and more rounds.
+    /// The key that sets the number of rounds, if every round improves the same model, so that a fit can stop after any
+    /// round and later continue. Successive halving uses this key to give its trials more and more rounds.
     pub rounds_key: Option<&'static str>,
     pub(in crate::learner) relative_temperature: fn(&Map) -> Option<f64>,
     pub(in crate::learner) fitting: fn(&Map, &Parts, Option<FittingData>) -> Fitting,

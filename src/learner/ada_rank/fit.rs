@@ -30,7 +30,7 @@ pub const BOUND: &str = "bound";
 #[derive(Serialize, Deserialize)]
 struct State<R> {
     members: Vec<Member<R>>,
-    /// The product `prod_t exp(-delta_t) sqrt(1 - phi_t^2)` over the rounds so far, which is one minus the bound.
+    /// One minus the bound, that is, the product `prod_t exp(-delta_t) sqrt(1 - phi_t^2)` over the rounds so far.
     bound_gap: f64,
 }
 

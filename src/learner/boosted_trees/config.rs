@@ -35,8 +35,9 @@ pub enum Steps {
     /// A Newton step: minus the sum of the first derivatives in the leaf, divided by the sum of the second derivatives.
     /// The loss must provide second derivatives.
     Newton,
-    /// A distance measured in standard deviations of a query's scores. It grows with the agreement of the slopes in the
-    /// leaf. This method suits losses whose slopes add up to 0 in each query, that is, all except pointwise losses.
+    /// A distance measured in standard deviations of a query's scores. The distance is larger if more of the slopes in
+    /// the leaf have the same sign. This method suits losses whose slopes add up to 0 in each query, that is, all
+    /// except pointwise losses.
     Balance,
     /// The value is the mean slope of the leaf's documents, times a factor that a line search finds for each tree.
     LineSearch,

@@ -3,8 +3,8 @@
 use crate::data::RankingDataset;
 use crate::measure::deviation_of;
 
-/// The largest step of a leaf, in standard deviations of a query's scores, which it takes if all its slopes have one
-/// sign. A Newton step on the logistic loss of a pair has the same length if both scores are equal.
+/// The largest leaf value, in standard deviations of a query's scores. A leaf has this value if all its slopes have the
+/// same sign. A Newton step on the logistic loss of a pair has the same length if both scores are equal.
 const SPREADS: f64 = 2.0;
 
 /// The minimum weight of a document relative to the mean weight, which keeps the total weight of every leaf above 0.

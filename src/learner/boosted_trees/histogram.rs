@@ -162,7 +162,7 @@ pub(super) fn codes(blocks: &[Block], feature: usize) -> impl Fn(u32) -> u8 {
     move |document| block.code(feature, document)
 }
 
-/// Returns the bin that holds the missing values of a feature, if the feature has missing values.
+/// Returns the bin that holds the missing values of a feature, or `None` if no value is missing.
 pub(super) fn missing_code(blocks: &[Block], feature: usize) -> Option<u8> {
     let block = block_of(blocks, feature);
     let feature = feature - block.features.start;

@@ -99,8 +99,8 @@ fn add(
 }
 
 /// Returns the derivatives of a squared error between equal scores and the gains of the documents. Each derivative is
-/// the mean gain of the query minus the gain of the document, so a tree raises documents with high gains. If documents
-/// have weights, each gain is multiplied by the weight of its document.
+/// the mean gain of the query minus the gain of the document, so a tree raises the scores of documents with high gains.
+/// If documents have weights, each gain is multiplied by the weight of its document.
 pub(super) fn towards_gains(train: &RankingDataset, loss: &dyn RankingLoss) -> Result<Derivatives, LearnerError> {
     let mut gains = start_gains(NAME, train, loss)?;
     gains.iter_mut().zip(&train.document_weights).for_each(|(gain, &weight)| *gain *= f64::from(weight));

@@ -11,8 +11,8 @@
 //!
 //! The key `steps` chooses the method that computes leaf values:
 //!
-//! - `newton` divides the sum of the first derivatives in a leaf by the sum of the second derivatives. It needs a loss
-//!   with second derivatives, such as `rank_net` or `lambda_ndcg` (LambdaMART). `step = 1`.
+//! - `newton` divides the sum of the first derivatives in a leaf by the sum of the second derivatives. This method
+//!   needs a loss with second derivatives, such as `rank_net` or `lambda_ndcg` (LambdaMART). `step = 1`.
 //! - `balance`, the default of other losses with a temperature, moves the scores in a leaf by up to two standard
 //!   deviations of a query's scores. The distance is greater if the slopes of the leaf's documents agree in sign (see
 //!   `derivatives`). `step = 1`. A smoothed measure is not convex, so its second derivative does not tell how far to

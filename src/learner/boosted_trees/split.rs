@@ -1,4 +1,4 @@
-//! Defines the gain of a split, and finds the split of a leaf that gains most.
+//! Defines the gain of a split, and finds the split with the largest gain for a leaf.
 //!
 //! A leaf with gradient sum `G` and curvature sum `H` has the value `v = -T(G) / (H + l2)`, where `T` moves `G` towards
 //! 0 by `l1`. If a feature must not lower (or raise) the score, bounds on the leaf's value ensure this. The merit of a
@@ -97,7 +97,7 @@ impl Split {
     }
 }
 
-/// Returns the split with the largest gain, and the first of several with the same gain.
+/// Returns the split with the largest gain; at equal gains, the first split.
 pub(super) fn best(splits: impl IntoIterator<Item = Option<Split>>) -> Option<Split> {
     splits.into_iter().flatten().reduce(|best, next| if next.gain > best.gain { next } else { best })
 }

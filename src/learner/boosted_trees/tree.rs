@@ -143,7 +143,7 @@ fn next(leaves: &[Leaf], by_level: bool) -> Option<(usize, Split)> {
     best.map(|(place, _, split)| (place, split))
 }
 
-/// Returns, for each leaf, the best split that any process has found, and the first of several with the same gain.
+/// Returns, for each leaf, the split with the largest gain that any process has found; at equal gains, the first split.
 fn best_of_all<const N: usize>(found: [Option<Split>; N], processes: &dyn Processes) -> [Option<Split>; N] {
     if processes.count() == 1 {
         return found;

@@ -21,7 +21,7 @@ pub(super) struct TrainingStep<'a> {
     pub(super) run: u64,
     /// The epoch, counted from 1.
     pub(super) epoch: usize,
-    /// The place of the step in its epoch, counted from 0.
+    /// The index of the step in its epoch, starting at 0.
     pub(super) index: usize,
     /// The seed from which the dropout masks of the epoch are drawn.
     pub(super) dropout: u64,

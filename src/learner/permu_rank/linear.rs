@@ -1,4 +1,4 @@
-//! Minimizes the bound of a linear scorer. `F` is linear in the weights, so each round is a convex problem. Cutting
+//! Minimizes the bound for a linear scorer. `F` is linear in the weights, so each round is a convex problem. Cutting
 //! planes, which need a quadratic program, solve this problem to a given duality gap.
 
 use rayon::prelude::*;

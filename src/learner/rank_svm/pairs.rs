@@ -23,7 +23,7 @@ pub(super) struct Active {
     pub(super) above: Partners,
 }
 
-/// The labels of one query, as levels.
+/// The labels of one query, replaced by their ranks among its distinct labels.
 pub(super) struct Levels {
     /// The level of each document, which is 0 for the lowest label of the query, 1 for the next label, and so on.
     level: Vec<usize>,

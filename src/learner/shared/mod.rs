@@ -1,4 +1,4 @@
-//! Code that several learners share, such as the context and the rounds of a fit, checks, and containers of scores.
+//! Code that several learners share, such as the context and the rounds of a fit, and checks of data and settings.
 
 pub(crate) mod additive;
 pub(crate) mod anneal;

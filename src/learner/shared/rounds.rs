@@ -165,9 +165,9 @@ impl History {
         self.best_round
     }
 
-    /// Returns whether a round is better than the best one so far. Rounds are compared by the selection measure on the
-    /// validation data, or else on the training data, or else by the objective, which should be small. If two rounds
-    /// are equal, the earlier round stays selected.
+    /// Returns whether a round is better than the best round so far. Rounds are compared by the selection measure on
+    /// the validation data, or else on the training data, or else by the objective, which should be small. If two
+    /// rounds are equal, the earlier round stays selected.
     fn would_improve(&self, round: &Round) -> bool {
         self.best_round.checked_sub(1).is_none_or(|best| merit(round) > merit(&self.rounds[best]))
     }
@@ -274,8 +274,9 @@ impl<'a> Rounds<'a> {
         Ok(Fitted { model, best_round: run.history.best_round, history: run.history.rounds, stop, importance })
     }
 
-    /// Returns the reason why no further round is to be made, or `None` if the fit goes on. Reasons are a saved or
-    /// requested end, the maximum number of rounds, an interruption, and too many rounds without a better one.
+    /// Returns the reason why no further round is to be made, or `None` if the fit goes on. The fit ends at a saved or
+    /// requested end, after the maximum number of rounds, at an interruption, or after too many rounds without a better
+    /// round.
     fn stop<S>(&self, run: &Run<S>) -> Option<StopReason> {
         let (made, taken) = (run.history.rounds.len(), self.context.selection.round);
         if run.stopped.is_some() {
@@ -351,8 +352,8 @@ fn fit_hash(rounds: &Rounds, params: &impl Serialize) -> String {
     hexadecimal(&hash.finalize())
 }
 
-/// Adds to each registered loss in a learner's settings the default values of the settings that it leaves out, sorted
-/// by name.
+/// Fills in the defaults of all parameters that the registered losses in a learner's settings leave out, and sorts the
+/// parameters by name.
 fn each_loss(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(each_loss),

@@ -1,4 +1,4 @@
-//! The objective of SmoothRank for any scorer, by automatic differentiation.
+//! The objective of SmoothRank for any scorer, with gradients from automatic differentiation.
 
 use super::config::{NAME, Optimizer};
 use super::descent::{self, Limits};
@@ -19,7 +19,8 @@ use crate::seed::seed_for;
 
 /// The maximum number of padded places in one batch.
 const CELLS: usize = 1 << 14;
-/// The regression starts from random weights, so its maximum number of steps is larger by this factor.
+/// The regression starts from random weights, so it may take this many times as many steps as the minimization for one
+/// sigma.
 const REGRESSION_STEPS: usize = 5;
 
 /// The objective for a scorer of any kind.

@@ -195,9 +195,9 @@ impl CuttingPlanes {
     }
 }
 
-/// Returns where the larger of two parabolas is smallest. Both have the curvature `length`, and each has the value and
-/// slope of the objective at one end of the interval. If the risk is the larger of the planes at both ends, this
-/// maximum is exactly the objective.
+/// Returns where the larger of two parabolas is smallest. Both parabolas have the curvature `length`, and each has the
+/// value and slope of the objective at one end of the interval. If the risk is the larger of the planes at both ends,
+/// this maximum is exactly the objective.
 fn model_minimum(at: [f64; 2], value: [f64; 2], slope: [f64; 2], length: f64) -> f64 {
     let own = [0, 1].map(|end| at[end] - slope[end] / length);
     // Both parabolas have the same curvature, so they cross at most once.

@@ -72,7 +72,7 @@ impl NormalEquations {
     /// of several processes computes some columns of the matrix, so all sums are added in the same order as in a single
     /// process.
     ///
-    /// Without an intercept, zeros take the place of the means.
+    /// Without an intercept, all means are replaced by 0.
     pub fn new(
         data: &RankingDataset,
         targets: &[f64],
