@@ -183,7 +183,8 @@ fn ranker_of(normalizer: Normalizer, model: Model, seed: u64) -> Result<Ranker, 
     Ok(Ranker::new(normalizer, model, metadata)?)
 }
 
-/// Returns the smallest value that is not exceeded by at least `share` of the sorted values.
+/// Returns the percentile at `share`: the smallest value with at least this fraction of the sorted values at or below
+/// it.
 fn nearest_rank(sorted: &[f64], share: f64) -> f64 {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or(f64::NAN)

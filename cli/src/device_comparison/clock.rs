@@ -57,7 +57,7 @@ impl Clock {
         marks.begun.get_or_insert_with(Instant::now).elapsed().as_secs_f64()
     }
 
-    /// Returns the durations of the fit so far; `target` is the value of the selection measure to wait for.
+    /// Returns the durations so far, with the time to the first round whose selection measure reached `target`.
     pub(super) fn times(&self, target: Option<f64>) -> Times {
         let marks = self.marks();
         let ends: Vec<f64> = marks.rounds.iter().map(|(at, _)| *at).collect();

@@ -32,7 +32,7 @@ pub struct DeviceComparison {
     pub data: BTreeMap<String, String>,
     /// The largest difference in quality at which the rankers from two devices still count as equivalent.
     pub margin: f64,
-    /// The value of the measure whose time was requested (`--target`).
+    /// The value of the measure that fits should reach (`--target`), if the time to reach it was requested.
     pub target: Option<f64>,
     /// Versions of the builds.
     pub versions: Versions,

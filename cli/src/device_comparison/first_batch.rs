@@ -16,8 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::experiment::{ExperimentConfig, ExperimentError};
 
-/// Batches with more document pairs are not computed by the tensor definition, which needs about half a GiB for this
-/// many.
+/// For batches with more document pairs, tensor operations would need more than half a GiB, so kernels compute them.
 const MOST_PAIRS: usize = 5_000_000;
 
 /// The errors of a loss and its gradient on a device, relative to the largest component of the double-precision result.

@@ -142,7 +142,7 @@ fn fit(config: &ExperimentConfig, split: &Split, device: &Device, clock: Clock) 
     Ok(clock)
 }
 
-/// Reads a fit's kernel launches, which only GPU backends report.
+/// Fits a configuration without recording kernel launches, because this build has no backend that reports them.
 #[cfg(not(feature = "_cube"))]
 fn watch(config: &ExperimentConfig, split: &Split, device: &Device) -> Result<(Watched, Clock), ExperimentError> {
     Ok((Watched::default(), fit(config, split, device, Clock::new(device))?))

@@ -94,7 +94,7 @@ pub struct TrialOptions<'a> {
     pub device: &'a Device,
     /// When the process began.
     pub begun: Instant,
-    /// The value of the selection measure whose time is to be measured.
+    /// The value of the selection measure to reach, if the time until then is to be measured.
     pub target: Option<f64>,
 }
 

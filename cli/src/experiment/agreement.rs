@@ -79,7 +79,7 @@ pub(crate) fn agree(
     compare(processes, &has)
 }
 
-/// Gathers what every process has, and returns an error if a process differs from the first one.
+/// Gathers the values in `has` from all processes, and returns an error if a process differs from the first one.
 fn compare(processes: &dyn Processes, has: &[(&'static str, String)]) -> Result<(), ExperimentError> {
     let all = processes.gather_all(has.iter().map(|(_, value)| value.clone().into_bytes()).collect());
     for (process, values) in all.chunks(has.len()).enumerate() {

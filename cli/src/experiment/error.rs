@@ -61,16 +61,16 @@ pub enum ExperimentError {
         /// The total number of fits.
         all: usize,
     },
-    /// A process that would run another fit than the processes with which it shares the work.
+    /// A process that would run a different fit from the other processes with which it shares the work.
     #[error("process {process} has another {what} than process 0: found {found}, expected {expected}")]
     Process {
         /// The number of the process, from 0.
         process: usize,
-        /// What differs, such as `version`.
+        /// What differs between the processes, such as their version.
         what: &'static str,
-        /// What the differing process has.
+        /// The value in the process that differs.
         found: String,
-        /// What process 0 has.
+        /// The value in process 0.
         expected: String,
     },
     /// Parts of a cross-validation that cannot be merged yet, because some fits have not finished.
@@ -122,7 +122,7 @@ pub enum OutputError {
         /// The folder.
         path: PathBuf,
     },
-    /// A folder that burn-rank did not create, or a foreign file where burn-rank would write its own.
+    /// A folder that burn-rank did not create, or another file in the place of one that burn-rank would write.
     #[error("{path}: {found}")]
     NotOurs {
         /// The folder.

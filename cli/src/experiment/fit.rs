@@ -73,7 +73,7 @@ pub struct Fit {
     /// The measures on each set.
     pub evaluations: Evaluations,
     /// The worst and the best queries by the selection measure, from the test set if there is one. Without a test set,
-    /// from the validation or the training set.
+    /// they come from the validation or the training set.
     pub extremes: ExtremeQueries,
     /// How the loss is approximated in the longest list; `None` if it is computed exactly by its formula.
     pub approximation: Option<Approximation>,
@@ -226,8 +226,8 @@ fn named(evaluations: &Evaluations) -> BTreeMap<String, f64> {
     means.map(|(set, (measure, value))| (format!("{set} {measure}"), *value)).collect()
 }
 
-/// Returns the weights that a linear ranker gives to the normalized features. Weights of the
-/// [columns](Normalizer::indicated) that mark missing values follow.
+/// Returns the weights that a linear ranker gives to the normalized features. The weights of the
+/// [columns](Normalizer::indicated) that mark missing values come last.
 pub fn linear_weights(ranker: &Ranker) -> Option<Vec<f32>> {
     match ranker.model() {
         Model::Scorer(Scorer::Linear(scorer)) => Some(scorer.weights().0),

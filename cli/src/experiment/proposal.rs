@@ -2,8 +2,8 @@
 //!
 //! Networks come first. With the normalizer `gauss`, dropout and early stopping, they match or beat tuned trees on most
 //! data; benchmarks/trees.md has the trees' results. Trees come first if values are missing. A linear scorer comes
-//! first if few queries teach anything. A network replaces a missing value by the feature's mean, and marks it in an
-//! additional column. A single `cv` compares the first choice with the alternatives.
+//! first if too few queries have documents with different labels. A network replaces a missing value by the feature's
+//! mean, and marks it in an additional column. A single `cv` compares the first choice with the alternatives.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ const FEW: usize = 20;
 /// `LONG`.
 const MANY: usize = 1000;
 const LONG: usize = 400;
-/// The default of the smallest number of documents in a leaf.
+/// The smallest number of documents that a leaf may hold by default.
 const MIN_DOCUMENTS: usize = 20;
 /// The number of folds into which the queries of a single set are divided.
 const FOLDS: usize = 5;

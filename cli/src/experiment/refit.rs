@@ -74,8 +74,8 @@ impl ExperimentConfig {
         Ok(())
     }
 
-    /// Returns a data section in which all folds together are the training data. All files are read once, so that an
-    /// unreadable file is found before any fit.
+    /// Returns a `[data]` section in which all folds together are the training data. All files are read once, so that
+    /// an unreadable file is found before any fit.
     ///
     /// # Errors
     /// Returns an [`ExperimentError`] if the data are invalid, or if only some queries of a file also occur in other
@@ -109,7 +109,7 @@ impl ExperimentConfig {
 }
 
 impl DataConfig {
-    /// Returns the data section, with the queries of all splits as training queries.
+    /// Returns the `[data]` section, with the queries of all splits as training queries.
     fn of_all(&self, splits: &Splits) -> Result<Self, DataError> {
         let mut data =
             Self { folds: None, fold: 1, validation: Vec::new(), test: Vec::new(), split: None, ..self.clone() };

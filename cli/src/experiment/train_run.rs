@@ -139,7 +139,7 @@ impl<'p> TrainRun<'p> {
     }
 
     /// Fits the ranker, and writes it with its card; then calls `write_reports`. Only the first process writes files. A
-    /// stopped fit is written, too: [`stop`](Fit::stop) says that it was stopped, and the run can be resumed.
+    /// stopped fit is written, too, and can be resumed; its [`stop`](Fit::stop) says that it was stopped.
     ///
     /// # Errors
     /// Returns an [`ExperimentError`] if the fit fails or a file cannot be written.

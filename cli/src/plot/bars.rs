@@ -24,7 +24,7 @@ pub struct Group {
 pub struct Bars {
     label: String,
     x: Axis,
-    /// Each bar's left and right end, height, and ink.
+    /// Each bar's left and right end, its height, and what it shows.
     bars: Vec<(f64, f64, f64, Ink)>,
     marks: Vec<f64>,
 }

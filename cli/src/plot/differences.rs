@@ -5,7 +5,7 @@ use plotters::prelude::{PathElement, Rectangle};
 use super::axis::{Axis, Grid, axes, fill, stroke};
 use super::{Ink, svg};
 
-/// The largest number of bars. If there are more values, an evenly spaced part of them is drawn.
+/// The largest number of bars. If there are more values, an evenly spaced selection is drawn.
 const MOST: usize = 300;
 
 /// A plot with a bar from 0 to each value, in descending order.

@@ -1,7 +1,7 @@
 //! Plots as inline SVG, drawn with the library plotters.
 //!
-//! A plot contains no colors. Each stroke and fill has a CSS class named after its meaning ([`Ink`]), for which the
-//! page's style sheet chooses a color in light and dark schemes. A plot has no fixed size either, but scales to the
+//! A plot contains no colors. Each stroke and fill has a CSS class named after its meaning ([`Ink`]). The page's style
+//! sheet chooses a color for each class, in light and dark schemes. A plot has no fixed size either, but scales to the
 //! available width.
 
 mod axis;

@@ -219,8 +219,8 @@ fn points(history: &[Round], value: impl Fn(&Round) -> Option<f64>) -> Vec<(f64,
     points
 }
 
-/// Some learners fit one ranker after another for several values of a parameter, `lambda` or `c`. Returns the name of
-/// this parameter and its value in each round.
+/// Some learners fit one ranker after another for several values of a parameter, `lambda` or `c`. Returns the
+/// parameter's name and its value in each round, or `None` for other learners.
 fn parameter(history: &[Round]) -> Option<(String, Vec<f64>)> {
     let (name, _) = history.first()?.figures.first()?.clone();
     let values = history.iter().map(|round| round.figures.first().map(|(_, value)| *value));
@@ -228,7 +228,7 @@ fn parameter(history: &[Round]) -> Option<(String, Vec<f64>)> {
     matches!(name.as_str(), "lambda" | "c").then_some((name, values))
 }
 
-/// Returns the name of such a parameter, and its values as labels, if it changes in every round.
+/// If a learner's parameter changes in every round, returns the parameter's name, and its values as labels.
 fn grid(history: &[Round]) -> Option<(String, Vec<String>)> {
     let (name, values) = parameter(history)?;
     let distinct = values.windows(2).all(|pair| pair[0] != pair[1]);
@@ -236,8 +236,8 @@ fn grid(history: &[Round]) -> Option<(String, Vec<String>)> {
     (distinct && values.len() > 1).then_some((name, labels))
 }
 
-/// Returns the name of such a parameter, and the indices of the rounds in which it changes. Returns `None` if it
-/// changes in every round or never.
+/// If a learner's parameter changes in some rounds, returns the parameter's name and the indices of these rounds.
+/// Returns `None` if the parameter changes in every round or never.
 fn path(history: &[Round]) -> Option<(String, Vec<usize>)> {
     let (name, values) = parameter(history)?;
     let begins: Vec<usize> = (1..values.len()).filter(|&round| values[round] != values[round - 1]).collect();

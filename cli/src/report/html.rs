@@ -100,7 +100,7 @@ pub(super) fn figures(figures: impl IntoIterator<Item = Html>) -> Html {
     figures.into_iter().collect::<Html>().within("div", &[("class", "figures")])
 }
 
-/// A table whose first column holds names and whose other columns hold numbers. If it is too wide for the page, it
+/// A table whose first column holds names and whose other columns hold numbers. A table that is too wide for the page
 /// scrolls.
 pub(super) struct Table {
     label: String,

@@ -54,7 +54,7 @@ fn words(report: &CrossValidationReport, search: &SearchReport, measure: &str) -
     )
 }
 
-/// Plots the selection measure of every trial over the value that the trial drew for a key.
+/// Plots the selection measure of every trial against the value that the trial drew for a key.
 fn by_key(report: &CrossValidationReport, key: &str, measure: &str) -> Html {
     let domain = &report.config["search"]["space"][key];
     let listed = domain.as_array();

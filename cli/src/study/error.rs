@@ -13,7 +13,7 @@ use crate::experiment::ExperimentError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StudyError {
-    /// An unknown name of a study.
+    /// A name that no study has.
     #[error("unknown study `{found}`, expected {known}{}", did_you_mean(.nearest))]
     Unknown {
         /// The name given.

@@ -339,7 +339,7 @@ impl Line {
         })
     }
 
-    /// Judges whether the curve has fewer local maxima the larger sigma is.
+    /// Judges whether the curves for larger sigma have fewer local maxima.
     fn claim(&self) -> Claim {
         let counts: Vec<usize> =
             self.curves.iter().filter(|(sigma, _)| *sigma > 0.0).map(|(_, values)| maxima(values)).collect();

@@ -56,7 +56,7 @@ impl Verdict {
         }
     }
 
-    /// Combines the verdicts on the parts of a claim. It holds if every part holds, and fails if one part fails.
+    /// Combines the verdicts on the parts of a claim. The claim holds if every part holds, and fails if one part fails.
     pub(super) fn all(parts: impl IntoIterator<Item = Verdict>) -> Self {
         let parts: Vec<Verdict> = parts.into_iter().collect();
         let every = |verdict| !parts.is_empty() && parts.iter().all(|part| *part == verdict);
@@ -232,8 +232,8 @@ impl Mean {
         }
     }
 
-    /// Judges whether the mean differs from `target` by at most `margin`. It holds if the mean plus or minus two
-    /// standard errors is within the margin, and fails if plus or minus three is outside.
+    /// Judges whether the mean differs from `target` by at most `margin`. The claim holds if the interval of two
+    /// standard errors lies inside the margin, and fails if the interval of three lies outside.
     pub(super) fn near(self, target: f64, margin: f64) -> Verdict {
         let off = (self.mean - target).abs();
         match () {

@@ -129,8 +129,8 @@ impl ExperimentConfig {
     }
 }
 
-/// Rejects trials with different numbers of rounds, because a rung could not compare them. Also rejects fewer rounds
-/// than `reduction`.
+/// Rejects trials with different numbers of rounds, because a rung could not compare them. Also rejects trials with
+/// fewer rounds than `reduction`.
 fn check_rounds(trials: &[Candidate], reduction: usize) -> Result<(), Refusal> {
     let mut rounds = trials.iter().filter_map(|trial| trial.config.rounds());
     let Some(first) = rounds.next() else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! A configuration as written: TOML text, and overrides from the command line.
+//! A configuration as it was written, in TOML text and in overrides from the command line.
 
 use std::fmt::Display;
 use std::fs;
@@ -63,7 +63,7 @@ pub struct Document {
     path: PathBuf,
     text: String,
     overrides: Vec<Override>,
-    /// The values set by [`Document::assign`]: each key, and the key that error messages show for it.
+    /// The keys that [`Document::assign`] has set, each with the key that error messages show in its place.
     assigned: Vec<(String, String)>,
     root: Value,
 }

@@ -13,7 +13,7 @@ const MOST_POINTS: usize = 100_000;
 /// The sections whose keys a grid or a search may vary; data, seeds and measures stay fixed.
 const SECTIONS: [&str; 4] = ["normalizer", "scorer", "loss", "learner"];
 
-/// Rejects keys outside these sections, such as seeds or files.
+/// Rejects keys outside the sections that a grid may vary, such as seeds or files.
 ///
 /// # Errors
 /// Returns a refusal for the first invalid key.

@@ -1,4 +1,4 @@
-//! The configuration of an experiment: `.toml` files, overrides, checked values, grids and searches.
+//! The configuration of an experiment, from `.toml` files and overrides to checked values, grids and searches.
 
 pub(super) mod candidates;
 mod document;

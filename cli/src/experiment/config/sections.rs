@@ -88,10 +88,11 @@ impl Default for SplitConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SplitBy {
-    /// Divides the queries at random, by the seed.
+    /// Divides the queries at random, as the seed determines.
     #[default]
     Query,
-    /// Keeps queries with the same value in this column together, and divides these groups at random, by the seed.
+    /// Keeps queries with the same value in this column together, and divides these groups at random, as the seed
+    /// determines.
     Group(String),
     /// Trains on the earliest queries and tests on the latest. The time of a query is the latest value of this column
     /// in its rows.
@@ -255,8 +256,8 @@ pub struct CrossValidationConfig {
 const WINDOW: ByteSize = ByteSize::mib(256);
 
 impl DataConfig {
-    /// Returns the reading options, including which columns hold weights. Document and query weights are read if a
-    /// column is named for them.
+    /// Returns the reading options, including which columns hold weights. Document weights are read if a column is
+    /// named for them.
     pub(in crate::experiment) fn read_options(&self) -> ReadOptions {
         let document_weights = match self.columns.weight {
             Some(_) => Weights::File,

@@ -112,7 +112,7 @@ mod tests {
         fn warn(&self, _: &str, _: &str) {}
     }
 
-    /// Scores computed from other data must be deleted, because the new report would be read together with them.
+    /// Scores of other data must be deleted; otherwise they would be measured as if they belonged to the new report.
     #[test]
     fn what_was_kept_of_other_data_does_not_stay() {
         let folder = tempfile::tempdir().unwrap();

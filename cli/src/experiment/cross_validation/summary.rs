@@ -64,8 +64,8 @@ pub(super) fn summarize(
     })
 }
 
-/// Returns the result and the details of a fold. The last part lists, for each measure, the values of the test queries
-/// that the convention includes.
+/// Returns the result and the details of a fold. The third element holds, for each measure, the values of the test
+/// queries that the convention includes.
 fn of_fold(
     config: &ExperimentConfig,
     jobs: &Jobs,

@@ -2,8 +2,8 @@
 //!
 //! The mark is written before any other file and always replaced atomically. A command that is killed thus leaves
 //! either an empty folder or a marked one. Before a file is replaced, the mark lists the digests of both its old and
-//! its new content. So the mark is right after a kill at any time. If a listed file has any other content, the user has
-//! changed it, and it counts as the user's.
+//! its new content. So the mark is correct even if a command is killed between two steps. If a listed file has any
+//! other content, the user has changed it, and it counts as the user's.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -23,7 +23,7 @@ pub(super) const MARK: &str = ".burn-rank";
 /// The version of the mark's format.
 const FORMAT: u32 = 1;
 
-/// Why an entry is not burn-rank's, although its name is.
+/// Why a file or folder is not burn-rank's, although it has a name that burn-rank uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NotOurs {
     #[error("is a link, which burn-rank does not write through")]
@@ -43,11 +43,11 @@ pub(super) enum NotOurs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Over {
-    /// It repeats the older run with the same configuration and data.
+    /// The newer run repeats the older run with the same configuration and data.
     Same,
-    /// It is any other run.
+    /// The newer run may have any configuration and data.
     Other,
-    /// It adds fits to the older run, keeps the existing fits, and replaces the results computed from them.
+    /// The newer run adds fits to the older run, keeps the existing fits, and replaces the results computed from them.
     Outcome,
 }
 
@@ -112,7 +112,7 @@ impl Mark {
         }
     }
 
-    /// Returns the same mark for a run that this version has finished.
+    /// Returns this mark, changed to say that this version has finished the run.
     pub(super) fn of_finished_run(self) -> Self {
         Self { made_by: Self::default().made_by, finished: true, ..self }
     }

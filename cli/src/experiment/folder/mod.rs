@@ -105,7 +105,7 @@ fn is_of_run(name: &str) -> bool {
     RUN_FILES.contains(&name) || top(name) == JOBS || top(name) == KEPT
 }
 
-/// Returns whether a relative path in a run's folder is a folder by its name.
+/// Returns whether a relative path in a run's folder names a folder, judged by the path alone.
 fn is_folder(name: &str) -> bool {
     name == KEPT || top(name) == JOBS && name.matches('/').count() < 2
 }

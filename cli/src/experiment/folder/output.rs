@@ -29,7 +29,7 @@ use crate::experiment::record::{DataReport, Report, Sets};
 pub struct OutputFolder {
     /// The folder that the user asked for.
     home: PathBuf,
-    /// The folder into which the run is written: `home`, or [`NEXT`] inside `home`.
+    /// The folder into which the run is written, either `home` or [`NEXT`] inside `home`.
     path: PathBuf,
     /// The folder that contains the jobs of a cross-validation.
     fits: PathBuf,
@@ -167,7 +167,7 @@ impl OutputFolder {
     }
 
     /// Rejects data that differ from those of the run that is repeated or continued; its report holds their hashes.
-    /// `sets` lists the hashes of each fold.
+    /// `sets` holds the hashes of each fold's data.
     ///
     /// # Errors
     /// [`OutputError::Occupied`].

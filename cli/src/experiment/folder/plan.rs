@@ -12,9 +12,9 @@ use crate::experiment::error::OutputError;
 pub(super) enum Place {
     /// In the folder itself.
     Home,
-    /// In [`NEXT`], continuing the run that was begun there.
+    /// The run is written to [`NEXT`], as a continuation of the run that was begun there.
     Next,
-    /// In [`NEXT`], from the beginning.
+    /// The run is written to [`NEXT`] from the beginning.
     Anew(Over),
 }
 

@@ -60,7 +60,7 @@ pub(crate) fn settle(folder: &Path) -> Result<(), OutputError> {
     Ok(())
 }
 
-/// Moves the finished run in [`NEXT`] to where the run around it was.
+/// Replaces the run in `home` by the finished run in [`NEXT`].
 ///
 /// # Errors
 /// Returns [`OutputError::NotOurs`] if the user has changed a file in the meantime; in that case nothing has moved.

@@ -78,7 +78,7 @@ pub struct CrossValidation {
     pub seeds: Vec<u64>,
     /// The result of each fold.
     pub folds: Vec<FoldResult>,
-    /// The queries on which settings and rounds are selected: `validation` or, if there are none, `training`.
+    /// The queries on which settings and rounds are selected, either `validation` or, if there are none, `training`.
     #[serde(default = "validation")]
     pub selected_on: String,
     /// How a search drew and fitted its trials; `None` without a search.
@@ -87,8 +87,8 @@ pub struct CrossValidation {
 }
 
 impl FoldResult {
-    /// Returns the trials, beginning with the selected one. The others follow in this order: dropped later, better,
-    /// drawn earlier.
+    /// Returns the trials, beginning with the selected one. The others are sorted by the rung at which they were
+    /// dropped, the latest first, then by quality, then by number.
     pub fn ranked_trials(&self) -> Vec<&Trial> {
         let merit = |trial: &Trial| trial.validation.unwrap_or(f64::NEG_INFINITY);
         let mut trials: Vec<&Trial> = self.trials.iter().collect();

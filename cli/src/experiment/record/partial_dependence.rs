@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The largest number of features to report; those with the largest gains are chosen.
 const FEATURES: usize = 8;
 
-/// The approximate number of training documents to sample, with whole queries.
+/// The approximate number of training documents to sample; every sampled query is complete.
 const DOCUMENTS: usize = 1000;
 
 /// The values of a feature are divided into this number of steps with equally many documents.

@@ -20,7 +20,7 @@ use crate::experiment::extreme_queries::ExtremeQueries;
 use crate::experiment::fit::{Fit, linear_weights};
 use crate::experiment::split::Split;
 
-/// The report of a `train` or `cv` run, which `command` distinguishes.
+/// The report of a `train` or `cv` run; its `command` says which of the two.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case")]
 #[expect(clippy::large_enum_variant, reason = "one value a run")]
@@ -115,8 +115,8 @@ pub struct FitReport {
     /// after all features.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub indicated: Vec<usize>,
-    /// The weights that a linear ranker gives to the normalized features. Weights of the columns that mark missing
-    /// values follow.
+    /// The weights that a linear ranker gives to the normalized features. The weights of the columns that mark missing
+    /// values come last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Vec<f32>>,
     /// The importance of each feature in the trees of the ranker.
@@ -158,7 +158,7 @@ pub struct SetMeasures {
     /// The mean of each measure over the queries that the convention includes.
     pub measures: Measures,
     /// The standard error of each mean: the standard deviation over queries, divided by the square root of their
-    /// number. It is undefined for a single query.
+    /// number. The standard error is undefined for a single query.
     pub standard_errors: Measures,
 }
 

@@ -1,10 +1,11 @@
 //! The exact type two bound, computed without visiting every order of the documents.
 //!
 //! `F` is linear in the scores: the score at rank `r` has the weight `(n + 1 - 2 r) / (n (n - 1))`. The measure depends
-//! only on which ranks hold relevant documents; call this a pattern. Among the orders with the same pattern, `F` is
-//! largest if relevant documents are sorted by descending score, and irrelevant ones, too. Among perfect orders, `F` is
-//! smallest if relevant documents are sorted by ascending score, and irrelevant ones, too. So it is enough to visit
-//! `C(n, relevant)` patterns instead of `n!` orders, for example 116,280 for 7 of 21.
+//! only on the pattern, which is the set of ranks that hold relevant documents. Among the orders with the same pattern,
+//! `F` is largest if the relevant documents are in descending order of score, and so are the irrelevant documents.
+//! Among perfect orders, `F` is smallest if the relevant documents are in ascending order of score, and so are the
+//! irrelevant documents. So it is enough to visit `C(n, relevant)` patterns instead of `n!` orders, for example 116,280
+//! for 7 of 21.
 
 /// All patterns, each a choice of the ranks that hold relevant documents, with their average precision.
 #[derive(Debug, Clone)]
@@ -95,8 +96,8 @@ struct Place {
     is_relevant: bool,
 }
 
-/// Calls `each` for every pattern, beginning with the perfect one. Its argument starts at `sum`, and `place` updates it
-/// at each rank of the pattern.
+/// Calls `each` for every pattern, beginning with the perfect one. The argument of `each` starts as `sum`, and `place`
+/// updates it at each rank of the pattern.
 fn visit(relevant: usize, irrelevant: usize, sum: f64, place: &impl Fn(Place, f64) -> f64, each: &mut impl FnMut(f64)) {
     struct Walk<'a, P, E> {
         counts: [usize; 2],

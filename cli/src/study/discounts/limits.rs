@@ -1,7 +1,7 @@
 //! The discounts and cut-offs that the study examines, and the limits of NDCG that the theorems give for them.
 //!
-//! For generated documents, the expected relevance is linear in a document's canonical score: `y(s) = a + b s`. So the
-//! integrals of the paper have closed forms. With `y(1) = a + b` and `t = 1 - s`, the integral
+//! For generated documents, the expected relevance `y(s) = a + b s` is linear in a document's canonical score `s`. So
+//! the integrals of the paper have closed forms. With `y(1) = a + b` and `t = 1 - s`, the integral
 //! `(1 - beta) int_0^c y(1 - t) t^(-beta) dt` is `y(1) c^(1 - beta) - b (1 - beta) / (2 - beta) c^(2 - beta)`.
 
 use super::population::{LABEL_1, LABEL_2};

@@ -4,14 +4,13 @@
 //! one knows the quality of every document, another knows half of the qualities, and the third is random. The study
 //! judges:
 //!
-//! * The limits of NDCG. Each limit is fitted to NDCG at several `n`, with the rate from its theorem: `1 / log n` for
-//!   the logarithmic discount and `n^(-1/2)` for `r^(-1/2)`. At `n = 10^6`, NDCG with the logarithmic discount is still
-//!   far from its limit.
+//! * The limits of NDCG. Each limit is fitted to NDCG at several `n`, with the rate from its theorem, which is
+//!   `1 / log n` for the logarithmic discount and `n^(-1/2)` for `r^(-1/2)`. At `n = 10^6`, NDCG with the logarithmic
+//!   discount is still far from its limit.
 //! * Lemma 2, by which the mean NDCG differs from the pseudo-expectation by at most about `n^(-1/3)`. The paper leaves
 //!   factors in `log n` open; the study sets them to 1.
 //! * Theorem 6, by which NDCG with the discount `2^-r` does not converge.
-//! * Distinguishability: whether NDCG still changes its mind about which of two ranking functions is better as a sample
-//!   grows.
+//! * Distinguishability, which is whether the order of two ranking functions by NDCG still changes as a sample grows.
 //!
 //! A sample costs `n log n` operations for each ranking function.
 

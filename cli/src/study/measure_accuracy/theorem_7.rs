@@ -1,9 +1,9 @@
 //! Checks Theorem 7 for a small class of ranking functions: each feature, in ascending and in descending order.
 //!
 //! Let `M` be the mean of a measure over the test queries, which represent all queries. Let `M_m` be the mean over the
-//! training queries, and `S_m` the mean of the surrogate over the training queries. The theorem bounds by how much the
-//! function with the largest `S_m` falls short of the largest `M`: `2 sup |M - M_m| + 2 sup |M_m - S_m|`. All functions
-//! of the class are tried, so both suprema and both optima are known.
+//! training queries, and `S_m` the mean of the surrogate over the training queries. By the theorem, the function with
+//! the largest `S_m` falls short of the largest `M` by at most `2 sup |M - M_m| + 2 sup |M_m - S_m|`. All functions of
+//! the class are tried, so both suprema and both optima are known.
 
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::Measure;

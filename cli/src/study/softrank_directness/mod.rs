@@ -7,11 +7,11 @@
 //! rank, and `e_2 = sqrt(e_3 / (1 - 5 e_3)) + 5 e_3`. Then SoftNDCG and NDCG differ by at most
 //! `2^max(y) n (e_1 + e_2)`. The gain is `2^y`, as in the paper. The study judges three forms of the theorem:
 //!
-//! * As stated: `e_3 = 1 - erf^2(delta / (2 sigma))` if `(n - 1) e_3 < 1`. This lacks the factor `(n - 1) / 4`, which
-//!   the proof has. The condition is also weaker than in the proof, which has `4 / 5` in place of `1`.
-//! * As proved: `e_3 = (n - 1) / 4 (1 - erf^2(delta / (2 sigma)))` if `5 e_3 < 1`.
-//! * As corrected here: as proved, but with `e_1 / ln 2` in place of `e_1`. Equation (1) of the proof lacks this
-//!   factor, which the derivative of `1 / log2(2 + r)` has; two documents with `delta = 4 sigma` violate it.
+//! * The stated form has `e_3 = 1 - erf^2(delta / (2 sigma))` if `(n - 1) e_3 < 1`. It lacks the factor `(n - 1) / 4`,
+//!   which the proof has. The condition is also weaker than in the proof, which has `4 / 5` in place of `1`.
+//! * The proved form has `e_3 = (n - 1) / 4 (1 - erf^2(delta / (2 sigma)))` if `5 e_3 < 1`.
+//! * The corrected form is the proved form with `e_1 / ln 2` in place of `e_1`. Equation (1) of the proof lacks the
+//!   factor `1 / ln 2`, which the derivative of `1 / log2(2 + r)` has; two documents with `delta = 4 sigma` violate it.
 //!
 //! Both measures lie in `[0, 1]`, so a bound of 1 or more is vacuous.
 

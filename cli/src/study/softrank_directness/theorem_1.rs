@@ -2,9 +2,10 @@
 //!
 //! Ranking functions have the weights `(cos theta, sin theta)`. On the same training queries, `omega_1` maximizes the
 //! mean SoftNDCG and `omega_2` the mean NDCG. NDCG changes only at angles where two documents swap ranks, so it is
-//! enough to try one angle between each two of these. SoftNDCG is smooth, so its optimum is searched on a fine grid of
-//! angles, and then between grid points. Let `epsilon_i` be the largest `|SoftNDCG - NDCG|` of any query at `omega_i`.
-//! By the theorem, the expected NDCG at `omega_1` and at `omega_2` differs by at most `2 epsilon_1 + epsilon_2`.
+//! enough to try one angle in each interval between them. SoftNDCG is smooth, so its optimum is searched on a fine grid
+//! of angles, and then between grid points. Let `epsilon_i` be the largest `|SoftNDCG - NDCG|` of any query at
+//! `omega_i`. By the theorem, the expected NDCG at `omega_1` and at `omega_2` differs by at most
+//! `2 epsilon_1 + epsilon_2`.
 //!
 //! The proof assumes `O_1(omega_2) >= O_1(omega_1)` for each query, although `omega_1` and `omega_2` are optimal only
 //! on average. So the bound may fail for single queries, and for the mean over new queries.
