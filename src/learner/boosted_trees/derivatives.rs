@@ -19,7 +19,7 @@ const LARGEST_SPREAD: f64 = 1e3;
 pub(super) struct Derivatives {
     /// The first derivative `d loss / d score` of each document.
     pub gradient: Vec<f64>,
-    /// The second derivative of each document, which is above 0. In a least-squares fit, all are 1.
+    /// The second derivative of each document, which is above 0, and equals 1 for all documents in a least-squares fit.
     pub curvature: Vec<f64>,
 }
 

@@ -54,7 +54,7 @@ struct SavedAverage {
     scorer: String,
 }
 
-/// What the training of one epoch returns.
+/// The losses of one epoch, and the numbers to report about it.
 #[derive(Default)]
 pub(super) struct Outcome {
     /// The sum of the losses of the training queries. Each loss is computed before the optimizer step that uses its

@@ -24,7 +24,7 @@ pub(super) struct LinearBound<'a> {
     queries: Vec<Features>,
 }
 
-/// For each permutation of a query, the vector `Phi` for which `F` equals `w . Phi`.
+/// For each permutation of a query, the feature vector `Phi`, whose product with the weights is `F`.
 #[derive(Default)]
 struct Features {
     perfect: Vec<Vec<f64>>,

@@ -32,7 +32,7 @@ impl Selection {
     }
 }
 
-/// A request to stop a fit early. Its clones share the request, for example with a signal handler.
+/// A request to stop a fit early. A signal handler can hold a clone, which shares the request.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt {
     requested: Arc<AtomicBool>,

@@ -17,7 +17,7 @@ use crate::op::Execution;
 /// The maximum number of bins of a feature.
 pub(crate) const MAX_BINS: usize = 256;
 
-/// The number of features that are read in one pass over the rows. Their values in a row take half a cache line.
+/// The number of features that one pass over the rows reads. The eight values of a row take half a cache line.
 const TOGETHER: usize = 8;
 
 /// The bins of one feature.
