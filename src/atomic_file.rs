@@ -120,8 +120,8 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_with(path, |file| file.write_all(bytes))
 }
 
-/// Writes `bytes` to `path` as [`write_with`] does. A link at `path` is itself replaced, so nothing outside the folder
-/// is written to.
+/// Writes `bytes` to `path` as [`write_with`] does. If `path` is a link, the link itself is replaced, so no file
+/// outside the folder changes.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace_with(path, |file| file.write_all(bytes))
 }
@@ -171,7 +171,7 @@ impl Pending {
     }
 }
 
-/// Returns a path in the same folder as `path` that no other file has.
+/// Returns a path in the same folder as `path` at which no file exists.
 fn temporary_name(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a file name"))?;
     let mut temporary = name.to_os_string();

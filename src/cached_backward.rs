@@ -48,7 +48,7 @@ pub enum CachedBackwardError {
         /// The number of scores in the second pass.
         second: usize,
     },
-    /// A score differs between the two passes, so the gradient would fit neither.
+    /// A score differs between the two passes, so the gradient would be wrong.
     #[error(
         "chunk {}, score {}: {second} in the second pass, expected the {first} of the first pass: no other thread may draw \
          from burn's generator, and `score` may keep no state",
@@ -72,9 +72,9 @@ pub enum CachedBackwardError {
 ///
 /// A first pass computes the scores of each chunk without recording operations. The loss then provides its gradient
 /// with respect to the scores of all chunks. A second pass computes and records the scores of each chunk again, and
-/// propagates the gradient to the parameters. The gradients of chunks are added in order. A training step on many long
-/// lists thus needs the memory of only a few documents. The cost is about one more forward pass (Gao et al., Scaling
-/// deep contrastive learning batch size under memory limited setup, 2021).
+/// propagates the gradient to the parameters. The gradients of chunks are added in the order of the chunks. With this
+/// method, a training step on many long lists needs the memory of only a few documents. The cost is about one more
+/// forward pass (Gao et al., Scaling deep contrastive learning batch size under memory limited setup, 2021).
 ///
 /// * `score` returns the scores of a chunk, `[documents]`. Both calls of `score` for a chunk use the same seed, so
 ///   dropout stays on and drops the same neurons. Both calls of `score` for a chunk must return the same scores: bit

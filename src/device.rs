@@ -23,7 +23,7 @@ use burn::tensor::{Device, Tensor};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Backend {
-    /// The first part of a device name.
+    /// The name of the backend, which is the first part of a device name.
     pub name: &'static str,
     /// A one-line description.
     pub summary: &'static str,

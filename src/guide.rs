@@ -28,8 +28,9 @@
 //! | `examples` | programs, each with its command in `examples/README.md` |
 //! | `CONTRIBUTING.md` | how to add a loss, a measure or a learner |
 
-/// Defines a page of `docs`. If a page defines a link twice, Markdown uses the first definition. The definitions here
-/// come before the definitions of the page, and lead to modules of the crate instead of files.
+/// Defines a module whose documentation is a page of the folder `docs`. If a page defines a link twice, Markdown uses
+/// the first definition. The definitions here come before the definitions of the page, and lead to modules of the crate
+/// instead of files.
 macro_rules! page {
     ($folder:literal, $name:ident, $about:literal) => {
         #[doc = $about]

@@ -1,10 +1,10 @@
 //! Pads queries to equal length and puts them into batches. A `RankingBatch` holds padded queries, and the
 //! `BatchPlanner` decides which queries share a batch.
 //!
-//! The size of a batch is limited by its padded cells (queries x longest list), not its queries, so memory is bounded
-//! for lists of any length. Queries of similar length share a batch, which keeps padding small. Lengths fall into
-//! buckets whose bounds grow by at most a quarter. Queries are shuffled within buckets, and then the batches are
-//! shuffled.
+//! A batch is limited by its padded cells (queries x longest list), not by its queries, so memory is bounded for lists
+//! of any length. Queries of similar length share a batch, which keeps padding small. Queries are put into buckets by
+//! list length, and each bound between buckets exceeds the previous bound by at most a quarter. Queries are shuffled
+//! within buckets, and then the batches are shuffled.
 
 use std::collections::HashMap;
 
@@ -100,7 +100,7 @@ impl Default for BatchPlannerConfig {
 }
 
 impl BatchPlannerConfig {
-    /// Returns the options for scoring, with every query once, in batches sorted by length.
+    /// Returns options for scoring: every query occurs once, and batches are sorted by list length.
     pub fn in_order(max_cells: usize) -> Self {
         Self { max_cells, shuffle: false, ..Self::default() }
     }

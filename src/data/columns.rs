@@ -68,7 +68,7 @@ pub struct Like<'a> {
     pub key: Option<&'a KeyColumn>,
 }
 
-/// A column by which queries are split.
+/// The column by which queries are split into folds or sets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyColumn {
     /// A column of text or integers, which is the same in all rows of a query.

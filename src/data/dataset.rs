@@ -126,8 +126,8 @@ impl RankingDataset {
         self.check_values_in(&OneProcess)
     }
 
-    /// Checks values as [`check_values`](Self::check_values) does, in the processes that share the reading. Each
-    /// process checks the values that it reads, and all processes return the same error.
+    /// Checks values as [`check_values`](Self::check_values) does; processes that share the reading also share the
+    /// checks. Each process checks the values that it reads, and all processes return the same error.
     pub(crate) fn check_values_in(&self, processes: &dyn Processes) -> Result<(), DataError> {
         if self.features.window().is_some() && self.features.in_file().is_some_and(|file| !file.is_known()) {
             // Whoever streams data also wants their hash: one pass makes both.
@@ -136,8 +136,8 @@ impl RankingDataset {
         self.features.check()
     }
 
-    /// Cuts the documents into parts: the documents in each shard (a range of consecutive queries) form a part. A pass
-    /// over the features then processes the parts one after another. If several processes share the reading of streamed
+    /// Cuts the documents into parts: the documents in each shard (a range of consecutive queries) form a part. Each
+    /// pass over the features processes the parts one after another. If several processes share the reading of streamed
     /// features, each process reads whole parts. Sums and hashes are computed for each part, and then combined for the
     /// whole dataset.
     pub(crate) fn cut(&mut self, shards: usize) {

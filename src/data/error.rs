@@ -7,7 +7,8 @@ use crate::file_kind::FileKind;
 use crate::refusal::Refusal;
 use crate::text::{counted, harmless};
 
-/// The reason why data cannot be read or used. Lines and columns are numbered from 1; a column is a byte of its line.
+/// The reason why data cannot be read or used. Lines and columns are numbered from 1; columns count the bytes of a
+/// line.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataError {
@@ -26,7 +27,7 @@ pub enum DataError {
         path: PathBuf,
         /// Line, from 1.
         line: usize,
-        /// The byte in the line, from 1.
+        /// The position in the line, in bytes from 1.
         column: usize,
         /// The text found there.
         found: String,
@@ -45,7 +46,7 @@ pub enum DataError {
         path: PathBuf,
         /// The line where the query occurs again, from 1.
         line: usize,
-        /// The byte of the line, from 1.
+        /// The position of the query in the line, in bytes from 1.
         column: usize,
         /// The query.
         query: String,
@@ -65,7 +66,7 @@ pub enum DataError {
     Empty {
         /// The file.
         path: PathBuf,
-        /// The expected form of a line.
+        /// The form that a line with a document should have.
         expected: &'static str,
     },
     /// A value in a table cannot be used.

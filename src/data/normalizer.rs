@@ -79,7 +79,7 @@ pub(crate) enum FeatureMap {
         mean: Vec<f64>,
         scale: Vec<f64>,
     },
-    /// Maps as `ZScore` does, then limits values to at most [`FARTHEST_Z_SCORE`] from 0.
+    /// Maps as `ZScore` does, then limits values to at most [`FARTHEST_Z_SCORE`] in size.
     ClippedZScore {
         mean: Vec<f64>,
         scale: Vec<f64>,
@@ -293,7 +293,7 @@ fn z_score(x: f32, mean: f64, scale: f64) -> f32 {
     ((f64::from(x) - mean) * scale) as f32
 }
 
-/// Returns the z-score, limited to [`FARTHEST_Z_SCORE`] from 0; NaN for NaN.
+/// Returns the z-score, limited to at most [`FARTHEST_Z_SCORE`] in size; NaN for NaN.
 fn clipped_z_score(x: f32, mean: f64, scale: f64) -> f32 {
     ((f64::from(x) - mean) * scale).clamp(-FARTHEST_Z_SCORE, FARTHEST_Z_SCORE) as f32
 }

@@ -61,7 +61,8 @@ fn add_counts(columns: &mut [Column], readers: &dyn Processes) {
     }
 }
 
-/// For each pass, the number of bits still unknown after it, and the number of values of the bits that it determines.
+/// For each pass, the number of bits that stay unknown after it, and the number of different values of the bits that it
+/// finds.
 const PASSES: [(u32, usize); 3] = [(16, FIRST), (8, NEXT), (0, NEXT)];
 
 /// A value to be found by its rank, of which only the leading bits are known so far.

@@ -1,5 +1,4 @@
-//! Shards are parts of consecutive queries, in the order of the file, that are processed one by one or by several
-//! processes.
+//! A shard is a range of consecutive queries; shards are processed one after another, or by several processes.
 
 use std::ops::Range;
 

@@ -15,7 +15,7 @@ const AT_ONCE: usize = 1 << 28;
 ///
 /// Only the thread that joined may exchange bytes.
 pub struct World {
-    /// The MPI environment, which ends when dropped.
+    /// The MPI environment, which is shut down when it is dropped.
     _universe: Universe,
     rank: usize,
     count: usize,

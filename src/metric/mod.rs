@@ -184,7 +184,7 @@ mod tests {
     use super::*;
     use burn::tensor::Device;
 
-    /// Returns three queries: the relevant document is second of two, first of three, and missing.
+    /// Returns three queries, whose relevant document is the second of two, the first of three, or absent.
     pub(super) fn lists() -> (Tensor<2>, Tensor<2>, Tensor<2, Bool>) {
         let device = Device::flex();
         (

@@ -59,7 +59,7 @@ const MOST_PARAMETERS: usize = 1 << 28;
 
 tagged! {
     "ScorerConfig"
-    /// The configuration of any scorer. The key `kind` chooses the variant.
+    /// The configuration of any scorer. In a configuration, the key `kind` chooses the type of the scorer.
     #[serde(rename_all = "snake_case")]
     pub enum ScorerConfig {
         /// [`LinearScorer`]

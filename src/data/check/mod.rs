@@ -1,7 +1,7 @@
 //! Checks data for faults before training, as in `burn-rank check`.
 //!
-//! Sets are added one after another, so only one set's features are in memory at a time. Features and documents are
-//! numbered from 1.
+//! Data sets are added one after another, so the features of only one set are in memory at a time. Features and
+//! documents are numbered from 1.
 
 mod known;
 mod order;
@@ -46,7 +46,7 @@ pub enum Kind {
     SameQuery,
     /// A document with the same features as a document of an earlier set.
     SameDocument,
-    /// A set with a different number of features than the first set.
+    /// A set whose number of features differs from that of the first set.
     FeatureCount,
     /// A feature that orders the documents almost as their labels do.
     GivesLabelAway,

@@ -102,8 +102,8 @@ fn levels(labels: &[f32]) -> Vec<usize> {
     labels.iter().map(|label| all.partition_point(|other| other < label)).collect()
 }
 
-/// Returns evenly spaced queries that have at least two different labels. The queries together have about [`DOCUMENTS`]
-/// documents or fewer.
+/// Returns a sample of evenly spaced queries, each with at least two different labels. The queries together have about
+/// [`DOCUMENTS`] documents or fewer.
 fn sample(data: &RankingDataset) -> Vec<usize> {
     let stride = data.documents().div_ceil(DOCUMENTS).max(1);
     (0..data.queries()).step_by(stride).filter(|q| data.has_two_labels(*q)).collect()

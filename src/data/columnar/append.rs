@@ -137,7 +137,6 @@ impl<'a, 'b> Appender<'a, 'b> {
         })
     }
 
-    /// Appends a batch of rows.
     pub fn append(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
         if batch.num_rows() > 0 {
             self.store(batch)?;

@@ -23,7 +23,8 @@ pub(super) struct Blocks {
     held: Mutex<LruCache<usize, Pages>>,
 }
 
-/// The pages of a block. The first thread that needs the pages fills them, while other threads wait.
+/// The pages that hold the bytes of a block. The first thread that needs the pages fills them, while other threads
+/// wait.
 type Pages = Arc<OnceLock<Vec<Page>>>;
 
 impl Default for Blocks {

@@ -133,8 +133,8 @@ fn read_at(_: &File, _: Range<usize>, _: &mut [u8]) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Makes reads of the file bypass the system's cache. If the file system does not support that, the cache at least
-/// reads nothing beyond a request.
+/// Makes reads of the file bypass the system's cache. If the file system does not support that, the cache is told to
+/// read nothing beyond a request.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn pass_by_cache(file: &File) {
     use rustix::fs::{Advice, OFlags, fadvise, fcntl_getfl, fcntl_setfl};

@@ -30,10 +30,10 @@ pub(super) struct Layout {
     pub names: Option<Vec<String>>,
 }
 
-/// The columns of the features.
+/// The columns that hold the features.
 #[derive(Debug)]
 pub(super) enum Features {
-    /// One column that holds lists.
+    /// One column of lists, each with all features of a document.
     List(usize),
     /// One column for each feature.
     Each(Vec<usize>),
@@ -231,7 +231,7 @@ impl Table<'_> {
         unfit(self.path, format!("columns {}{more}", found.join(", ")), format!("{expected}{near}"))
     }
 
-    /// Returns the columns of the features, with their number and their names.
+    /// Returns the feature columns, with the number and the names of the features.
     #[allow(clippy::type_complexity)]
     fn features(
         &self,

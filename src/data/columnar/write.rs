@@ -98,7 +98,7 @@ pub(in crate::data) struct TableWriter<'a> {
     writer: Writer<'a>,
 }
 
-/// The writer of one file format.
+/// The writer for the chosen file format.
 enum Writer<'a> {
     Arrow(FileWriter<&'a mut dyn Write>),
     Parquet { writer: ArrowWriter<Written>, written: Written, output: &'a mut dyn Write },

@@ -492,7 +492,7 @@ impl InFile {
         Survey::of_parts(&self.parts().gather_numbers(self.readers(processes), of_part))
     }
 
-    /// Returns the survey of the values, which are normalized if the features are normalized.
+    /// Returns the survey of the values as they are used, after any normalization.
     pub fn survey_in(&self, processes: &dyn Processes) -> Cow<'_, Survey> {
         match self.normalized {
             None => Cow::Borrowed(self.survey()),

@@ -37,8 +37,8 @@ impl Beside {
     }
 }
 
-/// Reads one number from each line that is not blank. If the file is far longer than `most` lines can be, reads only
-/// its beginning, and returns false as second result.
+/// Reads one number from each line that is not blank. Reading stops where a file is far too long for `most` lines, and
+/// the second result is then false.
 ///
 /// # Errors
 /// Returns an error for the first line that does not hold the expected number, or for a file that cannot be read.

@@ -103,8 +103,9 @@ pub struct ReadOptions {
     /// The source of the weights of documents. Default: none.
     #[serde(skip_serializing_if = "Weights::is_none")]
     pub document_weights: Weights,
-    /// Whether lines of LETOR text are put together by query within a file if they are not consecutive. By default, a
-    /// query whose lines are not consecutive is refused. Rows of tables are always put together.
+    /// Whether lines of the same query in a file of LETOR text are moved together if they are not consecutive. By
+    /// default, a query whose lines are not consecutive is refused. Rows of the same query in a table are always moved
+    /// together.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sort: bool,
     /// The roles of a table's columns. A configuration names columns in a section of its own.

@@ -14,7 +14,7 @@ use crate::measure::trec_eval::TrecQuery;
 pub struct JudgedRun<T> {
     /// The name of the run.
     pub tag: String,
-    /// Each query with its result, in ascending order of the names' bytes, as in trec_eval.
+    /// Each query with its result, sorted by the bytes of the query's name, as in trec_eval.
     pub queries: Vec<(String, T)>,
     /// The judged queries for which the run has no documents.
     pub missing: Vec<String>,
