@@ -91,7 +91,7 @@ impl Refusal {
         Self { key: key.into(), found, expected: expected.into() }
     }
 
-    /// Adds to the refusal the object, such as a loss, that has no part of this name.
+    /// Names the object, such as a loss, in a refusal of an unknown name.
     pub fn of(mut self, of: &'static str) -> Self {
         if let Found::Unknown(unknown) = &mut self.found {
             unknown.of = Some(of);

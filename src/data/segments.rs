@@ -190,7 +190,7 @@ impl Segments {
         self.offsets[query]..self.offsets[query + 1]
     }
 
-    /// Sorts values, of which each row has one, by query.
+    /// Sorts values by query, where `values` holds one value for each row.
     pub(crate) fn in_order<T: Copy>(&self, values: Vec<T>) -> Vec<T> {
         if self.rows.is_none() { values } else { self.rows().map(|row| values[row]).collect() }
     }

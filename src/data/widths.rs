@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// A file with the largest feature number that occurs in it.
+/// A data file, with the largest feature number that occurs in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileWidth {
     /// The file.

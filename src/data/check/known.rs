@@ -20,7 +20,7 @@ struct Published {
     /// The number of queries in all files of the set.
     queries: usize,
     documents: usize,
-    /// Ranges of features whose values are known to lie between two bounds, with these bounds.
+    /// Known bounds of feature values: a range of feature numbers, with the smallest and the largest possible value.
     ranges: &'static [(RangeInclusive<usize>, f32, f32)],
     /// Words for users that explain why a value may lie outside the range of its feature.
     outside: &'static str,

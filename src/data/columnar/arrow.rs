@@ -122,7 +122,7 @@ fn type_in_words(error: ArrowError) -> String {
     }
 }
 
-/// Returns the bytes of a block that was checked: a message, followed by its body.
+/// Returns the bytes of a checked block, which holds a message and its body.
 fn of_block(bytes: &Buffer, block: &Block) -> Buffer {
     bytes.slice_with_length(block.offset() as usize, block.metaDataLength() as usize + block.bodyLength() as usize)
 }

@@ -492,7 +492,7 @@ impl InFile {
         Survey::of_parts(&self.parts().gather_numbers(self.readers(processes), of_part))
     }
 
-    /// Returns the survey of the values as they are used, after any normalization.
+    /// Returns the survey of the values, after normalization if the features are normalized.
     pub fn survey_in(&self, processes: &dyn Processes) -> Cow<'_, Survey> {
         match self.normalized {
             None => Cow::Borrowed(self.survey()),
