@@ -24,7 +24,7 @@ use super::{
 /// time, for `k` ranks with a value and `Q` comparisons. Under exact noise, the CPU needs only O(k n) time per document
 /// in `f32`. Each CPU thread needs O(n + k sqrt n) memory, which does not count toward the memory budget. For each row
 /// that is computed at the same time, a GPU needs O(k sqrt n) memory, and other backends need O(n + k sqrt n). The
-/// memory budget limits how many rows these backends compute at the same time.
+/// memory budget limits how many rows are computed at the same time.
 ///
 /// # Shapes
 /// - `x`, `a`, `b`, `mask` and the output have the shape `[batch, documents]`. For a product, `b` must be from 0 to 1;

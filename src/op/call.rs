@@ -73,8 +73,8 @@ impl<B: Backend> Tensors<B> {
     }
 }
 
-/// A [`PairWeight`] whose arrays over documents are tensors of one backend. They are stored in the order in which
-/// [`PairWeight::map`] visits them.
+/// A [`PairWeight`] whose arrays over documents are tensors of one backend. The tensors are stored in the order in
+/// which [`PairWeight::map`] visits the arrays.
 #[derive(Clone, Debug, ExtensionType)]
 #[extension_type(fusion: cfg(feature = "_cube"))]
 pub struct Weight<B: Backend> {
@@ -101,7 +101,7 @@ impl<B: Backend> Weight<B> {
 #[derive(Clone, Debug, ExtensionType)]
 #[extension_type(fusion: cfg(feature = "_cube"))]
 pub enum Call<B: Backend> {
-    /// See [`step_sum()`](crate::op::step_sum()). At the other documents, the result is 1/2.
+    /// See [`step_sum()`](crate::op::step_sum()). Documents whose sum is not computed receive 1/2.
     StepSum {
         x: FloatTensor<B>,
         v: FloatTensor<B>,
@@ -244,7 +244,7 @@ impl<B: Backend> Call<B> {
     }
 
     /// Returns whether backends without a fused kernel compute the call by a few of burn's operations, which kernel
-    /// fusion may merge with others. This is never the case for sums over pairs.
+    /// fusion may merge with others. A sum over pairs is never composed of such operations.
     pub fn is_composed(&self) -> bool {
         let elementwise = matches!(self, Self::AtRank { .. } | Self::Exp2 { .. } | Self::Log2Discount { .. });
         elementwise || matches!(self, Self::LogSoftmax { .. } | Self::IdealDcg { .. } | Self::Select { .. })
@@ -272,7 +272,7 @@ pub fn outputs(call: &CallMetadata, _: &crate::execution::Execution) -> TensorsM
     }
 }
 
-/// Returns the shapes and types of the gradients of a sum over pairs, each the same as for `gradient`.
+/// Returns the shapes and types of the gradients of a sum over pairs; each is that of `gradient`.
 #[cfg(feature = "_cube")]
 pub fn gradients(
     call: &CallMetadata,

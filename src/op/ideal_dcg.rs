@@ -9,7 +9,7 @@ use super::{
 };
 
 /// Returns `max over orders of sum_i gains_i discounts[rank(i) - 1]` for each list. If the discounts never increase,
-/// this is the sum for the order of descending gains. The result carries no gradient.
+/// the order of descending gains has the largest sum. The result carries no gradient.
 ///
 /// # Shapes
 /// - `gains` and `mask` have the shape `[batch, documents]`. The mask is 1 for documents and 0 for padding.

@@ -11,8 +11,8 @@ use super::{
 };
 
 /// Returns `out_i = sum_m c_m prod_{j != i} (1 + m_j pi_ji (z_m - 1))`, or 0 at padding. The probability that `j` beats
-/// `i` is `pi_ji = (1 + erf((x_j - x_i) / (2 sigma))) / 2`. This is [`above_expectation`](super::above_expectation())
-/// with [`Above::Nothing`], for one comparison.
+/// `i` is `pi_ji = (1 + erf((x_j - x_i) / (2 sigma))) / 2`. The function is
+/// [`above_expectation`](super::above_expectation()) with [`Above::Nothing`], for a single comparison.
 ///
 /// Differentiable in `x`.
 ///

@@ -14,8 +14,8 @@ use super::{
 
 /// Returns `out_i = sum_{r < k} D_r p_i(r)`, or 0 at padding. Here `D_r` are the `k` entries of `discounts`, and `p_i`
 /// is the distribution of the rank of document `i`, counted from 0. The rank is the number of documents `j != i` that
-/// beat `i`, each with the probability `pi_ji = (1 + erf((x_j - x_i) / (2 sigma))) / 2`. This is
-/// [`above_recursion`](super::above_recursion()) with [`Above::Nothing`], for one comparison.
+/// beat `i`, each with the probability `pi_ji = (1 + erf((x_j - x_i) / (2 sigma))) / 2`. The function is
+/// [`above_recursion`](super::above_recursion()) with [`Above::Nothing`], for a single comparison.
 ///
 /// Differentiable in `x`.
 ///

@@ -1,5 +1,5 @@
-//! The backends for which this build implements [`Primitives`](super::primitives::Primitives). In one program, Cargo
-//! turns on the features of a dependency that any crate asks for. A tensor may therefore belong to a backend of burn
+//! The backends for which this build implements [`Primitives`](super::primitives::Primitives). Cargo turns on a feature
+//! of a dependency for the whole program if any crate asks for it. A tensor may therefore belong to a backend of burn
 //! that no feature of this crate has turned on.
 
 // Supported for users of older models.

@@ -1,11 +1,11 @@
-//! `Primitives`, the backend extension for the primitives. By default, each method calls the tensor definition, which
-//! works in chunks of rows and so stays within the memory budget. A backend with faster kernels overrides these
-//! methods.
+//! The trait `Primitives`, by which a backend of burn implements the primitives of this crate. By default, each method
+//! calls the tensor definition, which works in chunks of rows and so stays within the memory budget. A backend with
+//! faster kernels overrides the default methods.
 //!
 //! With burn's kernel fusion, operations are first put into a queue, in which neighboring operations are merged into
-//! one kernel. A primitive that sums over pairs is a single operation in this queue. Fusion never merges this
-//! operation; the backend computes it by our kernel or by the tensor definition. The other primitives are composed:
-//! they enter the queue as a few operations of burn, which may be merged with others.
+//! one kernel. A primitive that sums over pairs is a single operation in burn's queue. Fusion never merges a sum over
+//! pairs with other operations; our kernel or the tensor definition computes it. All other primitives are composed of a
+//! few operations of burn, which enter the queue separately and may be merged.
 
 // Supported for users of older models.
 #![cfg_attr(any(feature = "ndarray", feature = "tch"), allow(deprecated))]
@@ -23,9 +23,9 @@ use crate::op::call;
 use crate::op::call::{Call, Tensors};
 use crate::op::definition::{self, array::Array};
 
-/// The primitives that a backend implements. If a backend of burn is not in the list below, only another crate can have
-/// turned it on. The public functions check this with [`is_listed`](super::is_listed), and never call these methods for
-/// an unlisted backend.
+/// The primitives that a backend implements. If the list below lacks a backend of burn, only another crate can have
+/// turned the backend on. The public functions call [`is_listed`](super::is_listed) first, and never use the primitives
+/// of a backend that is not in the list.
 ///
 /// The execution of the calling thread is an argument, because kernel fusion runs the operations on another thread.
 #[backend_extension(
@@ -96,8 +96,8 @@ pub fn forward<B: Primitives>(call: Call<B>, execution: Execution) -> Tensors<B>
     if call.is_composed() { B::composed(call, execution) } else { B::forward(call, execution) }
 }
 
-/// Returns the gradients with respect to the [differentiated](Call::differentiated) inputs of a call that are `wanted`.
-/// Each gradient is returned with the number of its input. The last input comes first.
+/// Returns the gradients of a call with respect to those of its [differentiated](Call::differentiated) inputs for which
+/// `wanted` is true. Each gradient is returned with the number of its input, the last input first.
 pub fn backward<B: Primitives>(
     call: Call<B>,
     saved: Tensors<B>,

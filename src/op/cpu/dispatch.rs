@@ -12,8 +12,8 @@ pub trait Kernel {
     fn run<const FMA: bool>(self);
 }
 
-/// Returns the instruction set that the calling thread asks for. Read it before starting other threads, because their
-/// [`Execution`](crate::execution::Execution) may name a different instruction set.
+/// Returns the instruction set that the calling thread asks for. A primitive calls this function before it starts other
+/// threads, because their [`Execution`](crate::execution::Execution) may name a different instruction set.
 pub fn target() -> Target {
     Execution::current().target()
 }

@@ -4,8 +4,8 @@ use super::order::runs;
 use super::parallel::for_each;
 use super::real::Real;
 
-/// Sorts the gains of each list of `discounts.len()` documents and returns the sum of gain times discount over the
-/// ranks.
+/// Sorts the gains of each list of `discounts.len()` documents, and returns the sum over all ranks of the gain times
+/// the discount.
 pub fn ideal_dcg<T: Real>(gains: &[T], mask: &[T], discounts: &[f64]) -> Vec<T> {
     let n = discounts.len();
     let discounts: Vec<T> = discounts.iter().map(|&discount| T::from_f64(discount)).collect();

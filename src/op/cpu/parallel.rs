@@ -5,7 +5,8 @@ use rayon::prelude::*;
 /// The number of pairs below which a single thread is faster; it corresponds to some tens of microseconds.
 const SERIAL_PAIRS: usize = 1 << 17;
 
-/// The same number for threads outside rayon's pool, which must wake the pool and wait for it.
+/// The number of pairs below which a single thread is faster, for callers outside rayon's pool, which must wake the
+/// pool and wait for it.
 const SERIAL_PAIRS_ELSEWHERE: usize = 1 << 21;
 
 /// Runs `f` on each task, on all threads if the tasks visit enough pairs.

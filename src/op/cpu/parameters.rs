@@ -93,13 +93,13 @@ pub enum Above {
 }
 
 impl Above {
-    /// Returns the factor by which a document with the number `b` multiplies the product if it ranks above, or 1 unless
-    /// this is a product.
+    /// Returns the factor by which a document with the number `b` changes the product if it ranks above, which is
+    /// `1 - b` for a product and 1 otherwise.
     pub(crate) fn left(self, b: f64) -> f64 {
         if self == Self::Product { 1.0 - b } else { 1.0 }
     }
 
-    /// Returns the contribution if no document ranks above, leaving out the document's own `b`.
+    /// Returns the contribution if no document ranks above, without the document's own `b`.
     pub(crate) fn nobody(self) -> f64 {
         if self == Self::Sum { 0.0 } else { 1.0 }
     }
@@ -157,8 +157,8 @@ pub struct NeuralSortMatrix {
 }
 
 impl NeuralSortMatrix {
-    /// Returns the number of iterations after which the column factors are those that the last scaling of the rows
-    /// uses.
+    /// Returns the index of the column factors that the last scaling of the rows uses, where index `k` stands for the
+    /// factors after `k` iterations.
     pub fn last_rows(&self) -> usize {
         if self.transposed { self.iterations.saturating_sub(1) } else { self.iterations }
     }

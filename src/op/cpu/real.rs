@@ -41,7 +41,7 @@ pub trait Real:
     const HALF: Self;
     /// The largest range of exponents for which products of two exponentials remain normal numbers.
     const RANGE: Self;
-    /// The smallest number whose square is still a normal number.
+    /// A lower bound for factors, chosen so that the product of two factors remains a normal number.
     const SMALLEST_FACTOR: Self;
     /// For `t` below minus this bound, [`PairLoss::Exponential`](super::parameters::PairLoss::Exponential) continues as
     /// its tangent. The sum of this loss over `10^8` pairs, with scores up to `10^4`, is then still finite.
@@ -278,7 +278,7 @@ real!(
     ]
 );
 
-/// Replaces numbers by 0 if they are so small that arithmetic on them is slow; sums do not change.
+/// Replaces a number by 0 if it is so small that arithmetic on it is slow and that it could not change a sum.
 #[inline(always)]
 pub fn flushed<T: Real>(value: T) -> T {
     if value.abs() < T::SMALLEST_FACTOR * T::SMALLEST_FACTOR { T::ZERO } else { value }

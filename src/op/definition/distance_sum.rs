@@ -11,8 +11,8 @@ pub fn value<B: Backend>(x: FloatTensor<B>, mask: FloatTensor<B>) -> FloatTensor
     out.0
 }
 
-/// Returns the gradient with respect to `x`. Row `i` is `sum_j sign(x_i - x_j) (g_i + g_j)` over the documents, with
-/// `sign(0) = 0`.
+/// Returns the gradient with respect to `x`. The gradient at document `i` is `sum_j sign(x_i - x_j) (g_i + g_j)` over
+/// the documents, with `sign(0) = 0`.
 pub fn gradient<B: Backend>(x: FloatTensor<B>, mask: FloatTensor<B>, gradient: FloatTensor<B>) -> FloatTensor<B> {
     let (x, mask) = (Array::<B>(x), Array::<B>(mask));
     let g = Array::<B>(gradient) * mask.clone();

@@ -83,7 +83,7 @@ fn row_chunks(
     chunks(budget, bytes_of_rows(batch, 1, documents, element_bytes), count)
 }
 
-/// Splits `count` rows into ranges of at least one row, as long as the budget allows if each row takes `row_bytes`.
+/// Splits `count` rows of `row_bytes` each into ranges that fit into the budget; each range has at least one row.
 fn chunks(budget: usize, row_bytes: usize, count: usize) -> impl Iterator<Item = (usize, usize)> {
     let rows = (budget / row_bytes.max(1)).clamp(1, count.max(1));
     (0..count).step_by(rows).map(move |start| (start, (start + rows).min(count)))

@@ -20,8 +20,8 @@ use crate::op::cpu::{Above, AboveExpectation};
 /// The largest number of terms for which the gradient kernel needs no more shared memory than every device has.
 pub(super) const MOST_TERMS: usize = 40;
 
-/// Computes the expectation of each row `i`: `a_i` times the mean over comparisons of `sum_m c_m P_im S_im` (with a
-/// sum) or `sum_m c_m P_im`.
+/// Computes the expectation of each row `i`, which is `a_i` times the mean over comparisons of `sum_m c_m P_im S_im`
+/// (with a sum) or `sum_m c_m P_im`.
 #[cube(launch)]
 fn values(
     x: &[f32],

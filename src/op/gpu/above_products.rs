@@ -28,15 +28,16 @@ pub(super) fn contributed(b: &CubeTensor, above: Above) -> CubeTensor {
     }
 }
 
-/// Returns the factor that a document above, whose number is `b`, multiplies into the product: `1 - b`, or 1 for a sum.
+/// Returns the factor that a document above, whose number is `b`, multiplies into the product, which is `1 - b`, or 1
+/// for a sum.
 #[cube]
 pub(super) fn passes(b: f32, #[comptime] sum: bool) -> f32 {
     if comptime!(sum) { f32::new(1.0f32) } else { 1.0f32 - b }
 }
 
-/// Shared memory for the trials of a tile of columns against the rows of a cube. For each pair, it holds the
-/// probability that the column is above the row, and the probability that it is not. For each column, it also holds the
-/// number `b`.
+/// Shared memory for the trials of a tile of columns against the rows of a cube. For each pair, the memory holds the
+/// probability that the column is above the row, and the probability that it is not. For each column, the memory also
+/// holds the number `b`.
 #[derive(CubeType)]
 pub(super) struct Scratch {
     pub ahead: Shared<[f32]>,

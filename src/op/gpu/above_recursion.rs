@@ -2,10 +2,10 @@
 //!
 //! Each unit (thread) runs the trials of all columns against one row under one comparison, because these depend on each
 //! other. A unit holds the distribution of the rank for a [window](super::rank_window) of consecutive ranks. If the
-//! function of the rank has more nonzero values, several windows run one after another. For each trial, a window passes
-//! the state of its last rank on to the next window. The gradient visits the trials in reverse order. The state before
-//! each block of trials is stored, and the states within a block are recomputed. Each cube sums the gradient of its
-//! rows for every column, and a second kernel adds the sums of all cubes.
+//! function of the rank has more nonzero values than a window holds ranks, several windows run one after another. For
+//! each trial, a window passes the state of its last rank on to the next window. The gradient visits the trials in
+//! reverse order. The state before each block of trials is stored, and the states within a block are recomputed. Each
+//! cube sums the gradient of its rows for every column, and a second kernel adds the sums of all cubes.
 
 use burn::backend::TensorMetadata;
 use burn_cubecl::cubecl::{self, prelude::*};
@@ -64,8 +64,8 @@ fn kept(scratch: &[f32], slots: Slots, first: usize, rank: usize, #[comptime] fo
     }
 }
 
-/// Returns the values that the neighboring window stored for trial `j`, see [`leave`]. If there is no neighboring
-/// window, they are 0.
+/// Returns the values that the neighboring window stored for trial `j`, see [`leave`]. Without a neighboring window,
+/// these values are 0.
 #[cube]
 fn take(scratch: &[f32], slots: Slots, first: usize, j: usize, is_there: bool, #[comptime] form: Form) -> Neighbor {
     let mut p = 0.0f32;
@@ -125,7 +125,7 @@ fn row(x: &[f32], order: &[u32], place: Place, members: Members) -> Row {
     Row { x: x[cell], cell, list: place.list, columns: members.columns }
 }
 
-/// Computes the expectation of each row `i`: `a_i` times the mean over comparisons of `sum_r f(r) p(r)`, or of
+/// Computes the expectation of each row `i`, which is `a_i` times the mean over comparisons of `sum_r f(r) p(r)`, or of
 /// `sum_r f(r) (w(r) + b_i p(r))` with a sum.
 #[cube(launch)]
 fn values(
@@ -193,7 +193,8 @@ fn values(
 struct Layout {
     /// The first slot for the states before each trial of the current block.
     within: usize,
-    /// The first slot for the values that the window of lower ranks passes on: `p` and, with a sum, `w` for each trial.
+    /// The first slot for the values that the window of lower ranks passes on, which are `p` and, with a sum, `w` for
+    /// each trial.
     below: usize,
     /// The first slot for the derivatives that the window of higher ranks passes on: by `p` and, with a sum, by `w` for
     /// each trial.
@@ -219,10 +220,10 @@ fn slots_needed(documents: usize, block: usize, form: Form) -> usize {
 /// launch has the number `first` in the batch.
 ///
 /// For each comparison, the kernel visits the windows from the highest ranks down, and works in three steps:
-/// 1. It recomputes the windows of lower ranks, because each trial needs a value from the window below.
-/// 2. It runs all trials and stores the state before each block of trials.
-/// 3. It visits the blocks from the last to the first, and recomputes and stores the states before each trial of the
-///    block. The derivatives then go backward through the trials of the block. The gradients of up to [`TILE`] columns
+/// 1. The windows of lower ranks are recomputed, because each trial needs a value from the window below.
+/// 2. All trials run once, and the state before each block of trials is stored.
+/// 3. The blocks are visited from the last to the first, and the states before each trial of a block are recomputed and
+///    stored. The derivatives then go backward through the trials of the block. The gradients of up to [`TILE`] columns
 ///    are collected in shared memory, where one unit per column adds them over the rows.
 #[cube(launch)]
 fn flows(
@@ -350,8 +351,9 @@ fn flows(
     }
 }
 
-/// Returns the derivative of the expectation with respect to the probability that a column is above the row. It is
-/// computed from the state before the trial, stored from slot `states`, and from the derivatives after the trial.
+/// Returns the derivative of the expectation with respect to the probability that a column is above the row. The
+/// derivative is computed from the state before the trial, stored from slot `states`, and from the derivatives after
+/// the trial.
 #[cube]
 fn through_ranks(
     scratch: &[f32],

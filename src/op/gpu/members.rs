@@ -38,8 +38,8 @@ pub(super) fn members(order: &[u32], list: usize, documents: usize) -> Members {
     }
 }
 
-/// Returns the number of columns that the rows of a cube visit. It is the same for all units of a cube, because they
-/// wait for each other.
+/// Returns the number of columns that the rows of a cube visit. This number is the same for all units of a cube,
+/// because they wait for each other.
 #[cube]
 pub(super) fn visited(place: Place, members: Members) -> usize {
     select(place.list_exists && place.first_row < members.row_count, members.column_count, 0usize)
@@ -82,8 +82,8 @@ fn is_column(of_rows: &[f32], of_columns: &[f32], cell: usize, #[comptime] rule:
     }
 }
 
-/// Writes the indices of all documents of each list, those of rows first, and the number of rows. The same follows for
-/// the columns. One cube per list.
+/// Writes the indices of all documents of each list, those of rows first, and the number of rows. The indices and the
+/// number of the columns follow in the same way. One cube per list.
 #[cube(launch)]
 fn partition(
     of_rows: &[f32],
@@ -152,7 +152,7 @@ fn partition(
 /// The tensors that select the rows and columns by their nonzero values.
 #[derive(Clone, Copy)]
 pub(super) enum Counting<'a> {
-    /// Each tensor selects the documents of one kind.
+    /// One tensor selects the rows, and the other tensor selects the columns.
     Separately { rows: &'a CubeTensor, columns: &'a CubeTensor },
     /// Documents that at least one of the tensors selects are both rows and columns.
     Either(&'a CubeTensor, &'a CubeTensor),

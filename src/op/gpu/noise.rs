@@ -63,8 +63,8 @@ pub(super) fn comparison(noise: &[f32], number: usize, count: usize, #[comptime]
     Comparison { weight: select(number <= last, found.weight, 0.0f32), rate: found.rate, shift: found.shift }
 }
 
-/// Returns the numbers that describe the noise to the kernels. For exact noise, this is the rate that all comparisons
-/// share; for a mixture, it is the weight, rate and shift of each comparison.
+/// Returns the numbers that describe the noise to the kernels. Exact noise needs the rate that all comparisons share,
+/// and a mixture needs the weight, rate and shift of each comparison.
 pub(super) fn numbers(noise: &ScoreNoise) -> (Kind, Vec<f32>) {
     match noise {
         ScoreNoise::Exact { sigma } => (Kind::Exact, vec![cpu::Comparison::given(0.0, *sigma).rate as f32]),

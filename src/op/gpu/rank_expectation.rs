@@ -23,8 +23,8 @@ const TILE: usize = 32;
 pub(super) const MOST_TERMS: usize = 48;
 
 /// For each row `i`, computes the product `P_im` over the documents `j != i` for each term, and `m_i sum_m c_m P_im`.
-/// The argument `gaps` holds `1 - z_m`. Each unit computes `own` terms; if there are not enough, the others have the
-/// coefficient 0.
+/// The argument `gaps` holds `1 - z_m`. Each unit computes `own` terms; beyond the last term of the discount, the
+/// coefficients are 0.
 #[cube(launch)]
 fn values(
     x: &[f32],

@@ -21,7 +21,7 @@ use crate::op::cpu::Above;
 const STEP: usize = 8;
 pub(super) const WIDEST: usize = 32;
 
-/// What is known when a kernel is compiled.
+/// The properties of a recursion for which a separate kernel is compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Form {
     pub kind: Kind,
@@ -50,7 +50,7 @@ impl Form {
         ROWS * self.slices()
     }
 
-    /// Returns the number of arrays over the ranks: `p` and, for a sum, `w`.
+    /// Returns the number of arrays over the ranks, which are `p` and, for a sum, `w`.
     pub const fn arrays(self) -> usize {
         if self.sum { 2 } else { 1 }
     }

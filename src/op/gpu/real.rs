@@ -13,8 +13,8 @@ use crate::op::cpu::{Coefficients, Real};
 
 const COEFFICIENTS: Coefficients<f32> = <f32 as Real>::COEFFICIENTS;
 
-/// The polynomial for `atan(t) / t` in powers of `t^2`, for `t` in [0, 1], highest degree first. It is a Chebyshev
-/// interpolant with an error of 1.3e-7.
+/// The polynomial for `atan(t) / t` in powers of `t^2`, for `t` in [0, 1], highest degree first. The polynomial is a
+/// Chebyshev interpolant with an error of 1.3e-7.
 const ARC_TANGENT: &[f32] = &[
     2.766_283_5e-3,
     -0.015_731_249,

@@ -135,8 +135,7 @@ fn pays(rate: f32, step: Step) -> Option<usize> {
 }
 
 /// Computes [`step_sum`](crate::op::step_sum()), or [`counted_step_sum`](crate::op::counted_step_sum()) if `counted` is
-/// given. Only documents where `counted` is nonzero are then computed. The result is `None` if the device has no
-/// kernel.
+/// given. Only documents where `counted` is nonzero are computed. The result is `None` if the device has no kernel.
 pub fn step_sum(
     x: &CubeTensor,
     v: &CubeTensor,

@@ -4,24 +4,24 @@
 //! Each row is shared by [`SLICES`] units (threads). The documents are loaded into shared memory in tiles, of which
 //! unit `s` of a row visits the documents `s, s + SLICES, ..`. The partial sums of the units are added in order.
 //! Kernels for expectations of exponentials divide the terms among the units of a row instead. Under exact noise,
-//! `above_recursion` divides the comparisons among them. Which unit visits a document depends only on the position of
-//! the document in its list, and no number is added atomically. Results therefore have the same bits in every run, and
-//! with any padding at the end of a list.
+//! `above_recursion` divides the comparisons among the units. Which unit visits a document depends only on the position
+//! of the document in its list, and no number is added atomically. Results therefore have the same bits in every run,
+//! and with any padding at the end of a list.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 
 /// The number of rows that a cube computes.
 pub(super) const ROWS: usize = 32;
-/// The distance in shared memory between the columns of a tile of gradients. It is one more than the number of rows, so
-/// that units of neighboring columns read from different memory banks.
+/// The distance in shared memory between the columns of a tile of gradients. The distance is one more than the number
+/// of rows, so that units of neighboring columns read from different memory banks.
 pub(super) const STRIDE: usize = ROWS + 1;
 /// The number of units that share a row.
 pub(super) const SLICES: usize = 8;
 /// The number of units in a cube, which is also the number of documents in a tile.
 pub(super) const UNITS: usize = ROWS * SLICES;
 
-/// The number of documents that are missing from each tile, 0 in normal builds. With the feature `_broken_kernel` it is
-/// 1. A test then checks that `devices compare` finds the wrong kernel.
+/// The number of documents that are missing from each tile, 0 in normal builds. The feature `_broken_kernel` makes it
+/// one, so that a test can check that `devices compare` finds a wrong kernel.
 const LOST: usize = cfg!(feature = "_broken_kernel") as usize;
 
 /// Returns the number of documents in the tile that begins at document `start`.

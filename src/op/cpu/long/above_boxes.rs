@@ -21,9 +21,9 @@ use crate::op::cpu::{
 /// The number of differences whose probabilities are computed at once.
 const CHUNK: usize = 8;
 
-/// The largest width of a box for which [`POINTS`](super::tree::POINTS) Chebyshev points determine the functions of
-/// [`Products`] and [`Flows`]. For a small base, these functions have a singularity about a third of a unit off the
-/// real line, which limits the width.
+/// The largest width of a box for which Chebyshev points determine the functions of [`Products`] and [`Flows`]. For a
+/// small base, the functions of [`Products`] have a singularity about a third of a unit off the real line, which limits
+/// the width of boxes.
 const WIDTH: f64 = 0.5;
 
 /// Returns `1 + pi (z - 1)` for the base `z`, where `ahead` is `pi` and `behind` is `1 - pi`.
@@ -94,7 +94,7 @@ impl<'a, T: Real> List<'a, T> {
         Some(Self { expectation, a: sorted.gather(a), sorted, b, passes, level })
     }
 
-    /// Computes what all pairs of documents share under one comparison.
+    /// Prepares the numbers that are the same for all pairs of documents under one comparison.
     fn meeting(&self, comparison: Comparison) -> Meeting<'_> {
         let terms = &self.expectation.terms;
         let bases: Vec<f64> = terms.iter().flat_map(|term| self.passes.iter().map(|pass| term.base * pass)).collect();
@@ -177,8 +177,8 @@ impl<'a, T: Real> List<'a, T> {
     }
 }
 
-/// Returns whether boxes cost less than comparing each of `rows` documents with all others. The comparison needs no
-/// bound for very long lists, because both costs then grow linearly with the length.
+/// Returns whether boxes cost less than comparing each of `rows` documents with all others. In very long lists, both
+/// costs grow linearly with the length, so no upper bound is needed.
 fn pays(documents: usize, rows: usize, above: Above) -> bool {
     match above {
         Above::Nothing => rows >= 256 && rows * documents >= 3584 * 3584,
@@ -186,7 +186,7 @@ fn pays(documents: usize, rows: usize, above: Above) -> bool {
     }
 }
 
-/// What all pairs of documents of a list share under one comparison.
+/// The numbers that are the same for all pairs of documents of a list under one comparison.
 struct Meeting<'a> {
     terms: &'a [ExponentialTerm],
     shift: f64,
@@ -337,10 +337,10 @@ struct Flows<'a> {
 }
 
 impl Sum for Flows<'_> {
-    /// The weights of a source are those of [`Products`], followed by its numbers in `sent`. Each pair needs `h` for
-    /// each term and value of `1 - b`, and `k` for each term, both with either document as the one above. From the
-    /// documents above it, a target sums `h` and `k` for each term. From the documents below it, a target has one sum
-    /// for its own value of `1 - b` and one for its `b`.
+    /// The weights of a source are those of [`Products`], followed by its numbers in `sent`. Each pair needs the
+    /// functions `h` (for each term and value of `1 - b`) and `k` (for each term), for either order of its documents.
+    /// From the documents above it, a target sums `h` and `k` for each term. From the documents below it, a target has
+    /// one sum for its own value of `1 - b` and one for its `b`.
     fn counts(&self) -> Counts {
         let Counts { weights, functions, results, .. } = Products(self.meeting).counts();
         Counts { weights: weights + results, functions: 2 * functions, sums: results + weights, results: 1 }

@@ -2,9 +2,9 @@
 //! [levels](super::levels), for results in `f32`.
 //!
 //! At each level, the kernel multiplies the factors of all documents once; each document then divides the product by
-//! its own factor. The own factor may be as small as the probability of being below the level, but the weight of the
-//! document at this level is then just as small. Their ratio (the hazard rate of the normal distribution) is below 10
-//! at every level, so the division is accurate.
+//! its own factor. A document's factor may be as small as its probability of being below the level, but its weight at
+//! this level is then just as small. The ratio of weight and factor (the hazard rate of the normal distribution) is
+//! below 10 at every level, so the division is accurate.
 
 use super::choice::is_fast;
 use super::levels::{Part, Walk};
@@ -72,7 +72,7 @@ impl Certain {
         Self { count: 0, products: vec![[1.0; LANES]; terms.bases.len()], sum: 0.0 }
     }
 
-    /// Includes all documents before place `count` of the sorted list.
+    /// Extends the products and the sum to all documents before place `count` of the sorted list.
     #[inline(always)]
     fn up_to(&mut self, count: usize, list: &List) {
         for &b in &list.noisy.b[self.count..count] {
@@ -141,7 +141,7 @@ fn total(lanes: Block) -> f64 {
 /// Walks over the levels of one part, with the products and sums at the current level.
 struct AtLevels<'a> {
     list: &'a List,
-    /// The place of the first document that a sum of this part belongs to.
+    /// The place of the document to which the first sum of this part belongs.
     first: usize,
     walk: Walk<'a>,
     certain: Certain,
@@ -206,8 +206,9 @@ impl<'a> AtLevels<'a> {
         true
     }
 
-    /// Returns what remains for the terms of a block without document `j`: the reciprocal of its factor, by which the
-    /// caller multiplies the product, and `b_j` plus the sum over the other documents (1 without a sum).
+    /// Returns two numbers for each term of a block, from which the caller computes the expectation of document `j`.
+    /// The first number is the reciprocal of the document's factor. The second number is `b_j` plus the sum over the
+    /// other documents, or 1 without a sum.
     #[inline(always)]
     fn without(&self, block: usize, j: usize) -> (Block, Block) {
         let inverses = self.inverses[block * self.walk.places.len() + j];
@@ -219,7 +220,7 @@ impl<'a> AtLevels<'a> {
         (inverses, std::array::from_fn(|lane| sums[lane] + (b - b * ahead * bases[lane] * inverses[lane])))
     }
 
-    /// Returns `E[A_i D(R_i)]` for document `i` if its noisy score is the current level.
+    /// Returns `E[A_j D(R_j)]` for document `j` if its noisy score is the current level.
     #[inline(always)]
     fn expectation(&self, j: usize) -> f64 {
         let mut lanes = [0.0; LANES];
@@ -263,7 +264,8 @@ struct Gradient<'a> {
 
 impl Gradient<'_> {
     /// Adds, for each document, the derivative with respect to its probability of being above the current level, for
-    /// the terms of one block. The derivative is a sum over all rows, from which the document's own row is subtracted.
+    /// the terms of one block. The derivative is a sum over all other documents, computed as the total minus the
+    /// document's own term.
     #[inline(always)]
     fn add_flows(&self, block: usize, weights: &[f64], flows: &mut [f64]) {
         let (levels, terms) = (&self.levels, &self.levels.list.terms);

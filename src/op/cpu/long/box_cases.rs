@@ -43,8 +43,7 @@ pub fn padded(values: &[f32]) -> Vec<f32> {
     [values, &[0.0; 300]].concat()
 }
 
-/// The exact sum of some terms in double precision, with the magnitudes to which the error of a computed sum is
-/// related.
+/// The exact sum of some terms, with the magnitudes relative to which the error of a computed sum is measured.
 #[derive(Default)]
 pub struct Errors {
     sum: f64,

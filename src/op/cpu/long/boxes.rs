@@ -143,8 +143,8 @@ impl Kinship {
     }
 }
 
-/// Returns the scores of a smallest box, filled with copies of the last score to whole vectors, and their number with
-/// the copies.
+/// Extends the scores of a smallest box to whole vectors with copies of the last score, and also returns the new
+/// length.
 #[inline(always)]
 fn filled(documents: &[f64]) -> ([f64; LEAF], usize) {
     let mut y = [documents[documents.len() - 1]; LEAF];
@@ -153,8 +153,8 @@ fn filled(documents: &[f64]) -> ([f64; LEAF], usize) {
     (y, length.next_multiple_of(LANES))
 }
 
-/// A box of targets on the way down the tree. A visit carries the sums at the points of the box, and the boxes of
-/// sources that are not yet in these sums.
+/// A box of targets that remains to be visited, on the way from the root of the tree to its smallest boxes. A visit
+/// carries the sums at the points of the box, and the boxes of sources that are not yet in these sums.
 struct Visit {
     place: Place,
     sums: Option<Vec<f64>>,

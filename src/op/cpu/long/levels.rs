@@ -3,12 +3,12 @@
 //! the list.
 //!
 //! If the noisy score of a document is `u`, document `j` ranks above it with probability `Phi(y_j - u)`, for scores in
-//! standard deviations. This probability depends on the level `u`, but not on the document that is ranked, so it is
+//! standard deviations. The probability depends on the level `u`, but not on the document that is ranked, so it is
 //! computed once per level. The result at a level includes all documents; each document removes its own contribution.
 //! The average over `u` is computed by the trapezoidal rule with step `h` and weights `h phi(u - y_i)`, whose error
 //! falls faster than any power of `h`. A document farther than [`REACH`] from a level counts as above or below it with
-//! probability 1. Each document is within this distance of at most `2 REACH / h` levels, so no cost grows with the
-//! square of the list.
+//! probability 1. Each document is within reach of at most `2 REACH / h` levels, so no cost grows with the square of
+//! the list.
 
 use std::ops::Range;
 
@@ -46,8 +46,8 @@ pub struct Levels {
     pub step: f64,
 }
 
-/// Consecutive levels around documents that are close to each other. Levels are measured from the highest of these
-/// documents, so they stay precise if the rest of the list is far away.
+/// Consecutive levels around documents that are close to each other. Levels are measured from the highest document near
+/// them, so they stay precise if the rest of the list is far away.
 #[derive(Debug, Clone, PartialEq)]
 struct Segment {
     anchor: f64,
@@ -62,7 +62,7 @@ impl Segment {
     }
 }
 
-/// Levels that one thread computes.
+/// A group of levels, which one thread computes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
     segments: Vec<Segment>,
@@ -82,13 +82,13 @@ impl Levels {
         (2.0 * REACH / self.step) as usize
     }
 
-    /// Returns the first place from `first` on whose document may be below the level.
+    /// Returns the place of the first document, from place `first`, that is not above the level with probability 1.
     #[inline(always)]
     fn first_around(&self, first: usize, segment: &Segment, level: u64) -> usize {
         first + self.y[first..].iter().take_while(|y| segment.distance(**y, level, self.step) > REACH).count()
     }
 
-    /// Returns the first place from `first` on whose document is below the level with probability 1.
+    /// Returns the place of the first document, from place `first`, that is below the level with probability 1.
     #[inline(always)]
     fn first_below(&self, first: usize, segment: &Segment, level: u64) -> usize {
         first + self.y[first..].iter().take_while(|y| segment.distance(**y, level, self.step) >= -REACH).count()
@@ -110,8 +110,8 @@ impl Levels {
         segments
     }
 
-    /// Splits the levels around the ranked documents into parts of about equal size, from the highest level; a part has
-    /// at least about [`PART`] documents.
+    /// Splits the levels within reach of ranked documents into parts of about equal size, from the highest level down.
+    /// There is at most one part per [`PART`] documents.
     pub fn parts(&self, is_row: impl Fn(usize) -> bool) -> Vec<Part> {
         let segments = self.segments(is_row);
         let total: u64 = segments.iter().map(|segment| segment.levels.end).sum();
@@ -138,7 +138,7 @@ impl Levels {
 
     /// Runs `of_part` on each part and returns the sum of the results for each document, added in the order of the
     /// parts. A part computes one number for each document within reach of its levels, from the first of these
-    /// documents. The estimate of the cost is `work` pairs for each document and each level within its reach.
+    /// documents. The cost is estimated as `work` pairs for each document and each level within its reach.
     pub fn summed<S: Send>(
         &self,
         parts: Vec<(Part, S)>,
@@ -178,7 +178,7 @@ impl Levels {
 
 /// The documents within reach of a level, in sorted order.
 pub struct Around {
-    /// The probability of each document to be above the level; `behind` holds the probability that it is not.
+    /// The probability that each document is above the level; `behind` holds the complement.
     pub ahead: Vec<f64>,
     pub behind: Vec<f64>,
     /// The normal density `phi(y_j - u)` of each document.

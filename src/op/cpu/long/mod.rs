@@ -5,13 +5,14 @@
 //!   documents of the box are summed together, through a few points. Boxes sum the erf and arctan steps, softmaxes, and
 //!   expectations under normal noise.
 //! * **Walks** ([`walk`]) write a decaying function as a sum of exponentials of the distance. From one document to the
-//!   next, each running sum is multiplied by one factor. Walks sum the logistic and Laplace steps and the pairwise
-//!   losses that are not hinges or exponentials.
+//!   next, each running sum is multiplied by one factor. Walks sum the logistic and Laplace steps, and pairwise losses
+//!   other than hinges and the exponential loss.
 //! * **Windows** ([`pair_window`]) sum a hinge loss over the documents within its margin, which form a growing window
 //!   of the sorted list.
-//! * **Levels** ([`levels`]) are values of the noisy score of a document. At each level, every other document ranks
-//!   above it with a known probability. These probabilities do not depend on the document that is ranked, so they are
-//!   computed once per level. Expectations under exact noise are computed by levels, on lists of any length.
+//! * **Levels** ([`levels`]) are values of the noisy score of a document. If the noisy score of a document is given,
+//!   every other document ranks above it with a known probability. These probabilities do not depend on the document
+//!   that is ranked, so they are computed once per level. Expectations under exact noise are computed by levels, on
+//!   lists of any length.
 //!
 //! Each file is named after a primitive and the method that sums it, as in `step_walk.rs`.
 

@@ -1,13 +1,13 @@
 //! Computes [`pair_loss`](crate::op::cpu::pair_loss()) of long lists in O(n log n), for results in `f32`.
 //!
 //! The loss of a pair is one function of its difference of scores if the pair is in the right order, and another
-//! function if not. Both functions are sums of exponentials of this difference. A walk along the list sorted by score,
-//! with one set of running sums per label, therefore covers every pair. The weight of a pair is either a number of the
-//! more relevant document, or LambdaRank's `|g_i - g_j| |d_i - d_j|`. Gains grow with the labels, and discounts fall
-//! along the sorted list, so both absolute values can be written as plain differences. If a list has other gains or
-//! discounts, all its pairs are computed. LambdaLoss multiplies the weight by the discount step, which is a [sum of
-//! exponentials](super::rank_steps) of the difference of ranks. From one rank to the next, the running sums of each of
-//! these exponentials decay by one more factor.
+//! function if not. Each of the two functions is a sum of exponentials of the difference of scores. A walk along the
+//! list sorted by score, with one set of running sums per label, therefore covers every pair. The weight of a pair is
+//! either a number of the more relevant document, or LambdaRank's `|g_i - g_j| |d_i - d_j|`. Gains grow with the
+//! labels, and discounts fall along the sorted list, so both absolute values can be written as plain differences. If
+//! gains or discounts do not follow this order, all pairs of the list are computed. LambdaLoss multiplies the weight by
+//! the discount step, which is a [sum of exponentials](super::rank_steps) of the difference of ranks. From one rank to
+//! the next, the running sums of each exponential of the discount step decay by one more factor.
 
 use super::choice::is_fast;
 use super::rank_steps::terms;
@@ -24,12 +24,14 @@ use crate::op::cpu::{
 
 /// The cost of one running sum for one document, expressed as a number of pairs whose weights are all equal.
 const PAIRS_PER_SUM: usize = 25;
-/// The same cost, as a number of pairs with LambdaRank's weight; a walk then needs two running sums per label.
+/// The cost of one running sum for one document, as a number of pairs with LambdaRank's weight; a walk then needs two
+/// running sums per label.
 const PAIRS_PER_LAMBDA_SUM: usize = 60;
 /// The cost of a running sum that decays with the rank, as a number of pairs whose discount step is read from a table.
 const PAIRS_PER_RANK_SUM: usize = 30;
 
-/// A loss or its slope, as functions of `|t|`: `right` for pairs in the right order and `wrong` for the others.
+/// A loss or its slope as two functions of `|t|`, where `right` is for pairs in the right order and `wrong` for the
+/// others.
 struct Terms {
     right: Decaying,
     wrong: Decaying,
@@ -211,8 +213,8 @@ impl<'a, T: Real> Walks<'a, T> {
         self.sorted.scatter(sums.into_iter(), to_x);
     }
 
-    /// Returns `sum_j w_ij values_j f(t_ij)` for each document `i`, over the documents `j` on one side of it that form
-    /// a pair with it.
+    /// Returns, for each document `i`, the sum of `w_ij values_j f(t_ij)` over its partners `j` on one side of the
+    /// sorted list.
     fn pass(&self, target: Target, side: Side, role: Role, values: &[f64], terms: &Terms) -> Vec<f64> {
         // A pair is in the right order where the row, the more relevant document, is ahead.
         let (term, scale) = terms.of((side == Side::Behind) == (role == Role::Row));

@@ -1,12 +1,12 @@
 //! Computes [`pair_loss`](crate::op::cpu::pair_loss()) of long lists for hinges and the exponential loss, for results
 //! in `f32`. Windows need O(L n + n log n) time for `L` labels.
 //!
-//! A hinge counts the pairs whose difference of scores is below the margin. If documents are visited by score, the
-//! partners of a document within the margin form a window of the list, which only grows. For each label, the kernel
-//! keeps three sums over the window: the values times `margin - t` to the powers 0, 1 and 2. From one document to the
-//! next, `margin - t` grows by the same amount for all partners, so the sums are updated without any subtraction. The
-//! exponential loss `exp(x_j - x_i)` of a pair is a product of two factors, so the kernel only sums one factor per
-//! label.
+//! A hinge loss is nonzero only for pairs whose difference of scores is below the margin. If documents are visited by
+//! score, the partners of a document within the margin form a window of the list, which only grows. For each label, the
+//! kernel keeps three sums over the window: the values times `margin - t` to the powers 0, 1 and 2. From one document
+//! to the next, `margin - t` grows by the same amount for all partners, so the sums are updated without any
+//! subtraction. The exponential loss `exp(x_j - x_i)` of a pair is a product of two factors, so the kernel only sums
+//! one factor per label.
 
 use super::choice::is_fast;
 use super::walk::Sorted;
@@ -110,9 +110,9 @@ impl<'a, T: Real> Windows<'a, T> {
         self.sorted.scatter(gradient, to_x);
     }
 
-    /// Returns the sum of `v (margin - t)^power` for each document, over the documents that form a pair of `t` below
-    /// the margin with it. Documents in the role of rows are visited from the highest score and columns from the
-    /// lowest, so windows only grow.
+    /// Returns, for each document, the sum of `v (margin - t)^power` over its partners with `t` below the margin.
+    /// Documents in the role of rows are visited from the highest score and columns from the lowest, so windows only
+    /// grow.
     fn windows(&self, margin: T, power: usize, v: &[f64], role: Role) -> Vec<f64> {
         let mut places: Vec<usize> = (0..self.x.len()).collect();
         if role == Role::Column {
@@ -148,7 +148,7 @@ impl<'a, T: Real> Windows<'a, T> {
         out
     }
 
-    /// Returns the sum of `v exp(-t)` for each document, over the documents that form a pair with it.
+    /// Returns, for each document, the sum of `v exp(-t)` over its partners.
     fn exponential(&self, v: &[f64], role: Role) -> Vec<f64> {
         let center = 0.5 * (self.x[0].to_f64() + self.x[self.x.len() - 1].to_f64());
         let sign = if role == Role::Row { 1.0 } else { -1.0 };

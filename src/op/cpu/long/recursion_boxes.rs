@@ -1,8 +1,8 @@
 //! Computes [`rank_recursion`](crate::op::cpu::ranks::rank_recursion) of long lists in O(k n) time if few rows count,
 //! for results in `f32`.
 //!
-//! Only documents near the top have a noticeable probability of being among the first `k`. The other documents are not
-//! ranked, because their results are 0 in `f32`. Each document is a trial, which succeeds if it ranks above the
+//! Only documents near the top have a noticeable probability of being among the first `k`. All other documents are
+//! skipped, because their results are 0 in `f32`. Each document is a trial, which succeeds if it ranks above the
 //! document that is ranked (the row). The likely trials succeed with a probability of at least 1/5 ([`LIKELY`]). A row
 //! with `m` documents above it on average has at most about `5 m` likely trials. Likely trials are computed one by one,
 //! as in [`rank_recursion`](crate::op::cpu::ranks::rank_recursion). Unlikely trials succeed with the odds
@@ -31,7 +31,7 @@ use crate::op::cpu::{
     tiles::{BLOCK, reduce},
 };
 
-/// Returns whether this method costs less than computing every trial for every rank.
+/// Returns whether boxes cost less than computing every trial for every rank.
 pub fn pays<T: Real>(target: Target, documents: usize, ranks: usize) -> bool {
     const DOCUMENTS: usize = 96;
     const CELLS: usize = 512;
@@ -40,7 +40,7 @@ pub fn pays<T: Real>(target: Target, documents: usize, ranks: usize) -> bool {
     ranks <= RANKS && is_fast::<T>(target, documents, documents >= DOCUMENTS && documents * ranks >= CELLS)
 }
 
-/// The difference of scores at which a trial succeeds with probability 1/5, the least of a likely trial.
+/// The difference of scores at which a trial succeeds with probability 1/5, the smallest probability of a likely trial.
 const LIKELY: f64 = -0.595_116_081_449_995;
 
 /// The number of terms of the series in powers of the odds. Since the odds are below 1/4, the first omitted power is
@@ -326,7 +326,7 @@ fn dot<const FMA: bool>(a: &[f64], b: &[f64]) -> f64 {
     lanes.iter().sum()
 }
 
-/// Returns the sums over trials with the scaled differences `t`, which represent `weights` documents each.
+/// Returns the sums over trials with the scaled differences `t`, where each trial counts as often as `weights` tells.
 #[inline(always)]
 fn moments<const FMA: bool>(t: &[f64], weights: &[f64]) -> Moments {
     let (mut none, mut powers) = ([0.0; LANES], [[0.0; LANES]; POWERS]);

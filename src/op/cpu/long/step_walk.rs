@@ -47,8 +47,8 @@ impl Walked {
     }
 }
 
-/// A walk that sums `f(t)` times each of `K` values of a document. The closure `finish(place, sums)` turns the `K` sums
-/// at a document into its result.
+/// A walk that sums `f(t)` times each of the `K` values of the documents. The closure `finish(place, sums)` turns the
+/// `K` sums at a document into its result.
 struct Values<'a, T, Finish, const K: usize> {
     values: &'a [Vec<T>; K],
     function: Decaying,
@@ -116,7 +116,8 @@ mod tests {
     use crate::op::cpu::pairs::step_sum::{step_sum, step_sum_gradient};
 
     /// Returns the largest errors of the value and the gradient, relative to the value and to the largest term of the
-    /// gradient. The documents are at `x` with weights `v`; both, and the gradients `g`, must be exact in `f32`.
+    /// gradient. The documents have the scores `x` and the weights `v`. These numbers and the gradients `g` must be
+    /// exact in `f32`.
     fn errors(x: &[f32], v: &[f32], g: &[f32], alpha: f64, step: Step) -> [f64; 2] {
         let n = x.len();
         let (value, gradient) = (step_sum(x, v, None, n, alpha, step), step_sum_gradient(x, v, g, n, alpha, step));

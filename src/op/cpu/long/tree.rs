@@ -15,8 +15,8 @@ pub const POINTS: usize = 16;
 /// The largest number of documents in a box at the lowest level of the tree.
 pub const LEAF: usize = 32;
 
-/// Products are added in this many separate sums, whatever the width of the vectors. Results therefore have the same
-/// bits on every instruction set.
+/// The number of separate sums in which products are added, whatever the width of the vectors. Results therefore have
+/// the same bits on every instruction set.
 pub const LANES: usize = 8;
 
 /// The number of boxes in the task of one thread.

@@ -1,9 +1,10 @@
 //! Computes, for each document, a sum over the documents ahead of it or behind it in the sorted list, of terms that
-//! decay with the distance in score. After the sort, a walk along the list needs O(n) time. Its results are for `f32`.
+//! decay with the distance in score. After the sort, a walk along the list takes O(n) time and is precise enough for
+//! `f32`.
 //!
 //! The terms are values times a function `f(t) = constant + linear t + u p(u)` of the distance `t >= 0`, with
-//! `u = exp(-t)` and a polynomial `p`. Apart from its line, `f` is a sum of exponentials of the distance. The walk
-//! keeps one running sum for each of these exponentials. From one document to the next, the running sums decay by
+//! `u = exp(-t)` and a polynomial `p`. Apart from the linear part, `f` is a sum of exponentials of the distance. The
+//! walk keeps one running sum for each of these exponentials. From one document to the next, the running sums decay by
 //! powers of one number `u` and grow by the value of the document. The terms of distant documents decay to 0 and never
 //! overflow, whatever the range of the scores.
 //!
@@ -27,8 +28,8 @@ use crate::op::cpu::{
     real::Real,
 };
 
-/// The number of coefficients of the polynomial `p`. With these, the relative error is 3e-9 for the logistic function
-/// and 4e-8 for its slope.
+/// The number of coefficients of the polynomial `p`. With 12 coefficients, the relative error is 3e-9 for the logistic
+/// function and 4e-8 for its slope.
 const TERMS: usize = 12;
 
 /// The running sums for one kind of value: a sum per exponential, the sums at [`COUNT`] and [`MOMENT`], and unused
@@ -40,8 +41,8 @@ const COUNT: usize = TERMS;
 /// The index in [`Sums`] of the sum of the values times their distances.
 const MOMENT: usize = TERMS + 1;
 
-/// Products are added in this many separate sums, whatever the width of the vectors. Results therefore have the same
-/// bits on every instruction set.
+/// The number of separate sums in which products are added, whatever the width of the vectors. Results therefore have
+/// the same bits on every instruction set.
 const LANES: usize = 4;
 
 /// The number of documents with nonzero values in each part of a list; threads sum different parts. Where the parts
@@ -103,7 +104,7 @@ pub fn add_value(sums: &mut Sums, value: f64) {
     }
 }
 
-/// The distance along the sorted list that a walk moves at once.
+/// The distance by which a walk moves along the sorted list in one step.
 #[derive(Clone, Copy)]
 pub struct Stretch {
     length: f64,
@@ -142,7 +143,7 @@ pub fn carry<const FMA: bool>(sums: &mut [Sums], stretch: Stretch) {
     }
 }
 
-/// The documents over which a walk sums, for each document.
+/// Which documents a walk sums for each document, either those before it or those after it in the sorted list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// The documents that come earlier in the sorted list, with higher or equal scores.
@@ -154,7 +155,8 @@ pub enum Side {
 /// What a walk along a sorted list adds at each document, and what it computes from the running sums. A place is the
 /// position of a document in the sorted list, from the highest score.
 pub trait Walker: Sync {
-    /// The running sums. If their number is known at compile time, they are in an array, so they stay in registers.
+    /// The running sums. If their number is known at compile time, the running sums are in an array, so that they stay
+    /// in registers.
     type State: Clone + AsRef<[Sums]> + AsMut<[Sums]> + Send;
 
     /// Returns the running sums over no documents.
@@ -265,8 +267,8 @@ impl Sorted {
     }
 }
 
-/// The sorted list in the direction in which a walk visits it. The step of a document is its position in this
-/// direction.
+/// The sorted list in the direction in which a walk visits it. The step of a document is its position in the direction
+/// of the walk.
 struct Walk<'a, W> {
     x: &'a [f64],
     side: Side,
@@ -278,9 +280,9 @@ struct Walk<'a, W> {
 #[derive(Debug, Clone, PartialEq)]
 struct Part {
     steps: Range<usize>,
-    /// The score of the last document that adds a value before this part, or NaN if none does.
+    /// The score of the last document before this part that adds a value, or NaN if there is none.
     before: f64,
-    /// The score of the last document that adds a value up to the end of this part, or NaN if none does.
+    /// The score of the last document before the end of this part that adds a value, or NaN if there is none.
     last: f64,
 }
 

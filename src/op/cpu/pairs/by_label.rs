@@ -11,7 +11,7 @@ use crate::op::cpu::{
 };
 
 /// The number of elements in the widest vector of any supported instruction set. Arrays are extended to a multiple of
-/// it, since a remainder of single elements would dominate short loops.
+/// this number, since a remainder of single elements would dominate short loops.
 const LANES: usize = 16;
 
 /// The role of a document in a pair.
@@ -24,8 +24,8 @@ pub enum Role {
 }
 
 impl Role {
-    /// Returns which labels the partners of a document have. Labels are numbered from 0 for the lowest; `level` is that
-    /// of the document.
+    /// Returns which labels the partners of a document have. Labels are numbered from 0 for the lowest, and `level` is
+    /// the label of the document.
     #[inline(always)]
     pub fn others(self, level: usize, count: usize) -> Range<usize> {
         match self {

@@ -1,8 +1,8 @@
 //! The fused kernel of [`neural_sort_sum`](crate::op::neural_sort_sum()).
 //!
 //! Sinkhorn's scaling multiplies each row `r` of NeuralSort's matrix by a factor `a_r`, and each column `j` by a factor
-//! `b_j`. Of these, the kernel stores only the factors `b` of the columns, one array per iteration. The factor of a row
-//! is recomputed from its entries, whenever a pass over the [matrix](super::neural_sort_matrix) visits the row.
+//! `b_j`. The kernel stores only the factors `b_j` of the columns, one array per iteration. The factor of a row is
+//! recomputed from its entries, whenever a pass over the [matrix](super::neural_sort_matrix) visits the row.
 
 use std::ops::Range;
 
@@ -25,8 +25,8 @@ fn add_row<const FMA: bool>(sums: &mut [f64], weight: f64, entries: &[f64]) {
     }
 }
 
-/// Adds the entries of row `r`, times `weight`, to the sums of their columns. Also adds these products times the
-/// distance between column and row to `moments`.
+/// Adds the entries of row `r`, times `weight`, to the sums of their columns. Adds the same products, times the
+/// distance between column and row, to `moments`.
 #[inline(always)]
 fn add_row_and_moment<const FMA: bool>(sums: [&mut [f64]; 2], weight: f64, entries: &[f64], places: &[f64], r: usize) {
     let [sums, moments] = sums;
@@ -65,9 +65,10 @@ impl Visit<0> for Found<'_> {
     }
 }
 
-/// Takes the gradient back over one scaling of the rows. For two weights per row, it sums scaled entries times the
-/// weight over the rows, with moments. The closure `weights(r, value)` returns both weights of row `r`, where `value`
-/// is the sum of the scaled entries times `values`. The second weight is also written to the row's place in `to_rows`.
+/// Takes the gradient back over one scaling of the rows. Each row has two weights. For each of them, the pass sums the
+/// scaled entries times the weight over the rows, with and without the distance between column and row as a factor. The
+/// closure `weights(r, value)` returns both weights of row `r`, where `value` is the sum of the scaled entries times
+/// `values`. The second weight is also written to the row's place in `to_rows`.
 struct Back<'a, Weights> {
     /// The factors of the columns before this scaling of the rows.
     before: &'a [f64],

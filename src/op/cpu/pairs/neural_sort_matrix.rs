@@ -123,7 +123,8 @@ impl Matrix {
         }
     }
 
-    /// Visits all rows. Returns the sums for each column, and sets `to_rows` to the number of each row.
+    /// Visits all rows. Returns the sums for each column, and writes the number that `visit` sets for each row to
+    /// `to_rows`.
     pub fn pass<const K: usize>(&self, visit: &impl Visit<K>, to_rows: &mut [f64]) -> [Vec<f64>; K] {
         let mut sums = [(); K].map(|()| vec![0.0; self.documents()]);
         let stripes = stripes(self.rows());

@@ -3,8 +3,8 @@
 //!
 //! Documents are sorted by score, the highest first. Each document `i` is paired with the documents `j` after it, so
 //! `u = exp(x_j - x_i)` is at most 1. The quotient of `exp(x_j)` and `exp(x_i)` gives `u`, so each document needs only
-//! one exponential. With a cut-off at rank `k`, two documents below it form a pair of weight 0, so only O(k n) pairs
-//! are visited.
+//! one exponential. With a cut-off at rank `k`, two documents below rank `k` form a pair of weight 0, so only O(k n)
+//! pairs are visited.
 
 use super::pair_weight::{PairWeight, swaps};
 use crate::op::cpu::{

@@ -26,7 +26,7 @@ pub enum PairWeight<V> {
         absolute: f64,
         /// The factor of the discount step at the difference of ranks.
         gap: f64,
-        /// By what to divide the weight, if anything.
+        /// The divisor of the weight, if there is one.
         distance: Option<Distance<V>>,
     },
 }

@@ -7,7 +7,7 @@
 //! Laplace steps) or in [boxes](crate::op::cpu::long::step_boxes) (other steps).
 //!
 //! Pairs that add 0 for certain are skipped, for instance pairs whose gradient is 0 and rows whose sums are not needed.
-//! The other pairs are added in the same order as before, so the sums keep their bits.
+//! The other pairs are added in the same order as without skipping, so the sums keep their bits.
 
 use super::by_label::filled;
 use super::columns::{Columns, Meeting, Tile, tiles};
@@ -28,7 +28,7 @@ use crate::op::cpu::{
     tiles::{BLOCK, TILE, add, blocks},
 };
 
-/// One list, with the number of its documents that matter.
+/// One list, of which only the first `members` documents add to sums.
 struct List<'a, T> {
     x: &'a [T],
     v: &'a [T],
@@ -40,9 +40,9 @@ struct List<'a, T> {
 }
 
 impl<'a, T: Real> List<'a, T> {
-    /// In each array of `weights`, a document has a number by which it adds to sums. A document adds nothing if all of
-    /// its weights are 0. At the end of the list, documents with equal scores that add nothing, such as padding, share
-    /// one row.
+    /// The arrays `weights` hold the numbers by which the documents add to sums. A document adds nothing if all of its
+    /// weights are 0. At the end of the list, documents with equal scores that add nothing, such as padding, share one
+    /// row.
     fn new(x: &'a [T], v: &'a [T], weights: &[&[T]], alpha: f64) -> Self {
         let silent = |j: usize| weights.iter().all(|w| w[j] == T::ZERO);
         let last = x.last().copied().unwrap_or_default();
@@ -51,7 +51,7 @@ impl<'a, T: Real> List<'a, T> {
         Self { x, v, alpha, members, rows: (distinct + 1).min(x.len()) }
     }
 
-    /// Returns the step sum of each of `rows`, whose indices must ascend, or without them, of the first
+    /// Returns the step sums of the documents `rows`, whose indices must ascend, or else of the first
     /// [`rows`](Self::rows) documents.
     fn sums(&self, target: Target, rows: Option<&[usize]>, step: Step) -> Vec<T> {
         let end = rows.map_or(self.rows, |rows| rows.last().map_or(0, |last| last + 1).max(self.members));

@@ -37,8 +37,7 @@ pub struct Definition {
     pub above: Above,
     /// The weight of each comparison, and the comparison.
     pub mixture: Vec<(f64, Comparison)>,
-    /// The smallest value or gradient to which errors are relative; smaller results are measured relative to this
-    /// number.
+    /// Errors are measured relative to the exact result, or to this number if the result is smaller.
     pub least: f64,
 }
 

@@ -50,7 +50,7 @@ struct Weighted<T> {
     compared: Compared<T>,
 }
 
-/// What the rows of a list share.
+/// The parameters that all rows of a list share, in the number type of the kernels.
 struct Parameters<T> {
     above: Above,
     terms: Vec<Term<T>>,
@@ -99,7 +99,7 @@ impl<T: Real> Parameters<T> {
 /// One list without padding, and the rows for which expectations are needed.
 struct List<T> {
     parameters: Parameters<T>,
-    /// The cost of all pairs, counted in terms.
+    /// The cost of all pairs, as a number of terms.
     work: usize,
     x: Vec<T>,
     b: Vec<T>,

@@ -2,8 +2,8 @@
 //! probability `pi` changes the probability `x(r)` of `r` successes to `x(r) (1 - pi) + x(r - 1) pi`. Derivatives go
 //! backward over a trial: the derivative `x(r)` becomes `x(r) (1 - pi) + x(r + 1) pi`.
 //!
-//! Each of these steps is implemented for the ranks of one row, and for the rows of a tile (`[ranks, rows]`) with one
-//! trial per row.
+//! Both updates are implemented for the ranks of one row, and for the rows of a tile (`[ranks, rows]`) with one trial
+//! per row.
 
 use crate::op::cpu::real::Real;
 

@@ -1,20 +1,21 @@
 //! Computes the joint distribution of the number of documents above and of their contribution, one document after
 //! another.
 //!
-//! Document `j` is above with probability `pi_j`, independently of the others. After some of these trials, the state
+//! Document `j` is above with probability `pi_j`, independently of the others. After some of the trials, the state
 //! holds for each rank `r`:
 //!
 //! - `p(r)`, the probability that `r` documents are above. For a product, this probability is multiplied by the mean of
-//!   the product, and the update `p(r) <- p(r) (1 - pi_j) + p(r - 1) pi_j` has `pi_j (1 - b_j)` as its last factor;
+//!   the product. The update is `p(r) <- p(r) (1 - pi_j) + p(r - 1) pi_j`, with `pi_j (1 - b_j)` as the last factor for
+//!   a product;
 //! - `w(r)`, only for a sum, is `p(r)` times the mean of the sum, with the update
 //!   `w(r) <- w(r) (1 - pi_j) + (w(r - 1) + p(r - 1) b_j) pi_j`.
 //!
 //! The expectation for document `i` is `sum_r f(r) p(r)`, or `sum_r f(r) (w(r) + b_i p(r))` for a sum, after the trials
-//! of all others. This expectation is a linear function (form) of the state before the trial of `i`, because later
-//! trials are linear. A backward pass over the trials computes these forms, so two passes give the expectations of all
-//! documents. The gradient needs two more passes, with states `P` and `W` that are sums of states in which one document
-//! is left out. The kernel never divides by a probability, which could be 0. Only every `sqrt(n)`-th state is stored;
-//! the others are recomputed.
+//! of all others. This expectation is a linear function (form) of the state before the trial of `i`, because each later
+//! trial changes the state linearly. A backward pass over the trials computes these forms, so two passes give the
+//! expectations of all documents. The gradient needs two more passes, with states `P` and `W` that are sums of states
+//! in which one document is left out. The kernel never divides by a probability, which could be 0. Only every
+//! `sqrt(n)`-th state is stored; the others are recomputed.
 
 use std::ops::Range;
 
@@ -120,7 +121,7 @@ impl Trials<'_> {
 
     /// Computes the state after trial `j`, which belongs to a document with the weight `weight`. If the state has
     /// arrays for the sums that leave out one document, these are updated, too. The argument `weighted` tells whether
-    /// these sums can be nonzero before the trial.
+    /// the sums that leave out one document can be nonzero before the trial.
     #[inline(always)]
     fn advance<const FMA: bool>(&self, j: usize, weight: f64, weighted: bool, state: &State, out: &mut State) {
         let (width, ahead, behind, b) = (self.width(), self.arrives(j), self.behind[j], self.b[j]);

@@ -2,7 +2,7 @@
 //!
 //! The host knows only the width of the batch, since reading the lengths of the lists would make it wait for the
 //! device. If a list could be long enough, the host launches both methods. On the device, each list is left to one of
-//! them by the number of its columns, not counting padding.
+//! the two methods, depending on its number of columns without padding.
 
 use burn::backend::TensorMetadata;
 use burn_cubecl::cubecl::{self, prelude::*};
@@ -27,14 +27,15 @@ pub(in crate::op::gpu) fn least(batch_documents: usize, pays: usize) -> Option<u
 /// Which scores the fast method accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::op::gpu) enum Scores {
-    /// Only finite scores; lists with other scores are left to the kernel over pairs, which makes the result NaN.
+    /// Only finite scores; lists with other scores are left to the kernel over pairs.
     Finite,
     Any,
 }
 
 /// Decides which lists use the fast method: those with at least `least` columns and with scores that are accepted. For
-/// these lists, the kernel writes the numbers of columns and rows to `counts` and replaces them by 0 in `order`, so
-/// that the kernel over pairs skips the list. For all other lists, it writes 0 to `counts`. One cube per list.
+/// these lists, the kernel writes the numbers of columns and rows to `counts`. In `order`, both numbers are replaced by
+/// 0, so that the kernel over pairs skips the list. For all other lists, the kernel writes 0 to `counts`. One cube per
+/// list.
 #[cube(launch)]
 fn divide(
     x: &[f32],

@@ -24,8 +24,8 @@ pub(in crate::op::gpu) fn sums(sigma: f64) -> bool {
     rate(sigma).is_finite()
 }
 
-/// Writes two weights per document, `m_j a_j` and `m_j`, in the order of descending scores. For the gradient, writes
-/// two more: `q_j = m_j g_j / total_j` and `q_j out_j`. One unit per place.
+/// Writes two weights per document, `m_j a_j` and `m_j`, in the order of descending scores. For the gradient, also
+/// writes the weights `q_j = m_j g_j / total_j` and `q_j out_j`. One unit per place.
 #[cube(launch)]
 fn weigh(
     a: &[f32],

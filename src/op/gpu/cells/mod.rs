@@ -59,7 +59,7 @@ pub(super) fn documents_in_cells(starts: &[u32], list: usize, documents: usize) 
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Spot {
-    /// Whether the list has a document at this place that is in a cell.
+    /// Whether this place holds a document that is in a cell.
     pub exists: bool,
     /// The index of this place in the batch.
     pub at: usize,
@@ -109,8 +109,8 @@ fn gather(x: &[f32], sorted: &[u32], counts: &[u32], scores: &mut [f32], lists: 
 }
 
 /// Returns whether the document at a place is the first of a cell. A cell ends where the next score lies in another
-/// interval of the grid, or is much lower than the one before. The second rule is for scores so large that rounding
-/// makes the grid useless.
+/// interval of the grid, or is much lower than the one before. If scores are so large that rounding makes the grid
+/// useless, only this second rule separates them.
 #[cube]
 fn begins(scores: &[f32], list: usize, place: usize, rate: f32, width: f32) -> bool {
     let score = scores[list + place];

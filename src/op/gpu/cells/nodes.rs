@@ -2,10 +2,10 @@
 //! are few.
 //!
 //! A document with weight `w_j` at `s_j` adds `w_j l_k(s_j)` to the weight of Chebyshev point `k`. Here `l_k` is the
-//! polynomial that is 1 at point `k` and 0 at the other points. If a cell has at most as many documents as a cell has
-//! points, its nodes are its documents. The nodes of a cell are stored at its first places, so no array is longer than
-//! the list. The position of a node is stored as its distance from the highest score of the cell, which is precise even
-//! if the scores are large.
+//! polynomial that is 1 at point `k` and 0 at the other points. If a cell has at most [`POINTS`] documents, its nodes
+//! are its documents. The nodes of a cell are stored at its first places, so no array is longer than the list. The
+//! position of a node is stored as its distance from the highest score of the cell, which is precise even if the scores
+//! are large.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -43,8 +43,8 @@ fn factor(k: usize) -> f32 {
     (1.0 / others.map(|l| f64::from(point(k)) - f64::from(point(l))).product::<f64>()) as f32
 }
 
-/// Returns the value at `s` of the polynomial that is 1 at Chebyshev point `k` and 0 at the other points. It is
-/// computed as a product, which keeps the relative error small.
+/// Returns the value at `s` of the polynomial that is 1 at Chebyshev point `k` and 0 at the other points. The
+/// polynomial is computed as a product, which keeps the relative error small.
 #[cube]
 pub(super) fn polynomial(k: usize, s: f32) -> f32 {
     let mut value = f32::new(1.0f32);

@@ -66,7 +66,7 @@ fn sort_tiles(
     }
 }
 
-/// Merges each two neighboring sorted runs of `length` documents. One unit per place.
+/// Merges pairs of neighboring sorted runs of `length` documents. One unit per place.
 #[cube(launch)]
 fn merge_runs(
     keys: &[u32],

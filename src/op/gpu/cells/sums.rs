@@ -2,8 +2,8 @@
 //! of the list.
 //!
 //! Starting from the target's own cell, the cells on either side are added until the function is constant from there
-//! on. Farther away it is 0, except that a step is 1 far above the target, where the sum of the weights is known for
-//! each place. Sums are computed for nodes as targets, not for documents. If a cell has Chebyshev points, the sum of a
+//! on. Farther away, the function is 0. A step is 1 far above the target, where its terms add up to a known sum of
+//! weights. Sums are computed for nodes as targets, not for documents. If a cell has Chebyshev points, the sum of a
 //! document is interpolated from the sums at these points. In a smaller cell, each document is a node, so that its
 //! gradient from itself is exactly 0.
 
@@ -30,7 +30,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// Returns whether the weights of the target enter.
+    /// Returns whether the combination uses the weights of the target.
     pub(super) const fn joins(self) -> bool {
         matches!(self, Self::Exchange | Self::Flow)
     }
@@ -60,8 +60,8 @@ pub(super) struct Target {
     pub offset: f32,
 }
 
-/// Adds the terms of all nodes of a cell to the sums of a target. If the weights of the target enter, `sums[width]`
-/// receives the terms that are combined with them.
+/// Adds the terms of all nodes of a cell to the sums of a target. If the combination uses the weights of the target,
+/// `sums[width]` receives the combined terms.
 #[cube]
 fn meet<F: Function>(
     scores: &[f32],
@@ -98,7 +98,7 @@ fn meet<F: Function>(
     }
 }
 
-/// Computes the sums of a target over all cells of its list that matter. It visits the cells downward and upward from
+/// Computes the sums of a target over all cells of its list that matter. Cells are visited downward and upward from
 /// cell `from`, the first cell that is not entirely above the target.
 #[cube]
 pub(super) fn meet_all<F: Function>(
@@ -147,8 +147,8 @@ pub(super) fn meet_all<F: Function>(
     }
 }
 
-/// Computes `width` sums for each node of each cell. If the weights of the target enter and the node is a document, the
-/// first sum is the combined one. One unit per place.
+/// Computes `width` sums for each node of each cell. If the combination uses the weights of the target, the first sum
+/// of a document is the combined sum. One unit per place.
 #[cube(launch)]
 fn at_nodes<F: Function>(
     scores: &[f32],
