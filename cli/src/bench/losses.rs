@@ -48,7 +48,7 @@ impl fmt::Display for Shape {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum OpPath {
-    /// The fastest implementation for the device.
+    /// The fastest implementation that the device supports.
     Fused,
     /// Tensor operations with automatic differentiation.
     Tensor,
@@ -133,7 +133,7 @@ pub struct LossRow {
     /// Documents per second.
     pub documents_per_s: f64,
     /// The peak memory in MiB, without the memory of scores and labels; absent if the system does not report it. Memory
-    /// that the process kept from an earlier measurement is not counted again.
+    /// that the process has kept since an earlier measurement is not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_mib: Option<f64>,
     /// The peak memory without scores and labels, in bytes per document.
@@ -148,7 +148,7 @@ impl LossBench {
     /// as it is measured.
     ///
     /// # Errors
-    /// Returns an error if a loss cannot be built, if lists do not fit into memory, if `repeats` is 0, or if the device
+    /// Returns an error if a loss cannot be built, a batch does not fit into memory, `repeats` is 0, or the device
     /// fails.
     pub fn run(&self, device: &Device, name: &str, mut on_row: impl FnMut(LossRow)) -> Result<(), BenchError> {
         if self.repeats == 0 {

@@ -29,7 +29,7 @@ const WARM_UP: usize = 20;
 /// The number of landmarks in the kernel expansion, equal to the default for `smooth_rank`.
 const LANDMARKS: usize = 500;
 
-/// The number of perceptrons in the ensemble.
+/// The number of perceptrons in the ensemble that is timed.
 const MEMBERS: usize = 10;
 
 /// Leaves of a tree.

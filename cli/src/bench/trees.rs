@@ -44,7 +44,7 @@ pub struct TreesRow {
     pub fit_s: f64,
     /// The duration of the fastest fit in seconds.
     pub best_fit_s: f64,
-    /// The peak memory of the process minus the memory of the features, in MiB; none if it cannot be measured.
+    /// The peak memory of the process without the features, in MiB; `None` if it cannot be measured.
     pub peak_mib: Option<f64>,
     /// The time to score all documents, in seconds; the median over the fits.
     pub predict_s: f64,

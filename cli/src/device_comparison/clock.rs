@@ -18,7 +18,7 @@ pub(super) struct Clock {
     training: Arc<AtomicBool>,
 }
 
-/// Times recorded during a fit, in seconds since its beginning.
+/// Points in time during a fit, in seconds since the fit began.
 #[derive(Debug, Default)]
 struct Marks {
     begun: Option<Instant>,
@@ -28,7 +28,7 @@ struct Marks {
     rounds: Vec<(f64, Option<f64>)>,
 }
 
-/// Durations computed from the recorded times, in seconds.
+/// Durations within a fit, in seconds.
 pub(super) struct Times {
     pub best: Option<f64>,
     pub compile: Option<f64>,

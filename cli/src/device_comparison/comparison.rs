@@ -48,7 +48,7 @@ pub struct DeviceRow {
     /// The name of the machine's table, if tables of several machines were merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
-    /// The reason that the device has no result, if it failed.
+    /// The reason why the device has no result, if it failed.
     pub failure: Option<String>,
     /// The selection measure, averaged over seeds.
     pub quality: Option<Quality>,
@@ -67,9 +67,10 @@ pub struct DeviceRow {
     pub reached_target: usize,
     /// The best value on the validation queries, over all rounds and seeds.
     pub best: Option<f64>,
-    /// The time to the end of the first round minus the duration of a round, in seconds, as the median over seeds.
+    /// The start-up time in seconds, as the median over seeds: the time to the end of the first round minus the
+    /// duration of a later round.
     pub seconds_to_start: Option<f64>,
-    /// The parts of the start-up time, and the duration of a round.
+    /// The times to open the device and to compile kernels, and the duration of a round.
     pub seconds: RowSeconds,
     /// The number of training steps of a fit, as the maximum over seeds; `None` for learners without steps.
     pub steps: Option<usize>,
@@ -101,7 +102,7 @@ pub struct Quality {
     pub standard_error: Option<f64>,
 }
 
-/// The reason that tables cannot be merged.
+/// The reason why tables cannot be merged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MergeError {
@@ -191,7 +192,7 @@ impl DeviceComparison {
         Ok(Some(merged))
     }
 
-    /// Compares every row with the first.
+    /// Tests, for every device, whether its rankers are equivalent to those from the first device.
     fn judge(&mut self) -> Result<(), SignificanceError> {
         let margin = self.margin;
         let Some((first, others)) = self.devices.split_first_mut() else { return Ok(()) };
@@ -309,7 +310,8 @@ impl Quality {
     }
 }
 
-/// Returns the median, or `None` for no values. For an even number of values, the median is the mean of the middle two.
+/// Returns the median, or `None` if there are no values. For an even number of values, the median is the mean of the
+/// middle two.
 pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;

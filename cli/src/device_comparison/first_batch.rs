@@ -1,5 +1,5 @@
-//! The largest error of the loss and its gradient on one batch, compared with double precision on
-//! the CPU.
+//! Compares a loss and its gradient on one batch with the double-precision results on the CPU, and reports the largest
+//! errors.
 //!
 //! Rounding errors grow from step to step until two devices end with different rankers. So the quality of rankers does
 //! not show whether a kernel is wrong or only rounds differently. The error on one batch with given scores
@@ -70,7 +70,7 @@ struct Lists {
 }
 
 impl Lists {
-    /// Returns the value and the gradient in double precision on the CPU. Tensor operations compute the values, so a
+    /// Returns the loss and its gradient in double precision on the CPU. Tensor operations compute the values, so a
     /// wrong CPU kernel is also detected. A batch whose pairs do not fit into memory uses the kernels instead.
     fn exact(&self, loss: &dyn RankingLoss) -> (f64, Vec<f64>) {
         let explain = || self.explain(loss, DType::F64, &host());

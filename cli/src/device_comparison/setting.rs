@@ -1,4 +1,5 @@
-//! The setting in which a configuration is run, written as `DEVICE[@INSTRUCTIONS][+threads=N][+precision=TYPE]`.
+//! The device on which a configuration runs, with its settings, written as
+//! `DEVICE[@INSTRUCTIONS][+threads=N][+precision=TYPE]`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub struct DeviceSetting {
     /// The device, as for `--device`.
     pub device: String,
-    /// The instructions that the fused CPU kernels use; `None` for the best.
+    /// The instructions that the fused CPU kernels use; `None` for the best that the processor has.
     pub instructions: Option<Instructions>,
     /// The number of threads in the processor pool; `None` for one per core.
     pub threads: Option<usize>,
@@ -88,7 +89,7 @@ impl FromStr for DeviceSetting {
     }
 }
 
-/// Returns the precision with this name, if there is one.
+/// Returns the precision with this name, such as `bf16`, or `None` for an unknown name.
 pub(crate) fn precision(name: &str) -> Option<Precision> {
     [Precision::F32, Precision::F16, Precision::Bf16].into_iter().find(|precision| precision_name(*precision) == name)
 }

@@ -153,7 +153,7 @@ fn peak_of_pools(device: &Device) -> Option<u64> {
     Some(pools.iter().map(|pool| pool.page_size * pool.pages_peak).sum())
 }
 
-/// Returns the errors on the first batch, or `None` if features are streamed.
+/// Measures the errors of loss and gradient on the first batch, or returns `None` if features are streamed.
 fn first_batch(
     config: &ExperimentConfig,
     split: &Split,

@@ -86,7 +86,7 @@ pub enum ExperimentError {
         all: usize,
         /// The fold, grid point and seed of the first missing fit.
         first: String,
-        /// Advice on which parts to run.
+        /// Advice on which parts of the cross-validation to run again.
         advice: String,
     },
 }

@@ -200,7 +200,7 @@ impl DataConfig {
     }
 }
 
-/// Returns the warning about a set in which the rows of a query were not consecutive.
+/// Returns a warning if a query's rows were not consecutive in the files of a set, or `None`.
 fn moved_in_words(key: &str, data: &RankingDataset) -> Option<String> {
     let (moved, rows) = (data.moved(), counted(data.documents(), "row"));
     (moved > 0).then(|| format!("{key}: moved {moved} of {rows} next to the other rows of their query"))
@@ -211,7 +211,7 @@ pub(super) fn discover(folder: &Path) -> Result<Vec<folds::Fold>, DataError> {
     folds::discover(folder).map_err(about("data.folds"))
 }
 
-/// Adds the configuration key to an error about missing or empty files. All other errors already name a file and a
+/// Adds the configuration key to an error about a missing or empty file. All other errors already name a file and a
 /// line.
 fn about(key: &'static str) -> impl Fn(DataError) -> DataError {
     move |error| match error {

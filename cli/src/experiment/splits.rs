@@ -147,7 +147,7 @@ impl Splits {
         }
     }
 
-    /// Returns whether the splits divide one dataset.
+    /// Returns whether the splits divide the queries of one dataset, instead of having their own files.
     pub(super) fn cuts(&self) -> bool {
         matches!(self.source, Source::Queries { .. })
     }

@@ -71,7 +71,7 @@ impl Axis {
         Self { from: first - 0.5, to: first - 0.5 + labels.len().max(1) as f64, ticks: ticks.collect() }
     }
 
-    /// Removes the labels between whole numbers.
+    /// Keeps only the labels at whole numbers.
     pub(super) fn whole(mut self) -> Self {
         self.ticks.retain(|(at, _)| at.fract() == 0.0);
         self.ticks.iter_mut().for_each(|(at, label)| *label = format!("{at}"));
@@ -139,7 +139,7 @@ fn tick_label(at: f64, step: f64) -> String {
     label.replacen('-', "\u{2212}", 1)
 }
 
-/// Formats `factor` times a power of ten.
+/// Formats `factor` times ten to the given power.
 fn power_label(power: f64, factor: u32) -> String {
     let label = match power {
         power if (-3.0..=5.0).contains(&power) => format!("{}", f64::from(factor) * 10f64.powi(power as i32)),

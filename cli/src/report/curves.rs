@@ -200,8 +200,8 @@ fn exact_learnable(round: &Round) -> Option<f64> {
     named(round, EXACT_LEARNABLE)
 }
 
-/// Returns the lower bound of AdaRank's boosted measure (direct-optimization, Theorem 4). A negative bound says nothing
-/// and is left out.
+/// Returns the lower bound of AdaRank's boosted measure (direct-optimization, Theorem 4). A negative bound is left out,
+/// because the measure is never below 0.
 fn bound(round: &Round) -> Option<f64> {
     named(round, BOUND).filter(|&bound| bound >= 0.0)
 }

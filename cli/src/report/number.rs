@@ -45,7 +45,7 @@ pub(super) fn counted(value: usize, what: &str) -> String {
     format!("{} {}", count(value), plural(value, what))
 }
 
-/// Formats a number of any magnitude with about four significant digits.
+/// Formats a number with about four significant digits, and with an exponent if needed.
 pub(super) fn figure(value: f64) -> String {
     minus(match value.abs() {
         _ if !value.is_finite() => MISSING.to_string(),

@@ -121,7 +121,7 @@ fn errors(query: &ScoredQuery) -> BTreeMap<Labels, (f64, usize)> {
     counts
 }
 
-/// How two rankers order the pairs of the same queries.
+/// The errors of two rankers on the same pairs of documents.
 struct Compared {
     names: [String; 2],
     /// The error rates of both rankers, for each combination of labels.

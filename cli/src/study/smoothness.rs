@@ -1,7 +1,7 @@
 //! How SmoothNDCG behaves as its parameter sigma decreases (smoothrank, Figures 1 and 2, sections 5.1 to 5.4).
 //!
 //! SmoothRank is trained with decreasing values of sigma, and the study keeps its weights at each value. Let `mu` be
-//! the smallest squared difference of two scores, and `m` the number of documents. Then
+//! the smallest squared difference of two scores, and `m` the number of documents. Section 5.1 then gives
 //! `|SmoothNDCG - NDCG| <= exp(-mu / sigma) max(sum_j D(j) sum_{i != d(j)} G_i / Z, (m - 1) NDCG)`. The paper's
 //! `O(exp(-mu / sigma))` omits the maximum. Section 5.2 bounds the Lipschitz constant by `8 B R m^(3/2) / sigma` and
 //! the complexity term by `24 (B R m)^2 / (sigma sqrt(n))`. The loss is below 1, so a complexity term of 1 or more is
@@ -40,7 +40,7 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
 const FIRST_SIGMA: f64 = 64.0;
 /// The number of training queries and of steps along the line in Figure 1, for a full study and a quick one.
 const LINE: [(usize, usize); 2] = [(30, 60), (8, 30)];
-/// To test Lemma 1, sigma is divided by each factor, and scores by its square root.
+/// To test Lemma 1, sigma is divided by each of these factors, and scores by the factor's square root.
 const SCALES: [f64; 3] = [0.25, 4.0, 10.0];
 
 /// Returns SmoothNDCG without a cut-off, as a loss.
@@ -73,7 +73,7 @@ struct AtSigma {
     validation: Vec<f64>,
     test: Vec<f64>,
     errors: Bounded,
-    /// The mean of `mu / sigma` over the training queries.
+    /// The mean over the training queries of `mu / sigma`, the exponent in the bound of section 5.1.
     exponent: f64,
     /// The largest change of the loss when scores and sigma are divided as in Lemma 1, which should be 0.
     scaled: f64,

@@ -8,7 +8,7 @@ use super::subject::Subject;
 /// The input of a study.
 #[derive(Debug, Clone)]
 pub enum Source {
-    /// Data that the study generates itself.
+    /// Queries that the study generates itself.
     Generated {
         /// The number of queries with scores, for studies that examine a ranking.
         queries: usize,

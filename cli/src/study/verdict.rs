@@ -2,7 +2,7 @@
 //!
 //! A claim about single numbers holds or fails only if they differ by more than the rounding error `1e-9`. A claim
 //! about means holds or fails only if the mean of paired differences is more than two standard errors from 0. A claim
-//! is vacuous if the quantity cannot exceed its bound anyway. Every other claim is open.
+//! is vacuous if the quantity cannot exceed its bound anyway. A claim is open if none of these rules decides it.
 
 use std::collections::BTreeMap;
 
@@ -121,7 +121,7 @@ pub(super) struct Bounded {
 }
 
 impl Bounded {
-    /// Adds an error with the bound that the claim states, and the largest error that is possible for any ranking. The
+    /// Adds an error, with the bound that the claim states for it and the largest error that any ranking can have. The
     /// bound is `None` if the claim does not cover the error.
     pub(super) fn add(&mut self, error: f64, bound: Option<f64>, most: f64) {
         self.errors.push(error);

@@ -18,7 +18,7 @@ const SPACE: &str = "search.space";
 pub(in crate::experiment) struct Candidate {
     /// The value that the setting gives to each configuration key.
     pub(in crate::experiment) point: Point,
-    /// The label that distinguishes the setting from the others.
+    /// A label that tells the setting from the others, such as `learner.depth=6`.
     pub(in crate::experiment) label: String,
     /// The configuration with the setting's values filled in.
     pub(in crate::experiment) config: ExperimentConfig,
@@ -48,7 +48,7 @@ impl ExperimentConfig {
         Ok(())
     }
 
-    /// Returns a candidate for each point of the grid, or the configuration itself if there is no grid.
+    /// Returns a candidate for each grid point; without a grid, the only candidate is the configuration itself.
     pub(in crate::experiment) fn grid_candidates(&self, document: &Document) -> Result<Vec<Candidate>, ConfigError> {
         let candidate = |point: Point| {
             let config = if point.is_empty() { self.clone() } else { at_point(document, GRID, &point)? };

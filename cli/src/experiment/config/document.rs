@@ -46,7 +46,7 @@ pub(crate) fn from_toml(value: toml::Value, key: &str) -> Result<Value, Refusal>
     }
 }
 
-/// The error of a configuration key that cannot be used.
+/// An error about a configuration key, with the place where the key was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {message}")]
 pub struct ConfigError {
@@ -89,7 +89,8 @@ impl Document {
     ///
     /// # Errors
     /// Returns a [`ConfigError`] if the file cannot be read or is not TOML, or if a number is not finite or outside
-    /// TOML's range. Also fails for an override without `=`, or with a key inside a value that is not a table.
+    /// TOML's range. Also returns a [`ConfigError`] for an override without `=`, or for a key inside a value that is
+    /// not a table.
     pub fn read(path: &Path, overrides: &[String]) -> Result<Self, ConfigError> {
         let refuse = |message: String| ConfigError { place: path.display().to_string(), message };
         let text = fs::read_to_string(path).map_err(|error| match error.kind() {
@@ -190,8 +191,8 @@ impl Document {
         Ok(())
     }
 
-    /// Sets a key to the value of a command-line option, such as `--device`. Errors about the key show the name of the
-    /// option.
+    /// Sets a key to the value of a command-line option, such as `--device`. Error messages about the key show the name
+    /// of the option.
     pub fn set_option(&mut self, key: &str, option: &str, value: &str) {
         if let Some(root) = self.root.as_object_mut() {
             root.insert(key.to_string(), Value::from(value));

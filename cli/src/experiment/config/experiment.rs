@@ -64,8 +64,8 @@ pub struct ExperimentConfig {
     /// The folds and seeds of cross-validation.
     #[serde(default)]
     pub cv: CrossValidationConfig,
-    /// The values that cross-validation tries for each dotted key. Each fold selects the best combination on its
-    /// validation data.
+    /// The values that cross-validation tries for each dotted key, in every combination. Each fold selects the
+    /// combination that is best on its validation queries.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub grid: Map,
     /// The search that draws trials for cross-validation, in place of a grid.
@@ -89,10 +89,10 @@ fn default_device() -> String {
 }
 
 impl ExperimentConfig {
-    /// Decodes a document, and checks it with the values of every grid point or trial.
+    /// Decodes a document, and checks the configuration that results from every grid point or trial.
     ///
     /// # Errors
-    /// Returns a [`ConfigError`] with the place of the key that cannot be used.
+    /// Returns a [`ConfigError`] that names the invalid key and the place where it was written.
     pub fn from_document(document: &Document) -> Result<Self, ConfigError> {
         let config = Self::read(document).map_err(|refusal| document.place(&refusal))?;
         for document in document.with_nulls() {
@@ -417,7 +417,7 @@ impl ExperimentConfig {
     }
 }
 
-/// Converts a learner's error to a refusal of the configuration key that caused it.
+/// Converts a learner's error to a [`Refusal`] of the configuration key that caused the error.
 fn refusal_of(error: LearnerError) -> Refusal {
     match error {
         LearnerError::Refused(refusal) => refusal,

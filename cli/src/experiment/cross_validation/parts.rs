@@ -92,7 +92,7 @@ pub fn merge_parts_and_choose(
 }
 
 impl ExperimentConfig {
-    /// Refuses to divide successive halving into parts, because its fits wait for each other.
+    /// Rejects parts for successive halving, because its fits wait for each other.
     ///
     /// # Errors
     /// Returns a [`Refusal`] for the key `search.kind` for successive halving.

@@ -8,7 +8,7 @@
 //!
 //! * The type one bound is `exp(-E(sigma))`, where `sigma` is the order of the scores.
 //! * The type two bound is the largest `(1 - E(pi)) exp(-(F(pi*) - F(pi)))` over perfect orders `pi*` and imperfect
-//!   orders `pi`. It is computed exactly without visiting all `n!` orders (`type_two.rs`).
+//!   orders `pi`. The type two bound is computed exactly without visiting all `n!` orders (`type_two.rs`).
 //!
 //! Theorem 3 says that the type two bound is at most the type one bound if every `F(pi*) - F(pi)` is at least
 //! `E(sigma)`. The differences of `F` are proportional to the norm of the weights, but the order of the scores does not

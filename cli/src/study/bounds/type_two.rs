@@ -17,7 +17,7 @@ pub(super) struct Orders {
     precisions: Vec<f64>,
 }
 
-/// The quantities of the type two bound, over all orders of a query's documents.
+/// What the type two bound needs, computed over all orders of a query's documents.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TypeTwo {
     /// The average precision of the documents sorted by score.
@@ -45,7 +45,7 @@ impl Orders {
         self.precisions.iter().map(|precision| 1.0 - precision).fold(0.0, f64::max)
     }
 
-    /// Computes the quantities for documents with these scores, and `exponential` for the scores times each of
+    /// Examines all orders of documents with these scores; `exponential` also needs the scores multiplied by each of
     /// `factors`.
     pub(super) fn examine(&self, relevant: &[f64], irrelevant: &[f64], factors: &[f64]) -> TypeTwo {
         assert_eq!((relevant.len(), irrelevant.len()), (self.relevant, self.irrelevant), "documents of these orders");

@@ -50,7 +50,7 @@ pub(super) enum Cut {
 }
 
 impl Cut {
-    /// Returns the number of ranks that count in a list of `n` documents.
+    /// Returns the number of ranks that NDCG takes into account in a list of `n` documents.
     pub(super) fn of(self, n: usize) -> usize {
         match self {
             Cut::Whole => n,

@@ -15,10 +15,10 @@ pub(super) const RANKERS: [&str; 3] = ["good", "middling", "random"];
 /// The distribution from which documents are drawn.
 #[derive(Debug, Clone)]
 pub(super) enum Population {
-    /// Documents with a quality `u`, uniform on `[0, 1]`. Labels are 2 with probability `.05 + .1 u` and 1 with
-    /// probability `.25 + .3 u`.
+    /// Generated documents have a quality `u` that is uniform on `[0, 1]`. Labels are 2 with probability `.05 + .1 u`
+    /// and 1 with probability `.25 + .3 u`.
     Generated,
-    /// The labels of the documents in a ranking, in ascending order of score.
+    /// The documents of a ranking, given by their labels in ascending order of score.
     Pooled(Vec<f64>),
 }
 

@@ -79,8 +79,8 @@ impl Series {
         apart(first).into_iter().zip(apart(last)).collect()
     }
 
-    /// Counts how often NDCG changes the order of two ranking functions from one size to the next. For each sample,
-    /// returns the count in the first half of the steps and in the second half, over all three pairs of functions.
+    /// Counts how often NDCG changes the order of two ranking functions from one size to the next. Returns each
+    /// sample's count over all three pairs of functions, for the first half of the steps and for the second.
     pub(super) fn flips(&self, case: usize) -> (Vec<f64>, Vec<f64>) {
         let of = &self.values[case];
         let samples = of[0].first().map_or(0, Vec::len);
@@ -131,7 +131,7 @@ fn ndcg(sample: &Sample, ranker: usize, n: usize, discounts: &[Vec<f64>; 4]) -> 
         .collect()
 }
 
-/// Returns the number of ranks that count, at least one.
+/// Returns the number of ranks that NDCG takes into account, at least one.
 fn cut_of(cut: Cut, n: usize) -> usize {
     cut.of(n).max(1)
 }

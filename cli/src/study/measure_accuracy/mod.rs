@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(of(&many, &some, 1.0), (Verdict::Vacuous, Verdict::Open), "epsilon of 10 ranks");
     }
 
-    /// With a smaller `epsilon` than the largest error of a position, the theorem's bound is violated.
+    /// The theorem's bound is violated if `epsilon` is set below the largest error of a position.
     #[test]
     fn a_bound_with_too_small_an_epsilon_breaks() {
         let query = ScoredQuery { scores: vec![0.9, 0.5, 0.2, 0.1], labels: vec![1.0, 0.0, 2.0, 0.0] };

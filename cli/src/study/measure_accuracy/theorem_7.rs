@@ -1,7 +1,7 @@
 //! Checks Theorem 7 for a small class of ranking functions: each feature, in ascending and in descending order.
 //!
-//! Let `M` be the mean of a measure over the test queries, which represent all queries. Let `M_m` be the mean over the
-//! training queries, and `S_m` the mean of the surrogate over the training queries. By the theorem, the function with
+//! Let `M` be the mean of a measure over the test queries, which represent all queries. Let `M_m` be its mean over the
+//! training queries, and `S_m` the mean of its surrogate over the training queries. By the theorem, the function with
 //! the largest `S_m` falls short of the largest `M` by at most `2 sup |M - M_m| + 2 sup |M_m - S_m|`. All functions of
 //! the class are tried, so both suprema and both optima are known.
 
@@ -102,7 +102,7 @@ fn optimum(functions: &[Means], of: fn(&Means) -> f64) -> usize {
     (1..functions.len()).fold(0, |best, at| if of(&functions[at]) > of(&functions[best]) { at } else { best })
 }
 
-/// Returns `sup |M - M_m|` and `sup |M_m - S_m|`.
+/// Returns the largest `|M - M_m|` and the largest `|M_m - S_m|` over all ranking functions.
 fn suprema(functions: &[Means]) -> [f64; 2] {
     let largest = |of: fn(&Means) -> f64| functions.iter().map(of).fold(0.0, f64::max);
     [largest(|means| (means.test - means.train).abs()), largest(|means| (means.train - means.surrogate).abs())]

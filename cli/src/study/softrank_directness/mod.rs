@@ -42,7 +42,7 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
     run,
 };
 
-/// A version of Theorem 2: as stated, as proved, or corrected.
+/// A form of Theorem 2, either as stated, as proved, or as corrected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Stated,
@@ -61,8 +61,8 @@ fn epsilon_1(documents: usize, delta: f64, sigma: f64) -> f64 {
     (documents - 1) as f64 * sigma / (2.0 * delta * PI.sqrt()) * (-(delta / (2.0 * sigma)).powi(2)).exp()
 }
 
-/// Returns the bound of Theorem 2 in one of its versions. Returns `None` for equal scores, and if the condition does
-/// not hold or a square root is undefined.
+/// Returns the bound of Theorem 2 in one of its forms. Returns `None` for equal scores, and if the condition does not
+/// hold or a square root is undefined.
 fn theorem_2(documents: usize, delta: f64, largest_label: f64, sigma: f64, form: Form) -> Option<f64> {
     let n = documents as f64;
     // 1 - erf^2 without cancellation.
@@ -101,7 +101,7 @@ fn discount_error(scores: &[f64], sigma: f64) -> f64 {
 #[derive(Default)]
 struct Errors {
     soft: Vec<f64>,
-    /// The errors, with the bounds from each version of the theorem.
+    /// The error of each query and its bound, for each form of the theorem.
     bounded: [Bounded; 3],
     equation_1: Bounded,
 }

@@ -97,8 +97,8 @@ fn best_exact(linear: &Linear) -> Result<f64, StudyError> {
     Ok(best.1)
 }
 
-/// Returns an angle with the largest mean SoftNDCG that the search finds. The mean there is at least the mean at
-/// `other`, which is all that the theorem assumes.
+/// Returns an angle with the largest mean SoftNDCG that the search finds. The theorem assumes only that this mean is at
+/// least the mean at the angle `other`, which the search ensures.
 fn best_soft(linear: &Linear, sigma: f64, other: f64) -> Result<f64, StudyError> {
     let step = std::f64::consts::TAU / GRID as f64;
     let mut best = (mean(&soft(linear, other, sigma)?), other);

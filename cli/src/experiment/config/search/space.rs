@@ -48,7 +48,7 @@ pub(super) enum Domain {
 }
 
 impl Domain {
-    /// Reads the domain of a key. The values are whole numbers if both ends are.
+    /// Reads from the search space which values a key may have. The values are whole numbers if both ends are.
     fn read(value: &Value) -> Result<Self, Refusal> {
         let table = match value {
             Value::Array(values) if !values.is_empty() => return Ok(Self::Values(values.clone())),
