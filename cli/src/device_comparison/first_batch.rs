@@ -39,7 +39,7 @@ impl FirstBatchError {
     /// CPU, so every device gets the same scores. Returns `None` for learners without a loss or a scorer.
     ///
     /// # Errors
-    /// Returns an [`ExperimentError`] about the loss or the scorer.
+    /// Returns an [`ExperimentError`] if the loss or the scorer cannot be built.
     pub fn measure(
         config: &ExperimentConfig,
         queries: &RankingDataset,

@@ -66,7 +66,7 @@ impl StepCost {
     /// step. Then fits `config` once more and records its kernel launches. Returns `None` for learners without steps.
     ///
     /// # Errors
-    /// Returns an [`ExperimentError`] about the data or a fit.
+    /// Returns an [`ExperimentError`] if a fit fails.
     pub fn measure(
         config: &ExperimentConfig,
         batches: &[(usize, ExperimentConfig)],

@@ -102,7 +102,7 @@ impl Trial {
     /// Fits the configuration with its seed and measures the fit.
     ///
     /// # Errors
-    /// Returns an [`ExperimentError`] about the data or the fit.
+    /// Returns an [`ExperimentError`] if the data cannot be read or the fit fails.
     pub fn run(config: &ExperimentConfig, options: &TrialOptions) -> Result<Self, ExperimentError> {
         let open = options.begun.elapsed().as_secs_f64();
         let mut split = config.data.split(config.seed)?;

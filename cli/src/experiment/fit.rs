@@ -90,7 +90,7 @@ impl Fit {
 /// Fits the experiment to one split with one seed.
 ///
 /// # Errors
-/// Returns an [`ExperimentError`] about the data, the learner or the measures.
+/// Returns an [`ExperimentError`] if the data are invalid, the learner fails, or a measure cannot be computed.
 pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOptions) -> Result<Fit, ExperimentError> {
     fit_in_place(config, &mut split.clone(), seed, options)
 }

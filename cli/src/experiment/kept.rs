@@ -124,7 +124,7 @@ impl KeptRun {
     /// Reads the data of the first fold, without normalizing them.
     ///
     /// # Errors
-    /// Returns a [`DataError`] about the files.
+    /// Returns a [`DataError`] if a file is invalid.
     pub fn first_split(&self) -> Result<Split, DataError> {
         self.config.data.splits(&self.config.cv, self.config.seed)?.read(0, false)
     }

@@ -68,7 +68,7 @@ impl Default for DataConfig {
     }
 }
 
-/// A split of the training files, for one run.
+/// How `train` splits the training files into training, validation and test queries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SplitConfig {

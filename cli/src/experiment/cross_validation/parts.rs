@@ -14,7 +14,7 @@ use crate::experiment::folder::OutputFolder;
 use crate::experiment::record::CrossValidationReport;
 use crate::experiment::refit::Chosen;
 
-/// The largest number of parts that a message names.
+/// An error message names at most this number of parts.
 const NAMED: usize = 8;
 
 /// The number of finished fits of one part of a cross-validation.
@@ -27,7 +27,7 @@ pub struct PartDone {
 }
 
 /// Runs the fits of one part of a cross-validation, each in a separate folder, and skips fits that are already done.
-/// Several processes, on one machine or several, can run their parts at once in one folder.
+/// Several processes, on one machine or several, can run their parts in the same folder at the same time.
 ///
 /// # Errors
 /// Returns the errors of [`cross_validate`](super::cross_validate()). Rejects successive halving, because it compares

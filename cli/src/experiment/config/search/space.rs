@@ -41,9 +41,9 @@ pub struct RangeConfig {
 pub(super) enum Domain {
     /// A list of values, each equally likely.
     Values(Vec<Value>),
-    /// Real numbers between two ends.
+    /// Real numbers between `from` and `to`.
     Real { from: f64, to: f64, scale: RangeScale },
-    /// Whole numbers between two ends, both included.
+    /// Whole numbers between `from` and `to`, including both.
     Whole { from: i64, to: i64, scale: RangeScale },
 }
 
