@@ -5,7 +5,7 @@ use super::error::StudyError;
 use super::runs::Runs;
 use super::subject::Subject;
 
-/// The input of a study.
+/// The data that a study examines.
 #[derive(Debug, Clone)]
 pub enum Source {
     /// Queries that the study generates itself.

@@ -173,8 +173,8 @@ impl Linear {
         rows.map(|row| norm(row)).fold(0.0, f64::max)
     }
 
-    /// Runs one epoch of gradient descent on a loss; each query is one step, in the order of the data. This is
-    /// Algorithm 1 of approximation-framework without shuffling.
+    /// Runs one epoch of gradient descent on a loss; each query is one step, in the order of the data. The epoch
+    /// follows Algorithm 1 of approximation-framework, but does not shuffle the queries.
     pub(super) fn epoch(&self, weights: &mut [f64], loss: &LossSpec, rate: f64) -> Result<(), StudyError> {
         let loss = loss.build()?;
         for query in &self.queries {

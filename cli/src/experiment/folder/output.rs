@@ -58,8 +58,8 @@ impl OutputFolder {
     /// # Errors
     /// Returns [`OutputError::Busy`] while another process uses the folder. Returns [`OutputError::NotOurs`] if the
     /// command would overwrite files that burn-rank did not write. Returns [`OutputError::Occupied`] if the folder
-    /// holds a run that `claim` may neither continue nor replace. In all these cases, the folder stays unchanged.
-    /// Returns [`OutputError::Unwritable`] if the folder cannot be written.
+    /// holds a run that `claim` may neither continue nor replace. A folder that is rejected for one of these reasons
+    /// stays unchanged. Returns [`OutputError::Unwritable`] if the folder cannot be written.
     pub fn open(path: &Path, kind: RunKind, configuration: &str, claim: Claim) -> Result<Self, OutputError> {
         if claim == Claim::Merge {
             Self::check(path, kind, configuration, claim)?;

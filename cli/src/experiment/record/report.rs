@@ -97,7 +97,7 @@ pub struct FoldDetails {
     pub fits: Vec<FitReport>,
 }
 
-/// What happened in one fit.
+/// The results of one fit and its rounds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FitReport {
     /// The seed.

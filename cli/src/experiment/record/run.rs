@@ -30,7 +30,8 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// Returns the record of a run that ends now. Instructions and threads are those of the calling thread.
+    /// Returns the record of a run that ends now. It records the CPU instructions and the number of threads that the
+    /// calling thread uses.
     pub fn new(device: &str, fit: Duration, total: Duration) -> Self {
         Self {
             device: device.to_string(),

@@ -75,7 +75,7 @@ impl Plane {
     }
 }
 
-/// The bounds for the weights at one angle.
+/// The type one and type two bounds for the weights at one angle.
 #[derive(Debug, Clone)]
 struct AtAngle {
     theta: f64,

@@ -79,8 +79,8 @@ impl Series {
         apart(first).into_iter().zip(apart(last)).collect()
     }
 
-    /// Counts how often NDCG changes the order of two ranking functions from one size to the next. Returns each
-    /// sample's count over all three pairs of functions, for the first half of the steps and for the second.
+    /// Counts, for each sample, how often the order of two ranking functions by NDCG changes from one size to the next.
+    /// All three pairs of functions are counted, but the first half of the sizes separately from the second.
     pub(super) fn flips(&self, case: usize) -> (Vec<f64>, Vec<f64>) {
         let of = &self.values[case];
         let samples = of[0].first().map_or(0, Vec::len);

@@ -139,8 +139,8 @@ mod tests {
         }
     }
 
-    /// With one relevant document, errors cannot cancel, so the bound must equal the error. A bound that was computed
-    /// from positions with another alpha is violated.
+    /// With one relevant document, errors cannot cancel, so the bound must equal the error. The error exceeds a bound
+    /// that was computed from positions with another alpha.
     #[test]
     fn the_bound_is_the_error_where_nothing_cancels_and_is_of_its_own_positions() {
         let query = ScoredQuery { scores: vec![0.3, 0.1, -0.5], labels: vec![0.0, 1.0, 0.0] };
