@@ -244,7 +244,7 @@ impl<B: Backend> Call<B> {
     }
 
     /// Returns whether backends without a fused kernel compute the call by a few of burn's operations, which kernel
-    /// fusion may merge with others. A sum over pairs is never composed of such operations.
+    /// fusion may merge with others. A sum over pairs is never composed of burn's operations.
     pub fn is_composed(&self) -> bool {
         let elementwise = matches!(self, Self::AtRank { .. } | Self::Exp2 { .. } | Self::Log2Discount { .. });
         elementwise || matches!(self, Self::LogSoftmax { .. } | Self::IdealDcg { .. } | Self::Select { .. })

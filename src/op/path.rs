@@ -29,8 +29,8 @@ pub(crate) struct BeyondBudget {
     pub budget: usize,
 }
 
-/// Returns an error if the backend has no analytic gradients and the pairs of `scores` exceed the memory budget; chunks
-/// of rows then save no memory.
+/// Returns the memory needed if automatic differentiation must store the pairs of `scores` and they exceed the budget;
+/// chunks of rows then save no memory.
 pub(crate) fn beyond_budget(scores: &Tensor<2>) -> Option<BeyondBudget> {
     let unlisted = unlisted(&scores.clone().into_dispatch())?;
     let [batch, documents] = scores.dims();

@@ -86,7 +86,7 @@ fn definitions_call_definitions_only() {
     }
 }
 
-/// Kernels read the bits of only one number type.
+/// Kernels read all inputs as numbers of one type, so inputs of different types must be rejected.
 #[test]
 #[should_panic(expected = "step_sum: v of type F64, x of type F32")]
 fn inputs_of_different_types_are_refused() {
@@ -94,7 +94,7 @@ fn inputs_of_different_types_are_refused() {
     step_sum(x.clone(), x.cast(burn::tensor::DType::F64), 1.0, Step::Logistic);
 }
 
-/// Expectations are averages, which over no comparisons are 0.
+/// Expectations are averages over comparisons, so they are 0 if there are no comparisons.
 #[test]
 fn a_mixture_of_nothing_gives_nothing() {
     let x = Tensor::<2>::from_data(TensorData::new(X.to_vec(), SHAPE), &Device::flex());

@@ -37,8 +37,8 @@ fn assert_close(what: &str, found: &[f64], expected: &[f64], tolerance: f64) {
     }
 }
 
-/// Checks analytic gradients (`[x]` or `[x, v]`) of the default methods, computed row by row. They are compared with
-/// automatic differentiation of the definition and, for `x`, with central differences of the default path.
+/// Checks the analytic gradients (`[x]` or `[x, v]`) of the default methods, computed row by row, against automatic
+/// differentiation of the definition. For `x`, also checks against central differences of the primitive.
 fn check(
     what: &str,
     primitive: impl Fn(Tensor<2>, Tensor<2>) -> Tensor<2>,

@@ -93,8 +93,8 @@ pub enum Above {
 }
 
 impl Above {
-    /// Returns the factor by which a document with the number `b` changes the product if it ranks above, which is
-    /// `1 - b` for a product and 1 otherwise.
+    /// Returns the factor by which a document above changes the product, which is `1 - b` for a product and 1
+    /// otherwise.
     pub(crate) fn left(self, b: f64) -> f64 {
         if self == Self::Product { 1.0 - b } else { 1.0 }
     }
@@ -119,8 +119,8 @@ pub struct AboveExpectation {
 
 impl AboveExpectation {
     /// Returns the comparison if only the rank matters and all ranks follow from one comparison, in which each score
-    /// has independent noise. In this case the primitive also returns the products of the terms, which save the
-    /// gradient from recomputing them.
+    /// has independent noise. With independent ranks, the primitive also returns the products of the terms, so that the
+    /// gradient need not recompute them.
     pub(crate) fn of_independent_ranks(&self) -> Option<Comparison> {
         match (&self.noise, self.above) {
             (ScoreNoise::Mixture(mixture), Above::Nothing) => match mixture[..] {

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     /// Returns the sum, over all documents, of the probability of being ranked first; the test scores include many
-    /// ties. This sum is 1 for any scores.
+    /// ties. The probabilities of being ranked first add up to 1 for any scores.
     fn first(scores: &[(f64, usize)]) -> f64 {
         let n = scores.iter().map(|(_, count)| count).sum();
         let chance = |own: f64| -> f64 {

@@ -14,8 +14,8 @@ pub const BLOCK: usize = 128;
 /// The largest number of stripes of a list. A stripe is a range of rows with its own partial sums.
 const STRIPES: usize = 16;
 
-/// The number of documents that are missing from each block, 0 in normal builds. The feature `_broken_kernel` makes it
-/// one, so that a test can check that `devices compare` finds a wrong kernel.
+/// The number of documents that are missing from each block, 0 in normal builds. The feature `_broken_kernel` sets this
+/// number to 1, so that a test can check that `devices compare` finds a wrong kernel.
 pub const LOST: usize = cfg!(feature = "_broken_kernel") as usize;
 
 /// Splits the rows of a list into at most [`STRIPES`] ranges that consist of whole tiles.

@@ -147,7 +147,7 @@ fn the_memory_budget_changes_no_bit() {
 }
 
 /// The GPU features turn burn's fusion on, as burn's default features do. A call then waits in a queue until its result
-/// is read. It must run its kernel once, and not the tensor definition.
+/// is read, and must run its kernel once instead of the tensor definition.
 #[test]
 #[ignore = "needs a GPU: .ci/gpu runs it"]
 fn kernels_stay_in_use_under_fusion() {
@@ -210,7 +210,7 @@ fn kernels_stay_in_use_under_fusion() {
     assert_eq!(launched(), ["rank"]);
 }
 
-/// Another thread works through the queue, and it must choose the sums that the calling thread asks for.
+/// With fusion, another thread runs the queued calls. It must use the method for sums that the calling thread asks for.
 #[test]
 #[ignore = "needs a GPU: .ci/gpu runs it"]
 fn cells_stay_in_use_under_fusion() {

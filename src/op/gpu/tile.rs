@@ -20,8 +20,8 @@ pub(super) const SLICES: usize = 8;
 /// The number of units in a cube, which is also the number of documents in a tile.
 pub(super) const UNITS: usize = ROWS * SLICES;
 
-/// The number of documents that are missing from each tile, 0 in normal builds. The feature `_broken_kernel` makes it
-/// one, so that a test can check that `devices compare` finds a wrong kernel.
+/// The number of documents that are missing from each tile, 0 in normal builds. The feature `_broken_kernel` sets this
+/// number to 1, so that a test can check that `devices compare` finds a wrong kernel.
 const LOST: usize = cfg!(feature = "_broken_kernel") as usize;
 
 /// Returns the number of documents in the tile that begins at document `start`.

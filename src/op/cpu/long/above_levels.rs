@@ -125,8 +125,7 @@ impl List {
     }
 }
 
-/// Returns the factors of a document for the terms of one block, given `1 - b` as `passes` and the probabilities of
-/// being above the level or not.
+/// Returns a document's factors for the terms of one block, where `passes` is `1 - b` for a product and 1 otherwise.
 #[inline(always)]
 fn factors<const FMA: bool>(bases: &Block, passes: f64, ahead: f64, behind: f64) -> Block {
     let ahead = ahead * passes;

@@ -10,9 +10,9 @@
 //! * **Windows** ([`pair_window`]) sum a hinge loss over the documents within its margin, which form a growing window
 //!   of the sorted list.
 //! * **Levels** ([`levels`]) are values of the noisy score of a document. If the noisy score of a document is given,
-//!   every other document ranks above it with a known probability. These probabilities do not depend on the document
-//!   that is ranked, so they are computed once per level. Expectations under exact noise are computed by levels, on
-//!   lists of any length.
+//!   every other document ranks above it with a known probability. The probabilities of ranking above a level do not
+//!   depend on the document that is ranked, so they are computed once per level. Expectations under exact noise are
+//!   computed by levels, on lists of any length.
 //!
 //! Each file is named after a primitive and the method that sums it, as in `step_walk.rs`.
 

@@ -5,9 +5,10 @@
 //! list sorted by score, with one set of running sums per label, therefore covers every pair. The weight of a pair is
 //! either a number of the more relevant document, or LambdaRank's `|g_i - g_j| |d_i - d_j|`. Gains grow with the
 //! labels, and discounts fall along the sorted list, so both absolute values can be written as plain differences. If
-//! gains or discounts do not follow this order, all pairs of the list are computed. LambdaLoss multiplies the weight by
-//! the discount step, which is a [sum of exponentials](super::rank_steps) of the difference of ranks. From one rank to
-//! the next, the running sums of each exponential of the discount step decay by one more factor.
+//! the gains do not grow with the labels, or the discounts do not fall along the list, all pairs are computed.
+//! LambdaLoss multiplies the weight by the discount step, which is a [sum of exponentials](super::rank_steps) of the
+//! difference of ranks. From one rank to the next, the running sums of each exponential of the discount step decay by
+//! one more factor.
 
 use super::choice::is_fast;
 use super::rank_steps::terms;

@@ -116,8 +116,8 @@ mod tests {
     use crate::op::cpu::pairs::step_sum::{step_sum, step_sum_gradient};
 
     /// Returns the largest errors of the value and the gradient, relative to the value and to the largest term of the
-    /// gradient. The documents have the scores `x` and the weights `v`. These numbers and the gradients `g` must be
-    /// exact in `f32`.
+    /// gradient. The documents have the scores `x`, the weights `v` and the gradients `g`, all of which must be exact
+    /// in `f32`.
     fn errors(x: &[f32], v: &[f32], g: &[f32], alpha: f64, step: Step) -> [f64; 2] {
         let n = x.len();
         let (value, gradient) = (step_sum(x, v, None, n, alpha, step), step_sum_gradient(x, v, g, n, alpha, step));

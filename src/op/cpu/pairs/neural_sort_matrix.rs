@@ -92,8 +92,8 @@ impl Matrix {
         (slope * (self.x[i] - self.x[r]) - (self.spread[i] - self.spread[r])) / self.temperature
     }
 
-    /// Returns, for each row, the range of columns whose entries have a logarithm of at least `lowest`. Both ends of
-    /// the range move to the right from row to row, so each search begins at the previous ends.
+    /// Returns, for each row, the range of columns whose entries have a logarithm of at least `lowest`. Both ends of a
+    /// row's range of columns move to the right from row to row, so each search begins at the previous ends.
     fn visited(&self, rows: usize, lowest: f64) -> Vec<Range<u32>> {
         let (mut start, mut end) = (0, 0);
         let columns = (0..rows).map(|r| {

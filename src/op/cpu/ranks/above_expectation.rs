@@ -3,9 +3,10 @@
 //! Documents with a nonzero weight are called rows. Each row is compared with all documents of the list.
 //!
 //! For each term, the kernel multiplies a product `p` by the factor `1 + pi (z - 1)` of each document. For a base `z`
-//! of at least 1/2, the kernel computes the new product as `p - p pi (1 - z)`. In this form, rounding errors of `z`
-//! near 1 and of the equal factors of tied documents do not add up. For a smaller base, the kernel computes the factor
-//! as `(1 - pi) + pi z`. The probabilities `pi` and `1 - pi` come from `erfc`, which is precise for `pi` near 1.
+//! of at least 1/2, the kernel computes the new product as `p - p pi (1 - z)`. Computing `p - p pi (1 - z)` keeps
+//! rounding errors of `z` near 1, and of the equal factors of tied documents, from adding up. For a smaller base, the
+//! kernel computes the factor as `(1 - pi) + pi z`. The probabilities `pi` and `1 - pi` come from `erfc`, which is
+//! precise for `pi` near 1.
 //!
 //! The products of [independent ranks](AboveExpectation::of_independent_ranks) are stored for the gradient. Other
 //! gradients recompute the products. Exact noise is computed by [levels](crate::op::cpu::long::above_levels), and other

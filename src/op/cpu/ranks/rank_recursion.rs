@@ -135,8 +135,8 @@ struct Memory<T> {
     /// The distributions before every trial of one block, `[block, ranks, rows]`.
     before: Vec<T>,
     /// For each rank `r`, the derivative with respect to the probability of rank `r + 1`, minus that of rank `r`,
-    /// `[ranks, rows]`. These differences follow the same recursion as the derivatives, and they are precise even if
-    /// the derivatives are nearly equal.
+    /// `[ranks, rows]`. Differences of derivatives follow the same recursion as the derivatives, and are precise even
+    /// if the derivatives are nearly equal.
     rises: Vec<T>,
 }
 

@@ -11,7 +11,7 @@
 //!   `w(r) <- w(r) (1 - pi_j) + (w(r - 1) + p(r - 1) b_j) pi_j`.
 //!
 //! The expectation for document `i` is `sum_r f(r) p(r)`, or `sum_r f(r) (w(r) + b_i p(r))` for a sum, after the trials
-//! of all others. This expectation is a linear function (form) of the state before the trial of `i`, because each later
+//! of all others. The expectation is a linear function (form) of the state before the trial of `i`, because each later
 //! trial changes the state linearly. A backward pass over the trials computes these forms, so two passes give the
 //! expectations of all documents. The gradient needs two more passes, with states `P` and `W` that are sums of states
 //! in which one document is left out. The kernel never divides by a probability, which could be 0. Only every

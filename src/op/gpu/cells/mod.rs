@@ -110,7 +110,7 @@ fn gather(x: &[f32], sorted: &[u32], counts: &[u32], scores: &mut [f32], lists: 
 
 /// Returns whether the document at a place is the first of a cell. A cell ends where the next score lies in another
 /// interval of the grid, or is much lower than the one before. If scores are so large that rounding makes the grid
-/// useless, only this second rule separates them.
+/// useless, cells are separated only where scores differ much.
 #[cube]
 fn begins(scores: &[f32], list: usize, place: usize, rate: f32, width: f32) -> bool {
     let score = scores[list + place];

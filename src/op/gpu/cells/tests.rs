@@ -149,7 +149,7 @@ fn ranks_by_sorting_are_those_by_comparisons() {
     }
 }
 
-/// Returns the sums and gradients of lists side by side.
+/// Returns the step sums, the softmax sums, their gradients and the ranks of all lists.
 fn outcome(sums: SumPath, [x, v, g, mask]: &[CubeTensor; 4]) -> Vec<Vec<f32>> {
     by(sums, || {
         let mut outcome = Vec::new();
@@ -189,7 +189,8 @@ fn bits(outcome: &[Vec<f32>], lists: usize, list: usize, length: usize) -> Vec<V
     outcome.iter().map(of).collect()
 }
 
-/// The device decides by the documents of a list, so neither padding nor other lists nor another run change a bit.
+/// The device chooses the method for a list by the documents of the list alone. Neither padding, nor other lists, nor
+/// another run change a bit of the result.
 #[test]
 #[ignore = "needs a GPU: .ci/gpu runs it"]
 fn a_list_takes_its_way_whatever_the_batch() {
