@@ -233,6 +233,7 @@ struct Products<'a>(&'a Meeting<'a>);
 
 impl Sum for Products<'_> {
     /// Each distinct value of `1 - b` has its own weight; with `Above::Sum`, the contribution `b` is a further weight.
+    #[inline(always)]
     fn counts(&self) -> Counts {
         let Meeting { passes, b, constants, .. } = self.0;
         let (weights, results) = (passes.len() + usize::from(b.is_some()), self.0.results());
@@ -341,6 +342,7 @@ impl Sum for Flows<'_> {
     /// functions `h` (for each term and value of `1 - b`) and `k` (for each term), for either order of its documents.
     /// From the documents above it, a target sums `h` and `k` for each term. From the documents below it, a target has
     /// one sum for its own value of `1 - b` and one for its `b`.
+    #[inline(always)]
     fn counts(&self) -> Counts {
         let Counts { weights, functions, results, .. } = Products(self.meeting).counts();
         Counts { weights: weights + results, functions: 2 * functions, sums: results + weights, results: 1 }

@@ -43,6 +43,7 @@ where
     F: Function,
     Finish: Fn(usize, [f64; W]) -> [f64; R] + Sync,
 {
+    #[inline(always)]
     fn counts(&self) -> Counts {
         Counts { weights: W, functions: 1, sums: W, results: R }
     }
