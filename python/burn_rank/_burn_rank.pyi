@@ -8,22 +8,22 @@ from numpy.typing import NDArray
 __version__: str
 
 class Ranker:
-    """A trained ranker: normalizer, model and what is known of its training. Threads may share one."""
+    """A trained ranker, with its normalizer and a record of its training. Threads may share a ranker."""
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Ranker: ...
     @staticmethod
     def from_bytes(bytes: bytes) -> Ranker: ...
     def to_bytes(self) -> bytes:
-        """The bytes of the file; the same ranker has the same bytes."""
+        """Returns the bytes of the ranker's file; equal rankers have equal bytes."""
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the file, whole or not at all."""
+        """Writes the ranker to a file. A failed write leaves no partial file."""
     def predict(self, X: NDArray[np.float32], query_sizes: NDArray[Any] | None = None) -> NDArray[np.float32]:
-        """One score per document; higher is better. All documents are of one query where there are no sizes."""
+        """Returns one score per document; higher is better. Without sizes, all documents belong to one query."""
     def contributions(
         self, X: NDArray[np.float32], background: NDArray[np.float32] | None = None
     ) -> tuple[NDArray[np.float64], float]:
-        """What each feature contributes to each score, and the mean score of the background, for a ranker of trees."""
+        """For a ranker of trees, returns each feature's part of each score, and the mean score of the background."""
     @property
     def n_features(self) -> int: ...
     @property
@@ -32,10 +32,10 @@ class Ranker:
     def feature_names(self) -> list[str] | None: ...
     @property
     def metadata(self) -> dict[str, Any]:
-        """Where it comes from: configuration, convention, measures, hash of the data, seed, versions."""
+        """The origin of the ranker: configuration, convention, measures, hash of the data, seed and versions."""
     def with_feature_names(self, names: Sequence[str] | None) -> Ranker: ...
     def card(self, title: str = "ranker") -> str:
-        """A description in Markdown."""
+        """Returns a description of the ranker in Markdown."""
 
 def get_num_threads() -> int: ...
 def set_num_threads(threads: int | None) -> None: ...

@@ -1,4 +1,4 @@
-"""Reads the columns of pandas and polars data frames as arrays, by their uses."""
+"""Reads features, labels, queries and weights from the columns of pandas and polars data frames."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Frame:
 
 
 def read(X: Any, columns: Mapping[str, Any], known: Sequence[str] | None, needs_label: bool) -> Frame:
-    """Reads the columns of a data frame by their uses.
+    """Reads features, labels, queries and weights from the columns of a data frame.
 
     ``columns`` has the keys of ``[data.columns]`` in a configuration. Every other column is a feature. ``known`` names
     the features of a fitted estimator; then only these features are read, by name.

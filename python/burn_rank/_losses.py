@@ -20,7 +20,8 @@ Reduction = Literal["mean", "sum", "none"]
 class LossEntry:
     """A description of a loss.
 
-    ``parameters`` has its parameters with their defaults. ``stochastic`` says whether the loss draws random numbers.
+    ``parameters`` has the parameters of the loss with their defaults. ``stochastic`` says whether the loss
+    draws random numbers.
     """
 
     name: str

@@ -22,7 +22,7 @@ class Evaluation:
     """The measures of scores under one convention."""
 
     means: dict[str, float]
-    """The mean of each measure over the queries that count."""
+    """The mean of each measure over the queries that the convention does not leave out."""
     per_query: dict[str, NDArray[np.float64]]
     """For each measure, the value of each query, or NaN if the convention leaves the query out."""
     queries: int
@@ -44,14 +44,14 @@ def evaluate(
 ) -> Evaluation:
     """Computes exact measures of scores for each query, and their means.
 
-    ``scores`` are ``float32``, of the shape ``(documents,)``. A score of -inf means not retrieved. ``query_sizes`` are
-    the numbers of documents of the queries, in order; by default, all documents belong to one query. ``measures`` are
-    names as in ``"ndcg@10,map"`` or ``["ndcg@10", "map"]``. ``convention`` is a name (``burn-rank models --measures``
-    lists them), or a preset with changes, as in ``{"preset": "letor", "gain": "linear"}``. ``document_ids`` break ties
-    if the convention uses them.
+    ``scores`` are ``float32``, of the shape ``(documents,)``. A score of -inf means that the document was not
+    retrieved. ``query_sizes`` are the numbers of documents of the queries, in order; by default, all documents belong
+    to one query. ``measures`` are names as in ``"ndcg@10,map"`` or ``["ndcg@10", "map"]``. ``convention`` is a name
+    (``burn-rank models --measures`` lists the names), or a preset with changes, as in
+    ``{"preset": "letor", "gain": "linear"}``. ``document_ids`` break ties if the convention uses them.
 
     Raises ``TypeError`` for a wrong dtype. Raises ``ValueError`` for wrong lengths, an unknown measure or
-    convention, a score that is NaN, a label that the convention refuses, or a measure for which no query counts.
+    convention, a score that is NaN, a label that the convention rejects, or a measure without a value for any query.
     """
     names = measures.split(",") if isinstance(measures, str) else list(measures)
     ids = None if document_ids is None else list(document_ids)

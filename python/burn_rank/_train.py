@@ -43,7 +43,7 @@ def _print_round(event: dict[str, Any]) -> None:
 
 
 def listener(progress: Progress | bool | None) -> Callable[[str], None]:
-    """Returns the function that the compiled module calls with each event, as JSON."""
+    """Returns the function that the compiled module calls with the JSON text of each event."""
     show = _print_round if progress is True else progress
 
     def tell(text: str) -> None:
@@ -80,8 +80,9 @@ def train(
 
     ``config`` is the path of a file, its text (a ``str`` with a line break), or a dict with the same keys, which
     docs/reference/configuration lists. ``overrides`` replace keys, as in ``{"learner.epochs": 10}``, and ``None``
-    removes a key. The folder is ``out``, or ``runs/NAME`` by default. It must be new or empty, unless ``resume`` or
-    ``overwrite`` is true and it holds an earlier run. ``start`` is a saved ranker of trees to which the fit adds trees.
+    removes a key. The folder is ``out``, or ``runs/NAME`` by default. The folder must be new or empty, unless
+    ``resume`` or ``overwrite`` is true and the folder holds an earlier run. ``start`` is a saved ranker of trees to
+    which the fit adds trees.
 
     ``progress`` is called with a dict for each event (``"event"``: ``"begin"``, ``"round"``, ``"warning"``, ``"end"``)
     in the thread of the caller. ``progress=True`` prints the rounds. Warnings are Python warnings. If ``progress``

@@ -215,7 +215,7 @@ class RankingEstimator(BaseEstimator):
         query_sizes: ArrayLike | None = None,
         qid: ArrayLike | None = None,
     ) -> NDArray[np.float32]:
-        """Returns one score per document; higher is better. The queries matter only to scorers of whole lists."""
+        """Returns one score per document; higher is better. Only scorers of whole lists use the queries."""
         ranker = self._fitted()
         known = getattr(self, "feature_names_in_", None)
         if self.columns is not None:
@@ -262,7 +262,7 @@ class RankingEstimator(BaseEstimator):
 
 @dataclass(frozen=True)
 class _Documents:
-    """The documents of queries; ``order`` has their rows in ``X`` if rows of a query were not consecutive there."""
+    """Documents grouped by query; ``order`` has their rows in ``X`` if grouping moved them."""
 
     features: NDArray[np.float32]
     names: NDArray[Any] | None
@@ -327,7 +327,7 @@ def _optional(values: ArrayLike | None) -> NDArray[Any] | None:
 
 
 def _sizes(documents: int, group: Any, query_sizes: Any, qid: Any) -> NDArray[Any] | None:
-    """The number of documents of each query, from the argument that is given; without one, all belong to one query."""
+    """Returns the number of documents of each query, or ``None`` if no argument is given."""
     given = {"group": group, "query_sizes": query_sizes, "qid": qid}
     found = [name for name, value in given.items() if value is not None]
     if len(found) > 1:

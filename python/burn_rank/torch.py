@@ -2,16 +2,16 @@
 
 The module has one function for each loss of :func:`burn_rank.losses`, such as ``approx_ndcg(scores, labels, mask)``.
 :func:`loss` accepts any loss by name, also a measure and a relaxation as in ``"ap:rank_indicators"``. :class:`Loss` is
-a PyTorch module. They all call the operators ``torch.ops.burn_rank.NAME``, which have a gradient and a fake kernel, so
-``torch.compile`` keeps one graph.
+a PyTorch module. All of these call the operators ``torch.ops.burn_rank.NAME``, which have a gradient and a fake
+kernel, so ``torch.compile`` keeps one graph.
 
 Scores are on the CPU, ``float32`` or ``float64``, of the shape ``(batch, documents)``, or ``(documents,)`` for one
 list. Any memory order is accepted, and tensors that are not contiguous are copied. The gradient is computed with the
 value, so a backward pass costs no second evaluation. Second derivatives raise an error that names the loss.
 
 Without a mask, documents with the label -1 are padding, as in allRank's batches. ``lengths=`` is the number of
-documents of each list. With it, scores and labels have the shape ``(documents,)``, one list after another without
-padding.
+documents of each list. With ``lengths=``, scores and labels have the shape ``(documents,)``, one list after another
+without padding.
 
 A call uses as many threads as ``torch.get_num_threads()`` says, unless ``burn_rank.set_num_threads`` was called.
 """
@@ -37,7 +37,7 @@ _RELAXED = "relaxed_measure"
 
 
 def _check(name: str, scores: Tensor, labels: Tensor, mask: Tensor) -> None:
-    """Refuses tensors that no kernel accepts."""
+    """Rejects tensors on another device, or whose layout, type or shape no operator accepts."""
     for what, tensor in (("scores", scores), ("labels", labels), ("mask", mask)):
         if tensor.device.type != "cpu":
             raise ValueError(f"{name}: {what} are on {tensor.device}, expected the CPU: this package has no other kernels")
@@ -55,7 +55,7 @@ def _check(name: str, scores: Tensor, labels: Tensor, mask: Tensor) -> None:
 
 
 def _check_shapes(name: str, scores: Tensor, labels: Tensor, mask: Tensor | None) -> None:
-    """Refuses labels and a mask whose shape differs from the shape of the scores."""
+    """Rejects labels or a mask whose shape differs from the shape of the scores."""
     for what, tensor in (("labels are", labels), ("mask is", mask)):
         if tensor is not None and tensor.shape != scores.shape:
             raise ValueError(f"{name}: {what} {list(tensor.shape)}, scores {list(scores.shape)}")
@@ -115,7 +115,7 @@ def _operator(name: str) -> Any:
     schema="(Tensor of_losses, Tensor gradient, Tensor scores, str name) -> Tensor",
 )
 def _chain(of_losses: Tensor, gradient: Tensor, scores: Tensor, name: str) -> Tensor:
-    """Applies the chain rule to return the derivative of a function of the losses with respect to the scores.
+    """Applies the chain rule: from derivatives with respect to the losses to derivatives with respect to the scores.
 
     The scores are an argument so that a second derivative raises the error below instead of returning a silent 0.
     """
@@ -141,7 +141,7 @@ _OPERATORS = {name: _operator(name) for name in losses()}
 
 
 def _named(name: str, **parameters: Any) -> str:
-    """Returns the operator of a loss or of a measure and a relaxation, and the parameters as JSON, on one line each."""
+    """Returns the operator's name on one line, and the parameters as JSON on the next line."""
     if ":" in name:
         measure, relaxation = name.split(":", 1)
         measure, _, cutoff = measure.partition("@")
@@ -197,7 +197,7 @@ def loss(
 def _lists(
     name: str, scores: Tensor, labels: Tensor, mask: Tensor | None, lengths: Sequence[int] | Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Converts flat scores and labels to lists of equal width, and returns them with their mask."""
+    """Pads flat scores and labels to lists of equal length, and returns the lists with their mask."""
     if mask is not None:
         raise ValueError(f"{name}: found a mask and lengths, expected one of the two")
     if scores.ndim != 1:
