@@ -13,7 +13,7 @@ pub trait Kernel {
 }
 
 /// Returns the instruction set that the calling thread asks for. A primitive calls this function before it starts other
-/// threads, because their [`Execution`](crate::execution::Execution) may name a different instruction set.
+/// threads, because their [`Execution`] may name a different instruction set.
 pub fn target() -> Target {
     Execution::current().target()
 }
