@@ -1,5 +1,5 @@
 //! The primitives, which are sums over one list from which nearly every loss is composed in a few lines. Most of the
-//! time is spent in sums over pairs of documents, for which every backend has fused kernels or computes chunks of rows.
+//! time is spent in sums over pairs of documents, so every backend computes them by fused kernels or in chunks of rows.
 //! Next to these fast sums, the backend's own operations would dominate the running time, so some of them are
 //! primitives, too.
 //!
@@ -26,7 +26,7 @@
 //!
 //! Some losses compute most of their result by the backend's own operations instead of primitives. Some losses store
 //! tensors over pairs, `[B, N, N]`, which do not count toward the memory budget. The section "Limits" of
-//! ARCHITECTURE.md lists these losses.
+//! ARCHITECTURE.md lists the losses that store tensors over pairs.
 
 // The layers, each below the one before: a call, the backend that computes it, its definition, and the kernels.
 mod call;

@@ -32,7 +32,7 @@ pub struct ExponentialTerm {
 /// `(1 + erf(rate (x_j - x_i) - shift)) / 2`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
-    /// The steepness of the probability per unit of score, above 0.
+    /// How steeply the probability rises with the difference of scores, above 0.
     pub rate: f64,
     /// The noise of `i`, scaled like `rate (x_j - x_i)`, if it is known, else 0.
     pub shift: f64,
@@ -55,8 +55,8 @@ impl Comparison {
 /// How noise enters the comparison of two documents.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ScoreNoise {
-    /// A mixture of comparisons with their weights, which add up to 1; expectations are averaged over them. An empty
-    /// mixture makes all expectations 0.
+    /// Several comparisons with weights that add up to 1; an expectation is averaged over them. An empty mixture makes
+    /// all expectations 0.
     Mixture(Vec<(f64, Comparison)>),
     /// Adds independent normal noise to every score. If the noise of a document is known, the others rank above it
     /// independently; expectations are averaged over this noise.

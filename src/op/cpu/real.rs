@@ -32,7 +32,7 @@ pub trait Real:
     + Div<Output = Self>
     + Neg<Output = Self>
 {
-    /// A sort key, which contains a value and the index of its document. Keys ascend as values descend, and equal
+    /// A sort key that consists of a value and the index of its document. Keys ascend as values descend, and equal
     /// values are ordered by index.
     type Key: Ord + Copy + Send;
 

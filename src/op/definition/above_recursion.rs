@@ -27,7 +27,7 @@ struct Trial<B: Backend> {
     b: Option<Array<B>>,
 }
 
-/// Returns the sum of the terms that are not `None`, or `None` if all are.
+/// Returns the sum of those terms that are not `None`, or `None` if there are none.
 fn sum<B: Backend>(terms: impl IntoIterator<Item = Option<Array<B>>>) -> Option<Array<B>> {
     terms.into_iter().flatten().reduce(|sum, term| sum + term)
 }

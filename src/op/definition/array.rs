@@ -136,7 +136,7 @@ impl<B: Backend> Array<B> {
         B::float_equal_elem(self.0, Scalar::Float(0.0), dtype)
     }
 
-    /// Returns `0, 1, .., n - 1` as a `[1, n]` array with the type and device of this one.
+    /// Returns the array `0, 1, .., n - 1` of shape `[1, n]`, with the type and device of `self`.
     pub fn indices(&self, n: usize) -> Self {
         let ones = B::float_ones([1, n].into(), &self.0.device(), self.0.dtype().into());
         Self(B::float_cumsum(ones, 1)) - 1.0

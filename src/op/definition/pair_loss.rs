@@ -78,8 +78,8 @@ fn exponential_bound<B: Backend>(t: &Array<B>) -> f64 {
     }
 }
 
-/// Returns two arrays that are 1 for ordered pairs and 0 for others. In the first array, a pair is ordered if the row
-/// has the higher label, and in the second if the column has.
+/// Returns two arrays that are 1 for ordered pairs and 0 for others. An ordered pair has the higher label in its row
+/// for the first array, and in its column for the second.
 fn order<B: Backend>(labels: &Array<B>, mask: &Array<B>, rows: (usize, usize)) -> (Array<B>, Array<B>) {
     let valid = mask.columns() * mask.rows(rows).column();
     let d = labels.differences(rows);

@@ -21,7 +21,7 @@ pub(super) fn is_finite(value: f32) -> bool {
     (u32::reinterpret(value) & comptime!(EXPONENT)) != comptime!(EXPONENT)
 }
 
-/// Returns whether a document is checked and set to NaN.
+/// Returns whether the kernel checks the score of a document and may set its result to NaN.
 #[cube]
 fn counts(mask: &[f32], cell: usize, #[comptime] masked: bool) -> bool {
     if comptime!(masked) { is_counted(mask[cell]) } else { true.runtime() }

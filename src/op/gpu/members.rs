@@ -187,9 +187,9 @@ pub(super) fn send(tile: &Shared<[f32]>, column: usize, partials: &mut [f32], en
     }
 }
 
-/// Adds the gradients that several cubes computed for each column of their lists, in the order of the cubes. In
-/// `partials`, each cube has `sums` numbers for each column. The cubes of a list may be launched in several parts;
-/// later parts add to the result of the first. One unit per column.
+/// For each column of a list, adds the gradients that several cubes computed, in the order of the cubes. In `partials`,
+/// each cube has `sums` numbers for each column. The cubes of a list may be launched in several parts; later parts add
+/// to the result of the first. One unit per column.
 #[cube(launch)]
 fn collect(
     partials: &[f32],

@@ -5,8 +5,8 @@
 //! probability of `r` documents above, times the mean of the sum over them. A trial changes `p(r)` to
 //! `p(r) behind + p(r - 1) ahead`, as in `cpu/ranks/trials.rs`. A trial also changes `w(r)` to
 //! `w(r) behind + (w(r - 1) + p(r - 1) b) ahead`. For a product, `ahead` is already multiplied by `1 - b`. A trial
-//! moves probabilities to the next higher rank, and derivatives to the next lower rank. At its end, a window therefore
-//! needs the values of one rank of the neighboring window.
+//! moves probabilities to the next higher rank, and derivatives to the next lower rank. A window therefore needs the
+//! values of one rank of the neighboring window for each trial.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 
@@ -147,8 +147,8 @@ pub(super) fn begin(state: &mut Window, is_first: bool, #[comptime] form: Form) 
     state.p[0] = select(is_first, 1.0f32, 0.0f32);
 }
 
-/// Updates the distribution for one trial, from the highest rank of the window down. Before the trial, the rank below
-/// the window has the values `below`.
+/// Updates the distribution for one trial, from the highest rank of the window down. Before the trial, the next lower
+/// rank, which is outside the window, has the values `below`.
 #[cube]
 pub(super) fn advance(state: &mut Window, below: Neighbor, trial: Trial, #[comptime] form: Form) {
     if comptime!(form.sum) {
@@ -169,8 +169,8 @@ pub(super) fn advance(state: &mut Window, below: Neighbor, trial: Trial, #[compt
     state.p[0] = fma(below.p, trial.ahead, state.p[0] * trial.behind);
 }
 
-/// Updates derivatives backward over one trial, from the lowest rank of the window up. After the trial, the rank above
-/// the window has the derivatives `above`.
+/// Updates derivatives backward over one trial, from the lowest rank of the window up. After the trial, the next higher
+/// rank, which is outside the window, has the derivatives `above`.
 #[cube]
 pub(super) fn retreat(slopes: &mut Window, above: Neighbor, trial: Trial, #[comptime] form: Form) {
     let added = trial.ahead * trial.b;

@@ -140,7 +140,7 @@ fn total(lanes: Block) -> f64 {
 /// Walks over the levels of one part, with the products and sums at the current level.
 struct AtLevels<'a> {
     list: &'a List,
-    /// The place of the document to which the first sum of this part belongs.
+    /// The sums of this part begin with the document at this place in the sorted list.
     first: usize,
     walk: Walk<'a>,
     certain: Certain,

@@ -70,7 +70,7 @@ pub trait Sum: Sync {
 pub struct Counts {
     /// The number of weights of a source document.
     pub weights: usize,
-    /// The number of functions of the difference.
+    /// The number of functions of the score difference.
     pub functions: usize,
     /// The number of sums for each target document.
     pub sums: usize,
@@ -153,8 +153,8 @@ fn filled(documents: &[f64]) -> ([f64; LEAF], usize) {
     (y, length.next_multiple_of(LANES))
 }
 
-/// A box of targets that remains to be visited, on the way from the root of the tree to its smallest boxes. A visit
-/// carries the sums at the points of the box, and the boxes of sources that are not yet in these sums.
+/// A box of targets that remains to be visited, on the way from the root of the tree to its smallest boxes. The visit
+/// carries the sums at the points of the box, and the boxes of sources that these sums do not yet include.
 struct Visit {
     place: Place,
     sums: Option<Vec<f64>>,

@@ -82,13 +82,15 @@ impl Levels {
         (2.0 * REACH / self.step) as usize
     }
 
-    /// Returns the place of the first document, from place `first`, that is not above the level with probability 1.
+    /// Returns the place of the first document that is not above the level with probability 1; the search starts at
+    /// place `first`.
     #[inline(always)]
     fn first_around(&self, first: usize, segment: &Segment, level: u64) -> usize {
         first + self.y[first..].iter().take_while(|y| segment.distance(**y, level, self.step) > REACH).count()
     }
 
-    /// Returns the place of the first document, from place `first`, that is below the level with probability 1.
+    /// Returns the place of the first document that is below the level with probability 1; the search starts at place
+    /// `first`.
     #[inline(always)]
     fn first_below(&self, first: usize, segment: &Segment, level: u64) -> usize {
         first + self.y[first..].iter().take_while(|y| segment.distance(**y, level, self.step) >= -REACH).count()

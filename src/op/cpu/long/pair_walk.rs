@@ -28,7 +28,8 @@ const PAIRS_PER_SUM: usize = 25;
 /// The cost of one running sum for one document, as a number of pairs with LambdaRank's weight; a walk then needs two
 /// running sums per label.
 const PAIRS_PER_LAMBDA_SUM: usize = 60;
-/// The cost of a running sum that decays with the rank, as a number of pairs whose discount step is read from a table.
+/// The cost of a running sum that decays from rank to rank, expressed as a number of pairs whose discount step is read
+/// from a table.
 const PAIRS_PER_RANK_SUM: usize = 30;
 
 /// A loss or its slope as two functions of `|t|`, where `right` is for pairs in the right order and `wrong` for the

@@ -12,7 +12,7 @@ use crate::op::cpu::{
 /// The number of Chebyshev points of a box.
 pub const POINTS: usize = 16;
 
-/// The largest number of documents in a box at the lowest level of the tree.
+/// The largest number of documents in a box that is not halved any further.
 pub const LEAF: usize = 32;
 
 /// The number of separate sums in which products are added, whatever the width of the vectors. Results therefore have
@@ -122,7 +122,7 @@ impl Place {
 pub struct Tree<'a> {
     /// The scores in descending order.
     pub y: &'a [f64],
-    /// The level of the smallest boxes.
+    /// The level of the boxes that are not halved any further.
     pub depth: u32,
     pub chebyshev: Chebyshev,
 }

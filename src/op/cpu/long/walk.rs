@@ -94,7 +94,7 @@ impl Decaying {
     }
 }
 
-/// Adds the value of a document at distance 0 to the running sums.
+/// Adds the value of the document that the walk has reached to the running sums.
 #[inline(always)]
 pub fn add_value(sums: &mut Sums, value: f64) {
     // Adds to all places at once, since a scalar among them would delay the next load of the vector.
@@ -108,7 +108,7 @@ pub fn add_value(sums: &mut Sums, value: f64) {
 #[derive(Clone, Copy)]
 pub struct Stretch {
     length: f64,
-    /// The factor by which each of the [`Sums`] decays over this distance.
+    /// The factor by which each of the [`Sums`] decays in one step of the walk.
     factors: Sums,
 }
 
@@ -143,7 +143,7 @@ pub fn carry<const FMA: bool>(sums: &mut [Sums], stretch: Stretch) {
     }
 }
 
-/// Which documents a walk sums for each document, either those before it or those after it in the sorted list.
+/// Whether a walk sums, for each document, the documents before it or those after it in the sorted list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// The documents that come earlier in the sorted list, with higher or equal scores.
@@ -165,7 +165,7 @@ pub trait Walker: Sync {
     /// Returns whether the document at a place changes the running sums.
     fn adds(&self, place: usize) -> bool;
 
-    /// Moves running sums by a distance, after `_documents` documents that add values.
+    /// Moves running sums over a distance along which `_documents` documents have added values.
     #[inline(always)]
     fn carry<const FMA: bool>(&self, sums: &mut [Sums], stretch: Stretch, _documents: usize) {
         carry::<FMA>(sums, stretch);

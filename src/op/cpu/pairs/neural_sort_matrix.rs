@@ -23,8 +23,8 @@ const KEPT: usize = 1 << 20;
 
 /// What a pass over the matrix computes for each row.
 pub trait Visit<const K: usize>: Sync {
-    /// Visits row `r`, whose entries in the columns `at` are given relative to the largest entry. The visit may set the
-    /// number `to_row` of the row and add to `K` sums for each of these columns.
+    /// Visits row `r`; `entries` are its entries in the columns `at`, divided by the largest entry of the row. The
+    /// visit may set the number `to_row` of the row, and may add to `K` sums for each of these columns.
     fn row<const FMA: bool>(
         &self,
         r: usize,

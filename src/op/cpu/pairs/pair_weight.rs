@@ -24,7 +24,7 @@ pub enum PairWeight<V> {
         rank: V,
         /// The factor of the difference of discounts, `|d_i - d_j|`.
         absolute: f64,
-        /// The factor of the discount step at the difference of ranks.
+        /// The factor of the discount step, which depends on the difference of ranks.
         gap: f64,
         /// The divisor of the weight, if there is one.
         distance: Option<Distance<V>>,

@@ -377,8 +377,8 @@ impl Flows {
         both * (both + adding + receiving) + adding * (both + receiving) + receiving * (both + adding)
     }
 
-    /// Returns whether it is faster to visit only the pairs with a nonzero gradient. The bounds allow for selected
-    /// documents that bring their neighbors along, and for short lists that do not fill the vectors.
+    /// Returns whether it is faster to visit only the pairs with a nonzero gradient. The bounds take into account that
+    /// neighbors of selected documents are visited, too, and that short lists do not fill the vectors.
     fn are_few(&self, documents: usize) -> bool {
         const FEWEST: usize = 2 * TILE;
         documents >= FEWEST && 4 * self.pairs() <= documents * documents

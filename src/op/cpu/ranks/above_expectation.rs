@@ -104,7 +104,8 @@ struct List<T> {
     work: usize,
     x: Vec<T>,
     b: Vec<T>,
-    /// The indices of the documents with a nonzero weight. The next arrays hold their weights, scores and `b`.
+    /// The indices of the rows, which are the documents with a nonzero weight. The next arrays hold the weights, scores
+    /// and `b` of these rows.
     rows: Vec<usize>,
     weights: Vec<T>,
     row_x: Vec<T>,

@@ -39,7 +39,7 @@ fn block(documents: usize) -> usize {
 #[derive(Clone, Copy)]
 struct Trials<'a, T> {
     x: &'a [T],
-    /// The scores of the rows. The array `places` holds their indices in the list, which ascend.
+    /// The scores of the rows. The array `places` holds the indices of the rows in the list, which ascend.
     rows: &'a [T],
     places: &'a [usize],
     compared: Compared<T>,
@@ -53,7 +53,7 @@ impl<T: Real> Trials<'_, T> {
     }
 }
 
-/// Adds the trial of document `j` to the distributions of the rows.
+/// Updates the distribution of each row's rank for the trial of document `j`.
 #[inline(always)]
 fn advance<T: Real, const FMA: bool>(p: &mut [T], j: usize, ahead: &[T], behind: &[T]) {
     recurrence::advance::<T, FMA>(p, j, ahead, behind);

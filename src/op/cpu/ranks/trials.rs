@@ -4,7 +4,7 @@
 //! Document `j` is above with probability `pi_j`, independently of the others. After some of the trials, the state
 //! holds for each rank `r`:
 //!
-//! - `p(r)`, the probability that `r` documents are above. For a product, this probability is multiplied by the mean of
+//! - `p(r)`, the probability that `r` documents are above. For a product, the probability is multiplied by the mean of
 //!   the product. The update is `p(r) <- p(r) (1 - pi_j) + p(r - 1) pi_j`, with `pi_j (1 - b_j)` as the last factor for
 //!   a product;
 //! - `w(r)`, only for a sum, is `p(r)` times the mean of the sum, with the update
@@ -250,8 +250,8 @@ impl Trials<'_> {
         Some(out)
     }
 
-    /// Returns the expectation of each document with a nonzero weight, and the derivative of their weighted sum with
-    /// respect to each probability. The result is `None` if `f` is 0 at every possible rank.
+    /// Returns the expectation of each document with a nonzero weight, and the derivatives of the weighted sum of all
+    /// expectations with respect to each probability. The result is `None` if `f` is 0 at every possible rank.
     #[inline(always)]
     pub fn slopes<const FMA: bool>(&self, certain: Certain, weights: &[f64]) -> Option<Vec<Found>> {
         let width = self.width();

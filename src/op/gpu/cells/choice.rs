@@ -77,7 +77,7 @@ fn divide(
 }
 
 /// Returns the numbers of columns and rows of each list that uses the fast method, and removes the list from `order`.
-/// For all other lists, both numbers are 0.
+/// For lists that do not use the fast method, both numbers are 0.
 pub(in crate::op::gpu) fn divided(
     batch: &Batch,
     x: &CubeTensor,

@@ -26,8 +26,8 @@ use super::tile::UNITS;
 /// The number of Chebyshev points that represent a cell.
 pub(super) const POINTS: usize = 12;
 
-/// For each list, `starts` has this many entries besides the starts of cells: the end of the last cell, and the numbers
-/// of cells and rows.
+/// The number of entries that `starts` has for each list besides the starts of cells, namely the end of the last cell
+/// and the numbers of cells and rows.
 const ENDS: usize = 3;
 
 /// The documents of a cell, as a range of places in the sorted list.
@@ -207,7 +207,7 @@ impl<'a> Cells<'a> {
 /// function.
 #[derive(Clone, Copy)]
 pub(super) struct Reach {
-    /// If a source is farther below the target than this distance, its function value is 0 in `f32`.
+    /// For a source farther below the target than this distance, the function is 0 in `f32`.
     pub below: f32,
     /// If a source is farther above the target than this distance, its function value counts as 0, or as 1 for a step.
     /// The difference from the exact value is at most half a unit in the last place.

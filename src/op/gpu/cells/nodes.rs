@@ -57,7 +57,8 @@ pub(super) fn polynomial(k: usize, s: f32) -> f32 {
 }
 
 /// Adds the weights of each cell's documents to its Chebyshev points, block by block; the last block may be longer than
-/// the others. In each block of documents, unit `k` computes what the block adds to point `k`. One unit per place.
+/// the others. Unit `k` of a block of documents computes what the block adds to the weight of point `k`. One unit per
+/// place.
 #[cube(launch)]
 fn carry(
     scores: &[f32],

@@ -98,8 +98,8 @@ fn meet<F: Function>(
     }
 }
 
-/// Computes the sums of a target over all cells of its list that matter. Cells are visited downward and upward from
-/// cell `from`, the first cell that is not entirely above the target.
+/// Computes the sums of a target over the cells of its list, except those in which the function is constant. Cells are
+/// visited downward and upward from cell `from`, the first cell that is not entirely above the target.
 #[cube]
 pub(super) fn meet_all<F: Function>(
     scores: &[f32],
