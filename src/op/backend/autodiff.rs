@@ -35,7 +35,7 @@ impl<B: Primitives, const N: usize> Backward<B, N> for Node {
     }
 }
 
-/// Registers a node for a call; `nodes` belong to the inputs that have a gradient.
+/// Registers the node of a call; the argument `nodes` holds the nodes of those inputs that have a gradient.
 fn register<B: Primitives, C: CheckpointStrategy, const N: usize>(
     nodes: Vec<NodeGuard>,
     state: (Call<B>, Tensors<B>),

@@ -150,7 +150,8 @@ pub struct NeuralSortMatrix {
     pub temperature: f64,
     /// The number of iterations of Sinkhorn's scaling, each of which scales all columns and all rows; 0 for no scaling.
     pub iterations: usize,
-    /// Whether each iteration scales the rows before the columns, which is the same as scaling the transposed matrix.
+    /// Whether each iteration scales the rows before the columns instead of after them, which is the same as scaling
+    /// the transposed matrix.
     pub transposed: bool,
     /// The number of ranks for which a result is needed, from the first rank.
     pub ranks: usize,

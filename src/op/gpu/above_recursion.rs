@@ -196,8 +196,8 @@ struct Layout {
     /// The first slot for the values that the window of lower ranks passes on, which are `p` and, with a sum, `w` for
     /// each trial.
     below: usize,
-    /// The first slot for the derivatives that the window of higher ranks passes on: by `p` and, with a sum, by `w` for
-    /// each trial.
+    /// The first slot for the derivatives, with respect to `p` and, with a sum, `w`, that the window of higher ranks
+    /// passes on for each trial.
     above: usize,
 }
 

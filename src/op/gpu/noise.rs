@@ -17,7 +17,7 @@ pub(super) struct Comparison {
     pub shift: f32,
 }
 
-/// Who computes the comparisons: the device for exact noise, or the host for a mixture.
+/// Whether the device computes the comparisons (exact noise) or the host passes them (a mixture).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     Exact,
@@ -40,7 +40,7 @@ pub(super) fn comparisons(noise: &[f32], documents: usize, #[comptime] kind: Kin
     }
 }
 
-/// Returns comparison `number` of `count`, or a comparison of weight 0 if there are fewer.
+/// Returns comparison `number` out of `count`, or a comparison of weight 0 if `number` is too large.
 #[cube]
 pub(super) fn comparison(noise: &[f32], number: usize, count: usize, #[comptime] kind: Kind) -> Comparison {
     let last = count - 1;

@@ -187,7 +187,7 @@ pub(super) fn retreat(slopes: &mut Window, above: Neighbor, trial: Trial, #[comp
     }
 }
 
-/// Returns the values at a rank of the window, or `above` for the rank after its last.
+/// Returns the values at a rank of the window, or `above` for the rank after the window's last rank.
 #[cube]
 fn neighbor(window: &Window, above: Neighbor, #[comptime] rank: usize, #[comptime] form: Form) -> Neighbor {
     if comptime!(rank == form.width) {

@@ -331,8 +331,9 @@ fn add_rows<'a, const FMA: bool>(values: impl Iterator<Item = &'a [f64]>, weight
 /// share.
 struct Flows<'a> {
     meeting: &'a Meeting<'a>,
-    /// For each document in sorted order and each term, `g_i c_m` times the product and the factor from the documents
-    /// above. With `Above::Sum`, each document has further numbers, `g_i c_m` times only the product.
+    /// For each document `i` in sorted order and each term `m`, holds `g_i c_m` times the product and times what the
+    /// documents above contribute. With `Above::Sum`, each document has further numbers, `g_i c_m` times only the
+    /// product.
     sent: Vec<f64>,
     scale: f64,
 }

@@ -46,8 +46,8 @@ pub struct Levels {
     pub step: f64,
 }
 
-/// Consecutive levels around documents that are close to each other. Levels are measured from the highest document near
-/// them, so they stay precise if the rest of the list is far away.
+/// Levels that follow each other without a gap, around documents whose scores are close together. Levels are measured
+/// from the highest document near them, so they stay precise if the rest of the list is far away.
 #[derive(Debug, Clone, PartialEq)]
 struct Segment {
     anchor: f64,
@@ -139,8 +139,8 @@ impl Levels {
     }
 
     /// Runs `of_part` on each part and returns the sum of the results for each document, added in the order of the
-    /// parts. A part computes one number for each document within reach of its levels, from the first of these
-    /// documents. The cost is estimated as `work` pairs for each document and each level within its reach.
+    /// parts. A part computes one number for each document within reach of its levels, in sorted order. The cost is
+    /// estimated as `work` pairs for each document and each level within its reach.
     pub fn summed<S: Send>(
         &self,
         parts: Vec<(Part, S)>,

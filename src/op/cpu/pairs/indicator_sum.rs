@@ -1,6 +1,6 @@
 //! The fused kernel of [`indicator_sum`](crate::op::indicator_sum()), a one-dimensional softmax attention with one
-//! exponential per pair. Long lists are summed in [boxes](crate::op::cpu::long::indicator_boxes). The gradient skips
-//! pairs in which neither document has an incoming gradient.
+//! exponential per pair. Long lists are summed in [boxes](crate::op::cpu::long::indicator_boxes). The gradient skips a
+//! pair if neither of its documents has an incoming gradient.
 
 use super::columns::{Columns, Meeting, Tile, tiles};
 use crate::execution::Target;

@@ -37,7 +37,7 @@ struct Sorted<T> {
     weight: PairWeight<Vec<T>>,
     /// For each document, a factor of the weights of all pairs in which it is the more relevant document.
     factor: Option<Vec<T>>,
-    /// The number of documents, from the highest score, that must be paired with the documents below them.
+    /// The number of documents with the highest scores that must be paired with all documents below them.
     firsts: usize,
 }
 

@@ -164,7 +164,7 @@ struct Gradient<'a, T> {
 }
 
 /// Computes the derivative with respect to the probability of trial `j` for each row, `sum_r p(r) (a(r + 1) - a(r))`.
-/// The sum ends at rank `j`, because the first `j` trials cannot lead to a higher rank.
+/// The sum ends at rank `j`, because after `j` trials no rank can be higher than `j`.
 #[inline(always)]
 fn by_chance<T: Real, const FMA: bool>(p: &[T], rises: &[T], j: usize, flow: &mut [T]) {
     let rows = flow.len();

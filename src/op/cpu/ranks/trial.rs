@@ -18,8 +18,8 @@ impl<T: Real> From<Comparison> for Compared<T> {
 
 /// The comparison of one document with several rows, one number per row in each array.
 pub struct Trial<'a, T> {
-    /// The probability that the document ranks above each row. The array `behind` holds the probability that it does
-    /// not.
+    /// The probability that the document ranks above each row. The array `behind` holds the complement of this
+    /// probability.
     pub ahead: &'a mut [T],
     pub behind: &'a mut [T],
     /// `exp(-t^2)`, to which the derivative of the probability is proportional.

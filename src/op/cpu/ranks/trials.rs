@@ -61,8 +61,8 @@ impl State {
     }
 }
 
-/// The first arrays are `p` and, for a sum, `w`. For gradients, as many arrays follow: the weighted sum over the
-/// documents of the states that leave out the document.
+/// The first arrays are `p` and, for a sum, `w`. For gradients, as many arrays follow. They hold the weighted sum, over
+/// all documents, of the states in which the document is left out.
 const P: usize = 0;
 const W: usize = 1;
 

@@ -33,9 +33,9 @@ pub(in crate::op::gpu) enum Scores {
 }
 
 /// Decides which lists use the fast method: those with at least `least` columns and with scores that are accepted. For
-/// these lists, the kernel writes the numbers of columns and rows to `counts`. In `order`, both numbers are replaced by
-/// 0, so that the kernel over pairs skips the list. For all other lists, the kernel writes 0 to `counts`. One cube per
-/// list.
+/// these lists, the kernel writes the numbers of columns and rows to `counts`. In `order`, the numbers of columns and
+/// rows of these lists become 0, so that the kernel over pairs skips the lists. For all other lists, the kernel writes
+/// 0 to `counts`. One cube per list.
 #[cube(launch)]
 fn divide(
     x: &[f32],

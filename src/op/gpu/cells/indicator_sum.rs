@@ -129,8 +129,8 @@ pub(in crate::op::gpu) fn values(call: &Call, out: &CubeTensor, total: &CubeTens
     );
 }
 
-/// Writes the gradient for the lists that are summed in cells. The outputs of [`values`] are `out` and `total`, and `g`
-/// is the incoming gradient.
+/// Writes the gradient for the lists that are summed in cells. The forward pass of [`values`] computed `out` and
+/// `total`, and `g` is the incoming gradient.
 pub(in crate::op::gpu) fn gradients(call: &Call, [out, total]: [&CubeTensor; 2], g: &CubeTensor, to_x: &CubeTensor) {
     let (cells, weights) = call.cells([out, total, g], 4);
     cells.joined::<Pull>(&weights, 4, Form::Flow, REACH, 2.0 * cells.rate, to_x);

@@ -59,7 +59,7 @@ pub(super) fn documents_in_cells(starts: &[u32], list: usize, documents: usize) 
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Spot {
-    /// Whether this place holds a document that is in a cell.
+    /// Whether the unit has a place that holds a document of a cell.
     pub exists: bool,
     /// The index of this place in the batch.
     pub at: usize,
