@@ -41,10 +41,10 @@ struct Rectangle {
 /// Arranges one value per document, `[documents]`, in the rows of a rectangle of padded lists.
 fn gather(x: Tensor<1>, rows: Option<&Tensor<1, Int>>, shape: [usize; 2]) -> Tensor<2> {
     match rows {
-        Some(rows) => x.select(0, rows.clone()),
-        None => x,
+        // As columns of one row: on Flex, a selection from a vector divides twice per value.
+        Some(rows) => x.unsqueeze::<2>().select(1, rows.clone()).reshape(shape),
+        None => x.reshape(shape),
     }
-    .reshape(shape)
 }
 
 impl Lists {

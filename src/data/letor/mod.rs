@@ -27,7 +27,7 @@ mod weight_file;
 mod write;
 
 pub use super::text::options::{Absent, Groups, Missing, ReadOptions, Weights};
-pub(crate) use number::from_millionths;
+pub(crate) use number::{from_millionths, parse_f32};
 pub(super) use read::read_text;
 
 use std::path::PathBuf;
