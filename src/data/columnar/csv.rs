@@ -200,9 +200,11 @@ impl Decoder<'_> {
     /// Decodes a block of whole rows.
     fn decode(&self, block: &[u8]) -> Result<RecordBatch, Fault> {
         let rows = memchr::memchr_iter(b'\n', block).count();
-        if let Some(batch) = self.plain(block, rows) {
-            return Ok(batch);
-        }
+        self.plain(block, rows).map_or_else(|| self.by_arrow(block, rows), Ok)
+    }
+
+    /// Decodes a block of at most so many rows with Arrow's decoder.
+    fn by_arrow(&self, block: &[u8], rows: usize) -> Result<RecordBatch, Fault> {
         if let Ok(batch) = self.records(block, &self.types, rows) {
             return Ok(batch.unwrap_or_else(|| RecordBatch::new_empty(Arc::new(self.decoded_types()))));
         }
@@ -349,9 +351,6 @@ impl Decoder<'_> {
     }
 }
 
-<<<<<<< HEAD
-/// Returns whether a field stands for a missing value.
-=======
 /// A column of a block of plain rows.
 enum PlainColumn {
     Skipped,
@@ -394,8 +393,7 @@ impl PlainColumn {
     }
 }
 
-/// Whether a field stands for a missing value.
->>>>>>> 13d7e03e (A plain block of a CSV file is read in one pass; packed scores are gathered as columns)
+/// Returns whether a field stands for a missing value.
 fn is_missing(text: &str) -> bool {
     let text = text.trim();
     text.is_empty() || ["null", "nan", "na", "n/a", "none"].iter().any(|word| text.eq_ignore_ascii_case(word))
@@ -439,9 +437,8 @@ mod tests {
             "a,1,u,2\rb,1,u,2\n",
         ] {
             let rows = block.lines().count();
-            let arrows = decoder.records(block.as_bytes(), &decoder.types, rows);
             match decoder.plain(block.as_bytes(), rows) {
-                Some(batch) => assert_eq!(Ok(Some(batch)), arrows, "{block:?}"),
+                Some(batch) => assert_eq!(Some(batch), decoder.by_arrow(block.as_bytes(), rows).ok(), "{block:?}"),
                 None => assert!([" ", "NaN", "\"", "\n\n", "\rb"].iter().any(|part| block.contains(part)), "{block:?}"),
             }
         }
