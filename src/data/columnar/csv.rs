@@ -218,7 +218,7 @@ impl Decoder<'_> {
         for &column in &self.columns {
             columns[column] = match self.types.field(column).data_type() {
                 DataType::Utf8 => PlainColumn::Texts(StringBuilder::new()),
-                _ => PlainColumn::Numbers(Float32Builder::with_capacity(rows + 1)),
+                _ => PlainColumn::Numbers(Float32Builder::with_capacity(rows)),
             };
         }
         let (last, mut at) = (columns.len() - 1, 0);
@@ -229,7 +229,6 @@ impl Decoder<'_> {
                     [byte, ..] if *byte == self.separator && index < last => end + 1,
                     [b'\n', ..] if index == last => end + 1,
                     [b'\r', b'\n', ..] if index == last => end + 2,
-                    [] if index == last => end,
                     _ => return None,
                 };
             }
@@ -429,7 +428,7 @@ mod tests {
         for block in [
             "a,1,u,2\na,-0.25,u,3e-2\n",
             "a,1,u,2\r\nb,,,\r\n",
-            "é,.5,,0.1234567890123456789\n,1e39,u,-1e-50",
+            "é,.5,,0.1234567890123456789\n,1e39,u,-1e-50\n",
             "a, 1,u,2\n",
             "a,NaN,u,2\n",
             "a,1,\"u,v\",2\n",
