@@ -15,7 +15,7 @@ const PARTIAL: &str = ".partial";
 /// `/dev/stdout`) is written to directly, since a rename would put a regular file in its place.
 ///
 /// # Errors
-/// Returns any error of `fill` or of the file system; an existing file is then unchanged.
+/// Returns any error from `fill` or from the file system; an existing file is then unchanged.
 pub fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     prepare(path, fill)?.map_or(Ok(()), Pending::commit)
 }
@@ -115,7 +115,7 @@ impl Drop for Former {
 /// Writes `bytes` to `path` as [`write_with`] does.
 ///
 /// # Errors
-/// Returns any error of the file system.
+/// Returns any error from the file system.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_with(path, |file| file.write_all(bytes))
 }

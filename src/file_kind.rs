@@ -200,8 +200,8 @@ fn safetensors(beginning: &[u8]) -> Option<FileKind> {
     Some(if is_ours { FileKind::Ranker } else { FileKind::Safetensors })
 }
 
-/// Recognizes an ONNX model: a Protocol Buffers message with a small version number in field 1, followed by another
-/// field of a model.
+/// Recognizes an ONNX model: a Protocol Buffers message that starts with a small version number in field 1. The next
+/// field must also be one that the ONNX model format defines.
 fn is_onnx(beginning: &[u8]) -> bool {
     matches!(beginning, [0x08, 1..=32, 0x12 | 0x1a | 0x22 | 0x28 | 0x32 | 0x3a | 0x42, ..])
 }

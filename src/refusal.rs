@@ -7,7 +7,7 @@ use crate::text::{did_you_mean, nearest, one_of, shown};
 
 /// An error about a key whose value cannot be used.
 ///
-/// A refusal is printed as `key = found: expected ...`. [`message`](Self::message) leaves the key out, for a caller
+/// The error is printed as `key = found: expected ...`. [`message`](Self::message) leaves the key out, for a caller
 /// that has already printed it.
 ///
 /// ```
@@ -19,8 +19,8 @@ use crate::text::{did_you_mean, nearest, one_of, shown};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The dotted key, as in `scorer.hidden[0]`, where positions in lists count from 0; empty if the refusal is about
-    /// the whole input.
+    /// The dotted key, as in `scorer.hidden[0]`, where positions in lists count from 0; empty if the error is about the
+    /// whole input.
     pub key: String,
     /// The value found.
     pub found: Found,
@@ -66,19 +66,19 @@ impl UnknownName {
 }
 
 impl Refusal {
-    /// Creates a refusal of the value found at `key`.
+    /// Creates an error that rejects the value found at `key`.
     pub fn new(key: impl Into<String>, found: impl Display, expected: impl Into<String>) -> Self {
         Self { key: key.into(), found: Found::Value(found.to_string()), expected: expected.into() }
     }
 
-    /// Creates a refusal of a value at `key` that has no short form. `found` describes the value, as in `a table`, `a
-    /// list` or `nothing`.
+    /// Creates an error that rejects a value at `key` without printing the value. `found` describes the value, as in `a
+    /// table`, `a list` or `nothing`.
     pub fn described(key: impl Into<String>, found: &'static str, expected: impl Into<String>) -> Self {
         Self { key: key.into(), found: Found::Described(found), expected: expected.into() }
     }
 
-    /// Creates a refusal of an unknown name; `what` says what kind of name it is. The message lists the names in
-    /// `known`, unless `expected` says which names are valid.
+    /// Creates an error that rejects an unknown name; `what` says which kind of name was expected. The message lists
+    /// the names in `known`, unless `expected` says which names are valid.
     pub fn unknown<N: Into<String>>(
         key: impl Into<String>,
         what: &'static str,
@@ -91,7 +91,7 @@ impl Refusal {
         Self { key: key.into(), found, expected: expected.into() }
     }
 
-    /// Names the object, such as a loss, in a refusal of an unknown name.
+    /// Adds to an error about an unknown name the object, such as a loss, that has no part of this name.
     pub fn of(mut self, of: &'static str) -> Self {
         if let Found::Unknown(unknown) = &mut self.found {
             unknown.of = Some(of);
@@ -99,7 +99,7 @@ impl Refusal {
         self
     }
 
-    /// Creates a refusal that states a fault in words.
+    /// Creates an error that describes a fault in words.
     pub fn fault(key: impl Into<String>, words: impl Display) -> Self {
         Self { key: key.into(), found: Found::Fault(words.to_string()), expected: String::new() }
     }
@@ -108,24 +108,24 @@ impl Refusal {
     /// what to lower.
     ///
     /// # Errors
-    /// Returns a refusal of the value at `key` if fewer than `bytes` bytes are free.
+    /// Returns an error about the value at `key` if fewer than `bytes` bytes are free.
     pub(crate) fn ask_memory(key: &str, what: impl Display, bytes: u64, advice: impl Display) -> Result<(), Refusal> {
         memory::ask(bytes).map_err(|shortage| Self::fault(key, format_args!("{what} {shortage}: {advice}")))
     }
 
-    /// Prefixes the key of the refusal with `table`.
+    /// Prefixes the key in the error with `table`.
     pub fn under(mut self, table: &str) -> Self {
         let dot = if table.is_empty() || self.key.is_empty() || self.key.starts_with('[') { "" } else { "." };
         self.key = format!("{table}{dot}{}", self.key);
         self
     }
 
-    /// Replaces the key of the refusal.
+    /// Replaces the key in the error.
     pub fn at(self, key: impl Into<String>) -> Self {
         Self { key: key.into(), ..self }
     }
 
-    /// Returns the unknown name, if the refusal is about one.
+    /// Returns the unknown name, if the error is about an unknown name.
     pub fn unknown_name(&self) -> Option<&UnknownName> {
         match &self.found {
             Found::Unknown(unknown) => Some(unknown),

@@ -84,7 +84,7 @@ pub mod testing {
 /// Checks that enough memory is free for `what`, whose size the value at `key` determines.
 ///
 /// # Errors
-/// Returns a refusal of the value at `key` if too little memory is free.
+/// Returns an error about the value at `key` if too little memory is free.
 pub fn ask_memory(key: &str, what: impl Display, bytes: u64, advice: impl Display) -> Result<(), Refusal> {
     Refusal::ask_memory(key, what, bytes, advice)
 }

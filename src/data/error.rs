@@ -226,7 +226,7 @@ fn io_in_words(path: &Path, error: &std::io::Error) -> String {
 }
 
 impl DataError {
-    /// Returns a function that adds the path to an error of the operating system.
+    /// Returns a function that adds the path to an error from the operating system.
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> DataError {
         let path = path.to_path_buf();
         move |source| DataError::Io { path, source }

@@ -79,7 +79,8 @@ struct Column {
     wanted: Vec<Wanted>,
     /// The distinct prefixes of requested values, in ascending order.
     prefixes: Vec<u32>,
-    /// How often each value of the next bits follows each prefix, `[prefixes x values of the next bits]`.
+    /// The number of values that begin with each prefix and continue with each pattern of the next bits,
+    /// `[prefixes, patterns]`.
     counts: Vec<u64>,
 }
 

@@ -13,7 +13,7 @@ use crate::refusal::Refusal;
 /// Decodes a JSON value as a type.
 ///
 /// # Errors
-/// Returns a refusal that names the key, the value found there, and the expected values.
+/// Returns an error that names the key, the value found there, and the expected values.
 pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, Refusal> {
     T::deserialize(value)
 }

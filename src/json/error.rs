@@ -19,7 +19,7 @@ impl Value {
         }
     }
 
-    /// Returns a refusal of this value, where `expected` describes the values that are allowed.
+    /// Returns an error that rejects this value; `expected` describes the allowed values.
     pub(super) fn refused(&self, expected: impl Into<String>) -> Refusal {
         Refusal { key: String::new(), found: self.found(), expected: expected.into() }
     }

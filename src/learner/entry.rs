@@ -30,7 +30,8 @@ pub trait RankingLearner: Send + Sync {
     /// the existing model. The data must be normalized in the same way as for the existing model.
     ///
     /// # Errors
-    /// [`LearnerError::Refused`] if this learner cannot start from a model, or not from a model of this kind.
+    /// [`LearnerError::Refused`] if this learner cannot start from an existing model, or cannot start from a model of
+    /// this kind.
     fn start_from(&mut self, _model: &Model) -> Result<(), LearnerError> {
         let expected = format!("nothing: the learner `{}` starts from no ranker; `boosted_trees` does", self.name());
         Err(Refusal::new("start", "a ranker", expected).into())

@@ -272,8 +272,8 @@ impl PackedLists {
     }
 }
 
-/// Returns the indices, in ascending order, of the queries in a dataset from which a loss learns nothing. The labels of
-/// query `q` are `labels[offsets[q]..offsets[q + 1]]`.
+/// Returns the indices, in ascending order, of the queries in a dataset that contribute no gradient to a loss. The
+/// labels of query `q` are `labels[offsets[q]..offsets[q + 1]]`.
 ///
 /// # Errors
 /// Returns an error if the offsets do not partition the labels.

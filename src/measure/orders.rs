@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-/// The most orders over which a mean is computed.
+/// The maximum number of orders of tied documents over which a mean is computed.
 const MOST: usize = 120;
 
 /// The labels at all positions, with the ranges of positions that tied documents share.

@@ -1,4 +1,4 @@
-//! The soft indicators of SmoothRank (smoothrank, section 3), a one-dimensional softmax attention.
+//! The soft indicators of SmoothRank (smoothrank, section 3), computed as one-dimensional softmax attention.
 
 use burn::tensor::Tensor;
 

@@ -1,7 +1,7 @@
 //! The primitives, which are sums over one list from which nearly every loss is composed in a few lines. Most of the
 //! time is spent in sums over pairs of documents, so every backend computes them by fused kernels or in chunks of rows.
-//! Next to these fast sums, the backend's own operations would dominate the running time, so some of them are
-//! primitives, too.
+//! With sums this fast, the backend's own operations would take most of the running time. Some of these operations are
+//! therefore implemented as primitives, too.
 //!
 //! | primitive | value for document i |
 //! |---|---|

@@ -7,9 +7,9 @@ use super::call::Call;
 use super::definition::{self, rows::bytes_of_rows};
 use crate::execution::{Execution, PrimitivePath};
 
-/// Runs a call and returns its first output. The tensor definition is used if the calling thread asks for it, or if
-/// this build has no kernels and gradients for the backend. If another crate turned the backend on, burn differentiates
-/// the definition automatically.
+/// Runs a call and returns its first output. Uses the tensor definition if the calling thread requests it, or if this
+/// build has neither kernels nor analytic gradients for the backend. If another crate turned the backend on, burn
+/// differentiates the definition automatically.
 pub(super) fn run<const D: usize>(call: Call<Dispatch>) -> Tensor<D> {
     let execution = Execution::current();
     let by_definition = execution.path() == PrimitivePath::Tensor || !is_listed(call.x());

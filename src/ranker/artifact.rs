@@ -34,7 +34,7 @@ pub enum RankerError {
     File {
         /// The file.
         path: PathBuf,
-        /// The error of the operating system.
+        /// The error that the operating system returned.
         source: std::io::Error,
     },
     /// The file is not a ranker, is damaged, or was written by a newer version of this crate.
@@ -387,7 +387,7 @@ impl Ranker {
     }
 }
 
-/// The most feature values that are normalized and scored in one block (64 MiB).
+/// The maximum number of feature values normalized and scored in one block (64 MiB).
 const BLOCK: usize = 1 << 24;
 
 /// Returns the data with exactly `features` features, by adding zeros or dropping surplus features.

@@ -122,7 +122,7 @@ fn scorer_scores(scorer: &Scorer, data: &RankingDataset, device: &Device) -> Vec
     scores(&scorer, data, put(chunks(data, &scorer).concat(), data, device))
 }
 
-/// The most feature values that stay on the device between two predictions (64 MiB).
+/// The maximum number of feature values that stay on the device between two predictions (64 MiB).
 #[cfg(feature = "learners")]
 const KEPT: usize = 1 << 24;
 
@@ -233,9 +233,10 @@ fn put(chunks: Vec<Padding>, data: &RankingDataset, device: &Device) -> impl Ite
 
 /// The largest number of documents in a chunk, including padding, which bounds the memory of the layers.
 const CELLS: usize = 1 << 15;
-/// The most bytes that the layers may need to score a chunk. Chunks are therefore smaller for wide layers.
+/// The maximum memory, in bytes, that the layers may need to score a chunk. Chunks are therefore smaller for wide
+/// layers.
 const BYTES: u64 = 1 << 30;
-/// The most pairs of documents in a chunk, which limits the memory for attention.
+/// The maximum number of document pairs in a chunk, which limits the memory for attention.
 const PAIRS: usize = 1 << 22;
 
 /// Splits each part of the data into chunks for a scorer. Attention needs whole lists, so its chunks combine lists of

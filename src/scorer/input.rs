@@ -57,7 +57,7 @@ impl InputConfig {
     }
 }
 
-/// Returns a seed for the noise of each query, derived from the number of the query.
+/// Returns a seed for the noise of each query, derived from the index of the query.
 pub(crate) fn noise_seeds(seed: u64, queries: impl IntoIterator<Item = usize>) -> Vec<u64> {
     queries.into_iter().map(|query| seed_for(seed, "noise", query as u64)).collect()
 }

@@ -91,7 +91,7 @@ impl OpPath {
     }
 }
 
-/// The most consecutive runs of one implementation before the benchmark switches to the other.
+/// The maximum number of consecutive runs of one implementation before the benchmark switches to the other.
 const MOST_RUNS: usize = 10;
 
 /// The time after which the benchmark switches to the other implementation.

@@ -24,7 +24,7 @@ use super::progress::during;
 use super::terminal;
 use crate::experiment::{self, RANKER, from_toml, written_value};
 
-/// The most bytes of a memory-mapped file that stay in memory while a command reads the file block by block.
+/// The maximum size of the part of a memory-mapped file that stays in memory while a command reads the file.
 const RESIDENT: ByteSize = ByteSize::mib(256);
 
 /// Opens a file, or standard input for `-`.

@@ -20,7 +20,7 @@ pub struct JudgingArgs {
     /// Count every query of the qrels, with 0 for queries that the run lacks (trec_eval's -c)
     #[arg(long, requires = "qrels")]
     pub complete: bool,
-    /// Lowest relevance level of a relevant document; NDCG's gains ignore it
+    /// Lowest level that counts as relevant; has no effect on NDCG's gains
     #[arg(short = 'l', long, value_name = "N", default_value_t = 1, requires = "qrels", value_parser = value_parser!(i32).range(1..))]
     pub level: i32,
     /// Evaluate only the first N documents of each query

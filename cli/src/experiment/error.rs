@@ -12,7 +12,7 @@ use burn_rank::workbench::text::counted;
 
 use super::config::ConfigError;
 
-/// An error of an experiment.
+/// An error that ends an experiment.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExperimentError {
@@ -50,7 +50,7 @@ pub enum ExperimentError {
     Job {
         /// The fold, grid point and seed of the job.
         label: String,
-        /// The error of the job.
+        /// The error that ended the job.
         source: Box<ExperimentError>,
     },
     /// A cross-validation that was stopped before all its fits were done.
@@ -104,7 +104,7 @@ impl ExperimentError {
     }
 }
 
-/// The error of a command that cannot use its folder.
+/// The error for an output folder that a command cannot use.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OutputError {
@@ -113,7 +113,7 @@ pub enum OutputError {
     Unwritable {
         /// The folder or file.
         path: PathBuf,
-        /// The error of the operating system.
+        /// The error that the operating system returned.
         source: io::Error,
     },
     /// A folder that another run has locked.
@@ -141,7 +141,7 @@ pub enum OutputError {
 }
 
 impl OutputError {
-    /// Adds the path to an error of the operating system.
+    /// Adds the path to an error from the operating system.
     pub(crate) fn unwritable(path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Unwritable { path: path.to_path_buf(), source }
     }

@@ -155,7 +155,7 @@ fn speed(comparison: &DeviceComparison) -> Html {
     section("speed", "Speed", what.then(table.html()).then(plots))
 }
 
-/// The most kernels that the table of a device lists.
+/// The maximum number of kernels in the table for a device.
 const KERNELS: usize = 12;
 
 /// Returns the devices whose training steps were measured.

@@ -7,10 +7,10 @@ use super::number;
 use crate::experiment::{CrossValidationReport, FoldResult, Rung, SearchReport, Trial};
 use crate::plot::{Ink, Line, Lines, Point, Scale, Scatter};
 
-/// The most trials that the table of a fold lists.
+/// The maximum number of trials in the table for a fold.
 const LISTED: usize = 200;
 
-/// The most trials of a fold that plots show.
+/// The maximum number of trials per fold that plots show.
 const DRAWN: usize = 500;
 
 /// Ink of a trial.

@@ -44,9 +44,9 @@ pub enum Domain {
     Positive,
     /// Whole numbers in a range.
     Whole {
-        /// The least.
+        /// The smallest valid value.
         from: u32,
-        /// The largest.
+        /// The largest valid value.
         to: u32,
     },
 }

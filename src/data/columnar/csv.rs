@@ -317,8 +317,8 @@ impl Decoder<'_> {
         Fault { row: 0, column: None, found: error.to_string(), expected }
     }
 
-    /// Returns the fault of a block that cannot be decoded. A faulty row has a wrong number of fields or is not valid
-    /// text.
+    /// Returns the fault in a block that cannot be decoded: a wrong number of fields in a row, invalid UTF-8, or an
+    /// unclosed quote.
     fn fault(&self, block: &[u8]) -> Fault {
         let count = self.types.fields().len();
         let (mut row, mut start, mut is_quoted) = (0, 0, false);

@@ -232,7 +232,7 @@ fn columns_of_other_types_are_converted() {
     }
 }
 
-/// The columns behind an absent one would be mistaken for others.
+/// If a column were absent, every later column would be read as the wrong feature.
 #[test]
 fn a_column_of_features_that_is_absent_is_refused() {
     let columns = |names: &[&'static str], query: [&str; 3]| {

@@ -68,7 +68,7 @@ struct FileState<'a> {
     /// The number of documents that were read from earlier files.
     documents_before: usize,
     has_queries: Option<bool>,
-    /// Whether the input is a file, which may have group sizes next to it.
+    /// Whether the input is a file on disk, so that a file with group sizes may exist in the same folder.
     is_file: bool,
 }
 

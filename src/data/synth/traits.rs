@@ -24,7 +24,7 @@ const SHARED: f64 = 0.2;
 const CALIBRATION: usize = 20_000;
 
 /// Draws a bell-shaped variable with mean 0 and standard deviation 1, within +-3.47, as a sum of four uniform ones
-/// (Irwin-Hall). The variable is cheap to draw, and its bounded range keeps features short in print.
+/// (Irwin-Hall). The variable is cheap to sample, and its bounded range keeps the printed feature values short.
 pub(super) fn bell(random: &mut ChaCha8Rng) -> f64 {
     let bits = random.next_u64();
     let sum = (0..4).map(|part| (bits >> (16 * part)) & 0xffff).sum::<u64>();

@@ -257,7 +257,7 @@ fn behind() -> io::Error {
     io::Error::new(ErrorKind::InvalidData, words)
 }
 
-/// Explains an error of the decoder in words.
+/// Explains in words an error that the decoder returned.
 fn damage(error: io::Error) -> io::Error {
     let words = match error.kind() {
         ErrorKind::UnexpectedEof => "the file compressed by gzip is cut off".to_owned(),

@@ -83,7 +83,7 @@ impl<'a> Line<'a> {
         Ok(fields)
     }
 
-    /// Returns the field after another field, if there is one.
+    /// Returns the field that follows the given field, if there is one.
     pub(super) fn after(&self, (_, end): Field) -> Option<Field> {
         let start = end + self.bytes[end..].iter().position(|byte| !byte.is_ascii_whitespace())?;
         let length = self.bytes[start..].iter().take_while(|byte| !byte.is_ascii_whitespace()).count();

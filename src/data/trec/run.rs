@@ -47,7 +47,8 @@ pub struct Run<T> {
 /// # Errors
 /// Returns the first fault, in the order of lines. If the lines of a query are not consecutive, queries are checked one
 /// after another, and the first fault in this order is returned. A fault is a missing field, a score that is not a
-/// finite `f32`, a document retrieved twice for a query, an error of `of_query`, or a file without documents.
+/// finite `f32`, or a document retrieved twice for a query. An error that `of_query` returns, or a file without
+/// documents, is also a fault.
 pub fn read_run<T, E>(path: &Path, of_query: impl Fn(RunQuery) -> Result<T, E> + Sync) -> Result<Run<T>, E>
 where
     T: Send,

@@ -50,7 +50,7 @@ pub struct PermuRankConfig {
     pub max_steps: usize,
     /// For any other scorer, the number of Adam steps per round of PermuRank, at least 1.
     pub gradient_steps: usize,
-    /// The learning rate of the Adam steps, above 0.
+    /// The learning rate of the Adam steps; must be above 0.
     pub learning_rate: f64,
 }
 

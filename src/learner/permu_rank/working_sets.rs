@@ -98,8 +98,9 @@ impl<'a> WorkingSets<'a> {
     }
 }
 
-/// Returns what the searches need to know about a query, or `None` if the convention leaves the query out. Permutations
-/// have no ties, so document identifiers are not needed, even if the convention breaks ties by identifier.
+/// Returns the document levels and the measure that the searches use for a query, or `None` if the convention leaves
+/// the query out. Permutations have no ties, so document identifiers are not needed, even if the convention breaks ties
+/// by identifier.
 pub(super) fn target<'a>(
     labels: &'a [f32],
     measure: Measure,

@@ -245,11 +245,11 @@ fn worst_and_best(judge: &Judge, data: &RankingDataset) -> Result<Option<(f64, f
     Ok(mean(-1.0)?.zip(mean(1.0)?))
 }
 
-/// Checks that a loss accepts the labels and the document weights, and warns of queries from which it learns nothing.
+/// Checks that a loss accepts the labels and the document weights. Warns about queries that contribute no gradient.
 ///
 /// # Errors
-/// [`LearnerError`] for a label that the loss does not accept, for document weights that it rejects, or if it can learn
-/// from no query.
+/// [`LearnerError`] for a label that the loss does not accept, for document weights that it rejects, or if no query
+/// contributes a gradient.
 pub(crate) fn learnable(
     learner: &'static str,
     loss: &dyn RankingLoss,

@@ -8,8 +8,8 @@
 //! each time as a new file that replaces the old file. In between, the state is saved as often as possible without
 //! spending more than a fiftieth of the time on saving. Floating-point numbers are saved exactly, so a resumed fit
 //! gives bit-identical results. The file contains a hash of the learner, its settings, the seed, the selection measure
-//! and convention, and the data. A state is rejected if its hash differs. In this hash, all settings that a registered
-//! loss leaves out have their default values. A run can therefore be resumed with its original configuration or with
+//! and convention, and the data. A state is rejected if its hash differs. The hash is computed with default values for
+//! all settings that a registered loss omits. A run can therefore be resumed with its original configuration or with
 //! the resolved configuration that it wrote. A loss of the user's own enters the hash with its name and the text of its
 //! parameters. The state file begins with the checksum of its contents.
 

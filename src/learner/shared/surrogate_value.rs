@@ -5,24 +5,22 @@ use crate::data::RankingDataset;
 use crate::loss::{LossError, Orientation, RankingLoss, degenerate_queries};
 use crate::measure::mean_of;
 
-/// The name under which a round reports the mean of the surrogate over the training queries from which the loss learns
-/// something.
+/// The name under which a round reports the mean of the surrogate over the training queries that contribute a gradient.
 pub const SURROGATE: &str = "surrogate";
 
 /// The name under which a round reports the mean of the selection measure over the same queries as for [`SURROGATE`].
 pub const EXACT_LEARNABLE: &str = "exact_learnable";
 
-/// Computes the means of a surrogate and of the selection measure over the training queries from which the loss learns
-/// something.
+/// Computes the means of a surrogate and of the selection measure over the training queries that contribute a gradient.
 pub(crate) struct SurrogateValue {
-    /// For each training query, whether the loss learns something from it.
+    /// For each training query, whether it contributes a gradient.
     learnable: Vec<bool>,
     /// The weight of each training query, or empty if all queries weigh the same.
     weights: Vec<f32>,
 }
 
 impl SurrogateValue {
-    /// Returns `None` if the loss is not one minus a normalized measure, or if it learns nothing from any query. Also
+    /// Returns `None` if the loss is not one minus a normalized measure, or if no query contributes a gradient. Also
     /// returns `None` if documents have weights, which measures do not read.
     ///
     /// # Errors
@@ -38,8 +36,8 @@ impl SurrogateValue {
         Ok(comparable.then(|| Self { learnable, weights: train.query_weights.clone() }))
     }
 
-    /// Returns the mean of the surrogate, given the weighted sum of the losses of all queries. Queries from which the
-    /// loss learns nothing are left out, since their loss of 0 does not mean a perfect ranking.
+    /// Returns the mean of the surrogate, given the weighted sum of the losses of all queries. Queries that contribute
+    /// no gradient are left out, since their loss of 0 does not indicate a perfect ranking.
     pub(crate) fn figure(&self, losses: f64) -> (String, f64) {
         let learnable = (0..self.learnable.len()).filter(|&query| self.learnable[query]);
         let total: f64 = learnable.map(|query| self.weight(query)).sum();
@@ -50,8 +48,8 @@ impl SurrogateValue {
         self.weights.get(query).map_or(1.0, |&weight| f64::from(weight))
     }
 
-    /// Returns the mean of the selection measure, given its value on each training query. Queries from which the loss
-    /// learns nothing are left out. Returns `None` if the convention leaves out any of the remaining queries.
+    /// Returns the mean of the selection measure, given its value on each training query. Queries that contribute no
+    /// gradient are left out. Returns `None` if the convention leaves out any of the remaining queries.
     pub(crate) fn exact_figure(&self, values: &[Option<f64>]) -> Option<(String, f64)> {
         let learnable: Vec<usize> = (0..values.len()).filter(|&query| self.learnable[query]).collect();
         let weighted: Option<Vec<f64>> =

@@ -36,7 +36,7 @@ pub enum Optimizer {
 pub struct SmoothRankConfig {
     /// One penalty above 0 on the distance `||w - w_0||^2`, or a list whose best value is chosen on validation data.
     pub lambda: Candidates,
-    /// The sigma with which the annealing starts, above 0.
+    /// The sigma with which the annealing starts; must be above 0.
     pub first_sigma: f64,
     /// The lower limit of sigma, above 0 and at most `first_sigma`. Sigma is halved as long as it does not fall below
     /// this limit.

@@ -41,7 +41,7 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct NeuralNdcgConfig {
-    /// The temperature of the relaxed sort, above 0.
+    /// The temperature of the relaxed sort; must be above 0.
     #[config(default = "Temperature::scores(1.0)")]
     pub temperature: Temperature,
     /// The number of top ranks that count; `None` counts all ranks.

@@ -56,7 +56,7 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct StochasticRankConfig {
-    /// The standard deviation `sigma` of a noisy score, above 0.
+    /// The standard deviation `sigma` of a noisy score; must be above 0.
     #[config(default = "Temperature::scores(1.0)")]
     pub temperature: Temperature,
     /// How far a document's score is lowered per unit of its label, 0 or above.

@@ -36,7 +36,7 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct ApproxKendallTauConfig {
-    /// The steepness `alpha` of the smooth sign, above 0.
+    /// The steepness `alpha` of the smooth sign; must be above 0.
     #[config(default = "Temperature::spreads(20.0)")]
     pub temperature: Temperature,
 }

@@ -33,10 +33,10 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct ApproxApConfig {
-    /// The steepness `alpha` of the approximate positions, above 0.
+    /// The steepness `alpha` of the approximate positions; must be above 0.
     #[config(default = "Temperature::spreads(20.0)")]
     pub temperature: Temperature,
-    /// The steepness of the truncation function, above 0.
+    /// The steepness of the truncation function; must be above 0.
     #[config(default = 10.0)]
     pub beta: f64,
     /// The smooth step function `phi` of the approximate positions.

@@ -33,7 +33,7 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct ApproxDcgConfig {
-    /// The steepness `alpha` of the approximate positions, above 0.
+    /// The steepness `alpha` of the approximate positions; must be above 0.
     #[config(default = "Temperature::spreads(20.0)")]
     pub temperature: Temperature,
     /// The function that maps a label to its gain.

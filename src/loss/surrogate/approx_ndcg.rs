@@ -34,7 +34,7 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct ApproxNdcgConfig {
-    /// The steepness `alpha` of the approximate positions, above 0.
+    /// The steepness `alpha` of the approximate positions; must be above 0.
     #[config(default = "Temperature::spreads(20.0)")]
     pub temperature: Temperature,
     /// The steepness of the smooth cut-off, above 0; ignored unless `k` is set.

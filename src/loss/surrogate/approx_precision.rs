@@ -32,10 +32,10 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct ApproxPrecisionConfig {
-    /// The steepness `alpha` of the approximate positions, above 0.
+    /// The steepness `alpha` of the approximate positions; must be above 0.
     #[config(default = "Temperature::spreads(20.0)")]
     pub temperature: Temperature,
-    /// The steepness of the smooth cut-off, above 0.
+    /// The steepness of the smooth cut-off; must be above 0.
     #[config(default = 10.0)]
     pub beta: f64,
     /// The number of top ranks that count, 1 or more.

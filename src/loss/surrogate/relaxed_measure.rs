@@ -97,7 +97,7 @@ pub struct RelaxedMeasureConfig {
     /// is the temperature of the sort. For projected ranks, `sigma` is the strength of the regularization in scores per
     /// rank.
     pub temperature: Option<Temperature>,
-    /// The steepness of cut-offs and comparisons in approximate positions and projected ranks, above 0.
+    /// The steepness of cut-offs and comparisons in approximate positions and projected ranks; must be above 0.
     #[config(default = 10.0)]
     pub beta: f64,
     /// The smooth step function `phi` of the approximate positions.

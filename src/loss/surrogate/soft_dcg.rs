@@ -37,7 +37,7 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct SoftDcgConfig {
-    /// The standard deviation `sigma` of a noisy score, above 0.
+    /// The standard deviation `sigma` of a noisy score; must be above 0.
     #[config(default = "Temperature::spreads(0.1)")]
     pub temperature: Temperature,
     /// The number of top ranks that count; `None` counts all ranks.

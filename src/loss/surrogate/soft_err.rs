@@ -39,7 +39,7 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct SoftErrConfig {
-    /// The standard deviation `sigma` of a noisy score, above 0.
+    /// The standard deviation `sigma` of a noisy score; must be above 0.
     #[config(default = "Temperature::spreads(0.1)")]
     pub temperature: Temperature,
     /// The label of a perfect document, from 1 to 30; no larger label is allowed.

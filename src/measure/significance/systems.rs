@@ -8,9 +8,9 @@ use super::{Comparison, ComparisonConfig, SignificanceError, Tell, TukeyPair, co
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SystemPair {
-    /// The number of the first system, counted from 0.
+    /// The index of the first system, counted from 0.
     pub first: usize,
-    /// The number of the second system, counted from 0.
+    /// The index of the second system, counted from 0.
     pub second: usize,
     /// The comparison of the second system with the first, not adjusted for the other pairs.
     #[serde(flatten)]

@@ -15,9 +15,9 @@ use super::{SignificanceError, check_values, mean, studentized_range_survival};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TukeyPair {
-    /// The number of the first system, counted from 0.
+    /// The index of the first system, counted from 0.
     pub first: usize,
-    /// The number of the second system, counted from 0.
+    /// The index of the second system, counted from 0.
     pub second: usize,
     /// The mean of the second system minus the first system's mean.
     pub mean_difference: f64,

@@ -167,7 +167,7 @@ impl TrecMeasure {
     /// and precision at two cut-offs.
     ///
     /// # Errors
-    /// Returns the error of [`TrecMeasure::parse`] for the first name that is invalid.
+    /// Returns the error from [`TrecMeasure::parse`] for the first invalid name.
     pub fn parse_list(names: &str) -> Result<Vec<Self>, MeasureError> {
         let is_parameter = |item: &str| {
             let name = item.split('.').next().unwrap_or(item);

@@ -82,7 +82,7 @@ impl<'a> TrecQuery<'a> {
     /// documents after the first `depth` count as not retrieved.
     ///
     /// # Errors
-    /// Returns the error of [`TrecQuery::order`].
+    /// Returns any error from [`TrecQuery::order`].
     pub fn documents(&self, depth: Option<usize>) -> Result<TrecDocuments, MeasureError> {
         let mut judgments = self.judgments();
         let mut documents = TrecDocuments { scores: Vec::new(), labels: Vec::new(), ids: Vec::new() };
@@ -117,7 +117,7 @@ impl<'a> TrecQuery<'a> {
 pub struct TrecOptions {
     /// The lowest relevance level of a relevant document (`-l`), which must be 1 or more.
     pub relevance_level: i32,
-    /// The most documents evaluated per ranking (`-M`); `None` for all.
+    /// The maximum number of documents evaluated per ranking (`-M`); `None` for all.
     pub depth: Option<usize>,
 }
 
@@ -166,7 +166,7 @@ impl TrecEvaluator {
     /// Computes every measure of one query. If a document has several judgments, the last one counts.
     ///
     /// # Errors
-    /// Returns the error of [`TrecQuery::order`].
+    /// Returns any error from [`TrecQuery::order`].
     pub fn query(&self, query: &TrecQuery) -> Result<Vec<f64>, MeasureError> {
         let mut judgments = query.judgments();
         let level = self.options.relevance_level;

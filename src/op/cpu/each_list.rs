@@ -7,8 +7,8 @@ use super::parallel::for_each;
 use super::real::Real;
 use super::tiles::{TILE, stripes};
 
-/// Runs a kernel on every list of `n` documents. The kernel receives the number of the list, the part of each input
-/// that belongs to the list, and its part of the output, filled with `fill`.
+/// Runs a kernel on every list of `n` documents. The kernel receives the index of the list, the list's slice of each
+/// input, and its slice of the output, initialized to `fill`.
 pub fn each_list<T: Real, const K: usize>(
     inputs: [&[T]; K],
     n: usize,

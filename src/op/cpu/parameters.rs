@@ -32,7 +32,7 @@ pub struct ExponentialTerm {
 /// `(1 + erf(rate (x_j - x_i) - shift)) / 2`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
-    /// How steeply the probability rises with the difference of scores, above 0.
+    /// How steeply the probability rises with the score difference; must be above 0.
     pub rate: f64,
     /// The noise of `i`, scaled like `rate (x_j - x_i)`, if it is known, else 0.
     pub shift: f64,
@@ -61,7 +61,7 @@ pub enum ScoreNoise {
     /// Adds independent normal noise to every score. If the noise of a document is known, the others rank above it
     /// independently; expectations are averaged over this noise.
     Exact {
-        /// The standard deviation of the noise of a score, above 0.
+        /// The standard deviation of the noise of a score; must be above 0.
         sigma: f64,
     },
 }

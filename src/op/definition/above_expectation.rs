@@ -13,7 +13,8 @@ use crate::op::cpu::{Above, AboveExpectation, Comparison, ExponentialTerm};
 /// factors.
 const SMALLEST: f64 = 1e-18;
 
-/// Returns the base of one term for each pair, which is `z_m`, or `z_m (1 - b_j)` for a product.
+/// Returns the factor by which a document `j` above multiplies one exponential term: `z_m`, or `z_m (1 - b_j)` with
+/// [`Above::Product`].
 fn base<B: Backend>(term: &ExponentialTerm, b: &Array<B>, above: Above) -> Array<B> {
     match above {
         Above::Nothing | Above::Sum => b.columns() * 0.0 + term.base,

@@ -8,8 +8,8 @@ use super::{array::Array, rows::by_rows};
 use crate::op::cpu::{Distance, PairLoss, PairWeight, Real};
 
 impl<B: Backend> PairWeight<Array<B>> {
-    /// Returns the weights of all pairs of the given rows, once with the row and once with the column as the more
-    /// relevant document.
+    /// Returns two weights for each pair in the given rows: one with the row's document as the more relevant, one with
+    /// the column's document.
     fn of_rows(&self, ordered: Array<B>, reversed: Array<B>, rows: (usize, usize)) -> (Array<B>, Array<B>) {
         match self {
             Self::Unit => (ordered, reversed),

@@ -18,8 +18,8 @@ use super::tile::{ROWS, UNITS};
 use crate::device::root_cause;
 use crate::execution::Execution;
 
-/// The most shared memory that any kernel needs, in bytes. The gradient of `above_expectation` needs this much with the
-/// [largest number of terms](super::above_expectation::MOST_TERMS).
+/// The largest amount of shared memory that any kernel needs, in bytes. The gradient of `above_expectation` needs this
+/// much with the [largest number of terms](super::above_expectation::MOST_TERMS).
 const SHARED_MEMORY: usize = 16 << 10;
 
 /// The device and the size of a batch of lists, for launching kernels.

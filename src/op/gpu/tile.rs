@@ -34,15 +34,15 @@ pub(super) fn in_tile(documents: usize, start: usize) -> usize {
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Place {
-    /// The number of the unit within its cube.
+    /// The index of the unit within its cube.
     pub unit: usize,
-    /// The number of the unit among those that share its row.
+    /// The index of the unit among the units that share its row.
     pub slice: usize,
-    /// The number of the row within its cube.
+    /// The index of the row within its cube.
     pub lane: usize,
-    /// The number of the row within its list, or of the last document if the list has fewer rows.
+    /// The index of the row within its list, or of the last document if the list has fewer rows.
     pub row: usize,
-    /// The number within the list of the cube's first row.
+    /// The index within the list of the cube's first row.
     pub first_row: usize,
     /// The index within the batch of the first document of the list.
     pub list: usize,

@@ -292,7 +292,7 @@ impl Document {
         self.place(&Refusal::fault(key, message))
     }
 
-    /// Adds to a refusal the place where its key was written.
+    /// Adds to an error the place where its key was written.
     pub fn place(&self, refusal: &Refusal) -> ConfigError {
         ConfigError { place: self.place_of(&refusal.key), message: refusal.with_key() }
     }

@@ -33,7 +33,7 @@ pub(super) fn check_keys(grid: &Map) -> Result<(), Refusal> {
 /// point.
 ///
 /// # Errors
-/// Returns a refusal for a key without a nonempty list of values, or for more than 100,000 combinations.
+/// Returns an error if a key has no nonempty list of values, or if there are more than 100,000 combinations.
 pub fn points(grid: &Map) -> Result<Vec<Point>, Refusal> {
     let mut lists = Vec::with_capacity(grid.len());
     for (key, values) in grid {

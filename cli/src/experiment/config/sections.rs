@@ -42,7 +42,7 @@ pub struct DataConfig {
     pub split: Option<SplitConfig>,
     /// The options for reading the files.
     pub read: ReadOptions,
-    /// The most bytes of each file to hold in memory; if given, features are streamed from disk.
+    /// The maximum number of bytes of each file to hold in memory; if given, features are streamed from disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<ByteSize>,
     /// The amount of feature data that a streamed epoch shuffles at a time; 256 MiB by default.

@@ -112,7 +112,8 @@ mod tests {
         fn warn(&self, _: &str, _: &str) {}
     }
 
-    /// Scores of other data must be deleted; otherwise they would be measured as if they belonged to the new report.
+    /// A run on new data must delete the scores kept from other data; otherwise they would be evaluated as part of the
+    /// new report.
     #[test]
     fn what_was_kept_of_other_data_does_not_stay() {
         let folder = tempfile::tempdir().unwrap();

@@ -68,7 +68,7 @@ pub fn merge_parts(
 /// mean selection measure over all folds and seeds.
 ///
 /// # Errors
-/// Returns [`ExperimentError::Missing`] if a part has not finished all its fits, or an error of
+/// Returns [`ExperimentError::Missing`] if a part has not finished all its fits, or any error from
 /// [`cross_validate_part`].
 pub fn merge_parts_and_choose(
     document: &Document,

@@ -33,7 +33,7 @@ pub struct PartialDependence {
 /// How many documents lack a feature, and the mean score without it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct MissingValue {
-    /// The share of sampled documents that lack the feature, above 0.
+    /// The share of sampled documents that lack the feature; always above 0.
     pub share: f64,
     /// The mean score of all sampled documents if none of them had the feature.
     pub score: f64,

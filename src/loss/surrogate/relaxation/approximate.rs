@@ -16,7 +16,7 @@ use crate::op::Step;
 #[derive(Config, Debug, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Approximate {
-    /// The steepness `alpha` of the approximate positions, above 0.
+    /// The steepness `alpha` of the approximate positions; must be above 0.
     pub temperature: Temperature,
     /// The steepness, above 0, of the truncation function from section 4.3, which smooths cut-offs and comparisons.
     #[config(default = 10.0)]

@@ -32,9 +32,9 @@ const NUMBERS_PER_CELL: u64 = 3;
 #[derive(Config, Debug, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct ProjectedRanks {
-    /// The strength `sigma` of the regularization, in scores per rank, above 0.
+    /// The strength `sigma` of the regularization, in scores per rank; must be above 0.
     pub temperature: Temperature,
-    /// The steepness of cut-offs and comparisons, above 0.
+    /// The steepness of cut-offs and comparisons; must be above 0.
     #[config(default = 10.0)]
     pub beta: f64,
 }

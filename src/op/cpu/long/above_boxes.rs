@@ -177,8 +177,8 @@ impl<'a, T: Real> List<'a, T> {
     }
 }
 
-/// Returns whether boxes cost less than comparing each of `rows` documents with all others. In very long lists, the
-/// costs of boxes and of pairs both grow linearly with the length, so no upper bound is needed.
+/// Returns whether grouping documents into boxes is faster than comparing each of `rows` documents with all others. In
+/// very long lists, the costs of boxes and of pairs both grow linearly with the length, so no upper bound is needed.
 fn pays(documents: usize, rows: usize, above: Above) -> bool {
     match above {
         Above::Nothing => rows >= 256 && rows * documents >= 3584 * 3584,

@@ -7,7 +7,7 @@ use super::walk::Sorted;
 use crate::execution::Target;
 use crate::op::cpu::real::Real;
 
-/// Returns whether boxes cost less than computing all pairs.
+/// Returns whether grouping documents into boxes is faster than computing all pairs.
 pub fn pays<T: Real>(target: Target, x: &[T]) -> bool {
     const DOCUMENTS: usize = 2048;
     is_fast::<T>(target, x.len(), x.len() >= DOCUMENTS)

@@ -23,12 +23,12 @@ use crate::op::cpu::{
     real::Real,
 };
 
-/// The cost of one running sum for one document, expressed as a number of pairs whose weights are all equal.
+/// The cost of updating one running sum for one document, expressed as a number of pairs with equal weights.
 const PAIRS_PER_SUM: usize = 25;
-/// The cost of one running sum for one document, as a number of pairs with LambdaRank's weight; a walk then needs two
-/// running sums per label.
+/// The cost of updating one running sum for one document, expressed as a number of pairs with LambdaRank's weight. With
+/// this weight, a walk needs two running sums per label.
 const PAIRS_PER_LAMBDA_SUM: usize = 60;
-/// The cost of a running sum that decays from rank to rank, expressed as a number of pairs whose discount step is read
+/// The cost of updating a running sum that decays from rank to rank. The unit is a pair whose discount step is read
 /// from a table.
 const PAIRS_PER_RANK_SUM: usize = 30;
 

@@ -31,7 +31,7 @@ use crate::op::cpu::{
     tiles::{BLOCK, reduce},
 };
 
-/// Returns whether boxes cost less than computing every trial for every rank.
+/// Returns whether grouping documents into boxes is faster than computing every trial for every rank.
 pub fn pays<T: Real>(target: Target, documents: usize, ranks: usize) -> bool {
     const DOCUMENTS: usize = 96;
     const CELLS: usize = 512;

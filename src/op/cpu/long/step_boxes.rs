@@ -8,7 +8,8 @@ use super::walk::Sorted;
 use crate::execution::Target;
 use crate::op::cpu::{ranks::beats::beats, real::Real};
 
-/// Returns whether boxes cost less than computing all pairs, given the number of pairs per document.
+/// Returns whether grouping documents into boxes is faster than computing all pairs, given the number of pairs per
+/// document.
 pub fn pays<T: Real>(target: Target, pairs_per_document: usize) -> bool {
     const PAIRS: usize = 1024;
     is_fast::<T>(target, pairs_per_document, pairs_per_document >= PAIRS)

@@ -78,7 +78,7 @@ impl<T: Real> ByLabel<T> {
         self.starts().len()
     }
 
-    /// Returns the number of each document's label, counted from 0 for the lowest label.
+    /// Returns the index of each document's label among the distinct labels, counted from 0 for the lowest label.
     pub fn level_of_each(&self) -> Vec<u32> {
         let starts = self.starts();
         let mut levels = vec![0; self.above.len()];

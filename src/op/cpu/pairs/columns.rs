@@ -65,7 +65,7 @@ impl<'a, T: Real, const W: usize> Columns<'a, T, W> {
 /// A tile of rows and the columns that they are paired with.
 pub struct Tile<'a, T: Real, const W: usize> {
     pub columns: &'a Columns<'a, T, W>,
-    /// The numbers of each row, in the order of `columns`. The arrays may be longer than `sums`.
+    /// The values of each row, in the order of `columns`. The arrays may be longer than `sums`.
     pub rows: [&'a [T]; W],
     pub sums: &'a mut [T],
 }
@@ -84,13 +84,13 @@ pub fn tiles<'a, T: Real, const W: usize>(
 pub struct Meeting<'a, T: Real, const W: usize> {
     /// The positions of the rows in the list.
     rows: Vec<usize>,
-    /// The numbers of each row, in the order of `columns`, extended with zeros to whole vectors.
+    /// The values of each row, in the order of `columns`, extended with zeros to whole vectors.
     values: [Vec<T>; W],
     columns: Columns<'a, T, W>,
 }
 
 impl<'a, T: Real, const W: usize> Meeting<'a, T, W> {
-    /// Selects `rows` from the numbers of all documents.
+    /// Selects `rows` from the values of all documents.
     pub fn new(rows: Vec<usize>, values: [&[T]; W], columns: Columns<'a, T, W>) -> Self {
         Self { values: values.map(|values| filled(gather(values, &rows))), rows, columns }
     }

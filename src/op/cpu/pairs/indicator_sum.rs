@@ -91,7 +91,7 @@ pub struct Inputs<'a, T> {
 
 /// Computes the gradient for one tile of rows.
 struct Gradient<'a, T: Real> {
-    /// The numbers of a document are its score, its `a`, its softmax sum, and `q`, the incoming gradient divided by the
+    /// The values of a document are its score, its `a`, its softmax sum, and `q`, the incoming gradient divided by the
     /// denominator.
     tile: Tile<'a, T, 4>,
     rate: T,

@@ -269,7 +269,7 @@ fn logistic_form(alpha: f64, step: Step) -> (f64, Step) {
 /// Computes the gradient for one tile of rows from the exponentials. Each division serves two documents, over a common
 /// denominator.
 struct GradientByExponentials<'a, T: Real> {
-    /// The numbers of a document are its exponential, `v` and `g`.
+    /// The values of a document are its exponential, `v` and `g`.
     tile: Tile<'a, T, 3>,
     alpha: T,
 }
@@ -310,7 +310,7 @@ impl<T: Real> Kernel for GradientByExponentials<'_, T> {
 }
 
 struct GradientByDifferences<'a, T: Real, P> {
-    /// The numbers of a document are its score, `v` and `g`.
+    /// The values of a document are its score, `v` and `g`.
     tile: Tile<'a, T, 3>,
     alpha: T,
     phi: P,

@@ -102,7 +102,7 @@ pub(in crate::op::gpu) fn fast_rows(counts: &[u32], list: usize) -> usize {
     counts[list * 2 + 1] as usize
 }
 
-/// The settings of a primitive that sums long lists in cells and other lists over pairs.
+/// The settings of a primitive that groups the documents of long lists into cells and sums all pairs of shorter lists.
 pub(in crate::op::gpu) struct ByLength<'a> {
     pub primitive: &'a str,
     /// The end of the kernel's name, which tells apart the variants of a primitive.
@@ -110,16 +110,17 @@ pub(in crate::op::gpu) struct ByLength<'a> {
     pub x: &'a CubeTensor,
     /// Where this mask is nonzero, the result of a list that has diverged becomes NaN; without a mask, everywhere.
     pub mask: Option<&'a CubeTensor>,
-    /// How many buffers the kernels in cells need, and how many the kernels over pairs.
+    /// The number of buffers that the kernels over cells need, and the number that the kernels over pairs need.
     pub bindings: [u32; 2],
-    /// The number of columns from which a list is summed in cells, or `None` if cells do not support the function.
+    /// The smallest number of columns of a list that is summed over cells, or `None` if cells do not support the
+    /// function.
     pub pays: Option<usize>,
     pub counting: Counting<'a>,
 }
 
 impl ByLength<'_> {
     /// Returns the outputs of `pairs`, which receives the rows and columns to visit. The closure `cells` then
-    /// overwrites the outputs of the lists that are summed in cells; it receives the output of [`divided`].
+    /// overwrites the outputs of the lists that are summed over cells; it receives the output of [`divided`].
     pub fn compute<const K: usize>(
         self,
         pairs: impl Fn(&Batch, &CubeTensor) -> [CubeTensor; K],

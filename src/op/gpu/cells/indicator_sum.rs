@@ -9,17 +9,17 @@ use super::{Cells, NORMAL, Reach, spot};
 use crate::op::gpu::functions::{Bell, Pull};
 use crate::op::gpu::launch::{Batch, start};
 
-/// The number of documents from which a list is summed in cells.
+/// The smallest number of documents of a list that is summed over cells.
 pub(in crate::op::gpu) const PAYS: usize = 8192;
 
-/// The distance from which `exp(-t^2)` is 0 in `f32`, on both sides.
+/// The distance from 0, in either direction, beyond which `exp(-t^2)` is 0 in `f32`.
 const REACH: Reach = NORMAL.both_ways();
 
 fn rate(sigma: f64) -> f32 {
     (1.0 / sigma.sqrt()) as f32
 }
 
-/// Returns whether this temperature allows sums in cells, that is, whether `1 / sqrt(sigma)` is finite.
+/// Returns whether this temperature allows sums over cells, that is, whether `1 / sqrt(sigma)` is finite.
 pub(in crate::op::gpu) fn sums(sigma: f64) -> bool {
     rate(sigma).is_finite()
 }
@@ -85,7 +85,7 @@ fn divide(
     }
 }
 
-/// What the kernels in cells need to know of a call.
+/// The parameters of one call to the kernels that sum over cells.
 pub(in crate::op::gpu) struct Call<'a> {
     pub batch: &'a Batch,
     pub x: &'a CubeTensor,
@@ -114,7 +114,7 @@ impl Call<'_> {
     }
 }
 
-/// Writes the softmax sums and their denominators for the lists that are summed in cells.
+/// Writes the softmax sums and their denominators for the lists that are summed over cells.
 pub(in crate::op::gpu) fn values(call: &Call, out: &CubeTensor, total: &CubeTensor) {
     let batch = call.batch;
     let (cells, weights) = call.cells([call.mask; 3], 2);
@@ -129,7 +129,7 @@ pub(in crate::op::gpu) fn values(call: &Call, out: &CubeTensor, total: &CubeTens
     );
 }
 
-/// Writes the gradient for the lists that are summed in cells. The forward pass of [`values`] computed `out` and
+/// Writes the gradient for the lists that are summed over cells. The forward pass of [`values`] computed `out` and
 /// `total`, and `g` is the incoming gradient.
 pub(in crate::op::gpu) fn gradients(call: &Call, [out, total]: [&CubeTensor; 2], g: &CubeTensor, to_x: &CubeTensor) {
     let (cells, weights) = call.cells([out, total, g], 4);

@@ -49,7 +49,7 @@ pub(super) fn cells(starts: &[u32], list: usize, documents: usize) -> usize {
     starts[list * (documents + ENDS) + documents + 1] as usize
 }
 
-/// Returns how many documents of a list are in cells.
+/// Returns the number of documents of a list that belong to cells.
 #[cube]
 pub(super) fn documents_in_cells(starts: &[u32], list: usize, documents: usize) -> usize {
     starts[list * (documents + ENDS) + cells(starts, list, documents)] as usize
@@ -63,7 +63,7 @@ pub(super) struct Spot {
     pub exists: bool,
     /// The index of this place in the batch.
     pub at: usize,
-    /// The number of the list; `list` is the index in the batch of its first place.
+    /// The index of the list in the batch; `list` is the index in the batch of the list's first place.
     pub number: usize,
     pub list: usize,
     /// The index of this place in the list.
@@ -119,7 +119,7 @@ fn begins(scores: &[f32], list: usize, place: usize, rate: f32, width: f32) -> b
     place == 0 || (score * grid).floor() != (above * grid).floor() || (above - score) * rate > width * 0.25f32
 }
 
-/// Writes the places at which the cells of each list start, and the number of the cell to which each place belongs. One
+/// Writes the places at which the cells of each list start, and the index of the cell to which each place belongs. One
 /// cube per list.
 #[cube(launch)]
 fn cut(
@@ -167,7 +167,7 @@ fn cut(
     }
 }
 
-/// The sorted documents of all lists that are summed in cells.
+/// The sorted documents of all lists that are summed over cells.
 pub(super) struct Cells<'a> {
     pub batch: &'a Batch,
     /// The index of the document at each place, by descending score.
@@ -176,7 +176,7 @@ pub(super) struct Cells<'a> {
     pub scores: CubeTensor,
     /// The place at which each cell starts, see [`cell`].
     pub starts: CubeTensor,
-    /// The number of the cell to which each place belongs.
+    /// The index of the cell to which each place belongs.
     pub cell_of: CubeTensor,
     pub counts: CubeTensor,
     /// The factor that turns a difference of scores into the argument of the function.
@@ -225,7 +225,7 @@ pub(super) const LOGISTIC: Reach = Reach { below: 87.4, above: 17.4, width: 2.0 
 pub(super) const NORMAL: Reach = Reach { below: 9.35, above: 4.1, width: 0.25 };
 
 impl Reach {
-    /// Returns the reach of the slope, which tends to 0 on both sides.
+    /// Returns the reach of the slope, which tends to 0 in both directions.
     pub const fn both_ways(self) -> Self {
         Self { above: self.below, ..self }
     }

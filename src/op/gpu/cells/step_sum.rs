@@ -12,7 +12,7 @@ use crate::op::gpu::functions::{Erf, Function, Logistic, Phi};
 use crate::op::gpu::launch::{Batch, start};
 use crate::op::gpu::members::is_counted;
 
-/// The number of documents with nonzero `v` from which a list is summed in cells.
+/// The smallest number of documents with nonzero `v` in a list that is summed over cells.
 pub(in crate::op::gpu) const PAYS: usize = 8192;
 
 /// Returns whether cells support a step at this scale. The Laplace step is not smooth at 0, and the arctan step
@@ -46,7 +46,7 @@ fn weigh(
     }
 }
 
-/// Writes the sums of the documents that are in cells, where `counted` is nonzero. One unit per place.
+/// Writes the sums of the documents that belong to cells, where `counted` is nonzero. One unit per place.
 #[cube(launch)]
 fn of_documents(
     counted: &[f32],
@@ -160,7 +160,7 @@ fn weights(cells: &Cells, arrays: [&CubeTensor; 2], width: usize) -> CubeTensor 
     weights
 }
 
-/// What the kernels in cells need to know of a call.
+/// The parameters of one call to the kernels that sum over cells.
 pub(in crate::op::gpu) struct Call<'a> {
     pub batch: &'a Batch,
     pub x: &'a CubeTensor,
@@ -171,7 +171,7 @@ pub(in crate::op::gpu) struct Call<'a> {
     pub step: Step,
 }
 
-/// Writes the step sums of the rows of all lists that are summed in cells.
+/// Writes the step sums of the rows of all lists that are summed over cells.
 pub(in crate::op::gpu) fn values(call: Call, counted: Option<&CubeTensor>, out: &CubeTensor) {
     match call.step {
         Step::Erf => values_of::<Erf>(call, counted, out, NORMAL),
@@ -202,7 +202,7 @@ fn values_of<F: Function>(call: Call, counted: Option<&CubeTensor>, out: &CubeTe
     );
 }
 
-/// Writes the gradient for the lists that are summed in cells.
+/// Writes the gradient for the lists that are summed over cells.
 pub(in crate::op::gpu) fn gradients(call: Call, g: &CubeTensor, to_x: &CubeTensor) {
     match call.step {
         Step::Erf => gradients_of::<Erf>(call, g, to_x, NORMAL),

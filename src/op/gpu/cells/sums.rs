@@ -2,10 +2,10 @@
 //! of the list.
 //!
 //! Starting from the target's own cell, the cells on either side are added until the function is constant from there
-//! on. Farther away from the target, the function is 0. A step is 1 far above the target, where its terms add up to a
-//! known sum of weights. The kernel computes sums for nodes as targets, not for documents. If a cell has Chebyshev
-//! points, the sum of a document is interpolated from the sums at these points. In a smaller cell, each document is a
-//! node, so that its gradient from itself is exactly 0.
+//! on. Farther away from the target, the function is 0. For documents far above the target, a step is 1, so their terms
+//! add up to the sum of their weights. The kernel computes sums for nodes as targets, not for documents. If a cell has
+//! Chebyshev points, the sum of a document is interpolated from the sums at these points. In a smaller cell, each
+//! document is a node, so that its gradient from itself is exactly 0.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;

@@ -1,4 +1,4 @@
-//! Tests sums in cells and ranks by sorting, against definitions in `f64` and against kernels over pairs.
+//! Tests sums over cells and ranks by sorting, against definitions in `f64` and against kernels over pairs.
 
 use burn::backend::ops::FloatTensorOps;
 use burn::tensor::TensorData;

@@ -35,7 +35,7 @@ pub struct ExpectedDiscount {
     pub discount: Discount,
     /// The last rank that counts; `None` counts all ranks.
     pub k: Option<usize>,
-    /// The standard deviation of a noisy score, above 0.
+    /// The standard deviation of a noisy score; must be above 0.
     pub sigma: f64,
     /// How to compute the expectation of the discount.
     pub evaluation: RankExpectationMethod,

@@ -51,7 +51,7 @@ use crate::op::{
 #[derive(Config, Debug, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Expected {
-    /// The standard deviation `sigma` of a noisy score, above 0.
+    /// The standard deviation `sigma` of a noisy score; must be above 0.
     pub temperature: Temperature,
     /// How to compute expectations of functions of the rank. Expectations that involve several documents are computed
     /// by exponentials or trial by trial.
