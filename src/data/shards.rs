@@ -48,7 +48,7 @@ impl Shards {
             let length = self.range(shard).len();
             placed.extend((0..length).map(|at| ((at as f64 + 0.5) / length as f64, shard)));
         }
-        // Stable: parts of one size take turns in their order.
+        // The sort is stable, so the queries of equally long parts alternate in the order of the parts.
         placed.sort_by(|(one, _), (other, _)| one.total_cmp(other));
         placed.into_iter().map(|(_, shard)| shard).collect()
     }

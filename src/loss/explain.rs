@@ -13,7 +13,7 @@ use super::ranking_loss::{RankingLoss, degenerate_queries};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Explained {
-    /// Whether the loss can learn anything from this list.
+    /// Whether this list contributes a gradient to the loss.
     pub learnable: bool,
     /// The value of the surrogate, or the loss itself if it does not approximate a measure. The value is meaningless
     /// for a list with nothing to learn.

@@ -116,8 +116,8 @@ pub(super) fn reduced(lists: &dyn LossInput, losses: Tensor<1>, reduction: Reduc
     }
 }
 
-/// Checks every score, label and weight, and that the loss can learn something from at least one query. If not, the
-/// error says how many queries would have something to learn with an inverted mask.
+/// Checks every score, label and weight, and checks that at least one query contributes a gradient to the loss. If no
+/// query contributes a gradient, the error says how many queries would do so with an inverted mask.
 pub(super) fn check_input(
     lists: &dyn LossInput,
     gain: Option<&Gain>,

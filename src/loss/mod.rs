@@ -33,10 +33,10 @@
 //! | one relevant document in a list | [`SoftmaxCrossEntropy`] | [`ApproxRr`] |
 //!
 //! # Every loss
-//! In the table of losses, the column *measure* names the measure that a surrogate approximates. Unless the page of a
-//! surrogate says otherwise, the surrogate tends to its measure as its temperature sharpens. In the same column,
-//! *bounds*, *orders* and *fits* mark losses that do not approximate a measure. The column *cost* gives the time for
-//! one query with n documents.
+//! In the table of losses, the column *measure* names the measure that a surrogate approximates. Unless the
+//! documentation of a surrogate says otherwise, the surrogate tends to its measure as its temperature sharpens. In the
+//! same column, *bounds*, *orders* and *fits* mark losses that do not approximate a measure. The column *cost* gives
+//! the time for one query with n documents.
 //!
 //! | name | type | measure | cost |
 //! |---|---|---|---|

@@ -178,7 +178,7 @@ impl Workspace {
     }
 
     /// Builds a ranked list from labels that are already in rank order. `labels` are the labels by position, and
-    /// `unranked` the labels of documents that were not retrieved.
+    /// `unranked` are the labels of documents that were not retrieved.
     pub(super) fn in_order<'a>(
         &'a mut self,
         labels: impl Iterator<Item = f64>,

@@ -60,7 +60,7 @@ pub enum MetricError {
 ///
 /// # Errors
 /// Returns [`MetricError::Shape`] if tensors have different shapes. Returns [`MetricError::Measure`] for a NaN score, a
-/// label that the convention refuses, or a measure for which no query counts. [`MetricError::Measure`] also wraps the
+/// label that the convention rejects, or a measure for which no query counts. [`MetricError::Measure`] also wraps the
 /// other errors of [`measure::evaluate`](crate::measure::evaluate()).
 ///
 /// ```

@@ -133,7 +133,7 @@ impl CvArgs {
         }
         agree(processes, &opened.config, &[]).map_err(Failure::from)?;
         if processes.leads() {
-            // Refuses an occupied folder, and makes the folder that the parts share.
+            // Rejects an occupied folder, and creates the folder that the parts share.
             let resolved = resolved_toml(&opened.document, &opened.config)?;
             drop(self.open(&resolved, self.folder.claim())?);
         }

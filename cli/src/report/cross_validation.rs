@@ -1,4 +1,4 @@
-//! The page of a cross-validation.
+//! The HTML page about a cross-validation.
 
 use burn_rank::learner::Importance;
 

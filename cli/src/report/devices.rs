@@ -1,4 +1,4 @@
-//! The page of a comparison of devices.
+//! The HTML page that compares devices.
 
 use super::about::{Fact, Frame, configuration, header};
 use super::html::{Html, Table, details, element, figure, figures, note, section};

@@ -1,6 +1,6 @@
 //! HTML pages about a run, a study, or a comparison of systems or devices. Each page is a single file without scripts
-//! or external resources, readable on screens, on phones and on paper. The page of a run shows only the contents of its
-//! `report.json` and `run.json`.
+//! or external resources, readable on screens, on phones and on paper. The page about a run shows only the contents of
+//! its `report.json` and `run.json`.
 
 mod about;
 mod comparison;
@@ -33,7 +33,7 @@ use crate::study::StudyReport;
 
 const STYLE: &str = include_str!("style.css");
 
-/// Builds the page of a run. Without a `record`, the page leaves out times, memory and the machine.
+/// Builds the HTML page about a run. Without a `record`, the page leaves out times, memory and the machine.
 pub fn page(report: &Report, record: Option<&RunRecord>) -> String {
     whole(match report {
         Report::Train(report) => train::frame(report, record),
@@ -41,7 +41,7 @@ pub fn page(report: &Report, record: Option<&RunRecord>) -> String {
     })
 }
 
-/// Writes the report, the record and the page of a finished run into its folder.
+/// Writes the report, the record and the HTML page about a finished run into its folder.
 ///
 /// # Errors
 /// As [`OutputFolder::write`].
@@ -51,7 +51,7 @@ pub fn write_reports(folder: &OutputFolder, report: &Report, record: &RunRecord)
     folder.write(PAGE, page(report, Some(record)).as_bytes())
 }
 
-/// Builds the page of a comparison of systems. It calls `rankings` for the queries that gained and lost most.
+/// Builds the HTML page that compares systems. Calls `rankings` for the queries that gained and lost most.
 ///
 /// # Errors
 /// Returns a [`SignificanceError`] if an interval cannot be computed.
@@ -59,12 +59,12 @@ pub fn comparison_page(report: &ComparisonReport, rankings: &Rankings) -> Result
     comparison::frame(report, rankings).map(whole)
 }
 
-/// Builds the page of a comparison of devices.
+/// Builds the HTML page that compares devices.
 pub fn devices_page(comparison: &DeviceComparison) -> String {
     whole(devices::frame(comparison))
 }
 
-/// Builds the page of a study.
+/// Builds the HTML page about a study.
 pub fn study_page(report: &StudyReport) -> String {
     whole(study::frame(report))
 }

@@ -7,7 +7,7 @@ use crate::plot::{Ink, Line, Lines};
 use crate::study::{Claim, Curves, StudyReport, Verdict};
 use burn_rank::workbench::json::json;
 
-/// Builds the page of one study.
+/// Builds the HTML page about one study.
 pub(super) fn frame(report: &StudyReport) -> Frame {
     let about = &report.findings.about;
     let mut facts = verdicts(std::slice::from_ref(report));
@@ -24,7 +24,7 @@ pub(super) fn frame(report: &StudyReport) -> Frame {
     Frame { command: "study", name: report.study.clone(), body }
 }
 
-/// Builds the page of several studies.
+/// Builds the HTML page about several studies.
 pub(super) fn index(reports: &[StudyReport]) -> Frame {
     let names: Vec<&str> = reports.iter().map(|report| report.study.as_str()).collect();
     let description = format!("The studies {}.", names.join(", "));

@@ -1,4 +1,4 @@
-//! The page of a `train` run.
+//! The HTML page about a `train` run.
 
 use burn_rank::workbench::learner::in_words;
 

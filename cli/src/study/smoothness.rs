@@ -331,7 +331,7 @@ impl Line {
     fn curves(&self) -> Curves {
         let plot =
             Curves::new("SmoothNDCG along w + t w_rand (Figure 1)", "t", &self.at).linear_across().linear_upward();
-        // As many curves as colors: the least sigmas, and exact NDCG.
+        // Shows one curve per color: the smallest sigmas, and exact NDCG.
         let shown = self.curves.iter().take(4).chain(self.curves.last().filter(|_| self.curves.len() > 4));
         shown.fold(plot, |plot, (sigma, values)| {
             let name = if *sigma == 0.0 { "NDCG".to_string() } else { format!("sigma {}", short(*sigma)) };

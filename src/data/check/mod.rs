@@ -215,7 +215,7 @@ impl Check {
         let Some(first) = self.sets.first() else { return };
         let (found, expected) = (set.statistics.features, first.statistics.features);
         let words = format!("{} here, {expected} in {}", counted(found, "feature"), first.name);
-        // Sparse text may leave out the last features; a further one is refused.
+        // Sparse text may leave out the last features, but additional features are rejected.
         let (level, words) = match found.cmp(&expected) {
             Ordering::Equal => return,
             Ordering::Less => {

@@ -253,7 +253,7 @@ impl Decoder<'_> {
         let capacity = decoder.capacity();
         if capacity > 0 {
             decoder.decode(&[]).map_err(|_| ())?;
-            // A quote without an end leaves a row open, which the end of the input ends.
+            // An unclosed quote leaves a row open; the end of the input then completes this row.
             if decoder.capacity() < capacity {
                 return Err(());
             }

@@ -93,13 +93,13 @@ impl Source {
         Ok(())
     }
 
-    /// Rejects lines of a block that are longer than the options allow; [`next_block`](Self::next_block) refuses a line
-    /// without an end.
+    /// Rejects lines of a block that are longer than the options allow. [`next_block`](Self::next_block) limits the
+    /// length of a line that does not fit into a block.
     ///
     /// # Errors
     /// Returns [`DataError::Limit`] for the first line that is too long.
     pub fn check_lines(&self, block: &[u8]) -> Result<(), DataError> {
-        // The reader refuses a line of a block or more by itself.
+        // If the limit is a block or more, `next_block` enforces it while it reads.
         if self.most_line_bytes >= BLOCK {
             return Ok(());
         }

@@ -25,7 +25,8 @@ use crate::seed::seed_for;
 /// A list starts a new part if it is shorter than this share of the part's longest list, and the part has at least
 /// [`ENOUGH`] padded places.
 const SHORTER: f64 = 0.7;
-/// The size of a part, in padded places, from which a further part costs less time than the padding that it saves.
+/// The smallest size of a part, in padded places, at which starting another part costs less time than the padding that
+/// it saves.
 const ENOUGH: usize = 4096;
 
 /// Plans the optimizer steps of every epoch.

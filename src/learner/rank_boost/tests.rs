@@ -45,8 +45,6 @@ fn the_first_round_is_worked_by_hand() {
     assert!((round.figures[3].1 - 3.0f64.ln() / 2.0).abs() < 1e-12, "alpha");
 }
 
-/// No stump orders three labels, so the scores of separable data move apart by about 0.7 in each round. An edge of 1/2
-/// lowers the bound on the loss by the factor sqrt(1 - 1/4).
 #[test]
 fn exported_stumps_carry_counts_and_gains() {
     // Pairs: (a, c), (b, c). x > 0.5 holds only for a.
@@ -58,6 +56,8 @@ fn exported_stumps_carry_counts_and_gains() {
     assert!((f64::from(gain[0]) + 0.75f64.sqrt().ln()).abs() < 1e-7, "{gain:?}");
 }
 
+/// No single stump orders three labels, so in each round the scores of separable data move apart by about 0.7. An edge
+/// of 1/2 lowers the bound on the loss by the factor sqrt(1 - 1/4).
 #[test]
 fn scores_far_apart_leave_the_loss_finite() {
     let query: Vec<(f32, [f32; 1])> = (0..6).map(|d| ((d % 3) as f32, [(d % 3) as f32])).collect();

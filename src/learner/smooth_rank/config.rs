@@ -121,7 +121,7 @@ impl LearnerConfig for SmoothRankConfig {
             .take_while(|&sigma| sigma >= self.last_sigma)
             .collect::<Vec<f64>>();
         let learner = SmoothRank { lambdas, sigmas, smoothing, loss, scorer, config: self.clone() };
-        // A temperature that the loss refuses is reported before the fit.
+        // A temperature that the loss rejects is reported before the fit.
         for sigma in learner.sigmas.first().into_iter().chain(learner.sigmas.last()) {
             learner.surrogate(*sigma)?;
         }

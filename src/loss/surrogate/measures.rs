@@ -209,7 +209,7 @@ impl ExpectedReciprocalRank {
     /// Creates the measure for labels from 0 to `maximum_grade`, which must be from 1 to 30.
     pub fn new(maximum_grade: u32) -> Self {
         let stop = |label: u32| (f64::from(label).exp2() - 1.0) * (-f64::from(maximum_grade)).exp2();
-        // `check` refuses other grades, which have no table.
+        // `check` rejects larger grades, so they need no table.
         let labels = 0..=maximum_grade.min(LARGEST_GRADE);
         Self { maximum_grade, stops: Gain::Table(labels.map(stop).collect()), k: None }
     }

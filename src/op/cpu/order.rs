@@ -6,7 +6,7 @@ use super::real::Real;
 /// Whole numbers from 0 up to this bound (exclusive) are counted instead of sorted.
 const LEVELS: usize = 64;
 
-/// The number of bits per digit of the radix sort, and the number of documents from which radix sort is used.
+/// The number of bits per digit of the radix sort, and the smallest number of documents for which radix sort is used.
 const DIGIT: u32 = 11;
 const LONG: usize = 1024;
 

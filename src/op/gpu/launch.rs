@@ -218,8 +218,8 @@ pub(super) fn run<const K: usize>(
     let outcome = missing(x, bindings).map_or_else(
         || {
             let outputs = launch();
-            // The device refuses a kernel at once, without waiting for its result. The reader of the result handles any
-            // other failure, such as too little memory.
+            // The device rejects a kernel at launch, without waiting for its result. The reader of the result handles
+            // any other failure, such as too little memory.
             match x.client.check(outputs.iter().map(|output| &output.handle)) {
                 Err(error) if error.is_refusal() => Err(root_cause(error)),
                 _ => Ok(outputs),

@@ -125,7 +125,7 @@ enum Form {
 }
 
 /// Returns the weight of a pair of documents, where `upper` is the index of the more relevant document. The array
-/// `first` holds the weights or the gains of the documents, and `steps` the discount step `gap (D(r) - D(r + 1))` for
+/// `first` holds the weights or the gains of the documents. `steps` holds the discount step `gap (D(r) - D(r + 1))` for
 /// each difference of ranks `r`. Arrays that a form does not need may hold anything.
 #[cube]
 fn weight_of(

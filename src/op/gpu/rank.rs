@@ -62,7 +62,7 @@ fn places(sorted: &[u32], order: &[u32], counts: &[u32], out: &mut [f32], lists:
     }
 }
 
-/// The number of documents from which the lists of a batch are sorted.
+/// The smallest width of a batch, in documents per list with padding, for which ranks are computed by sorting.
 const PAYS: usize = 8192;
 
 /// Computes ranks by sorting. Returns `None` if the batch is too narrow for sorting to pay, or if the device cannot run

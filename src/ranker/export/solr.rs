@@ -75,7 +75,7 @@ fn linear(ranker: &Ranker, scorer: &LinearScorer) -> Result<Vec<u8>, ExportError
         FeatureMap::None => names.iter().map(|name| format!("{{\"name\":{name}}}")).collect(),
         FeatureMap::ZScore { mean, scale } => {
             let feature = |((name, mean), scale): ((&String, &f64), &f64)| {
-                // A constant feature has no effect, and Solr refuses a deviation of 0.
+                // A constant feature has no effect, and Solr rejects a deviation of 0.
                 let deviation = if *scale == 0.0 { 1.0 } else { 1.0 / scale };
                 format!(
                     "{{\"name\":{name},\"norm\":{{\"class\":\"org.apache.solr.ltr.norm.StandardNormalizer\",\

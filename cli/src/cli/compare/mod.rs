@@ -172,7 +172,7 @@ impl CompareArgs {
     }
 }
 
-/// Builds the page of a comparison.
+/// Builds the HTML page that compares systems.
 fn page(systems: &Systems, pairs: &[Vec<SystemPair>], config: &ComparisonConfig) -> Result<String, Failure> {
     let first = &systems.evaluations[0];
     let compared = |(at, pairs): (usize, &Vec<SystemPair>)| ComparedMeasure {

@@ -1,4 +1,4 @@
-//! The documents and scores that the page of a comparison shows for single queries.
+//! The documents and scores that the HTML page of `compare` shows for single queries.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! The page of a comparison of systems: means, intervals, paired tests, and the difference on every query. It also
+//! The HTML page that compares systems: means, intervals, paired tests, and the difference on every query. It also
 //! shows both rankings of the queries on which the systems differ most.
 
 mod moved;

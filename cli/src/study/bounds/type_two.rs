@@ -17,7 +17,7 @@ pub(super) struct Orders {
     precisions: Vec<f64>,
 }
 
-/// What the type two bound needs, computed over all orders of a query's documents.
+/// The quantities that determine the type two bound, computed over all orders of a query's documents.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TypeTwo {
     /// The average precision of the documents sorted by score.

@@ -332,17 +332,17 @@ fn add_rows<'a, const FMA: bool>(values: impl Iterator<Item = &'a [f64]>, weight
 struct Flows<'a> {
     meeting: &'a Meeting<'a>,
     /// For each document `i` in sorted order and each term `m`, holds `g_i c_m` times the product and times what the
-    /// documents above contribute. With `Above::Sum`, each document has further numbers, `g_i c_m` times only the
-    /// product.
+    /// documents above contribute. With `Above::Sum`, also holds `g_i c_m` times only the product, for each document
+    /// and term.
     sent: Vec<f64>,
     scale: f64,
 }
 
 impl Sum for Flows<'_> {
-    /// The weights of a source are those of [`Products`], followed by its numbers in `sent`. Each pair needs the
-    /// functions `h` (for each term and value of `1 - b`) and `k` (for each term), for either order of its documents.
-    /// From the documents above it, a target sums `h` and `k` for each term. From the documents below it, a target has
-    /// one sum for its own value of `1 - b` and one for its `b`.
+    /// The weights of a source are those of [`Products`], followed by the values in `sent` for this source. Each pair
+    /// needs the functions `h` (for each term and value of `1 - b`) and `k` (for each term), for either order of its
+    /// documents. From the documents above it, a target sums `h` and `k` for each term. From the documents below it, a
+    /// target has one sum for its own value of `1 - b` and one for its `b`.
     #[inline(always)]
     fn counts(&self) -> Counts {
         let Counts { weights, functions, results, .. } = Products(self.meeting).counts();

@@ -1,4 +1,5 @@
-//! Lists of scores for tests of sums in boxes, and the measurement of errors relative to sums over all pairs.
+//! Lists of scores for tests of sums over boxes. Also measures the errors of these sums relative to sums over all
+//! pairs.
 
 /// Returns `n` whole numbers below `count` in a scattered order that repeats every `count` numbers.
 pub fn scattered(n: usize, count: usize) -> impl Iterator<Item = f64> {

@@ -28,7 +28,7 @@ pub fn value<T: Real>(target: Target, x: &[T], a: &[T], sigma: f64, out: &mut [T
     sorted.scatter(results.iter().skip(1).step_by(2).copied(), total);
 }
 
-/// Computes the gradient of [`value`] with respect to `x`. `out` holds the softmax sums of the forward pass, and `q`
+/// Computes the gradient of [`value`] with respect to `x`. `out` holds the softmax sums of the forward pass. `q` holds
 /// the incoming gradient divided by the denominators.
 pub fn gradient<T: Real>(target: Target, [x, a, out, q]: [&[T]; 4], sigma: f64, to_x: &mut [T]) {
     let sorted = Sorted::new(x);

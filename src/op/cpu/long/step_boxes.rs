@@ -74,7 +74,7 @@ impl Function for Lorentz {
     }
 }
 
-/// A step function that is smooth enough for sums in boxes.
+/// A step function that is smooth enough for sums over boxes.
 pub trait Smooth: Function {
     /// The slope of the step as a function, up to the factor [`SCALE`](Self::SCALE).
     type Slope: Function;

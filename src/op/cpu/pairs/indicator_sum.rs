@@ -78,7 +78,7 @@ pub fn indicator_sum<T: Real>(x: &[T], a: &[T], mask: &[T], n: usize, sigma: f64
 }
 
 /// The inputs of the gradient, each an array `[batch, documents]`. `out` holds the softmax sums of the forward pass,
-/// and `total` their denominators.
+/// and `total` holds their denominators.
 #[derive(Clone, Copy)]
 pub struct Inputs<'a, T> {
     pub x: &'a [T],

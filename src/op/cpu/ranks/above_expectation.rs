@@ -470,8 +470,8 @@ impl<T: Real> Kernel for Gradient<'_, T> {
             if !known {
                 tile.products::<FMA>(comparison, &mut trial, &mut kept, &mut products, &mut sums);
             }
-            // From here on, `products` are the derivatives by the product, and `sums` the derivatives by one of its
-            // factors.
+            // From here on, `products` holds the derivatives with respect to the product, and `sums` holds those with
+            // respect to one of its factors.
             let by_term = products.chunks_exact_mut(length).zip(sums.chunks_exact_mut(length));
             for ((products, sums), term) in by_term.zip(&tile.parameters.terms) {
                 let factor = comparison.weight * term.coefficient;

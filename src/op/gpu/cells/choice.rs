@@ -14,8 +14,8 @@ use crate::op::gpu::launch::{Batch, compute, start};
 use crate::op::gpu::members::{Counting, order};
 use crate::op::gpu::tile::UNITS;
 
-/// Returns the number of columns from which a list uses the fast method. Normally this number is `pays`, but the
-/// execution may force either method. The result is `None` if no list of the batch can have that many columns.
+/// Returns the smallest number of columns for which a list uses the fast method. Normally this number is `pays`, but
+/// the execution may force either method. The result is `None` if no list of the batch can have that many columns.
 pub(in crate::op::gpu) fn least(batch_documents: usize, pays: usize) -> Option<usize> {
     match Execution::current().sums() {
         SumPath::Auto => (batch_documents >= pays).then_some(pays),
@@ -105,7 +105,7 @@ pub(in crate::op::gpu) fn fast_rows(counts: &[u32], list: usize) -> usize {
 /// The settings of a primitive that groups the documents of long lists into cells and sums all pairs of shorter lists.
 pub(in crate::op::gpu) struct ByLength<'a> {
     pub primitive: &'a str,
-    /// The end of the kernel's name, which tells apart the variants of a primitive.
+    /// The suffix of the kernel's name, which identifies the variant of the primitive.
     pub form: &'a str,
     pub x: &'a CubeTensor,
     /// Where this mask is nonzero, the result of a list that has diverged becomes NaN; without a mask, everywhere.
