@@ -27,7 +27,9 @@ mod weight_file;
 mod write;
 
 pub use super::text::options::{Absent, Groups, Missing, ReadOptions, Weights};
-pub(crate) use number::{from_millionths, parse_f32};
+pub(crate) use number::from_millionths;
+#[cfg(feature = "columnar")]
+pub(crate) use number::parse_f32;
 pub(super) use read::read_text;
 
 use std::path::PathBuf;
