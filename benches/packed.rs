@@ -44,20 +44,25 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Median seconds of some runs, and the largest memory in use over that at the start.
-fn measure<R>(runs: usize, mut run: impl FnMut() -> R) -> (f64, usize) {
-    black_box(run());
-    let start = IN_USE.load(Ordering::Relaxed);
-    MOST.store(start, Ordering::Relaxed);
-    let mut seconds: Vec<f64> = (0..runs)
-        .map(|_| {
+/// Runs ways in turn, so that all of them meet the same load. Returns the median seconds of each way, and the largest
+/// memory that its runs use above the memory in use before.
+fn in_turn<const N: usize>(runs: usize, mut ways: [&mut dyn FnMut(); N]) -> [(f64, usize); N] {
+    ways.iter_mut().for_each(|way| way());
+    let mut found = [const { (Vec::new(), 0) }; N];
+    for _ in 0..runs {
+        for (way, (seconds, most)) in ways.iter_mut().zip(&mut found) {
+            let before = IN_USE.load(Ordering::Relaxed);
+            MOST.store(before, Ordering::Relaxed);
             let start = Instant::now();
-            black_box(run());
-            start.elapsed().as_secs_f64()
-        })
-        .collect();
-    seconds.sort_by(f64::total_cmp);
-    (seconds[runs / 2], MOST.load(Ordering::Relaxed).saturating_sub(start))
+            way();
+            seconds.push(start.elapsed().as_secs_f64());
+            *most = MOST.load(Ordering::Relaxed).saturating_sub(before).max(*most);
+        }
+    }
+    found.map(|(mut seconds, most)| {
+        seconds.sort_by(f64::total_cmp);
+        (seconds[runs / 2], most)
+    })
 }
 
 fn print(what: &str, found: (f64, usize), of: (f64, usize)) {
@@ -133,12 +138,14 @@ fn packed(device: &Device) {
     println!("64 lists of 10 to 250 documents, {:.1} on average", mixed.segments.documents() as f64 / 64.0);
     for name in names {
         let loss = LossSpec::new(name).build().expect("defaults are valid");
-        let apart = [measure(15, || long.step(&*loss)), measure(15, || short.step(&*loss))];
+        let step = |lists: &Flat| drop(black_box(lists.step(&*loss)));
+        let [found, long, short] = in_turn(31, [&mut || step(&together), &mut || step(&long), &mut || step(&short)]);
         // One after the other, they need the larger memory; together, both.
-        let apart = (apart[0].0 + apart[1].0, apart[0].1 + apart[1].1);
-        print(&format!("{name}: 10,000 and 1,000 of 10, apart"), measure(15, || together.step(&*loss)), apart);
-        let of_padded = measure(201, || step_padded(&*loss, &padded));
-        print(&format!("{name}: 64 of 10 to 250, padded"), measure(201, || mixed.step(&*loss)), of_padded);
+        let apart = (long.0 + short.0, long.1 + short.1);
+        print(&format!("{name}: 10,000 and 1,000 of 10, apart"), found, apart);
+        let padded_step = || drop(black_box(step_padded(&*loss, &padded)));
+        let [found, of_padded] = in_turn(401, [&mut || step(&mixed), &mut { padded_step }]);
+        print(&format!("{name}: 64 of 10 to 250, padded"), found, of_padded);
     }
 }
 
@@ -166,17 +173,19 @@ fn cached(device: &Device) {
     let flat = Flat::new(&[40; 8], device);
     let texts = Tensor::<3>::random([320, 16, 64], Distribution::Normal(0.0, 1.0), device);
     let of = |scores| loss.forward_packed(scores, flat.labels.clone(), &flat.segments, Reduction::Mean);
-    let one_pass = measure(9, || {
-        let value = of(network.score(&texts));
-        GradientsParams::from_grads(value.backward(), &network)
-    });
     let chunks = texts.clone().split(32, 0);
-    let run = || cached_backward(&network, &chunks, Network::score, of, 1).expect("both passes agree");
-    let found = measure(9, run);
-    let one_chunk = measure(9, || {
+    let mut cached = || {
+        black_box(cached_backward(&network, &chunks, Network::score, of, 1).expect("both passes agree"));
+    };
+    let mut whole = || {
+        let value = of(network.score(&texts));
+        black_box(GradientsParams::from_grads(value.backward(), &network));
+    };
+    let mut chunk = || {
         let value = network.score(&chunks[0]).sum();
-        GradientsParams::from_grads(value.backward(), &network)
-    });
+        black_box(GradientsParams::from_grads(value.backward(), &network));
+    };
+    let [found, one_pass, one_chunk] = in_turn(9, [&mut cached, &mut whole, &mut chunk]);
     print("cached_backward of 10 chunks of 32: time of one pass", found, one_pass);
     print("cached_backward of 10 chunks of 32: memory of one chunk", found, one_chunk);
 }
