@@ -79,7 +79,12 @@ where
 
     #[inline(always)]
     fn read<const FMA: bool>(&self, place: usize, sums: &[Sums]) -> f64 {
-        (self.finish)(place, std::array::from_fn(|k| self.function.of::<FMA>(&sums[k])))
+        // A loop, not `array::from_fn`, which is compiled without the instructions of the walk.
+        let mut of_values = [0.0; K];
+        for (of_values, sums) in of_values.iter_mut().zip(sums) {
+            *of_values = self.function.of::<FMA>(sums);
+        }
+        (self.finish)(place, of_values)
     }
 }
 
