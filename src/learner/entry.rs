@@ -168,7 +168,7 @@ pub struct LearnerEntry {
     pub streams: bool,
     /// Whether [several processes](crate::distributed) can share the work of one fit.
     pub shares_work: bool,
-    /// What the learner calls a round: `epoch` or `round`.
+    /// The learner's word for a round: `epoch` or `round`.
     pub round_name: &'static str,
     /// The key that sets the number of rounds, if every round improves the same model, so that a fit can stop after any
     /// round and later continue. Successive halving uses this key to give its trials more and more rounds.

@@ -70,9 +70,9 @@ pub enum LossError {
     InBatch {
         /// The index of the query, counted from 0 here and from 1 in the message.
         query: usize,
-        /// What the query contains instead of valid rows.
+        /// The rows that were found in the query.
         found: String,
-        /// What the query should contain.
+        /// The rows that were expected in the query.
         expected: String,
     },
     /// There are no queries or no documents.

@@ -61,7 +61,7 @@ impl Discount {
     }
 }
 
-/// What a valid table of discounts must contain, in words for error messages. A table that violates these requirements
+/// The requirements on a table of discounts, in words for error messages. A table that violates these requirements
 /// might give its largest DCG to an order that is not sorted by label.
 pub(crate) const DISCOUNTS: &str = "finite discounts, 0 or above, that start above 0 and never rise";
 

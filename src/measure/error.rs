@@ -77,7 +77,7 @@ pub enum MeasureError {
     /// Two arrays that belong together have different lengths.
     #[error("found {found} {what} for {expected} documents")]
     Length {
-        /// What the array contains, as a plural noun such as "scores".
+        /// The contents of the array, as a plural noun such as "scores".
         what: &'static str,
         /// Length of the array.
         found: usize,
@@ -112,7 +112,7 @@ pub enum MeasureError {
         convention: String,
         /// Number of queries.
         queries: usize,
-        /// What a query must contain for the measure to have a value, in words.
+        /// The documents that a query needs for the measure to have a value, in words.
         needed: &'static str,
     },
 }

@@ -51,8 +51,8 @@
 //! `standard` averages over the orders of tied documents and leaves out the query without a relevant document. `letor`
 //! does not discount rank 2, and counts a query without a relevant document as 0. `trec_eval` and `sklearn` use the
 //! label itself as gain. `trec_eval` breaks ties by identifier, and `sklearn` averages over the orders of tied
-//! documents. The presets of LightGBM and XGBoost count a query without a relevant document as 1; those of Rax and
-//! TensorFlow Ranking count it as 0.
+//! documents. The presets of LightGBM and XGBoost count a query without a relevant document as 1. The presets of Rax
+//! and TensorFlow Ranking count it as 0.
 //!
 //! To add a measure, implement [`ListMeasure`] and turn it into a [`Measure`] with [`Measure::own`].
 

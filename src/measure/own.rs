@@ -38,7 +38,7 @@ use super::ranking::{RankedList, Ranking};
 /// ```
 pub trait ListMeasure: Debug + Send + Sync {
     /// Returns the name of the measure with its parameters, such as `ndcg@10`. The measure is identified by its name,
-    /// which is printed and written to files. The name must differ from those of this crate's measures.
+    /// which is printed and written to files. The name must differ from the names of this crate's measures.
     fn name(&self) -> &str;
 
     /// Returns the value of one query as a finite number. `None` means that the measure has no value for this query,

@@ -1,5 +1,5 @@
 //! Expectations under noisy scores: a discount at the rank of a document, times a sum or product over the documents
-//! ranked above it. The discount is that of SoftRank (softrank-directness, section III). The sum or product allows
+//! ranked above it. The discount is SoftRank's (softrank-directness, section III). The sum or product allows
 //! measures in which two documents interact.
 
 use burn::tensor::Tensor;

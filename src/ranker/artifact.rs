@@ -193,7 +193,7 @@ pub struct Ranker {
     metadata: Metadata,
 }
 
-/// What each feature contributes to the scores of documents.
+/// The contributions of each feature to the scores of documents.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Contributions {

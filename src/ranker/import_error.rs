@@ -37,7 +37,7 @@ pub enum ImportError {
     Syntax {
         /// The format.
         format: ImportFormat,
-        /// What is wrong with the file, and where.
+        /// The fault in the file, with its place.
         reason: String,
     },
     /// The file has a value that the format does not allow.
@@ -59,7 +59,7 @@ pub enum ImportError {
         format: ImportFormat,
         /// The unsupported property of the file.
         found: String,
-        /// What can be imported instead.
+        /// The kinds of model that can be imported instead.
         expected: String,
     },
     /// The nodes in the file do not form valid trees.

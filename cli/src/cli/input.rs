@@ -61,7 +61,7 @@ pub fn device(name: &str) -> Result<Device, DeviceError> {
 /// Options for reading data files.
 #[derive(Debug, Args)]
 pub struct ReadArgs {
-    /// What replaces a missing value (NULL or nan) [default: as for the ranker's training data, else error]
+    /// Treatment of a missing value (NULL or nan) [default: as for the ranker's training data, else error]
     #[arg(long, value_enum)]
     missing: Option<MissingArg>,
     /// Set an option of the reader, as in max_compression_ratio=1000 or columns.label=rating; accepts any key of

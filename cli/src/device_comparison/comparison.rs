@@ -113,7 +113,7 @@ pub enum MergeError {
         first: String,
         /// The table that differs.
         second: String,
-        /// What differs between the tables.
+        /// The difference between the tables.
         what: &'static str,
     },
     /// Rankers whose equivalence cannot be tested.

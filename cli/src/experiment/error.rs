@@ -66,7 +66,7 @@ pub enum ExperimentError {
     Process {
         /// The number of the process, from 0.
         process: usize,
-        /// What differs between the processes, such as their version.
+        /// The difference between the processes, such as their version.
         what: &'static str,
         /// The value in the process that differs.
         found: String,

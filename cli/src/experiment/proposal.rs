@@ -35,7 +35,7 @@ pub(crate) enum Source {
     Files { train: Vec<PathBuf>, validation: Vec<PathBuf>, test: Vec<PathBuf> },
 }
 
-/// What is known about the data, as the proposal depends on it.
+/// The facts about the data that the proposal depends on.
 #[derive(Debug)]
 pub(crate) struct Seen {
     pub source: Source,
@@ -60,7 +60,7 @@ pub(crate) enum Choice {
     Linear,
 }
 
-/// What the labels look like.
+/// The kind of the labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Labels {

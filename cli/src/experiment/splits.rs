@@ -21,7 +21,7 @@ pub struct Splits {
     warnings: Mutex<Vec<(String, String)>>,
 }
 
-/// What remains known about a split when its features are no longer in memory.
+/// The facts about a split that are kept when its features are no longer in memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SplitContents {
     /// Number of the fold, from 1.

@@ -13,7 +13,7 @@ const BINS: usize = 20;
 pub struct Group {
     /// Name in a legend.
     pub name: String,
-    /// What the bars show, which determines their color.
+    /// The subject of the bars, which determines their color.
     pub ink: Ink,
     /// The height of each category's bar.
     pub shares: Vec<f64>,

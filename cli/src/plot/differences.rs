@@ -17,7 +17,7 @@ pub struct Differences {
     pub x_name: String,
     /// The values, in any order; values that are not finite are left out.
     pub values: Vec<f64>,
-    /// What bars above 0 and below 0 show, which determines their colors.
+    /// The subjects of bars above 0 and below 0, which determine their colors.
     pub inks: [Ink; 2],
 }
 

@@ -3,7 +3,7 @@
 
 use plotters::style::RGBColor;
 
-/// What a line or an area shows.
+/// The subject of a line or an area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ink {
     /// Labels of axes.

@@ -15,7 +15,7 @@ const MARKED_POINTS: usize = 40;
 pub struct Line {
     /// Name in a legend.
     pub name: String,
-    /// What the curve shows, which determines its color.
+    /// The subject of the curve, which determines its color.
     pub ink: Ink,
     /// The points in ascending order of x; a point that is not finite interrupts the curve.
     pub points: Vec<(f64, f64)>,

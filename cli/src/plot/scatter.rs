@@ -12,7 +12,7 @@ pub struct Point {
     pub x: f64,
     /// Height.
     pub y: f64,
-    /// What the point shows, which determines its color.
+    /// The subject of the point, which determines its color.
     pub ink: Ink,
 }
 

@@ -10,7 +10,7 @@ use super::number;
 use crate::experiment::FitReport;
 use crate::plot::{Ink, Line, Lines, Scale};
 
-/// What the curves of all fits in a report have in common.
+/// The properties that the curves of all fits in a report share.
 pub(super) struct Curves<'a> {
     pub(super) config: &'a Value,
     pub(super) selection: Measure,
@@ -33,7 +33,7 @@ impl Curves<'_> {
             .then(details(&format!("Every {word}"), self.table(fit)))
     }
 
-    /// Draws the plot of the measures alone.
+    /// Draws the plot of the measures only.
     pub(super) fn measures(&self, fit: &FitReport, title: &str) -> Html {
         let curve = |ink: Ink, name: String, value: &dyn Fn(&Round) -> Option<f64>| Line {
             name,

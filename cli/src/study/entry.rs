@@ -1,4 +1,4 @@
-//! What the command line needs to know about a study: its name, its inputs and its parameters.
+//! The entry of a study in the command line: its name, its inputs and its parameters.
 
 use burn_rank::ranker::Versions;
 use burn_rank::refusal::Refusal;
@@ -14,7 +14,7 @@ use super::subject::Subject;
 pub struct StudyEntry {
     /// The name of the study on the command line.
     pub name: &'static str,
-    /// What the study examines, in one line.
+    /// The subject of the study, in one line.
     pub summary: &'static str,
     /// The paper, and the figures and theorems in it that the study checks.
     pub paper: &'static str,

@@ -1,4 +1,4 @@
-//! What a study found.
+//! The findings of a study.
 
 use std::collections::BTreeMap;
 
@@ -14,24 +14,24 @@ use crate::plot::Scale;
 pub struct StudyReport {
     /// Name of the study.
     pub study: String,
-    /// What the study examined, in one line.
+    /// The subject of the study, in one line.
     pub summary: String,
     /// The paper, and the figures and theorems in it that the study checked.
     pub paper: String,
     /// Whether the study was quick, with fewer values, epochs and samples.
     #[serde(default)]
     pub quick: bool,
-    /// What the study found.
+    /// The findings of the study.
     #[serde(flatten)]
     pub findings: Findings,
     /// Versions.
     pub versions: Versions,
 }
 
-/// What a study found: tables, curves, and verdicts on claims.
+/// The findings of a study: tables, curves, and verdicts on claims.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Findings {
-    /// What was examined.
+    /// The subject that was examined.
     #[serde(flatten)]
     pub about: About,
     /// The tables; the first has a row for each value of the parameter.
@@ -42,7 +42,7 @@ pub struct Findings {
     pub claims: Vec<Claim>,
 }
 
-/// What a study examined.
+/// The subject of a study.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct About {
     /// Where the queries come from.

@@ -46,7 +46,7 @@ pub enum Kind {
     SameQuery,
     /// A document with the same features as a document of an earlier set.
     SameDocument,
-    /// A set whose number of features differs from that of the first set.
+    /// A set with more or fewer features than the first set.
     FeatureCount,
     /// A feature that orders the documents almost as their labels do.
     GivesLabelAway,

@@ -203,7 +203,7 @@ impl Decoder<'_> {
         self.plain(block, rows).map_or_else(|| self.by_arrow(block, rows), Ok)
     }
 
-    /// Decodes a block of at most so many rows with Arrow's decoder.
+    /// Decodes a block of at most `rows` rows with Arrow's decoder.
     fn by_arrow(&self, block: &[u8], rows: usize) -> Result<RecordBatch, Fault> {
         if let Ok(batch) = self.records(block, &self.types, rows) {
             return Ok(batch.unwrap_or_else(|| RecordBatch::new_empty(Arc::new(self.decoded_types()))));
@@ -211,7 +211,8 @@ impl Decoder<'_> {
         self.decode_text(block, rows)
     }
 
-    /// Decodes a block in one pass, if it is plain: no quotes, and every number decimal or left out.
+    /// Decodes a block of at most `rows` rows in one pass. Returns `None` if the block is not plain: it has a quote,
+    /// or a number that is neither decimal nor left out.
     fn plain(&self, block: &[u8], rows: usize) -> Option<RecordBatch> {
         let text = std::str::from_utf8(block).ok().filter(|_| memchr::memchr(b'"', block).is_none())?;
         let mut columns: Vec<PlainColumn> = self.types.fields().iter().map(|_| PlainColumn::Skipped).collect();
@@ -358,7 +359,7 @@ enum PlainColumn {
 }
 
 impl PlainColumn {
-    /// Reads the field at a position, and returns the position after it; `None` if the field is not plain.
+    /// Reads the field at a position, and returns the position after the field; `None` if the field is not plain.
     #[inline(always)]
     fn read(&mut self, text: &str, at: usize, separator: u8) -> Option<usize> {
         let bytes = text.as_bytes();

@@ -75,7 +75,7 @@ struct Lens {
     level: f64,
 }
 
-/// What all queries of a generated set share: the definitions of its features, label thresholds, noise and scorer.
+/// The traits that all queries of a generated set share: its features, label thresholds, noise and scorer.
 pub(super) struct World {
     lenses: Vec<Lens>,
     thresholds: [f64; 4],

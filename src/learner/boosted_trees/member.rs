@@ -32,7 +32,7 @@ const STEP_CHANGES: usize = 30;
 /// parabola achieves exactly half; the share is a little lower to allow for rounding.
 const KEPT_PROMISE: f64 = 0.45;
 
-/// What all tree ensembles of a fit have in common, such as the data, the loss and the limits of trees.
+/// The data, the loss, the limits of trees and everything else that all tree ensembles of a fit share.
 pub(super) struct Setting<'a> {
     pub config: &'a BoostedTreesConfig,
     pub objective: Objective<'a>,

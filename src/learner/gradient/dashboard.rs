@@ -45,7 +45,7 @@ pub(super) struct Dashboard {
     last_train: Vec<f64>,
 }
 
-/// What the dashboard shows for one epoch.
+/// The values that the dashboard shows for one epoch.
 pub(super) struct Shown<'a> {
     /// The number of the epoch, counted from 1.
     pub(super) epoch: usize,

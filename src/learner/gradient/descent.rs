@@ -23,7 +23,7 @@ const TRIALS: usize = 20;
 /// overflowing.
 const MOST_ITERATIONS: usize = 1 << 24;
 
-/// What a step of an optimizer returns.
+/// The results of a step of an optimizer.
 pub(super) struct Descended {
     /// The model after the step.
     pub(super) model: RankingModel,

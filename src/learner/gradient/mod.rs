@@ -20,7 +20,7 @@
 //! how it uses document weights ([`About::document_weights`](crate::loss::About::document_weights)).
 //!
 //! # Determinism
-//! The seed alone determines the initial weights, the queries of each step, the dropout masks, and the noise of
+//! Only the seed determines the initial weights, the queries of each step, the dropout masks, and the noise of
 //! features and losses. A killed fit resumes from its last saved epoch and ends in the same bytes.
 //!
 //! # burn-train

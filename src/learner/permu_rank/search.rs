@@ -34,7 +34,7 @@ const PERFECT: f64 = 1.0 - 1e-9;
 /// A function that returns the measure of a permutation, which lists the documents from the first rank to the last.
 type OrderMeasure<'a> = Box<dyn Fn(&[u32]) -> f64 + Send + Sync + 'a>;
 
-/// What the searches need to know about one query.
+/// The input of the searches for one query.
 pub(super) struct Target<'a> {
     /// The level of each document. Documents have the same level if the measure does not distinguish them, and better
     /// documents have higher levels.

@@ -59,7 +59,7 @@ impl Stump {
     }
 }
 
-/// Returns whether the magnitude of an edge exceeds that of another edge by more than a rounding error.
+/// Returns whether the magnitude of an edge exceeds the magnitude of another edge by more than a rounding error.
 fn is_larger(edge: f64, other: f64) -> bool {
     edge.abs() > other.abs() * (1.0 + 1e-12)
 }

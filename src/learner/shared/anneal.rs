@@ -120,7 +120,7 @@ impl AnnealConfig {
     }
 }
 
-/// What a schedule must remember between epochs, saved with the state of the fit.
+/// The memory of a schedule between epochs, saved with the state of the fit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct AnnealState {
     /// How many times the value has been multiplied by the factor of [`AnnealConfig::Plateau`].

@@ -91,7 +91,7 @@ impl Interrupt {
     }
 
     /// Returns a clone of the request that also stops the fit after `rounds` rounds. If this fit is resumed, its final
-    /// model is bit-identical to that of an uninterrupted fit.
+    /// model is bit-identical to the model of an uninterrupted fit.
     pub fn after(&self, rounds: usize) -> Self {
         Self { after: Some(rounds), ..self.clone() }
     }
@@ -102,8 +102,8 @@ impl Interrupt {
     }
 }
 
-/// What a fit reports about a round. Depending on the learner, a round is an epoch, a boosting round, an annealing step
-/// or the fit for one cost.
+/// The report of a fit about a round. Depending on the learner, a round is an epoch, a boosting round, an annealing
+/// step or the fit for one cost.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Round {
     /// The number of the round, counted from 1.

@@ -42,9 +42,9 @@ pub const STATE_FILE: &str = "state.json";
 /// The time of a fit must be at least this many times the time spent on saving.
 const TIME_PER_SAVE: u32 = 50;
 
-/// What a learner must implement: its rounds, and the state that is saved between them.
+/// The interface of a learner: its rounds, and the state that is saved between them.
 pub(crate) trait Iterative {
-    /// What is saved after a round, so that the fit can resume.
+    /// The state that is saved after a round, so that the fit can resume.
     type State: Serialize + DeserializeOwned;
 
     /// Returns the state before the first round.
@@ -100,7 +100,7 @@ pub(crate) enum Set {
     Validation,
 }
 
-/// What a learner returns when it is asked for the next round.
+/// The answer of a learner that is asked for the next round.
 pub(crate) enum Step {
     /// A round that may be selected as the best.
     Made(Made),
@@ -110,7 +110,7 @@ pub(crate) enum Step {
     End(StopReason),
 }
 
-/// What a learner reports about a round that it has made.
+/// The report of a learner about a round that it has made.
 pub(crate) struct Made {
     /// The value after the round of the objective that the learner minimizes.
     pub(crate) objective: f64,
@@ -274,9 +274,9 @@ impl<'a> Rounds<'a> {
         Ok(Fitted { model, best_round: run.history.best_round, history: run.history.rounds, stop, importance })
     }
 
-    /// Returns the reason why no further round is to be made, or `None` if the fit goes on. The fit ends at a saved or
-    /// requested end, after the maximum number of rounds, at an interruption, or after too many rounds without a better
-    /// round.
+    /// Returns the reason why no further round is to be made, or `None` if the fit continues. The fit ends at a saved
+    /// or requested end, after the maximum number of rounds, at an interruption, or after too many rounds without a
+    /// better round.
     fn stop<S>(&self, run: &Run<S>) -> Option<StopReason> {
         let (made, taken) = (run.history.rounds.len(), self.context.selection.round);
         if run.stopped.is_some() {

@@ -81,7 +81,7 @@ impl ScoreNoise {
     }
 }
 
-/// What the documents above a document contribute to its expectation, from the numbers `b` of these documents.
+/// The contribution of the documents above a document to its expectation, from the numbers `b` of these documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Above {
     /// The factor 1, so that only the rank matters. The numbers `b` are ignored.
@@ -113,7 +113,7 @@ pub struct AboveExpectation {
     pub noise: ScoreNoise,
     /// The function of the rank, counted from 0, as a sum of exponentials.
     pub terms: Vec<ExponentialTerm>,
-    /// What the documents above contribute.
+    /// The contribution of the documents above.
     pub above: Above,
 }
 
@@ -138,7 +138,7 @@ impl AboveExpectation {
 pub struct AboveRecursion {
     /// The noise of the scores.
     pub noise: ScoreNoise,
-    /// What the documents above contribute.
+    /// The contribution of the documents above.
     pub above: Above,
 }
 

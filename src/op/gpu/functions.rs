@@ -4,7 +4,7 @@ use burn_cubecl::cubecl::{self, prelude::*};
 
 use super::real::{arc_tangent, exponential, probability, sigmoid};
 
-/// A function of the difference `t` between the score of the source and that of the target.
+/// A function of the difference `t` between the scores of the source and the target.
 #[cube]
 pub(super) trait Function: 'static + Send + Sync {
     fn at(t: f32) -> f32;

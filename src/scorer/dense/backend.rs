@@ -120,7 +120,7 @@ impl Dense for Flex {
     }
 }
 
-/// What the backward pass needs: the inputs `x` and `weight`, the output, and whether the output is rectified.
+/// The state for the backward pass: the inputs `x` and `weight`, the output, and whether the output is rectified.
 type State<F> = ([F; 3], bool);
 
 #[derive(Debug)]

@@ -1,5 +1,5 @@
-//! Defaults that depend on the scorer, the loss and the data. Some of these defaults follow from the configuration
-//! alone; others are known only after the queries have been read.
+//! Defaults that depend on the scorer, the loss and the data. Some of these defaults follow from the configuration.
+//! Others are known only after the queries have been read.
 
 use burn_rank::data::RankingDataset;
 use burn_rank::json::Map;

@@ -30,7 +30,7 @@ use crate::experiment::splits::{SplitContents, Splits};
 /// Every fit of a cross-validation, in the order of folds, candidates and seeds.
 pub(super) struct Jobs<'a> {
     pub(super) splits: &'a Splits,
-    /// What each split contains: fold number, statistics, hashes and test queries.
+    /// The facts about each split: fold number, statistics, hashes and test queries.
     pub(super) contents: &'a [&'a SplitContents],
     /// The settings to try in each split: the grid points, or the split's own trials. All splits have the same number
     /// of candidates.

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::LOCK;
 use crate::experiment::error::OutputError;
 
-/// Whether a command needs the folder for itself alone or shares it.
+/// Whether a command needs the folder for itself or shares it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holding {
     Alone,

@@ -82,7 +82,7 @@ impl RunKind {
     }
 }
 
-/// What a command asks for: whether it may continue or replace an earlier run in its folder.
+/// The permission of a command to continue or replace an earlier run in its folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
     /// Starts a new run, unless this would lose results.
@@ -105,7 +105,7 @@ fn is_of_run(name: &str) -> bool {
     RUN_FILES.contains(&name) || top(name) == JOBS || top(name) == KEPT
 }
 
-/// Returns whether a relative path in a run's folder names a folder, judged by the path alone.
+/// Returns whether a relative path in a run's folder names a folder, judged only by its path.
 fn is_folder(name: &str) -> bool {
     name == KEPT || top(name) == JOBS && name.matches('/').count() < 2
 }

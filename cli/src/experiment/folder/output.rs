@@ -40,7 +40,7 @@ pub struct OutputFolder {
     _lock: File,
 }
 
-/// What the folder holds when a command opens it.
+/// The contents of a folder when a command opens it.
 struct Found {
     home: Contents,
     next: Option<Contents>,

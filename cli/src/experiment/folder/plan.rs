@@ -18,7 +18,7 @@ pub(super) enum Place {
     Anew(Over),
 }
 
-/// What a command wants to write into a folder.
+/// The result that a command wants to write into a folder.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wish<'a> {
     pub(super) kind: RunKind,

@@ -15,7 +15,7 @@ use crate::plot::{Differences, Ink};
 /// If there are more pairs of systems, only the pairs with the first system are shown query by query.
 const PAIRS: usize = 6;
 
-/// What a comparison found about systems that were measured on the same queries.
+/// The results of comparing systems that were measured on the same queries.
 #[derive(Debug, Clone)]
 pub struct ComparisonReport {
     /// The convention by which all measures are computed.

@@ -135,7 +135,7 @@ pub trait Relaxation: Debug + Send + Sync {
     }
 }
 
-/// What replaces the ranks of a list, in one of three forms.
+/// The replacement for the ranks of a list, in one of three forms.
 // There is one value per forward pass, so boxing the tensors would not be worth the extra code.
 #[allow(clippy::large_enum_variant)]
 pub enum Relaxed {
@@ -296,7 +296,7 @@ pub struct Positions {
     pub order: Tensor<2>,
     /// The steepness, per unit of `order`, of the sigmoid that approximates "above".
     pub comparison: f64,
-    /// What a document itself adds to the sum over the documents at or above it. This is 1, as in the exact measure,
+    /// The term that a document itself adds to the sum over the documents at or above it; 1, as in the exact measure,
     /// unless a paper says otherwise.
     pub own: f64,
     /// How two documents are compared outside a sum over positions, as in Kendall's tau.

@@ -152,8 +152,8 @@ pub enum Side {
     Behind,
 }
 
-/// What a walk along a sorted list adds at each document, and what it computes from the running sums. A place is the
-/// position of a document in the sorted list, from the highest score.
+/// The numbers that a walk adds at each document of a sorted list, and its results from the running sums. A place is
+/// the position of a document in the sorted list, from the highest score.
 pub trait Walker: Sync {
     /// The running sums. If their number is known at compile time, the running sums are in an array, so that they stay
     /// in registers.

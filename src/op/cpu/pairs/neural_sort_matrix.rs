@@ -21,7 +21,7 @@ use crate::op::cpu::{
 /// MiB.
 const KEPT: usize = 1 << 20;
 
-/// What a pass over the matrix computes for each row.
+/// The computation of a pass over the matrix for each row.
 pub trait Visit<const K: usize>: Sync {
     /// Visits row `r`; `entries` are its entries in the columns `at`, divided by the largest entry of the row. The
     /// visit may set the number `to_row` of the row, and may add to `K` sums for each of these columns.

@@ -40,7 +40,7 @@ impl List {
         self.rows.len() * self.x.len() * self.values.len() * self.mixture.len()
     }
 
-    /// Computes the trials of all documents against a row. The last trial is that of the row itself and always fails.
+    /// Computes the trials of all documents against a row. The last trial, of the row itself, always fails.
     #[inline(always)]
     fn meet<const FMA: bool>(&self, row: usize, comparison: Comparison, against: &mut AgainstRow) {
         let AgainstRow { documents, ahead, behind, density, b } = against;

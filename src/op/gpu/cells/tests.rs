@@ -189,7 +189,7 @@ fn bits(outcome: &[Vec<f32>], lists: usize, list: usize, length: usize) -> Vec<V
     outcome.iter().map(of).collect()
 }
 
-/// The device chooses the method for a list by the documents of the list alone. Neither padding, nor other lists, nor
+/// The device chooses the method for a list only by the documents of the list. Neither padding, nor other lists, nor
 /// another run change a bit of the result.
 #[test]
 #[ignore = "needs a GPU: .ci/gpu runs it"]
