@@ -143,8 +143,8 @@ fn packed(device: &Device) {
         // One after the other, they need the larger memory; together, both.
         let apart = (long.0 + short.0, long.1 + short.1);
         print(&format!("{name}: 10,000 and 1,000 of 10, apart"), found, apart);
-        let step_padded = || drop(black_box(step_padded(&*loss, &padded)));
-        let [found, of_padded] = in_turn(401, [&mut || step(&mixed), &mut || step_padded()]);
+        let mut padded_step = || drop(black_box(step_padded(&*loss, &padded)));
+        let [found, of_padded] = in_turn(401, [&mut || step(&mixed), &mut padded_step]);
         print(&format!("{name}: 64 of 10 to 250, padded"), found, of_padded);
     }
 }
