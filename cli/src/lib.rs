@@ -19,6 +19,7 @@ pub mod bench;
 pub mod cli;
 pub mod device_comparison;
 pub mod experiment;
+mod number;
 mod plot;
 pub mod report;
 pub mod study;

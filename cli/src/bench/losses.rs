@@ -16,7 +16,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
-use super::{BenchError, median, sync};
+use super::{BenchError, sync};
+use crate::number::median;
 
 /// The shape of a benchmark's lists, written as `BATCHxDOCUMENTS`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -203,7 +204,7 @@ impl LossBench {
         }
         let cells = (shape.batch * shape.documents) as f64;
         let rows = paths.iter().zip(&mut times).zip(peaks).map(|((path, times), peak)| {
-            let seconds = median(times);
+            let seconds = median(times).unwrap_or(f64::NAN);
             LossRow {
                 peer: format!("burn-rank/{name}/{}", path.name()),
                 path: *path,

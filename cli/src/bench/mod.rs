@@ -51,33 +51,10 @@ pub enum BenchError {
     },
 }
 
-/// Returns the median of the times; with an even number of times, the mean of the middle two.
-fn median(times: &mut [f64]) -> f64 {
-    times.sort_by(f64::total_cmp);
-    let middle = times.len() / 2;
-    match times.len() {
-        0 => f64::NAN,
-        n if n % 2 == 1 => times[middle],
-        _ => 0.5 * (times[middle - 1] + times[middle]),
-    }
-}
-
 /// Waits until the device is idle, so that a measured time includes all of its work.
 fn sync(device: &burn::tensor::Device, name: &str) -> Result<(), BenchError> {
     device.sync().map_err(|error| BenchError::Device {
         device: name.to_owned(),
         reason: burn_rank::workbench::root_cause(error),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::median;
-
-    #[test]
-    fn medians_of_odd_and_even_numbers() {
-        assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
-        assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
-        assert!(median(&mut []).is_nan());
-    }
 }

@@ -21,7 +21,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
-use super::{BenchError, median};
+use super::BenchError;
+use crate::number::median;
 
 /// The number of untimed warm-up requests.
 const WARM_UP: usize = 20;
@@ -100,7 +101,8 @@ impl ServingBench {
                     times.push(1e6 * start.elapsed().as_secs_f64());
                 }
             }
-            let (median_us, p99_us) = (median(&mut times), nearest_rank(&times, 0.99));
+            let median_us = median(&mut times).unwrap_or(f64::NAN);
+            let p99_us = nearest_rank(&times, 0.99);
             let peer = format!("burn-rank/{name}");
             done(ServingRow { peer, ranker, documents, features, requests, median_us, p99_us });
         }

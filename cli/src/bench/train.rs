@@ -12,7 +12,8 @@ use burn_rank::scorer::ScorerConfig;
 use burn_rank::workbench::{ask_memory, batch_shapes, bytes_in_training, in_host_memory};
 use serde::Serialize;
 
-use super::{BenchError, OpPath, median, sync};
+use super::{BenchError, OpPath, sync};
+use crate::number::median;
 
 /// A benchmark of training epochs with one scorer and one loss, on generated data that resemble MSLR-WEB.
 #[derive(Debug, Clone)]
@@ -96,7 +97,7 @@ impl TrainBench {
             loss: self.loss.name.clone(),
             batch: self.batch,
             documents,
-            documents_per_s: documents as f64 / median(times),
+            documents_per_s: documents as f64 / median(times).unwrap_or(f64::NAN),
             best_documents_per_s: documents as f64 / fastest,
         })
     }

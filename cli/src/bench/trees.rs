@@ -10,7 +10,8 @@ use burn_rank::loss::LossSpec;
 use burn_rank::measure::{Convention, Measure};
 use serde::Serialize;
 
-use super::{BenchError, median};
+use super::BenchError;
+use crate::number::median;
 
 /// A benchmark of boosted trees, fitted to generated data that resemble MSLR-WEB.
 #[derive(Debug, Clone)]
@@ -82,9 +83,9 @@ impl TreesBench {
             features: data.feature_count,
             rounds: self.config.rounds,
             best_fit_s: fits.iter().copied().fold(f64::INFINITY, f64::min),
-            fit_s: median(&mut fits),
+            fit_s: median(&mut fits).unwrap_or(f64::NAN),
             peak_mib: peak.map(|bytes| bytes as f64 / f64::from(1 << 20)),
-            predict_s: median(&mut predictions),
+            predict_s: median(&mut predictions).unwrap_or(f64::NAN),
             ndcg,
         })
     }

@@ -14,8 +14,9 @@ use super::failure::Failure;
 use super::input;
 use super::progress::Work;
 use super::scored::Scored;
-use super::table::Table;
+use super::table::{Table, wrapped};
 use crate::experiment::{Document, ExperimentConfig, JOBS, KeptRun, OutputFolder, REPORT, settle};
+use crate::number::short;
 use crate::report::{studies_page, study_page};
 use crate::study::{
     Runs, STUDIES, Source, StudyEntry, StudyError, StudyOptions, StudyProgress, StudyReport, Subject, Training, find,
@@ -299,41 +300,16 @@ fn print(report: &StudyReport, out: &mut dyn Write) -> Result<(), Failure> {
     for table in &findings.tables {
         let mut shown = Table::new(table.columns.iter().cloned());
         for (name, values) in &table.rows {
-            shown.row([name.clone()].into_iter().chain(values.iter().map(|value| figure(*value))));
+            shown.row([name.clone()].into_iter().chain(values.iter().map(|value| value.map_or("-".into(), short))));
         }
         write!(out, "\n{}\n{}", table.title, shown.render())?;
     }
     writeln!(out)?;
     for claim in &findings.claims {
         writeln!(out, "{:7}  {}: {}", claim.verdict.name(), claim.source, claim.claim)?;
-        for line in wrapped(&claim.found) {
+        for line in wrapped(&claim.found, LINE) {
             writeln!(out, "         {line}")?;
         }
     }
     Ok(())
-}
-
-/// Breaks a text into lines, only between words.
-fn wrapped(text: &str) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + word.chars().count() < LINE => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_string()),
-        }
-    }
-    lines
-}
-
-/// Formats a number of any magnitude in a few characters.
-fn figure(value: Option<f64>) -> String {
-    match value {
-        None => "-".to_string(),
-        Some(value) if value.fract() == 0.0 && value.abs() < 1e6 => format!("{value}"),
-        Some(value) if (1e-3..1e3).contains(&value.abs()) => format!("{value:.5}"),
-        Some(value) => format!("{value:.2e}"),
-    }
 }

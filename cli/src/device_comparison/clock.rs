@@ -7,7 +7,7 @@ use std::time::Instant;
 use burn::tensor::Device;
 use burn_rank::learner::{Progress, Round};
 
-use super::comparison::median;
+use crate::number::median;
 
 /// Records when the training steps of a round end, and when the measures of the round have been computed.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl Clock {
     pub(super) fn times(&self, target: Option<f64>) -> Times {
         let marks = self.marks();
         let ends: Vec<f64> = marks.rounds.iter().map(|(at, _)| *at).collect();
-        let round = median(ends.windows(2).map(|pair| pair[1] - pair[0]).collect());
+        let round = median(&mut ends.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<f64>>());
         let compile = round.zip(ends.first()).map(|(round, first)| (first - round).max(0.0));
         let best = marks.rounds.iter().filter_map(|(_, value)| *value).reduce(f64::max);
         let reached = |target: f64| marks.rounds.iter().find(|(_, value)| value.is_some_and(|value| value >= target));
@@ -73,7 +73,7 @@ impl Clock {
     pub(super) fn training(&self) -> Option<f64> {
         let marks = self.marks();
         let later = marks.trained.iter().skip(1);
-        median(later.zip(&marks.rounds).map(|((end, _), (begin, _))| end - begin).collect())
+        median(&mut later.zip(&marks.rounds).map(|((end, _), (begin, _))| end - begin).collect::<Vec<f64>>())
     }
 
     /// Returns the number of steps in a round, or `None` for learners without steps.

@@ -12,6 +12,7 @@ use super::first_batch::FirstBatchError;
 use super::setting::DeviceSetting;
 use super::step_cost::StepCost;
 use super::trial::{PeakBytes, Trial};
+use crate::number::median;
 
 /// The largest relative errors of loss and gradient on the first batch that are accepted, in 32-bit and in 16-bit
 /// precision.
@@ -239,7 +240,8 @@ impl DeviceRow {
             Ok(trials) => (trials, None),
             Err(failure) => (Vec::new(), Some(failure)),
         };
-        let over = |value: &dyn Fn(&Trial) -> Option<f64>| median(trials.iter().filter_map(value).collect());
+        let over =
+            |value: &dyn Fn(&Trial) -> Option<f64>| median(&mut trials.iter().filter_map(value).collect::<Vec<f64>>());
         let most = |value: &dyn Fn(&Trial) -> Option<f64>| trials.iter().filter_map(value).reduce(f64::max);
         let bytes = |value: &dyn Fn(&PeakBytes) -> Option<u64>| {
             trials.iter().filter_map(|trial| value(&trial.peak_bytes)).max()
@@ -307,17 +309,6 @@ impl Quality {
         let several = means.len() > 1;
         (!means.is_empty())
             .then(|| Self { mean: mean(&means), standard_error: several.then(|| standard_error(&means)) })
-    }
-}
-
-/// Returns the median, or `None` if there are no values. For an even number of values, the median is the mean of the
-/// middle two.
-pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() % 2 {
-        1 => Some(values[middle]),
-        _ => Some((values.get(middle.wrapping_sub(1))? + values[middle]) / 2.0),
     }
 }
 

@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::clock::Clock;
-use super::comparison::median;
 use super::first_batch::FirstBatchError;
 use crate::experiment::{ExperimentConfig, ExperimentError, FitOptions, RunRecord, Split, fit_in_place};
+use crate::number::median;
 
 /// Scoring is repeated for at most this time and this number of repetitions.
 const SCORING: (Duration, usize) = (Duration::from_millis(300), 50);
@@ -182,5 +182,5 @@ fn scoring_speed(ranker: &Ranker, data: &RankingDataset, device: &Device) -> Res
         black_box(ranker.predict(data, device)?);
         times.push(start.elapsed().as_secs_f64());
     }
-    Ok(median(times.split_off(1)).map(|seconds| data.documents() as f64 / seconds))
+    Ok(median(&mut times[1..]).map(|seconds| data.documents() as f64 / seconds))
 }

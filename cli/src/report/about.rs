@@ -6,8 +6,8 @@ use burn_rank::measure::Convention;
 use burn_rank::ranker::Versions;
 
 use super::html::{Html, Table, element, note, section};
-use super::number;
 use crate::experiment::RunRecord;
+use crate::number;
 
 /// The title and the content of a page, without the HTML header and the style sheet.
 pub(super) struct Frame {

@@ -4,9 +4,10 @@ use burn_rank::learner::Importance;
 
 use super::about::{Fact, Frame, configuration, convention_in_words, cost, header, provenance};
 use super::curves::{self, Curves};
-use super::html::{Html, Table, element, figure, figures, note, section};
-use super::{data, extremes, importance, number, queries, search, weights};
+use super::html::{Html, Table, element, figure, figures, note, section, with_error};
+use super::{data, extremes, importance, queries, search, weights};
 use crate::experiment::{CrossValidationReport, FitReport, FoldDetails, Measures, RunRecord};
+use crate::number;
 use crate::plot::{Dot, Ink, Row, Rows};
 
 pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) -> Frame {
@@ -59,10 +60,8 @@ fn choice(report: &CrossValidationReport) -> &'static str {
 fn facts(report: &CrossValidationReport, record: Option<&RunRecord>) -> Vec<Fact> {
     let result = &report.result;
     let selection = report.selection.to_string();
-    let test = number::with_error(
-        number::named(&result.measures, &selection),
-        number::named(&result.standard_errors, &selection),
-    );
+    let test =
+        with_error(number::named(&result.measures, &selection), number::named(&result.standard_errors, &selection));
     let validation = result.folds.iter().map(|fold| fold.validation).sum::<f64>() / result.folds.len().max(1) as f64;
     let convention = &result.convention.name;
     let (choices, what) = match &result.search {
@@ -101,10 +100,7 @@ fn results(report: &CrossValidationReport) -> Html {
     let columns = ["fold", "queries", validation.as_str()].into_iter().chain(names.iter().map(|name| name.as_str()));
     let mut table = Table::new("measures by fold", columns);
     let cells = |measures: &Measures, errors: &Measures| -> Vec<Html> {
-        names
-            .iter()
-            .map(|name| number::with_error(number::named(measures, name), number::named(errors, name)))
-            .collect()
+        names.iter().map(|name| with_error(number::named(measures, name), number::named(errors, name))).collect()
     };
     for (fold, details) in result.folds.iter().zip(&report.details) {
         let first = [number::count(details.per_query.queries.len()), number::measure(Some(fold.validation))];

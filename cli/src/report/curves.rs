@@ -6,8 +6,8 @@ use burn_rank::measure::{Convention, Measure};
 
 use super::about::round_word;
 use super::html::{Html, Table, details, figure, figures, note};
-use super::number;
 use crate::experiment::FitReport;
+use crate::number;
 use crate::plot::{Ink, Line, Lines, Scale};
 
 /// The properties that the curves of all fits in a report share.

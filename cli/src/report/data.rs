@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::html::{Html, Table, element, figure, figures, note, section};
-use super::number;
 use crate::experiment::{DataReport, Sets};
+use crate::number;
 use crate::plot::{Bars, Group, Ink};
 
 /// Builds the section on the data of one split.

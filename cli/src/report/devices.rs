@@ -2,8 +2,8 @@
 
 use super::about::{Fact, Frame, configuration, header};
 use super::html::{Html, Table, details, element, figure, figures, note, section};
-use super::number;
 use crate::device_comparison::{DeviceComparison, DeviceRow, StepCost};
+use crate::number;
 use crate::plot::{Dot, Ink, Line, Lines, Row, Rows, Scale};
 use burn_rank::workbench::json::json;
 

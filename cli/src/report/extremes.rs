@@ -3,8 +3,8 @@
 use burn_rank::measure::Convention;
 
 use super::html::{Html, Table, details, element, note, section};
-use super::number;
 use crate::experiment::{ExtremeQueries, RankedQuery};
+use crate::number;
 
 /// The number of worst queries to show, and of best queries, over all folds together.
 const SHOWN: usize = 5;

@@ -4,6 +4,7 @@ use std::fmt::{self, Display};
 
 use burn_rank::workbench::text::escape_markup;
 
+use crate::number;
 use crate::plot::Ink;
 
 /// HTML in which all elements are closed and all text is escaped.
@@ -66,6 +67,15 @@ impl From<&str> for Html {
 /// Puts text or HTML into an element.
 pub(super) fn element(tag: &str, content: impl Into<Html>) -> Html {
     content.into().within(tag, &[])
+}
+
+/// Formats a measure with its standard error.
+pub(super) fn with_error(value: Option<f64>, error: Option<f64>) -> Html {
+    let value = Html::text(number::measure(value));
+    match error.filter(|error| error.is_finite()) {
+        Some(error) => value.then(element("small", format!(" \u{b1} {error:.4}"))),
+        None => value,
+    }
 }
 
 /// Builds a section with its heading.
@@ -159,6 +169,12 @@ mod tests {
     fn text_is_escaped_once_and_markup_is_not() {
         let html = element("b", "<script>").then(Html::text('&')).within("p", &[("title", "a\"b")]);
         assert_eq!(html.to_string(), "<p title=\"a&quot;b\"><b>&lt;script&gt;</b>&amp;</p>");
+    }
+
+    #[test]
+    fn an_error_that_is_unknown_is_left_out() {
+        assert_eq!(with_error(Some(0.5), Some(f64::NAN)).to_string(), "0.5000");
+        assert_eq!(with_error(Some(0.5), Some(0.01)).to_string(), "0.5000<small> \u{b1} 0.0100</small>");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use burn_rank::learner::Importance;
 
 use super::html::{Html, Table, figure, figures, note, section};
-use super::number;
+use crate::number;
 use crate::plot::{Dot, Ink, Row, Rows};
 
 /// The number of features that the plot shows.

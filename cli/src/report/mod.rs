@@ -11,7 +11,6 @@ mod devices;
 mod extremes;
 mod html;
 mod importance;
-mod number;
 mod partial_dependence;
 mod queries;
 mod search;

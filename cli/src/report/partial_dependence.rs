@@ -1,8 +1,8 @@
 //! Plots of how a tree ranker's mean score depends on its most important features.
 
 use super::html::{Html, Table, details, figure, figures, note, section};
-use super::number;
 use crate::experiment::PartialDependence;
+use crate::number;
 use crate::plot::{Ink, Line, Lines, Scale};
 
 /// Builds the section on partial dependence, with a plot for each feature; it is empty without features.

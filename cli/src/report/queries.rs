@@ -4,8 +4,8 @@ use burn_rank::measure::{Convention, Measure};
 use burn_rank::workbench::mean_of;
 
 use super::html::{Html, Table, details, figure, figures, note, section};
-use super::number;
 use crate::experiment::PerQuery;
+use crate::number;
 use crate::plot::{Bars, Ink};
 
 /// The number of queries with the lowest values that are listed by name.
@@ -44,7 +44,7 @@ pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, co
     for (name, share) in
         [("lowest", 0.0), ("lower quartile", 0.25), ("median", 0.5), ("upper quartile", 0.75), ("highest", 1.0)]
     {
-        summary.row(name, [number::measure(Some(quantile(&sorted, share)))]);
+        summary.row(name, [number::measure(Some(number::quantile(&sorted, share)))]);
     }
     summary.row("queries at 0", [number::count(sorted.iter().filter(|value| **value == 0.0).count())]);
     summary.row("queries at 1", [number::count(sorted.iter().filter(|value| **value == 1.0).count())]);
@@ -64,22 +64,4 @@ pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, co
         Html::default()
     };
     section("queries", "Query by query", figures([plot, summary.html()]).then(out).then(lowest))
-}
-
-/// Returns the quantile of sorted values at `share`, interpolated between neighbors.
-fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let at = share * (sorted.len() - 1) as f64;
-    let (below, above) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
-    below + (above - below) * at.fract()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quantile;
-
-    #[test]
-    fn quantiles_lie_between_neighbors() {
-        assert_eq!([0.0, 0.25, 0.5, 1.0].map(|share| quantile(&[1.0, 2.0, 4.0], share)), [1.0, 1.5, 2.0, 4.0]);
-        assert_eq!(quantile(&[0.3], 0.75), 0.3);
-    }
 }

@@ -3,8 +3,8 @@
 use burn_rank::json::Value;
 
 use super::html::{Html, Table, details, element, figure, figures, note, section};
-use super::number;
 use crate::experiment::{CrossValidationReport, FoldResult, Rung, SearchReport, Trial};
+use crate::number;
 use crate::plot::{Ink, Line, Lines, Point, Scale, Scatter};
 
 /// The maximum number of trials in the table for a fold.

@@ -2,7 +2,7 @@
 
 use super::about::{Fact, Frame, header};
 use super::html::{Html, Table, element, figure, figures, note, section};
-use super::number;
+use crate::number;
 use crate::plot::{Ink, Line, Lines};
 use crate::study::{Claim, Curves, StudyReport, Verdict};
 use burn_rank::workbench::json::json;

@@ -4,9 +4,10 @@ use burn_rank::workbench::learner::in_words;
 
 use super::about::{Fact, Frame, configuration, convention_in_words, cost, header, provenance, round_word};
 use super::curves::Curves;
-use super::html::{Html, Table, element, note, section};
-use super::{data, extremes, importance, number, partial_dependence, queries, weights};
+use super::html::{Html, Table, element, note, section, with_error};
+use super::{data, extremes, importance, partial_dependence, queries, weights};
 use crate::experiment::{RunRecord, SetMeasures, TrainReport};
+use crate::number;
 
 pub(super) fn frame(report: &TrainReport, record: Option<&RunRecord>) -> Frame {
     let curves =
@@ -38,7 +39,7 @@ fn facts(report: &TrainReport, record: Option<&RunRecord>) -> Vec<Fact> {
     let selection = report.selection.to_string();
     let measured = |set: &str, measures: &SetMeasures| {
         let of = |values| number::named(values, &selection);
-        let value = number::with_error(of(&measures.measures), of(&measures.standard_errors));
+        let value = with_error(of(&measures.measures), of(&measures.standard_errors));
         let counts = format!("{} convention, {}", report.convention.name, number::counted(measures.queries, "query"));
         Fact::new(format!("{set} {selection}"), value, counts)
     };
@@ -64,7 +65,7 @@ fn results(report: &TrainReport) -> Html {
         let counts = [measures.queries, measures.empty_queries].map(|value| Html::text(number::count(value)));
         let value = |name: &&String| {
             let of = |values| number::named(values, name);
-            number::with_error(of(&measures.measures), of(&measures.standard_errors))
+            with_error(of(&measures.measures), of(&measures.standard_errors))
         };
         table.row(set, counts.into_iter().chain(names.iter().map(value)));
     }

@@ -3,8 +3,8 @@
 use burn_rank::workbench::missing_name;
 
 use super::html::{Html, Table, figure, figures, note, section};
-use super::number;
 use crate::experiment::FitReport;
+use crate::number;
 use crate::plot::{Dot, Ink, Row, Rows};
 
 /// The number of features that the plot shows.

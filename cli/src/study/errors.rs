@@ -19,7 +19,8 @@ use super::runs::{RunSubject, Runs};
 use super::source::{Kind, Source};
 use super::subject::{ScoredQuery, Subject};
 use super::training::{Material, measured};
-use super::verdict::{Judged, Mean, Verdict, short};
+use super::verdict::{Judged, Mean, Verdict};
+use crate::number::short;
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
     name: "errors",

@@ -21,8 +21,9 @@ use super::findings::{About, Claim, Curves, Findings, Table};
 use super::source::Kind;
 use super::subject::{ScoredQuery, Subject};
 use super::training::{Linear, Material, measured, norm};
-use super::verdict::{Bounded, Judged, Mean, ROUNDING, Verdict, falls, short};
+use super::verdict::{Bounded, Judged, Mean, ROUNDING, Verdict, falls};
 use crate::experiment::linear_weights;
+use crate::number::short;
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
     name: "smoothness",

@@ -16,7 +16,8 @@ use super::runs::{RunSubject, Runs};
 use super::source::{Kind, Source};
 use super::subject::Subject;
 use super::training::{Material, measured};
-use super::verdict::{Judged, Mean, Verdict, short};
+use super::verdict::{Judged, Mean, Verdict};
+use crate::number::short;
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
     name: "truncation",

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use burn_rank::workbench::mean_of;
 use serde::{Deserialize, Serialize};
 
+use crate::number::short;
+
 /// Smaller differences between two numbers count as rounding errors.
 pub(super) const ROUNDING: f64 = 1e-9;
 
@@ -272,19 +274,6 @@ pub(super) fn falls(columns: &[(String, &[f64])]) -> Judged {
     columns
         .iter()
         .fold(judged, |judged, (name, values)| judged.number(format!("mean at {name}"), Mean::of(values).mean))
-}
-
-/// Formats a number briefly, with an exponent if it is very small or large.
-pub(super) fn short(value: f64) -> String {
-    match value.abs() {
-        _ if !value.is_finite() => "unknown".to_string(),
-        _ if value.fract() == 0.0 && value.abs() < 1e6 => format!("{value}"),
-        size if (1e-3..1e4).contains(&size) => {
-            let decimals = (4 - size.log10().floor() as i32).clamp(0, 6) as usize;
-            format!("{value:.decimals$}")
-        }
-        _ => format!("{value:.3e}"),
-    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use burn_rank::workbench::json::json;
 
 use super::about::{Fact, Frame, convention_in_words, header};
 use super::html::{Html, Table, element, figure, figures, note, section};
-use super::number;
+use crate::number;
 use crate::plot::{Differences, Ink};
 
 /// If there are more pairs of systems, only the pairs with the first system are shown query by query.

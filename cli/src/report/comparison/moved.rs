@@ -7,8 +7,8 @@ use burn_rank::workbench::text::shortened;
 
 use super::{ComparedMeasure, ComparisonReport, Rankings, ScoredDocument, by_query, letter, shown_pairs};
 use crate::experiment::LONGEST_IDENTIFIER;
+use crate::number;
 use crate::report::html::{Html, Table, details, element, note, section};
-use crate::report::number;
 
 /// For each pair of systems, this many queries with the largest gains are shown, and as many with the largest losses.
 const QUERIES: usize = 5;

@@ -8,11 +8,12 @@
 
 use burn_rank::loss::LossSpec;
 
+use crate::number::short;
 use crate::study::error::StudyError;
 use crate::study::findings::{Claim, Table};
 use crate::study::runs::RunSubject;
 use crate::study::subject::Subject;
-use crate::study::verdict::{Judged, Mean, ROUNDING, Verdict, short};
+use crate::study::verdict::{Judged, Mean, ROUNDING, Verdict};
 
 /// One of the rankers, with its SoftNDCG and NDCG for each query.
 struct Member {

@@ -1,34 +1,24 @@
-//! Formatting of numbers.
+//! How numbers are written, in a terminal and on a page, and their medians and quantiles.
 
 use burn_rank::json::Value;
 use burn_rank::workbench::text::plural;
 
-use super::html::{Html, element};
 use crate::experiment::Measures;
 
 const MISSING: &str = "\u{2013}";
 
 /// Formats a measure with four decimals, or as a dash if it has no value.
-pub(super) fn measure(value: Option<f64>) -> String {
+pub(crate) fn measure(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map_or(MISSING.to_string(), |value| minus(format!("{value:.4}")))
 }
 
 /// Returns the value of a measure by name.
-pub(super) fn named(values: &Measures, name: &str) -> Option<f64> {
+pub(crate) fn named(values: &Measures, name: &str) -> Option<f64> {
     values.get(name).and_then(Value::as_f64)
 }
 
-/// Formats a measure with its standard error.
-pub(super) fn with_error(value: Option<f64>, error: Option<f64>) -> Html {
-    let value = Html::text(measure(value));
-    match error.filter(|error| error.is_finite()) {
-        Some(error) => value.then(element("small", format!(" \u{b1} {error:.4}"))),
-        None => value,
-    }
-}
-
 /// Formats a whole number with separators between groups of three digits.
-pub(super) fn count(value: usize) -> String {
+pub(crate) fn count(value: usize) -> String {
     let digits = value.to_string();
     let mut grouped = String::new();
     for (i, digit) in digits.chars().enumerate() {
@@ -41,12 +31,12 @@ pub(super) fn count(value: usize) -> String {
 }
 
 /// Formats a count with its noun, as in `1 round` or `3 queries`.
-pub(super) fn counted(value: usize, what: &str) -> String {
+pub(crate) fn counted(value: usize, what: &str) -> String {
     format!("{} {}", count(value), plural(value, what))
 }
 
 /// Formats a number with about four significant digits, and with an exponent if needed.
-pub(super) fn figure(value: f64) -> String {
+pub(crate) fn figure(value: f64) -> String {
     minus(match value.abs() {
         _ if !value.is_finite() => MISSING.to_string(),
         size if size != 0.0 && !(1e-3..1e6).contains(&size) => format!("{value:.3e}"),
@@ -56,23 +46,36 @@ pub(super) fn figure(value: f64) -> String {
     })
 }
 
+/// Formats a number briefly for a terminal: with five significant digits, and with an exponent if it is very small or large.
+pub(crate) fn short(value: f64) -> String {
+    match value.abs() {
+        _ if !value.is_finite() => "unknown".to_string(),
+        _ if value.fract() == 0.0 && value.abs() < 1e6 => format!("{value}"),
+        size if (1e-3..1e4).contains(&size) => {
+            let decimals = (4 - size.log10().floor() as i32).clamp(0, 6) as usize;
+            format!("{value:.decimals$}")
+        }
+        _ => format!("{value:.3e}"),
+    }
+}
+
 /// Formats a difference with its sign and four decimals.
-pub(super) fn difference(value: f64) -> String {
+pub(crate) fn difference(value: f64) -> String {
     minus(if value.is_finite() { format!("{value:+.4}") } else { MISSING.to_string() })
 }
 
 /// Formats a p-value; tiny p-values become "< 0.0001", never 0.
-pub(super) fn p_value(p: f64) -> String {
+pub(crate) fn p_value(p: f64) -> String {
     if p < 0.00005 { "< 0.0001".to_string() } else { format!("{p:.4}") }
 }
 
 /// Formats a parameter's value with as few characters as possible.
-pub(super) fn parameter(value: f64) -> String {
+pub(crate) fn parameter(value: f64) -> String {
     minus(if value != 0.0 && !(1e-3..1e4).contains(&value.abs()) { format!("{value:e}") } else { value.to_string() })
 }
 
 /// Formats a duration with a suitable unit.
-pub(super) fn seconds(seconds: f64) -> String {
+pub(crate) fn seconds(seconds: f64) -> String {
     match seconds {
         s if s < 9.95 => format!("{s:.2} s"),
         s if s < 99.95 => format!("{s:.1} s"),
@@ -82,12 +85,12 @@ pub(super) fn seconds(seconds: f64) -> String {
 }
 
 /// Formats an amount of memory in MiB or GiB.
-pub(super) fn memory(mib: f64) -> String {
+pub(crate) fn memory(mib: f64) -> String {
     if mib < 1024.0 { format!("{mib:.0} MiB") } else { format!("{:.2} GiB", mib / 1024.0) }
 }
 
 /// Formats seconds since 1970 as a date in UTC.
-pub(super) fn date(since_1970: u64) -> String {
+pub(crate) fn date(since_1970: u64) -> String {
     // Howard Hinnant, "chrono-compatible low-level date algorithms": years that begin in March, eras of 400 years.
     let (days, rest) = (since_1970 / 86_400 + 719_468, since_1970 % 86_400);
     let (era, day_of_era) = (days / 146_097, days % 146_097);
@@ -98,6 +101,23 @@ pub(super) fn date(since_1970: u64) -> String {
     let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
     let year = era * 400 + year_of_era + u64::from(month <= 2);
     format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", rest / 3600, rest % 3600 / 60)
+}
+
+/// Sorts the values and returns their median, or `None` if there are none. For an even number of values, the median is
+/// the mean of the middle two.
+pub(crate) fn median(values: &mut [f64]) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    (!values.is_empty()).then(|| quantile(values, 0.5))
+}
+
+/// Returns the value below which a share of the ascending values lies, interpolated between neighbors.
+///
+/// # Panics
+/// Panics without values.
+pub(crate) fn quantile(ascending: &[f64], share: f64) -> f64 {
+    let at = share * (ascending.len() - 1) as f64;
+    let (below, above) = (ascending[at.floor() as usize], ascending[at.ceil() as usize]);
+    below + (above - below) * at.fract()
 }
 
 fn minus(text: String) -> String {
@@ -114,7 +134,6 @@ mod tests {
             [measure(Some(0.45678)), measure(Some(-1.0)), measure(None)],
             ["0.4568", "\u{2212}1.0000", "\u{2013}"]
         );
-        assert_eq!(with_error(Some(0.5), Some(f64::NAN)).to_string(), "0.5000");
         assert_eq!([count(7), count(1234), count(1_000_000)], ["7", "1\u{202f}234", "1\u{202f}000\u{202f}000"]);
         assert_eq!([counted(1, "query"), counted(5, "fold"), counted(0, "query")], ["1 query", "5 folds", "0 queries"]);
         assert_eq!(
@@ -129,6 +148,22 @@ mod tests {
             ["0.12 s", "60.0 s", "3 min 20 s", "2 h 05 min"]
         );
         assert_eq!([memory(63.4), memory(2048.0)], ["63 MiB", "2.00 GiB"]);
+    }
+
+    #[test]
+    fn short_numbers_have_five_digits() {
+        assert_eq!(
+            [short(0.0), short(12.0), short(0.123456), short(12.3456789), short(-1e-9), short(f64::NAN)],
+            ["0", "12", "0.12346", "12.346", "-1.000e-9", "unknown"]
+        );
+    }
+
+    #[test]
+    fn quantiles_lie_between_neighbors() {
+        assert_eq!([0.0, 0.25, 0.5, 1.0].map(|share| quantile(&[1.0, 2.0, 4.0], share)), [1.0, 1.5, 2.0, 4.0]);
+        assert_eq!(quantile(&[0.3], 0.75), 0.3);
+        assert_eq!([median(&mut [3.0, 1.0, 2.0]), median(&mut [4.0, 1.0, 2.0, 3.0])], [Some(2.0), Some(2.5)]);
+        assert_eq!(median(&mut []), None);
     }
 
     #[test]
