@@ -207,7 +207,7 @@ pub fn unfinished(name: &str) -> Option<&str> {
     (!file.is_empty() && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(file)
 }
 
-/// Syncs the folder of `path`, so a new name survives a loss of power, where the system supports it.
+/// Syncs the folder that holds `path`, if the system supports it, so that a new file name survives a power failure.
 pub fn sync_folder(path: &Path) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if let Ok(folder) = File::open(folder) {

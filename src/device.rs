@@ -69,7 +69,7 @@ pub enum DeviceError {
     Selector {
         /// The device name given.
         found: String,
-        /// The part of the device name after the first colon, or an empty text.
+        /// The part of the device name after the first colon, or an empty string.
         selector: String,
         /// The selectors that the backend accepts.
         expected: &'static str,
@@ -124,8 +124,8 @@ pub(crate) fn count_read() {
     READS.set(READS.get() + 1);
 }
 
-/// Returns how often training steps of this thread have read from a device so far. Reads that measure or save a scorer
-/// are not counted.
+/// Returns the number of reads from a device that training steps of this thread have made so far. Reads made to measure
+/// or save a scorer are not counted.
 #[cfg(feature = "learners")]
 pub(crate) fn reads() -> u64 {
     READS.get()

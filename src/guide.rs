@@ -28,7 +28,7 @@
 //! | `examples` | programs, each with its command in `examples/README.md` |
 //! | `CONTRIBUTING.md` | how to add a loss, a measure or a learner |
 
-/// Defines a module whose documentation is a page of the folder `docs`. If a page defines a link twice, Markdown uses
+/// Defines a module whose documentation is a page in the folder `docs`. If a page defines a link twice, Markdown uses
 /// the first definition. The definitions here come before the definitions of the page, and lead to modules of the crate
 /// instead of files.
 macro_rules! page {

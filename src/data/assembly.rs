@@ -27,7 +27,7 @@ pub(super) struct Assembly<'a> {
     pub rows: Rows,
     /// The number of features on the first line, which determines the memory reserved for each row.
     pub columns: Option<usize>,
-    /// The total size in bytes of the files read so far; the default limit of cells grows with this size.
+    /// The total size in bytes of the files read so far; the default limit on the number of cells grows with this size.
     pub bytes: u64,
     /// The total size of the files still to be read, in bytes; inputs of unknown size count as 0.
     pub expected_bytes: u64,
@@ -45,7 +45,7 @@ pub(super) struct Assembly<'a> {
     pub inputs: usize,
     /// The properties that every file must share.
     pub like: &'a Like<'a>,
-    /// The last words of an error about too many features, which say where the allowed number comes from.
+    /// The end of the error message about too many features. It says where the allowed number comes from.
     pub features_from: &'static str,
     /// The feature names of the latest table with one column per feature; `None` before the first of these tables.
     #[cfg(feature = "columnar")]
@@ -72,7 +72,7 @@ pub(super) struct Assembly<'a> {
     widths: Vec<usize>,
 }
 
-/// The last words of an error about more features than the option `features` allows.
+/// The end of an error message about more features than the option `features` allows.
 pub(super) const OPTION: &str = " (option `features`)";
 
 /// A dataset that was read from files, with the width of each file and the values by which queries can be split.
@@ -207,8 +207,8 @@ impl<'a> Assembly<'a> {
         Ok(())
     }
 
-    /// Adds a query without an identifier. The query is named by its number over all files. If an earlier query has
-    /// that name, the next free number is taken, because equal identifiers would merge two queries.
+    /// Adds a query without an identifier. The query is named by its number, counted across all files. If an earlier
+    /// query has that name, the next free number is taken, because equal identifiers would merge two queries.
     pub fn add_numbered_group(&mut self, documents: usize) {
         let mut number = self.dataset.queries() + 1;
         while self.begun.contains_key(&number.to_string()) {
@@ -414,7 +414,7 @@ fn keep_first<T>(values: &mut Vec<T>, first: usize, home: &[usize]) {
 
 #[cfg(feature = "columnar")]
 impl Assembly<'_> {
-    /// Makes the values in a file the features of the dataset, without copying them. The features are checked only if
+    /// Uses the values in a file as the features of the dataset, without copying them. The features are checked only if
     /// missing values are to be replaced.
     fn take_file(&mut self, file: InFile) -> Result<(), DataError> {
         self.missing = false;
@@ -439,7 +439,7 @@ pub(super) fn too_many_cells(path: &Path, most: usize) -> DataError {
     }
 }
 
-/// Replaces each NaN by the smallest value of its feature in its query, or by 0 if the query has no such value.
+/// Replaces each NaN with the smallest value of its feature in its query, or with 0 if the query has no such value.
 fn fill_missing(dataset: &mut RankingDataset) {
     let width = dataset.feature_count;
     let features = dataset.features.to_mut();
@@ -458,7 +458,7 @@ fn fill_missing(dataset: &mut RankingDataset) {
     }
 }
 
-/// Replaces missing values by 0.
+/// Replaces missing values with 0.
 #[cfg(feature = "columnar")]
 pub(super) fn zero_missing(values: &mut [f32]) {
     values.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);

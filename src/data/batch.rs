@@ -1,10 +1,10 @@
 //! Pads queries to equal length and puts them into batches. A `RankingBatch` holds padded queries, and the
 //! `BatchPlanner` decides which queries share a batch.
 //!
-//! A batch is limited by its padded cells (queries x longest list), not by its queries, so memory is bounded for lists
-//! of any length. Queries of similar length share a batch, which keeps padding small. Queries are put into buckets by
-//! list length, and each bound between buckets exceeds the previous bound by at most a quarter. Queries are shuffled
-//! within buckets, and then the batches are shuffled.
+//! The size of a batch is limited by its number of padded cells (queries x longest list), not by its number of queries.
+//! Memory is therefore bounded for lists of any length. Queries of similar length share a batch, which keeps padding
+//! small. Queries are put into buckets by list length, and each bound between buckets exceeds the previous bound by at
+//! most a quarter. Queries are shuffled within buckets, and then the batches are shuffled.
 
 use std::collections::HashMap;
 
@@ -41,7 +41,7 @@ pub struct RankingBatch {
 
 impl RankingBatch {
     /// Pads the queries with the given indices to the length of the longest. Each tensor is assembled on the host and
-    /// copied to the device at once.
+    /// copied to the device in a single transfer.
     ///
     /// # Panics
     /// Panics if an index is not below [`RankingDataset::queries`].

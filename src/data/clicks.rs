@@ -57,8 +57,8 @@ impl Default for ClickModel {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Clicks {
-    /// The sessions in which at least one document was clicked. Session `s`, from 1, of query `ID` becomes the query
-    /// `ID-s`. Labels are clicks, and weights of documents are inverse propensities.
+    /// The sessions in which at least one document was clicked. Session `s` of query `ID` becomes the query `ID-s`.
+    /// Sessions are counted from 1. Labels are clicks, and weights of documents are inverse propensities.
     pub data: RankingDataset,
     /// The number of sessions, with or without a click.
     pub sessions: usize,
@@ -94,8 +94,8 @@ impl ClickModel {
     /// clicked. Each query has a separate seed. Sessions without a click teach nothing and are left out.
     ///
     /// # Errors
-    /// Returns the errors of [`check`](ClickModel::check). Returns [`DataError::Inconsistent`] if the numbers of scores
-    /// and documents differ, if a score is NaN, or if there is no click at all.
+    /// Returns the same errors as [`check`](ClickModel::check). Returns [`DataError::Inconsistent`] if the numbers of
+    /// scores and documents differ, if a score is NaN, or if there is no click at all.
     pub fn sessions(&self, data: &RankingDataset, scores: &[f32]) -> Result<Clicks, DataError> {
         self.check()?;
         if scores.len() != data.documents() {

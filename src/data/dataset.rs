@@ -151,7 +151,7 @@ impl RankingDataset {
         (0..shards.count()).map(move |shard| shards.range(shard))
     }
 
-    /// Makes the features of a mapped file streamed: from now on, they are read from the file whenever they are used. A
+    /// Streams the features of a mapped file: from now on, every use of the features reads them from the file. A
     /// [`Normalizer`](super::Normalizer) is then applied at each use, and the learner `gradient` shuffles queries
     /// within windows of `window` bytes of features. At most `memory` bytes of the file are in memory; a file that fits
     /// into this limit stays mapped. A call that returns all features as a slice still loads them all into memory.
@@ -308,8 +308,8 @@ impl RankingDataset {
         self.features.keep(bytes.bytes());
     }
 
-    /// Cuts the queries into consecutive blocks. A block has at most `cells` values (documents x features), or a single
-    /// query.
+    /// Cuts the queries into consecutive blocks. A block has at most `cells` values (documents x features), unless it
+    /// consists of a single query.
     #[cfg(feature = "ranker")]
     pub(crate) fn blocks(&self, cells: usize) -> Vec<Range<usize>> {
         self.blocks_of(0..self.queries(), cells)

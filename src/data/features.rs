@@ -38,7 +38,7 @@ pub struct Features {
     own: Vec<f32>,
     /// The features in a file; if they are present, `own` is not used.
     file: Option<InFile>,
-    /// The parts that each pass over the values processes one after another.
+    /// The parts into which the values are divided. Each pass works through the parts in order.
     parts: Parts,
 }
 
@@ -101,7 +101,7 @@ impl Features {
         self.parts = parts;
     }
 
-    /// Returns the parts that each pass over the values processes one after another.
+    /// Returns the parts into which the values are divided. Each pass works through the parts in order.
     pub(crate) fn parts(&self) -> &Parts {
         &self.parts
     }
@@ -297,7 +297,7 @@ impl Features {
         }
     }
 
-    /// Returns the error for the first value in a file that is not allowed, if there is one.
+    /// Returns the error for the first disallowed value, if the file has one.
     pub(super) fn check(&self) -> Result<(), DataError> {
         self.file.as_ref().map_or(Ok(()), InFile::check)
     }

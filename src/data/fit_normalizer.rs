@@ -18,8 +18,8 @@ const QUANTILES: usize = 257;
 /// distribution, one value in a thousand lies beyond each of these bounds.
 const FARTHEST: f64 = 3.09;
 
-/// Data count as normalized by query if, among all pairs of a query and a feature, at least this share range from 0 to
-/// 1.
+/// Data count as normalized by query if most features range from 0 to 1 within each query. This constant is the
+/// smallest share of such pairs of a query and a feature.
 const NORMALIZED: f64 = 0.95;
 
 /// The number of cells (documents x features) that are examined at a time.
@@ -66,7 +66,8 @@ impl Normalizer {
     /// of the normalized training values of its feature, or 0 if there are none. A feature that some training documents
     /// have and others lack gets an additional column, 1 where it is missing and otherwise 0.
     ///
-    /// If only documents outside the training data lack a feature, they get its mean but no additional column.
+    /// If a feature is missing only outside the training data, its missing values become the mean of the feature. No
+    /// column is added for this feature.
     ///
     /// # Errors
     /// Returns [`DataError`] if parts of the dataset contradict each other.
@@ -205,7 +206,7 @@ fn fit_z_score(train: &RankingDataset, processes: &dyn Processes) -> (Vec<f64>, 
 }
 
 /// Returns, for each feature, the sum of `(x - mean)^2` over the documents in which the feature is present. The sum is
-/// added part by part, in the order of the documents.
+/// accumulated part by part, in the order of the documents.
 fn squares(data: &RankingDataset, mean: &[f64], processes: &dyn Processes) -> Vec<f64> {
     let width = data.feature_count;
     let of_chunk = |rows: &[f32]| {

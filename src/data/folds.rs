@@ -1,8 +1,8 @@
 //! Folds for cross-validation, made by rotating parts, by reading folders `FoldN`, or by splitting one dataset.
 //!
-//! With K parts, fold `f` trains on parts `f .. f + K - 3`, validates on part `f + K - 2` and tests on part `f + K -
-//! 1`, where numbers above K start again from 1. With the five parts of LETOR, fold 1 trains on S1 S2 S3, validates on
-//! S4 and tests on S5. Every query is tested once.
+//! With K parts, fold `f` trains on parts `f .. f + K - 3`, validates on part `f + K - 2` and tests on part
+//! `f + K - 1`. Part numbers above K wrap around to 1. With the five parts of LETOR, fold 1 trains on S1 S2 S3,
+//! validates on S4 and tests on S5. Every query is in the test set of exactly one fold.
 
 use std::hash::RandomState;
 use std::path::{Path, PathBuf};
@@ -77,8 +77,8 @@ pub fn discover(folder: &Path) -> Result<Vec<Fold>, DataError> {
     Err(DataError::Folds { path: folder.to_path_buf(), found, expected: expected.to_owned() })
 }
 
-/// Shuffles the queries of a dataset by `seed`, splits them into `parts` parts of equal size, and rotates the parts.
-/// Sizes of parts differ by at most one query.
+/// Shuffles the queries of a dataset with the seed `seed`, splits them into `parts` parts, and rotates the parts. Sizes
+/// of parts differ by at most one query.
 ///
 /// # Errors
 /// Returns [`Refusal`] for fewer than three parts, or for more parts than queries.
@@ -142,8 +142,8 @@ pub(crate) fn split_by(
 }
 
 /// Splits the queries of a dataset into sets that hold the given shares of the queries. If queries must stay together,
-/// all of them go to the set in which the middle query of their group falls. Sets split by time follow one another;
-/// otherwise, the seed shuffles queries or groups before the split.
+/// all of them go to the set in which the middle query of their group falls. In a split by time, the sets follow one
+/// another in time. In every other split, queries or groups are first shuffled with the seed.
 pub(crate) fn split_by_shares(
     dataset: &RankingDataset,
     keys: Option<&Keys>,

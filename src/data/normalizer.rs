@@ -19,9 +19,9 @@
 //!
 //! `gauss` fits 257 knots to each feature. The places `z_i` of the knots are equally spaced from -3.09 to 3.09. The
 //! value of knot `i` is the training value below which the share `Phi(z_i)` of the documents lies; `Phi` is the
-//! standard normal distribution function. Knots of equal value are merged into one knot, whose place is `Phi^-1` of the
-//! midpoint between the smallest and the largest of their shares. The map is linear between knots and constant beyond
-//! the first and the last knot.
+//! standard normal distribution function. Knots of equal value are merged into one knot. Its place is `Phi^-1` of the
+//! midpoint between the smallest and the largest share of the merged knots. The map is linear between knots and
+//! constant beyond the first and the last knot.
 //!
 //! `auto` chooses `clipped_z_score` for training data that are already normalized by query, and otherwise `gauss`.
 //! `auto` examines all pairs of a query and a feature that varies in the query. Data count as normalized by query if,
@@ -79,7 +79,7 @@ pub(crate) enum FeatureMap {
         mean: Vec<f64>,
         scale: Vec<f64>,
     },
-    /// Maps as `ZScore` does, then limits values to at most [`FARTHEST_Z_SCORE`] in size.
+    /// Maps as `ZScore` does, then limits the absolute value to at most [`FARTHEST_Z_SCORE`].
     ClippedZScore {
         mean: Vec<f64>,
         scale: Vec<f64>,
@@ -293,7 +293,7 @@ fn z_score(x: f32, mean: f64, scale: f64) -> f32 {
     ((f64::from(x) - mean) * scale) as f32
 }
 
-/// Returns the z-score, limited to at most [`FARTHEST_Z_SCORE`] in size; NaN for NaN.
+/// Returns the z-score, limited to an absolute value of at most [`FARTHEST_Z_SCORE`]; NaN for NaN.
 fn clipped_z_score(x: f32, mean: f64, scale: f64) -> f32 {
     ((f64::from(x) - mean) * scale).clamp(-FARTHEST_Z_SCORE, FARTHEST_Z_SCORE) as f32
 }
@@ -303,7 +303,8 @@ fn log1p(x: f32, scale: f64) -> f32 {
     (x.abs().ln_1p().copysign(x) * scale) as f32
 }
 
-/// Replaces each value by `(x - min) / (max - min)` of its column, or by 0 in a constant column.
+/// Scales each column to the range from 0 to 1: replaces `x` with `(x - min) / (max - min)`, or with 0 in a constant
+/// column.
 fn query_min_max(rows: &mut [f32], features: usize) {
     let mut ranges = vec![(f32::INFINITY, f32::NEG_INFINITY); features];
     for row in rows.chunks_exact(features) {

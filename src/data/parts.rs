@@ -17,7 +17,7 @@ pub const CHUNK: usize = 4096;
 /// Ranges of consecutive documents that together cover the data; a single range, unless the data were cut.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Parts {
-    /// The first document of each part, followed by the number of documents; empty for a single part.
+    /// The index of each part's first document, with the number of all documents at the end; empty for a single part.
     bounds: Arc<[usize]>,
 }
 
@@ -71,8 +71,8 @@ impl Parts {
         readers.gather_all(own(self.count(), readers).map(of_part).collect())
     }
 
-    /// Returns the numbers that `of_part` computes for each part, in this process or in another
-    /// ([`gather`](Self::gather)).
+    /// Returns the numbers that `of_part` computes for each part. [`gather`](Self::gather) collects the numbers of all
+    /// processes.
     pub fn gather_numbers(&self, readers: &dyn Processes, mut of_part: impl FnMut(usize) -> Vec<f64>) -> Vec<Vec<f64>> {
         let all = self.gather(readers, |part| of_part(part).into_iter().flat_map(f64::to_le_bytes).collect());
         all.iter().map(|bytes| numbers(bytes)).collect()

@@ -1,5 +1,5 @@
-//! Reads files of any format: text, or tables in Arrow, Parquet and CSV files. The first bytes of a file tell its
-//! format.
+//! Reads files of any format: text, or tables in Arrow, Parquet and CSV files. The format of a file is recognized by
+//! its first bytes.
 
 use std::fs::File;
 use std::io::{Cursor, Read};
@@ -16,17 +16,18 @@ use super::letor::read_text;
 use super::text::options::ReadOptions;
 use crate::file_kind::FileKind;
 
-/// Reads files as one dataset, in the order given. Files hold LETOR text ([`letor`](super::letor)) or, with the feature
-/// `columnar` (`data::columnar`), are Arrow, Parquet, CSV or TSV tables. The format is recognized by the first bytes.
+/// Reads files as one dataset, in the order given. Files contain LETOR text ([`letor`](super::letor)) or, with the
+/// feature `columnar` (`data::columnar`), Arrow, Parquet, CSV or TSV tables. The format is recognized by the first
+/// bytes.
 ///
 /// # Errors
-/// Returns the first fault in the order of files, with its place; see [`DataError`].
+/// Returns the first error in the order of the files, with its position; see [`DataError`].
 pub fn read(paths: &[PathBuf], options: &ReadOptions) -> Result<RankingDataset, DataError> {
     read_from(paths.iter().map(Input::from_path), options)
 }
 
-/// Reads files and readers as one dataset, in the order given. A reader of text has no file `FILE.query` next to it, so
-/// its lines need `qid:`. A reader of a table is read to its end before the first row is used.
+/// Reads files and readers as one dataset, in the order given. Text from a reader has no file `FILE.query`, so its
+/// lines need `qid:`. A table from a reader is read completely before its first row is used.
 ///
 /// # Errors
 /// Returns the same errors as [`read()`].
@@ -127,8 +128,8 @@ fn not_a_table(input: &Input, beginning: &[u8]) -> Result<(), DataError> {
 /// The number of bytes at the beginning of a file from which its format is recognized.
 const BEGINNING: usize = 1 << 16;
 
-/// Returns the first bytes of an input, together with an input that can still be read from its start. A pipe becomes a
-/// reader, because its first bytes cannot be read twice.
+/// Returns the first bytes of an input, together with an input that can still be read from its start. A pipe is
+/// returned as a reader, because its first bytes cannot be read twice.
 fn beginning(input: Input) -> Result<(Input, Vec<u8>), DataError> {
     let mut bytes = Vec::new();
     let (name, reader) = input.into_parts();

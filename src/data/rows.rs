@@ -143,7 +143,8 @@ impl Rows {
         }
     }
 
-    /// Returns the values as a matrix of exactly `count` columns, at least the number in use.
+    /// Returns the values as a matrix with exactly `count` columns. `count` must be at least the number of columns in
+    /// use.
     pub fn finish(mut self, count: usize) -> Vec<f32> {
         if count > self.stride {
             self.restride(count);

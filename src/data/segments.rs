@@ -19,7 +19,7 @@ pub enum SegmentsError {
     /// An offset is below the one before it, or the first offset is not 0.
     #[error("query {}: offset {found}, expected {expected}", .query + 1)]
     Offset {
-        /// The query whose first or last bound is the wrong offset.
+        /// The query that starts or ends at the wrong offset.
         query: usize,
         /// The offset.
         found: usize,
@@ -57,7 +57,7 @@ fn documents_in_words(query: usize, found: usize, what: &str, expected: usize) -
     }
 }
 
-/// Tells which documents of flat values, `[documents]`, belong to which query. Each query has at least one document.
+/// Assigns each document of a flat tensor of values, `[documents]`, to a query. Each query has at least one document.
 ///
 /// ```
 /// use burn_rank::data::Segments;
@@ -72,7 +72,7 @@ fn documents_in_words(query: usize, found: usize, what: &str, expected: usize) -
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segments {
-    /// For documents sorted by query, the place where each query starts, followed by the number of documents.
+    /// The start of each query in the documents sorted by query, with the number of all documents at the end.
     offsets: Arc<[usize]>,
     /// For documents sorted by query, the row of each document in the tensors; `None` if the rows are already sorted.
     rows: Option<Arc<[usize]>>,
@@ -82,7 +82,7 @@ impl Segments {
     /// Creates segments of consecutive queries from their numbers of documents.
     ///
     /// # Errors
-    /// Returns [`SegmentsError::NoQuery`] without queries, and [`SegmentsError::Empty`] for a length of 0.
+    /// Returns [`SegmentsError::NoQuery`] if there are no queries, and [`SegmentsError::Empty`] if a length is 0.
     pub fn from_lengths(lengths: &[usize]) -> Result<Self, SegmentsError> {
         if let Some(query) = lengths.iter().position(|&length| length == 0) {
             return Err(SegmentsError::Empty { query });
@@ -98,8 +98,9 @@ impl Segments {
     /// the rows `offsets[q]..offsets[q + 1]`.
     ///
     /// # Errors
-    /// Returns [`SegmentsError::NoQuery`] without queries, and [`SegmentsError::Empty`] if two offsets are equal.
-    /// Returns [`SegmentsError::Offset`] if the first offset is not 0 or an offset is below the one before.
+    /// Returns [`SegmentsError::NoQuery`] if there are no queries, and [`SegmentsError::Empty`] if two consecutive
+    /// offsets are equal. Returns [`SegmentsError::Offset`] if the first offset is not 0 or an offset is below the one
+    /// before.
     pub fn from_offsets(offsets: &[usize]) -> Result<Self, SegmentsError> {
         if let Some(&found) = offsets.first().filter(|first| **first != 0) {
             return Err(SegmentsError::Offset { query: 0, found, expected: "0".into() });
@@ -116,12 +117,12 @@ impl Segments {
         Self::new(offsets.into(), None)
     }
 
-    /// Creates segments from the query number of each row, from 0, in any order. Documents of a query keep the order of
-    /// the rows, which breaks ties of scores.
+    /// Creates segments from the query number of each row. Query numbers start at 0, and rows may be in any order. The
+    /// documents of a query keep the order of the rows. This order breaks ties in score.
     ///
     /// # Errors
-    /// Returns [`SegmentsError::NoQuery`] without rows, and [`SegmentsError::Hole`] if a query number below the largest
-    /// one is missing.
+    /// Returns [`SegmentsError::NoQuery`] if there are no rows, and [`SegmentsError::Hole`] if a query number below the
+    /// largest one is missing.
     pub fn from_ids(ids: &[usize]) -> Result<Self, SegmentsError> {
         let Some(&largest) = ids.iter().max() else { return Err(SegmentsError::NoQuery) };
         // As many numbers as rows have no hole, so that an id beyond takes no memory.
@@ -175,7 +176,7 @@ impl Segments {
         self.range(query).map(move |place| rows.map_or(place, |rows| rows[place]))
     }
 
-    /// Returns the place where each query starts if documents are sorted by query, followed by the number of documents.
+    /// Returns the start of each query in the documents sorted by query, with the number of all documents at the end.
     pub(crate) fn offsets(&self) -> &[usize] {
         &self.offsets
     }
@@ -185,7 +186,7 @@ impl Segments {
         (0..self.queries()).flat_map(|query| self.rows_of(query))
     }
 
-    /// Returns the places of a query's documents if documents are sorted by query.
+    /// Returns the positions of a query's documents in the documents sorted by query.
     pub(crate) fn range(&self, query: usize) -> Range<usize> {
         self.offsets[query]..self.offsets[query + 1]
     }
@@ -222,7 +223,8 @@ impl Segments {
 /// The largest number of groups of queries.
 const RECTANGLES: usize = 4;
 
-/// The cost of one more group, in padded documents, because every operation of a loss is launched once more.
+/// The cost of one more group, in padded documents. A group costs time, because it launches every operation of a loss
+/// once more.
 const LAUNCHES: usize = 4096;
 
 /// Returns the longest list length of each group in the cheapest division, in ascending order. `sorted` holds the

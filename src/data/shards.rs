@@ -36,8 +36,8 @@ impl Shards {
         bound(shard)..bound(shard + 1)
     }
 
-    /// Returns the sequence in which parts provide queries to an epoch, one part for each query. After any number of
-    /// queries, each part has provided its share of them, to within one query.
+    /// Returns, for each query of an epoch in turn, the part from which it is taken. After any number of queries, each
+    /// part has provided its share of them, to within one query.
     #[cfg(feature = "learners")]
     pub(crate) fn turns(&self) -> Vec<usize> {
         if self.count == 1 {

@@ -20,7 +20,7 @@ pub struct Statistics {
     pub features: usize,
     /// The number of queries without a relevant document (a label of at least 1).
     pub empty_queries: usize,
-    /// The number of queries whose documents all have the same label, so there is nothing to learn.
+    /// The number of queries whose documents all have the same label. These queries usually give no gradient.
     pub single_label_queries: usize,
     /// The number of documents with each label, in ascending order of the labels.
     pub labels: Vec<(f32, usize)>,
@@ -104,7 +104,7 @@ impl RankingDataset {
         self.feature_ranges_in(&OneProcess)
     }
 
-    /// Returns the [`feature_ranges`](Self::feature_ranges), computed by the processes that share the reading.
+    /// Returns the [`feature_ranges`](Self::feature_ranges), computed jointly by `processes`.
     pub(crate) fn feature_ranges_in(&self, processes: &dyn Processes) -> Vec<(f32, f32)> {
         let width = self.feature_count;
         if width == 0 || self.documents() == 0 {

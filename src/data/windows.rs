@@ -4,8 +4,9 @@
 //! shard, and fills windows with as many blocks as fit. The queries of a window are shuffled in the way in which
 //! [`BatchPlanner`](super::BatchPlanner) shuffles all queries. A training step takes a share of its queries from each
 //! shard; where a window ends, the step continues with the shard's next window. Within an epoch, a query shares steps
-//! only with queries of its window, but over many epochs with any other query. If a window holds all queries, the order
-//! is the same as for data in memory. The order depends only on the seed, the window and the number of shards.
+//! only with queries of its window. Over many epochs, it can share a step with any other query. If a window holds all
+//! queries, the order is the same as for data in memory. The order depends only on the seed, the window and the number
+//! of shards.
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -1,4 +1,5 @@
-//! The processes that work together on one fit, on one or several machines, through MPI with the feature `mpi`.
+//! The processes that work together on one fit, on one or several machines. With the feature `mpi`, they communicate
+//! through MPI.
 //!
 //! Every process runs the whole command. Data are cut into shards (`learner.shards`), and a process works on some of
 //! the shards. The results of all shards are gathered, and every process adds them in the order of the shards. All

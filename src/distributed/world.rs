@@ -8,12 +8,12 @@ use mpi::traits::{Communicator, CommunicatorCollectives};
 
 use super::Processes;
 
-/// The largest number of bytes that all processes together exchange at once. MPI counts bytes in 32 bits.
+/// The largest number of bytes that all processes together exchange at once. MPI counts bytes in 32-bit integers.
 const AT_ONCE: usize = 1 << 28;
 
-/// The processes of an MPI program; a single process without `mpiexec`.
+/// The processes of an MPI program, or a single process if the program was not started by `mpiexec`.
 ///
-/// Only the thread that joined may exchange bytes.
+/// Only the thread that called [`join`](Self::join) may exchange bytes.
 pub struct World {
     /// The MPI environment, which is shut down when it is dropped.
     _universe: Universe,

@@ -1,5 +1,5 @@
 //! Settings for computing primitives: the path (fused or by tensor operations), the memory, and the instructions.
-//! Settings apply to one thread during one function call, so the process shares no global state.
+//! Settings apply to one thread during one function call, so no global state is needed.
 //!
 //! Because this module does not depend on the primitives, any other module can use it to pass settings to threads.
 
@@ -83,8 +83,8 @@ impl Execution {
         Self { path, ..self }
     }
 
-    /// Sets the instructions of the fused CPU kernels, for example to reproduce a result of an older processor. Other
-    /// code, such as burn's matrix product, still chooses its own instructions.
+    /// Sets the instructions of the fused CPU kernels, for example to reproduce a result that was computed on an older
+    /// processor. Other code, such as burn's matrix product, still chooses its own instructions.
     ///
     /// # Errors
     /// Returns [`InstructionsError::NotFound`] if this processor lacks the instructions.

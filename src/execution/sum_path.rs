@@ -4,8 +4,8 @@
 /// rounding of `f32`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SumPath {
-    /// For each list, kernels choose the faster way by the number of its documents, and by how many of them contribute
-    /// to the sum.
+    /// For each list, kernels choose the faster method. The choice depends on the number of documents, and on how many
+    /// of them contribute to the sum.
     #[default]
     Auto,
     /// Kernels visit every pair.

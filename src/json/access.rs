@@ -12,7 +12,7 @@ use serde::forward_to_deserialize_any;
 use super::value::{Map, Value};
 use crate::refusal::Refusal;
 
-/// The items of a list; errors in an item name its position.
+/// The items of a list. An error in an item names the item's position.
 pub(super) struct Items {
     rest: vec::IntoIter<Value>,
     next: usize,
@@ -52,7 +52,7 @@ impl<'de> SeqAccess<'de> for Items {
     }
 }
 
-/// The fields of a table; errors in a field name its key.
+/// The fields of a table. An error in a field names the field's key.
 pub(super) struct Entries {
     rest: indexmap::map::IntoIter<String, Value>,
     /// The field whose key was read last and whose value is next.

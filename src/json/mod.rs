@@ -1,8 +1,9 @@
 //! Decodes JSON values, which keep the order of their keys.
 //!
 //! The files and tables of this crate keep their keys in the order of the fields. The crate serde_json keeps the order
-//! only with its feature `preserve_order`, which would change the maps of every crate in the build. Decoding tracks the
-//! key, and reports the found and the expected value in a structured error ([`Refusal`](crate::refusal::Refusal)).
+//! only with its feature `preserve_order`, which would change the maps of every crate in the build. The decoder keeps
+//! track of the key. Its structured error ([`Refusal`](crate::refusal::Refusal)) has the key, the value found and the
+//! value expected.
 
 mod access;
 mod decode;

@@ -1,6 +1,6 @@
 //! Tables in which the key `kind` chooses a variant.
 //!
-//! With serde's own attribute `tag = "kind"`, a table is copied before it is decoded, and errors no longer tell the
+//! With serde's own attribute `tag = "kind"`, a table is copied before it is decoded, and errors no longer name the
 //! key. [`tagged!`] instead removes `kind` from the table, and decodes the other fields as the variant that `kind`
 //! names.
 
@@ -19,8 +19,8 @@ use crate::refusal::Refusal;
 /// The key whose value chooses the variant.
 pub(super) const KIND: &str = "kind";
 
-/// The type name by which the deserializer of [`Value`] recognizes a request for a tagged table, and returns the kind
-/// first.
+/// The type name that marks a request for a tagged table. The deserializer of [`Value`] recognizes this name, and
+/// returns the kind first.
 pub(super) const TAGGED: &str = "table with a kind";
 
 /// An enum that is written as a table with a `kind`; see [`tagged!`].

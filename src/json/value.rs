@@ -241,7 +241,7 @@ impl Index<&str> for Value {
     }
 }
 
-/// Returns a mutable field, which is added if there is none.
+/// Returns a mutable field. A missing field is first added as null.
 ///
 /// # Panics
 /// Panics if the value is neither an object nor null.

@@ -170,8 +170,8 @@ pub struct LearnerEntry {
     pub shares_work: bool,
     /// The learner's word for a round: `epoch` or `round`.
     pub round_name: &'static str,
-    /// The key that sets the number of rounds, if every round improves the same model, so that a fit can stop after any
-    /// round and later continue. Successive halving uses this key to give its trials more and more rounds.
+    /// The key that sets the number of rounds, if a fit can stop after any round and continue later. In such a fit,
+    /// every round improves the same model. Successive halving uses this key to give its trials more and more rounds.
     pub rounds_key: Option<&'static str>,
     pub(in crate::learner) relative_temperature: fn(&Map) -> Option<f64>,
     pub(in crate::learner) fitting: fn(&Map, &Parts, Option<FittingData>) -> Fitting,

@@ -22,7 +22,7 @@ struct Published {
     documents: usize,
     /// Known bounds of feature values: a range of feature numbers, with the smallest and the largest possible value.
     ranges: &'static [(RangeInclusive<usize>, f32, f32)],
-    /// Words for users that explain why a value may lie outside the range of its feature.
+    /// An explanation, for users, of why a value may lie outside the range of its feature.
     outside: &'static str,
 }
 

@@ -19,7 +19,7 @@ use crate::distributed::OneProcess;
 use crate::text::{counted, plural};
 pub use known::ISTELLA_MISSING;
 
-/// Values larger than this in size are reported, because without a normalizer they would dominate what a scorer learns.
+/// Values of larger magnitude are reported, because without a normalizer they would dominate what a scorer learns.
 const HUGE: f32 = 1e6;
 /// The largest label whose gain `2^y - 1` fits into a signed 32-bit integer, in which most tools keep it.
 const LARGEST_LABEL: f32 = 31.0;

@@ -91,8 +91,8 @@ impl<'a, 'b> Appender<'a, 'b> {
         self.most_cells = most_cells;
     }
 
-    /// Reserves memory for `rows` rows. When the first rows are expected, memory for all files is reserved, as
-    /// estimated from the `bytes` bytes that hold these rows.
+    /// Reserves memory for `rows` rows. Before the first rows, memory for all files is reserved. The estimate is based
+    /// on `bytes`, the number of bytes that hold these rows.
     pub fn expect_like(&mut self, rows: usize, bytes: usize) -> Result<(), DataError> {
         let width = self.layout.width.unwrap_or(0).max(self.assembly.rows.count);
         let documents = self.assembly.dataset.documents();
@@ -424,7 +424,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         }
     }
 
-    /// Returns the number in the file, from 1, of a row of the current batch.
+    /// Returns the position of a row of the current batch in its file, counted from 1.
     fn row(&self, row: usize) -> usize {
         self.assembly.dataset.documents() - self.documents_before + row + 1
     }
@@ -445,8 +445,8 @@ impl<'a, 'b> Appender<'a, 'b> {
     }
 }
 
-/// Returns `expected`, the words for the allowed numbers in an error message. If the number in `found` is beyond the
-/// range of 32-bit floats, the words name the largest float, too.
+/// Returns `expected`, which describes the allowed numbers in an error message. If the number in `found` is beyond the
+/// range of 32-bit floats, the returned text also names the largest float.
 pub(super) fn or_largest(found: &str, expected: &str) -> String {
     match found.parse::<f64>() {
         Ok(number) if number.is_finite() && (number as f32).is_infinite() => format!("{expected} {LARGEST}"),

@@ -45,7 +45,7 @@ impl<T: Into<String>> From<T> for Fault {
 }
 
 impl ArrowFile {
-    /// Reads the footer of an Arrow file, and compares all sizes with the file.
+    /// Reads the footer of an Arrow file, and checks all sizes against the size of the file.
     pub fn open(bytes: Bytes) -> Result<Self, Fault> {
         let bytes = Buffer::from(bytes);
         let footer_end = bytes.len().checked_sub(TRAILER).ok_or("it is too short")?;

@@ -1,7 +1,7 @@
 //! Reads CSV and TSV files with a header. Blocks of whole rows are decoded in parallel.
 //!
-//! A block of plain rows, without quotes and with decimal numbers, is read in one pass. Arrow's decoder reads every other
-//! block into numbers, or as text if it has a fault, so that a message can name the place.
+//! A block of plain rows, without quotes and with decimal numbers, is read in one pass. Arrow's decoder reads all other
+//! blocks into numbers. If this fails, the block is read as text, so that an error message can name the row and column.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::data::text::source::Source;
 /// The number of rows that decide whether a column holds numbers or text.
 const SAMPLE: usize = 1000;
 
-/// Reads a file or reader with separated columns, and appends it to the dataset.
+/// Reads a file or reader whose columns are separated by `separator`, and appends its rows to the dataset.
 pub(in crate::data) fn read_csv(assembly: &mut Assembly, input: Input, separator: u8) -> Result<(), DataError> {
     let path = &input.name().to_path_buf();
     check_groups(assembly.options, path)?;
@@ -79,8 +79,8 @@ pub(in crate::data) fn read_csv(assembly: &mut Assembly, input: Input, separator
     Ok(())
 }
 
-/// Replaces `block` by the next whole rows, or leaves it empty at the end of the input. A row ends at a line end
-/// outside quotes.
+/// Replaces the contents of `block` with the next whole rows, or leaves it empty at the end of the input. A row ends at
+/// a line end outside quotes.
 fn next_rows(source: &mut Source, block: &mut Vec<u8>, path: &Path, most: usize) -> Result<(), DataError> {
     source.next_block(block)?;
     source.check_lines(block)?;
@@ -268,8 +268,8 @@ impl Decoder<'_> {
         self.records(block, &texts_of(&names), rows)
     }
 
-    /// Replaces an infinite number in an error by its text in the file, since it may only be beyond the range of 32-bit
-    /// floats. The block begins after `rows` rows of the file.
+    /// Replaces an infinite number in an error with its text in the file, because the number may only be beyond the
+    /// range of 32-bit floats. The block begins after `rows` rows of the file.
     fn as_written(&self, error: DataError, block: &[u8], rows: usize) -> DataError {
         let DataError::Cell { path, row, column, found, expected } = error else { return error };
         let written = || {
@@ -414,7 +414,7 @@ fn number(text: &str) -> Option<f32> {
 mod tests {
     use super::*;
 
-    /// A decoder of a query, two numbers and a last column of text, without the third column.
+    /// Returns a decoder for rows with the columns `q`, `x`, `url` and `y`, which skips `url`.
     fn decoder() -> Decoder<'static> {
         let field = |(name, number): (&str, bool)| {
             Field::new(name, if number { DataType::Float32 } else { DataType::Utf8 }, true)

@@ -13,19 +13,19 @@
 //! a column `features` of lists, every other column is a feature and must hold numbers. If a column `features` holds
 //! lists, other columns without a role are not read. If each feature has a column, all files of a set must have the
 //! same feature names, in any order. Rows of the same query need not be consecutive: they are moved together, and
-//! [`read_order`](crate::data::RankingDataset::read_order) holds their original places. A number is an integer, a float
-//! of 16, 32 or 64 bits or a boolean, and becomes the nearest `f32`. A null or NaN is a missing value
+//! [`read_order`](crate::data::RankingDataset::read_order) holds their original places. A number is an integer, a
+//! boolean, or a float of 16, 32 or 64 bits, and is converted to the nearest `f32`. A null or NaN is a missing value
 //! ([`Missing`](super::letor::Missing)). An infinite value is an error, and so is a value that is infinite as `f32`.
 //! The same data give the same rows and the same [`data_hash`](crate::data::RankingDataset::data_hash), whether they
 //! are read from a table or from text.
 //!
-//! An Arrow file must be in the IPC file format, also called Feather. Buffers of an Arrow file may be compressed by LZ4
-//! or Zstandard. Arrow files are mapped into memory. While an Arrow file is read, another program may replace it, but
-//! must not change it in place. Parquet files are decoded part by part.
+//! An Arrow file must be in the IPC file format, also called Feather. Buffers of an Arrow file may be compressed with
+//! LZ4 or Zstandard. Arrow files are mapped into memory. While an Arrow file is read, another program may replace it,
+//! but must not change it in place. Parquet files are decoded part by part.
 //!
-//! A CSV file has a header and columns separated by commas; fields that hold commas or line ends are in `"`. A TSV file
-//! is separated by tabs. CSV and TSV files may be compressed by gzip. An empty field, `nan`, `null` or `NA` is a
-//! missing value; `true` is 1, and `false` is 0.
+//! A CSV file has a header and columns separated by commas. Fields that contain commas or line breaks are enclosed in
+//! double quotes (`"`). A TSV file is separated by tabs. CSV and TSV files may be compressed with gzip. An empty field,
+//! `nan`, `null` or `NA` is a missing value; `true` is 1, and `false` is 0.
 //!
 //! Features stay in the file ([`Features`](super::Features)) if the file is an uncompressed Arrow file and the only
 //! file of the set. To stay in the file, features must be lists of 32-bit floats without nulls, with consecutive rows
@@ -64,7 +64,7 @@ pub(super) use csv::read_csv;
 use schema::Layout;
 pub(super) use write::TableWriter;
 
-/// A file format of tables.
+/// A file format for tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// Arrow's IPC file format.
@@ -106,7 +106,7 @@ trait Table {
         false
     }
 
-    /// Returns the file's size in bytes, as counted in limits that depend on the size of text.
+    /// Returns the number of bytes for which the file counts in limits that grow with the size of the input.
     fn bytes_that_count(&self) -> u64;
 
     /// Decodes the columns with the indices `columns`, in ascending order, part by part.

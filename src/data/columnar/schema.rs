@@ -24,7 +24,7 @@ pub(super) struct Layout {
     /// The column used to split the queries into folds or sets.
     pub key: Option<usize>,
     pub features: Features,
-    /// The number of features; `None` if only the list in the first row tells it.
+    /// The number of features; `None` if it is known only from the list in the first row.
     pub width: Option<usize>,
     /// The names of the features, if each feature has a column and no two columns have the same name.
     pub names: Option<Vec<String>>,
@@ -348,7 +348,8 @@ impl Table<'_> {
 const ROW: &str = "row";
 const TEXT: &str = "text";
 
-/// Records an example text of a column with its row, from 1, for a file without types.
+/// Records an example of the text in a column of a file without column types. The example is in row `row`, counted from
+/// 1.
 pub(super) fn with_example(field: Field, row: usize, text: &str) -> Field {
     field.with_metadata([(ROW, row.to_string()), (TEXT, quoted(text.as_bytes()))])
 }

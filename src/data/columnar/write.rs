@@ -31,7 +31,7 @@ impl RankingDataset {
     /// Writes a table that [`data::read`](crate::data::read) reads back as the same dataset, bit for bit. Weights, if
     /// any, go to the columns `weight` and `query_weight`. A missing value is written as NaN.
     ///
-    /// An Arrow file has one batch, which uses the dataset's own memory. A Parquet file is compressed by Zstandard.
+    /// An Arrow file has one batch, which uses the dataset's own memory. A Parquet file is compressed with Zstandard.
     ///
     /// # Errors
     /// Returns [`DataError::Inconsistent`] if [`RankingDataset::check`] fails, if a list cannot hold that many
@@ -108,7 +108,7 @@ impl<'a> TableWriter<'a> {
     /// Begins a table with its first rows, which determine the columns.
     ///
     /// # Errors
-    /// Returns the errors of [`RankingDataset::write_columnar`].
+    /// Returns the same errors as [`RankingDataset::write_columnar`].
     pub fn create(data: RankingDataset, format: Format, output: &'a mut dyn Write) -> Result<Self, DataError> {
         data.check()?;
         if format == Format::Parquet && data.feature_count == 0 {
@@ -136,7 +136,7 @@ impl<'a> TableWriter<'a> {
     /// Appends rows, which must have the columns of the first rows.
     ///
     /// # Errors
-    /// Returns the errors of [`RankingDataset::write_columnar`].
+    /// Returns the same errors as [`RankingDataset::write_columnar`].
     pub fn write(&mut self, mut data: RankingDataset) -> Result<(), DataError> {
         let Self { schema, width, writer } = self;
         match writer {

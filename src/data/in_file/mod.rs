@@ -45,8 +45,8 @@ pub trait Source: Send + Sync {
         None
     }
 
-    /// Keeps at most this many bytes in memory. Once `keep` was called, values are read from the file at each use
-    /// instead of mapped.
+    /// Keeps at most this many bytes in memory. After a call of `keep`, values are no longer mapped, but read from the
+    /// file at each use.
     fn keep(&self, bytes: usize);
 
     /// Returns whether values are read from the file at each use instead of mapped. If values are not mapped, a slice
@@ -562,7 +562,8 @@ impl Hashed {
         }
     }
 
-    /// Adds the hashed values to a hash: replaces it by the kept state, or adds the hash of each part.
+    /// Adds the hashed values to `hash`. If the values were hashed as a whole, `hash` is replaced with the state after
+    /// them. Otherwise, the hash of each part is added.
     fn go_on(self, hash: &mut Sha256) {
         match self {
             Self::Whole { after, .. } => *hash = after,

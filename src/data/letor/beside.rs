@@ -37,8 +37,8 @@ impl Beside {
     }
 }
 
-/// Reads one number from each line that is not blank. Reading stops where a file is far too long for `most` lines, and
-/// the second result is then false.
+/// Reads one number from each line that is not blank. If a file is much longer than `most` lines can be, reading stops
+/// early, and the second result is false.
 ///
 /// # Errors
 /// Returns an error for the first line that does not hold the expected number, or for a file that cannot be read.

@@ -10,7 +10,7 @@ use crate::data::text::options::{Groups, MISSING_HINT, Missing, ReadOptions};
 /// The words with which errors describe the first field of a line.
 pub(in crate::data) const LABEL: &str = "a label (a number of at least 0)";
 
-/// The last words of an error about a number beyond the range of 32-bit floats.
+/// The end of the error message about a number beyond the range of 32-bit floats.
 pub(in crate::data) const LARGEST: &str = "of at most 3.4028235e38 in size, the largest 32-bit float";
 
 /// The rules for parsing a block.
@@ -30,7 +30,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Returns the rules of `options` for a block of at most `most_cells` cells. `features_from` tells, in errors,
+    /// Returns the rules of `options` for a block of at most `most_cells` cells. `features_from` says in error messages
     /// where the number of features comes from.
     pub fn new(options: &ReadOptions, most_cells: usize, features_from: &'static str) -> Self {
         Self {

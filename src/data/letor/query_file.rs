@@ -1,5 +1,5 @@
-//! Reads group sizes from the file `FILE.query` next to a data file, which has one number of documents per line, as in
-//! LightGBM.
+//! Reads group sizes from the file `FILE.query` next to a data file. Each line has the number of documents of one
+//! query, as in LightGBM.
 
 use std::path::Path;
 

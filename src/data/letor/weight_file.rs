@@ -9,7 +9,7 @@ use crate::data::error::DataError;
 const OF_QUERIES: Beside = Beside { ending: "query_weights" };
 const OF_DOCUMENTS: Beside = Beside { ending: "weight" };
 
-/// Reads the weights of the queries of `data`, which must be `queries` numbers.
+/// Reads the weights of the queries of `data`. The file must hold exactly `queries` weights.
 pub(super) fn of_queries(data: &Path, queries: usize) -> Result<Vec<f32>, DataError> {
     let expected = "the weight of a query (a finite number of at least 0)";
     read(&OF_QUERIES, data, queries, expected, |path, weights| {
@@ -18,7 +18,7 @@ pub(super) fn of_queries(data: &Path, queries: usize) -> Result<Vec<f32>, DataEr
     })
 }
 
-/// Reads the weights of the documents of `data`, which must be `documents` numbers.
+/// Reads the weights of the documents of `data`. The file must hold exactly `documents` weights.
 pub(super) fn of_documents(data: &Path, documents: usize) -> Result<Vec<f32>, DataError> {
     let expected = "the weight of a document (a finite number of at least 0)";
     read(&OF_DOCUMENTS, data, documents, expected, |path, weights| {

@@ -11,8 +11,9 @@ impl RankingDataset {
     /// Every feature is written with the fewest digits that round to its value. Weights are not written.
     ///
     /// # Errors
-    /// Returns [`DataError::Inconsistent`] if LETOR text cannot hold an identifier (a query with blanks, a document
-    /// with a line end). Returns [`DataError::Io`], with an empty path, if a write fails.
+    /// Returns [`DataError::Inconsistent`] if LETOR text cannot hold an identifier, such as a query identifier with
+    /// blanks or a document identifier with a line end. Returns [`DataError::Io`], with an empty path, if a write
+    /// fails.
     pub fn write_letor(&self, output: &mut impl Write) -> Result<(), DataError> {
         let failed = |source: io::Error| DataError::Io { path: "".into(), source };
         let mut line = Vec::new();

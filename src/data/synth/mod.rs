@@ -41,7 +41,7 @@ use traits::{World, bell};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HiddenScorer {
-    /// Sums, products and parabolas of traits.
+    /// Sums, products and quadratic functions of traits.
     #[default]
     Smooth,
     /// A sum of step functions of single traits and of pairs of traits, as in an ensemble of trees.
@@ -95,8 +95,8 @@ const MOST_QUERIES: usize = 1_000_000_000_000;
 /// single query may have more cells.
 const CELLS: usize = 1 << 26;
 
-/// The memory in bytes for each cell while data are written: for a number and its text or, in a table, for a number and
-/// its copy.
+/// The memory in bytes for each cell while data are written. It holds a number and its text or, in a table, a number
+/// and its copy.
 const WRITTEN: usize = 24;
 
 /// The number of bytes that a query needs in addition to its documents.
@@ -136,8 +136,8 @@ impl SynthConfig {
     /// Generates a dataset in memory.
     ///
     /// # Errors
-    /// Returns the errors of [`SynthConfig::check`]. Returns [`DataError::Refused`] if the data need more memory than
-    /// is free.
+    /// Returns an error if [`SynthConfig::check`] fails. Returns [`DataError::Refused`] if the data need more memory
+    /// than is free.
     pub fn generate(&self) -> Result<RankingDataset, DataError> {
         self.check()?;
         self.ask_memory()?;
@@ -225,7 +225,8 @@ impl SynthConfig {
     /// 1.
     ///
     /// # Errors
-    /// Returns the errors of [`SynthConfig::check`], and [`DataError::Io`], with an empty path, if a write fails.
+    /// Returns an error if [`SynthConfig::check`] fails. Returns [`DataError::Io`], with an empty path, if a write
+    /// fails.
     pub fn write(&self, output: &mut impl Write) -> Result<u64, DataError> {
         self.write_part(output, 0..self.queries)
     }
@@ -233,7 +234,7 @@ impl SynthConfig {
     /// Writes a table, some queries at a time. An Arrow file has one batch, or several if the features exceed 256 MiB.
     ///
     /// # Errors
-    /// Returns the errors of [`write`](Self::write).
+    /// Returns the same errors as [`write`](Self::write).
     #[cfg(feature = "columnar")]
     #[cfg_attr(docsrs, doc(cfg(feature = "columnar")))]
     pub fn write_columnar(&self, format: super::columnar::Format, output: &mut dyn Write) -> Result<(), DataError> {
@@ -265,7 +266,7 @@ impl SynthConfig {
     /// Writes a range of the queries, counted from 0, as [`write`](Self::write) does.
     ///
     /// # Errors
-    /// Returns the errors of [`write`](Self::write).
+    /// Returns the same errors as [`write`](Self::write).
     pub fn write_part(&self, output: &mut impl Write, queries: Range<usize>) -> Result<u64, DataError> {
         self.write_telling(output, queries, |_| {})
     }

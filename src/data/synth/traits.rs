@@ -64,7 +64,8 @@ const FAMILIES: [Family; 12] = [
     Family::Clicks,
 ];
 
-/// How a feature depends on traits: through a weighted sum of two traits and noise, with standard deviation 1.
+/// How a feature depends on traits: through a weighted sum of two traits and noise. The squares of the three weights
+/// add up to 1.
 #[derive(Debug, Clone, Copy)]
 struct Lens {
     family: Family,
@@ -194,7 +195,7 @@ impl Lens {
 }
 
 impl Family {
-    /// Returns the value of a feature from the weighted sum `x` of its traits, which has standard deviation 1.
+    /// Returns the value of a feature from the weighted sum `x` of its traits and noise.
     fn value(self, x: f64, level: f64, stream: usize, view: &QueryView) -> f64 {
         let sigmoid = |t: f64| 1.0 / (1.0 + (-t).exp());
         let covered = || (view.terms * sigmoid(1.5 * x + level)).round();

@@ -1,4 +1,4 @@
-//! The options of readers of text, and text in blocks of whole lines.
+//! Options for reading text, and a reader that returns text in blocks of whole lines.
 
 pub(crate) mod options;
 pub(crate) mod source;

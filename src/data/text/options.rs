@@ -20,7 +20,7 @@ pub enum Missing {
     /// Missing values stay missing: they are NaN in the dataset.
     Keep,
     /// Missing values stay missing, as with `keep`. A model that accepts no missing values gets the mean of the
-    /// training values, and a column that marks missing values
+    /// training values in their place. It also gets a column that marks missing values
     /// ([`Normalizer::fit_with_indicators`](crate::data::Normalizer::fit_with_indicators)).
     Indicator,
 }
@@ -108,14 +108,14 @@ pub struct ReadOptions {
     /// together.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sort: bool,
-    /// The roles of a table's columns. A configuration names columns in a section of its own.
+    /// The roles of a table's columns. In a configuration file, the columns are named in a separate section.
     #[serde(skip)]
     pub columns: Columns,
     /// The largest index of a feature. Default: 1,000,000.
     pub max_feature_index: usize,
-    /// The largest number of cells (documents x features; 4 bytes each) of the dataset, and of a block of it. Default:
-    /// 16 cells per byte of text, or 64 cells per byte of a compressed file if that is less, but at least 2^26 cells
-    /// (256 MiB). The default limit keeps a small hostile file from requesting a large matrix.
+    /// The largest number of cells (documents x features; 4 bytes each) in the dataset or in a block of it. Default: 16
+    /// cells per byte of text, or 64 cells per byte of a compressed file if that is less. The default is at least 2^26
+    /// cells (256 MiB). The default limit keeps a small hostile file from requesting a large matrix.
     pub max_cells: Option<usize>,
     /// The length of the longest line in bytes. Default: 64 MiB.
     pub max_line_bytes: usize,

@@ -148,7 +148,7 @@ impl Source {
 /// The compressed size of an input in bytes, which is known in advance only for a file.
 pub(crate) enum Size {
     Whole(u64),
-    /// The number of bytes of a stream that were read so far.
+    /// The number of bytes read from a stream so far.
     SoFar(Arc<AtomicU64>),
 }
 
@@ -175,8 +175,8 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Opens an input. If the input begins like gzip, the reader decompresses it, and the second result is the compressed
-/// size.
+/// Opens an input. A gzip input is recognized by its first bytes and decompressed; its compressed size is then also
+/// returned.
 ///
 /// # Errors
 /// Returns [`DataError::Io`] if the input cannot be opened or read.

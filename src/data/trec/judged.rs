@@ -27,7 +27,7 @@ pub struct JudgedRun<T> {
 /// documents.
 ///
 /// # Errors
-/// Returns the errors of [`read_run`](super::read_run).
+/// Returns the same errors as [`read_run`](super::read_run).
 pub fn read_judged<T, E>(
     run: &Path,
     qrels: &Qrels,
@@ -44,7 +44,7 @@ where
 /// Reads a run from a file or a reader, and passes its judged queries to `of_query`, as [`read_judged`] does.
 ///
 /// # Errors
-/// Returns the errors of [`read_run`](super::read_run).
+/// Returns the same errors as [`read_run`](super::read_run).
 pub fn read_judged_from<T, E>(
     run: Input,
     qrels: &Qrels,

@@ -40,9 +40,9 @@ pub struct Run<T> {
 /// Passes every query of a run to `of_query`, on all threads, with the [`Execution`](crate::op::Execution) of the
 /// calling thread.
 ///
-/// Memory holds the longest query and a few blocks of text. If a query occurs again after another one, the run is read
-/// again from its beginning, and its whole text is held in memory; `of_query` may then see a query twice. The whole
-/// text is always held if the input is not a plain file, because it cannot be read twice.
+/// Memory holds the longest query and a few blocks of text. If the lines of a query are not consecutive, the run is
+/// read again from its beginning, and its whole text is held in memory. `of_query` may then be called twice for the
+/// same query. The whole text is always held if the input is not a plain file, because it cannot be read twice.
 ///
 /// # Errors
 /// Returns the first fault, in the order of lines. If the lines of a query are not consecutive, queries are checked one

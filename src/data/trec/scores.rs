@@ -14,7 +14,7 @@ use crate::data::input::Input;
 /// are ignored.
 ///
 /// # Errors
-/// Returns the errors of [`read_run`](super::read_run). Returns [`DataError::Inconsistent`] if the run retrieved a
+/// Returns the same errors as [`read_run`](super::read_run). Returns [`DataError::Inconsistent`] if the run retrieved a
 /// document that its query lacks in the dataset.
 pub fn read_run_scores(path: &Path, dataset: &RankingDataset) -> Result<Vec<f32>, DataError> {
     read_run_scores_from(Input::from_path(path), dataset)
@@ -23,7 +23,7 @@ pub fn read_run_scores(path: &Path, dataset: &RankingDataset) -> Result<Vec<f32>
 /// Reads scores as [`read_run_scores`] does, from a file or a reader.
 ///
 /// # Errors
-/// Returns the errors of [`read_run_scores`].
+/// Returns the same errors as [`read_run_scores`].
 pub fn read_run_scores_from(input: Input, dataset: &RankingDataset) -> Result<Vec<f32>, DataError> {
     let queries: HashMap<&str, usize> = dataset.query_ids.iter().map(String::as_str).zip(0..).collect();
     let of_query = |run: RunQuery| -> Result<Vec<(usize, f32)>, DataError> {

@@ -1,7 +1,7 @@
 //! AdaRank boosts a measure directly: it minimizes `sum_q exp(-E(f, q))`, an upper bound on `sum_q (1 - E(f, q))`.
 //!
-//! Section 5.1 and Figure 6 of direct-optimization describe the algorithm. `E(f, q)` in `[0, 1]` is the value of the
-//! measure on query `q`:
+//! Section 5.1 and Figure 6 of [direct-optimization](crate::loss#papers) describe the algorithm. `E(f, q)` in `[0, 1]`
+//! is the value of the measure on query `q`:
 //!
 //! ```text
 //! P_1(q) = 1/m
@@ -14,7 +14,7 @@
 //! `mean_q E(f_T, q) >= 1 - prod_t exp(-delta_t) sqrt(1 - phi_t^2)`. In this bound,
 //! `delta_t = min_q (E(f_t, q) - E(f_(t-1), q) - alpha_t E(h_t, q))` and `E(f_0, q) = 0`. Every round reports the right
 //! side of this inequality under the name `bound`. Weak rankers are single features. With a section `[loss]` or
-//! `[scorer]`, weak rankers are burn scorers, trained by any surrogate.
+//! `[scorer]`, weak rankers are burn scorers, trained with any surrogate loss.
 //!
 //! The paper leaves some details open, which this implementation settles as follows:
 //! - Among equally good weak rankers, the first feature is chosen, and its descending order is preferred to its

@@ -21,8 +21,8 @@ impl<'a> Annealing<'a> {
         Ok(Self { config, loss, parameter: config.parameter(loss)?, rounds, value: None })
     }
 
-    /// Gives the objective the loss of round `round`, where the first round is 1. Returns whether this loss differs
-    /// from the loss of the previous round.
+    /// Sets the objective's loss to the loss of round `round`, counted from 1. Returns whether this loss differs from
+    /// the loss of the previous round.
     pub(super) fn set(
         &mut self,
         objective: &mut Objective,

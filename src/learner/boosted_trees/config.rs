@@ -44,11 +44,11 @@ pub enum Steps {
 }
 
 /// The default temperature of a loss for trees, divided by its default temperature for other scorers. The factor was
-/// found on validation queries (benchmarks/trees.md).
+/// tuned on validation queries (benchmarks/trees.md).
 const WARMTH: f64 = 5.0;
 
 /// The default of `l2` for the method [`Steps::Balance`]. This method weights documents by the size of their slopes, so
-/// a few documents may decide the value of a large leaf. The default was found on validation queries, like [`WARMTH`].
+/// a few documents may decide the value of a large leaf. The default was tuned on validation queries, like [`WARMTH`].
 const BALANCE_L2: f64 = 20.0;
 
 /// The maximum number of tree ensembles in a fit, each of which stores a score for every document.
@@ -263,7 +263,8 @@ impl LearnerConfig for BoostedTreesConfig {
         Ok(BoostedTrees { config: self.clone(), loss: loss.clone(), start: None })
     }
 
-    /// Returns `None` if the temperature is annealed, or with a line search, which uses the temperatures of the papers.
+    /// Returns `None` if the temperature is annealed, or if a line search finds the steps. The line search uses the
+    /// temperatures that the papers give.
     fn relative_temperature(&self) -> Option<f64> {
         (self.steps != Some(Steps::LineSearch) && self.anneal.is_none()).then_some(WARMTH)
     }

@@ -32,7 +32,7 @@ struct State {
     /// The trees of the other seeds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     others: Vec<Trees>,
-    /// The memory of the annealing schedule between rounds.
+    /// The state that the annealing schedule keeps between rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     anneal: Option<AnnealState>,
 }

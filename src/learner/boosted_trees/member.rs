@@ -228,14 +228,14 @@ impl<'a> Member<'a> {
         steepest(&self.derivatives) < FLAT * steepest(&setting.objective.derivatives(&labels).1)
     }
 
-    /// Returns how much the gradient predicts the loss to decrease per unit of step length along the tree.
+    /// Returns the decrease of the loss that the gradient predicts per unit of step length along the tree.
     fn descent(&self, objective: &Objective, tree: &[f64]) -> f64 {
         let slope: f64 = self.derivatives.gradient.iter().zip(tree).map(|(slope, value)| slope * value).sum();
         (-slope / objective.queries()).max(0.0)
     }
 
-    /// Returns the step length of the tree that lowers the loss most, among the last step length times powers of two.
-    /// Returns `None` if no step length lowers the loss enough.
+    /// Returns the step length along the tree that lowers the loss most. The candidates are the last step length times
+    /// powers of two. Returns `None` if no step length lowers the loss enough.
     ///
     /// A step must lower the loss by at least `KEPT_PROMISE * promised * step`. Without this condition, a step may
     /// become very long, because every surrogate approaches a constant when the scores lie far apart. The loss may then

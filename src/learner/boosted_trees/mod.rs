@@ -1,8 +1,8 @@
 //! Gradient boosting of regression trees on any registered loss.
 //!
-//! The method is Friedman's (Greedy function approximation, Annals of Statistics 29, 2001), which section 6 of
-//! smoothrank proposes for its surrogates. The method needs only the derivatives of the loss with respect to the
-//! scores. Every round computes
+//! The method is Friedman's (Greedy function approximation, Annals of Statistics 29, 2001). Section 6 of
+//! [smoothrank](crate::loss#papers) proposes the method for its surrogates. The method needs only the derivatives of
+//! the loss with respect to the scores. Every round computes
 //!
 //! ```text
 //! tree  = fit of the derivatives at the scores f          (see `tree`)

@@ -59,7 +59,7 @@ impl<'a> Objective<'a> {
         &*self.loss
     }
 
-    /// Replaces the loss, for example with one of another temperature.
+    /// Replaces the loss, for example with one that has a different temperature.
     pub(super) fn set_loss(&mut self, loss: Arc<dyn RankingLoss>) -> Result<(), LearnerError> {
         if self.steps == Steps::Newton && loss.about().curvature.is_none() {
             let reason = format!("{} has second derivatives at some values of its parameters only", loss.about().name);

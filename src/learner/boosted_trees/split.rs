@@ -1,10 +1,10 @@
 //! Defines the gain of a split, and finds the split with the largest gain for a leaf.
 //!
 //! A leaf with gradient sum `G` and curvature sum `H` has the value `v = -T(G) / (H + l2)`, where `T` moves `G` towards
-//! 0 by `l1`. If a feature must not lower (or raise) the score, bounds on the leaf's value ensure this. The merit of a
-//! leaf is `-(2 G v + (H + l2) v^2 + 2 l1 |v|)`, twice the decrease of the loss in its second-order approximation. If
-//! `v` is within the bounds, the merit is `T(G)^2 / (H + l2)`. The gain of a split is the sum of the merits of both
-//! children minus the merit of the parent.
+//! 0 by `l1`. If larger values of a feature must not lower (or raise) the score, bounds on the leaf values enforce this
+//! constraint. The merit of a leaf is `-(2 G v + (H + l2) v^2 + 2 l1 |v|)`, twice the decrease of the loss in its
+//! second-order approximation. If `v` is within the bounds, the merit is `T(G)^2 / (H + l2)`. The gain of a split is
+//! the sum of the merits of both children minus the merit of the parent.
 //!
 //! Documents with a missing value of the feature all go to the child for which the gain is larger, or to the right
 //! child at equal gains. A split may also separate the documents with a missing value from those with a value. If no
@@ -110,7 +110,7 @@ pub(super) struct Worth<'a> {
 }
 
 impl Worth<'_> {
-    /// Returns the gradient sum after `l1`, and the curvature sum plus `l2`.
+    /// Returns the gradient sum, moved towards 0 by `l1`, and the curvature sum plus `l2`.
     #[inline(always)]
     fn shrunk(&self, sums: Sums) -> (f64, f64) {
         let TreeParams { l1, l2, .. } = *self.params;

@@ -72,7 +72,7 @@ struct Leaf {
     others: Range<usize>,
     sums: Sums,
     bounds: Bounds,
-    /// The slot of each block in which the leaf's histograms lie.
+    /// The slot that holds the leaf's histograms in each block.
     slot: usize,
     /// The split with the largest gain, if the leaf may be split.
     split: Option<Split>,
@@ -131,8 +131,8 @@ fn finite(number: f64) -> f32 {
     (number as f32).clamp(f32::MIN, f32::MAX)
 }
 
-/// Returns the leaf to split next, whose split gains most. If trees grow by level, only the leaves nearest to the root
-/// are considered.
+/// Returns the leaf to split next, which is the one whose split has the largest gain. If trees grow by level, only the
+/// leaves nearest to the root are considered.
 fn next(leaves: &[Leaf], by_level: bool) -> Option<(usize, Split)> {
     let depth = |leaf: &Leaf| if by_level { leaf.depth } else { 0 };
     let candidates = leaves.iter().enumerate().filter_map(|(place, leaf)| Some((place, depth(leaf), leaf.split?)));

@@ -18,8 +18,8 @@ pub(super) const NAME: &str = "gradient";
 /// Configuration of [`Gradient`]. Every key has a default. [`for_perceptron`](Self::for_perceptron) returns the
 /// defaults that configuration files use for a perceptron.
 ///
-/// [`GradientConfig::one_query_per_step`] returns Algorithm 1 of approximation-framework, which takes 200 epochs of
-/// steps on single queries at the learning rate 0.01.
+/// [`GradientConfig::one_query_per_step`] returns the configuration for Algorithm 1 of
+/// [approximation-framework](crate::loss#papers): 200 epochs with one query per step and the learning rate 0.01.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GradientConfig {
@@ -88,8 +88,8 @@ impl Default for GradientConfig {
 }
 
 impl GradientConfig {
-    /// Returns Algorithm 1 of approximation-framework: gradient descent with one query per step, 200 epochs and the
-    /// learning rate 0.01.
+    /// Returns the configuration for Algorithm 1 of [approximation-framework](crate::loss#papers): gradient descent
+    /// with one query per step, 200 epochs and the learning rate 0.01.
     pub fn one_query_per_step() -> Self {
         Self { epochs: 200, batch_queries: 1, optimizer: OptimizerConfig::plain_sgd(), ..Self::default() }
     }

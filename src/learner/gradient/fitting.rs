@@ -1,4 +1,4 @@
-//! Defaults for perceptrons, which were found on generated data, MQ2008 and OHSUMED.
+//! Defaults for perceptrons, which were tuned on generated data, MQ2008 and OHSUMED.
 //!
 //! | key | default |
 //! |---|---|
@@ -36,8 +36,8 @@ const PATIENCE: usize = 20;
 const EPOCHS_ALONE: usize = 25;
 
 impl GradientConfig {
-    /// Returns a configuration for a perceptron with the dropout 0.3 that suits the loss and the training queries. Wrap
-    /// the loss in [`UnitGradients`](crate::loss::UnitGradients) if it is a surrogate of a measure.
+    /// Returns a configuration for a perceptron with a dropout of 0.3. Its values depend on the loss and the training
+    /// queries. Wrap the loss in [`UnitGradients`](crate::loss::UnitGradients) if it is a surrogate of a measure.
     ///
     /// Without validation queries, the fit runs for a fixed number of epochs that worked on other data.
     ///

@@ -1,9 +1,9 @@
 //! Trains any scorer on any loss, with burn's optimizers and learning-rate schedules.
 //!
 //! The learner trains on mini-batches of queries. The learner can also anneal the temperature of the loss, stop early,
-//! and select the epoch with the best validation measure. [`GradientConfig::one_query_per_step`] returns Algorithm 1 of
-//! approximation-framework. An epoch costs one forward and backward pass over the training data and one forward pass
-//! over the validation data.
+//! and select the epoch with the best validation measure. [`GradientConfig::one_query_per_step`] returns the
+//! configuration for Algorithm 1 of [approximation-framework](crate::loss#papers). An epoch costs one forward and
+//! backward pass over the training data and one forward pass over the validation data.
 //!
 //! With [`GradientConfig::average`], the average of the weights over the steps is measured, selected and saved.
 //! Training itself never uses the averaged weights.
@@ -14,14 +14,14 @@
 //! schedule still advances.
 //!
 //! The objective that a round reports is the mean loss of all training queries in the epoch. The loss of each query is
-//! computed before the optimizer step that uses the query. A query with nothing to learn has the loss 0, which is
+//! computed before the optimizer step that uses the query. A query that gives no gradient has the loss 0, which is
 //! included in the mean. If queries have weights, each loss is multiplied by its query's weight relative to the mean
 //! weight. These weights affect the objective and the gradients, and a query of weight 0 is ignored. Each loss defines
 //! how it uses document weights ([`About::document_weights`](crate::loss::About::document_weights)).
 //!
 //! # Determinism
-//! Only the seed determines the initial weights, the queries of each step, the dropout masks, and the noise of
-//! features and losses. A killed fit resumes from its last saved epoch and ends in the same bytes.
+//! Only the seed determines the initial weights, the queries of each step, the dropout masks, and the noise of features
+//! and losses. A killed fit resumes from its last saved epoch and produces the same bytes as an uninterrupted fit.
 //!
 //! # burn-train
 //! [`RankingModel`], [`RankingBatcher`] and [`RankingMetric`](crate::metric::RankingMetric) work unchanged in burn's
@@ -29,8 +29,8 @@
 //! a linear scorer, 20 epochs on data of OHSUMED's size take 55 ms in the learner's loop and 52 ms in burn's loop
 //! without files. Burn's loop with checkpoints and logs takes 145 ms. For a perceptron of 64 hidden units, the three
 //! times are 155, 204 and 352 ms (`benches/training.rs`, two AVX-512 cores). The learner saves its state as often as it
-//! can without spending more than a fiftieth of its time on saving. A killed fit that is resumed ends in the same
-//! bytes.
+//! can without spending more than a fiftieth of its time on saving. A killed fit that is resumed produces the same
+//! bytes as an uninterrupted fit.
 
 mod average;
 mod batches;

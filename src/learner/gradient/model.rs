@@ -38,7 +38,7 @@ impl RankingModel {
         Self { layers, ..self }
     }
 
-    /// Returns the same scorer with another loss, for example one of another temperature.
+    /// Returns the same scorer with another loss, for example one with a different temperature.
     pub fn with_loss(self, loss: Arc<dyn RankingLoss>) -> Self {
         Self { loss, ..self }
     }

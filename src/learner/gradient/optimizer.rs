@@ -100,7 +100,8 @@ tagged! {
         },
         /// Lion (Chen et al., 2023).
         Lion {
-            /// Share of the momentum in the direction of a step, at least 0 and below 1. Default: 0.9.
+            /// Weight of the momentum in the direction of a step, where the gradient has the remaining weight; at least
+            /// 0 and below 1. Default: 0.9.
             #[serde(default = "beta_1")]
             beta_1: f64,
             /// Decay rate of the momentum, at least 0 and below 1. Default: 0.99.
@@ -155,7 +156,7 @@ tagged! {
             #[serde(default = "adam_w_decay")]
             weight_decay: f64,
         },
-        /// L-BFGS (Liu and Nocedal, 1989) with a line search for the strong Wolfe conditions, on all queries at once.
+        /// L-BFGS (Liu and Nocedal, 1989) with a strong Wolfe line search, on all queries at once.
         Lbfgs {
             /// The number of recent steps from which L-BFGS estimates the curvature, at least 1. Default: 10.
             #[serde(default = "history")]

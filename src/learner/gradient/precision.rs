@@ -71,10 +71,10 @@ impl Precision {
     }
 }
 
-/// The factor of the loss at the start of a fit, a power of 2 just above the largest f16 number, 65504.
+/// The loss scale at the start of a fit: the power of 2 just above the largest f16 number, 65504.
 const FIRST: f64 = 65536.0;
 
-/// The factor of the loss doubles after this many consecutive steps with finite gradients.
+/// The loss scale doubles after this many consecutive steps with finite gradients.
 const PATIENCE: u32 = 2000;
 
 /// The factor by which the loss is multiplied in f16, always a power of 2 to avoid rounding errors. If a gradient is
@@ -92,7 +92,7 @@ impl LossScale {
         (precision == Precision::F16).then_some(Self { factor: FIRST, finite: 0 })
     }
 
-    /// Returns the factor of the loss.
+    /// Returns the factor by which the loss is multiplied.
     pub(super) fn factor(&self) -> f64 {
         self.factor
     }
@@ -127,7 +127,7 @@ impl LossScale {
 struct Unscaled {
     grads: GradientsParams,
     factor: f64,
-    /// The number of gradient elements that are NaN or infinite, so far in the visit.
+    /// The number of gradient elements visited so far that are NaN or infinite.
     not_finite: Option<Tensor<1, Int>>,
 }
 

@@ -129,8 +129,8 @@ impl ScheduleConfig {
     }
 }
 
-/// Builds a schedule without a sequence around it. Burn builds an [`LrSchedulerConfig`] only in a sequence, which would
-/// change the format of saved states.
+/// Builds a schedule that is not part of a sequence of schedules. Burn builds an [`LrSchedulerConfig`] only as part of
+/// a sequence, which would change the format of saved states.
 fn init(config: LrSchedulerConfig) -> Result<ModuleLrScheduler, String> {
     match config {
         LrSchedulerConfig::Constant(factor) => Ok(ModuleLrScheduler::new(factor)),

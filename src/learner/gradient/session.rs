@@ -66,7 +66,7 @@ pub(super) struct Outcome {
     pub(super) steps: usize,
     /// The learning rate of the last step.
     pub(super) learning_rate: f64,
-    /// The numbers to report, by name: the learning rate, the annealed parameter, and the factor of the loss in f16.
+    /// The numbers to report, by name: the learning rate, the annealed parameter, and the loss scale in f16.
     pub(super) figures: Vec<(String, f64)>,
 }
 
@@ -86,7 +86,7 @@ pub(super) struct Session<'a> {
     scheduler: ModuleLrScheduler,
     /// The moving average of the weights, if the configuration asks for it.
     average: Option<AveragedWeights>,
-    /// The factor of the loss, if the layers compute in f16.
+    /// The loss scale, if the layers compute in f16.
     scale: Option<LossScale>,
     /// The scorer of the best epoch, or the initial scorer before the first epoch.
     best: Scorer,

@@ -27,8 +27,8 @@ pub(super) struct TrainingStep<'a> {
     pub(super) dropout: u64,
 }
 
-/// The sum of the losses of some queries, `[1]`, detached from the autodiff graph, and their share of the gradients of
-/// the step's mean loss.
+/// The sum of the losses of some queries, `[1]`, detached from the autodiff graph. The gradients are the contribution
+/// of these queries to the gradients of the step's mean loss.
 type Sum = (Tensor<1>, GradientsParams);
 
 impl TrainingStep<'_> {

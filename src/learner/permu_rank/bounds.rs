@@ -1,6 +1,6 @@
 //! Upper bounds on `1 - E` for a measure `E` in [0, 1]. They are computed from a few permutations of each query, which
-//! form its working sets. PermuRank and SVM-MAP minimize these bounds, which section 4.2 of direct-optimization calls
-//! type two bounds.
+//! form its working sets. PermuRank and SVM-MAP minimize these bounds. Section 4.2 of
+//! [direct-optimization](crate::loss#papers) calls them type two bounds.
 //!
 //! A term compares a perfect permutation `p` with an imperfect permutation `q`, where `d = E(p) - E(q)` and
 //! `m = F(p) - F(q)`:

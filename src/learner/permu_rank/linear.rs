@@ -148,7 +148,8 @@ mod tests {
     use crate::learner::testing;
     use crate::measure::Convention;
 
-    /// Checks that the risk of every bound equals the loss for networks, and that its slope is the derivative.
+    /// Checks that the risk of every bound equals the loss that trains networks. Also checks the slope of the risk
+    /// against differences of its values.
     #[test]
     fn the_risk_is_the_type_two_loss() {
         let data = testing::random(1, 9, 2, 3);

@@ -1,5 +1,5 @@
-//! PermuRank minimizes an upper bound on one minus a measure, computed from working sets of permutations that grow in
-//! every round (direct-optimization, section 5.2 and Figure 7).
+//! PermuRank minimizes an upper bound on one minus a measure. The bound is computed from working sets of permutations,
+//! which grow in every round. Section 5.2 and Figure 7 of [direct-optimization](crate::loss#papers) describe PermuRank.
 //!
 //! ```text
 //! repeat    w = argmin  1/2 ||w||^2 + C / m sum_q 1 / |B_q| sum over p in B_q, r in R_q
@@ -10,9 +10,9 @@
 //! ```
 //!
 //! The sum over queries includes only the `m` queries for which an imperfect permutation exists. `E` is any measure in
-//! [0, 1] in any convention. A permutation is perfect if no other permutation has a higher measure. The first
+//! [0, 1] under any convention. A permutation is perfect if no other permutation has a higher measure. The first
 //! permutations are found at `w = 0`, where all scores are equal. For a linear scorer, the problem of each round is
-//! convex and is solved by cutting planes. Any other scorer takes gradient steps on the same bound.
+//! convex and is solved by cutting planes. Any other scorer is trained by gradient steps on the same bound.
 //!
 //! By default, the loss of a query is the sum of equation 7, divided by the number of perfect permutations as in
 //! section 5.2. With this loss, the rounds do not converge unless a scorer can separate the labels. The order by score

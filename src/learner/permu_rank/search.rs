@@ -16,8 +16,8 @@
 //!   the documents of each level are adjacent. The smallest change that lowers the measure moves a document past the
 //!   border between two levels. Usually this document moves by one rank. The document moves further if exchanging two
 //!   neighbors does not change the measure (below a cut-off, or between ranks with the same discount). One moved
-//!   document is not enough for the measure success if several relevant documents are above the cut-off. In this case,
-//!   as few documents as necessary are moved from the lowest levels to the top.
+//!   document is not enough if the measure is success and several relevant documents are above the cut-off. In this
+//!   case, as few documents as necessary are moved from the lowest levels to the top.
 //!
 //! The searches cost O(n log n), plus O(log n) evaluations of the measure.
 
@@ -27,8 +27,8 @@ use super::bounds::{PermutationSet, level_score_coefficients, score_coefficients
 use super::config::Pairs;
 use crate::learner::solver::vectors::descending;
 
-/// A measure counts as perfect from this share of the perfect measure, because rounding depends on the order of
-/// addition.
+/// A permutation counts as perfect if its measure is at least this share of the perfect measure. The share is below 1,
+/// because rounding depends on the order of addition.
 const PERFECT: f64 = 1.0 - 1e-9;
 
 /// A function that returns the measure of a permutation, which lists the documents from the first rank to the last.
@@ -210,8 +210,8 @@ mod tests {
         permutations(n - 1).into_iter().flat_map(insert).collect()
     }
 
-    /// Compares both searches with all orders, for every measure in [0, 1] and for conventions that treat labels
-    /// differently.
+    /// Compares both searches with an exhaustive search over all orders, for every measure in [0, 1] and for
+    /// conventions that treat labels differently.
     #[test]
     fn no_perfect_order_scores_lower_and_no_imperfect_one_higher() {
         let measures = "ndcg ndcg@2 map map@2 mrr mrr@3 p@2 p@4 recall@1 recall@3 wta success@2 success@3 r_precision err \
