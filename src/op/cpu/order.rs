@@ -10,9 +10,9 @@ const LEVELS: usize = 64;
 const DIGIT: u32 = 11;
 const LONG: usize = 1024;
 
-/// Returns the documents by descending value, with ties by index. A long list needs a few passes of radix sort. Each
-/// pass sorts by one digit of the values and keeps the order of equal digits (Knuth, The Art of Computer Programming 3,
-/// section 5.2.5).
+/// Returns the documents by descending value; documents with equal values are sorted by index. A long list needs a few
+/// passes of radix sort. Each pass sorts by one digit of the values and keeps the order of equal digits (Knuth, The Art
+/// of Computer Programming 3, section 5.2.5).
 pub(super) fn descending<T: Real>(documents: impl Iterator<Item = (u32, T)>) -> Vec<u32> {
     let mut keys: Vec<T::Key> = documents.map(|(i, value)| value.descending_key(i)).collect();
     if keys.len() < LONG {

@@ -44,8 +44,8 @@ impl Comparison {
         Self { rate: 0.5 / sigma, shift: 0.0 }
     }
 
-    /// Creates the comparison of a score whose noise is known, `noise` times `sigma`, with scores that have normal
-    /// noise. The noise of each score has the standard deviation `sigma`.
+    /// Creates the comparison of a score that has the known noise `noise * sigma` with scores that have normal noise.
+    /// The noise of each score has the standard deviation `sigma`.
     pub fn given(noise: f64, sigma: f64) -> Self {
         use std::f64::consts::FRAC_1_SQRT_2;
         Self { rate: FRAC_1_SQRT_2 / sigma, shift: noise * FRAC_1_SQRT_2 }
@@ -81,7 +81,8 @@ impl ScoreNoise {
     }
 }
 
-/// The contribution of the documents above a document to its expectation, from the numbers `b` of these documents.
+/// What the documents above a document contribute to its expectation. The contribution is computed from the numbers `b`
+/// of these documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Above {
     /// The factor 1, so that only the rank matters. The numbers `b` are ignored.
@@ -105,8 +106,8 @@ impl Above {
     }
 }
 
-/// A function of a document's rank, times what the documents above contribute, whose expectation is taken over noisy
-/// scores.
+/// The expectation, over noisy scores, of a function of a document's rank times the contribution of the documents above
+/// it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AboveExpectation {
     /// The noise of the scores.

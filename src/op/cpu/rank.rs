@@ -4,7 +4,8 @@ use super::each_list::each_list;
 use super::order::descending;
 use super::real::Real;
 
-/// Returns the ranks by descending `x` for lists of `n` documents, with ties by index and padding last.
+/// Returns the ranks by descending `x` for lists of `n` documents. Documents with equal values are ranked by index, and
+/// padding comes last.
 pub fn rank<T: Real>(x: &[T], mask: &[T], n: usize) -> Vec<T> {
     each_list([x, mask], n, x.len() * 64, T::ZERO, |_, [x, mask], out| {
         let documents = (0..).zip(x).filter(|&(i, _)| mask[i as usize] > T::ZERO).map(|(i, &x)| (i, x));

@@ -25,7 +25,7 @@ impl NoisyList {
         Self { sorted, levels, a, b, deviation }
     }
 
-    /// Splits the levels within reach of documents with a nonzero weight into parts.
+    /// Splits the levels into parts. Levels that no document with a nonzero weight can reach are left out.
     pub fn parts(&self) -> Vec<Part> {
         self.levels.parts(|place| self.a[place] != 0.0)
     }

@@ -2,13 +2,13 @@
 //!
 //! The loss of a pair is one function of its difference of scores if the pair is in the right order, and another
 //! function if not. Each of the two functions is a sum of exponentials of the difference of scores. A walk along the
-//! list sorted by score, with one set of running sums per label, therefore covers every pair. The weight of a pair is
-//! either a number of the more relevant document, or LambdaRank's `|g_i - g_j| |d_i - d_j|`. Gains grow with the
+//! list sorted by score, with one set of running sums per label, therefore covers every pair. The weight of a pair
+//! either depends only on the more relevant document, or is LambdaRank's `|g_i - g_j| |d_i - d_j|`. Gains grow with the
 //! labels, and discounts fall along the sorted list, so both absolute values can be written as plain differences. If
 //! the gains do not grow with the labels, or the discounts do not fall along the list, all pairs are computed.
 //! LambdaLoss multiplies the weight by the discount step, which is a [sum of exponentials](super::rank_steps) of the
-//! difference of ranks. From one rank to the next, the running sums of each exponential of the discount step decay by
-//! one more factor.
+//! difference of ranks. For each exponential of the discount step, the walk keeps another set of running sums per
+//! label. From one rank to the next, this set also decays by a constant factor.
 
 use super::choice::is_fast;
 use super::rank_steps::terms;
@@ -109,7 +109,7 @@ impl<T: Real> Lambda<T> {
     }
 }
 
-/// A list that is summed by walks, sorted by score.
+/// A list sorted by score, whose pairs are summed by walks.
 pub struct Walks<'a, T> {
     list: &'a ByLabel<T>,
     loss: PairLoss,
@@ -230,7 +230,7 @@ impl<'a, T: Real> Walks<'a, T> {
         self.lambda.as_ref().map_or(1, Lambda::sums)
     }
 
-    /// Adds `value` of the document at a place to the running sums of its label.
+    /// Adds the `value` of the document at `place` to the running sums of its label.
     #[inline(always)]
     fn add(&self, place: usize, value: f64, sums: &mut [Sums]) {
         let level = self.levels[place] as usize;

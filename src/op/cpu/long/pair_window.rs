@@ -1,12 +1,12 @@
-//! Computes [`pair_loss`](crate::op::cpu::pair_loss()) of long lists for hinges and the exponential loss, for results
-//! in `f32`. Windows need O(L n + n log n) time for `L` labels.
+//! Computes the hinge losses and the exponential loss of [`pair_loss`](crate::op::cpu::pair_loss()) for long lists,
+//! with results in `f32`. The computation takes O(L n + n log n) time for `L` labels.
 //!
-//! A hinge loss is nonzero only for pairs whose difference of scores is below the margin. If documents are visited by
-//! score, the partners of a document within the margin form a window of the list, which only grows. For each label, the
-//! kernel keeps three sums over the window: the values times `margin - t` to the powers 0, 1 and 2. From one document
-//! to the next, `margin - t` grows by the same amount for all partners, so the sums are updated without any
-//! subtraction. The exponential loss `exp(x_j - x_i)` of a pair is a product of two factors, so the kernel only sums
-//! one factor per label.
+//! A hinge loss is nonzero only for pairs whose difference of scores is below the margin. If the documents are visited
+//! in the order of their scores, the partners of a document within the margin form a window of the list. From one
+//! document to the next, this window only grows. For each label, the kernel keeps three sums over the window: the
+//! values times `margin - t` to the powers 0, 1 and 2. From one document to the next, `margin - t` grows by the same
+//! amount for all partners, so the sums are updated without any subtraction. The exponential loss `exp(x_j - x_i)` of a
+//! pair is a product of two factors, so the kernel only sums one factor per label.
 
 use super::choice::is_fast;
 use super::walk::Sorted;
@@ -110,9 +110,8 @@ impl<'a, T: Real> Windows<'a, T> {
         self.sorted.scatter(gradient, to_x);
     }
 
-    /// Returns, for each document, the sum of `v (margin - t)^power` over its partners with `t` below the margin.
-    /// Documents in the role of rows are visited from the highest score and columns from the lowest, so windows only
-    /// grow.
+    /// Returns, for each document, the sum of `v (margin - t)^power` over its partners with `t` below the margin. Rows
+    /// are visited from the highest score down and columns from the lowest score up, so that windows only grow.
     fn windows(&self, margin: T, power: usize, v: &[f64], role: Role) -> Vec<f64> {
         let mut places: Vec<usize> = (0..self.x.len()).collect();
         if role == Role::Column {
@@ -174,8 +173,8 @@ mod tests {
 
     const N: usize = 1500;
 
-    /// Returns the errors of losses and gradients in `f32`, computed by windows and compared with a sum over all pairs
-    /// in `f64`. The errors are relative to the largest loss and the largest gradient.
+    /// Computes losses and gradients in `f32` by windows, and returns their errors compared with sums over all pairs in
+    /// `f64`. The errors are relative to the largest loss and the largest gradient.
     fn errors(x: &[f32], loss: PairLoss, weighted: bool) -> [f64; 2] {
         let labels: Vec<f32> = (0..N).map(|i| [0.0, 0.0, 1.0, 0.0, 2.0, 0.0, 4.0, 1.0, 0.0][i % 9]).collect();
         let (g, u): (Vec<f32>, Vec<f32>) =

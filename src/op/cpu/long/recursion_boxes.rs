@@ -1,5 +1,5 @@
-//! Computes [`rank_recursion`](crate::op::cpu::ranks::rank_recursion) of long lists in O(k n) time if few rows count,
-//! for results in `f32`.
+//! Computes [`rank_recursion`](crate::op::cpu::ranks::rank_recursion) of long lists, for results in `f32`. The
+//! computation takes O(k n) time if few rows have a noticeable result.
 //!
 //! Only documents near the top have a noticeable probability of being among the first `k`. All other documents are
 //! skipped, because their results are 0 in `f32`. Each document is a trial, which succeeds if it ranks above the
@@ -11,8 +11,8 @@
 //! `prod_j (1 - pi_j + pi_j z) = exp(sum_j log(1 - pi_j) + sum_m (-1)^(m + 1) / m (sum_j w_j^m) z^m)`.
 //!
 //! The coefficient of `z^r` is the probability of `r` successes in the unlikely trials. The sums of powers of the odds
-//! are computed through the points of [boxes](super::tree). For the gradient, a trial is removed from the product by a
-//! similar series, `1 / (1 - pi + pi z) = (1 + w) sum_m (-w z)^m`.
+//! are computed from the Chebyshev points of [boxes](super::tree). For the gradient, a trial is removed from the
+//! product by a similar series, `1 / (1 - pi + pi z) = (1 + w) sum_m (-w z)^m`.
 
 use std::ops::Range;
 
@@ -54,7 +54,7 @@ const HOPELESS: f64 = -140.0;
 /// The number of rows in the task of one thread.
 const ROWS: usize = 16;
 
-/// A list sorted by descending score, with one comparison.
+/// A list sorted by descending score, with the comparison that determines the probabilities of its trials.
 pub struct List<'a> {
     tree: Tree<'a>,
     comparison: Comparison,
@@ -197,14 +197,15 @@ impl<'a> List<'a> {
     }
 }
 
-/// Returns whether the points of a box of this width determine all powers of the odds, for differences of scores down
-/// to `-farthest`. The first power of the odds changes by `exp(width (farthest + 0.9))` on either side of the middle of
-/// the box. The relative error of the powers is at most 1e-7, since the odds are below 1/4.
+/// Returns whether the Chebyshev points of a box of this width can represent its documents. All powers of the odds must
+/// be interpolated precisely for differences of scores down to `-farthest`. The first power of the odds changes by
+/// `exp(width (farthest + 0.9))` on either side of the middle of the box. The relative error of the powers is at most
+/// 1e-7, since the odds are below 1/4.
 fn smooth(width: f64, farthest: f64) -> bool {
     width * (farthest.min(BELL_REACH) + 0.9) <= 2.0
 }
 
-/// A document of a list, whose rank is computed.
+/// A document whose rank in its list is computed.
 #[derive(Clone, Copy)]
 struct Row<'a, 'b> {
     list: &'a List<'b>,
@@ -256,8 +257,8 @@ impl Row<'_, '_> {
         scratch.distributions.iter().zip(self.list.discounts).map(|(p, discount)| p * discount).sum()
     }
 
-    /// Adds the gradient that the row sends to single documents (`to_documents`) and to the points of boxes
-    /// (`to_points`).
+    /// Adds the contributions of the row to the gradients of single documents (`to_documents`) and of the points of
+    /// boxes (`to_points`).
     #[inline(always)]
     fn gradient<const FMA: bool>(
         self,
@@ -326,7 +327,8 @@ fn dot<const FMA: bool>(a: &[f64], b: &[f64]) -> f64 {
     lanes.iter().sum()
 }
 
-/// Returns the sums over trials with the scaled differences `t`, where each trial counts as often as `weights` tells.
+/// Returns the sums over trials with the scaled differences `t`. The entry of a trial in `weights` says how many
+/// documents the trial represents.
 #[inline(always)]
 fn moments<const FMA: bool>(t: &[f64], weights: &[f64]) -> Moments {
     let (mut none, mut powers) = ([0.0; LANES], [[0.0; LANES]; POWERS]);
@@ -364,7 +366,7 @@ impl Moments {
     }
 }
 
-/// Computes the values of consecutive rows that are not 0 in `f32`.
+/// Computes the values of consecutive rows. Only the rows that `counted` marks are computed.
 struct Values<'a, 'b> {
     list: &'a List<'b>,
     counted: &'a [bool],
@@ -382,7 +384,7 @@ impl Kernel for Values<'_, '_> {
     }
 }
 
-/// Computes the gradient that a range of rows sends to all documents.
+/// Computes the contributions of a range of rows to the gradients of all documents.
 struct Gradients<'a, 'b> {
     list: &'a List<'b>,
     rows: Range<usize>,
@@ -488,7 +490,7 @@ mod tests {
 
     const N: usize = 250;
 
-    /// The recursion in double precision, which tests compare with.
+    /// The recursion in double precision, which serves as the reference in tests.
     struct Definition {
         comparison: Comparison,
         discounts: Vec<f64>,
@@ -523,7 +525,7 @@ mod tests {
             value
         }
 
-        /// Adds the gradient that row `i` sends to all documents.
+        /// Adds the contributions of row `i` to the gradients of all documents.
         fn add_gradient(&self, i: usize, g: f64, to: &mut [Errors]) {
             let n = self.x.len();
             let distributions = self.distributions(i);

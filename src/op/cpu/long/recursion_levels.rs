@@ -1,7 +1,7 @@
-//! Computes [`above_recursion`](crate::op::cpu::above_recursion()) under exact noise by [levels](super::levels), for
-//! results in `f32`. At each level, the [trials] of the documents within its reach run once and serve every document.
-//! The walk ends when more documents are above the level than there are ranks with a value, because the expectations
-//! are then 0. A long list therefore needs only the few levels at the top.
+//! Computes [`above_recursion`](crate::op::cpu::above_recursion()) for exact noise, one [level](super::levels) after
+//! another, with results in `f32`. At each level, the [trials] of the documents within its reach are computed once and
+//! reused for every document. The walk ends when the documents above the level fill all ranks with a nonzero value,
+//! because all further expectations are 0. A long list therefore needs only the few levels at the top.
 
 use super::levels::Part;
 use super::noisy_list::NoisyList;
@@ -16,7 +16,8 @@ use crate::op::cpu::{
 /// A list sorted by descending score, with the parameters of its expectation.
 pub struct List<'a> {
     noisy: NoisyList,
-    /// For each `k`, the combined contribution `b` of the first `k` documents: their sum, or the product of `1 - b`.
+    /// For each `k`, the sum of the contributions `b` of the first `k` documents or, for a product, the product of
+    /// `1 - b`.
     totals: Vec<f64>,
     values: &'a [f64],
     above: Above,

@@ -53,8 +53,8 @@ impl Function for Arctan {
         }
     }
 
-    /// Returns whether the points of a box of this width determine the step, whose singularities are at `+-i` and whose
-    /// tail falls like `1 / t`.
+    /// Returns whether the Chebyshev points of a box of this width can represent its documents. The step has
+    /// singularities at `+-i`, and its tail decays like `1 / t`.
     fn smooth(width: f64, span: Span) -> bool {
         width <= 1.25 || width <= 2.0 * span.nearest()
     }

@@ -88,8 +88,8 @@ where
     }
 }
 
-/// Computes the step sum of every document by two walks. Let `psi` be the step at `-|t|`. A document behind adds
-/// `v psi` to the sum, and a document ahead adds `v (1 - psi)`.
+/// Computes the step sum of every document by two walks. Let `psi` be the step at `-|t|`. A document behind the current
+/// document adds `v psi` to its sum, and a document ahead of it adds `v (1 - psi)`.
 pub fn value<T: Real>(target: Target, x: &[T], v: &[T], alpha: f64, step: Walked, out: &mut [T]) {
     let sorted = Sorted::new(x);
     let behind = Decaying::new(|u| step.tail(u));

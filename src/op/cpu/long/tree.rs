@@ -34,7 +34,7 @@ impl Span {
         self.high - self.low
     }
 
-    /// Returns the range of the differences between a number of this range and a number of `others`.
+    /// Returns the range of the differences between a number in this range and a number in `others`.
     pub fn minus(self, others: Self) -> Self {
         Self { low: self.low - others.high, high: self.high - others.low }
     }

@@ -1,6 +1,5 @@
-//! Computes, for each document, a sum over the documents ahead of it or behind it in the sorted list, of terms that
-//! decay with the distance in score. After the sort, a walk along the list takes O(n) time and is precise enough for
-//! `f32`.
+//! For each document, sums terms over the documents ahead of it or behind it in the sorted list. The terms decay with
+//! the distance in score. After the sort, a walk along the list takes O(n) time and is precise enough for `f32`.
 //!
 //! The terms are values times a function `f(t) = constant + linear t + u p(u)` of the distance `t >= 0`, with
 //! `u = exp(-t)` and a polynomial `p`. Apart from the linear part, `f` is a sum of exponentials of the distance. The
@@ -152,8 +151,8 @@ pub enum Side {
     Behind,
 }
 
-/// The numbers that a walk adds at each document of a sorted list, and its results from the running sums. A place is
-/// the position of a document in the sorted list, from the highest score.
+/// The numbers that a walk adds at each document of a sorted list, and the results that it derives from the running
+/// sums. A place is the position of a document in the sorted list, from the highest score.
 pub trait Walker: Sync {
     /// The running sums. If their number is known at compile time, the running sums are in an array, so that they stay
     /// in registers.
@@ -165,7 +164,8 @@ pub trait Walker: Sync {
     /// Returns whether the document at a place changes the running sums.
     fn adds(&self, place: usize) -> bool;
 
-    /// Moves running sums over a distance along which `_documents` documents have added values.
+    /// Moves running sums along the list by `stretch`. The argument `_documents` is the number of documents on this
+    /// stretch that have added values.
     #[inline(always)]
     fn carry<const FMA: bool>(&self, sums: &mut [Sums], stretch: Stretch, _documents: usize) {
         carry::<FMA>(sums, stretch);
@@ -185,12 +185,13 @@ pub struct Sorted {
 }
 
 impl Sorted {
-    /// Sorts the scores, with ties by index.
+    /// Sorts the scores in descending order. Documents with equal scores are sorted by index.
     pub fn new<T: Real>(x: &[T]) -> Self {
         Self::of(x, 0..x.len())
     }
 
-    /// Sorts the scores of some documents, whose indices ascend, with ties by index.
+    /// Sorts the scores of some documents in descending order. The indices of the documents must ascend, and documents
+    /// with equal scores are sorted by index.
     pub fn of<T: Real>(x: &[T], documents: impl Iterator<Item = usize>) -> Self {
         let order = descending(documents.map(|i| (i as u32, x[i])));
         let x = order.iter().map(|&i| x[i as usize].to_f64()).collect();
@@ -244,8 +245,8 @@ impl Sorted {
         }
     }
 
-    /// Returns the result of the walker for each document in sorted order, where sums cover the documents on one side
-    /// of it. `scale` turns differences of scores into distances.
+    /// Returns the result of the walker for each document, in sorted order. The running sums of a document cover the
+    /// documents on one side of it. `scale` turns differences of scores into distances.
     pub fn walk(&self, target: Target, side: Side, scale: f64, walker: &impl Walker) -> Vec<f64> {
         let walk = Walk { x: &self.x, side, scale, walker };
         let parts = walk.parts();
@@ -280,9 +281,10 @@ struct Walk<'a, W> {
 #[derive(Debug, Clone, PartialEq)]
 struct Part {
     steps: Range<usize>,
-    /// The score of the last document before this part that adds a value, or NaN if there is none.
+    /// Among the documents that add a value, the score of the last one before this part, or NaN if there is none.
     before: f64,
-    /// The score of the last document before the end of this part that adds a value, or NaN if there is none.
+    /// Among the documents that add a value, the score of the last one before the end of this part, or NaN if there is
+    /// none.
     last: f64,
 }
 
@@ -296,12 +298,12 @@ impl<W: Walker> Walk<'_, W> {
         }
     }
 
-    /// Returns the approximate number of multiplications of the walk, as a number of pairs.
+    /// Returns the approximate cost of the walk, expressed as a number of pairs.
     fn cost(&self) -> usize {
         self.x.len() * self.walker.empty().as_ref().len() * TERMS
     }
 
-    /// Splits the walk into parts with [`PART`] documents each that add values.
+    /// Splits the walk into parts. Each part has [`PART`] documents that add values, and the last part may have fewer.
     fn parts(&self) -> Vec<Part> {
         let (mut parts, mut start, mut count) = (Vec::new(), 0, 0);
         let (mut before, mut last) = (f64::NAN, f64::NAN);
@@ -353,8 +355,8 @@ const CHUNK: usize = 64;
 struct Steps<'a, 'b, W: Walker> {
     walk: &'a Walk<'b, W>,
     part: Part,
-    /// Before the run, the sums at the last document before the part that adds a value; afterwards, the sums at the
-    /// last such document in the part.
+    /// Before the run, the running sums before the part; after the run, those at its end. They belong to the position
+    /// of the last document that has added a value.
     sums: &'a mut W::State,
     /// Where to write the results of the part by place, or `None` if only the running sums are needed.
     out: Option<&'a mut [f64]>,

@@ -98,8 +98,8 @@ impl<T: Real> ByLabel<T> {
         }
     }
 
-    /// Writes the weights of the pairs of document `j` with `length` more relevant documents (rows), from row `start`.
-    /// Fills the rest of the last vector with 0.
+    /// Writes the weights of the pairs of document `j` with `length` consecutive rows, which begin at row `start`. A
+    /// row is the more relevant document of a pair. Fills the rest of the last vector with 0.
     #[inline(always)]
     pub fn weights<'a>(&self, j: usize, start: usize, length: usize, out: &'a mut [T; TILE]) -> &'a mut [T] {
         let out = &mut out[..length.next_multiple_of(LANES)];

@@ -65,10 +65,11 @@ impl Visit<0> for Found<'_> {
     }
 }
 
-/// Computes the sums over rows that the gradient needs to go back over one scaling of the rows. For each column, sums
-/// the scaled entries times each of two weights of their row. Second sums also include the distance between column and
-/// row as a factor. The closure `weights(r, value)` returns both weights of row `r`, where `value` is the sum of the
-/// scaled entries times `values`. The second weight is also written to the row's place in `to_rows`.
+/// Computes the sums over rows that are needed to backpropagate through one scaling of the rows. For each column,
+/// computes two sums of the scaled entries, each with its own weight per row. Two further sums have the distance
+/// between column and row as an additional factor. The closure `weights(r, value)` returns both weights of row `r`,
+/// where `value` is the sum of the scaled entries times `values`. The second weight is also written to the row's place
+/// in `to_rows`.
 struct Back<'a, Weights> {
     /// The factors of the columns before this scaling of the rows.
     before: &'a [f64],

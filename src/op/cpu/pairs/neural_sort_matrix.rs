@@ -21,7 +21,7 @@ use crate::op::cpu::{
 /// MiB.
 const KEPT: usize = 1 << 20;
 
-/// The computation of a pass over the matrix for each row.
+/// What a pass over the matrix computes for each row.
 pub trait Visit<const K: usize>: Sync {
     /// Visits row `r`; `entries` are its entries in the columns `at`, divided by the largest entry of the row. The
     /// visit may set the number `to_row` of the row, and may add to `K` sums for each of these columns.
@@ -41,7 +41,7 @@ pub struct Matrix {
     /// The index of each document, in the order of descending scores.
     pub order: Vec<usize>,
     x: Vec<f64>,
-    /// For each document in sorted order, `sum_k |x_i - x_k|` minus the same sum of the first document.
+    /// For each document in sorted order, `sum_k |x_i - x_k|` minus the same sum for the first document.
     spread: Vec<f64>,
     temperature: f64,
     /// For each computed row, the range of columns whose entries are not skipped.

@@ -139,8 +139,9 @@ impl<T: Real> Kernel for Sums<'_, T> {
 
 /// Returns `sum_ij u_i w_ij log(1 + exp(x_j - x_i))` over the pairs with `y_i > y_j`, and its derivatives. The weight
 /// of `pair_derivatives` must not have a `gap`. The optional `factor` holds `u_i` for each document, which is 1 by
-/// default. With `within`, only pairs count in which at least one document has one of the `within` highest scores (ties
-/// by index). The function uses one thread, because callers have many lists to share among threads.
+/// default. With `within`, a pair counts only if at least one of its documents has one of the `within` highest scores.
+/// Equal scores are sorted by index. The function uses one thread, because callers have many lists to share among
+/// threads.
 pub fn pair_derivatives<T: Real>(
     x: &[T],
     labels: &[T],

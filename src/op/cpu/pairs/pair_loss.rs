@@ -170,7 +170,8 @@ impl<T: Real, L: Term<T>> Kernel for Value<'_, T, L> {
     }
 }
 
-/// Computes the gradient over the pairs of some consecutive rows, from row `start`, with the less relevant documents.
+/// Computes the gradient of the pairs between consecutive rows, which begin at row `start`, and the less relevant
+/// documents.
 struct Slope<'a, T, L> {
     list: &'a ByLabel<T>,
     term: L,

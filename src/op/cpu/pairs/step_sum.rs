@@ -6,8 +6,8 @@
 //! evaluated for each pair. Long lists are summed by [walks](crate::op::cpu::long::step_walk) (logistic, tanh and
 //! Laplace steps) or in [boxes](crate::op::cpu::long::step_boxes) (other steps).
 //!
-//! Pairs that add 0 for certain are skipped, for instance pairs whose gradient is 0 and rows whose sums are not needed.
-//! The other pairs are added in the same order as without skipping, so the sums keep their bits.
+//! Pairs that cannot change a result are skipped, for instance pairs whose gradient is 0 and pairs in rows whose sums
+//! are not needed. The other pairs are added in the same order as without skipping, so the sums keep their bits.
 
 use super::by_label::filled;
 use super::columns::{Columns, Meeting, Tile, tiles};
@@ -51,8 +51,8 @@ impl<'a, T: Real> List<'a, T> {
         Self { x, v, alpha, members, rows: (distinct + 1).min(x.len()) }
     }
 
-    /// Returns the step sums of the documents `rows`, whose indices must ascend, or else of the first
-    /// [`rows`](Self::rows) documents.
+    /// Returns the step sums of the documents `rows`, whose indices must ascend. Without `rows`, returns the step sums
+    /// of the first [`rows`](Self::rows) documents.
     fn sums(&self, target: Target, rows: Option<&[usize]>, step: Step) -> Vec<T> {
         let end = rows.map_or(self.rows, |rows| rows.last().map_or(0, |last| last + 1).max(self.members));
         let (x, v) = (&self.x[..end], &self.v[..end]);

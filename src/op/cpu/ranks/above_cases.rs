@@ -60,7 +60,8 @@ impl Definition {
         (logarithm.exp(), shares)
     }
 
-    /// Checks the values and gradients of about 20 documents, and panics with `name` at a large error.
+    /// Checks the values and gradients of about 20 documents. If an error is too large, panics with a message that
+    /// begins with `name`.
     pub fn check(&self, name: &str, g: &[f32], out: &[f32], gradient: &[f32]) {
         let (n, is_sum) = (self.x.len(), self.above == Above::Sum);
         let indices: Vec<usize> = sample(n).collect();

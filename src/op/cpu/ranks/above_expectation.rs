@@ -9,8 +9,9 @@
 //! precise for `pi` near 1.
 //!
 //! The products of [independent ranks](AboveExpectation::of_independent_ranks) are stored for the gradient. Other
-//! gradients recompute the products. Exact noise is computed by [levels](crate::op::cpu::long::above_levels), and other
-//! long lists by [boxes](crate::op::cpu::long::above_boxes).
+//! gradients recompute the products. Expectations under exact noise are computed by
+//! [levels](crate::op::cpu::long::above_levels), and those of other long lists by
+//! [boxes](crate::op::cpu::long::above_boxes).
 
 use std::ops::Range;
 
@@ -269,8 +270,8 @@ impl<T: Real> Tile<'_, T> {
     }
 
     /// Adds the derivatives of the products of all terms with respect to the probability that a document is above each
-    /// row. One division serves two terms. The closure `sent` combines the derivative with respect to a product and the
-    /// gap `1 - z` of its term.
+    /// row. One division serves two terms. The closure `sent` combines two numbers of a term: the derivative with
+    /// respect to its product, and the gap `1 - z`.
     #[inline(always)]
     fn add_product_flows<const FMA: bool>(
         self,

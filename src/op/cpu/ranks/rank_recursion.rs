@@ -39,7 +39,7 @@ fn block(documents: usize) -> usize {
 #[derive(Clone, Copy)]
 struct Trials<'a, T> {
     x: &'a [T],
-    /// The scores of the rows. The array `places` holds the indices of the rows in the list, which ascend.
+    /// The scores of the rows. The array `places` holds the indices of the rows in the list, in ascending order.
     rows: &'a [T],
     places: &'a [usize],
     compared: Compared<T>,
@@ -134,9 +134,9 @@ struct Memory<T> {
     starts: Vec<T>,
     /// The distributions before every trial of one block, `[block, ranks, rows]`.
     before: Vec<T>,
-    /// For each rank `r`, the derivative with respect to the probability of rank `r + 1`, minus that of rank `r`,
-    /// `[ranks, rows]`. Differences of derivatives follow the same recursion as the derivatives, and are precise even
-    /// if the derivatives are nearly equal.
+    /// For each rank `r`, the derivative with respect to the probability of rank `r + 1`, minus the derivative with
+    /// respect to the probability of rank `r`. The shape is `[ranks, rows]`. Differences of derivatives follow the same
+    /// recursion as the derivatives, and are precise even if the derivatives are nearly equal.
     rises: Vec<T>,
 }
 
