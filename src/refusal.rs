@@ -50,7 +50,7 @@ pub enum Found {
 pub struct UnknownName {
     /// The kind of name that was expected, such as `field`, `variant` or `parameter`.
     pub what: &'static str,
-    /// The object, such as a loss, that has no part of this name; `None` if the key already identifies the object.
+    /// The object, such as a loss, that does not know the name; `None` if the key already identifies the object.
     pub of: Option<&'static str>,
     /// The name found.
     pub name: String,
@@ -91,7 +91,7 @@ impl Refusal {
         Self { key: key.into(), found, expected: expected.into() }
     }
 
-    /// Adds to an error about an unknown name the object, such as a loss, that has no part of this name.
+    /// Adds the object, such as a loss, that does not know the name, if the error is about an unknown name.
     pub fn of(mut self, of: &'static str) -> Self {
         if let Found::Unknown(unknown) = &mut self.found {
             unknown.of = Some(of);
@@ -159,7 +159,7 @@ impl Refusal {
         }
     }
 
-    /// Returns `key: message`, for messages that begin with the place of the key in a file.
+    /// Returns `key: message`, for messages that begin with the location of the key in a file.
     pub fn with_key(&self) -> String {
         if self.key.is_empty() { self.message() } else { format!("{}: {}", shown(&self.key), self.message()) }
     }

@@ -42,8 +42,8 @@ fn escaped(text: &str, escapes: impl Fn(char) -> bool) -> Cow<'_, str> {
 }
 
 /// Returns whether a terminal interprets a character instead of printing it. Terminals interpret control characters
-/// (C0, DEL, C1), separators of lines or paragraphs, and embeddings, overrides or isolates of Unicode's bidirectional
-/// algorithm (UAX 9).
+/// (C0, DEL, C1), as well as line and paragraph separators. They also interpret the embeddings, overrides and isolates
+/// of Unicode's bidirectional algorithm (UAX 9).
 pub(crate) fn acts_on_terminal(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -92,8 +92,8 @@ pub fn counted(count: usize, one: &str) -> String {
     format!("{count} {}", plural(count, one))
 }
 
-/// Returns the singular or plural of a noun for this count. Only nouns whose plural ends in `s` or, instead of `y`, in
-/// `ies` are supported.
+/// Returns the singular or plural of a noun for this count. Only nouns whose plural adds `s`, or replaces a final `y`
+/// with `ies`, are supported.
 pub fn plural(count: usize, one: &str) -> String {
     match (count, one.strip_suffix('y')) {
         (1, _) => one.to_string(),
@@ -151,7 +151,7 @@ pub(crate) fn escape_markdown(text: &str) -> String {
     escaped
 }
 
-/// Returns `text` as Markdown code where possible, else escaped as by [`escape_markdown`].
+/// Returns `text` as Markdown code where possible, and otherwise escapes it with [`escape_markdown`].
 #[cfg(feature = "ranker")]
 pub(crate) fn markdown_code(text: &str) -> String {
     match harmless(text) {

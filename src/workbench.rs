@@ -119,7 +119,8 @@ pub fn joined(params: crate::json::Map) -> LossSpec {
     LossSpec::joined(params)
 }
 
-/// Returns the refusal; for an unknown key that is a column role in other systems, it says that no column is read.
+/// Returns the refusal. If the unknown key is a column role in other systems, such as `position`, the message says that
+/// no column is read for it.
 pub fn name_unread(refusal: Refusal) -> Refusal {
     Columns::name_unread(refusal)
 }
@@ -134,7 +135,7 @@ pub fn or_kind(error: DataError, file: &Path, fits: FileKind, expected: &str) ->
     error.or_kind(file, fits, expected)
 }
 
-/// Returns words for the value that a feature has if its line leaves it out.
+/// Returns a description of the value that a feature takes when a line omits it.
 pub fn absent_in_words(options: &crate::data::letor::ReadOptions) -> &'static str {
     options.absent_in_words()
 }
@@ -230,7 +231,7 @@ pub mod normalizer {
 pub mod synth {
     use super::{DataError, Range, RankingDataset, Refusal, SynthConfig, Write};
 
-    /// Checks that the memory for all queries is free.
+    /// Checks that enough memory is free for all queries.
     ///
     /// # Errors
     /// Returns [`Refusal`] if the queries need more memory than is free.

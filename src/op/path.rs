@@ -17,8 +17,8 @@ pub(super) fn run<const D: usize>(call: Call<Dispatch>) -> Tensor<D> {
     Tensor::from_dispatch(outputs.into_vec().remove(0))
 }
 
-/// Why a loss cannot be trained on a backend: automatic differentiation of the definitions needs more memory than the
-/// budget.
+/// Why a loss cannot be used for training on a backend: automatic differentiation of the definitions needs more memory
+/// than the budget.
 #[derive(Debug)]
 pub(crate) struct BeyondBudget {
     /// The backend, for which this build has no analytic gradients.
@@ -29,8 +29,9 @@ pub(crate) struct BeyondBudget {
     pub budget: usize,
 }
 
-/// Returns the memory needed if automatic differentiation must store the pairs of `scores` and they exceed the budget;
-/// chunks of rows then save no memory.
+/// For a backend without analytic gradients, returns the memory that automatic differentiation needs to store the pairs
+/// of `scores`. Chunks of rows save none of this memory. Returns `None` for other backends, and if the memory is within
+/// the budget.
 pub(crate) fn beyond_budget(scores: &Tensor<2>) -> Option<BeyondBudget> {
     let unlisted = unlisted(&scores.clone().into_dispatch())?;
     let [batch, documents] = scores.dims();

@@ -80,7 +80,7 @@ pub enum RankerError {
         /// The number of features that the model was trained on.
         expected: usize,
     },
-    /// Normalizing or scoring the data, or their longest list, needs more memory than is free.
+    /// Normalizing the data, or scoring their longest list, needs more memory than is free.
     #[error(transparent)]
     Memory(Refusal),
     /// The data have a feature beyond those the ranker was trained on.
@@ -154,8 +154,8 @@ pub struct Metadata {
     pub data_hash: String,
     /// The seed of the training run.
     pub seed: u64,
-    /// The measures expected of this ranker, estimated by cross-validation, if it was trained on all queries and has no
-    /// test queries.
+    /// The measures that are expected of this ranker, estimated by cross-validation. They are present if the ranker was
+    /// trained on all queries and has no test queries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
     /// The versions of the software that made the ranker.

@@ -22,7 +22,7 @@ pub const FORMAT: u32 = 1;
 
 const KEY: &str = "burn_rank";
 
-/// The reason why bytes are not a ranker.
+/// The reason why bytes could not be read as a ranker.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {

@@ -37,7 +37,7 @@ pub enum ImportError {
     Syntax {
         /// The format.
         format: ImportFormat,
-        /// The fault in the file, with its place.
+        /// What is wrong with the file, and where.
         reason: String,
     },
     /// The file has a value that the format does not allow.

@@ -143,8 +143,7 @@ pub(crate) struct Prepared<'a> {
 
 #[cfg(feature = "learners")]
 impl<'a> Prepared<'a> {
-    /// Splits normalized data into chunks for a type of scorer, and puts as many of them on the device as may stay
-    /// there.
+    /// Splits normalized data into chunks for a type of scorer. Keeps as many chunks on the device as [`KEPT`] allows.
     pub(crate) fn new(
         data: &'a RankingDataset,
         scorer: &Scorer,

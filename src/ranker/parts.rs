@@ -230,7 +230,7 @@ impl Parts {
     }
 }
 
-/// How many more numbers a scorer's configuration may require than the file contains. A configuration that requires
+/// A scorer's configuration may require this many values more than the file contains. A configuration that requires
 /// more is rejected before any memory is allocated.
 const SPARE: usize = 1 << 12;
 

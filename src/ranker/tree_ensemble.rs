@@ -62,8 +62,8 @@ pub struct TreeArrays {
     /// The splits that send missing values left, in ascending order; all other splits send them right.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_left: Vec<u32>,
-    /// The splits that treat values within [`ZERO`] of 0 as missing too, in ascending order. Only rankers imported from
-    /// LightGBM have splits that treat 0 as missing.
+    /// The splits that also treat values within [`ZERO`] of 0 as missing, in ascending order. Only rankers imported
+    /// from LightGBM have splits that treat 0 as missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub zero_missing: Vec<u32>,
     /// The statistics of the nodes from training.
@@ -103,7 +103,7 @@ impl NodeStatistics {
         Self { count: select(count, nodes), weight: select(weight, nodes), gain: select(gain, nodes) }
     }
 
-    /// Appends the statistics of another tree, which has `more` nodes, to those of the first `nodes` nodes. Clears a
+    /// Appends the statistics of another tree with `more` nodes to those of the existing `nodes` nodes. Clears a
     /// statistic unless it is known for all nodes, old and new.
     pub(super) fn extend(&mut self, nodes: usize, added: Self, more: usize) {
         fn extend<T>(list: &mut Vec<T>, nodes: usize, mut added: Vec<T>, more: usize) {
@@ -218,8 +218,8 @@ impl TreeEnsemble {
     /// Creates an ensemble from the arrays of a file.
     ///
     /// # Errors
-    /// Returns [`TreeError`] if arrays differ in length, a child does not come after its parent, a node or feature does
-    /// not exist, or a number is not finite.
+    /// Returns [`TreeError`] if arrays differ in length, a number is not finite, or a child does not come after its
+    /// parent. The same error is returned if a node or feature does not exist.
     pub fn from_arrays(feature_count: usize, arrays: TreeArrays) -> Result<Self, TreeError> {
         check(feature_count, &arrays)?;
         Ok(Self { feature_count, arrays, sums: Sums::default() })
@@ -430,7 +430,7 @@ const ROWS: usize = 64;
 /// The number of documents that walk through a tree at the same time.
 const SIDE_BY_SIDE: usize = 16;
 
-/// A node, stored in the form for walking several documents through a tree in lockstep.
+/// A node, stored in a layout that lets several documents walk through a tree in lockstep.
 struct WalkStep {
     feature: u32,
     threshold: f32,

@@ -168,8 +168,8 @@ impl<'a> TreeShap<'a> {
         (step.zero, step.one)
     }
 
-    /// Returns the share of documents that follow the path to a leaf, leaving out the splits on the feature of `step`.
-    /// This share is an average over all sets of known features, with the weights of the Shapley value.
+    /// Returns the share of documents that follow the path to a leaf if the splits on the feature of `step` are
+    /// ignored. This share is an average over all sets of known features, with the weights of the Shapley value.
     fn weight_without(&self, step: &Step, path: &Path) -> f64 {
         let terms = path.products.iter().zip(&self.nodes);
         terms.map(|(product, node)| node.weight * product / step.factor(node)).sum()

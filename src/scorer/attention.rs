@@ -153,7 +153,7 @@ impl AttentionScorer {
     /// Scores a batch of lists.
     ///
     /// # Shapes
-    /// - `features`: `[batch, documents, features]`, finite at padded places
+    /// - `features`: `[batch, documents, features]`, finite at padded positions
     /// - `mask`, output: `[batch, documents]`
     pub(super) fn forward(&self, features: Tensor<3>, mask: Tensor<2, Bool>, dropout: &mut Dropout) -> Tensor<2> {
         self.represent(features, mask, dropout).squeeze_dim(2)

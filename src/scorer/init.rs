@@ -29,12 +29,12 @@ pub(super) fn linear_parameters(inputs: usize, outputs: usize) -> usize {
 pub(super) struct Dropout(Option<ChaCha8Rng>);
 
 impl Dropout {
-    /// Creates a dropout that changes nothing.
+    /// Creates a [`Dropout`] that leaves its input unchanged.
     pub(super) fn off() -> Self {
         Self(None)
     }
 
-    /// Creates a dropout whose masks are drawn from `seed`.
+    /// Creates a [`Dropout`] whose masks are drawn from `seed`.
     pub(super) fn on(seed: u64) -> Self {
         Self(Some(ChaCha8Rng::seed_from_u64(seed)))
     }

@@ -4,9 +4,9 @@
 //!
 //! The score of a document is `s = w . (h * (1 + W a)) + b`, where `*` multiplies neuron by neuron. In the formula, `h`
 //! is the last hidden layer of a perceptron for the document, and `a` is the document's self-attention in its list. The
-//! perceptron and self-attention read the same input. For a list of n documents with width d, self-attention costs
-//! O(n^2 d + n d^2) time, and the perceptron's cost is added. The scorer needs as much memory as self-attention. In a
-//! list of one document, the document attends to itself.
+//! perceptron and self-attention read the same input. For a list of n documents with width d, self-attention takes
+//! O(n^2 d + n d^2) time, to which the perceptron adds its own time. The scorer needs as much memory as self-attention.
+//! In a list of one document, the document attends to itself.
 
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};

@@ -7,14 +7,14 @@
 //! | `attention` | self-attention over the list: each document in the context of the others | `attention.rs` |
 //! | `latent_cross` | a perceptron whose last neurons are scaled by self-attention | `latent_cross.rs` |
 //!
-//! Features of 16 bits are scored in 16 bits; to this end, the parameters of layers are cast to 16 bits. Norms and
-//! attention weights are computed in the type of the parameters.
+//! Features of 16-bit precision are scored in 16-bit arithmetic, for which the parameters of layers are cast to 16
+//! bits. Norms and attention weights are computed in the type of the parameters.
 //!
 //! All scorers except the linear one can take the logarithm of their input and, in training, add noise to it
 //! (`input.rs`).
 //!
-//! Every scorer is permutation-equivariant over the documents of a list. Whatever the features of a padded document,
-//! they never change the score of another document.
+//! Every scorer is permutation-equivariant over the documents of a list. The features of a padded document never change
+//! the score of another document.
 
 mod activation;
 mod attention;
@@ -54,7 +54,7 @@ use crate::refusal::Refusal;
 use crate::seed::seed_for;
 use init::{Dropout, refusal};
 
-/// The largest number of weights of a scorer, which take 1 GiB; training holds several copies of them.
+/// The largest number of weights that a scorer may have. They take 1 GiB, and training holds several copies of them.
 const MOST_PARAMETERS: usize = 1 << 28;
 
 tagged! {
@@ -190,7 +190,7 @@ impl Scorer {
     /// # Shapes
     /// - `features`: `[batch, documents, features]`; padded documents may hold anything
     /// - `mask`: `[batch, documents]`, true for a document
-    /// - output: `[batch, documents]`; padded places hold a finite value without meaning
+    /// - output: `[batch, documents]`; padded positions hold a meaningless finite value
     pub fn forward(&self, features: Tensor<3>, mask: Tensor<2, Bool>) -> Tensor<2> {
         self.score(clean(features, &mask), mask, &mut Dropout::off(), None, None)
     }

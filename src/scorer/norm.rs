@@ -52,7 +52,7 @@ impl MaskedBatchNorm {
     ///
     /// # Shapes
     /// - `x`, output: `[documents, neurons]`
-    /// - `mask`: `[documents]`, true for a document; `x` must be finite at padded places
+    /// - `mask`: `[documents]`, true for a document; `x` must be finite at padded positions
     pub fn forward(&self, x: Tensor<2>, mask: Tensor<1, Bool>, training: bool) -> Tensor<2> {
         let dtype = x.dtype();
         let x = x.cast(self.gamma.val().dtype());

@@ -56,7 +56,7 @@ pub enum OpPath {
 }
 
 /// The approximate number of bytes per pair of documents that automatic differentiation keeps until the backward pass.
-/// With `approx_ndcg`, it was measured to keep 13 numbers of 4 bytes for each pair.
+/// A measurement with `approx_ndcg` gave 13 numbers of 4 bytes for each pair.
 const BYTES_PER_PAIR: u64 = 4 * 13;
 
 /// The approximate number of bytes per document for the inputs, the gradient, and the values that a fused loss keeps.
@@ -71,7 +71,7 @@ impl OpPath {
         }
     }
 
-    /// Runs `f` such that all losses inside use this implementation.
+    /// Runs `f` with this implementation for all losses that `f` computes.
     pub(super) fn run<R>(self, f: impl FnOnce() -> R) -> R {
         match self {
             OpPath::Fused => f(),

@@ -1,5 +1,5 @@
-//! Measures how many documents per second a training epoch processes, including batches, scorer, loss, gradient and
-//! optimizer.
+//! Measures how many documents per second a training epoch processes. The time covers batch creation, scorer, loss,
+//! gradient and optimizer.
 
 use std::time::Instant;
 

@@ -1,6 +1,6 @@
-//! `burn-rank bench` times the forward and backward passes of losses. `bench train` measures documents per second of
-//! gradient training, `bench trees` measures the time and memory of boosted trees, and `bench serving` measures the
-//! latency of one query.
+//! `burn-rank bench` times the forward and backward passes of losses. `bench train` measures how many documents per
+//! second gradient training processes. `bench trees` measures the time and memory of boosted trees. `bench serving`
+//! measures the latency of one query.
 
 use std::io::Write;
 
@@ -254,7 +254,7 @@ impl BenchArgs {
         rows.finish(out)
     }
 
-    /// Returns the paths that the user selected, or the benchmark's default paths if none.
+    /// Returns the paths that the user selected, or the benchmark's default paths if the user selected none.
     fn paths(&self, default: &[OpPath]) -> Vec<OpPath> {
         if self.paths.is_empty() { default.to_vec() } else { self.paths.clone() }
     }

@@ -84,8 +84,9 @@ pub(super) fn sets(data: &[PathBuf], fold: usize) -> Result<Vec<Set>, Failure> {
     Ok(sets)
 }
 
-/// Reads a set, keeps its missing values, and detects a number that seems to stand for missing values although no
-/// option declares it. If `names` is not empty, only the columns with these names are read as the features of a table.
+/// Reads a set and keeps its missing values. Also returns whether it contains a number that seems to stand for missing
+/// values, although no option declares it. If `names` is not empty, only the columns with these names are read as the
+/// features of a table.
 pub(super) fn read(
     reading: &input::ReadArgs,
     files: &[PathBuf],
@@ -99,7 +100,7 @@ pub(super) fn read(
     }
 }
 
-/// Returns whether reading failed at the number that marks missing values in the Istella data sets.
+/// Returns whether reading failed because of the number that marks missing values in the Istella data sets.
 fn is_istellas(error: &anyhow::Error) -> bool {
     let found = match error.downcast_ref() {
         Some(DataError::Syntax { found, .. } | DataError::Cell { found, .. }) => found.trim_matches('`'),
@@ -137,7 +138,7 @@ impl CheckArgs {
     }
 }
 
-/// The number of columns for the text of a finding.
+/// The width of the text of a finding, in terminal columns.
 const TEXT: usize = 80 - "problem  ".len();
 
 fn render(report: &Report) -> String {

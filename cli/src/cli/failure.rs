@@ -70,7 +70,7 @@ impl Failure {
 
 /// Turns errors into failures, and adds what the command was doing.
 pub trait Context<T> {
-    /// Returns the value of a success, or adds `what` to the start of an error's message.
+    /// Returns the value of `Ok`, or adds `what` to the start of the error's message.
     fn context(self, what: impl Display) -> Result<T, Failure>;
 }
 

@@ -139,7 +139,8 @@ impl InitArgs {
         Ok(Seen { source, train, relevant, missing, features, read: keys })
     }
 
-    /// Returns how the configuration refers to the data, and the training, validation and test sets to inspect.
+    /// Returns how the configuration refers to the data. Also returns the training, validation and test sets to
+    /// inspect.
     fn source(&self, out: &Path) -> Result<(Source, Vec<Set>), Failure> {
         // Paths in a configuration are relative to its folder.
         let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty() && *folder != Path::new("."));

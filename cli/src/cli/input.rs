@@ -253,8 +253,8 @@ pub fn measures(asked: &[String], default: &str) -> Result<Vec<Measure>, Failure
     asked.split(',').map(measure).collect()
 }
 
-/// Parses each `KEY=VALUE` given for a repeated flag. A value is parsed as TOML or JSON if possible, otherwise it is
-/// text.
+/// Parses each `KEY=VALUE` given for a repeated flag. A value is parsed as TOML or JSON if possible, and is taken as
+/// text otherwise.
 pub fn assignments(flag: &str, assignments: &[String]) -> Result<Map, Failure> {
     let mut values = Map::new();
     for assignment in assignments {

@@ -35,7 +35,7 @@ impl JudgingArgs {
     }
 }
 
-/// Relevance judgments read from a file, with the options for evaluating runs by them.
+/// Relevance judgments read from a file, with the options for evaluating runs against them.
 pub struct Judgments<'a> {
     path: &'a Path,
     pub qrels: Qrels,

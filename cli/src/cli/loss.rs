@@ -32,7 +32,8 @@ pub struct LossArgs {
     /// Device, as listed by `burn-rank devices`
     #[arg(long, default_value = "flex")]
     device: String,
-    /// Instead of reading lists, show how the loss is computed for lists of N documents, and the errors measured there
+    /// Instead of reading lists, show how the loss is computed for lists of N documents, and the errors measured at
+    /// this length
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     approximation: Option<u32>,
     /// File with one JSON object {"scores": [..], "labels": [..]} per line; `-` is standard input. A list with nothing

@@ -48,7 +48,7 @@ pub struct ModelsArgs {
 
 #[derive(Debug, Subcommand)]
 enum ModelsCommand {
-    /// Show a saved ranker: its kind, its training and its test figures
+    /// Show a saved ranker: its learner, its loss, its training data, and its test results
     Show {
         /// The ranker
         ranker: PathBuf,

@@ -1,5 +1,5 @@
-//! The panic hook of the command. If a missing driver panics, its message is not printed, since the resulting error
-//! says the same.
+//! The panic hook of the command. If a panic is caused by a missing driver, its message is not printed, since the
+//! resulting error says the same.
 
 use std::cell::Cell;
 use std::panic;

@@ -249,7 +249,7 @@ impl Lines {
     }
 }
 
-/// Formats a speed, given that a step takes the time `each` on average.
+/// Formats the speed of steps that take the time `each` on average.
 fn rate(each: Duration) -> String {
     let seconds = each.as_secs_f64();
     match 1.0 / seconds.max(1e-6) {
@@ -269,8 +269,8 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// Creates the display of a fit, which shows nothing if `hidden`, as when a dashboard draws. `measure` is the
-    /// measure that selects rounds.
+    /// Creates the display of a fit. It shows nothing if `hidden`, for example while a dashboard is shown. `measure` is
+    /// the measure that selects rounds.
     pub fn new(hidden: bool, measure: Measure) -> Self {
         Self { lines: Lines::new(hidden, "reading the data"), measure, best: Mutex::new(None) }
     }

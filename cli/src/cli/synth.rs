@@ -38,12 +38,12 @@ pub struct SynthArgs {
     /// Standard deviation of the label noise
     #[arg(long, default_value_t = SynthConfig::default().noise)]
     noise: f64,
-    /// How documents get their labels: smooth functions of hidden traits, steps of the traits, or listwise, where
-    /// labels also depend on the other documents of the list
+    /// How labels depend on hidden traits: smoothly, by steps, or listwise, so that they also depend on the other
+    /// documents of the list
     #[arg(long, value_enum, default_value_t = Hidden::Smooth)]
     scorer: Hidden,
-    /// File to write; an existing file is replaced. NAME.arrow and NAME.parquet become tables, and any other file is
-    /// text, written block by block in little memory. Without --out, or with `-`, the data go to standard output
+    /// File to write; an existing file is replaced. NAME.arrow and NAME.parquet become tables. Any other file is text,
+    /// which is written block by block to save memory. Without --out, or with `-`, the data go to standard output
     #[arg(short, long)]
     out: Option<PathBuf>,
     /// Write the queries to N files of about equal size, S1.txt, S2.txt, ..., which `data.folds` can read. The folder

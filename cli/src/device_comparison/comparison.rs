@@ -14,7 +14,7 @@ use super::step_cost::StepCost;
 use super::trial::{PeakBytes, Trial};
 use crate::number::median;
 
-/// The largest relative errors of loss and gradient on the first batch that are accepted, in 32-bit and in 16-bit
+/// The largest accepted relative errors of the loss and the gradient on the first batch, in 32-bit and in 16-bit
 /// precision.
 const LARGEST_ERROR: [f64; 2] = [1e-3, 5e-2];
 
@@ -68,7 +68,7 @@ pub struct DeviceRow {
     pub reached_target: usize,
     /// The best value on the validation queries, over all rounds and seeds.
     pub best: Option<f64>,
-    /// The start-up time in seconds, as the median over seeds: the time to the end of the first round minus the
+    /// The start-up time in seconds, as the median over seeds. It is the time to the end of the first round minus the
     /// duration of a later round.
     pub seconds_to_start: Option<f64>,
     /// The times to open the device and to compile kernels, and the duration of a round.

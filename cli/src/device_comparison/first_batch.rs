@@ -16,7 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::experiment::{ExperimentConfig, ExperimentError};
 
-/// For batches with more document pairs, tensor operations would need more than half a GiB, so kernels compute them.
+/// For batches with more document pairs, tensor operations would need more than half a GiB, so kernels compute the
+/// reference values instead.
 const MOST_PAIRS: usize = 5_000_000;
 
 /// The errors of a loss and its gradient on a device, relative to the largest component of the double-precision result.

@@ -17,7 +17,7 @@ use super::first_batch::FirstBatchError;
 use crate::experiment::{ExperimentConfig, ExperimentError, FitOptions, RunRecord, Split, fit_in_place};
 use crate::number::median;
 
-/// Scoring is repeated for at most this time and this number of repetitions.
+/// Scoring is repeated until this time has passed, or until this number of repetitions is reached.
 const SCORING: (Duration, usize) = (Duration::from_millis(300), 50);
 
 /// The measurements of one trial. `None` stands for a value that was not measured.

@@ -32,8 +32,8 @@ pub fn largest<T: Real>(values: &[T], least: T) -> T {
     combine(values, least, T::larger)
 }
 
-/// Combines all values by `of`, in a fixed order that allows vector instructions; combining with `neutral` must change
-/// nothing.
+/// Combines all values with the function `of`, in a fixed order that allows vector instructions. Combining a value with
+/// `neutral` must not change it.
 #[inline(always)]
 fn combine<T: Real>(values: &[T], neutral: T, of: impl Fn(T, T) -> T) -> T {
     const LANES: usize = 16;

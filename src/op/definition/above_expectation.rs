@@ -22,8 +22,8 @@ fn base<B: Backend>(term: &ExponentialTerm, b: &Array<B>, above: Above) -> Array
     }
 }
 
-/// Computes `b_i + sum_j b_j pi_ji z / f_j`, the part of the expectation with a sum that multiplies the product of the
-/// factors.
+/// Computes `b_i + sum_j b_j pi_ji z / f_j`. With [`Above::Sum`], a term of the expectation is this number times the
+/// product of the factors.
 fn tilted_sum<B: Backend>(
     ahead: &Array<B>,
     factor: &Array<B>,

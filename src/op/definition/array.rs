@@ -70,7 +70,7 @@ functions! {
     sigmoid: sigmoid,
     log_sigmoid: log_sigmoid,
     relu: relu,
-    /// Returns the same values cut off from automatic differentiation.
+    /// Returns the same values, detached from automatic differentiation.
     detach: float_detach,
 }
 

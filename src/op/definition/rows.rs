@@ -17,7 +17,8 @@ pub fn by_rows<B: Backend, const K: usize>(
     by_rows_with(x, 0, chunk)
 }
 
-/// Does the same as [`by_rows`] if each row needs memory for `numbers` values in addition to its pairs.
+/// Does the same as [`by_rows`], for computations in which each row needs memory for `numbers` values in addition to
+/// its pairs.
 pub fn by_rows_with<B: Backend, const K: usize>(
     x: &Array<B>,
     numbers: usize,

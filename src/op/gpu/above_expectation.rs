@@ -17,7 +17,7 @@ use super::real::probability;
 use super::tile::{ROWS, SLICES, STRIDE, UNITS, place, place_in_part, sum_of_row};
 use crate::op::cpu::{Above, AboveExpectation};
 
-/// The largest number of terms for which the gradient kernel needs no more shared memory than every device has.
+/// The largest number of terms for which the shared memory of every device suffices for the gradient kernel.
 pub(super) const MOST_TERMS: usize = 40;
 
 /// Computes the expectation of each row `i`, which is `a_i` times the mean over comparisons of `sum_m c_m P_im S_im`
@@ -180,8 +180,8 @@ fn own(expectation: &AboveExpectation) -> usize {
     expectation.terms.len().div_ceil(SLICES)
 }
 
-/// Returns the bases, the gaps (one minus the base) and the coefficients of the terms, each filled up so that all units
-/// have the same number.
+/// Returns the bases, the gaps (one minus the base) and the coefficients of the terms. Each of these lists is padded,
+/// so that all units have the same number of terms.
 fn terms(expectation: &AboveExpectation) -> Vec<f32> {
     let length = own(expectation) * SLICES;
     let column = |of: &dyn Fn(usize) -> f64, filler: f32| {

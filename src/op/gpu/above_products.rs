@@ -28,7 +28,7 @@ pub(super) fn contributed(b: &CubeTensor, above: Above) -> CubeTensor {
     }
 }
 
-/// Returns the factor that a document above, whose number is `b`, multiplies into the product, which is `1 - b`, or 1
+/// Returns the factor by which a document above, whose number is `b`, changes the product. The factor is `1 - b`, or 1
 /// for a sum.
 #[cube]
 pub(super) fn passes(b: f32, #[comptime] sum: bool) -> f32 {

@@ -1,11 +1,12 @@
 //! Computes [`above_recursion`](crate::op::above_recursion()) on a GPU.
 //!
-//! Each unit (thread) runs the trials of all columns against one row under one comparison, because these depend on each
-//! other. A unit holds the distribution of the rank for a [window](super::rank_window) of consecutive ranks. If the
-//! function of the rank has more nonzero values than a window holds ranks, several windows run one after another. For
-//! each trial, a window passes the state of its last rank on to the next window. The gradient visits the trials in
-//! reverse order. The state before each block of trials is stored, and the states within a block are recomputed. Each
-//! cube sums the gradient of its rows for every column, and a second kernel adds the sums of all cubes.
+//! Each unit (thread) runs the trials of all columns against one row under one comparison, because each trial depends
+//! on the one before. A unit holds the distribution of the rank for a [window](super::rank_window) of consecutive
+//! ranks. If the function of the rank has more nonzero values than a window holds ranks, several windows run one after
+//! another. For each trial, a window passes the state of its last rank on to the next window. The gradient visits the
+//! trials in reverse order. The state before each block of trials is stored, and the states within a block are
+//! recomputed. Each cube sums the gradient of its rows for every column, and a second kernel adds the sums of all
+//! cubes.
 
 use burn::backend::TensorMetadata;
 use burn_cubecl::cubecl::{self, prelude::*};
@@ -186,8 +187,8 @@ fn values(
     }
 }
 
-/// Where the slots of each kind begin, for the values that a unit stores during the gradient. The states before each
-/// block of trials are stored from slot 0.
+/// Where the slots of each kind begin, for the values that a unit stores while it computes the gradient. The states
+/// before each block of trials are stored from slot 0.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 struct Layout {
@@ -196,8 +197,8 @@ struct Layout {
     /// The first slot for the values that the window of lower ranks passes on, which are `p` and, with a sum, `w` for
     /// each trial.
     below: usize,
-    /// The first slot for the derivatives, with respect to `p` and, with a sum, `w`, that the window of higher ranks
-    /// passes on for each trial.
+    /// The first slot for the derivatives that the window of higher ranks passes on for each trial. They are
+    /// derivatives with respect to `p` and, with a sum, `w`.
     above: usize,
 }
 
@@ -376,7 +377,8 @@ fn through_ranks(
 /// The tensors that all kernels of a call read.
 struct Inputs<'a> {
     x: &'a CubeTensor,
-    /// The weight `a` of each row, times the incoming gradient for gradients; 0 at padding.
+    /// The weight `a` of each row, which is 0 at padding. For gradients, the weight is multiplied by the incoming
+    /// gradient.
     weights: &'a CubeTensor,
     b: &'a CubeTensor,
     mask: &'a CubeTensor,

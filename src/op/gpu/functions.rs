@@ -1,4 +1,5 @@
-//! The functions of score differences that the kernels sum, each as a type by which kernels are generic.
+//! The functions of score differences that the kernels sum. Each function is a type, and the kernels are generic over
+//! this type.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 

@@ -235,7 +235,7 @@ pub(super) fn run<const K: usize>(
         .ok()
 }
 
-/// Returns the table of kernels that were tried on each device, and whether the device could run them.
+/// Returns the table that records, for each kernel tried on a device, whether the device could run it.
 fn known() -> MutexGuard<'static, HashMap<(CubeDevice, String), bool>> {
     static KNOWN: OnceLock<Mutex<HashMap<(CubeDevice, String), bool>>> = OnceLock::new();
     KNOWN.get_or_init(Mutex::default).lock().unwrap_or_else(|poisoned| poisoned.into_inner())

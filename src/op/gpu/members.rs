@@ -57,7 +57,7 @@ enum Rule {
 }
 
 /// Returns whether a tensor with this value selects the document, that is, whether the value is not 0. The bits are
-/// compared, because NaN selects a document, but on some devices it is not unequal to 0.
+/// compared, because NaN must select a document, but some devices treat NaN as equal to 0.
 #[cube]
 pub(super) fn is_counted(value: f32) -> bool {
     (u32::reinterpret(value) & 0x7fff_ffffu32) != 0u32
@@ -173,7 +173,7 @@ pub(super) fn order(batch: &Batch, counting: Counting) -> CubeTensor {
 }
 
 /// Sums one column of a tile in shared memory over the rows of a cube. With `is_first`, the sum overwrites
-/// `partials[entry]`, otherwise it is added.
+/// `partials[entry]`; otherwise, the sum is added to this entry.
 #[cube]
 pub(super) fn send(tile: &Shared<[f32]>, column: usize, partials: &mut [f32], entry: usize, is_first: bool) {
     let mut sum = 0.0f32;

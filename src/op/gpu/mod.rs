@@ -5,12 +5,12 @@
 //! kernel stores an array over pairs or adds numbers atomically (see [`tile`]). Kernels skip rows and columns that
 //! cannot change the result, if there may be many of them (see [`members`]).
 //!
-//! Long lists are sorted and cut into [`cells`], through which smooth functions are summed in O(n log n). The device
+//! Long lists are sorted and cut into [`cells`], so that smooth functions can be summed in O(n log n) time. The device
 //! decides which lists are long (see [`cells::choice`]).
 //!
-//! All kernels are launched in the same way: [`launch::compute`] checks that the device can run the kernel, and marks
-//! lists that have diverged. [`launch::start!`] passes the tensors and numbers. Functions of score differences are
-//! types in [`functions`].
+//! All kernels are launched in the same way: [`launch::compute`] checks that the device can run the kernel. It also
+//! sets the results of a list to NaN if one of its scores is not finite. [`launch::start!`] passes the tensors and
+//! numbers. Functions of score differences are types in [`functions`].
 //!
 //! The kernels are implemented for burn's `CubeBackend`. By default, burn wraps this backend in kernel fusion, and a
 //! crate cannot find out whether it does. The GPU features of this crate therefore always turn fusion on. A macro of

@@ -66,7 +66,8 @@ fn places(sorted: &[u32], order: &[u32], counts: &[u32], out: &mut [f32], lists:
 const PAYS: usize = 8192;
 
 /// Computes ranks by sorting. Returns `None` if the batch is too narrow for sorting to pay, or if the device cannot run
-/// the kernel. Here the width of the batch with its padding decides, because sorting and counting give the same ranks.
+/// the kernel. The choice between sorting and counting may depend on the width of the batch with its padding, because
+/// both methods give the same ranks.
 fn by_sorting(x: &CubeTensor, mask: &CubeTensor) -> Option<CubeTensor> {
     least(x.shape().dims::<2>()[1], PAYS)?;
     let [out] = run("rank, sorted", x, 7, |batch| {

@@ -19,7 +19,7 @@ use crate::op::cpu::{ExponentialTerm, Real};
 /// The number of columns in a tile. The units of a row share the computation of their probabilities.
 const TILE: usize = 32;
 
-/// The largest number of terms for which a tile needs no more shared memory than every device has.
+/// The largest number of terms for which the shared memory of every device suffices for a tile.
 pub(super) const MOST_TERMS: usize = 48;
 
 /// For each row `i`, computes the product `P_im` over the documents `j != i` for each term, and `m_i sum_m c_m P_im`.

@@ -88,7 +88,7 @@ pub(super) struct Trial {
     pub bell: f32,
 }
 
-/// Returns the trial of column `j` against a row. If the column is the row itself, the trial fails for certain.
+/// Returns the trial of column `j` against a row. If the column is the row itself, the trial always fails.
 #[cube]
 pub(super) fn trial(
     x: &[f32],
@@ -199,8 +199,8 @@ fn neighbor(window: &Window, above: Neighbor, #[comptime] rank: usize, #[comptim
     }
 }
 
-/// Returns the derivative of the expectation with respect to the probability that a column is above, as far as it goes
-/// through one rank. Before the trial, the rank has the values `here`; `slopes` and `above` are the derivatives after
+/// Returns the contribution of one rank to the derivative of the expectation with respect to the probability that a
+/// column is above. Before the trial, the rank has the values `here`; `slopes` and `above` are the derivatives after
 /// the trial.
 #[cube]
 pub(super) fn slope_at(

@@ -129,8 +129,8 @@ fn scaled(alpha: f64, step: Step) -> f32 {
     (if step == Step::Tanh { 2.0 * alpha } else { alpha }) as f32
 }
 
-/// Returns the smallest number of columns of a list that is summed over cells, or `None` if cells do not support the
-/// step.
+/// Returns the smallest number of columns of a list that is summed over cells, or `None` if the step cannot be summed
+/// over cells.
 fn pays(rate: f32, step: Step) -> Option<usize> {
     cells::step_sum::sums(step, rate).then_some(cells::step_sum::PAYS)
 }

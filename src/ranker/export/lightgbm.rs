@@ -7,7 +7,8 @@
 //! trees, so their sums have the same bits. After summing, this crate rounds scores to single precision. A normalizer
 //! becomes part of the thresholds (see [`raw_threshold`]).
 //!
-//! LightGBM uses the document counts of the splits to compute contributions, and sums their gains for importances.
+//! LightGBM uses the document counts of the splits to compute contributions, and sums the gains of the splits to
+//! compute importances.
 //!
 //! [`TreeEnsemble`]: crate::ranker::TreeEnsemble
 

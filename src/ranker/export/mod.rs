@@ -130,7 +130,8 @@ pub enum ExportError {
         /// Which splits the format can hold, and which formats could hold the unsupported splits.
         expected: &'static str,
     },
-    /// The other system adjusts thresholds when it reads a file, and no number in a file gives this threshold.
+    /// The other system changes thresholds when it reads a file, and no number in a file would result in this
+    /// threshold.
     #[error(
         "{format} cannot hold the threshold {threshold:?}: expected one that is the sum of 1e-6 and a 32-bit float"
     )]

@@ -1,9 +1,10 @@
-//! Exports trees as RankLib's XML of LambdaMART, which the plug-ins of OpenSearch and Elasticsearch read as
+//! Exports trees in RankLib's XML format for LambdaMART, which the plug-ins of OpenSearch and Elasticsearch read as
 //! `model/ranklib`. After comment lines, the file has an `ensemble` element that contains a `tree` element for each
 //! tree, made of nested `split` elements.
 //!
-//! A split sends `x <= threshold` left, in single precision, and cannot treat missing values separately. RankLib stores
-//! and adds leaf values in single precision. RankLib numbers features from 1, as the data do.
+//! A split compares in single precision, and sends a document left if `x <= threshold`. It cannot treat missing values
+//! separately. RankLib stores and adds leaf values in single precision. RankLib numbers features from 1, as the data
+//! do.
 
 use super::raw_trees::{RawTree, raw_trees};
 use super::{ExportError, ExportFormat};
@@ -25,7 +26,7 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     Ok(text.into_bytes())
 }
 
-/// Returns the splits of a tree as XML, each on separate lines.
+/// Returns the splits of a tree as XML, with each split on its own lines.
 fn nodes(tree: &RawTree) -> String {
     // A node's text opens before its side is named, so the surrounding text names the side.
     let inner = tree.nested(

@@ -1,5 +1,5 @@
-//! Converts a ranker's trees to trees that split raw features, and writes trees as nested text, for all export formats
-//! of trees.
+//! Converts a ranker's trees to trees that split raw features, and writes trees as nested text. All export formats for
+//! trees share this code.
 //!
 //! The trees of a ranker split normalized features; the trees of other systems split raw ones. A normalizer that treats
 //! each feature separately is monotone, so its result never falls as the raw value grows. Because of this,
@@ -36,7 +36,7 @@ pub(super) struct RawSplit {
 #[derive(Debug, Default)]
 pub(super) struct RawTree {
     pub nodes: Vec<RawNode>,
-    /// For each node of the tree, the number of the same node in the ensemble.
+    /// For each node of the tree, the index of the corresponding node in the ensemble.
     pub places: Vec<usize>,
 }
 
@@ -210,8 +210,8 @@ impl RawTree {
     }
 }
 
-/// Returns the largest 32-bit float whose normalized value is at most `threshold`, or the largest finite float if all
-/// are. Returns `None` if every float has a normalized value above `threshold`.
+/// Returns the largest 32-bit float whose normalized value is at most `threshold`. If this holds for all floats, that
+/// is the largest finite float. Returns `None` if every float has a normalized value above `threshold`.
 pub(super) fn raw_threshold(normalizer: &Normalizer, feature: usize, threshold: f32) -> Option<f32> {
     if normalizer.kind() == NormalizerKind::None {
         return Some(threshold);
@@ -249,7 +249,7 @@ pub(super) fn feature_names(ranker: &Ranker) -> Vec<String> {
     ranker.metadata().feature_names.clone().unwrap_or_else(numbered)
 }
 
-/// Returns a text as a quoted JSON string.
+/// Returns `text` as a quoted JSON string.
 pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -1,9 +1,9 @@
-//! Imports CatBoost's JSON model. CatBoost's trees are oblivious, with the same split at every node of a level, or made
-//! of nested nodes.
+//! Imports CatBoost's JSON model. CatBoost's trees are either oblivious, so that all nodes of a level share one split,
+//! or consist of nested nodes.
 //!
-//! A split sends `x > border` right, in single precision. For a feature that treats NaN `AsTrue`, a missing value
-//! counts as above every border; otherwise it counts as below every border. The score of a document is
-//! `scale x sum of the leaves + bias`.
+//! A split compares in single precision, and sends a document right if `x > border`. If a feature's NaN treatment is
+//! `AsTrue`, a missing value counts as above every border; otherwise it counts as below every border. The score of a
+//! document is `scale x sum of the leaves + bias`.
 
 use std::collections::HashMap;
 

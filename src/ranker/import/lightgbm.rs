@@ -1,11 +1,11 @@
 //! Imports LightGBM's text model, versions 2 to 4. The file has a header of `name=value` lines and one block of named
 //! lists per tree.
 //!
-//! A split sends `x <= threshold` left, in double precision. The decision type of a split says which values are
-//! missing: none (NaN then counts as 0), only NaN, or NaN and 0 (`zero_as_missing`). LightGBM treats values within
-//! 1e-35 of 0 as 0, so imported thresholds are moved to send these values the same way. Leaf values are added up in
-//! double precision. A random forest (`average_output`) is a mean of trees, so the leaf values are divided by the
-//! number of trees.
+//! A split compares in double precision, and sends a document left if `x <= threshold`. The decision type of a split
+//! says which values are missing: none (NaN then counts as 0), only NaN, or NaN and 0 (`zero_as_missing`). LightGBM
+//! treats values within 1e-35 of 0 as 0, so imported thresholds are moved to send these values the same way. Leaf
+//! values are added up in double precision. A random forest (`average_output`) is a mean of trees, so the leaf values
+//! are divided by the number of trees.
 
 use std::collections::HashMap;
 use std::str::FromStr;

@@ -56,7 +56,8 @@ fn parse<T: DeserializeOwned>(format: ImportFormat, text: &str) -> Result<T, Imp
     serde_json::from_str(text).map_err(|error| ImportError::Syntax { format, reason: error.to_string() })
 }
 
-/// Formats that are recognized but not supported: the kind, its name, and how to save the ranker in a supported format.
+/// Formats that are recognized but not supported. Each entry has the kind of file, a description of its notation, and
+/// the call that saves the ranker in a supported format.
 const OTHER_NOTATIONS: [(FileKind, &str, &str); 4] = [
     (FileKind::CatBoostBinary, "its binary notation", "save_model(NAME, format=\"json\")"),
     (FileKind::XgBoostBinary, "its binary notation (UBJSON)", "save_model(\"NAME.json\")"),
@@ -129,8 +130,7 @@ impl Ranker {
         Ok(ranker.expect("normalizer and names have the features of the model"))
     }
 
-    /// Reads a ranker that this crate or another system saved. The format of the ranker follows from the first bytes of
-    /// its file.
+    /// Reads a ranker that this crate or another system saved. The format is detected from the first bytes of the file.
     ///
     /// # Errors
     /// Returns the errors of [`load`](Self::load), and [`RankerError::Import`] if the file of another system cannot be

@@ -1,9 +1,9 @@
-//! Imports RankLib's XML of MART and LambdaMART. Comment lines, the first of which names the learner, precede an
-//! `ensemble` element with weighted `tree` elements.
+//! Imports RankLib's XML format for MART and LambdaMART. Comment lines, the first of which names the learner, precede
+//! an `ensemble` element with weighted `tree` elements.
 //!
-//! A split sends `x <= threshold` left, in single precision. RankLib rounds the score to single precision after each
-//! tree. RankLib numbers features from 1, as the data do. RankLib's file does not state the number of features, so
-//! features beyond the highest one in a split are ignored.
+//! A split compares in single precision, and sends a document left if `x <= threshold`. RankLib rounds the score to
+//! single precision after each tree. RankLib numbers features from 1, as the data do. RankLib's file does not state the
+//! number of features, so features above the highest one that any split uses are ignored.
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
@@ -170,7 +170,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads the content of an element as a number, and then the element's end tag.
+    /// Reads the content of an element as a number, then consumes the element's end tag.
     fn number<T: std::str::FromStr>(&mut self, name: &str) -> Result<T, ImportError> {
         let number = match self.next()? {
             Event::Text(text) => text.trim().parse().ok(),

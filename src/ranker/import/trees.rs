@@ -1,9 +1,9 @@
 //! Code that all import formats share, which converts another system's trees to a [`TreeEnsemble`] with the same
 //! decisions.
 //!
-//! Features in this crate are 32-bit floats. A decision by one threshold therefore always has the form `x <= t`, where
-//! `t` is the largest 32-bit float that goes left. If a split sends no finite value left, its sides are exchanged, and
-//! the largest finite float becomes the threshold.
+//! Features in this crate are 32-bit floats. A split with a single threshold can therefore always be written as
+//! `x <= t`, where `t` is the largest 32-bit float that goes left. If a split sends no finite value left, its sides are
+//! exchanged, and the largest finite float becomes the threshold.
 
 use crate::ranker::import_error::{ImportError, ImportFormat};
 use crate::ranker::tree_ensemble::{LEAF, NodeStatistics, Sums, TreeArrays, TreeEnsemble};
@@ -15,7 +15,7 @@ pub(super) enum ForeignNode {
     Leaf(f64),
 }
 
-/// A split of another system.
+/// A split in a tree of another system.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ForeignSplit {
     /// Counted from 0.
@@ -107,7 +107,7 @@ impl TreeList {
         self.push(&[ForeignNode::Leaf(value)], &nothing)
     }
 
-    /// Returns the number of the highest feature that a split uses, counted from 1; returns 1 if there are no splits.
+    /// Returns the highest number of a feature that any split uses, counted from 1. Returns 1 if there are no splits.
     pub fn features_in_use(&self) -> usize {
         self.arrays.feature.iter().filter(|&&feature| feature != LEAF).max().map_or(1, |&feature| feature as usize + 1)
     }

@@ -1,9 +1,9 @@
 //! Imports XGBoost's JSON model as `save_model` writes it, versions 1 to 3.
 //!
-//! A split sends `x < threshold` left, in single precision, and a missing value (NaN) to its default side. XGBoost adds
-//! the trees to the base score, and rounds the score to single precision after each tree. Objectives that transform the
-//! base score or the prediction are not supported. Depending on its version, XGBoost writes the base score as a number,
-//! as a text, or as a text with a list of one number.
+//! A split compares in single precision, and sends a document left if `x < threshold`. A missing value (NaN) goes to
+//! the default side of the split. XGBoost adds the trees to the base score, and rounds the score to single precision
+//! after each tree. Objectives that transform the base score or the prediction are not supported. Depending on its
+//! version, XGBoost writes the base score as a number, as a string, or as a string that contains a one-element list.
 
 use serde::Deserialize;
 
@@ -170,7 +170,7 @@ fn whole(text: &str, place: &str) -> Result<usize, ImportError> {
     text.parse().map_err(|_| ImportError::content(FORMAT, place, format!("`{text}`"), "a whole number"))
 }
 
-/// Reads a base score from a number, a text, or a text with a list of one number.
+/// Reads a base score from a number, a string, or a string that contains a one-element list.
 fn base_score_of(value: &serde_json::Value) -> Result<f32, ImportError> {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let number = text.trim().trim_start_matches('[').trim_end_matches(']').trim();

@@ -1,4 +1,4 @@
-//! The fused dense layer, as an extension of burn's backends. Only the backend Flex has a fused kernel.
+//! The fused dense layer, as an extension of burn's backends. Only the Flex backend has a fused kernel.
 
 use burn::backend::{
     Autodiff, AutodiffBackend, Backend, DispatchTensor, DispatchTensorKind, Flex, TensorMetadata,
@@ -20,7 +20,7 @@ use crate::op::{Stored, tensor};
 /// the same type, `f32` or `f64`.
 #[backend_extension(Autodiff, Flex)]
 pub trait Dense: Backend {
-    /// Computes `x weight + bias`, rectified or not.
+    /// Computes `x weight + bias`, and sets negative results to 0 if `rectified`.
     fn dense(
         x: FloatTensor<Self>,
         weight: FloatTensor<Self>,

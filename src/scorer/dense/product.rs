@@ -1,5 +1,4 @@
-//! Matrix products of the `gemm` crate, whose pointers stay within slices. burn's own products on Flex use the same
-//! crate.
+//! Computes matrix products with the `gemm` crate. All pointers passed to the crate stay within their slices.
 
 // This module passes pointers to the crate.
 #![allow(unsafe_code)]

@@ -73,7 +73,7 @@ pub struct CompareArgs {
     /// more. Without a LETOR file and --qrels: the folders of two or more finished runs
     #[arg(required = true, value_name = "SYSTEM")]
     files: Vec<PathBuf>,
-    /// TREC relevance judgments, in which case the systems are TREC runs
+    /// File with TREC relevance judgments; if it is given, the systems must be TREC runs
     #[arg(long, value_name = "FILE")]
     qrels: Option<PathBuf>,
     /// Convention [default: the convention that all rankers or reports share; trec_eval for TREC runs; else standard]

@@ -139,7 +139,7 @@ fn rankings_of(runs: &mut [KeptRun]) -> SystemRankings {
 }
 
 impl Systems {
-    /// Evaluates the scores that finished runs kept, by a given convention.
+    /// Evaluates the scores that finished runs kept, under a given convention.
     fn from_kept(args: &CompareArgs, folders: &[PathBuf], convention: &Convention) -> Result<Self, Failure> {
         let device = input::device(&args.device)?;
         let mut runs = folders.iter().map(|folder| KeptRun::read(folder, &device)).collect::<Result<Vec<_>, _>>()?;
@@ -162,7 +162,8 @@ impl Systems {
     }
 
     /// Reads the reports of finished runs. All runs must have the same test queries and the same convention. If all
-    /// runs kept their scores, missing measures and conventions are computed from them.
+    /// runs kept their scores, measures that the reports lack are computed from these scores, also under another
+    /// convention.
     pub(super) fn from_reports(args: &CompareArgs, folders: &[PathBuf]) -> Result<Self, Failure> {
         let refuse = |folder: &Path, message: String| Failure::input(format!("{}: {message}", folder.display()));
         let read = |folder: &PathBuf| Ok(Finished::from_report(read_report(folder)?));

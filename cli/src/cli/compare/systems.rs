@@ -27,7 +27,7 @@ pub(super) struct Systems {
 }
 
 impl Systems {
-    /// Measures rankers of burn-rank and other systems, and files of scores, on one LETOR file.
+    /// Evaluates rankers of burn-rank and of other systems, and score files, on one LETOR file.
     pub(super) fn from_scores(
         args: &CompareArgs,
         systems: &[PathBuf],
@@ -68,7 +68,7 @@ impl Systems {
         Ok(Self { names, evaluations, queries, rankings })
     }
 
-    /// Measures TREC runs with the same relevance judgments.
+    /// Evaluates TREC runs against the same relevance judgments.
     pub(super) fn from_runs(
         args: &CompareArgs,
         runs: &[PathBuf],

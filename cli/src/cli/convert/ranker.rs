@@ -35,7 +35,7 @@ pub(super) enum Format {
     BurnRank,
 }
 
-/// A description, for error messages, of the file names from which a ranker's format follows.
+/// A description of the file names that determine a ranker's format, for error messages.
 pub(super) const NAMES: &str = "a name that ends in .onnx, .txt, .xml or .safetensors, or another name with --format";
 
 impl ConvertArgs {

@@ -33,7 +33,7 @@ impl<'a, T: Real> Trial<'a, T> {
     }
 
     /// Compares document `j`, whose score is `x`, with the scores `rows` of the documents at `places`, which must
-    /// ascend. If document `j` is one of the rows, its comparison with itself fails for certain.
+    /// ascend. If document `j` is one of the rows, its comparison with itself always fails.
     #[inline(always)]
     pub fn meet<const FMA: bool>(&mut self, (j, x): (usize, T), rows: &[T], places: &[usize], compared: Compared<T>) {
         let chances = self.ahead.iter_mut().zip(self.behind.iter_mut()).zip(self.density.iter_mut());

@@ -26,7 +26,7 @@ use crate::op::cpu::{parameters::Above, real::Real, sum::dot};
 #[derive(Clone, Copy)]
 pub struct Trials<'a> {
     pub above: Above,
-    /// The values of `f` from the first rank, at least one; at later ranks `f` is 0.
+    /// The values of `f` from the first rank on; there is at least one. At later ranks, `f` is 0.
     pub values: &'a [f64],
     pub ahead: &'a [f64],
     pub behind: &'a [f64],
@@ -87,8 +87,8 @@ struct Tape {
     states: Vec<State>,
 }
 
-/// The expectation of a document, and the derivative of the weighted sum of all expectations with respect to its
-/// probability of being above.
+/// The expectation of a document, and the derivative of the weighted sum of all expectations with respect to the
+/// probability that this document is above.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Found {
     pub expectation: f64,
@@ -106,8 +106,8 @@ impl Trials<'_> {
         self.ahead[j] * self.above.left(self.b[j])
     }
 
-    /// Returns the state before the first trial, or `None` if so many documents are above for certain that `f` is 0 at
-    /// every possible rank.
+    /// Returns the state before the first trial. Returns `None` if `f` is 0 at every possible rank, because too many
+    /// documents are above with probability 1.
     fn start(&self, certain: Certain, count: usize) -> Option<State> {
         let mut state = State::zeros(count, self.values.len());
         if self.above == Above::Sum {
@@ -316,7 +316,7 @@ mod tests {
         Trials { above, values: &VALUES[..ranks], ahead, behind, b: &B }
     }
 
-    /// Returns two cases: no document is above for certain, and two documents are.
+    /// Returns two cases: one without documents that are above with probability 1, and one with two of them.
     fn certains(above: Above) -> [Certain; 2] {
         match above {
             Above::Nothing => [0, 2].map(|count| Certain { count, total: 1.0 }),

@@ -108,12 +108,13 @@ pub(in crate::op::gpu) struct ByLength<'a> {
     /// The suffix of the kernel's name, which identifies the variant of the primitive.
     pub form: &'a str,
     pub x: &'a CubeTensor,
-    /// Where this mask is nonzero, the result of a list that has diverged becomes NaN; without a mask, everywhere.
+    /// If a list has a score that is not finite, the results of the documents in this mask become NaN. Without a mask,
+    /// all results of the list become NaN.
     pub mask: Option<&'a CubeTensor>,
     /// The number of buffers that the kernels over cells need, and the number that the kernels over pairs need.
     pub bindings: [u32; 2],
-    /// The smallest number of columns of a list that is summed over cells, or `None` if cells do not support the
-    /// function.
+    /// The smallest number of columns of a list that is summed over cells, or `None` if the function cannot be summed
+    /// over cells.
     pub pays: Option<usize>,
     pub counting: Counting<'a>,
 }

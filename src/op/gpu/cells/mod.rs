@@ -26,8 +26,8 @@ use super::tile::UNITS;
 /// The number of Chebyshev points that represent a cell.
 pub(super) const POINTS: usize = 12;
 
-/// The number of entries that `starts` has for each list besides the starts of cells, namely the end of the last cell
-/// and the numbers of cells and rows.
+/// The number of entries of `starts` for each list that are not starts of cells. They are the end of the last cell and
+/// the numbers of cells and rows.
 const ENDS: usize = 3;
 
 /// The documents of a cell, as a range of places in the sorted list.
@@ -203,8 +203,8 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// How far a function reaches from its source, and how wide a cell may be for its Chebyshev points to determine the
-/// function.
+/// How far a function reaches from its source, and how wide a cell may be. The Chebyshev points of a cell of this width
+/// must interpolate the function precisely.
 #[derive(Clone, Copy)]
 pub(super) struct Reach {
     /// For a source farther below the target than this distance, the function is 0 in `f32`.
@@ -220,8 +220,9 @@ pub(super) struct Reach {
 /// error falls by a factor of 6.4 per Chebyshev point, to `6.4^-12 = 2e-10`.
 pub(super) const LOGISTIC: Reach = Reach { below: 87.4, above: 17.4, width: 2.0 };
 
-/// The reach of the erf step and of `exp(-t^2)`. At the distance `d` from a target, the function changes like
-/// `exp(2 d s)` within a cell; for `d = 9.35`, by a factor of `exp(9.35 / 4)` from the middle to either end.
+/// The reach of the erf step and of `exp(-t^2)`. Within a cell at the distance `d` from a target, the function changes
+/// like `exp(2 d s)`. For `d = 9.35`, it changes by a factor of `exp(9.35 / 4)` from the middle of the cell to either
+/// end.
 pub(super) const NORMAL: Reach = Reach { below: 9.35, above: 4.1, width: 0.25 };
 
 impl Reach {

@@ -1,4 +1,4 @@
-//! Sorts the columns of each list by descending score, with ties by index.
+//! Sorts the columns of each list by descending score. Columns with equal scores are sorted by index.
 //!
 //! Each cube sorts a tile of [`UNITS`] documents by counting, for each document, those before it. Sorted runs are then
 //! merged in pairs: each document finds its place in the other run by bisection. No two documents compare as equal, so
@@ -111,8 +111,8 @@ fn merge_runs(
     }
 }
 
-/// Returns the indices of the columns of each list by descending score. For each list, the first columns in `order` are
-/// sorted, as many as `counts` tells. The remaining places are left uninitialized.
+/// Returns the indices of the columns of each list by descending score. For each list, `counts` holds the number of
+/// columns to sort, which come first in `order`. The remaining places are left uninitialized.
 pub(in crate::op::gpu) fn sort(batch: &Batch, x: &CubeTensor, order: &CubeTensor, counts: &CubeTensor) -> CubeTensor {
     let [mut keys, mut sorted, mut to_keys, mut to_sorted] = [(); 4].map(|()| batch.indices(batch.documents));
     start!(

@@ -15,8 +15,8 @@ use crate::op::gpu::members::is_counted;
 /// The smallest number of documents with nonzero `v` in a list that is summed over cells.
 pub(in crate::op::gpu) const PAYS: usize = 8192;
 
-/// Returns whether cells support a step at this scale. The Laplace step is not smooth at 0, and the arctan step
-/// approaches 0 and 1 too slowly.
+/// Returns whether a step at this scale can be summed over cells. The Laplace step is not smooth at 0, and the arctan
+/// step approaches 0 and 1 too slowly.
 pub(in crate::op::gpu) fn sums(step: Step, rate: f32) -> bool {
     matches!(step, Step::Logistic | Step::Tanh | Step::Erf) && rate.is_finite() && rate > 0.0
 }

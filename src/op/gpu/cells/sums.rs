@@ -1,11 +1,12 @@
-//! Sums a function of the score difference between a target and every document of its list, through the [cells](super)
-//! of the list.
+//! Sums a function of the score difference between a target and every document of its list, with the help of the
+//! [cells](super) of the list.
 //!
-//! Starting from the target's own cell, the cells on either side are added until the function is constant from there
-//! on. Farther away from the target, the function is 0. For documents far above the target, a step is 1, so their terms
-//! add up to the sum of their weights. The kernel computes sums for nodes as targets, not for documents. If a cell has
-//! Chebyshev points, the sum of a document is interpolated from the sums at these points. In a smaller cell, each
-//! document is a node, so that its gradient from itself is exactly 0.
+//! The sum begins with the target's own cell. The cells on either side are added in the order of their distance, up to
+//! the distance beyond which the function is constant. Farther away from the target, the function is 0. For documents
+//! far above the target, a step is 1, so their terms add up to the sum of their weights. The kernel computes sums for
+//! nodes as targets, not for documents. If a cell has Chebyshev points, the sum of a document is interpolated from the
+//! sums at these points. In a smaller cell, each document is a node, so that its contribution to its own gradient is
+//! exactly 0.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;

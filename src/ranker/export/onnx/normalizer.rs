@@ -42,7 +42,7 @@ pub(super) fn filled(graph: &mut GraphBuilder, normalizer: &Normalizer) -> Value
     graph.node_with("Concat", &[&filled, &missing], vec![Attribute::int("axis", 1)])
 }
 
-/// Adds the normalized features to the graph, with one row for each document or padded place. `may_miss` says whether
+/// Adds the normalized features to the graph, with one row for each document, padding included. `may_miss` says whether
 /// features can be NaN.
 ///
 /// # Shapes
@@ -218,7 +218,8 @@ impl Table {
     }
 
     /// Returns the indices of the two table values between which a document's value lies, given how many values are
-    /// below it. If the document's value is outside the table, both indices are the first one or the last one.
+    /// below it. If the document's value lies below the table, both indices point to the first value. If it lies above
+    /// the table, both point to the last value.
     fn sides(&self, graph: &mut GraphBuilder, below: &Value) -> [Value; 2] {
         let lower = graph.node("Sub", &[below, &self.one]);
         [graph.node("Max", &[&lower, &self.none]), graph.node("Min", &[below, &self.last])]
@@ -276,7 +277,8 @@ fn quantile(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec
     graph.node("Div", &[&position, &divisor])
 }
 
-/// Interpolates the place of each feature value between the two nearest knots. A constant feature has position 0.
+/// Computes the position of each feature value by linear interpolation between the two nearest knots. A constant
+/// feature has position 0.
 fn gauss(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec<f32>], places: &[Vec<f64>]) -> Value {
     let table = Table::new(graph, values);
     let places = padded(places, table.width, 0.0, 0.0);

@@ -1,9 +1,9 @@
 //! Builds sums of trees with ONNX's `TreeEnsembleRegressor`, an operator in every version of ONNX's tree domain.
 //!
-//! A split sends `x <= threshold` left, in single precision, and states to which side a missing value (NaN) goes. Leaf
-//! values are stored in single precision. A normalizer that treats each document separately is folded into the
-//! thresholds, so a document reaches the same leaf as in this crate. The normalizer `query_min_max` becomes part of the
-//! graph.
+//! A split compares in single precision, and sends a document left if `x <= threshold`. It also specifies the side to
+//! which a missing value (NaN) goes. Leaf values are stored in single precision. A normalizer that treats each document
+//! separately is folded into the thresholds, so a document reaches the same leaf as in this crate. The normalizer
+//! `query_min_max` becomes part of the graph.
 
 use super::super::raw_trees::{RawNode, RawTree, check_zeros};
 use super::super::{ExportError, ExportFormat};
