@@ -157,7 +157,7 @@ pub enum Call<B: Backend> {
     LogSoftmax { x: FloatTensor<B>, mask: FloatTensor<B> },
     /// See [`ideal_dcg()`](crate::op::ideal_dcg()). The gains are `x`, and the output has the shape `[batch]`.
     IdealDcg { x: FloatTensor<B>, mask: FloatTensor<B>, discounts: Vec<f64> },
-    /// Keeps `x` where `rows` is nonzero and replaces every other value by 0, even NaN.
+    /// Keeps `x` where `rows` is nonzero, and replaces every other value with 0, even NaN.
     Select { x: FloatTensor<B>, rows: FloatTensor<B> },
 }
 

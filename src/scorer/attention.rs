@@ -162,7 +162,7 @@ impl AttentionScorer {
     /// Computes the output layer for each document.
     ///
     /// # Shapes
-    /// - `features`: `[batch, documents, features]`, finite at padded places
+    /// - `features`: `[batch, documents, features]`, finite at padded positions
     /// - `mask`: `[batch, documents]`
     /// - output: `[batch, documents, neurons]`
     pub(super) fn represent(&self, features: Tensor<3>, mask: Tensor<2, Bool>, dropout: &mut Dropout) -> Tensor<3> {

@@ -121,7 +121,7 @@ impl LatentCrossScorer {
     /// Scores a batch of lists.
     ///
     /// # Shapes
-    /// - `features`: `[batch, documents, features]`, finite at padded places
+    /// - `features`: `[batch, documents, features]`, finite at padded positions
     /// - `mask`, output: `[batch, documents]`
     pub(super) fn forward(&self, features: Tensor<3>, mask: Tensor<2, Bool>, dropout: &mut Dropout) -> Tensor<2> {
         let shape = mask.dims();

@@ -103,7 +103,7 @@ impl MlpScorer {
     /// Scores a batch of lists.
     ///
     /// # Shapes
-    /// - `features`: `[batch, documents, features]`, finite at padded places
+    /// - `features`: `[batch, documents, features]`, finite at padded positions
     /// - `mask`, output: `[batch, documents]`
     pub(super) fn forward(&self, features: Tensor<3>, mask: Tensor<2, Bool>, dropout: &mut Dropout) -> Tensor<2> {
         let shape = mask.dims();
@@ -113,7 +113,7 @@ impl MlpScorer {
     /// Computes the last hidden layer for each document.
     ///
     /// # Shapes
-    /// - `features`: `[batch, documents, features]`, finite at padded places
+    /// - `features`: `[batch, documents, features]`, finite at padded positions
     /// - `mask`: `[batch, documents]`
     /// - output: `[batch * documents, neurons]`
     pub(super) fn represent(&self, features: Tensor<3>, mask: Tensor<2, Bool>, dropout: &mut Dropout) -> Tensor<2> {

@@ -44,7 +44,7 @@ fn feature(query: usize, document: usize, feature: usize) -> f32 {
     ((query * 31 + document * 17 + feature * 7) % 23) as f32 / 11.0 - 1.0
 }
 
-/// Creates three lists of up to 4 documents with 3 features each; padded places hold `garbage`.
+/// Creates three lists of up to 4 documents with 3 features each; padded positions hold `garbage`.
 fn batch(garbage: f32, device: &Device) -> (Tensor<3>, Tensor<2, Bool>) {
     let mut features = Vec::new();
     let mut mask = Vec::new();

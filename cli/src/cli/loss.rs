@@ -36,9 +36,9 @@ pub struct LossArgs {
     /// this length
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     approximation: Option<u32>,
-    /// File with one JSON object {"scores": [..], "labels": [..]} per line; `-` is standard input. A list with nothing
-    /// to learn has the value `null`, and the means leave out this list. A value or gradient that is not finite is an
-    /// error
+    /// File with one JSON object {"scores": [..], "labels": [..]} per line; `-` is standard input. A list from which
+    /// nothing can be learned has the value `null`, and is left out of means. A value or gradient that is not finite is
+    /// an error
     #[arg(default_value = "-")]
     file: PathBuf,
     #[command(flatten)]

@@ -2,7 +2,7 @@
 //!
 //! Networks come first. With the normalizer `gauss`, dropout and early stopping, they match or beat tuned trees on most
 //! data; benchmarks/trees.md has the trees' results. Trees come first if values are missing. A linear scorer comes
-//! first if too few queries have documents with different labels. A network replaces a missing value by the feature's
+//! first if too few queries have documents with different labels. A network replaces a missing value with the feature's
 //! mean, and marks it in an additional column. A single `cv` compares the first choice with the alternatives.
 
 use std::fmt::Write;

@@ -8,7 +8,7 @@
 //! Long lists are sorted and cut into [`cells`], so that smooth functions can be summed in O(n log n) time. The device
 //! decides which lists are long (see [`cells::choice`]).
 //!
-//! All kernels are launched in the same way: [`launch::compute`] checks that the device can run the kernel. It also
+//! All kernels are launched in the same way. [`launch::compute`] checks that the device can run the kernel. It also
 //! sets the results of a list to NaN if one of its scores is not finite. [`launch::start!`] passes the tensors and
 //! numbers. Functions of score differences are types in [`functions`].
 //!

@@ -1,4 +1,5 @@
-//! Computes matrix products with the `gemm` crate. All pointers passed to the crate stay within their slices.
+//! Computes matrix products with the `gemm` crate. All pointers passed to the crate stay within their slices. On Flex,
+//! burn uses the same crate for its own products.
 
 // This module passes pointers to the crate.
 #![allow(unsafe_code)]

@@ -2,11 +2,11 @@
 //! [cells](super) of the list.
 //!
 //! The sum begins with the target's own cell. The cells on either side are added in the order of their distance, up to
-//! the distance beyond which the function is constant. Farther away from the target, the function is 0. For documents
-//! far above the target, a step is 1, so their terms add up to the sum of their weights. The kernel computes sums for
-//! nodes as targets, not for documents. If a cell has Chebyshev points, the sum of a document is interpolated from the
-//! sums at these points. In a smaller cell, each document is a node, so that its contribution to its own gradient is
-//! exactly 0.
+//! the distance beyond which the function is constant. Beyond this distance, the function is 0, except that a step is 1
+//! for documents far above the target. The terms of these documents add up to the sum of their weights. The kernel
+//! computes sums for nodes as targets, not for documents. If a cell has Chebyshev points, the sum of a document is
+//! interpolated from the sums at these points. In a smaller cell, each document is a node, so that its contribution to
+//! its own gradient is exactly 0.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
