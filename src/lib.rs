@@ -21,7 +21,7 @@
 //!
 //! # Where to go
 //! - **In your own model**: start with the [`prelude`], then read [which loss](loss#which-loss) and [a whole training
-//!   loop](guide::model); [`measure`] computes the exact values.
+//!   loop](guide::model). The module [`measure`] computes exact ranking measures.
 //! - **From files, without writing Rust**: follow the [tutorial](guide::train) of the command line, from a LETOR file
 //!   to a ranker.
 //! - **What a number means**: read the [conventions](guide::conventions).
@@ -46,7 +46,7 @@
 //! | [`metric`] | measures of tensors; burn-train metrics with the feature `train` |
 //! | [`measure`] | exact measures and their conventions |
 //!
-//! The command, with its configuration files, runs, reports and studies, is in a separate package, `burn-rank-cli`.
+//! A separate package, `burn-rank-cli`, contains the command with its configuration files, runs, reports and studies.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs)]

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::path::Path;
 
-/// Requests of up to this many bytes are granted without a look at the free memory.
+/// Requests of up to this many bytes are granted without checking the free memory.
 const FEW: u64 = 256 << 20;
 
 /// The largest size in bytes that Rust allows for an array.
@@ -55,8 +55,8 @@ pub fn product<const N: usize>(numbers: [usize; N]) -> u64 {
     numbers.into_iter().fold(1, |product: u64, number| product.saturating_mul(number as u64))
 }
 
-/// Calls `f` and returns its result with the peak of resident memory, in bytes above the memory resident before. The
-/// peak is `None` on systems other than Linux, or if it cannot be reset.
+/// Calls `f` and returns its result with the peak of resident memory, in bytes above the memory that was resident
+/// before the call. The peak is `None` on systems other than Linux, or if it cannot be reset.
 pub fn peak_during<R>(f: impl FnOnce() -> R) -> (R, Option<u64>) {
     // 5 resets the peak of the resident set to its present size.
     let reset = std::fs::write("/proc/self/clear_refs", "5").is_ok();

@@ -29,7 +29,8 @@ pub(crate) fn dataset(feature_count: usize, queries: &[&[(f32, &[f32])]]) -> Ran
     data
 }
 
-/// Creates a query of two documents. The second feature ranks them correctly, and the first feature in the wrong order.
+/// Creates a query of two documents. The second feature ranks them correctly, and the first feature ranks them in the
+/// wrong order.
 pub(crate) fn two_documents() -> RankingDataset {
     dataset(2, &[&[(0.0, &[1.0, 0.0]), (1.0, &[0.0, 1.0])]])
 }
@@ -70,7 +71,7 @@ pub(crate) fn streamed(data: &RankingDataset, memory: &str, window: &str) -> (te
     (folder, streamed)
 }
 
-/// Returns a context whose selection measure is MAP in the convention `letor`.
+/// Returns a context whose selection measure is MAP under the convention `letor`.
 pub(crate) fn context(directory: Option<&Path>) -> FitContext<'_> {
     FitContext {
         directory,

@@ -41,8 +41,8 @@ pub(super) fn by_score(scores: &[f64]) -> Vec<usize> {
 }
 
 /// Returns the derivatives of `sum_{y_i > y_j} u_i w_ij log(1 + exp(-sigma (s_i - s_j)))`, and the sum of the pairs'
-/// absolute slopes. The pair weights `w` and the document weights `u` are treated as constants. If `within` is given,
-/// only pairs that contain one of the `within` documents with the highest scores count.
+/// absolute slopes. The pair weights `w` and the document weights `u` are treated as constants. If `within` is given, a
+/// pair counts only if it contains one of the `within` documents with the highest scores.
 pub(super) fn logistic(
     labels: &[f32],
     scores: &[f64],

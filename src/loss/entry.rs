@@ -102,7 +102,7 @@ pub(super) fn configure<C: Config>(loss: &'static str, default: C, params: &Map)
     read(loss, merged(loss, parameters(&default), params)?, params)
 }
 
-/// Replaces the values in `defaults` by the given parameters, and rejects unknown parameters.
+/// Replaces the values in `defaults` with the given parameters, and rejects unknown parameters.
 pub(super) fn merged(loss: &'static str, mut defaults: Map, params: &Map) -> Result<Map, LossError> {
     for (key, value) in params {
         let Some(slot) = defaults.get_mut(key) else {
@@ -126,7 +126,7 @@ pub(super) fn value_of<T: DeserializeOwned>(loss: &'static str, key: &str, value
     crate::json::from_value(value.clone()).map_err(|refusal| LossError::Parameter { loss, refusal: refusal.under(key) })
 }
 
-/// If the error is about the type of a whole parameter, adds the value that the user gave to the message.
+/// If the error is about the type of a whole parameter, the message also quotes the value given by the user.
 pub(super) fn with_value(refusal: Refusal, params: &Map) -> Refusal {
     match params.get(&refusal.key) {
         Some(value) => Refusal { found: Found::Value(value.to_string()), ..refusal },

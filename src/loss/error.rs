@@ -65,7 +65,7 @@ pub enum LossError {
     /// The number of flat scores does not match the lengths of the queries.
     #[error(transparent)]
     Segments(#[from] SegmentsError),
-    /// The rows that a query passes to [`in_batch`](super::in_batch()) are invalid.
+    /// The rows given for a query in a call of [`in_batch`](super::in_batch()) are invalid.
     #[error("query {}: found {found}, expected {expected}", .query + 1)]
     InBatch {
         /// The index of the query, counted from 0 here and from 1 in the message.
@@ -81,12 +81,13 @@ pub enum LossError {
         /// The shape of the scores.
         found: Vec<usize>,
     },
-    /// No query of the batch has anything to learn, so the loss and its gradient are 0.
+    /// No query in the batch gives a gradient, so the loss is 0.
     #[error("nothing to learn in {}: {}", queries_in_words(*.queries), nothing_to_learn(*.queries, *.inverted))]
     NothingToLearn {
         /// The number of queries in the batch.
         queries: usize,
-        /// The number of queries that would have something to learn if the mask were inverted, as it may be by mistake.
+        /// The number of queries that would give a gradient if the mask were inverted. A number above 0 suggests that
+        /// the mask is inverted by mistake.
         inverted: usize,
     },
     /// The offsets do not partition the documents into queries.
@@ -251,7 +252,7 @@ impl LossError {
 /// these bounds, the square of a parameter times a score fits into `f32`.
 const LARGEST: f64 = 1e12;
 
-/// Returns `value` if it is between 1e-12 and 1e12, and else an error.
+/// Returns `value` if it is between 1e-12 and 1e12, and an error otherwise.
 pub(crate) fn positive(loss: &'static str, parameter: &str, value: f64) -> Result<f64, LossError> {
     if !(value.is_finite() && value > 0.0) {
         Err(LossError::parameter(loss, parameter, value, "a finite number above 0"))
@@ -267,7 +268,7 @@ pub(crate) fn positive(loss: &'static str, parameter: &str, value: f64) -> Resul
     }
 }
 
-/// Returns `value` if it is between 0 and 1e12, and else an error.
+/// Returns `value` if it is between 0 and 1e12, and an error otherwise.
 pub(crate) fn not_negative(loss: &'static str, parameter: &str, value: f64) -> Result<f64, LossError> {
     if !(value.is_finite() && value >= 0.0) {
         Err(LossError::parameter(loss, parameter, value, "a finite number, 0 or above"))
@@ -278,7 +279,7 @@ pub(crate) fn not_negative(loss: &'static str, parameter: &str, value: f64) -> R
     }
 }
 
-/// Returns the cut-off if it is `None` or keeps at least one rank, and else an error.
+/// Returns the cut-off if it is `None` or keeps at least one rank, and an error otherwise.
 pub(crate) fn cutoff(loss: &'static str, k: Option<usize>) -> Result<Option<usize>, LossError> {
     match k {
         Some(0) => Err(LossError::parameter(loss, "k", 0, "a cut-off of 1 or more, or none")),
@@ -286,7 +287,7 @@ pub(crate) fn cutoff(loss: &'static str, k: Option<usize>) -> Result<Option<usiz
     }
 }
 
-/// Returns the number if it is `None` or at least 1, and else an error.
+/// Returns the number if it is `None` or at least 1, and an error otherwise.
 pub(crate) fn at_least_one(
     loss: &'static str,
     name: &'static str,
@@ -298,7 +299,7 @@ pub(crate) fn at_least_one(
     }
 }
 
-/// Returns the number of draws if it is at least 1, and else an error.
+/// Returns the number of draws if it is at least 1, and an error otherwise.
 pub(crate) fn samples(loss: &'static str, samples: usize) -> Result<usize, LossError> {
     match samples {
         0 => Err(LossError::parameter(loss, "samples", 0, "a number of samples, 1 or more")),
@@ -306,7 +307,7 @@ pub(crate) fn samples(loss: &'static str, samples: usize) -> Result<usize, LossE
     }
 }
 
-/// Returns the cut-off if it is at least 1, and else an error, for a measure that needs a cut-off.
+/// For a measure that needs a cut-off, returns the cut-off if it is at least 1, and an error otherwise.
 pub(crate) fn required_cutoff(loss: &'static str, k: usize) -> Result<usize, LossError> {
     if k == 0 { Err(LossError::parameter(loss, "k", 0, "a cut-off of 1 or more")) } else { Ok(k) }
 }

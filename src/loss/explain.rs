@@ -16,7 +16,7 @@ pub struct Explained {
     /// Whether this list contributes a gradient to the loss.
     pub learnable: bool,
     /// The value of the surrogate, or the loss itself if it does not approximate a measure. The value is meaningless
-    /// for a list with nothing to learn.
+    /// for a list that gives no gradient.
     pub value: f64,
     /// The loss that training minimizes.
     pub loss: f64,
@@ -36,8 +36,8 @@ pub fn explain(loss: &dyn RankingLoss, scores: &[f64], labels: &[f64], dtype: DT
 
 /// Returns the value, loss and gradient of one list, computed on a device in `dtype` (`F32` or `F64`).
 ///
-/// A query with nothing to learn gives loss 0 and gradient 0 instead of an error. A value or gradient that overflows is
-/// returned as it is, without an error.
+/// A list that gives no gradient has loss 0 and does not cause an error. A value or gradient that overflows is returned
+/// as it is, without an error.
 ///
 /// # Errors
 /// Returns an error if the inputs are empty or differ in length, a score is not finite, or a label is outside the

@@ -60,8 +60,8 @@ impl InBatchOptions {
     }
 
     /// Adds one list for each document, in which that document ranks all queries. The mean loss over all lists then
-    /// averages the two directions. There must be as many documents as queries, and each document must be the own
-    /// positive (the first relevant document) of exactly one query.
+    /// averages the two directions. There must be as many documents as queries. Each document must be the first
+    /// relevant document of exactly one query.
     pub fn symmetric(self) -> Self {
         Self { symmetric: true, ..self }
     }
@@ -73,8 +73,8 @@ impl InBatchOptions {
 ///
 /// The score of document `j` for query `i` is `q_i . d_j / temperature - log Q_j`, without `log Q_j` for the query's
 /// own positive (Yi et al., Sampling-bias-corrected neural modeling for large corpus item recommendations, 2019). The
-/// first document of `positives[i]` is the query's own positive. The own positive has label 1, and every other document
-/// has label 0. The other documents in `positives[i]` are relevant too, so the mask hides them from query `i`.
+/// first document of `positives[i]` is the query's own positive. The query's own positive has label 1, and every other
+/// document has label 0. The other documents in `positives[i]` are relevant too, so the mask hides them from query `i`.
 ///
 /// # Shapes
 /// - `queries`: `[B, d]`; `documents`: `[M, d]`; `positives`: `B` lists of row numbers in `documents`
@@ -83,7 +83,8 @@ impl InBatchOptions {
 /// # Errors
 /// Returns an error that names the query if it has no positive or if it names a row that does not exist. A document
 /// that is both a positive and a hard negative is an error too. Also returns an error if shapes differ or the
-/// temperature is out of range. In a symmetric batch, each document must be the own positive of exactly one query.
+/// temperature is out of range. In a symmetric batch, each document must be the first relevant document of exactly one
+/// query.
 ///
 /// ```
 /// use burn::tensor::{Device, Distribution, Tensor};
@@ -190,7 +191,7 @@ fn labels_and_mask(m: usize, positives: &[Vec<usize>], options: &InBatchOptions)
     (labels, mask)
 }
 
-/// Checks that every query names a positive, and that the rows which queries name exist and do not conflict.
+/// Checks that every query has a positive, that every given row exists, and that no document has conflicting roles.
 fn check_rows(positives: &[Vec<usize>], documents: usize, options: &InBatchOptions) -> Result<(), LossError> {
     let refused = |query: usize, found: String, expected: String| Err(LossError::InBatch { query, found, expected });
     let mut owner = vec![None; documents];

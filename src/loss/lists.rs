@@ -29,11 +29,11 @@ pub struct Lists {
     pub document_weights: Option<Tensor<2>>,
     /// The weight of each query, `[B]`, or `None` if all queries count the same.
     pub(in crate::loss) query_weights: Option<Tensor<1>>,
-    /// The labels before padded places are set to 0, `[B, N]`, which are needed to try out an inverted mask.
+    /// The labels as given, with any values at padded places, `[B, N]`. They are needed to try out an inverted mask.
     pub(in crate::loss) given: Tensor<2>,
     /// Nonzero at the documents whose positions the measure needs, `[B, N]`; `None` if it needs all positions.
     pub(in crate::loss) counted: Option<Tensor<2>>,
-    /// Which lists of a packed batch these are; `None` if they were not packed.
+    /// The lists of a packed batch that the rows hold; `None` if the lists were not packed.
     pub(in crate::loss) among: Option<Arc<Among>>,
 }
 
@@ -132,10 +132,10 @@ impl Lists {
         Self { query_weights: Some(weights.detach()), ..self }
     }
 
-    /// Replaces the labels by the scores of a teacher, for distillation. Losses without a gain accept any scores as
-    /// labels. For example, `list_net` fits the softmax of the scores to the softmax of the teacher's scores.
-    /// `list_mle` and the pairwise losses learn the teacher's order. To learn from both the labels and a teacher, add
-    /// two losses.
+    /// Replaces the labels with the scores of a teacher, for distillation. Losses without a gain accept any scores as
+    /// labels. For example, `list_net` fits the softmax of the scores to the softmax of the teacher's scores. With
+    /// `list_mle` and the pairwise losses, a model learns the teacher's order. To learn from both the labels and a
+    /// teacher, add two losses.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -356,7 +356,7 @@ pub(super) fn order_of_ranks(ranks: Tensor<2>) -> Tensor<2, Int> {
     places.zeros_like().scatter(1, places, documents, IndexingUpdateOp::Add).clamp(0, n as i64 - 1)
 }
 
-/// Replaces 0 by 1, so the result can be a divisor.
+/// Replaces 0 with 1, so the result can be a divisor.
 pub(super) fn one_in_place_of_zero(x: Tensor<1>) -> Tensor<1> {
     let zero = x.clone().equal_elem(0.0);
     x.mask_fill(zero, 1.0)

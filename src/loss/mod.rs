@@ -3,8 +3,8 @@
 //! `forward` computes the loss of a batch. [`LossSpec`] builds a loss by name, and [`registry::LOSSES`] lists all
 //! losses.
 //!
-//! Every loss accepts `scores [B, N]`, `labels [B, N]` and a Boolean `mask [B, N]`, and keeps the promises that
-//! [`RankingLoss`] states. The mask is true at a document, unlike burn's `mask_pad`; see [`mask_from_padding`].
+//! Every loss accepts `scores [B, N]`, `labels [B, N]` and a Boolean `mask [B, N]`. Every loss has the properties that
+//! [`RankingLoss`] promises. The mask is true at a document, unlike burn's `mask_pad`; see [`mask_from_padding`].
 //! [`Gain`](crate::measure::Gain) states which labels are allowed. [`forward_packed`](RankingLoss::forward_packed)
 //! accepts flat scores, one list after another without padding.
 //!
@@ -33,10 +33,10 @@
 //! | one relevant document in a list | [`SoftmaxCrossEntropy`] | [`ApproxRr`] |
 //!
 //! # Every loss
-//! In the table of losses, the column *measure* names the measure that a surrogate approximates. Unless the
-//! documentation of a surrogate says otherwise, the surrogate tends to its measure as its temperature sharpens. In the
-//! same column, *bounds*, *orders* and *fits* mark losses that do not approximate a measure. The column *cost* gives
-//! the time for one query with n documents.
+//! In the table of losses, the column *measure* names the measure that a surrogate approximates. A surrogate tends to
+//! its measure as the temperature makes it less smooth, unless the documentation of the surrogate says otherwise. In
+//! the same column, *bounds*, *orders* and *fits* mark losses that do not approximate a measure. The column *cost*
+//! gives the time for one query with n documents.
 //!
 //! | name | type | measure | cost |
 //! |---|---|---|---|
@@ -102,7 +102,7 @@
 //!   11 August 2009.
 //! - **softrank-directness**: Y. He and T.-Y. Liu, Are algorithms directly optimizing IR measures really direct?
 
-/// Creates the documentation example for a configuration, which shows that a better order has a smaller loss.
+/// Creates the documentation example for a configuration. The example shows that a better order has a smaller loss.
 macro_rules! example {
     ($config:literal $(, $with:literal)?) => {
         concat!(

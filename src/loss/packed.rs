@@ -140,7 +140,7 @@ impl PackedLists {
         Self { query_weights: Some(weights.detach()), ..self }
     }
 
-    /// Replaces the labels by the scores of a teacher, as [`Lists::with_teacher`] does.
+    /// Replaces the labels with the scores of a teacher, as [`Lists::with_teacher`] does.
     ///
     /// # Shapes
     /// - `scores`: `[documents]`

@@ -1,4 +1,4 @@
-//! `RankingLoss`, the trait that every loss implements, and the promises that a loss makes.
+//! `RankingLoss`, the trait that every loss implements, and the properties that every implementation must have.
 
 use std::fmt::Debug;
 
@@ -21,14 +21,14 @@ pub(super) type Changed = Result<Option<Box<dyn RankingLoss>>, LossError>;
 ///
 /// # The mask
 /// The mask is true at a document and false at padding. Masks from burn (`generate_padding_mask`, `MhaInput::mask_pad`)
-/// are true at padding, so invert them with [`mask_from_padding`](super::mask_from_padding). With an inverted mask,
-/// queries usually have nothing to learn, so the loss and every gradient are 0.
-/// [`try_forward`](RankingLoss::try_forward) reports a batch with nothing to learn.
+/// are true at padding, so invert them with [`mask_from_padding`](super::mask_from_padding). With an inverted mask, the
+/// loss and every gradient are usually 0. [`try_forward`](RankingLoss::try_forward) returns an error if no query in the
+/// batch gives a gradient.
 ///
 /// # Promises
 /// - The value and gradient are bit for bit the same whatever the padded scores and labels hold, even NaN.
-/// - A query with nothing to learn ([`learnable`](RankingLoss::learnable)) has loss 0 and gradient 0, but still counts
-///   as a query in a mean over the batch.
+/// - A query for which [`learnable`](RankingLoss::learnable) is false has loss 0 and gradient 0. It still counts as a
+///   query in a mean over the batch.
 /// - Permuting the documents of a query permutes the gradient and does not change the value, except that ties are
 ///   broken by position.
 /// - The value and gradient are finite for `|score| <= 1e4` and for labels up to 1e4 that the gain allows.
@@ -62,15 +62,15 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// changed. Outside this crate, a wrapper changes properties with the `with_` methods.
     fn about(&self) -> About<'_>;
 
-    /// Returns the loss of each query, `[B]`. The caller sets the loss and gradient to 0 for every query with nothing
-    /// to learn. The derivatives for a query with nothing to learn may have any finite values.
+    /// Returns the loss of each query, `[B]`. The caller sets the loss and gradient to 0 for every query for which
+    /// [`learnable`](Self::learnable) is false. The derivatives for these queries may have any finite values.
     ///
     /// Scores may have any float type, and burn's operations require tensors of equal type. Create constants with
     /// `Tensor::from_data(.., (&device, lists.scores.dtype()))`, or cast them with
     /// `x.float().cast(lists.scores.dtype())`.
     fn query_losses(&self, lists: &Lists) -> Tensor<1>;
 
-    /// Returns whether each query has something to learn, `[B]`. By default, a query has something to learn if two
+    /// Returns for each query whether it can give a gradient, `[B]`. By default, a query can give a gradient if two
     /// documents differ in gain or, for a loss without a gain, in label.
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
         self.about().gain.map_or_else(|| lists.has_two_labels(), |gain| lists.has_two_gains(gain))
@@ -222,9 +222,9 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// ([`About::check_memory`]). On a backend that no feature of this crate enabled, the batch must also fit the
     /// memory budget.
     ///
-    /// Returns [`LossError::NothingToLearn`] if no query has anything to learn; `forward` returns loss 0 and gradient 0
-    /// instead. The usual cause of this error is an inverted mask. If some of your batches have nothing to learn,
-    /// handle this error separately.
+    /// Returns [`LossError::NothingToLearn`] if no query gives a gradient; `forward` returns loss 0 and gradient 0
+    /// instead. The usual cause of this error is an inverted mask. If no query gives a gradient in some of your
+    /// batches, handle this error separately.
     fn try_forward(&self, lists: &dyn LossInput, reduction: Reduction) -> Result<Tensor<1>, LossError> {
         check_input(lists, self.about().gain, &|lists| self.learnable(lists))?;
         lists.rectangles().into_iter().try_for_each(|lists| lists.check_for(&self.about()))?;
@@ -233,7 +233,8 @@ pub trait RankingLoss: Debug + Send + Sync {
 }
 
 impl Lists {
-    /// Returns the loss of each query, `[B]`. Whether a query has something to learn depends only on its labels.
+    /// Returns the loss of each query, `[B]`. Whether a query can give a gradient
+    /// ([`learnable`](RankingLoss::learnable)) depends only on its labels.
     ///
     /// # Panics
     /// Panics if the lists have document weights that the loss does not accept ([`About::document_weights`]). Also

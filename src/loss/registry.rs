@@ -187,10 +187,11 @@ impl LossSpec {
         Ok(self.build()?.about().smoothing)
     }
 
-    /// Sets the temperature to a learner's default, unless the loss has no temperature, or the specification sets it or
-    /// measures it in scores. The default is `times` the temperature, in spreads, that is best for training a scorer
-    /// from scratch. Without `times`, the default is the paper's temperature. The paper's temperature is also kept for
-    /// a loss without a known good temperature in spreads.
+    /// Sets the temperature to a learner's default. Changes nothing if the loss has no temperature, or if the
+    /// specification sets the temperature or gives its unit as scores. The default, in spreads, is the best temperature
+    /// for training a scorer from scratch, made smoother by the factor `times`. Without `times`, the default is the
+    /// paper's temperature. The paper's temperature is also kept for a loss without a known good temperature in
+    /// spreads.
     ///
     /// ```
     /// use burn_rank::loss::LossSpec;

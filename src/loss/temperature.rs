@@ -218,7 +218,7 @@ pub(super) fn defaults<C: Tempered>(config: &C, given: &Map) -> Map {
     all
 }
 
-/// Replaces parameters of `config` by the given parameters, which have the same keys as in files.
+/// Replaces parameters of `config` with the given parameters, which have the same keys as in files.
 pub(super) fn configure<C: Tempered>(loss: &'static str, config: C, given: &Map) -> Result<C, LossError> {
     if given.is_empty() {
         return Ok(config);

@@ -3,13 +3,12 @@
 //! Unit gradients change the gradient of a query's loss, but not its value. The gradient with respect to the scores of
 //! a query becomes `u = g / max(||g||_2, 1e-6)`, where `g` is the gradient of the query's loss. Document weights and
 //! the mean over draws are already part of `g`, and held ranks and spreads are constants in `g`. Query weights, the sum
-//! or mean over queries, and the weights in a sum of losses multiply `u`. A query with nothing to learn keeps the
-//! gradient 0.
+//! or mean over queries, and the weights in a sum of losses multiply `u`. A query with gradient 0 keeps the gradient 0.
 //!
 //! The gradients of surrogates differ widely in size from query to query, so without unit gradients a few queries
 //! dominate a batch. For boosted trees, the second derivatives are divided by the same length. Line searches reject
 //! unit gradients, because they are not the gradient of the value. For a loss with random draws, unit gradients are
-//! biased, because the gradient of the sampled loss is scaled, not its expectation.
+//! biased: the gradient of the sampled loss is scaled instead of the expected gradient.
 //!
 //! The cost is one evaluation of the loss and its gradient, plus O(n) time to compute the gradient's length.
 
@@ -174,7 +173,7 @@ mod tests {
 
     type Made<'a> = &'a dyn Fn(Tensor<1>) -> Tensor<1>;
 
-    /// Returns four queries: one without padding, one with padding, one with nothing to learn, and one with scores far
+    /// Returns four queries: one without padding, one with padding, one that gives no gradient, and one with scores far
     /// apart. The lists have document weights if the loss accepts them.
     fn batch(loss: &dyn RankingLoss, dtype: DType) -> (Tensor<2>, Lists) {
         let device = Device::flex().autodiff();

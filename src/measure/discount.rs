@@ -61,8 +61,8 @@ impl Discount {
     }
 }
 
-/// The requirements on a table of discounts, in words for error messages. A table that violates these requirements
-/// might give its largest DCG to an order that is not sorted by label.
+/// A description of the requirements on a table of discounts, for error messages. A table that violates these
+/// requirements might give its largest DCG to an order that is not sorted by label.
 pub(crate) const DISCOUNTS: &str = "finite discounts, 0 or above, that start above 0 and never rise";
 
 /// Returns whether a table meets the requirements on discounts.

@@ -42,8 +42,8 @@ pub trait ListMeasure: Debug + Send + Sync {
     fn name(&self) -> &str;
 
     /// Returns the value of one query as a finite number. `None` means that the measure has no value for this query,
-    /// for example because no document is relevant. The convention either leaves a query without a value out of the
-    /// mean or assigns a value to the query ([`EmptyQuery`](super::EmptyQuery)).
+    /// for example because no document is relevant. If a query has no value, the convention either excludes the query
+    /// from the mean or assigns a value to it ([`EmptyQuery`](super::EmptyQuery)).
     fn value(&self, list: &RankedDocuments) -> Option<f64>;
 
     /// Returns whether all values lie in `[0, 1]`; learners that bound a measure require this.
@@ -145,7 +145,7 @@ impl<'a> RankedDocuments<'a> {
     }
 
     /// Returns 1 for each position with a relevant document, otherwise 0. At positions that several documents share,
-    /// returns the share of relevant ones.
+    /// returns the fraction of these documents that are relevant.
     pub fn relevance(&self) -> impl Iterator<Item = f64> {
         self.at_positions(|label| f64::from(u8::from(label >= self.convention.relevant_from)))
     }

@@ -1,4 +1,4 @@
-//! Turns a measure written over positions into an exact measure, in any convention.
+//! Turns a measure written over positions into an exact measure, which can be computed under any convention.
 
 use crate::loss::{LossError, PositionMeasure, RankedValue};
 use crate::measure::{ListMeasure, Measure, RankedDocuments};
@@ -45,7 +45,8 @@ pub fn exact_measure(name: impl Into<String>, measure: impl PositionMeasure + 's
 struct ExactMeasure<M> {
     name: String,
     value: RankedValue<M>,
-    /// The execution of the thread that created the measure, which is also used on the threads that evaluate lists.
+    /// The [`Execution`] settings of the thread that created the measure. They also apply on the threads that evaluate
+    /// lists.
     execution: Execution,
 }
 

@@ -46,14 +46,14 @@ pub enum MetricError {
     Measure(#[from] MeasureError),
 }
 
-/// Computes measures of scored lists in a convention. Returns the value of each query, and the mean over the queries
+/// Computes measures of scored lists under a convention. Returns the value of each query, and the mean over the queries
 /// that count.
 ///
 /// Scores and labels are compared as `f32`, on the CPU. Tensors may live on an autodiff device.
 ///
 /// # Shapes
-/// - `scores` has the shape `[queries, documents]`. A higher score ranks first, and a document with the score -inf is
-///   not retrieved.
+/// - `scores` has the shape `[queries, documents]`. Documents with higher scores rank higher, and a document with the
+///   score -inf is not retrieved.
 /// - `labels` has the shape `[queries, documents]`, with values of at least 0.
 /// - `mask` has the shape `[queries, documents]`, and is true for documents and false for padding. Scores and labels of
 ///   padding are ignored. The meaning of `mask` is the opposite of burn's `mask_pad`.
@@ -93,8 +93,8 @@ pub fn evaluate(
     Ok(evaluator.evaluate(&lists.rankings())?)
 }
 
-/// Computes measures of flat scores, `[documents]`, in a convention. Returns the value of each query, and the mean over
-/// the queries that count, as [`evaluate`] does. Documents with equal scores keep the order of their rows.
+/// Computes measures of flat scores, `[documents]`, under a convention. Returns the value of each query, and the mean
+/// over the queries that count, as [`evaluate`] does. Documents with equal scores keep the order of their rows.
 ///
 /// # Shapes
 /// - `scores` and `labels` have the shape `[documents]`, and `segments` tells to which query each document belongs.
@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(ndcg("rax").per_query[0][2], Some(0.0));
     }
 
-    /// For a list with nothing to learn, the exact relaxation's `1 - loss` is 1, but the measure leaves the list out.
+    /// For a list that gives no gradient, the exact relaxation's `1 - loss` is 1, but the measure leaves the list out.
     #[test]
     fn one_minus_an_exact_loss_counts_a_list_with_nothing_to_learn_as_perfect() {
         use crate::loss::{Exact, Ndcg, RankingLoss, Reduction, Surrogate};

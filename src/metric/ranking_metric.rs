@@ -182,17 +182,17 @@ impl RankingMetric {
         Self::new(measure, &Convention::default()).expect("the default convention is valid")
     }
 
-    /// Creates a metric for NDCG over the first `k` documents, in the default convention.
+    /// Creates a metric for NDCG over the first `k` documents, under the default convention.
     pub fn ndcg(k: Option<usize>) -> Self {
         Self::standard(Measure::Ndcg(k))
     }
 
-    /// Creates a metric for mean average precision, in the default convention.
+    /// Creates a metric for mean average precision, under the default convention.
     pub fn map() -> Self {
         Self::standard(Measure::Ap(None))
     }
 
-    /// Creates a metric for the mean reciprocal rank of the first relevant document, in the default convention.
+    /// Creates a metric for the mean reciprocal rank of the first relevant document, under the default convention.
     pub fn mrr() -> Self {
         Self::standard(Measure::ReciprocalRank(None))
     }

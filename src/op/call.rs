@@ -1,8 +1,8 @@
 //! [`Call`], a value that holds a primitive with its inputs, for backends, tensor definitions and automatic
 //! differentiation.
 //!
-//! Only this file knows which inputs each primitive has: in a variant of [`Call`], in [`Call::map`] and in a few other
-//! methods.
+//! The inputs of each primitive are listed only in this file: in a variant of [`Call`], in [`Call::map`] and in a few
+//! other methods.
 
 #[cfg(feature = "_cube")]
 use burn::backend::fusion::custom::TensorSpec;

@@ -49,7 +49,7 @@ impl Stump {
         [split, Node::Leaf { value: 0.0 }, Node::Leaf { value: self.alpha }]
     }
 
-    /// Returns the statistics of the nodes. The gain of the split is the decrease of the logarithm of RankBoost's upper
+    /// Returns the statistics of the nodes. The gain of a split is the decrease in the logarithm of RankBoost's upper
     /// bound on the loss: `-ln sqrt(1 - edge^2) = ln cosh alpha`.
     fn statistics(&self, train: &RankingDataset) -> NodeStatistics {
         let above = (0..train.documents()).filter(|&d| train.row(d)[self.feature] > self.threshold).count();
@@ -97,7 +97,7 @@ pub(super) fn best_weak_ranker(
     candidates.reduce(|best, next| if is_larger(next.2, best.2) { next } else { best })
 }
 
-/// The sum of weak rankers, to which every round adds one, with its scores.
+/// The sum of weak rankers, which grows by one weak ranker per round, and the scores of this sum.
 struct Boosting<'a> {
     train: &'a RankingDataset,
     /// The binned values of the features that this process examines.

@@ -1,4 +1,5 @@
-//! RankBoost minimizes the exponential loss of pairs, by adding thresholds on single features.
+//! RankBoost minimizes the exponential loss over pairs by adding weak rankers, each of which compares a single feature
+//! with a threshold.
 //!
 //! The algorithm comes from Freund, Iyer, Schapire and Singer, An efficient boosting algorithm for combining
 //! preferences, JMLR 4 (2003). The loss of RankBoost is a mean over the pairs of documents `i, j` of one query with
@@ -16,10 +17,10 @@
 //! most `sqrt(1 - r^2)`, so the loss never grows. Sums of exponentials are stored relative to their largest term. The
 //! loss and the potentials therefore stay finite however large the scores become.
 //!
-//! Among weak rankers with equal edges, the one with the first feature is chosen, then the one with the lowest
-//! threshold. The fit ends when every edge is 0, or when one weak ranker orders every pair correctly. A weak ranker
-//! that orders every pair correctly gets the largest possible weight `alpha`, about 14. The model is a sum of trees
-//! with a single split each.
+//! If several weak rankers have equal edges, the one with the lowest feature number is chosen. If they also share the
+//! feature, the one with the lowest threshold is chosen. The fit ends when every edge is 0, or when one weak ranker
+//! orders every pair correctly. A weak ranker that orders every pair correctly gets the largest possible weight
+//! `alpha`, about 14. The model is a sum of trees with a single split each.
 
 mod config;
 mod fit;

@@ -81,7 +81,7 @@ fn largest_difference(runs: &[Vec<usize>], scores: &[f64]) -> f64 {
     found
 }
 
-/// A sum of terms `exp(x)`, stored as the largest `x` and the sum divided by the term of this `x`.
+/// A sum of terms `exp(x)`, stored as the largest `x` and the sum divided by the largest term.
 struct ExpSum {
     largest: f64,
     sum: f64,

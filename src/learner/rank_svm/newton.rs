@@ -8,7 +8,7 @@ use crate::learner::solver::vectors::{add_scaled, dot};
 
 /// The maximum number of conjugate gradient steps for one Newton step.
 const INNER_STEPS: usize = 250;
-/// The share of the decrease predicted by the gradient that a step of the line search must achieve.
+/// A step of the line search must achieve at least this fraction of the decrease that the gradient predicts.
 const SUFFICIENT: f64 = 1e-4;
 
 struct Iterate {
@@ -72,8 +72,8 @@ pub(super) fn minimize(
     Solved { weights: now.weights, objective: now.objective, gap: Some(gap), converged, failure: None, figures }
 }
 
-/// Solves the Newton equations `(I + C H) d = -gradient` approximately, and more accurately the smaller the gradient
-/// is.
+/// Solves the Newton equations `(I + C H) d = -gradient` approximately. The smaller the gradient, the more accurate the
+/// solution.
 fn newton_direction(risk: &PairRisk, cost: f64, now: &Iterate) -> Vec<f64> {
     let size = dot(&now.gradient, &now.gradient).sqrt();
     let enough = size * size.sqrt().min(0.1);

@@ -1,25 +1,29 @@
-//! Sums over all pairs of a query whose score difference is below the margin 1, without enumerating the pairs. If only
-//! a few pairs remain below the margin, their squared losses are added one by one, which is more accurate.
+//! Computes sums over all document pairs of a query with a score difference below the margin 1, without enumerating the
+//! pairs. If only a few pairs remain below the margin, their squared losses are added one by one, which is more
+//! accurate.
 //!
-//! A pair is two documents `i`, `j` with `y_i > y_j`, and it is active if `s_i - s_j < 1`. The documents are visited by
-//! score, so the set of partners within the margin only grows. A binary indexed tree over the labels counts and sums
-//! the partners with a lower (or higher) label. The cost is O(n log n) for n documents and any number of levels.
+//! A pair is two documents `i`, `j` with `y_i > y_j`, and it is active if `s_i - s_j < 1`. The documents are visited in
+//! order of score, so the set of partners within the margin only grows. A binary indexed tree over the labels counts
+//! and sums the partners with a lower (or higher) label. The cost is O(n log n) for n documents and any number of
+//! levels.
 
 use crate::learner::solver::vectors::descending;
 
-/// The number of some documents, and the sum of their values.
+/// The size of a set of documents, and the sum of the documents' values.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Partners {
     pub(super) count: f64,
     pub(super) sum: f64,
 }
 
-/// The documents that form an active pair with one document.
+/// The documents that form an active pair with a given document.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Active {
-    /// The documents with a lower label whose score is not lower by at least the margin.
+    /// The documents that have a lower label but whose score is not below the given document's score by the margin or
+    /// more.
     pub(super) below: Partners,
-    /// The documents with a higher label whose score is not higher by at least the margin.
+    /// The documents that have a higher label but whose score is not above the given document's score by the margin or
+    /// more.
     pub(super) above: Partners,
 }
 
@@ -81,8 +85,8 @@ const LOOKED_AT: usize = 64;
 
 impl Levels {
     /// Returns `sum (1 - (s_i - s_j))^2` over the active pairs, added one by one, or `None` if there are too many
-    /// documents to visit. The faster formula, which uses sums over documents, loses all digits if few pairs are active
-    /// and each is nearly a margin apart.
+    /// documents to visit. The faster formula uses sums over documents. It loses all significant digits if few pairs
+    /// are active and the score difference of each pair is close to the margin.
     pub(super) fn squared_shortfalls(&self, scores: &[f64]) -> Option<f64> {
         let order = descending(scores);
         let (mut total, mut looked_at, mut within) = (0.0, 0, 0);

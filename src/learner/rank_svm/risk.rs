@@ -33,7 +33,7 @@ pub(super) struct SquaredHinge {
     pub(super) value: f64,
     /// The gradient by feature.
     pub(super) gradient: Vec<f64>,
-    /// The scores, at which the risk was computed, of the documents in this process.
+    /// The scores of this process's documents, at which the risk was computed.
     pub(super) scores: Vec<f64>,
 }
 

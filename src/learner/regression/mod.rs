@@ -11,8 +11,8 @@
 //!
 //! The sums over documents cost O(documents x features^2), and each lambda costs O(features^3) for a Cholesky
 //! factorization. With an intercept, a constant feature has the weight 0. Without an intercept, a constant feature acts
-//! as a penalized intercept. Each lambda is a round. The round with the best selection measure is chosen, and the
-//! earliest among several equal rounds.
+//! as a penalized intercept. Each lambda is a round. The round with the best selection measure is chosen. If several
+//! rounds are equally good, the earliest of them is chosen.
 
 mod config;
 mod fit;

@@ -54,7 +54,7 @@ tagged! {
             to: f64,
             /// The factor by which each change multiplies the parameter.
             factor: f64,
-            /// The number of epochs without a rise of the selection measure after which the parameter changes.
+            /// If the selection measure has not risen for this many epochs, the parameter changes.
             patience: usize,
         },
     }

@@ -31,7 +31,7 @@ impl Candidates {
         Candidates::Many((from..=to).map(power).collect())
     }
 
-    /// Returns the values, or an error unless there is at least one and all are finite and above 0.
+    /// Returns the values. Returns an error if there are none, or if a value is not finite or not above 0.
     pub(crate) fn positive(&self, name: &str) -> Result<Vec<f64>, LearnerError> {
         if self.values().is_empty() {
             return Err(checks::parameter(name, "[]", "one value or more"));

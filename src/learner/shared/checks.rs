@@ -70,9 +70,9 @@ pub(crate) fn at_least(name: &str, value: usize, least: usize) -> Result<usize, 
     if value >= least { Ok(value) } else { Err(parameter(name, value, format_args!("at least {least}"))) }
 }
 
-/// Rejects training data if no query has different labels, or if no feature varies. Also rejects validation data with
-/// another number of features, and a selection measure that the convention leaves undefined for every query. Warns of
-/// constant features, and of a selection measure that is the same for every ranking.
+/// Rejects training data if no query has documents with different labels, or if no feature varies. Also rejects
+/// validation data with another number of features, and a selection measure that the convention leaves undefined for
+/// every query. Warns of constant features, and of a selection measure that is the same for every ranking.
 pub(crate) fn trainable(
     learner: &'static str,
     train: &RankingDataset,
@@ -137,8 +137,8 @@ fn check_features(learner: &'static str, train: &RankingDataset, context: &FitCo
     Ok(())
 }
 
-/// Rejects a selection measure if the convention leaves out every query of the data on which it selects. Warns of a
-/// measure that is the same for every ranking.
+/// Rejects a selection measure if the convention leaves out every query of the data on which the best round is
+/// selected. Warns of a measure that is the same for every ranking.
 fn check_selection(
     learner: &'static str,
     train: &RankingDataset,
@@ -204,7 +204,7 @@ fn refuse_weights(learner: &'static str, what: &str, weights: &[f32], others: &s
     Err(LearnerError::Data { learner, reason })
 }
 
-/// Returns whether a measure can have values outside `[0, 1]` in some convention.
+/// Returns whether a measure can have values outside `[0, 1]` under some convention.
 pub(crate) fn leaves_unit_interval(measure: Measure) -> bool {
     match measure {
         Measure::Dcg(_) | Measure::KendallTau => true,
@@ -213,7 +213,7 @@ pub(crate) fn leaves_unit_interval(measure: Measure) -> bool {
     }
 }
 
-/// Rejects a measure that can have values outside `[0, 1]`, or that has a value outside among `values`.
+/// Rejects a measure that can have values outside `[0, 1]`. Also rejects the measure if one of `values` lies outside.
 pub(crate) fn in_unit_interval(measure: Measure, values: &[f64]) -> Result<(), LearnerError> {
     let outside = values.iter().find(|value| !(0.0..=1.0 + 1e-9).contains(*value));
     if outside.is_some() || leaves_unit_interval(measure) {
@@ -236,7 +236,8 @@ pub(crate) fn bounded_selection(learner: &'static str, measure: Measure) -> Resu
     Ok(())
 }
 
-/// Returns the mean measure of the worst and of the best ranking, or `None` if the convention leaves out every query.
+/// Returns the means of the measure for the worst and for the best rankings. Returns `None` if the convention leaves
+/// out every query.
 fn worst_and_best(judge: &Judge, data: &RankingDataset) -> Result<Option<(f64, f64)>, LearnerError> {
     let mean = |sign: f64| -> Result<Option<f64>, LearnerError> {
         let scores: Vec<f64> = data.labels.iter().map(|&label| sign * f64::from(label)).collect();

@@ -17,7 +17,7 @@ use crate::ranker::Model;
 pub struct Selection {
     /// The measure to maximize.
     pub measure: Measure,
-    /// The convention in which the measure is computed.
+    /// The convention under which the measure is computed.
     pub convention: Convention,
     /// The number of the round to keep, where the first round is 1. The fit stops after this round, whatever its
     /// measure. With `None`, the round with the best measure is kept. If the fit ends before the given round, its last
@@ -26,7 +26,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Keeps the round with the best measure, which is computed in the convention `standard`.
+    /// Keeps the round with the best measure, computed under the convention `standard`.
     pub fn best(measure: Measure) -> Self {
         Self { measure, convention: Convention::default(), round: None }
     }
@@ -69,7 +69,8 @@ impl Interrupt {
         }
     }
 
-    /// Makes the thread that requests a stop call `act`, unless [`forget`](Self::forget) is called before.
+    /// Registers `act`, which is called by the thread that requests a stop, unless [`forget`](Self::forget) is called
+    /// first.
     pub(crate) fn at_once(&self, act: impl FnOnce() + Send + 'static) {
         *self.at_once.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(act));
         // A stop may have been requested in the meantime.
@@ -108,7 +109,7 @@ impl Interrupt {
 pub struct Round {
     /// The number of the round, counted from 1.
     pub round: usize,
-    /// The value after the round of the objective that the learner minimizes.
+    /// The value of the learner's objective in this round, where smaller is better.
     pub objective: f64,
     /// The selection measure on the training data, if it was computed in this round.
     pub train: Option<f64>,
@@ -236,8 +237,8 @@ impl StopReason {
 /// How important each feature is in an ensemble of trees.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Importance {
-    /// For each feature, the total gain of all splits on this feature. The gain of a split is twice the decrease of the
-    /// loss in its second-order approximation, summed over queries, before the learning rate is applied.
+    /// For each feature, the total gain of all splits on this feature. The gain of a split is twice the decrease in the
+    /// second-order approximation of the loss, summed over queries. The learning rate is not applied to the gain.
     pub gain: Vec<f64>,
     /// For each feature, the number of splits on this feature.
     pub splits: Vec<usize>,

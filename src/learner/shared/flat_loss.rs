@@ -10,7 +10,7 @@ use crate::data::{BatchPlanner, BatchPlannerConfig, DataError, Keep, RankingData
 use crate::distributed::Processes;
 use crate::loss::{Lists, RankingLoss};
 
-/// The maximum number of padded places in one batch.
+/// The maximum number of document positions in one batch, including padding.
 const CELLS: usize = 1 << 14;
 
 /// The padded queries of a dataset, for which a loss can be computed at any scores.
@@ -25,8 +25,8 @@ pub(crate) struct FlatLoss<'p> {
 }
 
 impl<'p> FlatLoss<'p> {
-    /// Pads the queries that `keep` selects, in batches of queries with similar length. Losses are computed in the
-    /// number type `dtype`.
+    /// Pads the queries that `keep` selects, in batches of queries of similar length. Losses are computed in the number
+    /// type `dtype`.
     pub(crate) fn new(
         data: &RankingDataset,
         keep: Keep,

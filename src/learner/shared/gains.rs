@@ -8,7 +8,7 @@ use crate::measure::Gain;
 /// Returns the gain of each document's label.
 ///
 /// # Errors
-/// [`LearnerError::Data`] if a label has no finite gain. The message ends in `advice`.
+/// [`LearnerError::Data`] if a label has no finite gain. The message ends with `advice`.
 pub fn gains(
     learner: &'static str,
     data: &RankingDataset,
@@ -27,8 +27,8 @@ pub fn gains(
     data.labels.iter().enumerate().map(of).collect()
 }
 
-/// Returns the gain function of `loss`, or `2^y - 1` if the loss has none. The regression with which a fit starts
-/// predicts these gains.
+/// Returns the gain function of `loss`, or `2^y - 1` if the loss has none. These gains are the targets of the
+/// regression with which a fit starts.
 pub(crate) fn start_gain(loss: &dyn RankingLoss) -> Gain {
     loss.about().gain.cloned().unwrap_or(Gain::Exp2)
 }

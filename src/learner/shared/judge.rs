@@ -7,7 +7,7 @@ use crate::distributed::Processes;
 use crate::learner::error::LearnerError;
 use crate::measure::{Evaluator, Measure, Rankings, mean};
 
-/// A measure with its convention, after checking that they fit together.
+/// A measure and its convention, which have been checked to fit together.
 pub(crate) struct Judge {
     measure: Measure,
     evaluator: Evaluator,

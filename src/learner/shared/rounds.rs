@@ -10,7 +10,7 @@
 //! gives bit-identical results. The file contains a hash of the learner, its settings, the seed, the selection measure
 //! and convention, and the data. A state is rejected if its hash differs. The hash is computed with default values for
 //! all settings that a registered loss omits. A run can therefore be resumed with its original configuration or with
-//! the resolved configuration that it wrote. A loss of the user's own enters the hash with its name and the text of its
+//! the resolved configuration that it wrote. A user-defined loss enters the hash with its name and the text of its
 //! parameters. The state file begins with the checksum of its contents.
 
 use std::borrow::Cow;
@@ -39,7 +39,7 @@ use crate::text::hexadecimal;
 /// The name of the state file in the directory of a fit.
 pub const STATE_FILE: &str = "state.json";
 
-/// The time of a fit must be at least this many times the time spent on saving.
+/// The state is saved only if the fit has run for at least this many times as long as all saving has taken.
 const TIME_PER_SAVE: u32 = 50;
 
 /// The interface of a learner: its rounds, and the state that is saved between them.
@@ -166,8 +166,8 @@ impl History {
     }
 
     /// Returns whether a round is better than the best round so far. Rounds are compared by the selection measure on
-    /// the validation data, or else on the training data, or else by the objective, which should be small. If two
-    /// rounds are equal, the earlier round stays selected.
+    /// the validation data, or on the training data if there are no validation data. Without either measure, the round
+    /// with the smaller objective is better. If two rounds are equal, the earlier round stays selected.
     fn would_improve(&self, round: &Round) -> bool {
         self.best_round.checked_sub(1).is_none_or(|best| merit(round) > merit(&self.rounds[best]))
     }
@@ -274,9 +274,9 @@ impl<'a> Rounds<'a> {
         Ok(Fitted { model, best_round: run.history.best_round, history: run.history.rounds, stop, importance })
     }
 
-    /// Returns the reason why no further round is to be made, or `None` if the fit continues. The fit ends at a saved
-    /// or requested end, after the maximum number of rounds, at an interruption, or after too many rounds without a
-    /// better round.
+    /// Returns the reason why no further round is to be made, or `None` if the fit continues. The fit ends if the
+    /// learner or a saved state has ended it, or if the context asks it to stop. It also ends after the maximum number
+    /// of rounds, or after too many rounds without a better round.
     fn stop<S>(&self, run: &Run<S>) -> Option<StopReason> {
         let (made, taken) = (run.history.rounds.len(), self.context.selection.round);
         if run.stopped.is_some() {

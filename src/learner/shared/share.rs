@@ -81,7 +81,7 @@ impl<'a> Share<'a> {
         total
     }
 
-    /// Returns the numbers of all processes, one process after another.
+    /// Returns the numbers that the processes pass, concatenated in the order of the processes.
     pub(crate) fn gather(&self, own: Vec<f64>) -> Vec<f64> {
         self.processes.gather_numbers(own)
     }

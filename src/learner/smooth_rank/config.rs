@@ -45,15 +45,15 @@ pub struct SmoothRankConfig {
     pub optimizer: Optimizer,
     /// The maximum number of optimizer steps for each sigma, at least 1.
     pub steps: usize,
-    /// The minimization for a sigma ends when a step decreases the objective by less than this share, which is 0 or
-    /// above.
+    /// The minimization for one sigma ends when a step decreases the objective by at most this fraction of its value.
+    /// Must be at least 0.
     pub tolerance: f64,
     /// The penalty, above 0, of the ridge regression whose solution is `w_0`. See
     /// [`Regression`](crate::learner::regression::Regression).
     pub start_lambda: f64,
     /// Whether this regression gives the relevant documents and all other documents the same total weight.
     pub start_balanced: bool,
-    /// The number of components, at least 1, by which kernel PCA replaces the features. `None` keeps the features.
+    /// The number of kernel PCA components that replace the features. Must be at least 1. `None` keeps the features.
     pub kernel_components: Option<usize>,
     /// The maximum number of training documents from which kernel PCA computes the components, at least 1.
     pub kernel_landmarks: usize,

@@ -22,14 +22,14 @@ const MEMORY: usize = 10;
 pub(super) struct Limits {
     /// The maximum number of steps.
     pub(super) steps: usize,
-    /// The minimization ends when a step decreases the objective by less than this share.
+    /// The minimization ends when a step decreases the objective by at most this fraction of its value.
     pub(super) tolerance: f64,
 }
 
 /// The result of the minimization for one sigma.
 pub(super) struct Descent {
     pub(super) weights: Vec<f64>,
-    /// The objective at the start and after every step, which never rises.
+    /// The objective at the start and after every step. These values never rise.
     pub(super) objectives: Vec<f64>,
     /// The norm of the gradient at the final weights.
     pub(super) gradient_norm: f64,
@@ -151,8 +151,8 @@ pub(super) fn minimize(
 
 /// Runs a solver as long as its steps decrease the objective. Returns the best weights, the objective after each step,
 /// and whether the maximum number of steps was reached. If a step increases the objective, or the line search fails, a
-/// new solver starts along the gradient. If the first step of the new solver fails, too, the minimization ends at the
-/// best weights.
+/// new solver starts with a step along the negative gradient. If the first step of the new solver fails, too, the
+/// minimization ends at the best weights.
 fn run<'a, S>(
     solver: impl Fn(Search) -> S,
     penalized: &'a Penalized<'a>,

@@ -2,9 +2,9 @@
 //! these components is a non-linear scorer of the features (smoothrank, section 6).
 //!
 //! Some documents serve as landmarks: `K` is their kernel matrix, `e_c` are its largest eigenvalues, and `u_c` are the
-//! corresponding eigenvectors. Component `c` of a document is `u_c . k(x) / sqrt(e_c)`. With all components, the inner
-//! product of two landmarks equals their kernel. Preparing the components costs O(landmarks^3), and each document costs
-//! O(landmarks x (features + components)).
+//! corresponding eigenvectors. Component `c` of a document is `u_c . k(x) / sqrt(e_c)`. If all components are kept, the
+//! inner product of the components of two landmarks equals the value of the kernel for these landmarks. Preparing the
+//! components costs O(landmarks^3), and each document costs O(landmarks x (features + components)).
 
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use rand::SeedableRng;

@@ -10,12 +10,13 @@
 //! loss has none. Since `loss_q` is `1 - A_q`, where `A_q` is the smoothed measure, the objective equals equation (13)
 //! plus a constant. Any registered surrogate with a temperature can be used. The default is SmoothNDCG with a cut-off
 //! at rank 50, as in section 7. If the temperature of a surrogate is called `alpha`, then `alpha = 1 / sigma`. The
-//! objective for each sigma is minimized by conjugate gradients. Only `lambda` is chosen on validation data, by the
-//! models for the last sigma. According to section 5.2 of the paper, choosing sigma in the same way is too unstable.
-//! For every lambda, the first sigma starts from the ridge regression, not from the solution for another lambda.
+//! objective for each sigma is minimized by conjugate gradients. Only `lambda` is chosen on validation data, by
+//! comparing the models for the last sigma. According to section 5.2 of the paper, choosing sigma in the same way is
+//! too unstable. For every lambda, the first sigma starts from the ridge regression, not from the solution for another
+//! lambda.
 //!
-//! Each round minimizes the objective for one sigma and one lambda. A round computes the surrogate some tens of times,
-//! which costs O(n^2) per query each time. A query whose labels are all equal does not contribute.
+//! Each round minimizes the objective for one sigma and one lambda. A round computes the surrogate a few dozen times,
+//! and each computation costs O(n^2) per query. A query whose labels are all equal does not contribute.
 
 mod config;
 mod descent;

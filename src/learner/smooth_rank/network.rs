@@ -17,10 +17,10 @@ use crate::ranker::Model;
 use crate::scorer::ScorerConfig;
 use crate::seed::seed_for;
 
-/// The maximum number of padded places in one batch.
+/// The maximum number of document positions in one batch, including padding.
 const CELLS: usize = 1 << 14;
-/// The regression starts from random weights, so it may take this many times as many steps as the minimization for one
-/// sigma.
+/// The regression may take this many times the maximum number of steps for one sigma, because it starts from random
+/// weights.
 const REGRESSION_STEPS: usize = 5;
 
 /// The objective for a scorer of any kind.
@@ -53,7 +53,8 @@ impl<'a> NetworkObjective<'a> {
     }
 
     /// Returns the weights with which the scorer predicts the gains best, by least squares, starting from the initial
-    /// weights. SmoothRank starts from these weights, as it starts from a ridge regression for a linear scorer.
+    /// weights. SmoothRank starts from these weights, just as it starts from the ridge regression if the scorer is
+    /// linear.
     pub(super) fn regression(
         &self,
         gain: Gain,

@@ -1,9 +1,9 @@
 //! Divides the values of each feature into at most 256 bins, so that learners try thresholds between bins instead of
 //! between sorted values.
 //!
-//! If a feature has at most as many distinct values as bins, there is a threshold half-way between any two neighboring
-//! values, so nothing is lost. The values of other features are divided into bins with about the same number of
-//! documents. Missing values (NaN) have a separate bin after all others.
+//! If a feature has no more distinct values than bins, there is a threshold half-way between any two neighboring
+//! values. No split is lost in this case. The values of other features are divided into bins with about the same number
+//! of documents. Missing values (NaN) have a separate bin after all others.
 
 use std::ops::Range;
 
@@ -56,9 +56,8 @@ impl Binned {
     }
 }
 
-/// Cuts each of some neighboring features into at most `bins` bins (2 to [`MAX_BINS`]). Missing values get a further
-/// bin, but the total is at most [`MAX_BINS`]. The values of these features stay in memory until the last feature is
-/// cut.
+/// Cuts each feature in a range into at most `bins` bins (2 to [`MAX_BINS`]). Missing values get a further bin, but the
+/// total is at most [`MAX_BINS`]. The values of these features stay in memory until the last feature is cut.
 pub(crate) fn bins_of(data: &RankingDataset, features: Range<usize>, bins: usize) -> impl Iterator<Item = Binned> {
     let columns = data.features.columns(data.feature_count, features);
     columns.into_iter().map(move |values| Binned::new(&values, bins))
@@ -101,7 +100,7 @@ pub(crate) fn bins_in_passes(
     }
 }
 
-/// Returns the bins of columns, of which each process holds some rows. Each process receives all rows of the columns,
+/// Returns the bins of columns whose rows are spread over the processes. Each process receives all rows of the columns,
 /// and bins some of the columns.
 fn shared_bins(columns: &[Vec<f32>], documents: usize, bins: usize, readers: &dyn Processes) -> Vec<Binned> {
     let bytes = columns.iter().flatten().flat_map(|value| value.to_le_bytes()).collect();

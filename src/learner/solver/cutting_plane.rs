@@ -111,8 +111,8 @@ impl CuttingPlanes {
         Ok(self.standing())
     }
 
-    /// Makes rounds until the duality gap is at most `tolerance` times the objective, until `most` rounds are done, or
-    /// until `stop` returns true or the solver fails. A failure is an error only in the first round.
+    /// Makes rounds until the duality gap is at most `tolerance` times the objective. Also stops after `most` rounds,
+    /// when `stop` returns true, or when the solver fails. A failure is an error only in the first round.
     pub(crate) fn minimize(
         mut self,
         start: &[f64],
@@ -196,8 +196,8 @@ impl CuttingPlanes {
 }
 
 /// Returns where the larger of two parabolas is smallest. Both parabolas have the curvature `length`, and each has the
-/// value and slope of the objective at one end of the interval. If the risk is the larger of the planes at both ends,
-/// this maximum is exactly the objective.
+/// value and slope of the objective at one end of the interval. If the risk on the interval is the maximum of the
+/// planes at its two ends, the maximum of the parabolas is exactly the objective.
 fn model_minimum(at: [f64; 2], value: [f64; 2], slope: [f64; 2], length: f64) -> f64 {
     let own = [0, 1].map(|end| at[end] - slope[end] / length);
     // Both parabolas have the same curvature, so they cross at most once.

@@ -39,7 +39,7 @@ const BLOCK: usize = 1024;
 /// The maximum number of blocks that are computed in parallel before their sums are added up.
 const BLOCKS_AT_ONCE: usize = 32;
 
-/// How many bytes the blocks in parallel may take, unless a single block takes more.
+/// The maximum memory, in bytes, of the blocks that are computed in parallel, unless a single block needs more.
 const BYTES_AT_ONCE: u64 = 256 << 20;
 
 /// How many matrices with one row and one column per feature are in memory besides the blocks.

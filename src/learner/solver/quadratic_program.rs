@@ -10,7 +10,7 @@
 //! `w = -sum_p alpha_p slope_p` and the dual value `sum_p alpha_p offset_p - 1/2 ||w||^2`. The dual value is a lower
 //! bound on the minimum even if the solver is inaccurate.
 //!
-//! An interior-point step costs about `p f min(p, f)` for `p` planes of `f` features, and a solution takes some ten
+//! An interior-point step costs about `p f min(p, f)` for `p` planes of `f` features, and a solution takes about ten
 //! steps.
 
 use clarabel::algebra::CscMatrix;
@@ -40,7 +40,7 @@ pub(crate) struct Solution {
     pub(crate) bound: f64,
 }
 
-/// Returns the largest of some non-negative numbers, or 1 if all are 0.
+/// Returns the largest of the given non-negative numbers, or 1 if all are 0.
 fn largest(values: impl Iterator<Item = f64>) -> f64 {
     match values.fold(0.0, f64::max) {
         0.0 => 1.0,
@@ -52,7 +52,7 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
 ///
 /// The solver's tolerances are partly absolute. Slopes and offsets are therefore scaled to at most 1, and the objective
 /// to a moderate size. If the cost is large, a smaller cost is tried first. If the multipliers then add up to clearly
-/// less than the smaller cost, no slack is needed, and the solution is the same for every larger cost.
+/// less than the smaller cost, no slack is needed. In this case, the solution is the same for every larger cost.
 pub(crate) fn solve(planes: &[Plane], cost: f64) -> Result<Solution, String> {
     let steepest = largest(planes.iter().map(|plane| dot(&plane.slope, &plane.slope)));
     let highest = largest(planes.iter().map(|plane| plane.offset.abs()));

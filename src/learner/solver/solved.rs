@@ -1,4 +1,4 @@
-//! The result of a solver of a convex problem.
+//! The result of solving a convex problem.
 
 /// The solution of one convex problem.
 pub(crate) struct Solved {

@@ -12,7 +12,7 @@
 //! `g` decreases with j. Without the constraint `a_1 <= a_2 <= ...`, the best `a_k` would be the number of `j` with a
 //! positive `g(k, j)`, which bisection finds. Neighbors in the wrong order are therefore pooled, that is, they get a
 //! common value. This is exact because the sums are concave in `a_k`. Harmonic numbers and prefix sums of the scores
-//! give the sum of `g` over a pool in O(1). Without the sorting, a query costs O(R log I).
+//! give the sum of `g` over a pool in O(1). Apart from the sorting, a query costs O(R log I).
 
 /// Returns `a_k` for each relevant document in the most violated ranking, given scores in descending order.
 pub(super) fn most_violated(relevant: &[f64], irrelevant: &[f64]) -> Vec<usize> {

@@ -200,7 +200,7 @@ mod tests {
         let scores = Tensor::<2>::from_data([[0.3f64, -0.2, 1.0, 0.9]], (&Device::flex(), DType::F64));
         let lists = Lists::padded(scores.clone(), scores.zeros_like(), scores.clone().equal(scores));
         for transposed in [false, true] {
-            // A query with equal gains has nothing to learn, so `query_losses` is called directly.
+            // A query with equal gains gives no gradient, so `query_losses` is called directly.
             let loss = config.clone().with_transposed(transposed).init().unwrap().query_losses(&lists);
             let found = values(loss);
             assert!(found[0].abs() < 1e-9, "{transposed}: {found:?}");

@@ -14,8 +14,8 @@
 //! scores with Gumbel noise. The mean of the gradient over the documents is subtracted, because its expectation is 0.
 //!
 //! **The gradient is an unbiased estimate** of the gradient of the expected NDCG ([`About::estimates_gradient`]). The
-//! value is a mean over few rankings, so it changes only where two noisy scores swap places; everywhere else, its own
-//! gradient is 0.
+//! value is a mean over a finite number of rankings, so it changes only where two noisy scores swap places. Everywhere
+//! else, its own gradient is 0.
 //!
 //! The noise depends on `seed`, the index of the draw, and the document's rank by score, so all queries share it. At
 //! every step, the gradient learner draws new noise for each row of the batch; other learners use the same noise

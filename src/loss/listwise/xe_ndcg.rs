@@ -2,7 +2,7 @@
 //!
 //! The loss is `-sum_i phi_i log softmax(s)_i`, where `phi_i = (2^{y_i} - gamma_i) / sum_j (2^{y_j} - gamma_j)` and
 //! `gamma_i` is in [0, 1] (Bruch, An alternative cross entropy loss for learning-to-rank). With `gamma = 1`, the loss
-//! is a convex upper bound of `-log(NDCG)`. By default, each `gamma_i` is drawn uniformly, as in LightGBM's
+//! is a convex upper bound on `-log(NDCG)`. By default, each `gamma_i` is drawn uniformly, as in LightGBM's
 //! `rank_xendcg`. If `gamma` is given, every `gamma_i` has this value.
 //!
 //! The drawn numbers depend on `seed` and on the document's rank by score, so all queries share them. At every step,
@@ -167,7 +167,7 @@ mod tests {
         );
     }
 
-    /// By Jensen's inequality, the loss of one query is at least `-log(NDCG)` at any scores.
+    /// By Jensen's inequality, the loss of one query is at least `-log(NDCG)`, whatever the scores.
     #[test]
     fn it_bounds_the_logarithm_of_ndcg() {
         use crate::measure::{Convention, Measure, Ranking};

@@ -1,7 +1,7 @@
 //! The fidelity loss of FRank over document pairs with different labels.
 //!
 //! The loss is `sum_{y_i > y_j} 1 - sqrt(sigmoid(s_i - s_j))` (Tsai et al., FRank: a ranking method with fidelity loss,
-//! equation 8, for certain preferences). A single pair adds at most 1 to the loss.
+//! equation 8, with a target probability of 1). A single pair adds at most 1 to the loss.
 //!
 //! Cost: O(n^2). A query whose labels are all equal has loss 0.
 

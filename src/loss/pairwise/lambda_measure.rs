@@ -8,11 +8,12 @@
 //!
 //! The two normalizations are the same as in [`lambda_ndcg`]. `score_normalization` divides the weight of a pair by
 //! `0.01 + |s_i - s_j|`, except in a list of equal scores. `query_normalization` multiplies the loss of a query by
-//! `log2(1 + S) / S`, where `S` is the sum of the magnitudes of its pairs' gradients, each counted for both documents.
+//! `log2(1 + S) / S`. `S` is the sum of the magnitudes of the gradients of the query's pairs. Each pair counts twice,
+//! once per document.
 //!
-//! The cost is O(n^2) time and memory, for tensors of pairs. A query whose documents are all relevant or all irrelevant
-//! has loss 0. For expected reciprocal rank, only a query whose labels are all equal has loss 0. Equal scores are
-//! ranked by position.
+//! The cost is O(n^2) time and memory, because tensors of document pairs are stored. A query whose documents are all
+//! relevant or all irrelevant has loss 0. For expected reciprocal rank, only a query whose labels are all equal has
+//! loss 0. Equal scores are ranked by position.
 //!
 //! [`lambda_ndcg`]: super::LambdaNdcg
 

@@ -7,17 +7,17 @@
 //! only on the gains.
 //!
 //! The cut-offs `k` and `truncation` have different effects. The discount is 0 beyond rank `k`, so a pair's weight is
-//! the change in NDCG@k when its documents swap places. Only pairs with at least one document at rank `truncation` or
-//! better count. `Z` is the ideal DCG at `k` or, if `k` is not given, at `truncation`. Without `k`, `truncation` works
-//! like LightGBM's `lambdarank_truncation_level`. Without `k`, a pair's weight is the change of DCG over the whole
-//! list, divided by the ideal DCG within the truncation.
+//! the change in NDCG@k when its documents swap places. A pair counts only if at least one of its documents is at rank
+//! `truncation` or better. `Z` is the ideal DCG at `k` or, if `k` is not given, at `truncation`. Without `k`,
+//! `truncation` works like LightGBM's `lambdarank_truncation_level`. Without `k`, a pair's weight is the change in DCG
+//! over the whole list, divided by the ideal DCG within the truncation.
 //!
 //! The two normalizations together are LightGBM's `lambdarank_norm`; XGBoost has them as two options. The gradient
 //! treats both normalizations as constants, so with a normalization it is not the gradient of a function of the scores.
 //!
 //! * `score_normalization` divides the weight of a pair by `0.01 + |s_i - s_j|`, except in a list of equal scores.
-//! * `query_normalization` multiplies the loss of a query by `log2(1 + S) / S`, where `S` is the sum of the magnitudes
-//!   of its pairs' gradients, each counted for both documents.
+//! * `query_normalization` multiplies the loss of a query by `log2(1 + S) / S`. `S` is the sum of the magnitudes of the
+//!   gradients of the query's pairs. Each pair counts twice, once per document.
 //!
 //! The cost is O(n^2), or O(k n) in boosted trees with a truncation `k`. A query whose labels are all equal has loss 0.
 //! Equal scores are ranked by position.
@@ -56,7 +56,8 @@ pub struct LambdaNdcgConfig {
     /// Each pair is weighted by how much NDCG with this cut-off changes when the two documents swap places; `None`
     /// counts the whole list.
     pub k: Option<usize>,
-    /// Only pairs with at least one document at this rank or better count, as in LightGBM; `None` counts all pairs.
+    /// A pair counts only if at least one of its documents is at this rank or better, as in LightGBM; `None` counts all
+    /// pairs.
     pub truncation: Option<usize>,
     /// The function that maps a label to its gain.
     #[config(default = "Gain::Exp2")]
@@ -102,8 +103,7 @@ pub struct LambdaNdcg {
     query_normalization: bool,
 }
 
-/// The number added to a score difference before the pair's weight is divided by it, so that equal scores do not divide
-/// by 0.
+/// The number added to the score difference that divides a pair's weight. It avoids division by 0 for equal scores.
 pub(super) const SCORE_OFFSET: f64 = 0.01;
 
 /// Returns `log2(1 + S) / S`, where `S` is twice the sum of the absolute slopes of a query's pairs, or 1 if `S` is 0.

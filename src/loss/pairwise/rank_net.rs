@@ -1,8 +1,8 @@
 //! RankNet, the logistic loss over document pairs with different labels.
 //!
-//! The loss is `sum_{y_i > y_j} log(1 + exp(-sigma (s_i - s_j)))`, the cross entropy of
-//! `P(i above j) = sigmoid(sigma (s_i - s_j))` (Burges et al., Learning to rank using gradient descent, equation 3, for
-//! certain preferences).
+//! The loss is `sum_{y_i > y_j} log(1 + exp(-sigma (s_i - s_j)))`. It is the cross entropy of
+//! `P(i above j) = sigmoid(sigma (s_i - s_j))` with a target probability of 1 (Burges et al., Learning to rank using
+//! gradient descent, equation 3).
 //!
 //! Cost: O(n^2). A query whose labels are all equal has loss 0.
 

@@ -20,7 +20,8 @@ use crate::loss::lists::one_in_place_of_zero;
 use crate::measure::Gain;
 use crate::op::differences;
 
-/// A measure whose change by a swap can be a pair weight in [`LambdaMeasure`](crate::loss::LambdaMeasure).
+/// A measure whose change under a swap of two documents can be a pair weight in
+/// [`LambdaMeasure`](crate::loss::LambdaMeasure).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SwapMeasure {
     /// Average precision.

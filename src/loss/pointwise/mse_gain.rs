@@ -5,8 +5,8 @@
 //! documents then have the same total weight in a query; smoothrank, section 7.1, balances them over the whole data
 //! set. If documents have weights, all means are weighted means.
 //!
-//! Cost: O(n). A query whose labels are all equal has loss 0, because such a query does not tell how to order its
-//! documents. Adding a constant to the scores changes this loss.
+//! Cost: O(n). A query whose labels are all equal has loss 0, because its labels do not say how to order its documents.
+//! Adding a constant to the scores changes this loss.
 
 use burn::config::Config;
 use burn::module::Module;

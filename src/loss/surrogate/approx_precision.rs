@@ -82,8 +82,8 @@ mod tests {
         let found = value(config.init(), &[3.0, 2.0, 1.0], &[1.0, 0.0, 1.0]);
         assert!((found - 0.5).abs() < 1e-9, "{found}");
     }
-    /// Seven documents at position 4 count as within a cut-off of 5, except for `sigmoid(-15)`, 3e-7. The spacing of
-    /// float32 numbers just below 1 is a fifth of 3e-7.
+    /// Each of seven documents at position 4 counts as within a cut-off of 5, except for a shortfall of `sigmoid(-15)`,
+    /// about 3e-7. The spacing of float32 numbers just below 1 is a fifth of 3e-7.
     #[test]
     fn defect_20_a_saturated_cutoff_keeps_the_gradient_of_float32() {
         let labels = [1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0];

@@ -6,7 +6,7 @@ use std::f64::consts::LN_2;
 use burn::tensor::{Tensor, activation::log_sigmoid};
 use serde::{Deserialize, Serialize};
 
-/// An upper bound of one minus a measure `E`.
+/// An upper bound on one minus a measure `E`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TypeOneBound {
     /// The bound `exp(-E)`.

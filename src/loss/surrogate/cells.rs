@@ -61,8 +61,8 @@ impl Cell {
     }
 
     /// Returns the cost of this combination; for expected ranks, this is the cost in the model with independent trials.
-    /// In float32 on a CPU, the exact rank model replaces a factor `n` of this time by `log n`. In float64 or on other
-    /// devices, the exact rank model takes `29 sqrt(1 + ln n)` times as long as independent trials.
+    /// In float32 on a CPU, the exact rank model needs less time: a factor `n` of this cost becomes `log n`. In float64
+    /// or on other devices, the exact rank model takes `29 sqrt(1 + ln n)` times as long as independent trials.
     pub fn cost(self) -> CellCost {
         use MeasureName::{Err, KendallTau, RPrecision, Success};
         use RelaxationName::{

@@ -1,8 +1,8 @@
 //! The default temperature of each relaxation, in spreads (standard deviations of a list's scores).
 //!
-//! The papers' temperatures, in scores, train badly from scratch, because a suitable temperature depends on the spread
-//! of the scores. The page benchmarks/losses.md explains how the default temperatures were found, using only validation
-//! queries.
+//! The papers' temperatures are in scores. With them, training from scratch works badly, because a suitable temperature
+//! depends on the spread of the scores. The page benchmarks/losses.md explains how the default temperatures were found,
+//! using only validation queries.
 
 use super::cells::Cell;
 use super::names::{MeasureName, RelaxationName};
@@ -10,8 +10,8 @@ use super::relaxed_measure::{self, named_cell};
 use crate::json::Map;
 
 impl Cell {
-    /// Returns the default temperature in spreads: the default for training a scorer from scratch, made `times`
-    /// smoother.
+    /// Returns the default temperature in spreads, which is the default for training a scorer from scratch, made
+    /// smoother by the factor `times`.
     pub(super) fn default_temperature(self, times: f64) -> f64 {
         match self.relaxation {
             RelaxationName::ApproximatePositions => 20.0 / times,

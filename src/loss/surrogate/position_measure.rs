@@ -38,7 +38,7 @@ pub trait PositionMeasure: Debug + Send + Sync {
     /// Returns the name of the measure.
     fn name(&self) -> &'static str;
 
-    /// Checks the parameters; error messages name the loss `loss`.
+    /// Checks the parameters. The argument `loss` is the name of the loss for error messages.
     ///
     /// # Errors
     /// Returns [`LossError::Parameter`] for the first parameter that is out of range. By default, every value is valid.
@@ -57,7 +57,7 @@ pub trait PositionMeasure: Debug + Send + Sync {
         None
     }
 
-    /// Returns whether each query has something to learn, `[B]`. By default, a query has something to learn if two
+    /// Returns for each query whether it can give a gradient, `[B]`. By default, a query can give a gradient if two
     /// documents differ in gain or, for a measure without a gain, in label.
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
         self.gain().map_or_else(|| lists.has_two_labels(), |gain| lists.has_two_gains(gain))
@@ -71,7 +71,7 @@ pub trait PositionMeasure: Debug + Send + Sync {
         None
     }
 
-    /// Returns the measure for each query, `[B]`. For every input, an implementation must use the same operations of
+    /// Returns the measure for each query, `[B]`. For every input, an implementation must call the same methods of
     /// `list`.
     fn value(&self, list: &MeasureContext) -> Tensor<1>;
 }

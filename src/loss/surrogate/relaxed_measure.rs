@@ -92,10 +92,10 @@ pub struct RelaxedMeasureConfig {
     pub persistence: f64,
     /// The temperature of the relaxation, above 0; `None` uses its default in spreads. For approximate positions and
     /// smooth indicators, the temperature is the steepness `alpha`. For the other relaxations, the temperature is
-    /// `sigma`. For sigmoid ranks and rank indicators, `sigma` is the smoothing; rank indicators measure it in squared
-    /// scores. For expected ranks, `sigma` is the standard deviation of a score. For NeuralSort and SoftSort, `sigma`
-    /// is the temperature of the sort. For projected ranks, `sigma` is the strength of the regularization in scores per
-    /// rank.
+    /// `sigma`. For sigmoid ranks and rank indicators, `sigma` is the smoothing; for rank indicators, it is in units of
+    /// squared scores. For expected ranks, `sigma` is the standard deviation of a score. For NeuralSort and SoftSort,
+    /// `sigma` is the temperature of the sort. For projected ranks, `sigma` is the strength of the regularization in
+    /// scores per rank.
     pub temperature: Option<Temperature>,
     /// The steepness of cut-offs and comparisons in approximate positions and projected ranks; must be above 0.
     #[config(default = 10.0)]
@@ -225,7 +225,8 @@ fn named_form(Cell { measure, relaxation }: Cell) -> Map {
     Map::from_iter(names.map(|(key, name)| (key.to_string(), Value::from(name))))
 }
 
-/// Returns one configuration for every measure under every relaxation, every relaxation with noise, and every bound.
+/// Returns one configuration for each measure under each relaxation. Adds one for AP under each relaxation with noise,
+/// and one for AP with each bound.
 fn forms() -> Vec<Map> {
     let cells = Cell::all().map(|cell| {
         let mut form = named_form(cell);

@@ -1,9 +1,9 @@
 //! SoftAP, the expected average precision of noisy scores.
 //!
-//! The surrogate is `1/|l| sum_i l_i E[(1 + sum of l_j over j above i) / (1 + R_i)]`, where the rank `R_i`, from 0, is
-//! the number of documents above `i` (softrank-directness, section III, for another measure). Let `z_m` and `c_m` be
-//! the bases and coefficients of `1 / r = sum_m c_m z_m^(r - 1)`, and let `pi_ji` be the probability that `j` beats
-//! `i`. With `f_jm = 1 + pi_ji (z_m - 1)`, the expectation is `sum_m c_m (1 + sum_j l_j pi_ji z_m / f_jm) prod_j f_jm`,
+//! The surrogate is `1/|l| sum_i l_i E[(1 + sum of l_j over j above i) / (1 + R_i)]`. The rank `R_i`, counted from 0,
+//! is the number of documents above `i` (as in softrank-directness, section III, for NDCG). Let `z_m` and `c_m` be the
+//! bases and coefficients of `1 / r = sum_m c_m z_m^(r - 1)`, and let `pi_ji` be the probability that `j` beats `i`.
+//! With `f_jm = 1 + pi_ji (z_m - 1)`, the expectation is `sum_m c_m (1 + sum_j l_j pi_ji z_m / f_jm) prod_j f_jm`,
 //! always over `j != i`. The surrogate tends to AP as `sigma` tends to 0.
 //!
 //! By default, SoftAP uses SoftRank's model, in which the other documents beat a given document independently. With

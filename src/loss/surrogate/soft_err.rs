@@ -1,13 +1,13 @@
 //! SoftERR, the expected reciprocal rank (ERR) averaged over noisy scores.
 //!
 //! The surrogate is `sum_i g_i E[prod of (1 - g_j) over j above i / (1 + R_i)]`, where
-//! `g = (2^y - 1) / 2^maximum_grade` is the probability that a reader stops at a document. The rank `R_i`, from 0, is
-//! the number of documents above `i` (softrank-directness, section III, for another measure). The expectation is
+//! `g = (2^y - 1) / 2^maximum_grade` is the probability that a reader stops at a document. The rank `R_i`, counted from
+//! 0, is the number of documents above `i` (as in softrank-directness, section III, for NDCG). The expectation is
 //! computed as in [`SoftRr`](super::SoftRr), with `g` in place of the relevance. The surrogate tends to ERR as `sigma`
 //! tends to 0.
 //!
-//! SoftRank's model, `model = "independent"`, costs less. With SoftRank's model, however, tied documents at which
-//! readers may stop lower each other's value.
+//! SoftRank's model, `model = "independent"`, costs less. With SoftRank's model, however, tied documents lower each
+//! other's value if readers may stop at them.
 //!
 //! The cost is O(M n log n), where M is the number of exponentials, about 14 in float32 (see [`RankModel`]). In the
 //! independent model, the cost is O(M n) for each document with a label above 0. A query whose labels are all equal has

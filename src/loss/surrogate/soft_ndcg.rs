@@ -1,6 +1,6 @@
 //! SoftNDCG, the expected NDCG of noisy scores.
 //!
-//! The surrogate is `1/Z sum_j E[D(1 + R_j)] G(y_j)`, where the rank `R_j`, from 0, is a sum of independent trials "k
+//! The surrogate is `1/Z sum_j E[D(1 + R_j)] G(y_j)`. The rank `R_j`, counted from 0, is a sum of independent trials "i
 //! beats j" (softrank-directness, section III). SoftNDCG uses the expectation of the discount; the discount of the
 //! expected rank would be smaller, by Jensen's inequality. The surrogate tends to NDCG@k as `sigma` tends to 0, within
 //! the bound of Theorem 2.

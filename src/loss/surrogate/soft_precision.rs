@@ -1,8 +1,8 @@
 //! SoftPrecision, the expected precision at `k` of noisy scores.
 //!
-//! The surrogate is `1/k sum_j l_j P(R_j < k)`, where the rank `R_j`, from 0, is a sum of independent trials "k beats
-//! j" (softrank-directness, section III, for another measure). The surrogate tends to precision at `k` as `sigma` tends
-//! to 0.
+//! The surrogate is `1/k sum_j l_j P(R_j < k)`. The rank `R_j`, counted from 0, is a sum of independent trials "i beats
+//! j" (as in softrank-directness, section III, for NDCG). The surrogate tends to precision at `k` as `sigma` tends to
+//! 0.
 //!
 //! Cost: O(k n^2). With `model = "exact"`, the trials are independent only given the noise on the document's own score,
 //! and the cost is O(k n log n) (see [`RankModel`]).

@@ -1,13 +1,13 @@
 //! SoftRR, the expected reciprocal rank of the first relevant document for noisy scores.
 //!
-//! The surrogate is `sum_i l_i E[prod of (1 - l_j) over j above i / (1 + R_i)]`, where the rank `R_i`, from 0, is the
-//! number of documents above `i` (softrank-directness, section III, for another measure). Let `x` be the noise of
-//! document `i`, in standard deviations. Given `x`, each document `j` is above `i` independently, with probability
+//! The surrogate is `sum_i l_i E[prod of (1 - l_j) over j above i / (1 + R_i)]`. The rank `R_i`, counted from 0, is the
+//! number of documents above `i` (as in softrank-directness, section III, for NDCG). Let `x` be the noise of document
+//! `i`, in standard deviations. Given `x`, each document `j` is above `i` independently, with probability
 //! `pi_ji(x) = Phi((s_j - s_i) / sigma - x)`. Let `z_m` and `c_m` be the bases and coefficients of
 //! `1 / r = sum_m c_m z_m^(r - 1)`. The expectation given `x` is `sum_m c_m prod_j (1 + pi_ji(x) (z_m (1 - l_j) - 1))`
 //! over `j != i`, which is then averaged over `x`. The surrogate tends to the reciprocal rank as `sigma` tends to 0.
 //!
-//! SoftRank's model, `model = "independent"`, compares two documents with the probability
+//! In SoftRank's model, `model = "independent"`, document `j` beats document `i` with probability
 //! `pi_ji = Phi((s_j - s_i) / (sigma sqrt(2)))`, without an average over `x`. The independent model costs less, but
 //! tied relevant documents lower each other's value. With `R` tied relevant documents at the top, the value is
 //! `R 2^(1 - R)` instead of 1.

@@ -270,7 +270,7 @@ mod tests {
         explain(&Surrogate::new(measure, relaxation).unwrap(), &SCORES, &LABELS, DType::F64).unwrap()
     }
 
-    /// Builds a registered loss, with those of the parameters alpha = 3, beta = 2, sigma = 0.5 and k = 3 that it has.
+    /// Builds a registered loss with the named parameters, whose values are alpha = 3, beta = 2, sigma = 0.5 and k = 3.
     fn registered(name: &str, parameters: &[&str]) -> Explained {
         let spec = parameters.iter().fold(LossSpec::new(name), |spec, &parameter| match parameter {
             "alpha" => spec.with("alpha", 3.0),
@@ -435,8 +435,8 @@ mod tests {
         }
     }
 
-    /// Expectations are defined for any function of the rank with any cut-off; for a small `sigma`, they are nearly the
-    /// value itself.
+    /// Expectations are defined for any function of the rank with any cut-off; for a small `sigma`, they nearly equal
+    /// the exact value.
     #[test]
     fn expectations_of_any_function_are_defined() {
         let sharp = Expected::new(Temperature::scores(1e-3));

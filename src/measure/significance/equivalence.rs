@@ -20,7 +20,7 @@ use super::{SignificanceError, mean, standard_error};
 /// The standard error that replaces 0 if the differences do not vary at all.
 const LEAST_ERROR: f64 = 1e-6;
 
-/// The largest number of seeds that is tried when estimating how many seeds would decide.
+/// The largest number of seeds that is tried when estimating how many seeds a verdict would need.
 const MOST_SEEDS: usize = 1000;
 
 /// A verdict on two systems, based on their differences.
@@ -59,7 +59,7 @@ pub struct Equivalence {
     pub margin: f64,
     /// The mean of the second system minus the first system's mean.
     pub difference: f64,
-    /// The lower and upper end of the 90% interval of the difference.
+    /// The lower and upper ends of the 90% interval of the difference.
     pub interval: [f64; 2],
     /// The standard error of the difference.
     pub standard_error: f64,

@@ -52,7 +52,7 @@ pub enum SignificanceError {
     /// There are too few queries, systems or samples to compare.
     #[error("found {found} {what}: expected {expected} or more")]
     TooFew {
-        /// The lacking items, as a plural noun such as "queries".
+        /// What there are too few of, as a plural noun such as "queries".
         what: &'static str,
         /// Number found.
         found: usize,

@@ -162,9 +162,9 @@ impl TrecMeasure {
         NAMED.iter().flat_map(|named| named.measures(named.parameters)).collect()
     }
 
-    /// Reads names separated by commas and returns their measures in order. An item that is no name and begins with a
-    /// digit, a point or a minus sign is a further parameter of the previous name. For example, `map,P.5,10` means MAP
-    /// and precision at two cut-offs.
+    /// Reads names separated by commas and returns their measures in order. An item is a further parameter of the
+    /// previous name if it is not a name and begins with a digit, a decimal point or a minus sign. For example,
+    /// `map,P.5,10` means MAP and precision at two cut-offs.
     ///
     /// # Errors
     /// Returns the error from [`TrecMeasure::parse`] for the first invalid name.

@@ -27,7 +27,8 @@ use crate::op::definition::{self, array::Array};
 /// turned the backend on. The public functions call [`is_listed`](super::is_listed) first, and never use the primitives
 /// of a backend that is not in the list.
 ///
-/// The execution of the calling thread is an argument, because kernel fusion runs the operations on another thread.
+/// The [`Execution`] settings of the calling thread are passed as an argument, because kernel fusion runs the
+/// operations on another thread.
 #[backend_extension(
     Autodiff,
     Fusion: cfg(feature = "_cube"),
@@ -97,7 +98,7 @@ pub fn forward<B: Primitives>(call: Call<B>, execution: Execution) -> Tensors<B>
 }
 
 /// Returns the gradients of a call with respect to those of its [differentiated](Call::differentiated) inputs for which
-/// `wanted` is true. Each gradient is returned with the number of its input, the last input first.
+/// `wanted` is true. Each gradient is returned with the index of its input. The gradient of the last input comes first.
 pub fn backward<B: Primitives>(
     call: Call<B>,
     saved: Tensors<B>,

@@ -6,9 +6,9 @@ use crate::loss::lists::Lists;
 /// The exact ranks, which have no gradient.
 ///
 /// Equal scores keep their order in the list. One minus the mean loss may differ from the mean of the measure, because
-/// a list with nothing to learn (see [`learnable`](crate::loss::PositionMeasure::learnable)) has loss 0. In one minus
-/// the loss, a list with nothing to learn would count as perfect. To compute measures from tensors under a convention,
-/// use [`metric::evaluate`](crate::metric::evaluate).
+/// a list that gives no gradient (see [`learnable`](crate::loss::PositionMeasure::learnable)) has loss 0. One minus the
+/// loss would count this list as perfect. To compute measures from tensors under a convention, use
+/// [`metric::evaluate`](crate::metric::evaluate).
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Exact;
 

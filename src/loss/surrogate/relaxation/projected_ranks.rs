@@ -58,7 +58,7 @@ impl Relaxation for ProjectedRanks {
         self.temperature.unit
     }
 
-    /// Returns a large power, because documents in a short list are often more than `sigma` apart, where they have no
+    /// Returns a large power, because documents in a short list are often more than `sigma` apart and then have no
     /// gradient.
     fn short_list_power(&self) -> i32 {
         6

@@ -128,8 +128,8 @@ pub trait Relaxation: Debug + Send + Sync {
         Ok(None)
     }
 
-    /// Returns the same relaxation with separate new noise for each row of a batch, whose seed is `seed(own)` for the
-    /// relaxation's own seed `own`. A relaxation without noise returns `None`, the default.
+    /// Returns the same relaxation with separate new noise for each row of a batch. The seed of the noise is
+    /// `seed(own)`, where `own` is the seed of this relaxation. A relaxation without noise returns `None`, the default.
     fn reseeded(&self, _seed: &dyn Fn(u64) -> u64) -> Option<Arc<dyn Relaxation>> {
         None
     }
@@ -296,8 +296,8 @@ pub struct Positions {
     pub order: Tensor<2>,
     /// The steepness, per unit of `order`, of the sigmoid that approximates "above".
     pub comparison: f64,
-    /// The term that a document itself adds to the sum over the documents at or above it; 1, as in the exact measure,
-    /// unless a paper says otherwise.
+    /// The term that a document itself adds to the sum over the documents at or above it. It is 1, as in the exact
+    /// measure, unless a paper says otherwise.
     pub own: f64,
     /// How two documents are compared outside a sum over positions, as in Kendall's tau.
     pub pairs: PairSteps,

@@ -57,7 +57,7 @@ pub struct List<'a, T> {
     /// The weight `a` of each document in sorted order; `b` holds the contributions in the same order.
     a: Vec<T>,
     b: Vec<f64>,
-    /// The distinct values of `1 - b` for a product, or only 1 for other expectations.
+    /// The distinct values of `1 - b` for a product; for other expectations, the single value 1.
     passes: Vec<f64>,
     /// For each document in sorted order, the index of its value in `passes`.
     level: Vec<usize>,
@@ -325,14 +325,14 @@ fn add_rows<'a, const FMA: bool>(values: impl Iterator<Item = &'a [f64]>, weight
     }
 }
 
-/// The gradient that documents exchange, where `f = 1 + pi (z (1 - b) - 1)` is the factor of a document `j` above `i`.
-/// Each term sends `h(t_ji) = (z (1 - b_j) - 1) exp(-t^2) / f`, times the derivative with respect to the product. With
-/// `Above::Sum`, each term also sends `k(t_ji) = z exp(-t^2) / f^2`, times `b_j` and the derivative with respect to the
-/// share.
+/// The gradient contributions between pairs of documents, where `f = 1 + pi (z (1 - b) - 1)` is the factor of a
+/// document `j` above `i`. Each term contributes `h(t_ji) = (z (1 - b_j) - 1) exp(-t^2) / f`, times the derivative with
+/// respect to the product. With `Above::Sum`, each term also contributes `k(t_ji) = z exp(-t^2) / f^2`, times `b_j` and
+/// the derivative with respect to the share.
 struct Flows<'a> {
     meeting: &'a Meeting<'a>,
-    /// For each document `i` in sorted order and each term `m`, holds `g_i c_m` times the product and times what the
-    /// documents above contribute. With `Above::Sum`, also holds `g_i c_m` times only the product, for each document
+    /// For each document `i` in sorted order and each term `m`, holds `g_i c_m` times the expectation that
+    /// [`Meeting::above`] returns. With `Above::Sum`, also holds `g_i c_m` times only the product, for each document
     /// and term.
     sent: Vec<f64>,
     scale: f64,

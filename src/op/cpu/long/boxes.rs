@@ -6,9 +6,9 @@
 //! values at a few Chebyshev points of the box. The documents of a box can therefore be replaced by [`POINTS`] weighted
 //! points, whose weights follow from the weights of its two halves. In the other direction, the sums at the points of a
 //! box of targets are interpolated to the points of its halves. Two boxes are summed through their points if the
-//! function is smooth over both; a box over which it is not smooth uses its documents. Boxes over which the function is
-//! not smooth are halved, down to single documents. Where the function is constant to all digits, only the sum of the
-//! weights is needed.
+//! function is smooth over both. For a box over which it is not smooth, the documents themselves are summed. Boxes over
+//! which the function is not smooth are halved, down to single documents. Where the function is constant to full
+//! precision, only the sum of the weights is needed.
 //!
 //! A function is smooth over a box if the interpolation error is small relative to the values of the function there
 //! ([`Sum::smooth`]). The sum of a document far above all others is therefore as precise as the other sums. The boxes
@@ -116,8 +116,8 @@ enum Way {
     ByHalves,
     /// Postpones the sources until the box of targets is halved.
     Later,
-    /// Adds the sources now. `by_documents` and `at_documents` choose documents instead of Chebyshev points, for the
-    /// sources and the targets.
+    /// Adds the sources now. `by_documents` and `at_documents` select documents instead of Chebyshev points, for the
+    /// sources and the targets respectively.
     Now { by_documents: bool, at_documents: bool },
     /// Adds only the weights of the sources, because the functions are constant.
     Counted,
@@ -272,8 +272,8 @@ impl Scratch {
         Self { weights: vec![0.0; sum.counts().weights * LEAF], values: vec![0.0; sum.counts().functions * LEAF] }
     }
 
-    /// Adds the terms of a box of sources to the sums at the scores `y`; with `own`, the targets are the sources, and
-    /// no document meets itself.
+    /// Adds the terms of a box of sources to the sums at the scores `y`. With `own`, the targets are the sources, and
+    /// no document is paired with itself.
     #[inline(always)]
     fn meet<const FMA: bool>(
         &mut self,

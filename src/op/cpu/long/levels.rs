@@ -14,8 +14,8 @@ use std::ops::Range;
 
 use crate::op::cpu::{parallel::for_each, ranks::beats::beats};
 
-/// The distance from a level, in standard deviations, beyond which a document is above or below it with probability 1,
-/// up to 5e-17.
+/// The distance from a level, in standard deviations, beyond which a document is above or below it with probability 1.
+/// The error of this probability is at most 5e-17.
 const REACH: f64 = 8.3;
 
 /// The largest number of parts into which the levels of a list are split, and the fewest documents per part. Threads
@@ -96,7 +96,7 @@ impl Levels {
         first + self.y[first..].iter().take_while(|y| segment.distance(**y, level, self.step) >= -REACH).count()
     }
 
-    /// Returns the levels within reach of any document that is ranked, that is, for whose place `is_row` holds.
+    /// Returns the levels within reach of any ranked document. A document is ranked if `is_row` holds for its place.
     fn segments(&self, is_row: impl Fn(usize) -> bool) -> Vec<Segment> {
         let mut segments: Vec<Segment> = Vec::new();
         let mut last = f64::INFINITY;

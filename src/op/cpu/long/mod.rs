@@ -1,12 +1,12 @@
 //! Kernels for long lists that do not visit every pair, for results in `f32`. A primitive asks [`choice`] whether a
 //! list is long enough. Each kernel sorts the list first; the remaining time is proportional to its length.
 //!
-//! * **Boxes** ([`boxes`], over a [`tree`]) halve the sorted list repeatedly. If the function is smooth over a box, the
-//!   documents of the box are summed together, through a few points. Boxes sum the erf and arctan steps, softmaxes, and
-//!   expectations under normal noise.
+//! * **Boxes** ([`boxes`], over a [`tree`]) are the parts into which the sorted list is halved repeatedly. If the
+//!   function is smooth over a box, the documents of the box are summed together, through a few points. Boxes are used
+//!   for the erf and arctan steps, softmaxes, and expectations under normal noise.
 //! * **Walks** ([`walk`]) write a decaying function as a sum of exponentials of the distance. From one document to the
-//!   next, each running sum is multiplied by one factor. Walks sum the logistic and Laplace steps, and pairwise losses
-//!   other than hinges and the exponential loss.
+//!   next, each running sum is multiplied by one factor. Walks are used for the logistic and Laplace steps, and
+//!   pairwise losses other than hinges and the exponential loss.
 //! * **Windows** ([`pair_window`]) sum a hinge loss over the documents within its margin, which form a growing window
 //!   of the sorted list.
 //! * **Levels** ([`levels`]) are values of the noisy score of a document. If the noisy score of a document is given,

@@ -14,7 +14,7 @@
 //!
 //! With [`RankModel::Exact`], the trials are independent only given the noise added to the score of `j`. The evaluation
 //! is therefore repeated for `Q` values of this noise, which takes `Q` times as long. In float32 on a CPU, all
-//! documents share the same values of their noise. The evaluation then takes O(M n log n) or O(k n log n).
+//! documents share the same noise values. The evaluation then takes O(M n log n) or O(k n log n).
 
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@
 //! measures. The measure is fitted on a geometric grid of rates `t_m = -ln z_m` by non-negative least squares; the
 //! weights are adjusted until the largest error is small. The non-negative coefficients add up to `D(1)`, so rounding
 //! errors in float32 are not amplified by cancellation. Without the constraint, large coefficients of opposite sign
-//! could cancel. The discount `2^-r` and a constant discount need only one term each, without an error.
+//! could cancel. The discount `2^-r` and a constant discount need only one term each and are fitted exactly.
 //!
 //! Each process searches once for each combination of discount, power of two above `n`, tolerance and precision. On one
 //! core, a search with SoftRank's tolerances takes less than 0.1 s for up to 1000 documents. A search for 10^4
@@ -22,11 +22,11 @@ use crate::op::ExponentialTerm;
 
 /// The largest number of exponentials in a fit.
 const MAX_TERMS: usize = 48;
-/// The search tries grids from each rate `low / n`, with `low` from this list, to each of the highest rates.
+/// The search tries every grid from a rate `low / n`, with `low` from this list, to one of [`HIGHEST_RATES`].
 const LOWEST_RATES: [f64; 7] = [0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 1.0];
 const HIGHEST_RATES: [f64; 3] = [2.5, 4.0, 6.0];
-/// For each number of terms, how many of the fits with the smallest errors at the sampled ranks are measured at all
-/// ranks.
+/// How many fits with each number of terms are measured at all ranks. These are the fits with the smallest errors at
+/// the sampled ranks.
 const MEASURED: usize = 3;
 /// For a power discount with an exponent below this value, the grid also contains the rate 0.
 const FLAT: f64 = 0.2;
@@ -42,7 +42,7 @@ pub enum ExponentialFitError {
         "discount {discount} is not completely monotone: expected log2, natural, zipf, exponential or power with exponent >= 0"
     )]
     NotCompletelyMonotone {
-        /// The discount, in words for the message.
+        /// The description of the discount for the error message.
         discount: String,
     },
     /// No sum of exponentials reached the tolerance.
@@ -50,7 +50,7 @@ pub enum ExponentialFitError {
         "discount {discount}, ranks 1 to {length}: {terms} exponentials leave an error of {found:.1e}, expected at most {tolerance:.1e}"
     )]
     Tolerance {
-        /// The discount, in words for the message.
+        /// The description of the discount for the error message.
         discount: String,
         /// The number of ranks that the fit covers.
         length: usize,
@@ -72,7 +72,7 @@ pub struct ExponentialFit {
     pub length: usize,
     /// The largest absolute error over the fitted ranks, in float64.
     pub error_f64: f64,
-    /// The largest absolute error if powers and their sum are computed in float32, as a float32 loss does.
+    /// The largest absolute error if the powers and their sum are computed in float32, as in a float32 loss.
     pub error_f32: f64,
 }
 
@@ -210,8 +210,8 @@ fn sampled_ranks(length: usize) -> Vec<usize> {
     ranks
 }
 
-/// Finds non-negative coefficients for the given bases that make the largest error at `ranks` small, by iteratively
-/// reweighted least squares. Returns the largest error and the resulting terms.
+/// Finds non-negative coefficients for the given bases by iteratively reweighted least squares, so that the largest
+/// error at `ranks` is small. Returns the largest error and the resulting terms.
 fn minimax(ranks: &[usize], target: &[f64], bases: &[f64]) -> (f64, Vec<ExponentialTerm>) {
     let powers: Vec<Vec<f64>> = bases.iter().map(|z| ranks.iter().map(|&r| z.powi(r as i32)).collect()).collect();
     let mut weights = vec![1.0; ranks.len()];
