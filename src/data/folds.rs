@@ -51,8 +51,8 @@ pub struct QueryFold {
 /// `test`. If there are no folders `FoldN`, the files `S1`, `S2`, ... are taken as parts and rotated. Otherwise, the
 /// files `train`, `vali` and `test` in the folder form a single fold.
 ///
-/// File names end in `.txt`, `.txt.gz`, `.gz`, nothing, `.arrow`, `.parquet`, `.csv`, `.csv.gz`, `.tsv` or `.tsv.gz`,
-/// in this order of preference. `vali` may also be called `valid` or `validation`.
+/// File names have one of these endings, in order of preference: `.txt`, `.txt.gz`, `.gz`, no ending, `.arrow`,
+/// `.parquet`, `.csv`, `.csv.gz`, `.tsv`, `.tsv.gz`. `vali` may also be called `valid` or `validation`.
 ///
 /// # Errors
 /// Returns [`DataError::Folds`] if the folder holds no folds, if their numbering has a gap, or if a fold lacks a file.

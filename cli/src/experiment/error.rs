@@ -122,7 +122,7 @@ pub enum OutputError {
         /// The folder.
         path: PathBuf,
     },
-    /// A folder that burn-rank did not create, or another file in the place of one that burn-rank would write.
+    /// A folder that burn-rank did not create, or a user's file under a name that burn-rank would write.
     #[error("{path}: {found}")]
     NotOurs {
         /// The folder.

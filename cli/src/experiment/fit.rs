@@ -75,7 +75,7 @@ pub struct Fit {
     /// The worst and the best queries by the selection measure, from the test set if there is one. Without a test set,
     /// they come from the validation or the training set.
     pub extremes: ExtremeQueries,
-    /// How the loss is approximated in the longest list; `None` if it is computed exactly by its formula.
+    /// How the loss is approximated for the longest list; `None` if it is computed exactly by its formula.
     pub approximation: Option<Approximation>,
 }
 
@@ -87,7 +87,7 @@ impl Fit {
     }
 }
 
-/// Fits the experiment to one split with one seed.
+/// Runs the experiment on one split with one seed.
 ///
 /// # Errors
 /// Returns an [`ExperimentError`] if the data are invalid, the learner fails, or a measure cannot be computed.
@@ -206,13 +206,14 @@ fn check_measures(
     })
 }
 
-/// Returns the names of the original features, without the columns that the normalizer adds; `None` if there are none.
+/// Returns the names of the original features, without the columns that the normalizer adds; `None` if the features
+/// have no names.
 fn feature_names(train: &RankingDataset, normalizer: &Normalizer) -> Option<Vec<String>> {
     let names = train.feature_names.iter().take(normalizer.features()).cloned().collect::<Vec<_>>();
     Some(names).filter(|names| !names.is_empty())
 }
 
-/// Returns how the loss is approximated in the longest list; `None` if it is computed exactly by its formula.
+/// Returns how the loss is approximated for the longest list; `None` if it is computed exactly by its formula.
 fn approximation(config: &ExperimentConfig, train: &RankingDataset) -> Result<Option<Approximation>, ExperimentError> {
     let Some(loss) = &config.loss else { return Ok(None) };
     let longest = train.offsets.windows(2).map(|query| query[1] - query[0]).max().unwrap_or(0);
@@ -281,7 +282,7 @@ mod tests {
         (streamed, reads)
     }
 
-    /// Trains as `burn-rank train` does, and returns the bytes of ranker and report.
+    /// Trains as `burn-rank train` does, and returns the bytes of the ranker and of the report.
     fn train(
         config: &ExperimentConfig,
         mut split: Split,
@@ -369,7 +370,8 @@ mod tests {
         }
     }
 
-    /// Returns three sets of more than 3, more than 1 and less than 1 chunk of documents, each with 10 features.
+    /// Returns three sets with 10 features each. Their documents fill more than 3 chunks, more than 1 chunk, and less
+    /// than 1 chunk.
     fn large_split() -> Split {
         let config =
             SynthConfig { queries: 2000, features: 10, median_length: 9.0, max_length: 30, ..SynthConfig::default() };

@@ -1,4 +1,5 @@
-//! The files that a cross-validation keeps of its selected fits if the user asks for them, and their names.
+//! The files that a cross-validation keeps for its selected fits if the user asks for them, and the names of these
+//! files.
 
 use std::str::FromStr;
 
@@ -8,7 +9,7 @@ use burn_rank::workbench::text::{did_you_mean, nearest};
 /// The folder of the kept files, inside the folder of the run.
 pub const KEPT: &str = "kept";
 
-/// Which files to keep of the fit that each fold selects, for each seed.
+/// Which files to keep for the fit that each fold selects, for each seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Keep {
     /// Whether to keep the rankers.

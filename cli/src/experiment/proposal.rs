@@ -13,7 +13,7 @@ use burn_rank::json::{Map, Value};
 use burn_rank::workbench::text::counted;
 use serde::Serialize;
 
-/// With fewer training queries that have two labels, a linear scorer is tried first.
+/// If fewer training queries than this have two different labels, a linear scorer is tried first.
 const FEW: usize = 20;
 /// With more training queries than `MANY`, a training step takes 32 of them, but only 8 if a list is longer than
 /// `LONG`.
@@ -68,7 +68,7 @@ pub(crate) enum Labels {
     Grades,
     /// Two values, one of them 0.
     Binary,
-    /// Two values, one of them 0; each query has exactly one document with the other.
+    /// Two values, one of them 0; in each query, exactly one document has the value that is not 0.
     OnePositive,
     /// Numbers that are not grades.
     Values,
@@ -130,7 +130,7 @@ impl Seen {
         }
     }
 
-    /// Returns whether validation queries can choose among grid points.
+    /// Returns whether there are validation queries by which to choose among grid points.
     fn selects(&self) -> bool {
         match &self.source {
             Source::Folds(..) => true,

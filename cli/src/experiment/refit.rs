@@ -64,7 +64,7 @@ fn again(config: &ExperimentConfig) -> Result<(Document, ExperimentConfig), Conf
 }
 
 impl ExperimentConfig {
-    /// Rejects a search over several folds, because every fold draws other trials.
+    /// Rejects a search over several folds, because every fold draws different trials.
     pub(crate) fn check_refit(&self, folds: usize) -> Result<(), Refusal> {
         if self.search.is_some() && folds > 1 {
             let expected =

@@ -42,7 +42,7 @@ impl Axis {
     }
 
     /// Creates an axis for decimal `logarithms`, and extends its range at both ends by the fraction `room`. At most
-    /// `most` powers of ten are labeled; if fewer than two fit, also 2 and 5 times a power.
+    /// `most` powers of ten are labeled; if fewer than two fit, 2 and 5 times a power are labeled, too.
     pub(super) fn powers(logarithms: impl Iterator<Item = f64>, room: f64, most: usize) -> Self {
         let around = Self::around(logarithms, room, most);
         let (first, last) = (around.from.ceil(), around.to.floor());

@@ -1,5 +1,5 @@
-//! `Ink` says what a line or an area shows; style sheets choose the color for each meaning. The library plotters
-//! needs a color for every shape, so each ink has a placeholder color, which is then replaced by a CSS class.
+//! `Ink` says what a line or an area shows; style sheets choose the color for each meaning. The `plotters` library
+//! needs a color for every shape. Each ink therefore has a placeholder color, which is then replaced with a CSS class.
 
 use plotters::style::RGBColor;
 

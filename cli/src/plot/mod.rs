@@ -22,7 +22,7 @@ pub use scatter::{Point, Scatter};
 use plotters::coord::Shift;
 use plotters::prelude::{DrawingArea, IntoDrawingArea, SVGBackend};
 
-/// The number of drawing units per pixel; plotters rounds positions to whole units.
+/// The number of drawing units per pixel; the `plotters` library rounds positions to whole units.
 const UNITS: u32 = 10;
 
 /// The width of a plot in pixels, before it is scaled to the page.

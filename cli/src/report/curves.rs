@@ -200,7 +200,7 @@ fn exact_learnable(round: &Round) -> Option<f64> {
     named(round, EXACT_LEARNABLE)
 }
 
-/// Returns the lower bound of AdaRank's boosted measure (direct-optimization, Theorem 4). A negative bound is left out,
+/// Returns the lower bound on AdaRank's boosted measure (direct-optimization, Theorem 4). A negative bound is left out,
 /// because the measure is never below 0.
 fn bound(round: &Round) -> Option<f64> {
     named(round, BOUND).filter(|&bound| bound >= 0.0)

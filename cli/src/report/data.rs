@@ -66,10 +66,10 @@ fn count_row(table: &mut Table, name: &str, set: &DataReport) {
 struct Histograms {
     name: String,
     ink: Ink,
-    /// The number of documents with each label, whose key is the label's bit pattern. Bit patterns have the same order
-    /// as labels, because labels are not negative.
+    /// The number of documents with each label; the key is the label's bit pattern. Bit patterns have the same order as
+    /// labels, because labels are not negative.
     labels: BTreeMap<u32, usize>,
-    /// The number of queries in each range of list lengths, whose key is the power of two at which the range begins.
+    /// The number of queries in each range of list lengths; the key is the power of two at which the range begins.
     lengths: BTreeMap<usize, usize>,
 }
 

@@ -9,8 +9,8 @@ use crate::number;
 /// The number of worst queries to show, and of best queries, over all folds together.
 const SHOWN: usize = 5;
 
-/// Builds the section from the extreme queries of several fits or folds; it is empty without any. Each part comes with
-/// a prefix that tells its queries from the queries of other parts.
+/// Builds the section from the extreme queries of several fits or folds; it is empty if there are no fits. Each part
+/// comes with a prefix that tells its queries from the queries of other parts.
 pub(super) fn extremes(parts: &[(String, &ExtremeQueries)], convention: &Convention) -> Html {
     let Some((_, first)) = parts.first() else { return Html::default() };
     let named = |of: fn(&ExtremeQueries) -> &Vec<RankedQuery>| -> Vec<(&str, &RankedQuery)> {

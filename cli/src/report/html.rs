@@ -1,4 +1,4 @@
-//! A type for HTML that escapes all text from outside, so that names cannot break the page.
+//! An HTML type that escapes all text from outside, so that names cannot break the page.
 
 use std::fmt::{self, Display};
 

@@ -9,7 +9,7 @@ use crate::plot::{Dot, Ink, Row, Rows};
 /// The number of features that the plot shows.
 const DRAWN: usize = 20;
 
-/// Builds the section for several rankers of the same features; it is empty if there are none.
+/// Builds the section for several rankers that use the same features; it is empty if there are none.
 pub(super) fn importance(rankers: &[(String, &Importance)]) -> Html {
     let features = rankers.iter().map(|(_, found)| found.gain.len().min(found.splits.len())).min().unwrap_or(0);
     if features == 0 {

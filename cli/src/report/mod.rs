@@ -50,7 +50,8 @@ pub fn write_reports(folder: &OutputFolder, report: &Report, record: &RunRecord)
     folder.write(PAGE, page(report, Some(record)).as_bytes())
 }
 
-/// Builds the HTML page that compares systems. Calls `rankings` for the queries that gained and lost most.
+/// Builds the HTML page that compares systems. Calls `rankings` for the queries that gained most and for those that
+/// lost most.
 ///
 /// # Errors
 /// Returns a [`SignificanceError`] if an interval cannot be computed.

@@ -7,7 +7,7 @@ use crate::experiment::{ExperimentConfig, Split};
 pub struct Training {
     /// Where the data come from, as shown in messages and tables.
     pub origin: String,
-    /// The configuration, whose learner and loss a study replaces by its own.
+    /// The configuration, whose learner and loss a study replaces with its own.
     pub config: ExperimentConfig,
     /// The queries that the configuration names.
     pub split: Split,

@@ -72,8 +72,9 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
     Ok(findings)
 }
 
-/// Compares the rankings that finished cross-validations kept. Of more than two runs, compares the learners that the
-/// paper compares, otherwise the first run with each other run.
+/// Compares the rankings that finished cross-validations kept. If there are more than two runs, compares the runs of
+/// the learners that the paper compares. If none of these pairs is complete, compares the first run with every other
+/// run.
 fn of_runs(runs: &Runs) -> Result<Findings, StudyError> {
     let all = runs.runs();
     let of_paper = [("ada_rank", "rank_boost"), ("permu_rank", "rank_svm")];

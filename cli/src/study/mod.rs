@@ -2,7 +2,7 @@
 //!
 //! A study examines a [`Source`]: generated data, rankings, training data, or finished cross-validations. It returns
 //! [`Findings`]: tables, curves, and the claims of a paper. Each claim has a [`Verdict`] and the numbers on which it is
-//! based. If a claim fails, the study has succeeded and reports this as a finding.
+//! based. Even if a claim fails, the study itself succeeds, and reports the failure as a finding.
 
 mod approximate;
 mod bounds;

@@ -1,7 +1,7 @@
 //! Finished cross-validations as the input of studies, with the test queries of all folds and their scores.
 //!
-//! Every query has its score from the ranker of the fold that tested it, so no ranker is judged by its training
-//! queries. If a run has several seeds, only the first one is used.
+//! The documents of every query are scored by the ranker of the fold that tested the query. So no ranker is judged by
+//! its training queries. If a run has several seeds, only the first one is used.
 
 use std::path::Path;
 

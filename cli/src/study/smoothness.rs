@@ -76,7 +76,7 @@ struct AtSigma {
     errors: Bounded,
     /// The mean over the training queries of `mu / sigma`, the exponent in the bound of section 5.1.
     exponent: f64,
-    /// The largest change of the loss when scores and sigma are divided as in Lemma 1, which should be 0.
+    /// The largest change in the loss when scores and sigma are divided as in Lemma 1; it should be 0.
     scaled: f64,
     /// The gradient's norm for each query, with the bound from section 5.2.
     slopes: Bounded,
@@ -249,7 +249,8 @@ fn annealed(found: &[AtSigma]) -> Judged {
     Judged::new(rise.above_zero(), words).number("rise", rise.mean).number("standard error", rise.error)
 }
 
-/// Judges whether the smallest sigma has a lower measure on test queries than the sigma that validation queries select.
+/// Judges whether the smallest sigma has a lower measure on test queries than the sigma that is best on validation
+/// queries.
 fn overfitted(found: &[AtSigma]) -> Judged {
     let mean = |of: &AtSigma| Mean::of(&of.validation).mean;
     let best =

@@ -75,7 +75,7 @@ impl Material {
         self.split.test.as_ref().ok_or_else(|| StudyError::NothingToTest { origin: self.origin.clone() })
     }
 
-    /// Fits a learner; if `select` is true, validation queries choose the best round.
+    /// Fits a learner; if `select` is true, the best round is chosen by its measure on validation queries.
     pub(super) fn fit(&self, learner: &Value, loss: Option<LossSpec>, select: bool) -> Result<Fit, StudyError> {
         let mut config = self.config.clone();
         config.learner = learner.as_object().cloned().unwrap_or_default();

@@ -165,7 +165,8 @@ impl Bounded {
         self.bounded() - self.vacuous
     }
 
-    /// Judges whether every error is below its bound. `what` is the noun for what has these errors, such as `queries`.
+    /// Judges whether every error is below its bound. `what` names the things that have these errors, such as
+    /// `queries`.
     pub(super) fn judge(of: &[Bounded], what: &str) -> Judged {
         let sum = |part: fn(&Bounded) -> usize| of.iter().map(part).sum::<usize>();
         let (above, below, close, vacuous) = (sum(|b| b.above), sum(|b| b.below), sum(|b| b.close), sum(|b| b.vacuous));

@@ -144,7 +144,7 @@ impl Document {
     }
 
     /// Makes a document from a table instead of a file; error messages show `name` in place of a path. Relative paths
-    /// start at the current folder.
+    /// are resolved against the current folder.
     ///
     /// # Errors
     /// Returns a [`ConfigError`] as [`Document::read`] does, or if `root` is not a table.
@@ -160,8 +160,8 @@ impl Document {
         Ok(document)
     }
 
-    /// Returns the folder that contains the configuration file; relative paths in the file start there. Relative paths
-    /// in overrides start at the current folder.
+    /// Returns the folder that contains the configuration file. Relative paths in the file are resolved against this
+    /// folder. Relative paths in overrides are resolved against the current folder.
     pub fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new(""))
     }
@@ -287,12 +287,12 @@ impl Document {
         from_value(self.root.clone())
     }
 
-    /// Returns an error about a dotted key that shows where the key was written.
+    /// Returns an error about a dotted key; the error names the place where the key was written.
     pub fn refuse(&self, key: &str, message: &str) -> ConfigError {
         self.place(&Refusal::fault(key, message))
     }
 
-    /// Adds to an error the place where its key was written.
+    /// Extends an error about a key with the place where the key was written.
     pub fn place(&self, refusal: &Refusal) -> ConfigError {
         ConfigError { place: self.place_of(&refusal.key), message: refusal.with_key() }
     }
@@ -360,7 +360,7 @@ fn put(root: &mut Value, key: &str, value: Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Rejects the first number that is not finite, in `value` or inside it.
+/// Rejects the first number that is not finite, whether it is `value` itself or nested in it.
 fn not_finite(value: &toml::Value, key: &str) -> Option<Refusal> {
     match value {
         toml::Value::Float(number) if !number.is_finite() => {
@@ -374,7 +374,7 @@ fn not_finite(value: &toml::Value, key: &str) -> Option<Refusal> {
     }
 }
 
-/// Rejects the first whole number that TOML cannot hold, in `value` or inside it.
+/// Rejects the first whole number that TOML cannot hold, whether it is `value` itself or nested in it.
 fn too_large(value: &DeValue, key: &str) -> Option<Refusal> {
     match value {
         DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
@@ -391,7 +391,7 @@ fn too_large(value: &DeValue, key: &str) -> Option<Refusal> {
     }
 }
 
-/// Rejects the first whole number, in `value` or inside it, that `config.toml` could not hold.
+/// Rejects the first whole number that `config.toml` could not hold, whether it is `value` itself or nested in it.
 fn unwritable(value: &Value, key: &str) -> Option<Refusal> {
     match value {
         Value::Number(number) if number.as_u64().is_some_and(|number| i64::try_from(number).is_err()) => {

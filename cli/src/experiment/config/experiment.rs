@@ -39,7 +39,7 @@ pub struct ExperimentConfig {
     #[serde(default = "default_device")]
     pub device: String,
     /// The instructions that the fused CPU kernels use, as for `--instructions`; the processor's best by default. The
-    /// caller applies instructions and device by entering an [`Execution`](burn_rank::op::Execution).
+    /// caller applies the instructions and the device by entering an [`Execution`](burn_rank::op::Execution).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<Instructions>,
     /// The source of the queries.
@@ -154,8 +154,8 @@ impl ExperimentConfig {
         }
     }
 
-    /// If the loss has no temperature, stores the one that the learner chooses. If a grid or a search varies the
-    /// temperature, it is in units of the score.
+    /// If the loss has no temperature, stores the one that the learner chooses. A temperature that a grid or a search
+    /// varies is given in units of the score.
     fn complete_temperature(&mut self) {
         let (Some(entry), Some(loss)) = (self.learner_entry(), &self.loss) else { return };
         let searched = self.search.as_ref().map(SearchConfig::space);
@@ -399,13 +399,13 @@ impl ExperimentConfig {
         value
     }
 
-    /// Returns the measure and the convention that select rounds and grid points.
+    /// Returns the measure by which rounds and grid points are selected, and the convention of this measure.
     pub fn selection(&self) -> Selection {
         let MeasureConfig { convention, select, round, .. } = &self.measure;
         Selection { measure: *select, convention: convention.clone(), round: *round }
     }
 
-    /// Returns the measures to report without duplicates, beginning with the selection measure.
+    /// Returns the measures to report, without duplicates; the selection measure comes first.
     pub fn measures(&self) -> Vec<Measure> {
         let mut measures = vec![self.measure.select];
         for measure in &self.measure.report {
@@ -427,7 +427,7 @@ fn refusal_of(error: LearnerError) -> Refusal {
     }
 }
 
-/// Adds to the error about an unknown scorer key which kinds of scorer have this key.
+/// Extends the error about an unknown scorer key with the kinds of scorer that have this key.
 fn name_scorers(refusal: Refusal) -> Refusal {
     let Some(UnknownName { name, .. }) = refusal.unknown_name() else { return refusal };
     if refusal.key != format!("scorer.{name}") {

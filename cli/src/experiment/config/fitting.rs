@@ -46,8 +46,7 @@ impl ExperimentConfig {
         }
     }
 
-    /// Returns the configuration with the defaults for one split filled in, except that a normalizer `auto` stays
-    /// undecided.
+    /// Returns the configuration with the defaults for one split filled in. The normalizer `auto` is not yet resolved.
     pub(in crate::experiment) fn fitted_to(&self, split: &Split) -> Self {
         // A given round was found by a fit with validation queries and as many epochs.
         let has_validation = split.validation.is_some() || self.measure.round.is_some();

@@ -12,8 +12,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Where the queries come from: exactly one of `folds`, `train` and `synthetic`. Relative paths start at the folder of
-/// the configuration file; in `--set` they start at the current folder.
+/// Where the queries come from: exactly one of `folds`, `train` and `synthetic`. Relative paths are resolved against
+/// the folder of the configuration file, or against the current folder if they are given with `--set`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DataConfig {
@@ -45,7 +45,7 @@ pub struct DataConfig {
     /// The maximum number of bytes of each file to hold in memory; if given, features are streamed from disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<ByteSize>,
-    /// The amount of feature data that a streamed epoch shuffles at a time; 256 MiB by default.
+    /// The amount of feature data that is shuffled at a time in a streamed epoch; 256 MiB by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<ByteSize>,
 }
@@ -252,7 +252,7 @@ pub struct CrossValidationConfig {
     pub split: Option<FoldsConfig>,
 }
 
-/// The default amount of feature data that a streamed epoch shuffles at a time.
+/// The default amount of feature data that is shuffled at a time in a streamed epoch.
 const WINDOW: ByteSize = ByteSize::mib(256);
 
 impl DataConfig {
@@ -311,7 +311,7 @@ impl DataConfig {
     }
 }
 
-/// The largest number of queries that may be generated; the features of more would not fit into any memory.
+/// The largest number of queries that may be generated; the features of more queries would not fit into any memory.
 const MOST_QUERIES: usize = 10_000_000;
 
 impl SyntheticConfig {

@@ -98,7 +98,7 @@ impl JobResult {
     }
 }
 
-/// Passes on the warnings of one fit, and ignores its other progress.
+/// Passes on the warnings of one fit, and ignores its other progress reports.
 struct FitWarnings<'a> {
     label: &'a str,
     progress: &'a dyn JobProgress,
@@ -379,8 +379,8 @@ mod tests {
         assert_eq!(jobs_that_fit(100, Some(10), 8), 1);
     }
 
-    /// Records which execution each thread uses when its fits end. Each thread waits in its first fit until a second
-    /// thread arrives.
+    /// Records, at the end of each fit, which execution the thread of the fit uses. Each thread waits in its first fit
+    /// until a second thread arrives.
     struct Seen {
         together: Barrier,
         executions: Mutex<HashMap<ThreadId, Execution>>,

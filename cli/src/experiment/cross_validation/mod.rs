@@ -1,5 +1,5 @@
-//! Cross-validation over folds, grid points or trials, and seeds. Every fold selects a grid point or a trial on its own
-//! validation queries, and never by its test queries.
+//! Cross-validation over folds, grid points or trials, and seeds. For every fold, a grid point or a trial is selected
+//! by the validation queries of the fold, and never by its test queries.
 
 mod halving;
 mod jobs;
@@ -100,7 +100,8 @@ fn with_jobs<T>(
     then(&Jobs { splits: &splits, contents: &contents, candidates: &candidates, rungs: &rungs, seeds: &seeds })
 }
 
-/// Rejects several candidates if there are no validation queries to choose by.
+/// Rejects a configuration with more than one candidate if there are no validation queries by which to choose among
+/// them.
 fn check_validation(
     contents: &[&SplitContents],
     candidates: &[&[Candidate]],

@@ -30,8 +30,8 @@ pub struct PartDone {
 /// Several processes, on one machine or several, can run their parts in the same folder at the same time.
 ///
 /// # Errors
-/// Returns the errors of [`cross_validate`](super::cross_validate()). Rejects successive halving, because it compares
-/// the trials of all parts between its rungs.
+/// Returns the same errors as [`cross_validate`](super::cross_validate()). Rejects successive halving, because it
+/// compares the trials of all parts between its rungs.
 pub fn cross_validate_part(
     document: &Document,
     config: &ExperimentConfig,
@@ -95,7 +95,7 @@ impl ExperimentConfig {
     /// Rejects parts for successive halving, because its fits wait for each other.
     ///
     /// # Errors
-    /// Returns a [`Refusal`] for the key `search.kind` for successive halving.
+    /// Returns a [`Refusal`] for the key `search.kind` if the search is successive halving.
     pub(crate) fn check_parts(&self) -> Result<(), Refusal> {
         let Some(SearchConfig::SuccessiveHalving { .. }) = self.search else { return Ok(()) };
         let expected = "`random` where fits are made in parts: successive halving compares trials between its rungs";

@@ -1,4 +1,4 @@
-//! Summarizes the results of all fits in the table of a cross-validation. Each fold selects a grid point or a trial,
+//! Summarizes the results of all fits as the table of a cross-validation. Each fold selects a grid point or a trial,
 //! and test measures are averaged over folds.
 
 use std::collections::BTreeMap;

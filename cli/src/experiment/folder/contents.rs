@@ -121,7 +121,7 @@ impl Contents {
         self.ours.iter().rev()
     }
 
-    /// Returns the unchanged files that a cross-validation kept of its selected fits, as relative paths.
+    /// Returns the unchanged files that a cross-validation kept for its selected fits, as relative paths.
     pub(super) fn kept(&self) -> impl Iterator<Item = &String> {
         self.ours.iter().filter(|name| top(name) == KEPT)
     }

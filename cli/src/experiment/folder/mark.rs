@@ -1,4 +1,4 @@
-//! `Mark`, a small JSON file that lists the files of a folder that burn-rank wrote.
+//! `Mark`, a small JSON file that lists which files in a folder were written by burn-rank.
 //!
 //! The mark is written before any other file and always replaced atomically. A command that is killed thus leaves
 //! either an empty folder or a marked one. Before a file is replaced, the mark lists the digests of both its old and

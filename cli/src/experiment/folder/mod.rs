@@ -38,7 +38,7 @@ pub const RECORD: &str = "run.json";
 pub const PAGE: &str = "report.html";
 /// The folder with the fits of `cv`, each in a subfolder.
 pub const JOBS: &str = "jobs";
-/// The folder in which a new run is written until it replaces the run around it.
+/// The folder in which a new run is written until it replaces the run in the enclosing folder.
 pub const NEXT: &str = ".next";
 /// A copy of the ranker from which the run started, made if that ranker would be overwritten by the run itself.
 pub(crate) const START: &str = "start.safetensors";

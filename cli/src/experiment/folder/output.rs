@@ -166,8 +166,8 @@ impl OutputFolder {
         if is_new { replace(&self.path.join(CONFIG), configuration) } else { Ok(()) }
     }
 
-    /// Rejects data that differ from those of the run that is repeated or continued; its report holds their hashes.
-    /// `sets` holds the hashes of each fold's data.
+    /// Rejects data that differ from the data of the run that is repeated or continued. The report of that run holds
+    /// the hashes of its data. `sets` holds the hashes of each fold's data.
     ///
     /// # Errors
     /// [`OutputError::Occupied`].
@@ -308,7 +308,7 @@ impl OutputFolder {
     /// Writes a file atomically, with the bytes that `fill` writes.
     ///
     /// # Errors
-    /// Returns the errors of [`write`](Self::write) and of `fill`.
+    /// Returns the same errors as [`write`](Self::write), and the errors of `fill`.
     pub(crate) fn write_with(
         &self,
         name: &str,

@@ -1,4 +1,4 @@
-//! Replaces a run by the newer run that was written to [`NEXT`] inside its folder.
+//! Replaces a run with the newer run that was written to [`NEXT`] inside its folder.
 //!
 //! The swap begins when all files of the newer run are on disk and its mark says that it is finished. Every step can be
 //! repeated, so if a command is killed during the swap, the next command completes it. The report of the older run is
@@ -60,7 +60,7 @@ pub(crate) fn settle(folder: &Path) -> Result<(), OutputError> {
     Ok(())
 }
 
-/// Replaces the run in `home` by the finished run in [`NEXT`].
+/// Replaces the run in `home` with the finished run in [`NEXT`].
 ///
 /// # Errors
 /// Returns [`OutputError::NotOurs`] if the user has changed a file in the meantime; in that case nothing has moved.

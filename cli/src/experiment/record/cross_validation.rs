@@ -31,7 +31,7 @@ pub struct Trial {
     pub validation: Option<f64>,
     /// The number of rounds that the trial completed, as the maximum over its seeds.
     pub rounds: usize,
-    /// The selection measure at the end of every rung that the trial reached, with successive halving.
+    /// With successive halving, the selection measure at the end of every rung that the trial reached.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rungs: Vec<Option<f64>>,
 }

@@ -23,7 +23,7 @@ pub struct PartialDependence {
     /// The quantiles of the normalized feature in the sample: its smallest value, 19 values between, and its largest. A
     /// value that many documents share is repeated.
     pub values: Vec<f32>,
-    /// The mean score after all sampled documents were given each value.
+    /// For each value, the mean score after all sampled documents were given this value.
     pub scores: Vec<f64>,
     /// How a missing value changes the scores; absent if no sampled document lacks the feature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -114,8 +114,8 @@ mod tests {
         Ranker::new(Normalizer::fit(&empty, NormalizerKind::None), Model::Trees(trees), metadata).unwrap()
     }
 
-    /// Returns 100 queries of 30 documents. The first feature is the document's number, every third document lacks the
-    /// second, and the third is 0.
+    /// Returns 100 queries of 30 documents. The first feature is the document's number, the second is missing in every
+    /// third document, and the third feature is always 0.
     fn train() -> RankingDataset {
         let row = |d: usize| [d as f32, if d.is_multiple_of(3) { f32::NAN } else { 1.0 }, 0.0];
         let features = (0..3000).flat_map(row).collect();

@@ -108,10 +108,10 @@ pub struct FitReport {
     pub best_round: usize,
     /// The reason why the fit ended.
     pub stop: StopReason,
-    /// How the loss is approximated in the longest list; absent if it is computed exactly by its formula.
+    /// How the loss is approximated for the longest list; absent if it is computed exactly by its formula.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approximation: Option<Approximation>,
-    /// The numbers of the features, from 1, that have an additional column to mark missing values. These columns follow
+    /// The numbers of the features, from 1, that have an additional column to mark missing values. These columns come
     /// after all features.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub indicated: Vec<usize>,
@@ -216,7 +216,7 @@ impl FitReport {
 }
 
 impl Sets<DataReport> {
-    /// Computes statistics and hash of each set in a split.
+    /// Computes the statistics and the hash of each set in a split.
     pub fn from_split(split: &Split) -> Self {
         Self {
             train: DataReport::from_dataset(&split.train),

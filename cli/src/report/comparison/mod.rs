@@ -60,7 +60,7 @@ pub struct ScoredDocument {
 /// query and the system, both counted from 0.
 pub type Rankings<'a> = dyn Fn(usize, usize) -> Option<Vec<ScoredDocument>> + 'a;
 
-/// Returns the letters by which the page calls a system, from A to Z, then AA and so on.
+/// Returns the letters that stand for a system on the page, from A to Z, then AA and so on.
 pub(crate) fn letter(system: usize) -> String {
     let last = char::from(b'A' + (system % 26) as u8);
     match system / 26 {

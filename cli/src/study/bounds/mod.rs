@@ -2,9 +2,9 @@
 //! 2 and 3).
 //!
 //! Relevant and irrelevant documents are drawn from Gaussians around `(1, 1)` and `(-1, -1)`. The linear function with
-//! the weights `norm (cos theta, sin theta)` scores these documents. `F` of an order adds the upper minus the lower
-//! score over all pairs of documents, and divides by `n (n - 1)`. `E` is average precision. The study computes two
-//! exponential bounds:
+//! the weights `norm (cos theta, sin theta)` scores these documents. For an order, `F` is the sum of the upper minus
+//! the lower score over all pairs of documents, divided by `n (n - 1)`. `E` is average precision. The study computes
+//! two exponential bounds:
 //!
 //! * The type one bound is `exp(-E(sigma))`, where `sigma` is the order of the scores.
 //! * The type two bound is the largest `(1 - E(pi)) exp(-(F(pi*) - F(pi)))` over perfect orders `pi*` and imperfect

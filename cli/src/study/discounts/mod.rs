@@ -1,16 +1,16 @@
 //! How NDCG with several discounts behaves as lists grow (ndcg-theory, Figures 1 to 4, Theorems 1 to 13).
 //!
-//! Documents are drawn independently, as the theorems assume. Three ranking functions sort each sample of documents:
-//! one knows the quality of every document, another knows half of the qualities, and the third is random. The study
+//! Documents are drawn independently, as the theorems assume. Three ranking functions sort each sample of documents.
+//! One knows the quality of every document, another knows half of the qualities, and the third is random. The study
 //! judges:
 //!
-//! * The limits of NDCG. Each limit is fitted to NDCG at several `n`, with the rate from its theorem, which is
-//!   `1 / log n` for the logarithmic discount and `n^(-1/2)` for `r^(-1/2)`. At `n = 10^6`, NDCG with the logarithmic
-//!   discount is still far from its limit.
+//! * The limits of NDCG. Each limit is fitted to NDCG at several `n`, with the rate from its theorem. The rate is
+//!   `1 / log n` for the logarithmic discount and `n^(-1/2)` for the discount `r^(-1/2)`. At `n = 10^6`, NDCG with the
+//!   logarithmic discount is still far from its limit.
 //! * Lemma 2, by which the mean NDCG differs from the pseudo-expectation by at most about `n^(-1/3)`. The paper leaves
 //!   factors in `log n` open; the study sets them to 1.
 //! * Theorem 6, by which NDCG with the discount `2^-r` does not converge.
-//! * Distinguishability, which is whether the order of two ranking functions by NDCG still changes as a sample grows.
+//! * Distinguishability: whether the order of two ranking functions by NDCG still changes as a sample grows.
 //!
 //! A sample costs `n log n` operations for each ranking function.
 
@@ -149,8 +149,8 @@ fn no_limit(case: &Case, spread: &[(f64, f64)]) -> Option<Claim> {
     Some(Claim::new(theorem, claim, judged.number("at the largest n", last)))
 }
 
-/// Judges whether samples stop changing the order of two ranking functions as they grow, or continue if the theorem
-/// says so.
+/// Judges whether the order of two ranking functions stops changing as samples grow, or keeps changing, whichever the
+/// theorem claims.
 fn distinguishable(case: &Case, series: &Series, at: usize) -> Option<Claim> {
     let (theorem, keeps_apart) = case.distinguishes?;
     let (early, late) = series.flips(at);

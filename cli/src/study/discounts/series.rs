@@ -80,7 +80,8 @@ impl Series {
     }
 
     /// Counts, for each sample, how often the order of two ranking functions by NDCG changes from one size to the next.
-    /// All three pairs of functions are counted, but the first half of the sizes separately from the second.
+    /// Changes are counted for all three pairs of functions, separately in the first and in the second half of the
+    /// sizes.
     pub(super) fn flips(&self, case: usize) -> (Vec<f64>, Vec<f64>) {
         let of = &self.values[case];
         let samples = of[0].first().map_or(0, Vec::len);
@@ -136,7 +137,7 @@ fn cut_of(cut: Cut, n: usize) -> usize {
     cut.of(n).max(1)
 }
 
-/// Fits `observed` by a constant and multiples of `terms`, with weighted least squares, and returns the constant.
+/// Fits a constant plus multiples of `terms` to `observed` by weighted least squares, and returns the constant.
 fn constant_of_fit(terms: &[Vec<f64>], weights: &[f64], observed: &[f64]) -> f64 {
     let rows: Vec<Vec<f64>> = terms.iter().map(|terms| [&[1.0][..], terms].concat()).collect();
     let Some(size) = rows.first().map(Vec::len).filter(|size| *size <= rows.len()) else { return f64::NAN };

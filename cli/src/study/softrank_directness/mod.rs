@@ -11,7 +11,8 @@
 //!   which the proof has. The condition is also weaker than in the proof, which has `4 / 5` in place of `1`.
 //! * The proved form has `e_3 = (n - 1) / 4 (1 - erf^2(delta / (2 sigma)))` if `5 e_3 < 1`.
 //! * The corrected form is the proved form with `e_1 / ln 2` in place of `e_1`. Equation (1) of the proof lacks the
-//!   factor `1 / ln 2`, which the derivative of `1 / log2(2 + r)` has; two documents with `delta = 4 sigma` violate it.
+//!   factor `1 / ln 2`, which the derivative of `1 / log2(2 + r)` has. Two documents with `delta = 4 sigma` violate the
+//!   equation.
 //!
 //! Both measures lie in `[0, 1]`, so a bound of 1 or more is vacuous.
 

@@ -2,8 +2,8 @@
 //!
 //! Ranking functions have the weights `(cos theta, sin theta)`. On the same training queries, `omega_1` maximizes the
 //! mean SoftNDCG and `omega_2` the mean NDCG. NDCG changes only at angles where two documents swap ranks, so it is
-//! enough to try one angle in each interval between them. SoftNDCG is smooth, so its optimum is searched on a fine grid
-//! of angles, and then between grid points. Let `epsilon_i` be the largest `|SoftNDCG - NDCG|` of any query at
+//! enough to try one angle in each interval between them. SoftNDCG is smooth, so its optimum is searched for on a fine
+//! grid of angles, and then between grid points. Let `epsilon_i` be the largest `|SoftNDCG - NDCG|` of any query at
 //! `omega_i`. By the theorem, the expected NDCG at `omega_1` and at `omega_2` differs by at most
 //! `2 epsilon_1 + epsilon_2`.
 //!

@@ -23,7 +23,7 @@ tagged! {
     /// The method by which a cross-validation draws and fits its trials. The key `kind` chooses the variant.
     #[serde(rename_all = "snake_case", deny_unknown_fields)]
     pub enum SearchConfig {
-        /// Every trial is fitted to its end.
+        /// Fits every trial to completion.
         Random {
             /// The number of trials per fold, from 1 to 10,000.
             trials: usize,
@@ -31,8 +31,8 @@ tagged! {
             #[serde(default)]
             space: Map,
         },
-        /// Fits all trials for a few rounds, and continues only the best ones for more rounds, until the last ones
-        /// reach their end.
+        /// Fits all trials for a few rounds, then repeatedly continues only the best ones for more rounds, until the
+        /// remaining trials are complete.
         SuccessiveHalving {
             /// The number of trials per fold in the first rung, from `reduction` to 10,000.
             trials: usize,
@@ -131,7 +131,8 @@ impl SearchConfig {
         Ok((1..=self.trials()).map(|trial| space.trial(seed, fold, trial)).collect())
     }
 
-    /// Returns copies of a trial in which one key has a smallest or largest value, for checks.
+    /// Returns copies of a trial for checks. In each copy, one key has the smallest or the largest number of its range,
+    /// or one of its listed values.
     pub(super) fn extremes(&self, point: &Point) -> Result<Vec<Point>, Refusal> {
         Ok(self.drawn().map_err(|refusal| refusal.under("search.space"))?.extremes(point))
     }

@@ -16,10 +16,10 @@ use crate::experiment::config::grid::Point;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RangeScale {
-    /// A uniform distribution, in which equal differences are equally likely.
+    /// A uniform distribution: intervals of equal width are equally likely.
     #[default]
     Linear,
-    /// A log-uniform distribution, in which equal ratios are equally likely.
+    /// A log-uniform distribution: the logarithm of the number is distributed uniformly.
     Log,
 }
 
