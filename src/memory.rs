@@ -55,8 +55,8 @@ pub fn product<const N: usize>(numbers: [usize; N]) -> u64 {
     numbers.into_iter().fold(1, |product: u64, number| product.saturating_mul(number as u64))
 }
 
-/// Calls `f` and returns its result with the peak of resident memory, in bytes above the memory that was resident
-/// before the call. The peak is `None` on systems other than Linux, or if it cannot be reset.
+/// Calls `f` and returns its result with the peak of resident memory during the call. The peak is in bytes above the
+/// memory that was resident before the call. The peak is `None` on systems other than Linux, or if it cannot be reset.
 pub fn peak_during<R>(f: impl FnOnce() -> R) -> (R, Option<u64>) {
     // 5 resets the peak of the resident set to its present size.
     let reset = std::fs::write("/proc/self/clear_refs", "5").is_ok();
@@ -81,9 +81,9 @@ pub fn available() -> Option<u64> {
     Some(left.map_or(machine, |left| left.min(machine)))
 }
 
-/// Returns the bytes that a control group and its parents leave free, if any of these groups has a limit; `line` comes
-/// from `/proc/self/cgroup`. The group's cached files count as free, because the kernel drops them when memory is
-/// short.
+/// Returns the bytes that a control group and its parents leave free, if any of these groups has a limit. The argument
+/// `line` is a line of `/proc/self/cgroup`. The group's cached files count as free, because the kernel drops them when
+/// memory is short.
 fn left_by_group(line: &str, root: &Path) -> Option<u64> {
     let mut parts = line.splitn(3, ':').skip(1);
     // Version 2 has one hierarchy without a name; version 1 has one for each resource.

@@ -6,21 +6,21 @@
 //! The spread is `spread(s) = max(sqrt(sum_i (s_i - mean(s))^2 / n), 1e-12)`, or 1 if the sum is 0.
 //!
 //! With a temperature in spreads, `sigma` and Gumbel noise are measured in standard deviations of the scores, and
-//! `alpha` per standard deviation. The `sigma` of rank indicators is measured in variances. In a list of fewer than 8
-//! documents, neighboring scores are too far apart for the default temperatures. To make the defaults work for lists of
-//! any length, a surrogate of a measure also divides the scores by `(8 / n)^p`, where `p` is
+//! `alpha` is measured per standard deviation. The `sigma` of rank indicators is measured in variances. In a list of
+//! fewer than 8 documents, neighboring scores are too far apart for the default temperatures. To make the defaults work
+//! for lists of any length, a surrogate of a measure also divides the scores by `(8 / n)^p`. The power `p` is
 //! [`Relaxation::short_list_power`](super::Relaxation::short_list_power). A negative `p` moves the scores of short
-//! lists further apart. With a negative `p`, a list with fewer than 4 documents is treated as if it had 4, because an
-//! even sharper relaxation has no gradient.
+//! lists further apart. With a negative `p`, a list with fewer than 4 documents is treated as if it had 4. An even
+//! sharper relaxation would have no gradient.
 //!
 //! No gradient passes through the spread, unless a line search requests the gradient of the value
 //! ([`Change::FullGradient`](super::Change::FullGradient)). With a temperature in spreads, multiplying the scores of a
 //! list by a positive number keeps its loss and divides its gradient by that number. Multiplying by a power of two
-//! changes no bit of the loss, as long as the spread stays above 1e-12. The scores of a list are not divided if they
-//! are all equal, so their gradient is finite.
+//! leaves every bit of the loss unchanged, as long as the spread stays above 1e-12. The scores of a list are not
+//! divided if they are all equal, so their gradient is finite.
 //!
-//! A temperature given without a unit is measured in scores. Without a given temperature, the configuration's default
-//! applies, which is in spreads for every measure under a relaxation.
+//! A temperature given without a unit is measured in scores. If no temperature is given, the configuration's default
+//! applies. This default is in spreads for every measure under a relaxation.
 //!
 //! Cost: O(n).
 
@@ -110,8 +110,8 @@ impl Lists {
         self.over_spread(0, Tensor::detach)
     }
 
-    /// Divides the centered scores by their spread times `max(8 / n, 1)^power`; the spread is computed from
-    /// `seen(centered)`, which may detach its gradient.
+    /// Divides the centered scores by their spread times `max(8 / n, 1)^power`. The spread is computed from
+    /// `seen(centered)`, where `seen` may detach the gradient.
     fn over_spread(&self, power: i32, seen: fn(Tensor<2>) -> Tensor<2>) -> Self {
         // The scores are centered first, because an offset shared by all scores would determine the rounding errors.
         let centered = self.centered();
@@ -124,8 +124,8 @@ impl Lists {
 /// In lists with fewer documents than this, the temperature depends on the length of the list.
 const SHORT: f64 = 8.0;
 
-/// If `power` is negative, the largest ratio `8 / n` that is used, so that scores in very short lists do not grow
-/// further.
+/// The largest ratio `8 / n` that is used if `power` is negative. This limit keeps scores in very short lists from
+/// growing further.
 const LARGEST_GROWING: f64 = 2.0;
 
 /// Returns the factor `max(8 / n, 1)^power` of each list, `[B, 1]`, which is exactly 1 for 8 or more documents.
@@ -320,7 +320,8 @@ mod tests {
         );
     }
 
-    /// A loss in spreads equals the loss of the scores divided by their spread, which the gradient treats as constant.
+    /// A loss in spreads equals the loss of the scores divided by their spread. The gradient treats the spread as
+    /// constant.
     #[test]
     fn scores_are_divided_by_their_standard_deviation() {
         let deviation = standard_deviation(&SCORES);
@@ -334,7 +335,7 @@ mod tests {
         }
     }
 
-    /// Scores of a short list are also divided by a power of 8 over its length.
+    /// The scores of a short list are also divided by a power of `8 / n`, where `n` is the length of the list.
     #[test]
     fn the_temperature_of_a_short_list_follows_its_length() {
         for (name, power) in [

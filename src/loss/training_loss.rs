@@ -11,7 +11,7 @@ use super::ranking_loss::RankingLoss;
 use super::registry::LossSpec;
 use super::smoothing::Smoothing;
 
-/// In the record of a custom loss, the key that replaces `name`.
+/// The key that replaces `name` in the record of a custom loss.
 pub(crate) const OWN_LOSS: &str = "own_loss";
 
 /// The loss that a learner minimizes: a registered loss, given by its name and parameters, or any other
@@ -32,9 +32,9 @@ pub(crate) const OWN_LOSS: &str = "own_loss";
 /// # What is recorded
 /// A registered loss is recorded as in configuration files, `{"name": .., PARAMETER: ..}`. Any other loss is recorded
 /// as `{"own_loss":NAME,"parameters":TEXT}`, where `TEXT` is its `Debug` output. The `Debug` output of your own loss
-/// should show every field and no memory address. The state of a fit contains the record of its loss, and only a loss
-/// with the same record can resume the fit. If your program writes the metadata of a ranker, put the record of the loss
-/// into `Metadata::config`.
+/// should show every field and no memory address. The state of a fit contains the record of its loss. The fit can be
+/// resumed only with a loss that has the same record. If your program writes the metadata of a ranker, put the record
+/// of the loss into `Metadata::config`.
 #[derive(Debug, Clone)]
 pub enum TrainingLoss {
     /// A registered loss.
@@ -92,7 +92,7 @@ impl TrainingLoss {
 
     /// Returns the loss with one parameter changed. A registered loss is created again; any other loss must support
     /// [`Change::Parameter`]. For a registered loss, a changed temperature is measured in scores unless its unit is
-    /// given; any other loss uses its own unit.
+    /// given. Any other loss uses its own unit.
     ///
     /// # Errors
     /// Returns an error if the loss cannot change the parameter, or if the value is out of range.

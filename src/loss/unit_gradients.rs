@@ -1,9 +1,10 @@
 //! Unit gradients, which give every query the same influence on the scores.
 //!
-//! Unit gradients change the gradient of a query's loss, but not its value. The gradient with respect to the scores of
-//! a query becomes `u = g / max(||g||_2, 1e-6)`, where `g` is the gradient of the query's loss. Document weights and
-//! the mean over draws are already part of `g`, and held ranks and spreads are constants in `g`. Query weights, the sum
-//! or mean over queries, and the weights in a sum of losses multiply `u`. A query with gradient 0 keeps the gradient 0.
+//! Unit gradients change the gradient of a query's loss, but not the value of the loss. The gradient with respect to
+//! the scores of a query becomes `u = g / max(||g||_2, 1e-6)`, where `g` is the gradient of the query's loss. Document
+//! weights and the mean over draws are already part of `g`. Ranks and spreads that the loss treats as constants are
+//! constants in `g`. Query weights, the sum or mean over queries, and the weights in a sum of losses multiply `u`. A
+//! query with gradient 0 keeps the gradient 0.
 //!
 //! The gradients of surrogates differ widely in size from query to query, so without unit gradients a few queries
 //! dominate a batch. For boosted trees, the second derivatives are divided by the same length. Line searches reject
@@ -39,7 +40,7 @@ pub enum QueryGradients {
 /// The name of the quantity that a unit gradient treats as constant.
 pub(crate) const HELD: &str = "the length of each query's gradient";
 
-/// Returns the configuration key for an error about the quantity `held` that the gradient treats as constant.
+/// Returns the configuration key for an error about `held`, the quantity that the gradient treats as constant.
 #[cfg(feature = "learners")]
 pub(crate) fn key_of_held(held: &str) -> &'static str {
     if held == HELD { "loss.query_gradients" } else { "loss" }

@@ -3,11 +3,11 @@
 //! Average precision is `AP@k = 1/R sum_{r <= k} l_r (1/r) sum_{t <= r} l_t`. The divisor R is the number of relevant
 //! documents, or `min(k, R)` in some conventions.
 //!
-//! Consider a group of m tied documents, c of them relevant, that follows `a` documents, H of them relevant. Position j
-//! of the group is relevant with probability c/m. If position j is relevant, the expected number of relevant documents
-//! before it in the group is (j - 1)(c - 1)/(m - 1). In expectation, the group therefore contributes
-//! `sum_j (c/m) (H + 1 + (j - 1)(c - 1)/(m - 1)) / (a + j)`. Average precision costs O(n). For a query without a
-//! relevant document, average precision is 0/0.
+//! Consider a group of m tied documents, of which c are relevant. The group follows `a` documents, of which H are
+//! relevant. Position j of the group is relevant with probability c/m. If position j is relevant, the expected number
+//! of relevant documents before it in the group is (j - 1)(c - 1)/(m - 1). In expectation, the group therefore
+//! contributes `sum_j (c/m) (H + 1 + (j - 1)(c - 1)/(m - 1)) / (a + j)`. Average precision costs O(n). For a query
+//! without a relevant document, average precision is 0/0.
 
 use super::convention::{AveragePrecisionDenominator, AveragePrecisionTies, Convention};
 use super::ranking::{Group, RankedList};

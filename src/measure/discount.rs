@@ -15,7 +15,7 @@ pub enum Discount {
     Log2,
     /// `1 / ln(1 + r)`
     Natural,
-    /// 1 at ranks 1 and 2, and `ln 2 / ln r` below, as in the LETOR evaluation tool
+    /// 1 at ranks 1 and 2, and `ln 2 / ln r` at all later ranks, as in the LETOR evaluation tool
     Letor,
     /// `r^-exponent`
     Power {
@@ -47,7 +47,7 @@ impl Discount {
     }
 
     /// Checks the parameters of the discount. An exponent must be finite and 0 or above. A table must hold finite
-    /// numbers, 0 or above, that start above 0 and never rise.
+    /// numbers of 0 or above. The first must be above 0, and the numbers must never increase.
     pub(super) fn check(&self) -> Result<(), MeasureError> {
         match self {
             Discount::Power { exponent } if !(exponent.is_finite() && *exponent >= 0.0) => {

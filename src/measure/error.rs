@@ -16,7 +16,7 @@ pub enum MeasureError {
         found: String,
         /// All names.
         known: String,
-        /// The known name that is most similar, if any is close.
+        /// The most similar known name, if there is a close one.
         nearest: Option<String>,
     },
     /// A measure's cut-off or persistence is missing, superfluous or out of range.
@@ -34,7 +34,7 @@ pub enum MeasureError {
         found: String,
         /// All names.
         known: String,
-        /// The known name that is most similar, if any is close.
+        /// The most similar known name, if there is a close one.
         nearest: Option<String>,
     },
     /// A field of the convention is out of range.
@@ -112,7 +112,7 @@ pub enum MeasureError {
         convention: String,
         /// Number of queries.
         queries: usize,
-        /// The documents that a query needs for the measure to have a value, in words.
+        /// A description of the documents that a query needs so that the measure has a value.
         needed: &'static str,
     },
 }

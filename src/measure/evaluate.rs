@@ -1,5 +1,5 @@
 //! Measures of many queries. Each list is sorted once for all measures, and queries are evaluated in parallel. Means
-//! are summed in the order of the queries, so they have the same bits with any number of threads.
+//! are summed in the order of the queries, so they are identical bit for bit with any number of threads.
 
 use std::ops::Range;
 
@@ -160,15 +160,14 @@ impl Evaluator {
     /// Returns [`MeasureError::Length`] if arrays differ in length. Returns [`MeasureError::NoDocumentIds`] if the
     /// convention breaks ties by identifier and the documents have none. Returns [`MeasureError::Score`] for a score of
     /// NaN or +inf. Returns [`MeasureError::Label`] for a label that the convention rejects, and
-    /// [`MeasureError::Grade`] for a label above the maximum grade of ERR. In error messages, the query has the number
-    /// 1.
+    /// [`MeasureError::Grade`] for a label above the maximum grade of ERR. In error messages, the query's number is 1.
     pub fn query(&self, ranking: &Ranking) -> Result<QueryValues, MeasureError> {
         let mut values = Vec::with_capacity(self.measures.len());
         let empty = self.append(ranking, 1, &mut Workspace::default(), &mut values)?;
         Ok(QueryValues { values, empty })
     }
 
-    /// Combines the values of single queries into an evaluation, in the given order.
+    /// Combines the values of individual queries, in the given order, into an evaluation.
     ///
     /// # Errors
     /// Returns [`MeasureError::NoQueries`] if a measure has no value for any query.

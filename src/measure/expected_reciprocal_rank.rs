@@ -7,8 +7,8 @@
 //! For a tied group, let q = 1 - R for each document. Let E_j be the mean, over all subsets of j documents, of the
 //! product of their q. The expected probability of stopping at position j is E_(j-1) - E_j. The mean for i documents
 //! follows from the means for i - 1 documents: `E_j` becomes `(i - j)/i E_j + j/i q_i E_(j-1)`. This recursion is a
-//! convex combination, so no digits cancel. ERR costs O(n) without ties, and O(m min(m, k)) for a tied group of m
-//! documents. If all labels are 0, ERR is 0.
+//! convex combination, so no precision is lost to cancellation. ERR costs O(n) without ties, and O(m min(m, k)) for a
+//! tied group of m documents. If all labels are 0, ERR is 0.
 
 use super::convention::Convention;
 use super::error::MeasureError;

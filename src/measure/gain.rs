@@ -21,8 +21,8 @@ const MAX_EXPONENTIAL_LABEL: f64 = 960.0;
 /// to 2^30 are finite. With an exponential gain, a loss accepts only whole labels. A fraction is nearly always a label
 /// that was scaled earlier, and the exponential would silently distort it.
 /// [`RankingLoss::try_forward`](crate::loss::RankingLoss::try_forward) and
-/// [`About::check_labels`](crate::loss::About::check_labels) reject labels that a loss does not accept, but `forward`
-/// does not check values. In a measure, the convention decides what a negative label means
+/// [`About::check_labels`](crate::loss::About::check_labels) reject labels that a loss does not accept. `forward` does
+/// not check values. In a measure, the convention decides what a negative label means
 /// ([`NegativeLabel`](super::NegativeLabel)).
 ///
 /// ```
@@ -64,8 +64,8 @@ impl Gain {
         }
     }
 
-    /// Describes the labels for which [`Gain::of`] is finite. Returns `None` if the gain of label `y`, 0 or above, is
-    /// finite.
+    /// Describes the labels for which [`Gain::of`] is finite. Returns `None` if the gain of label `y` is finite. The
+    /// label must be 0 or above.
     pub(super) fn expected_label(&self, y: f64) -> Option<String> {
         match self {
             Gain::Linear => (!y.is_finite()).then(|| "a finite number, 0 or above".to_string()),
@@ -77,7 +77,7 @@ impl Gain {
         }
     }
 
-    /// Checks that a table is not empty and holds only finite numbers, 0 or above.
+    /// Checks that a table is not empty and that all its numbers are finite and 0 or above.
     pub(crate) fn check(&self) -> Result<(), MeasureError> {
         match self {
             Gain::Table(table) if table.is_empty() => {

@@ -13,7 +13,7 @@ pub fn mean_of(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| sum / count as f64)
 }
 
-/// Returns the standard deviation with the number of values as divisor, or 0 without values.
+/// Returns the standard deviation with the number of values as divisor, or 0 if there are no values.
 #[cfg(feature = "learners")]
 pub(crate) fn deviation_of(values: impl Iterator<Item = f64> + Clone) -> f64 {
     let mean = mean_of(values.clone()).unwrap_or_default();

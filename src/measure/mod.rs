@@ -104,8 +104,8 @@ use ranking::RankedList;
 
 /// A measure of one ranked list, with its cut-off or persistence if it has one.
 ///
-/// A measure is written `NAME`, `NAME@CUTOFF` or `NAME@p=PERSISTENCE`, such as `map`, `ndcg@10` or `rbp@p=0.8`; see
-/// [`Measure::FAMILIES`]. Without a cut-off, all retrieved documents count.
+/// A measure is written `NAME`, `NAME@CUTOFF` or `NAME@p=PERSISTENCE`, such as `map`, `ndcg@10` or `rbp@p=0.8`. See
+/// [`Measure::FAMILIES`] for the names. Without a cut-off, all retrieved documents count.
 ///
 /// ```
 /// use burn_rank::prelude::*;

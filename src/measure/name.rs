@@ -46,7 +46,7 @@ impl MeasureFamily {
         }
     }
 
-    /// Returns the measure with `parameter` after the `@`, or `None` if that is not a valid parameter.
+    /// Returns the measure with `parameter` after the `@`, or `None` if `parameter` is not valid.
     fn with(&self, parameter: Option<&str>) -> Option<Measure> {
         match (self.parameter, parameter) {
             (Parameter::None(measure), None) => Some(measure),

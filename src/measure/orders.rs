@@ -24,8 +24,8 @@ impl Orders {
         Self { labels, ties }
     }
 
-    /// Returns the mean of `value` over the orders of the documents. Arrangements with the same label at every position
-    /// count once, because each of them stands for equally many orders of documents.
+    /// Returns the mean of `value` over the orders of the documents. Arrangements that agree in the label at every
+    /// position count only once. Each distinct arrangement stands for equally many orders of documents.
     pub(super) fn mean(mut self, mut value: impl FnMut(&[f64]) -> f64) -> f64 {
         let mut sum = 0.0;
         if let Some(count) = self.count() {

@@ -32,7 +32,8 @@ pub(super) fn kendall_tau(list: &RankedList, convention: &Convention) -> Option<
     (with_different_labels > 0.0 && denominator > 0.0).then(|| (pairs.concordant - pairs.discordant) / denominator)
 }
 
-/// Computes the share of the pairs with different labels that the scores order correctly, a value in 0..=1.
+/// Computes the share of the pairs that the scores order correctly, among the pairs with different labels. The share is
+/// a value in 0..=1.
 pub(super) fn pair_accuracy(list: &RankedList, convention: &Convention) -> Option<f64> {
     let pairs = Pairs::count(list, list.equal_scores);
     let with_different_labels = pairs.all - pairs.equal_labels;

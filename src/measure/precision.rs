@@ -3,9 +3,9 @@
 //! Let h be the number of relevant documents among the first k, and R the number of all relevant documents, retrieved
 //! or not: `P@k = h / k` (or `h / min(k, retrieved)`, by convention), `Recall@k = h / R`, `R-precision = P@R`.
 //!
-//! Take a tied group with c relevant documents and t of its m positions within the cut-off. The expected number of hits
-//! in the group is t c / m, the mean of a hypergeometric distribution. The measures cost O(n). For a query without a
-//! relevant document, recall and R-precision are 0/0, and precision is 0.
+//! Consider a tied group of m documents, of which c are relevant. Of its m positions, t are within the cut-off. The
+//! expected number of hits in the group is t c / m, the mean of a hypergeometric distribution. The measures cost O(n).
+//! For a query without a relevant document, recall and R-precision are 0/0, and precision is 0.
 
 use super::convention::{Convention, PrecisionDenominator};
 use super::ranking::RankedList;
@@ -26,8 +26,8 @@ pub(super) fn recall(list: &RankedList, k: Option<usize>) -> Option<f64> {
     (list.relevant > 0).then(|| list.expected_hits(k) / list.relevant as f64)
 }
 
-/// Computes the precision of the first R documents, for R relevant documents, a value in 0..=1. The divisor is R, the
-/// number of relevant documents, even if the list is shorter.
+/// Computes the precision of the first R documents, a value in 0..=1, where R is the number of relevant documents. The
+/// divisor is R even if the list is shorter.
 pub(super) fn r_precision(list: &RankedList) -> Option<f64> {
     recall(list, Some(list.relevant))
 }

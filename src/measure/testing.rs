@@ -50,7 +50,8 @@ pub(super) fn assert_expectation_is_the_mean_of_all_orders(measure: Measure) {
     }
 }
 
-/// Calls `visit` with `order` for every arrangement of its entries from `fixed` on.
+/// Calls `visit` with every arrangement of the entries of `order` from index `fixed` on. The entries before `fixed`
+/// stay in place.
 fn for_each_order(order: &mut Vec<usize>, fixed: usize, visit: &mut impl FnMut(&[usize])) {
     if fixed == order.len() {
         return visit(order);

@@ -18,8 +18,8 @@ use crate::op::Execution;
 /// Documents that were not retrieved have no position, but count in ideal values.
 ///
 /// `name` includes the parameters, as in `rbp_of_mine@p=0.8`, and must not be the name of a measure of this crate. The
-/// name is printed, and a fit can only be resumed with the same name. The measure is kept until the program ends, as
-/// with [`Measure::own`]. Each list is measured by the measure's own operations on the CPU.
+/// name is printed, and a fit can be resumed only with a measure of the same name. The measure is kept until the
+/// program ends, as with [`Measure::own`]. Each list is measured by the measure's own operations on the CPU.
 ///
 /// # Errors
 /// Returns an error if a parameter of the measure is out of its range.

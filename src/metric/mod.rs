@@ -184,7 +184,8 @@ mod tests {
     use super::*;
     use burn::tensor::Device;
 
-    /// Returns three queries, whose relevant document is the second of two, the first of three, or absent.
+    /// Returns three queries. The relevant document is the second of two in the first query, and the first of three in
+    /// the second query. The third query has none.
     pub(super) fn lists() -> (Tensor<2>, Tensor<2>, Tensor<2, Bool>) {
         let device = Device::flex();
         (

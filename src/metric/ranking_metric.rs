@@ -70,8 +70,8 @@ pub enum RankingInput {
         /// The mask, which is true for documents and false for padding.
         mask: Tensor<2, Bool>,
     },
-    /// Flat scores and labels, each of shape `[documents]`, with the query id of each document. Documents of a query
-    /// may be in any rows; documents with equal scores keep the order of their rows.
+    /// Flat scores and labels, each of shape `[documents]`, with the query id of each document. The documents of a
+    /// query may be in any rows. Documents with equal scores keep the order of their rows.
     Packed {
         /// Scores.
         scores: Tensor<1>,
@@ -145,10 +145,11 @@ impl Adaptor<RankingInput> for RankingOutput {
 
 /// A burn-train metric that averages a measure over the queries of an epoch.
 ///
-/// Queries that the convention leaves out do not count. A batch in which no query counts has no value; burn gives it
-/// the entry "not available", which is not logged. A batch that cannot be measured has the value NaN, and then so does
-/// its epoch. A batch cannot be measured if a score is NaN, if a label has no gain in the measure, or if tensors differ
-/// in shape. For the first batch of an epoch that cannot be measured, the log explains why.
+/// Queries that the convention leaves out do not count. A batch in which no query counts has no value. burn gives it
+/// the entry "not available", which is not logged. A batch that cannot be measured has the value NaN, and its epoch has
+/// the value NaN as well. A batch cannot be measured if a score is NaN, if a label has no gain in the measure, or if
+/// tensors differ in shape. The log explains why a batch cannot be measured, but only for the first such batch of an
+/// epoch.
 #[derive(Clone)]
 pub struct RankingMetric {
     name: Arc<String>,

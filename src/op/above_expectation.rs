@@ -29,7 +29,7 @@ use super::{
 /// matters, `M` numbers per document are stored for the gradient.
 ///
 /// # Shapes
-/// - `x`, `a`, `b`, `mask` and the output have the shape `[batch, documents]`. For a product, `b` must be from 0 to 1;
+/// - `x`, `a`, `b`, `mask` and the output have the shape `[batch, documents]`. For a product, `b` must be in `[0, 1]`;
 ///   at padding, it must be 0. The mask is 1 for documents and 0 for padding.
 ///
 /// # Panics

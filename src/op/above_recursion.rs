@@ -1,6 +1,6 @@
 //! Expectations under noisy scores: any function of the rank of a document, times a sum or product over the documents
-//! ranked above it. The expectation is computed by SoftRank's recursion over the documents, which section III of
-//! softrank-directness states for a function of only the rank.
+//! ranked above it. The expectation is computed by SoftRank's recursion over the documents. Section III of
+//! softrank-directness states the recursion for a function of the rank alone.
 
 use burn::tensor::Tensor;
 
@@ -12,9 +12,9 @@ use super::{
 };
 
 /// Returns `out_i = a_i E[A_i f(R_i)]`, or 0 at padding. The rank `R_i`, counted from 0, is the number of documents
-/// above `i`. Each list has its own function `f`, whose values at the first ranks are given by `values`; at later ranks
-/// it is 0. The factor `A_i` is 1, or `b_i` plus the sum of `b_j` over the documents above `i`, or the product of
-/// `1 - b_j` over these documents.
+/// above `i`. Each list has its own function `f`. The argument `values` gives its values at the first ranks; at later
+/// ranks, `f` is 0. The factor `A_i` is 1, or `b_i` plus the sum of `b_j` over the documents above `i`, or the product
+/// of `1 - b_j` over these documents.
 ///
 /// Each document `j != i` ranks above `i` independently, with the probability of a [`Comparison`](super::Comparison).
 /// The expectation is averaged over the comparisons of the noise. If `f` is a sum of exponentials,
@@ -27,7 +27,7 @@ use super::{
 /// memory budget limits how many rows are computed at the same time.
 ///
 /// # Shapes
-/// - `x`, `a`, `b`, `mask` and the output have the shape `[batch, documents]`. For a product, `b` must be from 0 to 1;
+/// - `x`, `a`, `b`, `mask` and the output have the shape `[batch, documents]`. For a product, `b` must be in `[0, 1]`;
 ///   at padding, it must be 0. The mask is 1 for documents and 0 for padding.
 /// - `values` has the shape `[batch, ranks]`, and entries beyond the number of documents are ignored.
 ///

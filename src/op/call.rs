@@ -10,8 +10,8 @@ use burn::backend::{Backend, ExtensionType, tensor::FloatTensor};
 
 use super::cpu::{AboveExpectation, AboveRecursion, NeuralSortMatrix, PairLoss, PairWeight, Step};
 
-/// Up to four tensors of one backend, used for optional inputs and for outputs, because burn's dispatch accepts neither
-/// an `Option` nor a `Vec` of tensors.
+/// Up to four tensors of one backend, for optional inputs and for outputs. burn's dispatch accepts neither an `Option`
+/// nor a `Vec` of tensors.
 #[derive(Clone, Debug, ExtensionType)]
 #[extension_type(fusion: cfg(feature = "_cube"))]
 pub enum Tensors<B: Backend> {
@@ -272,7 +272,8 @@ pub fn outputs(call: &CallMetadata, _: &crate::execution::Execution) -> TensorsM
     }
 }
 
-/// Returns the shapes and types of the gradients of a sum over pairs; each is that of `gradient`.
+/// Returns the shapes and types of the gradients of a sum over pairs. Every gradient has the shape and type of
+/// `gradient`.
 #[cfg(feature = "_cube")]
 pub fn gradients(
     call: &CallMetadata,

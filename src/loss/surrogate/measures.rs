@@ -219,13 +219,13 @@ impl ExpectedReciprocalRank {
         Self { k, ..self }
     }
 
-    /// Returns the largest label, which a perfect document has.
+    /// Returns the largest label, the label of a perfect document.
     pub fn maximum_grade(&self) -> u32 {
         self.maximum_grade
     }
 }
 
-/// The largest label that fits a loss with an exponential gain.
+/// The largest label that a loss with an exponential gain accepts.
 const LARGEST_GRADE: u32 = MAX_EXPONENTIAL_LABEL as u32;
 
 impl Default for ExpectedReciprocalRank {

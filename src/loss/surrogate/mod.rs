@@ -1,13 +1,13 @@
-//! Turns any measure into a surrogate loss. A measure is written once, in terms of positions, cut-offs and gains, as a
-//! [`PositionMeasure`]; each [`Relaxation`] turns it into a loss. Each named surrogate from the papers combines one
+//! Turns any measure into a surrogate loss. A measure is written once, as a [`PositionMeasure`], in terms of positions,
+//! cut-offs and gains. Each [`Relaxation`] turns it into a loss. Each named surrogate from the papers combines one
 //! measure with one relaxation.
 //!
-//! Every measure in this crate is defined under every relaxation in this crate, and [`RelaxedMeasure`] offers all
-//! combinations by name. A relaxation that you write may leave operations undefined. A measure that uses an undefined
-//! operation is rejected when the loss is built.
+//! Every measure of this crate works with every relaxation of this crate. [`RelaxedMeasure`] offers all combinations by
+//! name. A relaxation that you write may leave operations undefined. A measure that uses an undefined operation is
+//! rejected when the loss is built.
 //!
-//! The cost is O(n^2) for each operation that the measure uses (see [`MeasureContext`]), times the number of draws if
-//! the relaxation has noise.
+//! Each operation that the measure uses costs O(n^2) (see [`MeasureContext`]). If the relaxation has noise, the cost is
+//! multiplied by the number of draws.
 
 pub(super) mod approx_ap;
 pub(super) mod approx_dcg;

@@ -1,10 +1,11 @@
-//! The names by which a configuration combines a measure with a relaxation, and the parameters of each.
+//! The names that a configuration uses to combine a measure with a relaxation, and the parameters of each measure and
+//! relaxation.
 
 use serde::{Deserialize, Serialize};
 
 use super::relaxation::RankModel;
 
-/// Defines an enum whose variants have a name in configuration files and a list of parameter keys.
+/// Defines an enum in which each variant has a name in configuration files and a list of parameter keys.
 macro_rules! names {
     (
         $(#[$attribute:meta])* $type:ident

@@ -13,16 +13,16 @@ use crate::op::{ExponentialTerm, log2_discount};
 #[derive(Clone)]
 pub struct PositionFunction {
     at: Arc<dyn Fn(Tensor<2>) -> Tensor<2> + Send + Sync>,
-    /// The discount that the function equals, if any; the expectations of some discounts are cheap.
+    /// The discount that equals the function, if there is one. The expectations of some discounts are cheap to compute.
     discount: Option<Discount>,
     /// The term `coefficient base^r` that equals the function at rank `r`, counted from 0, if there is such a term.
     exponential: Option<ExponentialTerm>,
-    /// The values at the ranks from 1 to the highest rank that was needed so far.
+    /// The values at the ranks from 1 to the highest rank that has been needed so far.
     at_ranks: Arc<Mutex<Vec<f64>>>,
 }
 
 impl PositionFunction {
-    /// Creates a function of real positions, 1 or above, that is applied element by element.
+    /// Creates a function of real positions that is applied element by element. Positions are 1 or above.
     pub fn new(at: impl Fn(Tensor<2>) -> Tensor<2> + Send + Sync + 'static) -> Self {
         Self { at: Arc::new(at), discount: None, exponential: None, at_ranks: Arc::default() }
     }
@@ -34,7 +34,7 @@ impl PositionFunction {
         Self { exponential: Some(ExponentialTerm { coefficient: first, base: ratio }), ..Self::new(at) }
     }
 
-    /// Creates the constant function 1, whose sum counts documents.
+    /// Creates the constant function 1; its sum is the number of documents.
     pub fn one() -> Self {
         Discount::Power { exponent: 0.0 }.into()
     }
@@ -50,10 +50,10 @@ impl PositionFunction {
         self.exponential
     }
 
-    /// Returns the values at real positions, in the shape of the positions.
+    /// Returns the values at real positions as a tensor of the same shape.
     ///
     /// # Panics
-    /// Panics if the values of the function differ from the positions in shape.
+    /// Panics if the function's values do not have the same shape as the positions.
     #[track_caller]
     pub fn at(&self, positions: Tensor<2>) -> Tensor<2> {
         let values = (self.at)(positions.clone());
@@ -74,7 +74,7 @@ impl PositionFunction {
         known[..n].to_vec()
     }
 
-    /// Returns the values at the ranks 1 to `n`, 0 beyond the cut-off.
+    /// Returns the values at the ranks 1 to `n`. Values beyond the cut-off are 0.
     pub(super) fn up_to(&self, n: usize, k: Option<usize>) -> Vec<f64> {
         let mut values = self.at_ranks(k.map_or(n, |k| k.min(n)));
         values.resize(n, 0.0);

@@ -1,4 +1,4 @@
-//! `PositionMeasure`, a measure as a formula over positions, which relaxations evaluate.
+//! `PositionMeasure`, a measure written as a formula over positions; relaxations evaluate the formula.
 
 use std::fmt::Debug;
 
@@ -57,8 +57,8 @@ pub trait PositionMeasure: Debug + Send + Sync {
         None
     }
 
-    /// Returns for each query whether it can give a gradient, `[B]`. By default, a query can give a gradient if two
-    /// documents differ in gain or, for a measure without a gain, in label.
+    /// Returns for each query whether it can give a gradient, `[B]`. By default, a query can give a gradient if two of
+    /// its documents differ in gain, or in label if the measure has no gain.
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
         self.gain().map_or_else(|| lists.has_two_labels(), |gain| lists.has_two_gains(gain))
     }

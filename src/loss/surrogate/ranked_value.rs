@@ -16,8 +16,8 @@ use crate::loss::lists::Lists;
 #[derive(Debug)]
 pub(crate) struct RankedValue<M> {
     measure: M,
-    /// Whether the measure is a sum over documents, so that its mean over tied orders depends only on the ranks that
-    /// each document may have.
+    /// Whether the measure is a sum over documents. The mean of such a measure over tied orders depends only on the
+    /// ranks that each document may have.
     additive: bool,
 }
 
@@ -34,8 +34,8 @@ impl<M: PositionMeasure> RankedValue<M> {
         Ok(Self { measure, additive })
     }
 
-    /// Returns whether [`averaged`](Self::averaged) may be called, which requires a measure that compares no documents
-    /// with each other.
+    /// Returns whether [`averaged`](Self::averaged) may be called. The method requires a measure that does not compare
+    /// documents with each other.
     pub(crate) fn is_additive(&self) -> bool {
         self.additive
     }
@@ -85,8 +85,8 @@ fn falling(labels: &[f64]) -> Lists {
     Lists::padded(row(scores), row(labels.to_vec()), documents)
 }
 
-/// For each document, returns the mean of a function of the rank over the ranks that the document may have, or 0 if it
-/// has no rank.
+/// For each document, returns the mean of a function of the rank over the document's possible ranks. The mean is 0 if
+/// the document has no rank.
 fn expectations(documents: usize, retrieved: usize, ties: &[Range<usize>]) -> Relaxed {
     let ties = ties.to_vec();
     Relaxed::Expectations(Box::new(move |f: &PositionFunction, k: Option<usize>| {

@@ -5,13 +5,13 @@
 //! `smooth_ap_indicator`, `soft_err` and so on) is one of these combinations, with its own defaults.
 //!
 //! With `gumbel_samples = S > 0`, the loss is averaged over `S` draws of standard Gumbel noise that is added to the
-//! scores (Bruch et al., A stochastic treatment of learning to rank scoring functions). The noise depends on `seed`,
+//! scores. See Bruch et al., A stochastic treatment of learning to rank scoring functions. The noise depends on `seed`,
 //! the index of the draw, and the document's place in its list, so all queries share it. At every step, the gradient
 //! learner draws new noise for each row of the batch; other learners use the same noise throughout.
 //!
-//! The cost is O(n^2), multiplied by `S` if there is noise; [`MeasureContext`](super::MeasureContext) and
-//! [`Expected`](super::Expected) state the exceptions. A query whose documents are all alike for the measure has
-//! loss 0.
+//! The cost is O(n^2), multiplied by `S` if there is noise. [`MeasureContext`](super::MeasureContext) and
+//! [`Expected`](super::Expected) state the exceptions. A query has loss 0 if the measure does not distinguish between
+//! its documents.
 
 use std::sync::Arc;
 
@@ -92,10 +92,10 @@ pub struct RelaxedMeasureConfig {
     pub persistence: f64,
     /// The temperature of the relaxation, above 0; `None` uses its default in spreads. For approximate positions and
     /// smooth indicators, the temperature is the steepness `alpha`. For the other relaxations, the temperature is
-    /// `sigma`. For sigmoid ranks and rank indicators, `sigma` is the smoothing; for rank indicators, it is in units of
-    /// squared scores. For expected ranks, `sigma` is the standard deviation of a score. For NeuralSort and SoftSort,
-    /// `sigma` is the temperature of the sort. For projected ranks, `sigma` is the strength of the regularization in
-    /// scores per rank.
+    /// `sigma`. For sigmoid ranks and rank indicators, `sigma` is the smoothing. Rank indicators measure it in squared
+    /// scores. For expected ranks, `sigma` is the standard deviation of a score. For NeuralSort and SoftSort, `sigma`
+    /// is the temperature of the sort. For projected ranks, `sigma` is the strength of the regularization in scores per
+    /// rank.
     pub temperature: Option<Temperature>,
     /// The steepness of cut-offs and comparisons in approximate positions and projected ranks; must be above 0.
     #[config(default = 10.0)]

@@ -5,7 +5,7 @@ use burn::tensor::Tensor;
 use crate::loss::lists::order_of_ranks;
 
 /// For each document `x`, returns the product of `factors_y` over the documents `y` with `r_y < r_x`, in O(n log n)
-/// time and memory. Factors of 0 are allowed, because no product is divided.
+/// time and memory. Factors of 0 are allowed, because the products are computed without division.
 ///
 /// # Shapes
 /// - `ranks` (distinct whole numbers from 1), `factors`, output: `[batch, documents]`

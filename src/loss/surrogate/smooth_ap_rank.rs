@@ -3,10 +3,11 @@
 //! The surrogate is `1/|l| sum_ij l_i l_j T_ij / r_i`, where `T_ij = sigmoid((s_j - s_i) / sigma)` and
 //! `r_i = 1 + sum_{j != i} T_ij` (smoothrank, equations 4, 5 and 9). The paper prints `T_ii = 1/2`, although the
 //! indicator `1(r(i) <= r(i))` that it approximates is 1. With `T_ii = 1/2`, the surrogate does not tend to average
-//! precision as `sigma` tends to 0. The default here is `diagonal = 1`; `diagonal = 0.5` is the printed form.
+//! precision as `sigma` tends to 0. The default here is `diagonal = 1`; `diagonal = 0.5` gives the form printed in the
+//! paper.
 //!
 //! With `diagonal = 1`, the surrogate is Smooth-AP (Brown et al., Smooth-AP: smoothing the path towards large-scale
-//! image retrieval). In Smooth-AP, a document's rank is one plus a sum of sigmoids over the other documents; its rank
+//! image retrieval). In Smooth-AP, a document's rank is one plus a sum of sigmoids over the other documents. Its rank
 //! among the relevant documents is defined in the same way. Smooth-AP calls `sigma` the temperature.
 //!
 //! Cost: O(n^2). A query whose documents are all relevant or all irrelevant has loss 0.

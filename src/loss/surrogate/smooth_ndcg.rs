@@ -2,8 +2,8 @@
 //!
 //! The surrogate is `1/Z sum_ij D(j) h_ij G(y_i)`, where `h_ij` is the softmax over `i` of `-(s_i - s_d(j))^2 / sigma`
 //! (smoothrank, equations 7 and 8). Here `d(j)` is the document at rank `j`, and `D(j) = 1 / log2(1 + j)` is 0 beyond
-//! the cut-off `k`. The surrogate is computed as a sum over documents `d` at their ranks `r(d)`, which are counted by
-//! comparison, so no sort is needed. The surrogate tends to NDCG@k as `sigma` tends to 0. The error is
+//! the cut-off `k`. The surrogate is computed as a sum over documents `d` at their ranks `r(d)`. The ranks are counted
+//! by comparison, so no sort is needed. The surrogate tends to NDCG@k as `sigma` tends to 0. The error is
 //! `O(exp(-mu / sigma))`, where `mu` is the smallest squared difference of two scores (section 5.1).
 //!
 //! Cost: O(n^2). The loss is not differentiable where scores tie; ties are broken by position. A query whose labels are

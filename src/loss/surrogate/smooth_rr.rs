@@ -1,9 +1,9 @@
 //! SmoothRR, the reciprocal rank with soft indicators of "document i is at rank j".
 //!
-//! Let `P_j = sum_i l_i h_ij` be the soft relevance of rank `j`. The surrogate is `sum_j P_j / j prod_{t < j} (1 -
-//! P_t)`. With `linear = true`, the surrogate is the paper's `sum_j P_j / j`, which is the reciprocal rank only for
-//! queries with one relevant document (smoothrank, section 4.1, equation 7). The general form tends to the reciprocal
-//! rank of the first relevant document as `sigma` tends to 0.
+//! Let `P_j = sum_i l_i h_ij` be the soft relevance of rank `j`. The surrogate is
+//! `sum_j P_j / j prod_{t < j} (1 - P_t)`. With `linear = true`, the surrogate is `sum_j P_j / j`, as in the paper
+//! (smoothrank, section 4.1, equation 7). It is the reciprocal rank only for queries with one relevant document. The
+//! general form tends to the reciprocal rank of the first relevant document as `sigma` tends to 0.
 //!
 //! The cost is O(n^2), without an n x n tensor. The loss is not differentiable where scores tie; ties are broken by
 //! position. A query whose documents are all relevant or all irrelevant has loss 0.

@@ -3,12 +3,12 @@
 //! The surrogate is `1/|l| sum_i l_i E[(1 + sum of l_j over j above i) / (1 + R_i)]`. The rank `R_i`, counted from 0,
 //! is the number of documents above `i` (as in softrank-directness, section III, for NDCG). Let `z_m` and `c_m` be the
 //! bases and coefficients of `1 / r = sum_m c_m z_m^(r - 1)`, and let `pi_ji` be the probability that `j` beats `i`.
-//! With `f_jm = 1 + pi_ji (z_m - 1)`, the expectation is `sum_m c_m (1 + sum_j l_j pi_ji z_m / f_jm) prod_j f_jm`,
-//! always over `j != i`. The surrogate tends to AP as `sigma` tends to 0.
+//! With `f_jm = 1 + pi_ji (z_m - 1)`, the expectation is `sum_m c_m (1 + sum_j l_j pi_ji z_m / f_jm) prod_j f_jm`. The
+//! sum and the product over `j` leave out `j = i`. The surrogate tends to AP as `sigma` tends to 0.
 //!
 //! By default, SoftAP uses SoftRank's model, in which the other documents beat a given document independently. With
-//! `model = "exact"`, the expectation is averaged over the noise on the document's own score (see [`RankModel`]); the
-//! result differs little.
+//! `model = "exact"`, the expectation is averaged over the noise on the document's own score (see [`RankModel`]). This
+//! changes the result only slightly.
 //!
 //! The cost is O(M n) for each relevant document, where M is the number of exponentials, about 14 in float32. In the
 //! exact model, the whole list takes O(M n log n) (see [`RankModel`]). A query whose documents are all relevant or all

@@ -1,10 +1,10 @@
 //! SoftDCG, the expected DCG of noisy scores, with any gain and discount.
 //!
-//! The surrogate is `sum_j E[D(1 + R_j)] G(y_j)`, where the rank `R_j`, from 0, is a sum of independent trials "k beats
-//! j" (softrank-directness, section III). The expected DCG is not divided by the ideal DCG. The surrogate tends to
-//! DCG@k as `sigma` tends to 0.
+//! The surrogate is `sum_j E[D(1 + R_j)] G(y_j)`. The rank `R_j`, counted from 0, is a sum of independent trials "k
+//! beats j" (softrank-directness, section III). The expected DCG is not divided by the ideal DCG. The surrogate tends
+//! to DCG@k as `sigma` tends to 0.
 //!
-//! With `model = "exact"`, the trials are independent only given the noise on the document's own score (see
+//! With `model = "exact"`, the trials are independent only when the noise on the document's own score is fixed (see
 //! [`RankModel`]). The cost is the same as for [`SoftNdcg`](super::SoftNdcg).
 //!
 //! A query whose labels are all equal has loss 0.
@@ -63,8 +63,8 @@ impl SoftDcgConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// Returns an error if `sigma` is not a finite number above 0, `k` is 0, the exponent is negative, or the table of
-    /// gains is invalid. Also returns an error if the discount does not allow the evaluation.
+    /// Returns an error if `sigma` is not a finite number above 0, `k` is 0, or the exponent is negative. Also returns
+    /// an error if the table of gains is invalid or the discount does not allow the evaluation.
     pub fn init(&self) -> Result<SoftDcg, LossError> {
         let discount = self.discount.clone().with_exponent(self.exponent);
         let expected = Expected { temperature: self.temperature, evaluation: self.evaluation, model: self.model };

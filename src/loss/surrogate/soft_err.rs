@@ -54,7 +54,7 @@ impl SoftErrConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// Returns an error if `sigma` is not a finite number above 0, or if `maximum_grade` is not from 1 to 30.
+    /// Returns an error if `sigma` is not a finite number above 0, or if `maximum_grade` is below 1 or above 30.
     pub fn init(&self) -> Result<SoftErr, LossError> {
         let measure = ExpectedReciprocalRank::new(self.maximum_grade);
         let evaluation = RankExpectationMethod::Exponentials;

@@ -5,10 +5,10 @@
 //! expected rank would be smaller, by Jensen's inequality. The surrogate tends to NDCG@k as `sigma` tends to 0, within
 //! the bound of Theorem 2.
 //!
-//! The cost is O(M n^2) for log2, natural, power, Zipf and exponential discounts, where M is the number of
-//! exponentials, about 14 in float32. With a cut-off, the cost is O(k n^2); with the recursion, it is O(n^3) (see
-//! [`RankExpectationMethod`]). With `model = "exact"`, the trials are independent only given the noise on the
-//! document's own score. In the exact model, the whole list takes O(M n log n), or O(k n log n) with a cut-off (see
+//! For log2, natural, power, Zipf and exponential discounts, the cost is O(M n^2). M is the number of exponentials,
+//! about 14 in float32. With a cut-off, the cost is O(k n^2); with the recursion, it is O(n^3) (see
+//! [`RankExpectationMethod`]). With `model = "exact"`, the trials are independent only when the noise on the document's
+//! own score is fixed. In the exact model, the whole list takes O(M n log n), or O(k n log n) with a cut-off (see
 //! [`RankModel`]).
 //!
 //! A query whose labels are all equal has loss 0.
@@ -67,8 +67,8 @@ impl SoftNdcgConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// Returns an error if `sigma` is not a finite number above 0, `k` is 0, the exponent is negative, or the table of
-    /// gains is invalid. Also returns an error if the discount does not allow the evaluation.
+    /// Returns an error if `sigma` is not a finite number above 0, `k` is 0, or the exponent is negative. Also returns
+    /// an error if the table of gains is invalid or the discount does not allow the evaluation.
     pub fn init(&self) -> Result<SoftNdcg, LossError> {
         let discount = self.discount.clone().with_exponent(self.exponent);
         let expected = Expected { temperature: self.temperature, evaluation: self.evaluation, model: self.model };

@@ -4,8 +4,8 @@
 //! j" (as in softrank-directness, section III, for NDCG). The surrogate tends to precision at `k` as `sigma` tends to
 //! 0.
 //!
-//! Cost: O(k n^2). With `model = "exact"`, the trials are independent only given the noise on the document's own score,
-//! and the cost is O(k n log n) (see [`RankModel`]).
+//! Cost: O(k n^2). With `model = "exact"`, the trials are independent only when the noise on the document's own score
+//! is fixed. The cost is then O(k n log n) (see [`RankModel`]).
 //!
 //! A query whose documents are all relevant or all irrelevant has loss 0.
 

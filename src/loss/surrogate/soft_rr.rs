@@ -4,8 +4,9 @@
 //! number of documents above `i` (as in softrank-directness, section III, for NDCG). Let `x` be the noise of document
 //! `i`, in standard deviations. Given `x`, each document `j` is above `i` independently, with probability
 //! `pi_ji(x) = Phi((s_j - s_i) / sigma - x)`. Let `z_m` and `c_m` be the bases and coefficients of
-//! `1 / r = sum_m c_m z_m^(r - 1)`. The expectation given `x` is `sum_m c_m prod_j (1 + pi_ji(x) (z_m (1 - l_j) - 1))`
-//! over `j != i`, which is then averaged over `x`. The surrogate tends to the reciprocal rank as `sigma` tends to 0.
+//! `1 / r = sum_m c_m z_m^(r - 1)`. Given `x`, the expectation is `sum_m c_m prod_j (1 + pi_ji(x) (z_m (1 - l_j) - 1))`
+//! over `j != i`. This expectation is then averaged over `x`. The surrogate tends to the reciprocal rank as `sigma`
+//! tends to 0.
 //!
 //! In SoftRank's model, `model = "independent"`, document `j` beats document `i` with probability
 //! `pi_ji = Phi((s_j - s_i) / (sigma sqrt(2)))`, without an average over `x`. The independent model costs less, but

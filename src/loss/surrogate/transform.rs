@@ -87,7 +87,7 @@ impl<M: PositionMeasure> Surrogate<M> {
         Self::probed(measure.name(), measure, relaxation)
     }
 
-    /// Creates a registered loss from a measure and a shared relaxation; error messages about parameters use its
+    /// Creates a registered loss from a measure and a shared relaxation. Error messages about parameters use the loss's
     /// `name`.
     pub(super) fn joined(name: &'static str, measure: M, relaxation: Arc<dyn Relaxation>) -> Result<Self, LossError> {
         relaxation.check(name)?;
@@ -95,7 +95,8 @@ impl<M: PositionMeasure> Surrogate<M> {
         Self::probed(name, measure, relaxation)
     }
 
-    /// Creates a registered loss from a measure and a relaxation; error messages about parameters use its `name`.
+    /// Creates a registered loss from a measure and a relaxation. Error messages about parameters use the loss's
+    /// `name`.
     pub(super) fn named(
         name: &'static str,
         measure: M,

@@ -1,6 +1,6 @@
 //! A test of whether two systems are the same within a margin. The test consists of two one-sided tests on paired
-//! differences of queries and seeds (Schuirmann, A comparison of the two one-sided tests procedure and the power
-//! approach, 1987).
+//! differences of queries and seeds. See Schuirmann, A comparison of the two one-sided tests procedure and the power
+//! approach, 1987.
 //!
 //! Let `D_qs` be the difference on query `q` for seed `s`, with `Q` queries and `S` seeds. Queries and seeds both vary,
 //! and each kind of variation gives a standard error of the mean difference. The test uses the larger of the two
@@ -33,7 +33,7 @@ pub enum EquivalenceVerdict {
     Same,
     /// The 95% interval of the difference excludes 0, and the systems are not the same within the margin.
     Different,
-    /// The data do not suffice for a verdict; more seeds or queries might decide.
+    /// The data do not suffice for a verdict; more seeds or queries might lead to one.
     NotDecided,
 }
 
@@ -57,7 +57,7 @@ pub struct Equivalence {
     pub verdict: EquivalenceVerdict,
     /// The largest difference at which two systems still count as the same.
     pub margin: f64,
-    /// The mean of the second system minus the first system's mean.
+    /// The second system's mean minus the first system's mean.
     pub difference: f64,
     /// The lower and upper ends of the 90% interval of the difference.
     pub interval: [f64; 2],

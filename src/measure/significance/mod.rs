@@ -3,7 +3,7 @@
 //! [`compare`] compares two systems on the same queries. The comparison runs a paired t-test and Fisher's randomization
 //! test, and reports a bootstrap interval, the effect size, wins and losses. For more than two systems, [`tukey_hsd`]
 //! keeps the probability of any false difference at the level of a single test. [`compare_all`] runs both. The tests
-//! for a better system are two-sided, and one seed determines all random samples. [`equivalence`] tests the opposite:
+//! for a better system are two-sided. One seed determines all random samples. [`equivalence`] tests the opposite:
 //! whether two systems are the same within a margin.
 
 mod bootstrap;
@@ -52,7 +52,7 @@ pub enum SignificanceError {
     /// There are too few queries, systems or samples to compare.
     #[error("found {found} {what}: expected {expected} or more")]
     TooFew {
-        /// What there are too few of, as a plural noun such as "queries".
+        /// The kind of item of which there are too few, as a plural noun such as "queries".
         what: &'static str,
         /// Number found.
         found: usize,
@@ -162,9 +162,9 @@ pub type Tell<'a> = &'a (dyn Fn(usize) + Sync);
 ///
 /// # Errors
 /// Returns [`SignificanceError::Queries`] if the systems differ in length, and [`SignificanceError::TooFew`] if fewer
-/// than two queries have a value for both. Returns [`SignificanceError::Value`] for a difference that is not finite,
-/// numbering only queries that have a value for both systems. Returns the errors of [`ComparisonConfig::check`] as
-/// well.
+/// than two queries have a value for both. Returns [`SignificanceError::Value`] for a difference that is not finite.
+/// The query number in this error counts only queries that have a value for both systems. Returns the errors of
+/// [`ComparisonConfig::check`] as well.
 pub fn compare(
     first: &[Option<f64>],
     second: &[Option<f64>],
@@ -214,7 +214,7 @@ fn check_values(values: &[f64]) -> Result<(), SignificanceError> {
     }
 }
 
-/// Returns the mean of the values, or NaN without values.
+/// Returns the mean of the values, or NaN if there are no values.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     mean_of(values.iter().copied()).unwrap_or(f64::NAN)
 }

@@ -20,9 +20,9 @@ pub struct SystemPair {
     pub tukey: Option<TukeyPair>,
 }
 
-/// Compares every pair of two or more systems, given as `systems[system][query]` with the same queries in the same
-/// order. A query that the convention excludes (`None`) for any system is left out for all systems. The pairs are in
-/// the order 0-1, 0-2, 1-2, and so on.
+/// Compares every pair of systems. The values are given as `systems[system][query]`, for two or more systems with the
+/// same queries in the same order. A query that the convention excludes (`None`) for any system is left out for all
+/// systems. The pairs are in the order 0-1, 0-2, 1-2, and so on.
 ///
 /// # Errors
 /// Returns [`SignificanceError::TooFew`] for fewer than two systems, or fewer than two queries with a value for all

@@ -19,7 +19,7 @@ pub struct TukeyPair {
     pub first: usize,
     /// The index of the second system, counted from 0.
     pub second: usize,
-    /// The mean of the second system minus the first system's mean.
+    /// The second system's mean minus the first system's mean.
     pub mean_difference: f64,
     /// The studentized difference `q`, which is infinite if the means differ although the residual variance is 0.
     pub q: f64,
@@ -27,7 +27,8 @@ pub struct TukeyPair {
     pub p_value: f64,
 }
 
-/// Tests all pairs of two or more systems, given as `systems[system][query]`, on the same two or more queries.
+/// Tests all pairs of systems. The values are given as `systems[system][query]`, for two or more systems on the same
+/// two or more queries.
 ///
 /// # Errors
 /// Returns [`SignificanceError::TooFew`] for fewer than two systems or queries. Returns [`SignificanceError::Queries`]
@@ -50,7 +51,7 @@ pub fn tukey_hsd(systems: &[Vec<f64>]) -> Result<Vec<TukeyPair>, SignificanceErr
     Ok(pairs(systems, &means, residual / freedom, freedom))
 }
 
-/// Tests all pairs of two or more systems that are measured on different queries.
+/// Tests all pairs of systems. There are two or more systems, measured on different queries.
 ///
 /// # Errors
 /// Returns [`SignificanceError::TooFew`] for fewer than two systems, or for a system with fewer than two queries.

@@ -163,8 +163,8 @@ impl TrecMeasure {
     }
 
     /// Reads names separated by commas and returns their measures in order. An item is a further parameter of the
-    /// previous name if it is not a name and begins with a digit, a decimal point or a minus sign. For example,
-    /// `map,P.5,10` means MAP and precision at two cut-offs.
+    /// previous name if it begins with a digit, a decimal point or a minus sign. Items that are names themselves, such
+    /// as `11pt_avg`, are exceptions. For example, `map,P.5,10` means MAP and precision at two cut-offs.
     ///
     /// # Errors
     /// Returns the error from [`TrecMeasure::parse`] for the first invalid name.

@@ -3,9 +3,9 @@
 //!
 //! Documents are ordered by descending score, stored as `f32`, with ties broken by descending document identifier. The
 //! ranks that the run file states are ignored. A document is relevant if its judgment is at least the relevance level
-//! (`-l`), except that the gains of NDCG ignore this level. Documents that are unjudged, or judged below 0, are not
-//! relevant, and bpref leaves them out. Means cover the evaluated queries: the queries in both files or, with `-c`, all
-//! queries of the qrels. With `-c`, a query that is missing from the run counts as an empty ranking.
+//! (`-l`). The gains of NDCG ignore this level. Documents that are unjudged, or judged below 0, are not relevant. Bpref
+//! leaves them out. Means cover the evaluated queries: the queries in both files or, with `-c`, all queries of the
+//! qrels. With `-c`, a query that is missing from the run counts as an empty ranking.
 //!
 //! Queries are joined with their judgments, sorted and measured one at a time, so memory depends on the longest query
 //! only. [`TrecEvaluator::query`] may run in parallel, but [`TrecSummary::add`] needs the values in order.
@@ -21,10 +21,10 @@ use serde::{Serialize, Serializer};
 pub use measure::TrecMeasure;
 pub use query::{Judgment, RunDocument, TrecDocuments, TrecEvaluator, TrecOptions, TrecQuery};
 
-/// The value to which smaller values are raised before a geometric mean.
+/// The value that replaces all smaller values before a geometric mean is computed.
 const GEOMETRIC_FLOOR: f64 = 1e-5;
 
-/// The measures of one query or of all queries, which display as the lines that trec_eval prints.
+/// The measures of one query or of all queries, displayed as the lines that trec_eval prints.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrecReport<'a> {
     measures: &'a [TrecMeasure],
@@ -61,7 +61,8 @@ impl TrecSummary {
         }
     }
 
-    /// Returns every measure over all queries. Counts are summed, and other measures are averaged (0 without queries).
+    /// Returns every measure over all queries. Counts are summed, and other measures are averaged. Without any queries,
+    /// every value is 0.
     pub fn values(&self) -> Vec<f64> {
         let mean = |sum: f64| if self.queries == 0 { 0.0 } else { sum / self.queries as f64 };
         let over_queries = |(sum, measure): (&f64, &TrecMeasure)| match measure {
@@ -72,8 +73,8 @@ impl TrecSummary {
         self.sums.iter().zip(&self.measures).map(over_queries).collect()
     }
 
-    /// Returns the `all` lines, with the identifier of the run and the number of queries if these are among the
-    /// measures.
+    /// Returns the `all` lines. They state the identifier of the run and the number of queries only if these are among
+    /// the measures.
     pub fn report<'a>(&'a self, run_id: &'a str) -> TrecReport<'a> {
         TrecReport {
             measures: &self.measures,

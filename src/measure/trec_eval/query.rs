@@ -64,8 +64,8 @@ impl<'a> TrecQuery<'a> {
     /// ties broken by descending identifier.
     ///
     /// # Errors
-    /// Returns [`MeasureError::Score`] for a score of NaN. The error numbers the document by its position in the run,
-    /// counted from 1, and gives the query the number 1.
+    /// Returns [`MeasureError::Score`] for a score of NaN. In the error, the document's number is its position in the
+    /// run, counted from 1. The query's number is 1.
     pub fn order(&self, depth: Option<usize>) -> Result<Vec<usize>, MeasureError> {
         let run = self.run;
         if let Some(at) = run.iter().position(|document| document.score.is_nan()) {
@@ -272,7 +272,7 @@ fn rank_biased_residual(relevance: &[Option<i32>]) -> f64 {
     unjudged + weight / (1.0 - PERSISTENCE)
 }
 
-/// Returns the highest precision at any rank by which at least the share `level` of the relevant documents has been
+/// Returns the highest precision among the ranks at which at least the share `level` of the relevant documents has been
 /// retrieved. This share of the relevant documents is rounded to a whole number of documents.
 fn interpolated_precision(list: &RankedList, level: f64) -> f64 {
     let wanted = (level * list.relevant as f64).round() as usize;

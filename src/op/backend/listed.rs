@@ -31,7 +31,8 @@ fn kind_is_listed(kind: &DispatchTensorKind) -> bool {
     }
 }
 
-/// The names of burn's backends with the features of this crate that turn them on; all GPU backends share one entry.
+/// The names of burn's backends, each with the features of this crate that turn it on. All GPU backends share one
+/// entry.
 const FEATURES: [(&str, &str); 5] = [
     ("Flex", "flex"),
     ("NdArray", "ndarray"),

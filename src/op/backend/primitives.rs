@@ -56,7 +56,7 @@ pub trait Primitives: Backend {
         execution.scope(|| definition::backward(call, saved, gradient))
     }
 
-    /// Returns the output of a composed call, see [`Call::is_composed`].
+    /// Returns the output of a composed call (see [`Call::is_composed`]).
     #[fusion(default)]
     fn composed(#[extension_type] call: Call<Self>, execution: Execution) -> Tensors<Self> {
         execution.scope(|| match call {

@@ -50,8 +50,8 @@ pub fn each_list_of_documents<T: Real, const K: usize>(
 
 /// Runs a gradient kernel on several ranges of rows, called stripes. The kernel receives the range, the part of
 /// `to_rows` for these rows, and zeros to which it adds the gradient for all documents. Returns the gradients for all
-/// documents, one array per stripe. Callers add the arrays of all stripes in order, so the sum has the same bits with
-/// any number of threads.
+/// documents, one array per stripe. Callers add the arrays of all stripes in order, so the sum is identical bit for bit
+/// with any number of threads.
 pub fn each_stripe<T: Real>(
     to_rows: &mut [T],
     documents: usize,

@@ -11,14 +11,15 @@ use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::loss::temperature::{Temperature, TemperatureUnit};
 use crate::op::Step;
 
-/// The relaxation that replaces ranks by approximate positions. The surrogate tends to the measure as `alpha` and
+/// The relaxation that replaces ranks with approximate positions. The surrogate tends to the measure as `alpha` and
 /// `beta` grow (Theorems 3 to 6).
 #[derive(Config, Debug, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Approximate {
     /// The steepness `alpha` of the approximate positions; must be above 0.
     pub temperature: Temperature,
-    /// The steepness, above 0, of the truncation function from section 4.3, which smooths cut-offs and comparisons.
+    /// The steepness of the truncation function of section 4.3, which smooths cut-offs and comparisons. It must be
+    /// above 0.
     #[config(default = 10.0)]
     pub beta: f64,
     /// The smooth step function `phi` of the approximate positions.

@@ -1,6 +1,6 @@
-//! Gumbel noise that is added to the scores before another relaxation; the relaxed measure is averaged over draws of
-//! this noise. Bruch et al., A stochastic treatment of learning to rank scoring functions, combine Gumbel noise with
-//! approximate positions.
+//! Gumbel noise that is added to the scores before another relaxation is applied. The relaxed measure is averaged over
+//! draws of this noise. Bruch et al. combine Gumbel noise with approximate positions (A stochastic treatment of
+//! learning to rank scoring functions).
 
 use std::sync::Arc;
 
@@ -28,8 +28,8 @@ pub struct GumbelNoise {
 }
 
 impl GumbelNoise {
-    /// Adds noise before `relaxation`; `samples`, 1 or more, is the number of draws. All queries of a batch share the
-    /// noise, unless the loss receives [`Change::Noise`](crate::loss::Change::Noise).
+    /// Adds noise to the scores before `relaxation` is applied. The number of draws, `samples`, must be 1 or more. All
+    /// queries of a batch share the noise, unless the loss receives [`Change::Noise`](crate::loss::Change::Noise).
     pub fn new(relaxation: Arc<dyn Relaxation>, samples: usize, seed: u64) -> Self {
         Self { relaxation, samples, seed, by_row: false }
     }

@@ -14,7 +14,7 @@ use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::loss::temperature::{Temperature, TemperatureUnit};
 use crate::op::indicator_sum;
 
-/// The relaxation that replaces exact ranks by soft indicators. The surrogate tends to the measure as `sigma` tends
+/// The relaxation that replaces exact ranks with soft indicators. The surrogate tends to the measure as `sigma` tends
 /// to 0.
 #[derive(Config, Debug, Copy, PartialEq)]
 #[non_exhaustive]

@@ -1,8 +1,8 @@
-//! NeuralSort replaces "document i is at rank r" by row `r` of its matrix,
-//! `softmax_i(((n + 1 - 2 r) s_i - sum_j |s_i - s_j|) / sigma)` (Grover et al., Stochastic optimization of sorting
-//! networks via continuous relaxations, equation 4). If only the rows within the cut-off are used, NDCG under
-//! NeuralSort is PiRank with one level of sorting (Swezey et al., PiRank: scalable learning to rank via differentiable
-//! sorting).
+//! NeuralSort replaces "document i is at rank r" with row `r` of its matrix,
+//! `softmax_i(((n + 1 - 2 r) s_i - sum_j |s_i - s_j|) / sigma)`. The matrix is from Grover et al., Stochastic
+//! optimization of sorting networks via continuous relaxations, equation 4. If only the rows within the cut-off are
+//! used, NDCG under NeuralSort is PiRank with one level of sorting. PiRank is from Swezey et al., PiRank: scalable
+//! learning to rank via differentiable sorting.
 
 use std::sync::Arc;
 
@@ -17,7 +17,8 @@ use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::loss::temperature::{Temperature, TemperatureUnit};
 use crate::op::{NeuralSortMatrix, distance_sum, neural_sort_sum};
 
-/// The relaxation that replaces ranks by NeuralSort's matrix. The surrogate tends to the measure as `sigma` tends to 0.
+/// The relaxation that replaces ranks with NeuralSort's matrix. The surrogate tends to the measure as `sigma` tends to
+/// 0.
 #[derive(Config, Debug, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct NeuralSort {
@@ -47,7 +48,7 @@ impl Relaxation for NeuralSort {
     }
 
     /// Returns a negative power, so that the rows of short lists become sharper. At a temperature chosen for long
-    /// lists, a document in a short list would count at two ranks, and a wrong order could have the highest value.
+    /// lists, a document in a short list would count at two ranks. A wrong order could then have the highest value.
     fn short_list_power(&self) -> i32 {
         -5
     }

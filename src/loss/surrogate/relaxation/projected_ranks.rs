@@ -5,8 +5,8 @@
 //! Let `z = -s / sigma`, in descending order of the scores. The position at rank `r` is `z_r - v_r`, where `v` is the
 //! isotonic regression of `z_r - r`: the increasing sequence with the smallest squared distance. The isotonic
 //! regression is constant in blocks, where it equals the mean of `z_r - r` over the block. The gradient passes through
-//! the means of the blocks; the bounds of the blocks count as constants. If neighboring scores are more than `sigma`
-//! apart, the positions equal the ranks and have no gradient.
+//! the means of the blocks. It treats the bounds of the blocks as constants. If neighboring scores are more than
+//! `sigma` apart, the positions equal the ranks and have no gradient.
 //!
 //! The value `v_r` is `max_{a <= r} min_{b >= r}` of the mean from `a` to `b`. Tensor operations compute `v_r` in
 //! O(n^2) time and memory, without reading anything back from the device. Pooling adjacent violators would take O(n)
@@ -27,7 +27,7 @@ use crate::op::differences;
 /// The approximate number of stored values per entry of the matrix, as measured by `burn-rank bench`.
 const NUMBERS_PER_CELL: u64 = 3;
 
-/// The relaxation that replaces ranks by projected ranks. The surrogate equals the measure if `sigma` is smaller than
+/// The relaxation that replaces ranks with projected ranks. The surrogate equals the measure if `sigma` is smaller than
 /// all differences between neighboring scores and `beta` is large.
 #[derive(Config, Debug, Copy, PartialEq)]
 #[non_exhaustive]

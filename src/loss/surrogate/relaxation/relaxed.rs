@@ -13,7 +13,7 @@ use crate::loss::surrogate::position_function::PositionFunction;
 use crate::loss::temperature::TemperatureUnit;
 use crate::op::Step;
 
-/// Replaces the ranks of a list by quantities that usually have a gradient.
+/// Replaces the ranks of a list with quantities that usually have a gradient.
 ///
 /// ```
 /// use burn::tensor::Tensor;
@@ -46,7 +46,7 @@ pub trait Relaxation: Debug + Send + Sync {
     /// Returns the name of the relaxation for error messages.
     fn name(&self) -> &'static str;
 
-    /// Checks the parameters; error messages name the loss `loss`.
+    /// Checks the parameters. Error messages use `loss` as the name of the loss.
     ///
     /// # Errors
     /// Returns [`LossError::Parameter`] for the first parameter that is out of range. By default, every value is valid.
@@ -54,7 +54,7 @@ pub trait Relaxation: Debug + Send + Sync {
         Ok(())
     }
 
-    /// Checks that the evaluation method that the user chose can compute the expectation of `f` within the cut-off `k`.
+    /// Checks that the evaluation method chosen by the user can compute the expectation of `f` within the cut-off `k`.
     /// A [`Surrogate`](crate::loss::Surrogate) over [`Relaxed::Expectations`] makes this check for each sum that its
     /// measure computes.
     ///
@@ -64,8 +64,8 @@ pub trait Relaxation: Debug + Send + Sync {
         Ok(())
     }
 
-    /// Returns the temperature that annealing changes, or `None`, the default, if there is no temperature. A relaxation
-    /// with a temperature must also override [`with_parameter`](Relaxation::with_parameter).
+    /// Returns the temperature that annealing changes, or `None` if the relaxation has no temperature. The default is
+    /// `None`. A relaxation with a temperature must also override [`with_parameter`](Relaxation::with_parameter).
     fn smoothing(&self) -> Option<Smoothing> {
         None
     }
@@ -82,7 +82,7 @@ pub trait Relaxation: Debug + Send + Sync {
         None
     }
 
-    /// Returns the power `p` by which a temperature in spreads adapts to short lists, 2 by default. In a list of
+    /// Returns the power `p` that adapts a temperature in spreads to short lists. The default is 2. In a list of
     /// `n < 8` documents, scores are divided by `(8 / n)^p`. With a positive power, documents in a short list influence
     /// each other over larger score differences. With a negative power, a list with fewer than 4 documents is treated
     /// as if it had 4.
@@ -100,8 +100,8 @@ pub trait Relaxation: Debug + Send + Sync {
         1
     }
 
-    /// Returns what replaces the ranks in the draw with index `sample`, counted from 0. The result must not depend on
-    /// the values at padded places.
+    /// Returns the quantities that replace the ranks in the draw with index `sample`, counted from 0. The result must
+    /// not depend on the values at padding.
     fn relax(&self, lists: &Lists, sample: usize) -> Relaxed;
 
     /// Estimates how many numbers the relaxation stores for the document pairs of one list, in the forward and backward
@@ -110,9 +110,9 @@ pub trait Relaxation: Debug + Send + Sync {
         0
     }
 
-    /// Describes the approximation of `E[f]` within the cut-off `k` on lists of up to `documents` documents, with its
-    /// measured errors. The default, `None`, means that the relaxation is computed exactly by its formula, however long
-    /// the list is.
+    /// Describes the approximation of `E[f]` within the cut-off `k`, and its measured errors, on lists of up to
+    /// `documents` documents. The default, `None`, means that the relaxation is computed exactly by its formula,
+    /// however long the list is.
     ///
     /// # Errors
     /// Returns an error if the user requested an approximation that misses its error tolerance for lists of this
@@ -174,8 +174,8 @@ impl Indicators {
         Self { matrix: Some(Box::new(matrix)), ..self }
     }
 
-    /// Creates indicators from the weights at the top ranks that a measure needs, `[batch, ranks, documents]`, 0 at
-    /// padded documents.
+    /// Creates indicators from the weights at the top ranks that a measure needs, `[batch, ranks, documents]`. The
+    /// weights are 0 at padded documents.
     pub(super) fn of_matrix(lists: &Lists, matrix: Tensor<3>) -> Self {
         let [batch, top, n] = matrix.dims();
         let below = Tensor::<3>::zeros([batch, n - top, n], (&matrix.device(), matrix.dtype()));
@@ -268,8 +268,8 @@ pub trait RankExpectations {
         Err("sum_within")
     }
 
-    /// Returns the probability that document `y` is above document `x`, at `[.., x, y]`,
-    /// `[batch, documents, documents]`.
+    /// Returns a tensor, `[batch, documents, documents]`. Its entry at `[.., x, y]` is the probability that document
+    /// `y` is above document `x`.
     ///
     /// # Errors
     /// Returns the same errors as [`with_above`](Self::with_above).

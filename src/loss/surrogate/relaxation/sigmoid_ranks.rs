@@ -12,7 +12,7 @@ use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::loss::temperature::{Temperature, TemperatureUnit};
 use crate::op::Step;
 
-/// The relaxation that replaces ranks by sigmoid ranks. With `diagonal = 1`, the surrogate tends to the measure as
+/// The relaxation that replaces ranks with sigmoid ranks. With `diagonal = 1`, the surrogate tends to the measure as
 /// `sigma` tends to 0.
 #[derive(Config, Debug, Copy, PartialEq)]
 #[non_exhaustive]

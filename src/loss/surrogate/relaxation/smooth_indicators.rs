@@ -1,15 +1,15 @@
 //! SmoothI, which computes smooth indicators rank by rank, from the top.
 //!
-//! SmoothI replaces "document i is at rank r" by `I_r = softmax_i(alpha s_i prod_{q < r} (1 - I_q,i - delta))` (Thonet
-//! et al., SmoothI: smooth rank indicators for differentiable IR measures). Once a document is found at a rank, its
-//! factor is near `-delta`, so it falls behind all remaining documents. The lowest score of a list is subtracted from
-//! its scores, because the formula needs scores of 0 or above.
+//! SmoothI replaces "document i is at rank r" with `I_r = softmax_i(alpha s_i prod_{q < r} (1 - I_q,i - delta))`
+//! (Thonet et al., SmoothI: smooth rank indicators for differentiable IR measures). Once a document is found at a rank,
+//! its factor is near `-delta`, so the document falls behind all remaining documents. The lowest score of a list is
+//! subtracted from its scores, because the formula needs scores of 0 or above.
 //!
 //! Through `alpha`, each rank depends on all ranks above it, so a large `alpha` makes the gradient of a long list very
 //! steep. Where `alpha s_i` is above 1000, the factor of document `i` is treated as constant, because the gradient
-//! would overflow. With every rank, the factors of the remaining documents shrink by `1 - delta`, so a long list needs
-//! a cut-off or a large `alpha`. Each rank is computed after the rank above it, so the computation graph is as deep as
-//! the number of ranks.
+//! would overflow. Each rank multiplies the scores of the remaining documents by about `1 - delta`. A long list
+//! therefore needs a cut-off or a large `alpha`. Each rank is computed after the rank above it, so the computation
+//! graph is as deep as the number of ranks.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::loss::temperature::{Temperature, TemperatureUnit};
 /// The approximate number of stored values per entry of the matrix, as measured by `burn-rank bench`.
 const NUMBERS_PER_CELL: u64 = 22;
 
-/// The relaxation that replaces exact ranks by smooth rank indicators. The surrogate tends to the measure as `alpha`
+/// The relaxation that replaces exact ranks with smooth rank indicators. The surrogate tends to the measure as `alpha`
 /// grows.
 #[derive(Config, Debug, Copy, PartialEq)]
 #[non_exhaustive]

@@ -1,7 +1,7 @@
-//! SoftSort replaces "document i is at rank r" by `softmax_i(-|s_i - s_d(r)| / sigma)`, where `d(r)` is the document at
-//! rank `r`. This form with the absolute difference is from Prillo and Eisenschlos, SoftSort: a continuous relaxation
-//! for the argsort operator. With the squared difference, SoftSort becomes the rank indicators of `indicator.rs`. Ties
-//! are broken by position.
+//! SoftSort replaces "document i is at rank r" with `softmax_i(-|s_i - s_d(r)| / sigma)`, where `d(r)` is the document
+//! at rank `r`. This form with the absolute difference is from Prillo and Eisenschlos, SoftSort: a continuous
+//! relaxation for the argsort operator. With the squared difference, SoftSort becomes the rank indicators of
+//! `indicator.rs`. Ties are broken by position.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::loss::temperature::{Temperature, TemperatureUnit};
 /// The approximate number of stored values per entry of the matrix, as measured by `burn-rank bench`.
 const NUMBERS_PER_CELL: u64 = 6;
 
-/// The relaxation that replaces ranks by SoftSort's matrix. The surrogate tends to the measure as `sigma` tends to 0.
+/// The relaxation that replaces ranks with SoftSort's matrix. The surrogate tends to the measure as `sigma` tends to 0.
 #[derive(Config, Debug, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct SoftSort {
@@ -70,8 +70,8 @@ impl Relaxation for SoftSort {
     }
 }
 
-/// Returns `softmax_i(logit(s_i - s_d(r)))` for the ranks `r` from 1 to `top`, `[batch, ranks, documents]`, 0 at padded
-/// documents.
+/// Returns `softmax_i(logit(s_i - s_d(r)))` for the ranks `r` from 1 to `top`, `[batch, ranks, documents]`. The values
+/// are 0 at padded documents.
 pub(super) fn at_ranks_by_distance(lists: &Lists, top: usize, logit: impl FnOnce(Tensor<3>) -> Tensor<3>) -> Tensor<3> {
     let [_, n] = lists.scores.dims();
     let scores = lists.centered();
@@ -80,7 +80,7 @@ pub(super) fn at_ranks_by_distance(lists: &Lists, top: usize, logit: impl FnOnce
     softmax_over_documents(lists, logit(columns - rows))
 }
 
-/// Computes a softmax over the documents of a list, `[batch, ranks, documents]`, 0 at padded documents.
+/// Computes a softmax over the documents of a list, `[batch, ranks, documents]`. The values are 0 at padded documents.
 pub(super) fn softmax_over_documents(lists: &Lists, logits: Tensor<3>) -> Tensor<3> {
     let padded = lists.padded.clone().unsqueeze_dim::<3>(1).expand(logits.dims());
     // The fill value is finite, so a row with only padding does not give 0 / 0.

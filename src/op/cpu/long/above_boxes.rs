@@ -1,7 +1,7 @@
 //! Computes [`above_expectation`](crate::op::cpu::above_expectation()) of long lists in O(Q M n log n), for results in
 //! `f32`.
 //!
-//! The kernel takes the logarithm of the product, which is a sum over the documents above; the factor for `Above::Sum`
+//! The kernel takes the logarithm of the product, which is a sum over the documents above. The factor for `Above::Sum`
 //! is already a sum. For `Above::Product`, the contribution of a document above depends on its `1 - b_j`. Labels have
 //! few distinct values, so [boxes](super::boxes) sum the documents of each value separately, with weights of 1 and 0.
 
@@ -22,8 +22,8 @@ use crate::op::cpu::{
 const CHUNK: usize = 8;
 
 /// The largest width of a box for which Chebyshev points determine the functions of [`Products`] and [`Flows`]. For a
-/// small base, the functions of [`Products`] have a singularity about a third of a unit off the real line, which limits
-/// the width of boxes.
+/// small base, the functions of [`Products`] have a singularity about a third of a unit off the real line. This
+/// singularity limits the width of boxes.
 const WIDTH: f64 = 0.5;
 
 /// Returns `1 + pi (z - 1)` for the base `z`, where `ahead` is `pi` and `behind` is `1 - pi`.
@@ -47,7 +47,7 @@ fn chances<const FMA: bool>(t: &[f64], sign: f64, shift: f64) -> [[f64; CHUNK]; 
 /// The largest number of distinct values of `1 - b` in a product; a list with more values is computed pair by pair.
 const LEVELS: usize = 8;
 
-/// The logarithm with which a factor of 0 enters the sum of logarithms.
+/// The value that stands for the logarithm of a factor of 0 in the sum of logarithms.
 const NOTHING: f64 = -1e4;
 
 /// A list sorted by descending score, with the parameters of its expectation.
@@ -216,7 +216,8 @@ impl Meeting<'_> {
         results[m] * shares
     }
 
-    /// Writes a weight of 1 for each document in the row of its value of `1 - b`, and 0 in the other rows.
+    /// For each document, writes a weight of 1 in the row that belongs to its value of `1 - b`, and 0 in the other
+    /// rows.
     #[inline(always)]
     fn weigh_levels(&self, places: Range<usize>, weights: &mut [f64]) {
         let n = places.len();
@@ -332,7 +333,7 @@ fn add_rows<'a, const FMA: bool>(values: impl Iterator<Item = &'a [f64]>, weight
 struct Flows<'a> {
     meeting: &'a Meeting<'a>,
     /// For each document `i` in sorted order and each term `m`, holds `g_i c_m` times the expectation that
-    /// [`Meeting::above`] returns. With `Above::Sum`, also holds `g_i c_m` times only the product, for each document
+    /// [`Meeting::above`] returns. With `Above::Sum`, also holds `g_i c_m` times the product alone, for each document
     /// and term.
     sent: Vec<f64>,
     scale: f64,

@@ -1,10 +1,10 @@
 //! Computes [`above_expectation`](crate::op::cpu::above_expectation()) under exact noise in O(M n) after a sort, by
 //! [levels](super::levels), for results in `f32`.
 //!
-//! At each level, the kernel multiplies the factors of all documents once; each document then divides the product by
-//! its own factor. A document's factor may be as small as its probability of being below the level, but its weight at
-//! this level is then just as small. The ratio of weight and factor (the hazard rate of the normal distribution) is
-//! below 10 at every level, so the division is accurate.
+//! At each level, the kernel multiplies the factors of all documents once. Each document then divides the product by
+//! its own factor. A document's factor may be as small as its probability of being below the level. Its weight at this
+//! level is then just as small. The ratio of weight and factor (the hazard rate of the normal distribution) is below 10
+//! at every level, so the division is accurate.
 
 use super::choice::is_fast;
 use super::levels::{Part, Walk};
@@ -262,8 +262,8 @@ struct Gradient<'a> {
 }
 
 impl Gradient<'_> {
-    /// Adds, for each document, the derivative with respect to its probability of being above the current level, for
-    /// the terms of one block. The derivative is a sum over all other documents, computed as the total minus the
+    /// For each document and the terms of one block, adds the derivative with respect to the document's probability of
+    /// being above the current level. The derivative is a sum over all other documents, computed as the total minus the
     /// document's own term.
     #[inline(always)]
     fn add_flows(&self, block: usize, weights: &[f64], flows: &mut [f64]) {

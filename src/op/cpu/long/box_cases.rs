@@ -64,8 +64,8 @@ impl Errors {
         self.sizes += term.abs();
     }
 
-    /// Returns the error of `found`, relative to the sum or its largest term, whichever is larger; 0 if both are too
-    /// small for `f32`.
+    /// Returns the error of `found`, relative to the sum or its largest term, whichever is larger. If both are too
+    /// small for `f32`, the error is 0 for a `found` that is as small, and infinite otherwise.
     pub fn error(&self, found: f32) -> f64 {
         self.relative_to(self.largest.max(self.sum.abs()), found)
     }

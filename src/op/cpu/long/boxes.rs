@@ -1,19 +1,19 @@
 //! Computes sums over all pairs of a long list, in O(n) after a sort, for functions of the difference of two scores.
-//! The algorithm is a one-dimensional fast multipole method (Greengard and Rokhlin 1987; with Chebyshev points Fong and
-//! Darve 2009).
+//! The algorithm is a one-dimensional fast multipole method (Greengard and Rokhlin 1987) with Chebyshev points (Fong
+//! and Darve 2009).
 //!
 //! The sorted documents are halved repeatedly into boxes. A function that is smooth over a box is determined by its
 //! values at a few Chebyshev points of the box. The documents of a box can therefore be replaced by [`POINTS`] weighted
-//! points, whose weights follow from the weights of its two halves. In the other direction, the sums at the points of a
-//! box of targets are interpolated to the points of its halves. Two boxes are summed through their points if the
-//! function is smooth over both. For a box over which it is not smooth, the documents themselves are summed. Boxes over
-//! which the function is not smooth are halved, down to single documents. Where the function is constant to full
-//! precision, only the sum of the weights is needed.
+//! points. The weights of the points follow from the weights of the box's two halves. In the other direction, the sums
+//! at the points of a box of targets are interpolated to the points of its halves. Two boxes are summed through their
+//! points if the function is smooth over both. For a box over which it is not smooth, the documents themselves are
+//! summed. Boxes over which the function is not smooth are halved, down to single documents. Where the function is
+//! constant to full precision, only the sum of the weights is needed.
 //!
 //! A function is smooth over a box if the interpolation error is small relative to the values of the function there
 //! ([`Sum::smooth`]). The sum of a document far above all others is therefore as precise as the other sums. The boxes
-//! depend only on the scores, and all terms of a target are added by one thread. Results therefore have the same bits
-//! with any number of threads.
+//! depend only on the scores, and all terms of a target are added by one thread. Results are therefore identical bit
+//! for bit with any number of threads.
 
 use std::ops::Range;
 
@@ -43,8 +43,8 @@ pub trait Sum: Sync {
     /// Writes the value of each function at each of the differences `t`.
     fn evaluate<const FMA: bool>(&self, t: &[f64], values: &mut [f64]);
 
-    /// Adds the terms of one source to the sums; `values` holds its function values, and `weight(w)` is its weight
-    /// number `w`.
+    /// Adds the terms of one source to the sums. `values` holds the function values of the source, and `weight(w)` is
+    /// its weight with index `w`.
     fn add<const FMA: bool>(&self, values: &[f64], weight: impl Fn(usize) -> f64, sums: &mut [f64]);
 
     /// Turns the sums of the documents at `places` into results, stored document by document. Each row of `sums` may be
@@ -58,8 +58,8 @@ pub trait Sum: Sync {
     /// Returns the values of the functions if they do not change over the span.
     fn constant(&self, span: Span) -> Option<Constant<'_>>;
 
-    /// Returns whether a target's term with itself may be summed with its box and subtracted afterwards. The
-    /// subtraction is accurate if the other terms of the sum are about as large.
+    /// Returns whether the term that pairs a target with itself may be summed with its box and subtracted afterwards.
+    /// The subtraction is accurate if the other terms of the sum are about as large.
     fn subtracts_itself(&self) -> bool {
         false
     }
@@ -159,7 +159,7 @@ struct Visit {
     place: Place,
     sums: Option<Vec<f64>>,
     sources: Vec<Place>,
-    /// Whether the sums include each target's term with itself, which must then be subtracted.
+    /// Whether the sums include the term that pairs each target with itself, which must then be subtracted.
     with_own: bool,
 }
 
@@ -308,7 +308,7 @@ impl Scratch {
         }
     }
 
-    /// Subtracts each document's term with itself from its sums.
+    /// Subtracts the term that pairs each document with itself from the document's sums.
     #[inline(always)]
     fn take_off<const FMA: bool>(&mut self, sum: &impl Sum, documents: Range<usize>, sums: &mut [f64]) {
         let (count, width) = (documents.len(), sums.len() / sum.counts().sums);
@@ -326,8 +326,8 @@ impl Scratch {
         }
     }
 
-    /// Adds the terms of a box of sources for which the functions are constant to the sums at the points of a box of
-    /// targets.
+    /// Adds the terms of a box of sources to the sums at the points of a box of targets. The functions must be constant
+    /// over all differences between the two boxes.
     #[inline(always)]
     fn count<const FMA: bool>(&mut self, boxes: &Boxes<impl Sum>, source: Place, span: Span, sums: &mut [f64]) {
         let (sum, weights) = (boxes.sum, boxes.weights_of(source));

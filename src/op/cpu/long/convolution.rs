@@ -89,7 +89,7 @@ where
     }
 }
 
-/// The distance from 0, in either direction, beyond which `exp(-t^2)` counts as 0, because it is too small for `f32`.
+/// The distance from 0, in either direction, beyond which `exp(-t^2)` counts as 0. Such a value is too small for `f32`.
 pub const BELL_REACH: f64 = 10.2;
 
 /// Returns whether the points of a box of this width determine a function that decays like `exp(-t^2)`. The relative

@@ -1,12 +1,12 @@
-//! A grid over the noisy score of a document, shared by all documents of a list; its points are called levels. With
-//! levels, expectations under [exact noise](crate::op::cpu::ScoreNoise::Exact) need time proportional to the length of
-//! the list.
+//! A grid over the noisy score of a document, shared by all documents of a list. The points of the grid are called
+//! levels. With levels, expectations under [exact noise](crate::op::cpu::ScoreNoise::Exact) need time proportional to
+//! the length of the list.
 //!
 //! If the noisy score of a document is `u`, document `j` ranks above it with probability `Phi(y_j - u)`, for scores in
 //! standard deviations. The probability depends on the level `u`, but not on the document that is ranked, so it is
 //! computed once per level. The result at a level includes all documents; each document removes its own contribution.
-//! The average over `u` is computed by the trapezoidal rule with step `h` and weights `h phi(u - y_i)`, whose error
-//! falls faster than any power of `h`. A document farther than [`REACH`] from a level counts as above or below it with
+//! The average over `u` is computed by the trapezoidal rule with step `h` and weights `h phi(u - y_i)`. The error falls
+//! faster than any power of `h`. A document farther than [`REACH`] from a level counts as above or below it with
 //! probability 1. Each document is within reach of at most `2 REACH / h` levels, so no cost grows with the square of
 //! the list.
 
@@ -47,7 +47,7 @@ pub struct Levels {
 }
 
 /// Levels that follow each other without a gap, around documents whose scores are close together. Levels are measured
-/// from the highest document near them, so they stay precise if the rest of the list is far away.
+/// from the highest document near them, so they stay precise even if the rest of the list is far away.
 #[derive(Debug, Clone, PartialEq)]
 struct Segment {
     anchor: f64,
@@ -82,14 +82,14 @@ impl Levels {
         (2.0 * REACH / self.step) as usize
     }
 
-    /// Returns the place of the first document that is not above the level with probability 1; the search starts at
+    /// Returns the place of the first document that is not above the level with probability 1. The search starts at
     /// place `first`.
     #[inline(always)]
     fn first_around(&self, first: usize, segment: &Segment, level: u64) -> usize {
         first + self.y[first..].iter().take_while(|y| segment.distance(**y, level, self.step) > REACH).count()
     }
 
-    /// Returns the place of the first document that is below the level with probability 1; the search starts at place
+    /// Returns the place of the first document that is below the level with probability 1. The search starts at place
     /// `first`.
     #[inline(always)]
     fn first_below(&self, first: usize, segment: &Segment, level: u64) -> usize {

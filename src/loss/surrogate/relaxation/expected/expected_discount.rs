@@ -12,9 +12,9 @@
 //! | cutoff | a discount that is 0 below rank k | O(k n^2) | as [`rank_recursion`](crate::op::rank_recursion()) |
 //! | exponentials | a completely monotone discount, no cut-off | O(M n^2) | as [`above_expectation`] |
 //!
-//! With [`RankModel::Exact`], the trials are independent only given the noise added to the score of `j`. The evaluation
-//! is therefore repeated for `Q` values of this noise, which takes `Q` times as long. In float32 on a CPU, all
-//! documents share the same noise values. The evaluation then takes O(M n log n) or O(k n log n).
+//! With [`RankModel::Exact`], the trials are independent only when the noise on the score of `j` is fixed. The
+//! evaluation is therefore repeated for `Q` values of this noise, which takes `Q` times as long. In float32 on a CPU,
+//! all documents share the same noise values. The evaluation then takes O(M n log n) or O(k n log n).
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ pub struct ExpectedDiscount {
 }
 
 impl ExpectedDiscount {
-    /// Checks the parameters; error messages name the loss `loss`.
+    /// Checks the parameters. Error messages use `loss` as the name of the loss.
     ///
     /// # Errors
     /// Returns an error if `sigma` is not a finite number above 0, `k` is 0, or the exponent is negative or not finite.
@@ -66,8 +66,8 @@ impl ExpectedDiscount {
         Ok(())
     }
 
-    /// Approximates the discount by a sum of exponentials, for lists of up to `n` documents and scores of the given
-    /// type, and measures the error.
+    /// Approximates the discount by a sum of exponentials and measures the error. The approximation is for lists of up
+    /// to `n` documents and scores of the given type.
     ///
     /// The error of the fit is at most 1e-8 in float64. In float32, the error is at most `2e-9 n`, with `n` rounded up
     /// to a power of two, or 2e-6 if that is larger. The bound grows with `n` because `n` rounding errors add up.
@@ -94,8 +94,8 @@ impl ExpectedDiscount {
         }
     }
 
-    /// Returns the method that computes the expectation for lists of up to `n` documents and scores of the given type,
-    /// with its measured errors.
+    /// Returns the method that computes the expectation and its measured errors. Both are for lists of up to `n`
+    /// documents and scores of the given type.
     ///
     /// # Errors
     /// Returns an error if `evaluation = "exponentials"` is set and no fit reaches the tolerance of [`fit`](Self::fit).
@@ -154,8 +154,8 @@ impl ExpectedDiscount {
         above_expectation(scores, asked, mask.clone(), mask, &expectation)
     }
 
-    /// Returns the [`fit`](Self::fit) for lists of up to `n` documents; if it misses its tolerance, returns the closest
-    /// sum of exponentials instead.
+    /// Returns the [`fit`](Self::fit) for lists of up to `n` documents. If the fit misses its tolerance, returns the
+    /// closest sum of exponentials instead.
     ///
     /// # Errors
     /// Returns an error if the discount is not completely monotone.
@@ -176,7 +176,7 @@ mod tests {
     use crate::testing::{uniform, values};
 
     /// Returns `p_j(r)` for the first `ranks` ranks, each computed as the expectation of a discount that counts only
-    /// this rank. The values at padded places are 0.
+    /// this rank. The values at padding are 0.
     ///
     /// # Shapes
     /// - output: `[batch, documents, ranks]`

@@ -2,7 +2,7 @@
 //! `r = 0 .. n - 1`.
 //!
 //! By Bernstein's theorem, `1 / log2(2 + r)`, `1 / ln(2 + r)` and `(1 + r)^-beta` are Laplace transforms of positive
-//! measures. The measure is fitted on a geometric grid of rates `t_m = -ln z_m` by non-negative least squares; the
+//! measures. The measure is fitted on a geometric grid of rates `t_m = -ln z_m` by non-negative least squares. The
 //! weights are adjusted until the largest error is small. The non-negative coefficients add up to `D(1)`, so rounding
 //! errors in float32 are not amplified by cancellation. Without the constraint, large coefficients of opposite sign
 //! could cancel. The discount `2^-r` and a constant discount need only one term each and are fitted exactly.
@@ -22,10 +22,11 @@ use crate::op::ExponentialTerm;
 
 /// The largest number of exponentials in a fit.
 const MAX_TERMS: usize = 48;
-/// The search tries every grid from a rate `low / n`, with `low` from this list, to one of [`HIGHEST_RATES`].
+/// The search tries every grid of rates that starts at `low / n`, with `low` from this list, and ends at one of
+/// [`HIGHEST_RATES`]. For a power discount with an exponent above 1, the last rate is multiplied by the exponent.
 const LOWEST_RATES: [f64; 7] = [0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 1.0];
 const HIGHEST_RATES: [f64; 3] = [2.5, 4.0, 6.0];
-/// How many fits with each number of terms are measured at all ranks. These are the fits with the smallest errors at
+/// For each number of terms, how many fits are measured at all ranks. These are the fits with the smallest errors at
 /// the sampled ranks.
 const MEASURED: usize = 3;
 /// For a power discount with an exponent below this value, the grid also contains the rate 0.
@@ -83,11 +84,11 @@ impl ExponentialFit {
     }
 }
 
-/// Approximates `discount` by the fewest exponentials whose error is at most `tolerance`, for lists of up to `n`
-/// documents and scores of the given type.
+/// Approximates `discount` by the shortest sum of exponentials that the search finds with an error of at most
+/// `tolerance`. The approximation is for lists of up to `n` documents and scores of the given type.
 ///
-/// The fit covers `n` ranks, rounded up to a power of two, and at least 16. The result, even if it is an error, is
-/// cached until the process ends, because it depends only on the arguments.
+/// The number of ranks that the fit covers is `n`, rounded up to a power of two, but at least 16. The result, even if
+/// it is an error, is cached until the process ends, because it depends only on the arguments.
 ///
 /// # Errors
 /// Returns an error if the discount is not completely monotone, or if no number of terms reaches the tolerance.
@@ -186,17 +187,17 @@ fn single_term(discount: &Discount) -> Option<ExponentialTerm> {
     }
 }
 
-/// Returns the bases `exp(-t)` for rates `t` in geometric progression, rounded to float32. If a base were not exact in
-/// float32, each of the up to `n` factors in its power would have the same relative error. For `n = 10^4`, these errors
-/// would change the discount by 1e-5.
+/// Returns the bases `exp(-t)` for rates `t` in geometric progression, rounded to float32. A power of a base has up to
+/// `n` factors. If the base were not exact in float32, each factor would have the same relative error. For `n = 10^4`,
+/// these errors would change the discount by 1e-5.
 fn geometric(low: f64, high: f64, count: usize) -> Vec<f64> {
     let ratio = (high / low).ln() / (count - 1) as f64;
     (0..count).map(|m| f64::from((-low * (ratio * m as f64).exp()).exp() as f32)).collect()
 }
 
-/// Returns the ranks, counted from 0, whose errors the fit minimizes. The list contains all of the first ranks, and
-/// then ranks in geometric progression. The sum of exponentials is smooth, so its error between these ranks is hardly
-/// larger than at the ranks themselves.
+/// Returns the ranks, counted from 0, whose errors the fit minimizes. The list starts with consecutive ranks from 0 and
+/// continues with ranks in geometric progression. The sum of exponentials is smooth, so its error between these ranks
+/// is hardly larger than at the ranks themselves.
 fn sampled_ranks(length: usize) -> Vec<usize> {
     let dense = length.min(24);
     let mut ranks: Vec<usize> = (0..dense).collect();

@@ -9,11 +9,11 @@
 //! - `E[z^R sum of b_y above x] = P sum_y b_y pi_yx z / (1 + pi_yx (z - 1))`,
 //! - `E[z^R prod of (1 - b_y) above x] = prod_y (1 + pi_yx (z (1 - b_y) - 1))`.
 //!
-//! The cost is O(M n) for each document with a nonzero weight, where `M` is the number of exponentials (about 14 in
-//! float32, 24 in float64). With a cut-off `k`, or for another function of the rank, [`above_recursion`] updates the
-//! rank distribution trial by trial in O(k n). With [`RankModel::Exact`], all documents together take O(M n log n) or
-//! O(k n log n) in float32 on a CPU. In float64 or on other devices, the exact model takes `Q` times as long as
-//! independent trials, with `Q` about `29 sqrt(1 + ln n)`. [`above_expectation`] and [`above_recursion`] state how much
+//! The cost is O(M n) for each document with a nonzero weight, where `M` is the number of exponentials. `M` is about 14
+//! in float32 and 24 in float64. With a cut-off `k`, or for another function of the rank, [`above_recursion`] updates
+//! the rank distribution trial by trial in O(k n). With [`RankModel::Exact`], all documents together take O(M n log n)
+//! or O(k n log n) in float32 on a CPU. In float64 or on other devices, the exact model takes `Q` times as long as
+//! independent trials. `Q` is about `29 sqrt(1 + ln n)`. [`above_expectation`] and [`above_recursion`] state how much
 //! memory they need.
 //!
 //! Measures that only compare documents in pairs, such as Kendall's tau, have the same value in both models.
@@ -45,7 +45,7 @@ use crate::op::{
     differences, noisy_rank_recursion,
 };
 
-/// The relaxation that replaces ranks by expectations over Gaussian noise on the scores. The surrogate tends to the
+/// The relaxation that replaces ranks with expectations over Gaussian noise on the scores. The surrogate tends to the
 /// measure as `sigma` tends to 0. For a sum of a function of one document's rank, the error is within the bound in
 /// Theorem 2.
 #[derive(Config, Debug, Copy, PartialEq)]
@@ -69,7 +69,8 @@ impl Expected {
         self.model.noise(self.temperature.value)
     }
 
-    /// Returns whether these parameters and the cut-off `k` allow computing an expectation by a sum of exponentials.
+    /// Returns whether an expectation can be computed by a sum of exponentials with these parameters and the cut-off
+    /// `k`.
     fn may_use_exponentials(&self, k: Option<usize>) -> bool {
         use RankExpectationMethod::{Auto, Exponentials};
         k.is_none() && matches!(self.evaluation, Auto | Exponentials)
