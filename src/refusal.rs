@@ -19,8 +19,8 @@ use crate::text::{did_you_mean, nearest, one_of, shown};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The dotted key, as in `scorer.hidden[0]`, where positions in lists count from 0; empty if the error is about the
-    /// whole input.
+    /// The dotted key, as in `scorer.hidden[0]`, in which list positions count from 0. It is empty if the error is
+    /// about the whole input.
     pub key: String,
     /// The value found.
     pub found: Found,
@@ -91,7 +91,7 @@ impl Refusal {
         Self { key: key.into(), found, expected: expected.into() }
     }
 
-    /// Adds the object, such as a loss, that does not know the name, if the error is about an unknown name.
+    /// If the error is about an unknown name, adds the object, such as a loss, that does not know the name.
     pub fn of(mut self, of: &'static str) -> Self {
         if let Found::Unknown(unknown) = &mut self.found {
             unknown.of = Some(of);
@@ -104,8 +104,8 @@ impl Refusal {
         Self { key: key.into(), found: Found::Fault(words.to_string()), expected: String::new() }
     }
 
-    /// Checks that enough memory is free for `what`, whose size the value at `key` determines. `advice` tells the user
-    /// what to lower.
+    /// Checks that enough memory is free for `what`, whose size is determined by the value at `key`. `advice` tells the
+    /// user what to lower.
     ///
     /// # Errors
     /// Returns an error about the value at `key` if fewer than `bytes` bytes are free.

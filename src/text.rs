@@ -17,7 +17,7 @@ pub fn shortened(text: &str, most: usize) -> String {
 }
 
 /// Returns `text` as one line that is safe to print on a terminal. Control characters, including line breaks and tabs,
-/// become escapes, as in `\n` and `\u{1b}`. Characters that change the direction of writing become escapes, too.
+/// become escapes, as in `\n` and `\u{1b}`. Characters that change the writing direction become escapes, too.
 pub fn harmless(text: &str) -> Cow<'_, str> {
     escaped(text, acts_on_terminal)
 }
@@ -53,8 +53,8 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns the known name that is most similar to `found`, if any is similar enough. A name that differs only by two
-/// exchanged adjacent letters is preferred.
+/// Returns the known name that is most similar to `found`, if any is similar enough. A name that differs only in two
+/// swapped adjacent letters is preferred.
 pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let found = found.to_lowercase();
     let similarity = |name: &str| {
@@ -110,7 +110,7 @@ pub fn shown(value: &str) -> String {
     shortened(value, SHOWN)
 }
 
-/// Returns `"; did you mean `x`?"`, or an empty string without a nearest name.
+/// Returns `"; did you mean `x`?"`, or an empty string if there is no nearest name.
 pub fn did_you_mean(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
 }

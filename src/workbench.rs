@@ -1,7 +1,7 @@
 //! Items of the library that are not public, but that the command's package `burn-rank-cli` needs. Other programs must
 //! not rely on these items.
 //!
-//! Each function here calls a function or method that is private to the library, so the command can use it.
+//! Each function here gives the command access to a function or method that is private to the library.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -130,7 +130,8 @@ pub fn is_file(input: &Input) -> bool {
     input.is_file()
 }
 
-/// Replaces an error about a file's text if the file is not of the kind `fits`; the new error names the actual kind.
+/// Replaces an error about a file's text with an error that names the actual kind of the file. The error stays if the
+/// file is of the kind `fits`, or if naming its kind would not help.
 pub fn or_kind(error: DataError, file: &Path, fits: FileKind, expected: &str) -> DataError {
     error.or_kind(file, fits, expected)
 }

@@ -3,8 +3,8 @@
 //!
 //! The header's `__metadata__` has one entry, `burn_rank`, which is the JSON object
 //! `{"format", "kind", "config", "metadata", "sha256"}`. The checksum covers the other four fields, and the name, type,
-//! shape and bytes of every array. The checksum turns a truncated or altered file into an error, never into a wrong
-//! score.
+//! shape and bytes of every array. Because of the checksum, a truncated or altered file causes an error instead of a
+//! wrong score.
 
 use std::collections::HashMap;
 

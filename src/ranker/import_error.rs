@@ -9,7 +9,7 @@ use super::tree_ensemble::TreeError;
 pub enum ImportFormat {
     /// LightGBM's text model, versions 2 to 4.
     LightGbm,
-    /// XGBoost's model, as `save_model` writes it to a file name that ends in `.json`.
+    /// XGBoost's model, as `save_model` writes it to a file whose name ends in `.json`.
     XgBoost,
     /// CatBoost's model, as `save_model(..., format="json")` writes it.
     CatBoost,

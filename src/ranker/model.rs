@@ -49,7 +49,7 @@ impl Model {
         matches!(self, Model::Trees(_))
     }
 
-    /// Checks that memory suffices to score the longest list, for models that score each list as a whole.
+    /// For models that score each list as a whole, checks that memory suffices to score the longest list.
     ///
     /// # Errors
     /// Returns [`Refusal`] if scoring the longest list needs more memory than is free.
@@ -230,7 +230,7 @@ fn put(chunks: Vec<Padding>, data: &RankingDataset, device: &Device) -> impl Ite
     })
 }
 
-/// The largest number of documents in a chunk, including padding, which bounds the memory of the layers.
+/// The largest number of documents in a chunk, including padding. This limit bounds the memory of the layers.
 const CELLS: usize = 1 << 15;
 /// The maximum memory, in bytes, that the layers may need to score a chunk. Chunks are therefore smaller for wide
 /// layers.

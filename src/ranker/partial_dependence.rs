@@ -1,11 +1,11 @@
 //! Partial dependence is the mean score of a set of documents as one feature changes and all others keep their values.
 //!
-//! Partial dependence was introduced by Friedman, Greedy function approximation, Annals of Statistics 29 (2001),
-//! section 8.2. To compute partial dependence, each document passes through each tree only once, for all values of the
-//! feature together. At a split on this feature, the values go to different children; at any other split, all values
-//! follow the document. Every leaf adds its value to the scores of the feature values that reach it. The result is the
-//! same as if every document were scored again for each value. For T trees of depth D, a document costs O(T D), plus
-//! the number of leaves that any of the values reaches.
+//! Friedman introduced partial dependence in "Greedy function approximation", Annals of Statistics 29 (2001), section
+//! 8.2. To compute partial dependence, each document passes through each tree only once, for all values of the feature
+//! together. At a split on this feature, the values go to different children; at any other split, all values follow the
+//! document. Every leaf adds its value to the scores of the feature values that reach it. The result is the same as if
+//! every document were scored again for each value. For T trees of depth D, a document costs O(T D), plus the number of
+//! leaves that any of the values reaches.
 
 use rayon::prelude::*;
 

@@ -1,4 +1,4 @@
-//! `Parts` is the form in which a model is saved, made of a kind, a JSON configuration and named arrays.
+//! `Parts` is the form in which a model is saved: a kind, a JSON configuration and named arrays.
 //!
 //! A new kind of model needs an arm in [`Parts::from_model`] and one in [`Parts::build`]; the file format stays the
 //! same.
@@ -230,8 +230,8 @@ impl Parts {
     }
 }
 
-/// A scorer's configuration may require this many values more than the file contains. A configuration that requires
-/// more is rejected before any memory is allocated.
+/// The maximum number of values that a scorer's configuration may require beyond those that the file contains. A
+/// configuration that requires more is rejected before any memory is allocated.
 const SPARE: usize = 1 << 12;
 
 /// Builds a scorer from a saved configuration and the arrays whose names start with `path`.

@@ -1,13 +1,13 @@
-//! Permutation importance tells how much a measure drops when the values of one feature are shuffled. Breiman, Random
-//! forests (2001), section 10, introduced permutation importance; this version works with any ranking measure, query by
-//! query.
+//! Permutation importance tells how much a measure drops when the values of one feature are shuffled. Breiman
+//! introduced permutation importance in "Random forests" (2001), section 10. This version works with any ranking
+//! measure, query by query.
 //!
 //! Permutation importance trains no new ranker. An importance describes how this ranker uses a feature. If two features
 //! carry the same information, the ranker may use only one of them. When values are shuffled within queries, a feature
 //! that is constant within each query has an importance of 0. When values are shuffled across queries, a feature that
 //! is constant within queries can matter in combination with others.
 //!
-//! To compute importances, the data are scored once for each feature and repeat.
+//! To compute importances, the ranker scores the data once unchanged, and then once for each shuffle of each feature.
 
 use std::num::NonZeroUsize;
 
@@ -26,7 +26,8 @@ use crate::seed::seed_for;
 pub struct PermutationImportance {
     /// The number of times that each feature is shuffled; the resulting losses are averaged.
     pub repeats: NonZeroUsize,
-    /// The seed of the shuffles. A feature is shuffled in the same way whatever other features the data have.
+    /// The seed of the shuffles. A feature is shuffled in the same way regardless of which other features the data
+    /// have.
     pub seed: u64,
     /// Whether to shuffle among all documents instead of within each query.
     pub across_queries: bool,
@@ -56,8 +57,8 @@ pub enum PermutationError {
 }
 
 impl PermutationImportance {
-    /// Computes the losses of all features of the data, in order. `done` is called with 0 at the start, and then with
-    /// the number of finished features after each one.
+    /// Computes the losses of all features of the data, in order. `done` is called with 0 at the start, and after each
+    /// feature with the number of features finished so far.
     ///
     /// # Errors
     /// Returns [`PermutationError`] if the ranker cannot score the data, or if the measure is not defined for them.
@@ -122,7 +123,7 @@ mod tests {
     use crate::data::{Normalizer, NormalizerKind};
     use crate::ranker::{Metadata, Model, Node, TreeEnsemble, Versions};
 
-    /// Creates a ranker that scores a document by only one test: whether its second feature is above 1/2.
+    /// Creates a ranker that scores a document by a single test: whether its second feature is above 1/2.
     fn looks_at_the_second() -> Ranker {
         let mut trees = TreeEnsemble::new(3);
         let leaf = |value| Node::Leaf { value };

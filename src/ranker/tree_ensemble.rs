@@ -2,7 +2,7 @@
 //!
 //! All trees are stored in five parallel arrays with one entry per node. A model in this form can be saved as named
 //! arrays and scored without following pointers. The cost of scoring a document is the sum of the depths of the trees.
-//! Statistics of the nodes from training ([`NodeStatistics`]) are stored too, but do not affect scores.
+//! The nodes' training statistics ([`NodeStatistics`]) are stored too, but do not affect scores.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -66,7 +66,7 @@ pub struct TreeArrays {
     /// from LightGBM have splits that treat 0 as missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub zero_missing: Vec<u32>,
-    /// The statistics of the nodes from training.
+    /// The training statistics of the nodes.
     #[serde(flatten)]
     pub statistics: NodeStatistics,
 }
@@ -103,8 +103,8 @@ impl NodeStatistics {
         Self { count: select(count, nodes), weight: select(weight, nodes), gain: select(gain, nodes) }
     }
 
-    /// Appends the statistics of another tree with `more` nodes to those of the existing `nodes` nodes. Clears a
-    /// statistic unless it is known for all nodes, old and new.
+    /// Appends the statistics of another tree, which has `more` nodes, to those of the `nodes` nodes that already
+    /// exist. Clears a statistic unless it is known for all nodes, old and new.
     pub(super) fn extend(&mut self, nodes: usize, added: Self, more: usize) {
         fn extend<T>(list: &mut Vec<T>, nodes: usize, mut added: Vec<T>, more: usize) {
             if list.len() == nodes && added.len() == more { list.append(&mut added) } else { list.clear() }
@@ -259,7 +259,7 @@ impl TreeEnsemble {
         self.push_with(tree, NodeStatistics::default())
     }
 
-    /// Adds a tree whose nodes list parents before children, with their statistics from training. The ensemble keeps
+    /// Adds a tree and its nodes' training statistics. The nodes must list parents before children. The ensemble keeps
     /// only the lists of statistics that all its trees have.
     ///
     /// # Errors

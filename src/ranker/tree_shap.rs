@@ -1,14 +1,14 @@
 //! `TreeShap` computes how much each feature contributes to the scores of a sum of trees.
 //!
-//! The algorithm is path-dependent TreeSHAP (Lundberg et al., From local explanations to global understanding with
-//! explainable AI for trees, Nature Machine Intelligence 2, 2020, algorithm 2). TreeSHAP first defines a document's
-//! score when only the features of a set `S` are known. At a split of a feature in `S`, a walk through the tree follows
-//! the document. At a split of any other feature, the walk takes the mean of both sides, weighted by the numbers of
-//! background documents that go there. The contribution of a feature is its Shapley value in the game whose payoffs are
-//! these scores. The expected value is the mean score of the background. Adding a document's contributions to the
-//! expected value gives the document's score.
+//! The algorithm is path-dependent TreeSHAP. It comes from Lundberg et al., "From local explanations to global
+//! understanding with explainable AI for trees", Nature Machine Intelligence 2, 2020, algorithm 2. TreeSHAP first
+//! defines a document's score when only the features of a set `S` are known. At a split on a feature in `S`, a walk
+//! through the tree follows the document. At a split on any other feature, the walk takes the mean of both sides,
+//! weighted by the number of background documents that reach each side. The contribution of a feature is its Shapley
+//! value in the game whose payoffs are these scores. The expected value is the mean score of the background. Adding a
+//! document's contributions to the expected value gives the document's score.
 //!
-//! Consider a leaf, and the features `j` that are split on the path from the root to the leaf. Let `o_j` be 1 if the
+//! Consider a leaf, and the features `j` on which the path from the root to the leaf splits. Let `o_j` be 1 if the
 //! document continues on the path at feature `j`, and `z_j` the share of the background that does. The weights of all
 //! sets of features add up to the following integral:
 //!
@@ -53,8 +53,8 @@ pub struct TreeShap<'a> {
 }
 
 impl<'a> TreeShap<'a> {
-    /// Counts the background documents at each node of the trees. If no background document reaches a split, half of
-    /// them are assumed to go each way.
+    /// Counts the background documents at each node of the trees. If no background document reaches a split, each of
+    /// its two sides gets a share of one half.
     ///
     /// # Shapes
     /// - `background`: `[documents x features]`, row-major
@@ -232,7 +232,7 @@ mod tests {
     use crate::ranker::Node as TreeNode;
     use crate::testing::uniform;
 
-    /// Creates a complete tree of a given depth, in which a path splits some features more than once.
+    /// Creates a complete tree of a given depth, in which a path splits on some features more than once.
     fn full_tree(depth: u32, features: usize, seed: u64) -> Vec<TreeNode> {
         let splits = (1usize << depth) - 1;
         let drawn = uniform(seed, 4 * splits + 2);

@@ -1,5 +1,5 @@
-//! Listwise self-attention scorer, which scores each document in the context of its list (Pobrotyn et al.,
-//! "Context-Aware Learning to Rank with Self-Attention", 2020).
+//! Listwise self-attention scorer, which scores each document in the context of its list. It follows Pobrotyn et al.,
+//! "Context-Aware Learning to Rank with Self-Attention", 2020.
 //!
 //! The layers are `input layer -> blocks -> norm -> output layer`. Each block computes `x + dropout(attention(norm x))`
 //! and then `x + dropout(feed-forward(norm x))`. There is no positional encoding, so the scorer is
@@ -22,8 +22,8 @@ use super::norm::layer_norm;
 use crate::execution::Execution;
 use crate::refusal::Refusal;
 
-/// The number of bytes that computing a row of attention takes for each document: a logit, its exponential and the
-/// padding mask.
+/// The number of bytes per document needed to compute a row of attention: a logit, its exponential and the padding
+/// mask.
 pub(super) const BYTES_PER_PAIR: usize = 12;
 
 /// Attention is computed for at least this many documents at a time, even if the memory budget is smaller.
@@ -102,7 +102,7 @@ impl AttentionScorerConfig {
         self.parameters_with(features, 1)
     }
 
-    /// Returns the number of parameters with an output layer of `outputs` neurons.
+    /// Returns the number of parameters of a scorer whose output layer has `outputs` neurons.
     pub(super) fn parameters_with(&self, features: usize, outputs: usize) -> usize {
         let (width, layer) = (self.width, init::linear_parameters);
         let norm = width.saturating_mul(2);
@@ -121,7 +121,7 @@ impl AttentionScorerConfig {
         self.init_with(features, 1, rng, device)
     }
 
-    /// Creates self-attention with an output layer of `outputs` neurons.
+    /// Creates a self-attention scorer whose output layer has `outputs` neurons.
     pub(super) fn init_with(
         &self,
         features: usize,

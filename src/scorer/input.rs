@@ -1,8 +1,9 @@
-//! Transformations of the features before the first layer of a scorer: a logarithm, and noise in training (Qin et al.,
-//! "Are Neural Rankers still Outperformed by Gradient Boosted Decision Trees?", ICLR 2021, sections 4.1 and 4.2).
+//! Transformations of the features before the first layer of a scorer: a logarithm, and noise in training. They follow
+//! Qin et al., "Are Neural Rankers still Outperformed by Gradient Boosted Decision Trees?", ICLR 2021, sections 4.1 and
+//! 4.2.
 //!
-//! Noise is drawn on the host, with a separate seed for each query. The noise is therefore the same on every device,
-//! whichever queries share a batch.
+//! Noise is drawn on the host, with a separate seed for each query. The noise of a query therefore depends neither on
+//! the device nor on which queries share its batch.
 
 use std::f64::consts::TAU;
 

@@ -1,12 +1,12 @@
-//! The latent cross of a perceptron and self-attention, which is the scorer of DASALC (Qin et al., "Are Neural Rankers
+//! The latent cross of a perceptron and self-attention. It is the scorer of DASALC (Qin et al., "Are Neural Rankers
 //! still Outperformed by Gradient Boosted Decision Trees?", ICLR 2021, section 4.3). The latent cross itself comes from
 //! Beutel et al., "Latent Cross", 2018.
 //!
 //! The score of a document is `s = w . (h * (1 + W a)) + b`, where `*` multiplies neuron by neuron. In the formula, `h`
 //! is the last hidden layer of a perceptron for the document, and `a` is the document's self-attention in its list. The
 //! perceptron and self-attention read the same input. For a list of n documents with width d, self-attention takes
-//! O(n^2 d + n d^2) time, to which the perceptron adds its own time. The scorer needs as much memory as self-attention.
-//! In a list of one document, the document attends to itself.
+//! O(n^2 d + n d^2) time. The perceptron's time comes on top of that. The scorer needs as much memory as
+//! self-attention. In a list of one document, the document attends to itself.
 
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};
@@ -24,7 +24,7 @@ use crate::refusal::Refusal;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LatentCrossScorerConfig {
-    /// The number of neurons of each hidden layer of the perceptron, which needs at least one.
+    /// The number of neurons in each hidden layer of the perceptron. At least one hidden layer is required.
     pub hidden: Vec<usize>,
     /// The activation function of the perceptron's hidden layers.
     pub activation: Activation,

@@ -1,4 +1,4 @@
-//! Estimates the memory that a scorer needs, so too large a request is refused before anything is allocated.
+//! Estimates the memory that a scorer needs, so that an excessive request is refused before anything is allocated.
 
 use super::attention::{BYTES_PER_PAIR, FEWEST_ROWS};
 use super::{AttentionScorerConfig, MlpScorerConfig, ScorerConfig};
@@ -7,20 +7,20 @@ use crate::execution::Execution;
 /// Bytes of a number.
 const NUMBER: u64 = 4;
 
-/// Training holds this many arrays of the size of the parameters: parameters, gradients, two optimizer moments, best
-/// and average parameters.
+/// The number of parameter-sized arrays that training holds: parameters, gradients, two optimizer moments, best
+/// parameters and average parameters.
 const COPIES: u64 = 6;
 
-/// The number of bytes that training needs for each pair of documents, head and block, including gradients and the
-/// dropout mask.
+/// The number of bytes that training needs for each pair of documents, in each head of each block. The number includes
+/// gradients and the dropout mask.
 const BYTES_PER_PAIR_IN_TRAINING: u64 = 24;
 
-/// The memory that the layers of a scorer need: numbers per document, and attention heads.
+/// The quantities that determine the memory of a scorer's layers: numbers per document, and attention heads.
 #[derive(Debug, Clone, Copy, Default)]
 struct Layers {
-    /// How many numbers per document the largest layer holds in its input and output.
+    /// For each document, how many numbers the largest layer holds in its input and output.
     widest: u64,
-    /// How many numbers per document training keeps from the forward pass to compute the gradient.
+    /// For each document, how many numbers training keeps from the forward pass to compute the gradient.
     kept: u64,
     /// The number of self-attention heads in all blocks.
     heads: u64,
@@ -72,7 +72,7 @@ impl ScorerConfig {
         }
     }
 
-    /// Returns the bytes that scoring a batch of shape `[lists, documents]` needs, without the features.
+    /// Returns the number of bytes needed to score a batch of shape `[lists, documents]`, not counting the features.
     pub(crate) fn bytes_in_use(&self, [lists, documents]: [usize; 2]) -> u64 {
         let layers = self.layers();
         let places = (lists as u64).saturating_mul(documents as u64);
@@ -82,8 +82,8 @@ impl ScorerConfig {
         places.saturating_mul(layers.widest).saturating_mul(NUMBER).saturating_add(attention)
     }
 
-    /// Returns the bytes that a training step on a batch of shape `[lists, documents]` needs, including the features
-    /// and the optimizer's state.
+    /// Returns the number of bytes needed for a training step on a batch of shape `[lists, documents]`, including the
+    /// features and the optimizer's state.
     pub(crate) fn bytes_in_training(&self, features: usize, [lists, documents]: [usize; 2]) -> u64 {
         let layers = self.layers();
         let places = (lists as u64).saturating_mul(documents as u64);

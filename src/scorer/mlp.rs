@@ -1,8 +1,8 @@
 //! A multi-layer perceptron, which scores each document separately. Each hidden layer is
 //! `linear -> norm -> activation -> dropout`. A linear output layer follows the hidden layers.
 //!
-//! Scoring a document costs the sum of the products of neighboring layer widths. Without hidden layers, the perceptron
-//! is a linear scorer.
+//! The cost of scoring a document is the sum of the products of neighboring layer widths. Without hidden layers, the
+//! perceptron is a linear scorer.
 
 use burn::module::Module;
 use burn::nn::Linear;

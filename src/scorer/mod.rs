@@ -7,7 +7,7 @@
 //! | `attention` | self-attention over the list: each document in the context of the others | `attention.rs` |
 //! | `latent_cross` | a perceptron whose last neurons are scaled by self-attention | `latent_cross.rs` |
 //!
-//! Features of 16-bit precision are scored in 16-bit arithmetic, for which the parameters of layers are cast to 16
+//! Features of 16-bit precision are scored in 16-bit arithmetic. For this, the parameters of layers are cast to 16
 //! bits. Norms and attention weights are computed in the type of the parameters.
 //!
 //! All scorers except the linear one can take the logarithm of their input and, in training, add noise to it
@@ -134,8 +134,8 @@ impl ScorerConfig {
         }
     }
 
-    /// Returns the number of values in a scorer for documents with `features` features, including running statistics,
-    /// or `usize::MAX` if there are more.
+    /// Returns the number of values, including running statistics, in a scorer for documents with `features` features.
+    /// A number that would exceed `usize::MAX` is returned as `usize::MAX`.
     pub fn parameters(&self, features: usize) -> usize {
         match self {
             Self::Linear(config) => features.saturating_add(usize::from(config.bias)),

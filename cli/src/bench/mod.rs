@@ -1,7 +1,8 @@
 //! Benchmarks of losses, training epochs and single-query scoring on any device, and of boosted trees.
 //!
-//! The inputs resemble real ones, with normally distributed scores and labels distributed as in MSLR-WEB. Losses are
-//! timed in bursts that alternate between fused kernels and tensor operations, so both run under the same conditions.
+//! The inputs resemble real ones: scores are normally distributed, and labels are distributed as in MSLR-WEB. Losses
+//! are timed in bursts that alternate between fused kernels and tensor operations, so both run under the same
+//! conditions.
 
 mod losses;
 mod serving;

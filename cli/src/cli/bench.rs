@@ -1,5 +1,5 @@
-//! `burn-rank bench` times the forward and backward passes of losses. `bench train` measures how many documents per
-//! second gradient training processes. `bench trees` measures the time and memory of boosted trees. `bench serving`
+//! `burn-rank bench` times the forward and backward passes of losses. `bench train` measures the speed of gradient
+//! training, in documents per second. `bench trees` measures the time and memory of boosted trees. `bench serving`
 //! measures the latency of one query.
 
 use std::io::Write;
@@ -55,8 +55,8 @@ pub struct BenchArgs {
 
 #[derive(Debug, Subcommand)]
 enum BenchCommand {
-    /// Measure documents per second of training epochs on generated data, for a linear scorer and for a perceptron with
-    /// hidden layers 256,128,64
+    /// Measure the speed of training epochs, in documents per second, on generated data, for a linear scorer and for a
+    /// perceptron with hidden layers 256,128,64
     Train {
         /// Loss, by name or as measure and relaxation
         #[arg(long, default_value = "approx_ndcg")]
@@ -68,7 +68,7 @@ enum BenchCommand {
         #[arg(long, default_value_t = 64, value_parser = value_parser!(u32).range(1..))]
         batch: u32,
     },
-    /// Measure the microseconds that each kind of ranker needs to normalize and score one query
+    /// Measure the time, in microseconds, that each kind of ranker needs to normalize and score one query
     Serving {
         /// Documents of the query
         #[arg(long, default_value_t = 100, value_parser = value_parser!(u32).range(1..=100_000))]

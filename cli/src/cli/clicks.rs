@@ -46,7 +46,7 @@ pub struct ClicksArgs {
     /// File with one score per line, in the order of the documents of DATA
     #[arg(long, value_name = "FILE", conflicts_with = "run")]
     scores: Option<PathBuf>,
-    /// TREC run for the queries of DATA, with documents named as by `predict --run-id`
+    /// TREC run for the queries of DATA; its documents must have the names that `predict --run-id` gives them
     #[arg(long, value_name = "FILE")]
     run: Option<PathBuf>,
     /// File for the clicks; the weights go to FILE.weight, and existing files are replaced

@@ -58,8 +58,8 @@ pub struct CvArgs {
     #[arg(long, conflicts_with = "overwrite")]
     merge: bool,
     /// Afterwards train a final ranker on the queries of all folds. The final ranker's setting has the best mean
-    /// validation value over folds and seeds; its number of rounds is the median of that setting's best rounds. The run
-    /// goes to OUT: a new or empty folder, or with --resume or --overwrite the folder of an earlier refit
+    /// validation value over folds and seeds. Its number of rounds is the median of that setting's best rounds. The run
+    /// goes to OUT: a new or empty folder or, with --resume or --overwrite, the folder of an earlier refit
     #[arg(long, value_name = "OUT", conflicts_with = "part")]
     refit: Option<PathBuf>,
     /// Number of fits that run at the same time [default: as many as cores and memory allow]
@@ -361,7 +361,7 @@ impl Kept {
 /// The number of trials that are printed for each fold.
 const TRIALS: usize = 5;
 
-/// Formats, for each fold of a hyperparameter search, its best trials.
+/// Formats the best trials of each fold of a hyperparameter search.
 fn trials(result: &CrossValidation) -> String {
     let mut text = String::new();
     for fold in result.folds.iter().filter(|fold| !fold.trials.is_empty()) {

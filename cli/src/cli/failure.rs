@@ -41,8 +41,8 @@ impl Failure {
         Failure::Work(Error::msg(message.to_string()))
     }
 
-    /// Creates the failure for a file that cannot be written. If the location cannot be written, the user's input is at
-    /// fault. If the system fails, as with a full disk, the work itself has failed.
+    /// Creates the failure for a file that cannot be written. If the location cannot be written to, the user's input is
+    /// at fault. If the system fails, as with a full disk, the work itself has failed.
     pub fn unwritable(error: impl Into<Error>) -> Self {
         use io::ErrorKind::{
             AlreadyExists, InvalidInput, IsADirectory, NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem,
@@ -57,7 +57,7 @@ impl Failure {
         }
     }
 
-    /// Adds what the command was doing, or in which file, to the start of the message.
+    /// Prefixes the message with what the command was doing, or with the file that it was working on.
     pub fn context(self, what: impl Display) -> Self {
         let what = what.to_string();
         match self {

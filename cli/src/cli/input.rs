@@ -24,7 +24,7 @@ use super::progress::during;
 use super::terminal;
 use crate::experiment::{self, RANKER, from_toml, written_value};
 
-/// The maximum size of the part of a memory-mapped file that stays in memory while a command reads the file.
+/// While a command reads a memory-mapped file, at most this much of the file stays in memory.
 const RESIDENT: ByteSize = ByteSize::mib(256);
 
 /// Opens a file, or standard input for `-`.
@@ -241,7 +241,8 @@ fn columns_of(config: &Value) -> Columns {
     columns
 }
 
-/// Parses the measures of `-m`, which may be repeated and may contain commas; without any, parses `default`.
+/// Parses the measures of `-m`, which may be repeated and may contain commas. If no measures are given, parses
+/// `default`.
 pub fn measures(asked: &[String], default: &str) -> Result<Vec<Measure>, Failure> {
     let asked = if asked.is_empty() { default.to_string() } else { asked.join(",") };
     let measure = |name: &str| {
@@ -298,7 +299,7 @@ pub fn not_over<P: AsRef<Path>>(flag: &str, out: &Path, others: &[P], what: &str
     }
 }
 
-/// Returns the path of a ranker's file, which is `path` itself or, for the folder of a `train` run, the ranker in that
+/// Returns the path of a ranker's file. This is `path` itself or, for the folder of a `train` run, the ranker in that
 /// folder.
 pub fn ranker_file(path: &Path) -> PathBuf {
     if path.is_dir() { path.join(RANKER) } else { path.to_path_buf() }

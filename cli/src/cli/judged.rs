@@ -96,8 +96,8 @@ impl<'a> Judgments<'a> {
         Ok(self.each(run, |_, query| Ok(query.documents(self.args.depth())?))?.queries.into_iter().collect())
     }
 
-    /// Formats an error about a document with the names of its query and document, because a run has names rather than
-    /// numbers.
+    /// Formats an error about a document. The error names the document and its query, because a run has names rather
+    /// than numbers.
     pub fn place(&self, query: &str, documents: &TrecDocuments, error: &MeasureError) -> String {
         let path = self.path.display();
         match error {

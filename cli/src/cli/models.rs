@@ -181,7 +181,7 @@ fn cell_value(cell: Cell) -> Value {
         "loss": cell.named()})
 }
 
-/// Formats tables that show, for each measure and relaxation, what their combination costs.
+/// Formats tables that show what each combination of a measure and a relaxation costs.
 fn cells() -> String {
     let part = |relaxations: &[RelaxationName]| {
         let row = |first: &str, cells: Vec<String>| [first.to_string()].into_iter().chain(cells);

@@ -34,9 +34,9 @@ pub struct PredictArgs {
     /// Write the labels of DATA to FILE as TREC qrels, with the same document names
     #[arg(long, value_name = "FILE", requires = "run_id")]
     qrels: Option<PathBuf>,
-    /// Write contributions instead of scores: what each feature adds to the score of a ranker of trees (TreeSHAP). Each
-    /// line has a document's contributions and the mean background score, separated by tabs; their sum is the
-    /// document's score
+    /// Write contributions (TreeSHAP) instead of scores: what each feature adds to a document's score. The ranker must
+    /// be a sum of trees. Each line has a document's contributions and the mean background score, separated by tabs;
+    /// their sum is the document's score
     #[arg(long, conflicts_with_all = ["run_id", "qrels"])]
     contributions: bool,
     /// LETOR files whose mean score is the baseline of the contributions, such as the training data [default: DATA]

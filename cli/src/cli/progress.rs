@@ -1,5 +1,5 @@
-//! Shows progress as lines that scroll by, above a last line that is redrawn. Everything goes to standard error, and
-//! only if it is a terminal.
+//! Shows progress as lines that scroll by, above a last line that is redrawn. Everything is written to standard error,
+//! but only if that is a terminal.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};

@@ -67,7 +67,7 @@ impl Scored {
     }
 }
 
-/// Replaces scores by `f32` numbers in the same order; equal scores stay equal, and different scores stay different.
+/// Replaces scores with `f32` numbers in the same order; equal scores stay equal, and different scores stay different.
 /// Infinite scores are kept, since -inf means that a document was not retrieved.
 fn places(scores: &[f64]) -> Vec<f32> {
     let mut ascending: Vec<f64> = scores.to_vec();

@@ -1,4 +1,4 @@
-//! Handles signals: the first one stops a run after the current round, a second one stops it at once.
+//! Handles signals: the first one stops a run after the current round, and a second one stops it at once.
 
 use std::io::{self, IsTerminal};
 use std::sync::OnceLock;

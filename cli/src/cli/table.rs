@@ -21,8 +21,8 @@ impl Table {
         self.rows.push(cells.into_iter().map(|cell| harmless(&cell.into()).into_owned()).collect());
     }
 
-    /// Renders the table for numbers: the first column is left-aligned, the others are right-aligned. Every line ends
-    /// with a newline.
+    /// Renders the table for numbers: the first column is left-aligned, and the others are right-aligned. Every line
+    /// ends with a newline.
     pub fn render(&self) -> String {
         self.aligned(
             |column, cell, width| if column == 0 { format!("{cell:width$}") } else { format!("{cell:>width$}") },
@@ -47,7 +47,7 @@ impl Table {
     }
 }
 
-/// Breaks a text into lines of at most `width` characters, only between words; a longer word gets its own line.
+/// Breaks a text between words into lines of at most `width` characters. A longer word gets its own line.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {

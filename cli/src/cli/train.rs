@@ -34,7 +34,7 @@ pub struct TrainArgs {
     out: Option<PathBuf>,
     #[command(flatten)]
     folder: FolderArgs,
-    /// Draw a dashboard with curves on the whole terminal instead of progress lines; only for the learner `gradient`
+    /// Instead of progress lines, draw a dashboard with curves that fills the terminal; only for the learner `gradient`
     #[arg(long, conflicts_with_all = ["quiet", "json"])]
     dashboard: bool,
     /// Print only warnings, errors, and what --json asks for, without progress or table

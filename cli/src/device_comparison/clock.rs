@@ -57,7 +57,7 @@ impl Clock {
         marks.begun.get_or_insert_with(Instant::now).elapsed().as_secs_f64()
     }
 
-    /// Returns the durations so far, with the time to the first round whose selection measure reached `target`.
+    /// Returns the durations so far, including the time to the first round whose selection measure reached `target`.
     pub(super) fn times(&self, target: Option<f64>) -> Times {
         let marks = self.marks();
         let ends: Vec<f64> = marks.rounds.iter().map(|(at, _)| *at).collect();
@@ -68,8 +68,8 @@ impl Clock {
         Times { best, compile, round, target: target.and_then(reached).map(|(at, _)| *at) }
     }
 
-    /// Returns the median time that the steps of a round took, in seconds, without the first round and without
-    /// measurement. Returns `None` for a single round, and for learners without steps.
+    /// Returns the median time, in seconds, that the steps of a round took. The first round and the time for
+    /// measurement are not counted. Returns `None` for a single round, and for learners without steps.
     pub(super) fn training(&self) -> Option<f64> {
         let marks = self.marks();
         let later = marks.trained.iter().skip(1);

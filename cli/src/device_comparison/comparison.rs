@@ -31,7 +31,7 @@ pub struct DeviceComparison {
     pub set: String,
     /// The hash of the raw queries of each set.
     pub data: BTreeMap<String, String>,
-    /// The largest difference in quality at which the rankers from two devices still count as equivalent.
+    /// The rankers from two devices count as equivalent up to this difference in quality.
     pub margin: f64,
     /// The value of the measure that fits should reach (`--target`), if the time to reach it was requested.
     pub target: Option<f64>,

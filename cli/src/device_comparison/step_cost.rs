@@ -14,13 +14,13 @@ use crate::experiment::{ExperimentConfig, ExperimentError, FitOptions, Split, fi
 pub struct StepCost {
     /// The number of steps whose kernel launches were recorded.
     pub steps: usize,
-    /// The time of a step in seconds, without recording of kernels; the median over rounds.
+    /// The median time of a step over the rounds, in seconds, measured without recording kernels.
     pub seconds: Option<f64>,
     /// The number of reads from the device per step, each of which makes the host wait.
     pub reads: f64,
     /// The number of kernel launches per step; `None` if they cannot be recorded, as on a CPU.
     pub launches: Option<f64>,
-    /// The time per step that the kernels take, in seconds; `None` if the device cannot time them.
+    /// The time, in seconds, that the kernels take per step; `None` if the device cannot time them.
     pub kernel_seconds: Option<f64>,
     /// The kernels, sorted by time with the slowest first.
     pub kernels: Vec<KernelCost>,
@@ -56,7 +56,7 @@ struct Watched {
 }
 
 impl StepCost {
-    /// The numbers of queries per step whose speed is measured.
+    /// The numbers of queries per step for which the speed is measured.
     pub const BATCHES: [usize; 4] = [4, 16, 64, 256];
 
     /// The number of rounds of each fit; kernels are compiled and tuned in the first.

@@ -172,7 +172,7 @@ fn first_batch(
     FirstBatchError::measure(config, &queries, device)
 }
 
-/// Returns the documents scored per second, as the median over repetitions after one warm-up pass.
+/// Returns the number of documents scored per second, as the median over repetitions after one warm-up pass.
 fn scoring_speed(ranker: &Ranker, data: &RankingDataset, device: &Device) -> Result<Option<f64>, ExperimentError> {
     let (long, most) = SCORING;
     let mut times = Vec::new();

@@ -1,4 +1,4 @@
-//! Checks that several processes can share one fit and would all run the same fit, before they begin.
+//! Before several processes begin a fit, checks that they can share it and would all run the same fit.
 
 use burn_rank::data::RankingDataset;
 use burn_rank::distributed::Processes;

@@ -1,5 +1,5 @@
-//! Exports a linear ranker as RankLib's linear regression. The file has two comment lines, the first of which names the
-//! model, followed by the line `0:BIAS 1:WEIGHT ...`.
+//! Exports a linear ranker as a linear regression model of RankLib. The file has two comment lines, followed by the
+//! line `0:BIAS 1:WEIGHT ...`. The first comment line names the model.
 //!
 //! The exported weights absorb a normalizer that is linear in each feature. With `z = (x - mean) scale`, `w . z + b`
 //! equals `(w scale) . x + (b - sum w scale mean)`. Weights are written in double precision without loss.
@@ -57,8 +57,8 @@ mod tests {
         Model::Scorer(Scorer::Linear(LinearScorer::from_weights(&[0.5, -2.0], 0.25, &Device::flex())))
     }
 
-    /// Creates two documents with two features. The means of the features are 2 and 10, and their standard deviations
-    /// are 1 and 10.
+    /// Creates two documents with two features each. The means of the features are 2 and 10, and their standard
+    /// deviations are 1 and 10.
     fn data() -> RankingDataset {
         RankingDataset::builder()
             .features(vec![1.0, 0.0, 3.0, 20.0], 2)

@@ -1,10 +1,10 @@
 //! Exports trees in RankLib's XML format for LambdaMART, which the plug-ins of OpenSearch and Elasticsearch read as
 //! `model/ranklib`. After comment lines, the file has an `ensemble` element that contains a `tree` element for each
-//! tree, made of nested `split` elements.
+//! tree. Each `tree` element consists of nested `split` elements.
 //!
-//! A split compares in single precision, and sends a document left if `x <= threshold`. It cannot treat missing values
-//! separately. RankLib stores and adds leaf values in single precision. RankLib numbers features from 1, as the data
-//! do.
+//! A split compares values in single precision and sends a document left if `x <= threshold`. It cannot treat missing
+//! values separately. RankLib stores and adds leaf values in single precision. RankLib numbers features from 1, just
+//! like the data.
 
 use super::raw_trees::{RawTree, raw_trees};
 use super::{ExportError, ExportFormat};

@@ -1,4 +1,4 @@
-//! Converts a ranker's trees to trees that split raw features, and writes trees as nested text. All export formats for
+//! Converts a ranker's trees so that they split raw features, and writes trees as nested text. All export formats for
 //! trees share this code.
 //!
 //! The trees of a ranker split normalized features; the trees of other systems split raw ones. A normalizer that treats
@@ -25,7 +25,7 @@ pub(super) enum RawNode {
 pub(super) struct RawSplit {
     /// Counted from 0.
     pub feature: u32,
-    /// The largest feature value that goes left; the largest finite float if all finite values go left.
+    /// The largest feature value that goes left, or the largest finite float if all finite values go left.
     pub at_most: f32,
     pub missing_left: bool,
     pub left: usize,
@@ -50,7 +50,7 @@ pub(super) struct Known {
     pub gain: Vec<f32>,
     /// How much a node weighs in contributions: its number of documents or, if that is unknown, their total weight.
     pub cover: Vec<f32>,
-    /// The value of a leaf, or the mean of a split's two children, weighted by `cover`.
+    /// For a leaf, its value; for a split, the mean of its two children, weighted by `cover`.
     pub value: Vec<f64>,
 }
 
@@ -210,8 +210,8 @@ impl RawTree {
     }
 }
 
-/// Returns the largest 32-bit float whose normalized value is at most `threshold`. If this holds for all floats, that
-/// is the largest finite float. Returns `None` if every float has a normalized value above `threshold`.
+/// Returns the largest 32-bit float whose normalized value is at most `threshold`. If this is true of all floats, the
+/// result is the largest finite float. Returns `None` if every float has a normalized value above `threshold`.
 pub(super) fn raw_threshold(normalizer: &Normalizer, feature: usize, threshold: f32) -> Option<f32> {
     if normalizer.kind() == NormalizerKind::None {
         return Some(threshold);
@@ -243,7 +243,7 @@ fn at(place: i64) -> f32 {
     if place < 0 { -size } else { size }
 }
 
-/// Returns the names of the ranker's features, or `feature_1`, `feature_2` and so on.
+/// Returns the names of the ranker's features, or `feature_1`, `feature_2` and so on if they have no names.
 pub(super) fn feature_names(ranker: &Ranker) -> Vec<String> {
     let numbered = || (1..=ranker.model().features()).map(|feature| format!("feature_{feature}")).collect();
     ranker.metadata().feature_names.clone().unwrap_or_else(numbered)

@@ -1,8 +1,8 @@
-//! Imports CatBoost's JSON model. CatBoost's trees are either oblivious, so that all nodes of a level share one split,
-//! or consist of nested nodes.
+//! Imports CatBoost's JSON model. A CatBoost tree is either oblivious, which means that all nodes of a level share one
+//! split, or it consists of nested nodes.
 //!
-//! A split compares in single precision, and sends a document right if `x > border`. If a feature's NaN treatment is
-//! `AsTrue`, a missing value counts as above every border; otherwise it counts as below every border. The score of a
+//! A split compares values in single precision and sends a document right if `x > border`. If a feature's NaN treatment
+//! is `AsTrue`, a missing value counts as above every border; otherwise it counts as below every border. The score of a
 //! document is `scale x sum of the leaves + bias`.
 
 use std::collections::HashMap;
@@ -166,7 +166,8 @@ pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
     })
 }
 
-/// Maps the number of each numerical feature to its column, and to whether NaN counts as above its borders.
+/// Maps the number of each numerical feature to its column and to a flag. The flag says whether NaN counts as above the
+/// feature's borders.
 fn places(features: &[FloatFeature]) -> Result<HashMap<u32, (u32, bool)>, ImportError> {
     let place = |feature: &FloatFeature| {
         let is_high = match feature.nan_value_treatment.as_str() {

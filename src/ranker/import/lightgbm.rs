@@ -1,11 +1,11 @@
 //! Imports LightGBM's text model, versions 2 to 4. The file has a header of `name=value` lines and one block of named
 //! lists per tree.
 //!
-//! A split compares in double precision, and sends a document left if `x <= threshold`. The decision type of a split
-//! says which values are missing: none (NaN then counts as 0), only NaN, or NaN and 0 (`zero_as_missing`). LightGBM
-//! treats values within 1e-35 of 0 as 0, so imported thresholds are moved to send these values the same way. Leaf
-//! values are added up in double precision. A random forest (`average_output`) is a mean of trees, so the leaf values
-//! are divided by the number of trees.
+//! A split compares values in double precision and sends a document left if `x <= threshold`. The decision type of a
+//! split says which values are missing: none (NaN then counts as 0), only NaN, or NaN and 0 (`zero_as_missing`).
+//! LightGBM treats values within 1e-35 of 0 as 0, so imported thresholds are moved to send these values the same way.
+//! Leaf values are added up in double precision. A random forest (`average_output`) is a mean of trees, so the leaf
+//! values are divided by the number of trees.
 
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -25,8 +25,8 @@ const END: &str = "end of trees";
 const OBJECTIVES: [&str; 9] =
     ["lambdarank", "rank_xendcg", "regression", "regression_l1", "huber", "fair", "quantile", "mape", "custom"];
 
-/// Two bits of LightGBM's decision type: the split is categorical, and missing values go left. Two more bits say which
-/// values are missing.
+/// Two bits of LightGBM's decision type: one says that the split is categorical, the other that missing values go left.
+/// Two more bits say which values are missing.
 const CATEGORICAL: u8 = 1;
 const DEFAULT_LEFT: u8 = 2;
 

@@ -10,8 +10,8 @@
 //! Each imported file becomes a [sum of trees](Model::Trees) without a normalizer. Thresholds are moved to neighboring
 //! 32-bit floats that split all 32-bit floats in the same way. Feature 1 is column 0 of the other system's matrix. A
 //! file is rejected if its version is unknown, if it has several outputs or categorical splits, or if its objective
-//! transforms scores. The error names what the import does not support. An imported ranker gives the same scores as in
-//! the other system.
+//! transforms scores. The error names what the import does not support. An imported ranker gives the same scores as the
+//! original ranker does in the other system.
 
 mod catboost;
 mod lightgbm;

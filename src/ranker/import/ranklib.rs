@@ -1,9 +1,9 @@
-//! Imports RankLib's XML format for MART and LambdaMART. Comment lines, the first of which names the learner, precede
-//! an `ensemble` element with weighted `tree` elements.
+//! Imports RankLib's XML format for MART and LambdaMART. The file starts with comment lines, the first of which names
+//! the learner. They are followed by an `ensemble` element with weighted `tree` elements.
 //!
-//! A split compares in single precision, and sends a document left if `x <= threshold`. RankLib rounds the score to
-//! single precision after each tree. RankLib numbers features from 1, as the data do. RankLib's file does not state the
-//! number of features, so features above the highest one that any split uses are ignored.
+//! A split compares values in single precision and sends a document left if `x <= threshold`. RankLib rounds the score
+//! to single precision after each tree. RankLib numbers features from 1, just like the data. RankLib's file does not
+//! state the number of features, so features with higher numbers than any split uses are ignored.
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
@@ -16,13 +16,13 @@ use crate::ranker::tree_ensemble::{NodeStatistics, Sums};
 
 const FORMAT: ImportFormat = ImportFormat::RankLib;
 
-/// The characters with which a comment line of RankLib starts.
+/// The characters that start a comment line in a RankLib file.
 const COMMENT: &str = "##";
 
 /// Learners whose rankers are weighted sums of trees.
 const LEARNERS: [&str; 2] = ["LambdaMART", "MART"];
 
-/// The deepest nesting of splits that is accepted, much deeper than the trees that RankLib grows.
+/// The deepest accepted nesting of splits. It is much deeper than the trees that RankLib grows.
 const DEEPEST: usize = 10_000;
 
 pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {

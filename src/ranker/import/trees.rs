@@ -1,5 +1,4 @@
-//! Code that all import formats share, which converts another system's trees to a [`TreeEnsemble`] with the same
-//! decisions.
+//! Code shared by all import formats. It converts another system's trees to a [`TreeEnsemble`] with the same decisions.
 //!
 //! Features in this crate are 32-bit floats. A split with a single threshold can therefore always be written as
 //! `x <= t`, where `t` is the largest 32-bit float that goes left. If a split sends no finite value left, its sides are
@@ -41,8 +40,8 @@ impl TreeList {
         Self { format, arrays: TreeArrays::default() }
     }
 
-    /// Adds a tree whose root is the first node, with the training statistics of its nodes. Leaves out nodes that
-    /// cannot be reached from the root.
+    /// Adds a tree, together with the training statistics of its nodes. The root is the first node. Leaves out nodes
+    /// that cannot be reached from the root.
     ///
     /// # Errors
     /// Returns an error if a child does not exist or has two parents.
@@ -107,7 +106,8 @@ impl TreeList {
         self.push(&[ForeignNode::Leaf(value)], &nothing)
     }
 
-    /// Returns the highest number of a feature that any split uses, counted from 1. Returns 1 if there are no splits.
+    /// Returns the highest feature number that any split uses. Feature numbers start at 1. Returns 1 if there are no
+    /// splits.
     pub fn features_in_use(&self) -> usize {
         self.arrays.feature.iter().filter(|&&feature| feature != LEAF).max().map_or(1, |&feature| feature as usize + 1)
     }

@@ -1,7 +1,7 @@
-//! Imports XGBoost's JSON model as `save_model` writes it, versions 1 to 3.
+//! Imports XGBoost's JSON models, versions 1 to 3, as written by `save_model`.
 //!
-//! A split compares in single precision, and sends a document left if `x < threshold`. A missing value (NaN) goes to
-//! the default side of the split. XGBoost adds the trees to the base score, and rounds the score to single precision
+//! A split compares values in single precision and sends a document left if `x < threshold`. A missing value (NaN) goes
+//! to the default side of the split. XGBoost adds the trees to the base score, and rounds the score to single precision
 //! after each tree. Objectives that transform the base score or the prediction are not supported. Depending on its
 //! version, XGBoost writes the base score as a number, as a string, or as a string that contains a one-element list.
 
@@ -240,8 +240,8 @@ impl Tree {
         Ok((0..nodes).map(node).collect())
     }
 
-    /// Returns the statistics of the nodes. The statistics have no counts, since XGBoost does not write numbers of
-    /// documents.
+    /// Returns the statistics of the nodes. The statistics have no counts, since XGBoost does not write document
+    /// counts.
     fn statistics(&self) -> NodeStatistics {
         let gains = self.loss_changes.iter().zip(&self.left_children);
         let gain = gains.map(|(&gain, &left)| if left < 0 { 0.0 } else { gain }).collect();

@@ -1,5 +1,5 @@
 //! The fused dense layer and its gradients, computed in blocks of rows that fit in the cache. Blocks and the order of
-//! sums depend only on the number of rows, so results have the same bits with any number of threads.
+//! sums depend only on the number of rows, so results are bitwise identical for any number of threads.
 
 use rayon::prelude::*;
 
@@ -31,7 +31,7 @@ pub struct Flow<'a, T> {
     pub neurons: usize,
 }
 
-/// Computes the output of a layer, `[rows, neurons]`, for inputs `x`, `[rows, inputs]`.
+/// Computes the output of a layer, of shape `[rows, neurons]`, from the inputs `x`, of shape `[rows, inputs]`.
 pub fn value<T: Real>(x: &[T], layer: Layer<T>) -> Vec<T> {
     let neurons = layer.bias.len();
     let inputs = layer.weight.len() / neurons;
@@ -47,7 +47,7 @@ pub fn value<T: Real>(x: &[T], layer: Layer<T>) -> Vec<T> {
     out
 }
 
-/// Computes the gradient of the inputs, `[rows, inputs]`.
+/// Computes the loss gradient with respect to the inputs, which has the shape `[rows, inputs]`.
 pub fn gradient_in_inputs<T: Real>(weight: &[T], flow: Flow<T>) -> Vec<T> {
     let inputs = weight.len() / flow.neurons;
     let mut out = vec![T::ZERO; flow.gradient.len() / flow.neurons * inputs];
@@ -59,7 +59,8 @@ pub fn gradient_in_inputs<T: Real>(weight: &[T], flow: Flow<T>) -> Vec<T> {
     out
 }
 
-/// Computes the gradients of the weights, `[inputs, neurons]`, and of the bias, for inputs `x`.
+/// Computes the loss gradients with respect to the weights and the bias, for inputs `x`. The gradient of the weights
+/// has the shape `[inputs, neurons]`.
 pub fn gradient_in_parameters<T: Real>(x: &[T], flow: Flow<T>) -> (Vec<T>, Vec<T>) {
     let rows = flow.gradient.len() / flow.neurons;
     let inputs = x.len() / rows;

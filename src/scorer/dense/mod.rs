@@ -1,8 +1,8 @@
 //! A dense layer, `x W + b` with or without `max(0, ..)`, computed as a single operation. On Flex the layer runs as a
 //! fused kernel; other backends run burn's own operations.
 //!
-//! burn's own layer writes the product, the sum with the bias and the maximum to separate arrays, and copies transposed
-//! matrices for the gradients. The fused kernel takes each block of documents through all steps while the block is in
+//! burn's own layer writes the product, the sum with the bias and the maximum to separate arrays. For the gradients, it
+//! copies transposed matrices. The fused kernel takes each block of documents through all steps while the block is in
 //! the cache.
 
 #[cfg(feature = "flex")]

@@ -19,7 +19,7 @@ pub struct Matrix<'a, T> {
 }
 
 impl<'a, T> Matrix<'a, T> {
-    /// Creates the matrix of `values` with rows of `columns` values; there must be at least one column.
+    /// Creates a matrix from `values`, with `columns` values in each row. There must be at least one column.
     pub fn new(values: &'a [T], columns: usize) -> Self {
         assert!(columns > 0 && values.len().is_multiple_of(columns));
         Self { values, shape: [values.len() / columns, columns], steps: [columns, 1] }

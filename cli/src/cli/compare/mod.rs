@@ -70,7 +70,7 @@ out for all; a run that misses a judged query that another has is refused, unles
 #[command(after_long_help = READING)]
 pub struct CompareArgs {
     /// Two or more systems, followed by the LETOR file on which they are compared. With --qrels: only TREC runs, two or
-    /// more. Without a LETOR file and --qrels: the folders of two or more finished runs
+    /// more. With neither a LETOR file nor --qrels: the folders of two or more finished runs
     #[arg(required = true, value_name = "SYSTEM")]
     files: Vec<PathBuf>,
     /// File with TREC relevance judgments; if it is given, the systems must be TREC runs

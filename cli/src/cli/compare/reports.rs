@@ -112,7 +112,7 @@ fn canonical(names: &[String]) -> Result<Vec<String>, Failure> {
     }
 }
 
-/// Returns the rankings of runs that kept their scores. Without a run's scores, or if its data have changed, the
+/// Returns the rankings of runs that kept their scores. If a run kept no scores, or if its data have changed, the
 /// rankings are unknown.
 fn kept_rankings(args: &CompareArgs, folders: &[PathBuf]) -> SystemRankings {
     let read = |folder: &PathBuf| {
@@ -161,9 +161,9 @@ impl Systems {
         })
     }
 
-    /// Reads the reports of finished runs. All runs must have the same test queries and the same convention. If all
-    /// runs kept their scores, measures that the reports lack are computed from these scores, also under another
-    /// convention.
+    /// Reads the reports of finished runs. All runs must have the same test queries. If a report lacks a measure or has
+    /// another convention, all measures are computed from the scores that the runs kept. If a run kept no scores, all
+    /// reports must have the measures and the convention.
     pub(super) fn from_reports(args: &CompareArgs, folders: &[PathBuf]) -> Result<Self, Failure> {
         let refuse = |folder: &Path, message: String| Failure::input(format!("{}: {message}", folder.display()));
         let read = |folder: &PathBuf| Ok(Finished::from_report(read_report(folder)?));

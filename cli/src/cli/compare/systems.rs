@@ -27,7 +27,7 @@ pub(super) struct Systems {
 }
 
 impl Systems {
-    /// Evaluates rankers of burn-rank and of other systems, and score files, on one LETOR file.
+    /// Evaluates rankers and score files on one LETOR file. The rankers may come from burn-rank or from other systems.
     pub(super) fn from_scores(
         args: &CompareArgs,
         systems: &[PathBuf],

@@ -18,9 +18,10 @@ pub struct ConvertArgs {
     /// A ranker: a saved one, the folder of a `train` run, or a file of LightGBM (text), XGBoost (JSON), CatBoost
     /// (JSON) or RankLib (XML). Or data: text (`-` for standard input), or an Arrow, Parquet, CSV or TSV file
     from: PathBuf,
-    /// File to write; an existing file is replaced. A ranker becomes ONNX (NAME.onnx), RankLib or LightGBM text
-    /// (NAME.txt, for linear rankers or trees), RankLib XML (NAME.xml), or a saved ranker (NAME.safetensors). Other
-    /// names need --format. Data become a table as NAME.arrow or NAME.parquet, and LETOR text as NAME.txt
+    /// File to write; an existing file is replaced. A ranker becomes ONNX (NAME.onnx), RankLib XML (NAME.xml), or a
+    /// saved ranker (NAME.safetensors). With NAME.txt, a linear ranker becomes RankLib text, and trees become LightGBM
+    /// text. Other names need --format. Data become a table if the name is NAME.arrow or NAME.parquet, and LETOR text
+    /// if it is NAME.txt
     out: PathBuf,
     /// Format of a ranker [default: chosen by the name of OUT]
     #[arg(long, value_enum)]

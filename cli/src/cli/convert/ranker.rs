@@ -35,7 +35,7 @@ pub(super) enum Format {
     BurnRank,
 }
 
-/// A description of the file names that determine a ranker's format, for error messages.
+/// The names of output files that determine a ranker's format, in the words of an error message.
 pub(super) const NAMES: &str = "a name that ends in .onnx, .txt, .xml or .safetensors, or another name with --format";
 
 impl ConvertArgs {

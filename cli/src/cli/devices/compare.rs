@@ -57,20 +57,20 @@ Verdicts, compared with the first device:
 pub struct CompareArgs {
     /// Configuration file
     config: PathBuf,
-    /// Devices, separated by commas, of which the first is the baseline for the others
+    /// Devices, separated by commas; the first one is the baseline for the others
     #[arg(long, value_delimiter = ',', required = true, value_name = "DEVICE,..")]
     devices: Vec<String>,
     /// Number of seeds for each device; the first one is the seed in the configuration
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=1000))]
     seeds: u64,
-    /// Also measure the time until the measure that selects rounds reaches this value on the validation queries, as in
-    /// ndcg@10=0.40
+    /// Also measure how long it takes until the measure that selects rounds reaches this value on the validation
+    /// queries, as in ndcg@10=0.40
     #[arg(long, value_name = "MEASURE=VALUE")]
     target: Option<String>,
     /// Run each device once with every layer precision in this list, separated by commas: f32, f16, bf16
     #[arg(long, value_delimiter = ',', value_name = "TYPE,..")]
     precision: Vec<String>,
-    /// Largest difference in the measure at which the rankers of two devices count as the same
+    /// The rankers of two devices count as the same up to this difference in the measure
     #[arg(long, default_value_t = 0.005)]
     margin: f64,
     /// Folder for the table: new, empty, or the folder of an earlier comparison
@@ -192,8 +192,8 @@ impl CompareArgs {
         Ok(settings)
     }
 
-    /// Returns an error if the folder holds a different comparison, or holds one although the user chose neither to
-    /// resume nor to overwrite it.
+    /// Returns an error if the folder holds a different comparison. Also returns an error if it holds any comparison
+    /// and the user chose neither to resume nor to overwrite it.
     fn check_plan(&self, plan: &Value) -> Result<(), Failure> {
         let path = self.out.join(PLAN);
         let Ok(bytes) = fs::read(&path) else {

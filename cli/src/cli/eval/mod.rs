@@ -87,8 +87,8 @@ pub struct EvalArgs {
     /// Also print a line for each query
     #[arg(short = 'q', long)]
     per_query: bool,
-    /// Also show the worst or best queries by the first measure, with their documents in ranked order: worst:N, best:N,
-    /// or both, separated by a comma
+    /// Also show the worst or best queries by the first measure, with their documents in ranked order. Give worst:N,
+    /// best:N, or both, separated by a comma
     #[arg(long, value_name = "WHICH", conflicts_with_all = ["run", "compare_conventions", "format"])]
     queries: Option<String>,
     /// Evaluate the same ranking under every convention

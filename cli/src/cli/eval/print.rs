@@ -141,8 +141,8 @@ impl Shown<'_> {
     }
 }
 
-/// Prints the number of queries without a relevant document on standard error, since trec_eval's format has no line for
-/// it.
+/// Prints to standard error how many queries have no relevant document, since trec_eval's format has no line for this
+/// number.
 pub(super) fn note_empty(empty: usize, queries: usize, convention: &str) {
     if empty > 0 {
         terminal::say(format_args!(

@@ -18,7 +18,7 @@ const SPACE: &str = "search.space";
 pub(in crate::experiment) struct Candidate {
     /// The value that the setting gives to each configuration key.
     pub(in crate::experiment) point: Point,
-    /// A label that tells the setting from the others, such as `learner.depth=6`.
+    /// A label that distinguishes the setting from the others, such as `learner.depth=6`.
     pub(in crate::experiment) label: String,
     /// The configuration with the setting's values filled in.
     pub(in crate::experiment) config: ExperimentConfig,

@@ -1,12 +1,13 @@
-//! Builds two kinds of scorer from ONNX operators: self-attention over the documents of a query, and its latent cross
-//! with a perceptron. Self-attention and the latent cross are exported without dropout, which only training uses.
+//! Builds two kinds of scorers from ONNX operators: self-attention over the documents of a query, and a latent cross of
+//! this self-attention with a perceptron. Self-attention and the latent cross are exported without dropout, which only
+//! training uses.
 
 use super::graph::{GraphBuilder, Value};
 use super::messages::Attribute;
 use super::scorer::{hidden_layers, layer_normalization, linear_layer, log1p};
 use crate::scorer::{AttentionScorer, Block, LatentCrossScorer};
 
-/// The attention logit of padding, the same as in [`AttentionScorer`].
+/// The attention logit for padding, which is the same as in [`AttentionScorer`].
 const OUTSIDE: f32 = f32::MIN / 2.0;
 
 /// Adds a self-attention scorer to the graph.

@@ -4,9 +4,9 @@ use prost::Message;
 
 use super::messages::{Attribute, Dim, Graph, Model, Node, OperatorSet, Tensor, ValueInfo, data_type};
 
-/// The ONNX operator set of exported graphs, the first with layer normalization.
+/// The ONNX operator set of exported graphs. It is the first operator set that includes layer normalization.
 const OPSET: i64 = 17;
-/// The domain of ONNX's tree operators, and the version of that domain that fits `OPSET`.
+/// The domain of ONNX's tree operators, and the version of this domain that fits `OPSET`.
 const TREES: &str = "ai.onnx.ml";
 const TREES_OPSET: i64 = 3;
 /// The version of ONNX's message format that goes with `OPSET`.
@@ -14,7 +14,8 @@ const IR_VERSION: i64 = 8;
 
 /// The name of the input, whose shape is `[documents, features]` or `[queries, documents, features]`.
 const INPUT: &str = "features";
-/// The name of the mask, `[queries, documents]`, a second input of graphs for many queries that is false for padding.
+/// The name of the mask, which has the shape `[queries, documents]` and is false for padding. Graphs for many queries
+/// have this second input.
 const MASK: &str = "mask";
 /// The name of the output, whose shape is `[documents]` or `[queries, documents]`.
 const OUTPUT: &str = "scores";
@@ -38,19 +39,20 @@ impl GraphBuilder {
         Self { is_batch: true, ..Self::default() }
     }
 
-    /// Returns the raw features, the input of the graph, with the shape `[documents, features]` for one query or
-    /// `[queries, documents, features]` for many.
+    /// Returns the raw features, which are the input of the graph. Their shape is `[documents, features]` for one query
+    /// or `[queries, documents, features]` for many.
     pub fn input(&self) -> Value {
         Value(INPUT.into())
     }
 
-    /// Returns the mask of a graph for many queries, `[queries, documents]`, which is false for padding. Returns `None`
-    /// for a graph that scores one query at a time.
+    /// Returns the mask of a graph for many queries. The mask has the shape `[queries, documents]` and is false for
+    /// padding. Returns `None` for a graph that scores one query at a time.
     pub fn mask(&self) -> Option<Value> {
         self.is_batch.then(|| Value(MASK.into()))
     }
 
-    /// Reshapes a value. In the new shape, -1 stands for the remaining length, and 0 keeps the length of the old shape.
+    /// Reshapes a value. In the new shape, -1 stands for the remaining length, and 0 keeps the old length of that
+    /// dimension.
     pub fn reshaped(&mut self, value: &Value, shape: &[i64]) -> Value {
         let name = shape.iter().map(i64::to_string).collect::<Vec<_>>().join("_");
         let shape = self.integers(&format!("shape_{name}"), &[shape.len()], shape);
@@ -58,7 +60,7 @@ impl GraphBuilder {
     }
 
     /// Reshapes a matrix with one row per document to `[queries, documents, ...]`. For a graph that scores one query,
-    /// the first length is 1.
+    /// the first dimension has length 1.
     pub fn by_query(&mut self, value: &Value, tail: &[i64]) -> Value {
         let Some(mask) = self.mask() else {
             return self.reshaped(value, &[&[1, -1], tail].concat());

@@ -1,4 +1,4 @@
-//! Builds sums of Gaussian kernels from ONNX operators, in double precision as in this crate.
+//! Builds sums of Gaussian kernels from ONNX operators. As in this crate, the sums are computed in double precision.
 
 use super::graph::{GraphBuilder, Value};
 use super::messages::Attribute;

@@ -59,7 +59,7 @@ fn finished(
     Ok(graph.finish(&scores, ranker.features(), description.to_string()))
 }
 
-/// Adds a scorer to the graph and returns its scores, `[documents, 1]`.
+/// Adds a scorer to the graph and returns its scores, which have the shape `[documents, 1]`.
 fn scores(graph: &mut GraphBuilder, prefix: &str, scorer: &Scorer, x: &Value) -> Value {
     match scorer {
         Scorer::Linear(scorer) => scorer::linear_scorer(graph, prefix, scorer, x),
@@ -69,7 +69,7 @@ fn scores(graph: &mut GraphBuilder, prefix: &str, scorer: &Scorer, x: &Value) ->
     }
 }
 
-/// Adds an ensemble's weighted sum of scores to the graph, in double precision like [`Model::predict`].
+/// Adds an ensemble's weighted sum of scores to the graph. Like [`Model::predict`], the graph adds in double precision.
 fn ensemble(graph: &mut GraphBuilder, members: &[(f64, Scorer)], x: &Value) -> Option<Value> {
     let mut sum: Option<Value> = None;
     for (number, (weight, scorer)) in members.iter().enumerate() {

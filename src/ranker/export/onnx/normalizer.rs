@@ -1,4 +1,4 @@
-//! Builds normalizers from ONNX operators, in double precision as in this crate.
+//! Builds normalizers from ONNX operators. As in this crate, normalization uses double precision.
 
 use super::graph::{GraphBuilder, Value};
 use super::messages::Attribute;
@@ -101,8 +101,8 @@ pub(super) fn signed_log1p(graph: &mut GraphBuilder, x: &Value) -> Value {
     graph.node("Mul", &[&sign, &size])
 }
 
-/// Adds `(x - min) / (max - min)` over the documents of the query to the graph. A constant feature gives 0 / 1, which
-/// is 0.
+/// Adds `(x - min) / (max - min)` over the documents of the query to the graph. For a constant feature, the quotient is
+/// 0 / 1, which is 0.
 fn query_min_max(graph: &mut GraphBuilder, features: &Value, x: &Value, may_miss: bool) -> Value {
     let over_documents = || vec![Attribute::ints("axes", &[0]), Attribute::int("keepdims", 1)];
     // What a reduction returns for NaN depends on the position of the NaN, so missing values are replaced by numbers
@@ -149,7 +149,7 @@ fn query_min_max_of_many(graph: &mut GraphBuilder, mask: &Value, x: &Value, feat
     graph.reshaped(&share, &[-1, features as i64])
 }
 
-/// Replaces 0 by 1 in a divisor. The quotient stays correct if the dividend is 0 wherever the divisor is 0.
+/// Replaces 0 with 1 in a divisor. The quotient stays correct if the dividend is 0 wherever the divisor is 0.
 fn one_in_place_of_zero(graph: &mut GraphBuilder, value: &Value) -> Value {
     let zero = graph.doubles("zero", &[], &[0.0]);
     let one = graph.doubles("one", &[], &[1.0]);
@@ -157,16 +157,16 @@ fn one_in_place_of_zero(graph: &mut GraphBuilder, value: &Value) -> Value {
     graph.node("Where", &[&positive, value, &one])
 }
 
-/// A table for looking up feature values, which has a row of ascending values for each feature.
+/// A table for looking up feature values, with a row of ascending values for each feature.
 ///
-/// Each row is padded with infinity to a length of one less than a power of two. Bisection takes the same number of
-/// steps in every padded row, so one gather per step serves all documents. For a constant feature, the row contains
+/// Each row is padded with infinity to a length that is one less than a power of two. Bisection takes the same number
+/// of steps in every padded row, so one gather per step serves all documents. For a constant feature, the row contains
 /// only the value 0.
 struct Table {
     values: Value,
     /// The index at which each feature's row starts.
     rows: Value,
-    /// The last index in each row, before padding.
+    /// The index of the last value in each row, not counting padding.
     last: Value,
     none: Value,
     one: Value,
@@ -190,7 +190,7 @@ impl Table {
         Self { values: table, rows, last, none, one, count, width }
     }
 
-    /// Returns the steps of the bisection: the length of each step, and the position in each row to probe first.
+    /// Returns the length of each step of the bisection, and the position in each row to probe first.
     fn steps(&self, graph: &mut GraphBuilder) -> Vec<(Value, Value)> {
         let lengths = std::iter::successors(Some(self.width.div_ceil(2)), |step| Some(step / 2));
         lengths
@@ -217,9 +217,9 @@ impl Table {
         found
     }
 
-    /// Returns the indices of the two table values between which a document's value lies, given how many values are
-    /// below it. If the document's value lies below the table, both indices point to the first value. If it lies above
-    /// the table, both point to the last value.
+    /// Returns the indices of the two table values between which a document's value lies. `below` is the number of
+    /// table values below the document's value. If the document's value lies below the table, both indices point to the
+    /// first value. If it lies above the table, both point to the last value.
     fn sides(&self, graph: &mut GraphBuilder, below: &Value) -> [Value; 2] {
         let lower = graph.node("Sub", &[below, &self.one]);
         [graph.node("Max", &[&lower, &self.none]), graph.node("Min", &[below, &self.last])]
@@ -243,7 +243,7 @@ fn padded<T: Copy>(rows: &[Vec<T>], width: usize, empty: T, filler: T) -> Vec<T>
     table
 }
 
-/// Replaces each feature of a document by its position among the feature's quantiles, from 0 to 1. A constant feature
+/// Replaces each feature of a document with its position among the feature's quantiles, from 0 to 1. A constant feature
 /// has position 0.
 fn quantile(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec<f32>]) -> Value {
     let table = Table::new(graph, values);

@@ -46,7 +46,7 @@ pub(super) fn hidden_layers(graph: &mut GraphBuilder, prefix: &str, scorer: &Mlp
     x
 }
 
-/// Adds `sign(x) ln(1 + |x|)` to the graph, in double precision to keep the digits of small features.
+/// Adds `sign(x) ln(1 + |x|)` to the graph. Double precision preserves the digits of small features.
 pub(super) fn log1p(graph: &mut GraphBuilder, x: &Value) -> Value {
     let x = graph.as_double(x);
     let value = signed_log1p(graph, &x);

@@ -1,9 +1,9 @@
 //! Builds sums of trees with ONNX's `TreeEnsembleRegressor`, an operator in every version of ONNX's tree domain.
 //!
-//! A split compares in single precision, and sends a document left if `x <= threshold`. It also specifies the side to
-//! which a missing value (NaN) goes. Leaf values are stored in single precision. A normalizer that treats each document
-//! separately is folded into the thresholds, so a document reaches the same leaf as in this crate. The normalizer
-//! `query_min_max` becomes part of the graph.
+//! A split compares values in single precision and sends a document left if `x <= threshold`. It also specifies the
+//! side to which a missing value (NaN) goes. Leaf values are stored in single precision. A normalizer that treats each
+//! document separately is folded into the thresholds, so a document reaches the same leaf as in this crate. The
+//! normalizer `query_min_max` becomes part of the graph.
 
 use super::super::raw_trees::{RawNode, RawTree, check_zeros};
 use super::super::{ExportError, ExportFormat};
@@ -13,7 +13,7 @@ use super::normalizer;
 use crate::data::{Normalizer, NormalizerKind};
 use crate::ranker::tree_ensemble::{LEAF, TreeEnsemble, ZERO};
 
-/// Adds the trees to the graph and returns their summed scores, `[documents, 1]`.
+/// Adds the trees to the graph and returns their summed scores, which have the shape `[documents, 1]`.
 pub(super) fn tree_scores(
     graph: &mut GraphBuilder,
     trees: &TreeEnsemble,
@@ -41,7 +41,7 @@ pub(super) fn tree_scores(
     Ok(graph.tree_node("TreeEnsembleRegressor", &x, attributes.finish()))
 }
 
-/// Replaces 0 by NaN in the features whose splits treat 0 as missing.
+/// Replaces 0 with NaN in the features whose splits treat 0 as missing.
 fn without_zeros(
     graph: &mut GraphBuilder,
     trees: &TreeEnsemble,
