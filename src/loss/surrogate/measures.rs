@@ -206,7 +206,7 @@ pub struct ExpectedReciprocalRank {
 }
 
 impl ExpectedReciprocalRank {
-    /// Creates the measure for labels from 0 to `maximum_grade`, which must be from 1 to 30.
+    /// Creates the measure for labels from 0 to `maximum_grade`, which must be between 1 and 30, both included.
     pub fn new(maximum_grade: u32) -> Self {
         let stop = |label: u32| (f64::from(label).exp2() - 1.0) * (-f64::from(maximum_grade)).exp2();
         // `check` rejects larger grades, so they need no table.
