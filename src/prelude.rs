@@ -1,8 +1,9 @@
 //! The items that a ranking model usually needs, imported by `use burn_rank::prelude::*;`.
 //!
-//! The prelude has the trait that gives losses their `forward`, every loss with its configuration, and the items that
-//! select a loss by name. The prelude also has [`Segments`] for flat scores, [`Lists`] with weights or a teacher, the
-//! measures, and their conventions ([`Convention::preset`]). No name of the prelude collides with `burn::prelude`.
+//! The prelude contains every loss with its configuration, the trait that gives losses their `forward`, and the items
+//! that select a loss by name. The prelude also contains [`Segments`] for flat scores, [`Lists`] with weights or a
+//! teacher, the measures, and their conventions ([`Convention::preset`]). No name in the prelude collides with a name
+//! in `burn::prelude`.
 //!
 //! The default [`Temperature`] of a loss, as in `SoftNdcgConfig::new()`, is chosen for training scorers from scratch.
 //! `SoftNdcgConfig::paper()` uses the paper's temperature; `SoftNdcgConfig::new().with_sigma(0.5)` sets another one, in

@@ -1,4 +1,4 @@
-//! For each document, the sum of the distances of its score from all other scores, which NeuralSort needs.
+//! For each document, the sum of the distances of its score from all other scores. NeuralSort needs this sum.
 
 use burn::tensor::Tensor;
 

@@ -1,10 +1,10 @@
-//! Powers of two, from which gains are computed for labels.
+//! Powers of two, from which the gains of labels are computed.
 
 use burn::tensor::Tensor;
 
 use super::{call::Call, path::run};
 
-/// Returns `2^x` of each element, without a gradient.
+/// Returns `2^x` for each element `x`, without a gradient.
 ///
 /// # Shapes
 /// - `x` and the output have the shape `[batch, documents]`. Every result must be a normal floating-point number.

@@ -9,7 +9,7 @@ use super::{call::Call, path::run};
 /// Differentiable in the positions.
 ///
 /// # Shapes
-/// - `positions`, which must be above 0, and the output have the shape `[batch, documents]`.
+/// - `positions` and the output have the shape `[batch, documents]`; the positions must be above 0.
 pub fn log2_discount(positions: Tensor<2>) -> Tensor<2> {
     run(Call::Log2Discount { x: positions.into_dispatch() })
 }

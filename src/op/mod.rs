@@ -1,7 +1,7 @@
-//! The primitives, which are sums over one list from which nearly every loss is composed in a few lines. Most of the
-//! time is spent in sums over pairs of documents, so every backend computes them by fused kernels or in chunks of rows.
-//! With sums this fast, the backend's own operations would take most of the running time. Some of these operations are
-//! therefore implemented as primitives, too.
+//! The primitives, which are sums over one list. Nearly every loss is composed of primitives in a few lines. Most of
+//! the time is spent in sums over pairs of documents. Every backend therefore computes these sums with fused kernels or
+//! in chunks of rows. With sums this fast, the backend's own operations would take most of the running time. Some of
+//! these operations are therefore implemented as primitives, too.
 //!
 //! | primitive | value for document i |
 //! |---|---|

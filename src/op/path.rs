@@ -1,4 +1,4 @@
-//! Runs a call, by the kernels of its backend or by its tensor definition.
+//! Runs a call, using either the kernels of its backend or its tensor definition.
 
 use burn::{backend::Dispatch, tensor::Tensor};
 
@@ -30,8 +30,8 @@ pub(crate) struct BeyondBudget {
 }
 
 /// For a backend without analytic gradients, returns the memory that automatic differentiation needs to store the pairs
-/// of `scores`. Chunks of rows save none of this memory. Returns `None` for other backends, and if the memory is within
-/// the budget.
+/// of `scores`. Computing the pairs in chunks of rows saves none of this memory. Returns `None` for other backends, and
+/// if the memory is within the budget.
 pub(crate) fn beyond_budget(scores: &Tensor<2>) -> Option<BeyondBudget> {
     let unlisted = unlisted(&scores.clone().into_dispatch())?;
     let [batch, documents] = scores.dims();

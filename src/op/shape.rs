@@ -1,6 +1,6 @@
 //! Checks of the shapes and types of tensors before a primitive runs. Without these checks, tensors of different shapes
-//! could be broadcast, or a kernel could read beyond an array, and the result would look valid. Shapes and types are
-//! known on the host, so the checks do not wait for a device.
+//! could be broadcast, or a kernel could read beyond the end of an array. The result would still look valid. Shapes and
+//! types are known on the host, so the checks do not wait for a device.
 
 use burn::tensor::Tensor;
 

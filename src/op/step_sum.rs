@@ -15,7 +15,7 @@ use super::{
 /// The function is differentiable in `x` and `v`.
 ///
 /// # Shapes
-/// - `x`, `v` and the output have the shape `[batch, documents]`. Padded documents need `v = 0`.
+/// - `x`, `v` and the output have the shape `[batch, documents]`. Padded documents must have `v = 0`.
 ///
 /// # Panics
 /// Panics if the inputs differ in shape or type.
@@ -32,7 +32,7 @@ pub fn step_sum(x: Tensor<2>, v: Tensor<2>, alpha: f64, step: Step) -> Tensor<2>
 /// The function is differentiable in `x` and `v`.
 ///
 /// # Shapes
-/// - `x`, `v`, `counted` and the output have the shape `[batch, documents]`. Padded documents need `v = 0`.
+/// - `x`, `v`, `counted` and the output have the shape `[batch, documents]`. Padded documents must have `v = 0`.
 ///
 /// # Panics
 /// Panics if the inputs differ in shape or type.

@@ -80,7 +80,7 @@ pub enum RankerError {
         /// The number of features that the model was trained on.
         expected: usize,
     },
-    /// Normalizing the data, or scoring their longest list, needs more memory than is free.
+    /// Normalizing the data or scoring their longest list needs more memory than is available.
     #[error(transparent)]
     Memory(Refusal),
     /// The data have a feature beyond those the ranker was trained on.
@@ -242,8 +242,9 @@ impl Ranker {
         self.model.takes_missing() || self.normalizer.fills_missing()
     }
 
-    /// Returns a name for each column of the model's input. Features come first, each named or else numbered from 1.
-    /// After the features come the [columns](Normalizer::indicated) that mark missing values.
+    /// Returns a name for each column of the model's input. Features come first, by their names. A ranker without
+    /// feature names numbers them from 1. After the features come the [columns](Normalizer::indicated) that mark
+    /// missing values.
     pub fn column_names(&self) -> Vec<String> {
         let numbers = || (1..=self.features()).map(|feature| feature.to_string()).collect();
         let mut names = self.metadata.feature_names.clone().unwrap_or_else(numbers);
@@ -252,7 +253,7 @@ impl Ranker {
         names
     }
 
-    /// Returns the model, whose input is normalized features.
+    /// Returns the model, which takes normalized features as its input.
     pub fn model(&self) -> &Model {
         &self.model
     }
@@ -298,7 +299,7 @@ impl Ranker {
         Ok(scores)
     }
 
-    /// Scores data like [`predict`](Self::predict), but takes ownership of the data and normalizes them in place.
+    /// Scores data as [`predict`](Self::predict) does, but takes ownership of the data and normalizes them in place.
     ///
     /// # Errors
     /// Returns the same errors as [`predict`](Self::predict).
@@ -365,8 +366,9 @@ impl Ranker {
     /// Reads a ranker from a file and puts it on a device.
     ///
     /// # Errors
-    /// Returns [`RankerError`] if the file cannot be read, is damaged or incomplete, is not a ranker, or was written by
-    /// a newer version of this crate. A ranker that is returned always gives the same scores as the saved one.
+    /// Returns [`RankerError`] if the file cannot be read, is damaged or incomplete, or is not a ranker. Files written
+    /// by a newer version of this crate also give this error. The loaded ranker always gives the same scores as the
+    /// saved one.
     pub fn load(path: &Path, device: &Device) -> Result<Self, RankerError> {
         let bytes = std::fs::read(path).map_err(|source| RankerError::File { path: path.into(), source })?;
         Self::from_bytes(&bytes, path, device)
@@ -544,7 +546,7 @@ mod tests {
         }
     }
 
-    /// Creates a ranker with the given scorer, trained on data with missing values, and returns both.
+    /// Creates a ranker with the given scorer, trained on data with missing values. Returns the ranker and the data.
     fn filling(scorer: ScorerConfig, kind: NormalizerKind) -> (Ranker, RankingDataset) {
         let mut train = data();
         (0..train.features.len()).step_by(7).for_each(|at| train.features.to_mut_slice()[at] = f32::NAN);

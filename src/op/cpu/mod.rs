@@ -4,8 +4,8 @@
 //! For each document `j`, a kernel loops over a contiguous tile of rows `i`. Compilers vectorize this loop for every
 //! instruction set. The result of a row depends only on the other documents and their order. Partial sums over rows are
 //! added in order. Results are therefore identical bit for bit with any number of threads. Padding is removed before
-//! the loops, so it does not change a single bit of the results. As in the tensor definitions, a score that is NaN
-//! makes all results of its list NaN, so that a diverged training run is noticed.
+//! the loops, so it does not change a single bit of the results. As in the tensor definitions, a NaN score makes all
+//! results of its list NaN, so that a diverged training run is noticed.
 //!
 //! | room | what it holds |
 //! |---|---|

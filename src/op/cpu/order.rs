@@ -61,8 +61,8 @@ fn level<T: Real>(value: T) -> Option<usize> {
     (level < LEVELS && T::from_f64(level as f64) == value).then_some(level)
 }
 
-/// Returns the distinct values in descending order with their numbers of occurrences; values that cannot be counted
-/// occur once per element.
+/// Returns the distinct values in descending order, with the number of occurrences of each. If a value cannot be
+/// counted, every element is listed by itself with the number 1.
 pub(super) fn runs<T: Real>(values: impl Iterator<Item = T> + Clone) -> Vec<(T, usize)> {
     if let Some(counts) = counts(values.clone()) {
         let runs = counts.iter().enumerate().rev().filter(|(_, count)| **count > 0);

@@ -1,4 +1,4 @@
-//! The parameters of primitives that are not tensors, shared by every backend.
+//! The non-tensor parameters of primitives, shared by every backend.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +34,7 @@ pub struct ExponentialTerm {
 pub struct Comparison {
     /// How steeply the probability rises with the score difference; must be above 0.
     pub rate: f64,
-    /// The noise of `i`, scaled like `rate (x_j - x_i)`, if it is known, else 0.
+    /// The noise of `i` on the scale of `rate (x_j - x_i)` if it is known, and 0 otherwise.
     pub shift: f64,
 }
 
@@ -133,8 +133,8 @@ impl AboveExpectation {
     }
 }
 
-/// A function of a document's rank, given by its values, times what the documents above contribute. The expectation is
-/// taken over noisy scores.
+/// A function of a document's rank times the contribution of the documents above. The function is given by its values.
+/// The expectation is taken over noisy scores.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AboveRecursion {
     /// The noise of the scores.
@@ -154,13 +154,13 @@ pub struct NeuralSortMatrix {
     /// Whether each iteration scales the rows before the columns instead of after them, which is the same as scaling
     /// the transposed matrix.
     pub transposed: bool,
-    /// The number of ranks for which a result is needed, from the first rank.
+    /// The number of ranks, counted from the first, for which a result is needed.
     pub ranks: usize,
 }
 
 impl NeuralSortMatrix {
-    /// Returns the index of the column factors that the last scaling of the rows uses, where index `k` stands for the
-    /// factors after `k` iterations.
+    /// Returns the index of the column factors that the last scaling of the rows uses. Index `k` stands for the factors
+    /// after `k` iterations.
     pub fn last_rows(&self) -> usize {
         if self.transposed { self.iterations.saturating_sub(1) } else { self.iterations }
     }

@@ -55,7 +55,7 @@ pub trait Real:
     fn total_cmp(&self, other: &Self) -> std::cmp::Ordering;
     fn descending_key(self, index: u32) -> Self::Key;
     fn index_of(key: Self::Key) -> u32;
-    /// Returns `bits` bits of the value that a sort key contains, from bit `shift`.
+    /// Returns `bits` bits of the value that a sort key contains, starting at bit `shift`.
     fn digit(key: Self::Key, shift: u32, bits: u32) -> usize;
 
     /// The coefficients of the polynomials in [`exponential`](Self::exponential), [`scaled_erfc`](Self::scaled_erfc)
@@ -74,8 +74,8 @@ pub trait Real:
     /// Returns `exp(x^2) erfc(x)` for `x >= 0`, with an error of 2e-7 (`f32`) or 1e-13 (`f64`).
     fn scaled_erfc<const FMA: bool>(self) -> Self;
 
-    /// Returns `2^self` with an error of 2 units in the last place, and without error for integers. Results below the
-    /// normal numbers become 0, and results above them become infinity.
+    /// Returns `2^self` with an error of 2 units in the last place, and without error for integers. Results too small
+    /// to be normal numbers become 0, and results too large become infinity.
     fn power_of_two<const FMA: bool>(self) -> Self;
 
     /// Returns `log(1 + self)` for arguments in `[0, 1]`, with an error of 2 units in the last place.
@@ -278,7 +278,7 @@ real!(
     ]
 );
 
-/// Replaces a number by 0 if it is so small that arithmetic on it is slow and that it could not change a sum.
+/// Replaces a number with 0 if it is so small that arithmetic on it is slow and it could not change a sum.
 #[inline(always)]
 pub fn flushed<T: Real>(value: T) -> T {
     if value.abs() < T::SMALLEST_FACTOR * T::SMALLEST_FACTOR { T::ZERO } else { value }

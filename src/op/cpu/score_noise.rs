@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use super::long::levels::step;
 use super::parameters::{Comparison, ScoreNoise};
 
-/// The noise of a document is integrated from minus this value to this value, in standard deviations; the probability
-/// outside is below 1e-10.
+/// The noise of a document is integrated from minus to plus this number of standard deviations. The probability outside
+/// this range is below 1e-10.
 pub const RANGE: f64 = 6.5;
 
 /// Returns the number of points of the trapezoidal rule over the noise of a document, for lists of `n` documents.

@@ -7,8 +7,8 @@ use super::real::Real;
 /// The number of rows in a tile. A few arrays of this length fit into the first-level cache.
 pub const TILE: usize = 128;
 
-/// The number of documents in a block, whose terms are added in a separate sum. With separate sums per block, rounding
-/// errors grow only with the square root of the length of a list.
+/// The number of documents in a block. The terms of each block are added up in a separate sum. With separate sums per
+/// block, rounding errors grow only with the square root of the length of a list.
 pub const BLOCK: usize = 128;
 
 /// The largest number of stripes of a list. A stripe is a range of rows with its own partial sums.

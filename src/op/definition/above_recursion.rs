@@ -10,8 +10,8 @@ use super::{
 use crate::op::cpu::{Above, AboveRecursion};
 
 /// The joint distribution of the rank and the contribution of the documents above, with an array `[batch, rows]` for
-/// each rank reached so far. `p(r)` is the probability of `r` documents above, times the mean of the product over them.
-/// For a sum, `w(r)` is the probability of `r` documents above, times the mean of the sum over them.
+/// each rank reached so far. `p(r)` is the probability that `r` documents are above, times the mean of the product over
+/// them. For a sum, `w(r)` is the probability that `r` documents are above, times the mean of the sum over them.
 #[derive(Clone)]
 struct State<B: Backend> {
     p: Vec<Array<B>>,
@@ -19,8 +19,8 @@ struct State<B: Backend> {
 }
 
 /// The trial of one document against the rows of a chunk. `ahead` is the probability that the document is above each
-/// row, and `behind` that it is not, `[batch, rows]`. For a sum, `b` is `b_j`, `[batch, 1]`; for a product, `ahead` is
-/// already multiplied by `1 - b_j`.
+/// row, and `behind` is the probability that it is not. Both have the shape `[batch, rows]`. For a sum, `b` is `b_j`,
+/// `[batch, 1]`; for a product, `ahead` is already multiplied by `1 - b_j`.
 struct Trial<B: Backend> {
     ahead: Array<B>,
     behind: Array<B>,
@@ -176,9 +176,9 @@ pub fn value<B: Backend>(
     out.0
 }
 
-/// Returns the gradient with respect to `x`. The gradient goes backward through the trials with the derivatives of the
-/// state, and sums over the ranks to get the derivative of each trial. Only every `sqrt(n)`-th state is stored; those
-/// between are recomputed.
+/// Returns the gradient with respect to `x`. The gradient computation goes backward through the trials with the
+/// derivatives of the state. It sums over the ranks to get the derivative of each trial. Only every `sqrt(n)`-th state
+/// is stored; those in between are recomputed.
 pub fn gradient<B: Backend>(
     x: FloatTensor<B>,
     a: FloatTensor<B>,

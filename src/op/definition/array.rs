@@ -1,5 +1,5 @@
 //! `Array`, a wrapper of a backend's float tensor that adds operators. Code that uses `Array` works for tensors of a
-//! plain backend, under autodiff, and for burn's dispatch at run time.
+//! plain backend, for tensors under autodiff, and for burn's dispatch at run time.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 

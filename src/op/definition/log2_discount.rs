@@ -11,7 +11,7 @@ pub fn value<B: Backend>(positions: FloatTensor<B>) -> FloatTensor<B> {
     (Array::<B>(B::float_log1p(positions)).recip() * LN_2).0
 }
 
-/// Returns the gradient with respect to the positions, `-g d^2 / ((1 + p) ln 2)` with the discounts `d`.
+/// Returns the gradient with respect to the positions, which is `-g d^2 / ((1 + p) ln 2)` with the discounts `d`.
 pub fn gradient<B: Backend>(
     positions: FloatTensor<B>,
     out: FloatTensor<B>,

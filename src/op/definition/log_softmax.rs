@@ -13,7 +13,8 @@ pub fn value<B: Backend>(x: FloatTensor<B>, mask: FloatTensor<B>) -> FloatTensor
     mask.select(shifted - total.log().unsqueeze(1)).0
 }
 
-/// Returns the gradient with respect to `x`, `g_i - exp(out_i) sum_j g_j` over the documents of a list.
+/// Returns the gradient with respect to `x`, which is `g_i - exp(out_i) sum_j g_j` with the sum over the documents of a
+/// list.
 pub fn gradient<B: Backend>(out: FloatTensor<B>, mask: FloatTensor<B>, gradient: FloatTensor<B>) -> FloatTensor<B> {
     let (out, mask) = (Array::<B>(out), Array::<B>(mask));
     let g = Array::<B>(gradient) * mask.clone();

@@ -71,7 +71,7 @@ pub fn forward<B: Backend>(call: Call<B>) -> Tensors<B> {
 }
 
 /// Returns the gradient with respect to the first input, or with respect to both inputs for NeuralSort. `gradient` must
-/// be 0 at documents whose sum is not computed ([`Call::rows`]). `saved` are the outputs of the forward pass that
+/// be 0 at documents whose sum is not computed ([`Call::rows`]). `saved` holds the outputs of the forward pass that
 /// [`Call::saved`] selects.
 pub fn backward<B: Backend>(call: Call<B>, saved: Tensors<B>, gradient: FloatTensor<B>) -> Tensors<B> {
     Tensors::One(match call {

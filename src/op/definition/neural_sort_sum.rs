@@ -19,7 +19,7 @@ struct Exponentials<'a, B: Backend> {
     mask: Array<B>,
     /// For each document `j`, the sum of distances `sum_k |x_j - x_k|`.
     spread: Array<B>,
-    /// For each rank `r`, the number `n + 1 - 2 r` by which NeuralSort multiplies the scores, where the list has `n`
+    /// For each rank `r`, the number `n + 1 - 2 r` by which NeuralSort multiplies the scores of a list of `n`
     /// documents.
     slope: Array<B>,
     /// 1 at the ranks from 1 to the number of documents in the list, else 0.
@@ -114,8 +114,8 @@ pub fn value<B: Backend>(
     exponentials.at_all_ranks(found * exponentials.asked()).0
 }
 
-/// Sums `e_rj w_r` over the rows, without and with the factor `n + 1 - 2 r` of the row; both sums have the shape
-/// `[batch, 1, documents]`.
+/// Sums `e_rj w_r` over the rows twice: once without and once with the row's factor `n + 1 - 2 r`. Both sums have the
+/// shape `[batch, 1, documents]`.
 fn weigh<B: Backend>(e: &Array<B>, weights: Array<B>, slope: &Array<B>) -> [Array<B>; 2] {
     [weights.clone(), weights * slope.clone()].map(|weights| (e.clone() * weights.column()).sum(1).columns())
 }

@@ -8,8 +8,8 @@ use super::{array::Array, rows::by_rows};
 use crate::op::cpu::{Distance, PairLoss, PairWeight, Real};
 
 impl<B: Backend> PairWeight<Array<B>> {
-    /// Returns two weights for each pair in the given rows: one with the row's document as the more relevant, one with
-    /// the column's document.
+    /// Returns two weights for each pair in the given rows. In the first, the row's document is the more relevant; in
+    /// the second, the column's document is.
     fn of_rows(&self, ordered: Array<B>, reversed: Array<B>, rows: (usize, usize)) -> (Array<B>, Array<B>) {
         match self {
             Self::Unit => (ordered, reversed),
@@ -78,8 +78,8 @@ fn exponential_bound<B: Backend>(t: &Array<B>) -> f64 {
     }
 }
 
-/// Returns two arrays that are 1 for ordered pairs and 0 for others. An ordered pair has the higher label in its row
-/// for the first array, and in its column for the second.
+/// Returns two arrays that are 1 for ordered pairs and 0 for others. For the first array, an ordered pair has the
+/// higher label in its row; for the second, in its column.
 fn order<B: Backend>(labels: &Array<B>, mask: &Array<B>, rows: (usize, usize)) -> (Array<B>, Array<B>) {
     let valid = mask.columns() * mask.rows(rows).column();
     let d = labels.differences(rows);

@@ -5,7 +5,7 @@ use burn::backend::{Backend, tensor::FloatTensor};
 use super::{array::Array, rows::by_rows_with};
 use crate::op::cpu::Comparison;
 
-/// Returns three arrays over pairs of the given rows `i` with all documents `j`, namely `pi_ji`, `1 - pi_ji`, and
+/// Returns three arrays over pairs of the given rows `i` with all documents `j`. They hold `pi_ji`, `1 - pi_ji`, and
 /// whether the pair is a trial (1 or 0). A pair is a trial if `j` is a document (not padding) other than `i`. A pair
 /// that is not a trial has the values 0, 1 and 0.
 pub fn trials<B: Backend>(

@@ -75,10 +75,10 @@ fn values(
     }
 }
 
-/// Computes the gradient over the pairs of the rows of a cube with all columns; `w` holds the weight `a` of each row
-/// times the incoming gradient. The gradient with respect to the rows themselves is written to `to_rows`. The gradient
-/// with respect to each column, summed over the rows of the cube, is written to `partials`. The first cube of this
-/// launch has the number `first` in the batch.
+/// Computes the gradient over the pairs that combine the rows of a cube with all columns. The argument `w` holds the
+/// weight `a` of each row times the incoming gradient. The gradient with respect to the rows themselves is written to
+/// `to_rows`. The gradient with respect to each column, summed over the rows of the cube, is written to `partials`. The
+/// first cube of this launch has the number `first` in the batch.
 #[cube(launch)]
 fn flows(
     x: &[f32],

@@ -1,5 +1,5 @@
-//! Computes the products, and sums over the documents above, from which [`above_expectation`](super::above_expectation)
-//! and its gradient are computed.
+//! Computes the products and the sums over the documents above. [`above_expectation`](super::above_expectation) and its
+//! gradient are computed from them.
 
 use burn::backend::{TensorMetadata, ops::FloatTensorOps};
 use burn::tensor::FloatDType;
@@ -74,8 +74,9 @@ pub(super) fn row(order: &[u32], place: Place, members: Members) -> Row {
 }
 
 /// Visits all columns. For each term of the unit, multiplies the factors of the columns into `products` and adds the
-/// shares of the columns to `sums`. The array `terms` holds `own * SLICES` bases, then as many gaps `1 - z_m` and
-/// coefficients. All units of a cube must call this function together, since it waits for them.
+/// shares of the columns to `sums`. The array `terms` holds `own * SLICES` bases, followed by the same number of gaps
+/// `1 - z_m` and the same number of coefficients. All units of a cube must call this function together, since it waits
+/// for them.
 #[cube]
 pub(super) fn meet(
     x: &[f32],

@@ -2,9 +2,9 @@
 //!
 //! Each unit (thread) runs the trials of all columns against one row under one comparison, because each trial depends
 //! on the one before. A unit holds the distribution of the rank for a [window](super::rank_window) of consecutive
-//! ranks. If the function of the rank has more nonzero values than a window holds ranks, several windows run one after
-//! another. For each trial, a window passes the state of its last rank on to the next window. The gradient visits the
-//! trials in reverse order. The state before each block of trials is stored, and the states within a block are
+//! ranks. If the function of the rank has more nonzero values than there are ranks in a window, several windows run one
+//! after another. For each trial, a window passes the state of its last rank on to the next window. The gradient visits
+//! the trials in reverse order. The state before each block of trials is stored, and the states within a block are
 //! recomputed. Each cube sums the gradient of its rows for every column, and a second kernel adds the sums of all
 //! cubes.
 
@@ -42,7 +42,7 @@ fn slot(slots: Slots, number: usize) -> usize {
     number * slots.units + slots.unit
 }
 
-/// Stores the state of a unit in consecutive slots from `first`.
+/// Stores the state of a unit in consecutive slots, starting at slot `first`.
 #[cube]
 fn keep(scratch: &mut [f32], slots: Slots, first: usize, state: &Window, #[comptime] form: Form) {
     #[unroll]
@@ -54,7 +54,7 @@ fn keep(scratch: &mut [f32], slots: Slots, first: usize, state: &Window, #[compt
     }
 }
 
-/// Returns the values of one rank of a state that [`keep`] stored in the slots from `first`.
+/// Returns the values of one rank of a state that [`keep`] stored in slots starting at `first`.
 #[cube]
 fn kept(scratch: &[f32], slots: Slots, first: usize, rank: usize, #[comptime] form: Form) -> Neighbor {
     let p = scratch[slot(slots, first + rank)];
@@ -65,7 +65,7 @@ fn kept(scratch: &[f32], slots: Slots, first: usize, rank: usize, #[comptime] fo
     }
 }
 
-/// Returns the values that the neighboring window stored for trial `j`, see [`leave`]. Without a neighboring window,
+/// Returns the values that the neighboring window stored for trial `j` (see [`leave`]). Without a neighboring window,
 /// these values are 0.
 #[cube]
 fn take(scratch: &[f32], slots: Slots, first: usize, j: usize, is_there: bool, #[comptime] form: Form) -> Neighbor {
@@ -103,7 +103,7 @@ fn leave(
     }
 }
 
-/// Returns how many windows cover the ranks up to the last nonzero value of the function of a list; at least one.
+/// Returns how many windows (at least one) cover the ranks up to the last nonzero value of the function of a list.
 #[cube]
 fn windows(values: &[f32], first: usize, ranks: usize, #[comptime] form: Form) -> usize {
     let mut counted = 1usize;
@@ -126,8 +126,8 @@ fn row(x: &[f32], order: &[u32], place: Place, members: Members) -> Row {
     Row { x: x[cell], cell, list: place.list, columns: members.columns }
 }
 
-/// Computes the expectation of each row `i`, which is `a_i` times the mean over comparisons of `sum_r f(r) p(r)`, or of
-/// `sum_r f(r) (w(r) + b_i p(r))` with a sum.
+/// Computes the expectation of each row `i`. It is `a_i` times the mean over comparisons of `sum_r f(r) p(r)` or, with
+/// a sum, of `sum_r f(r) (w(r) + b_i p(r))`.
 #[cube(launch)]
 fn values(
     x: &[f32],
@@ -187,15 +187,15 @@ fn values(
     }
 }
 
-/// Where the slots of each kind begin, for the values that a unit stores while it computes the gradient. The states
-/// before each block of trials are stored from slot 0.
+/// Where the slots for each kind of value begin. A unit stores these values while it computes the gradient. The states
+/// before each block of trials are stored starting at slot 0.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 struct Layout {
     /// The first slot for the states before each trial of the current block.
     within: usize,
-    /// The first slot for the values that the window of lower ranks passes on, which are `p` and, with a sum, `w` for
-    /// each trial.
+    /// The first slot for the values that the window of lower ranks passes on. For each trial, these are `p` and, with
+    /// a sum, `w`.
     below: usize,
     /// The first slot for the derivatives that the window of higher ranks passes on for each trial. They are
     /// derivatives with respect to `p` and, with a sum, `w`.
@@ -215,10 +215,10 @@ fn slots_needed(documents: usize, block: usize, form: Form) -> usize {
     (documents.div_ceil(block) + block) * form.state() + left
 }
 
-/// Computes the gradient over the pairs of the rows of a cube with all columns; `w` holds the weight `a` of each row
-/// times the incoming gradient. The gradient with respect to the rows themselves is written to `to_rows`. The gradient
-/// with respect to each column, summed over the rows of the cube, is written to `partials`. The first cube of this
-/// launch has the number `first` in the batch.
+/// Computes the gradient over the pairs that combine the rows of a cube with all columns. The argument `w` holds the
+/// weight `a` of each row times the incoming gradient. The gradient with respect to the rows themselves is written to
+/// `to_rows`. The gradient with respect to each column, summed over the rows of the cube, is written to `partials`. The
+/// first cube of this launch has the number `first` in the batch.
 ///
 /// For each comparison, the kernel visits the windows from the highest ranks down, and works in three steps:
 /// 1. The windows of lower ranks are recomputed, because each trial needs a value from the window below.
@@ -353,7 +353,7 @@ fn flows(
 }
 
 /// Returns the derivative of the expectation with respect to the probability that a column is above the row. The
-/// derivative is computed from the state before the trial, stored from slot `states`, and from the derivatives after
+/// derivative is computed from the state before the trial (stored starting at slot `states`) and the derivatives after
 /// the trial.
 #[cube]
 fn through_ranks(

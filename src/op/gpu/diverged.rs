@@ -1,5 +1,5 @@
-//! Sets the results of lists to NaN if a score is not finite. All documents of such a list become NaN, so that a
-//! diverged training run is noticed.
+//! Sets the results of a list to NaN if one of its scores is not finite. Every document of such a list gets NaN as its
+//! result, so that a diverged training run is noticed.
 //!
 //! The kernels themselves do not ensure this, because `min` and `max` on a device ignore NaN, and skipped pairs are
 //! never read. A separate kernel therefore checks the bits of all scores after the others have run.

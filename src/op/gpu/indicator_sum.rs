@@ -1,6 +1,6 @@
 //! Computes [`indicator_sum`](crate::op::indicator_sum()) on a GPU, with one exponential per pair. Long lists are
-//! summed in [cells](super::cells::indicator_sum). The softmax works without subtracting a maximum, because the largest
-//! exponent of a document is 0, for its distance to itself.
+//! summed in [cells](super::cells::indicator_sum). The softmax does not subtract a maximum. The largest exponent of a
+//! document is already 0, because its distance to itself is 0.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;

@@ -1,8 +1,8 @@
-//! Selects the rows and columns that a kernel visits, because others cannot change the result.
+//! Selects the rows and columns that a kernel visits; the others cannot change the result.
 //!
 //! Before the main kernel, another kernel counts these rows and columns and moves their indices to the front, without
 //! changing their order. No kernel needs to sort, or to add numbers atomically. Wherever a list has padding, the same
-//! terms are added in the same order, so the results have the same bits. Skipped documents do not matter, even if their
+//! terms are added in the same order, so the results are bit-identical. Skipped documents do not matter, even if their
 //! scores are NaN.
 
 use burn_cubecl::cubecl::{self, prelude::*};
@@ -50,7 +50,7 @@ pub(super) fn visited(place: Place, members: Members) -> usize {
 enum Rule {
     /// Rows and columns are selected by two separate tensors.
     Separately,
-    /// Documents that at least one of two tensors selects are both rows and columns.
+    /// Documents selected by at least one of two tensors are both rows and columns.
     Either,
     /// One tensor selects the columns, and every document is a row.
     Columns,
@@ -82,8 +82,8 @@ fn is_column(of_rows: &[f32], of_columns: &[f32], cell: usize, #[comptime] rule:
     }
 }
 
-/// Writes the indices of all documents of each list, those of rows first, and the number of rows. The indices and the
-/// number of the columns follow in the same way. One cube per list.
+/// Writes the indices of all documents of each list, starting with those of the rows. Also writes the number of rows.
+/// The indices and the number of the columns follow in the same way. One cube per list.
 #[cube(launch)]
 fn partition(
     of_rows: &[f32],
@@ -154,7 +154,7 @@ fn partition(
 pub(super) enum Counting<'a> {
     /// One tensor selects the rows, and the other tensor selects the columns.
     Separately { rows: &'a CubeTensor, columns: &'a CubeTensor },
-    /// Documents that at least one of the tensors selects are both rows and columns.
+    /// Documents selected by at least one of the tensors are both rows and columns.
     Either(&'a CubeTensor, &'a CubeTensor),
     /// The tensor selects the columns, and every document is a row.
     Columns(&'a CubeTensor),

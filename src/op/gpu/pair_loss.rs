@@ -266,9 +266,9 @@ struct Weighting<'a> {
     /// The weights or gains of the documents, their discounts and their ranks. If the form needs fewer tensors, the
     /// scores take the place of the others.
     buffers: [&'a CubeTensor; 3],
-    /// The factor of the difference of discounts.
+    /// The factor that multiplies the difference of discounts.
     absolute: f32,
-    /// The factor of the discount step.
+    /// The factor that multiplies the discount step.
     gap: f64,
 }
 
@@ -287,8 +287,8 @@ impl<'a> Weighting<'a> {
     }
 
     /// Returns the discount step `gap (D(r) - D(r + 1))` for each difference of ranks `r`, with `D(r) = 1/log2(1 + r)`;
-    /// `r = 0` counts as 1. The host computes this table in double precision, because the difference of discounts
-    /// cancels in single precision.
+    /// `r = 0` counts as 1. The host computes this table in double precision, because the difference of discounts would
+    /// lose digits to cancellation in single precision.
     fn steps(&self, documents: usize) -> Vec<f32> {
         if self.form != Form::Gap {
             return vec![0.0];

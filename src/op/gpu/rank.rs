@@ -1,5 +1,5 @@
-//! Computes [`rank`](crate::op::rank()) on a GPU, by sorting for long lists and otherwise by counting the documents
-//! ahead.
+//! Computes [`rank`](crate::op::rank()) on a GPU, by sorting if the lists are long, and otherwise by counting the
+//! documents ahead.
 
 use burn::backend::TensorMetadata;
 use burn_cubecl::cubecl::{self, prelude::*};
@@ -47,8 +47,8 @@ fn values(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usi
     }
 }
 
-/// Writes the rank of each document, which is one more than its place in the sorted list. Padding ranks behind all
-/// documents, ordered by index. One unit per place.
+/// Writes the rank of each document, which is one more than its place in the sorted list. Padding comes after all
+/// documents and is ordered by index. One unit per place.
 #[cube(launch)]
 fn places(sorted: &[u32], order: &[u32], counts: &[u32], out: &mut [f32], lists: usize, documents: usize) {
     let cell = ABSOLUTE_POS;
@@ -62,12 +62,12 @@ fn places(sorted: &[u32], order: &[u32], counts: &[u32], out: &mut [f32], lists:
     }
 }
 
-/// The smallest width of a batch, in documents per list with padding, for which ranks are computed by sorting.
+/// The smallest width of a batch (in documents per list, including padding) for which ranks are computed by sorting.
 const PAYS: usize = 8192;
 
-/// Computes ranks by sorting. Returns `None` if the batch is too narrow for sorting to pay, or if the device cannot run
-/// the kernel. The choice between sorting and counting may depend on the width of the batch with its padding, because
-/// both methods give the same ranks.
+/// Computes ranks by sorting. Returns `None` if the batch is too narrow for sorting to pay off, or if the device cannot
+/// run the kernel. The choice between sorting and counting may depend on the width of the batch with its padding,
+/// because both methods give the same ranks.
 fn by_sorting(x: &CubeTensor, mask: &CubeTensor) -> Option<CubeTensor> {
     least(x.shape().dims::<2>()[1], PAYS)?;
     let [out] = run("rank, sorted", x, 7, |batch| {

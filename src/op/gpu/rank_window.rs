@@ -1,8 +1,8 @@
 //! The distribution of a row's rank within a window of consecutive ranks, which one unit of
 //! [`above_recursion`](super::above_recursion) holds.
 //!
-//! `p(r)` is the probability of `r` documents above, times the mean of the product over them. For a sum, `w(r)` is the
-//! probability of `r` documents above, times the mean of the sum over them. A trial changes `p(r)` to
+//! `p(r)` is the probability that `r` documents are above, times the mean of the product over them. For a sum, `w(r)`
+//! is the probability that `r` documents are above, times the mean of the sum over them. A trial changes `p(r)` to
 //! `p(r) behind + p(r - 1) ahead`, as in `cpu/ranks/trials.rs`. A trial also changes `w(r)` to
 //! `w(r) behind + (w(r - 1) + p(r - 1) b) ahead`. For a product, `ahead` is already multiplied by `1 - b`. A trial
 //! moves probabilities to the next higher rank, and derivatives to the next lower rank. A window therefore needs the

@@ -1,11 +1,11 @@
 //! Divides the work of a kernel: each cube (thread block) computes [`ROWS`] rows of one list against all documents of
 //! the list.
 //!
-//! Each row is shared by [`SLICES`] units (threads). The documents are loaded into shared memory in tiles, of which
-//! unit `s` of a row visits the documents `s, s + SLICES, ..`. The partial sums of the units are added in order.
+//! Each row is shared by [`SLICES`] units (threads). The documents are loaded into shared memory in tiles. In each
+//! tile, unit `s` of a row visits the documents `s, s + SLICES, ..`. The partial sums of the units are added in order.
 //! Kernels for expectations of exponentials divide the terms, instead of the documents, among the units of a row. Under
 //! exact noise, `above_recursion` divides the comparisons among the units. Which unit visits a document depends only on
-//! the position of the document in its list, and no number is added atomically. Results therefore have the same bits in
+//! the position of the document in its list, and no number is added atomically. Results are therefore bit-identical in
 //! every run, and with any padding at the end of a list.
 
 use burn_cubecl::cubecl::{self, prelude::*};
@@ -58,8 +58,8 @@ pub(super) fn place(lists: usize, documents: usize) -> Place {
     place_in_part(0usize, lists * documents.div_ceil(ROWS), documents)
 }
 
-/// Returns the place of a unit, for a launch of `cubes` cubes, of which the first has the number `first` in the batch.
-/// If the device starts more cubes than `cubes`, these repeat the work of the last cube without writing results.
+/// Returns the place of a unit, for a launch of `cubes` cubes that starts with cube number `first` of the batch. If the
+/// device starts more than `cubes` cubes, the extra ones repeat the work of the last cube without writing results.
 #[cube]
 pub(super) fn place_in_part(first: usize, cubes: usize, documents: usize) -> Place {
     let tiles = documents.div_ceil(ROWS);

@@ -4,8 +4,8 @@
 //! split's decision type says which values count as missing, and to which side they go. In decision types 8 and 10,
 //! only NaN is missing, as in a [`TreeEnsemble`]; type 8 sends it right, and type 10 left. In decision types 4 and 6, a
 //! value of 0 is missing too. LightGBM and this crate both add leaf values in double precision and in the order of the
-//! trees, so their sums have the same bits. After summing, this crate rounds scores to single precision. A normalizer
-//! becomes part of the thresholds (see [`raw_threshold`]).
+//! trees. Their sums are therefore bit-identical. After summing, this crate rounds scores to single precision. A
+//! normalizer becomes part of the thresholds (see [`raw_threshold`]).
 //!
 //! LightGBM uses the document counts of the splits to compute contributions, and sums the gains of the splits to
 //! compute importances.
@@ -20,8 +20,8 @@ use crate::data::Normalizer;
 use crate::ranker::artifact::Ranker;
 use crate::ranker::tree_ensemble::{LEAF, TreeArrays};
 
-/// LightGBM's decision types for a numerical split that sends missing values right: only NaN is missing, or NaN and 0
-/// are. Adding `LEFT` to a decision type sends missing values left.
+/// LightGBM's decision types for a numerical split that sends missing values right. One counts only NaN as missing, the
+/// other NaN and 0. Adding `LEFT` to a decision type sends missing values left.
 const NAN_IS_MISSING: u8 = 8;
 const ZERO_IS_MISSING: u8 = 4;
 const LEFT: u8 = 2;

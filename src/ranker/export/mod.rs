@@ -36,16 +36,17 @@ use crate::scorer::Scorer;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExportFormat {
-    /// An ONNX graph for the documents of one query, which uses operator set 17. The graph's input `features` is
-    /// `[documents, features]`, the raw features as 32-bit floats. The graph's output `scores` is `[documents]`.
+    /// An ONNX graph for the documents of one query, which uses operator set 17. The graph's input `features` has the
+    /// shape `[documents, features]` and holds the raw features as 32-bit floats. The graph's output `scores` has the
+    /// shape `[documents]`.
     Onnx,
     /// The text format of RankLib's linear regression, `0:BIAS 1:WEIGHT 2:WEIGHT ...`.
     RankLib,
     /// LightGBM's text model, for features stored as 32-bit floats; column 0 of LightGBM's matrix is feature 1.
     LightGbm,
-    /// An ONNX graph like [`Onnx`](Self::Onnx), but for many queries at a time. The graph's inputs are `features`,
-    /// `[queries, documents, features]`, and `mask`, `[queries, documents]`, which is false for padding. The graph's
-    /// output `scores` is `[queries, documents]`, with 0 for padding.
+    /// An ONNX graph like [`Onnx`](Self::Onnx), but for many queries at a time. The graph's input `features` has the
+    /// shape `[queries, documents, features]`. Its input `mask` has the shape `[queries, documents]` and is false for
+    /// padding. The graph's output `scores` has the shape `[queries, documents]`, with 0 for padding.
     OnnxBatch,
     /// The XML format of RankLib's LambdaMART.
     RankLibTrees,

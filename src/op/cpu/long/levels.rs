@@ -139,8 +139,8 @@ impl Levels {
     }
 
     /// Runs `of_part` on each part and returns the sum of the results for each document, added in the order of the
-    /// parts. A part computes one number for each document within reach of its levels, in sorted order. The cost is
-    /// estimated as `work` pairs for each document and each level within its reach.
+    /// parts. A part computes one number for each document within reach of the part's levels. The numbers are in sorted
+    /// order. The cost is estimated as `work` pairs for each combination of a document and a level within its reach.
     pub fn summed<S: Send>(
         &self,
         parts: Vec<(Part, S)>,
@@ -202,7 +202,7 @@ pub struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Moves to the next level, and returns false after the last one.
+    /// Moves to the next level, or returns false if there are no more levels.
     #[inline(always)]
     pub fn next(&mut self) -> bool {
         self.level = loop {
@@ -238,8 +238,8 @@ impl Walk<'_> {
 mod tests {
     use super::*;
 
-    /// Checks that the parts cover every level around a row exactly once, and know which documents are above their
-    /// first level.
+    /// Checks that the parts cover every level around a row exactly once, and that each part knows which documents are
+    /// above its first level.
     #[test]
     fn parts_are_all_levels_around_rows() {
         let y: Vec<f64> = (0..2000).map(|i| 5e7 - f64::from(i / 2) * if i < 1000 { 0.001 } else { 40.0 }).collect();

@@ -8,7 +8,7 @@ use crate::op::cpu::real::Real;
 
 pub struct NoisyList {
     sorted: Sorted,
-    /// The levels for these scores, divided by the standard deviation of the noise.
+    /// The levels for the scores of the list, in units of the standard deviation of the noise.
     pub levels: Levels,
     /// The weight of each document in sorted order. A document with weight 0 is not ranked, but still counts for the
     /// documents below it.
@@ -42,8 +42,8 @@ impl NoisyList {
         self.sorted.scatter(sums.iter().zip(&self.a).map(|(sum, a)| sum * a), out);
     }
 
-    /// Divides the derivatives by the standard deviation, since they belong to scaled scores, and writes them to `to_x`
-    /// in the original order.
+    /// Divides the derivatives by the standard deviation, since they are with respect to scaled scores, and writes them
+    /// to `to_x` in the original order.
     pub fn put_slopes<T: Real>(&self, sums: &[f64], to_x: &mut [T]) {
         self.sorted.scatter(sums.iter().map(|sum| sum / self.deviation), to_x);
     }

@@ -1,11 +1,11 @@
 //! Computes [`pair_loss`](crate::op::cpu::pair_loss()) of long lists in O(n log n), for results in `f32`.
 //!
-//! The loss of a pair is one function of its difference of scores if the pair is in the right order, and another
-//! function if not. Each of the two functions is a sum of exponentials of the difference of scores. A walk along the
-//! list sorted by score, with one set of running sums per label, therefore covers every pair. The weight of a pair
+//! The loss of a pair is a function of its difference of scores. Pairs in the right order have one function, and other
+//! pairs have another. Each of the two functions is a sum of exponentials of the difference of scores. A walk along the
+//! list sorted by score therefore covers every pair if it keeps one set of running sums per label. The weight of a pair
 //! either depends only on the more relevant document, or is LambdaRank's `|g_i - g_j| |d_i - d_j|`. Gains grow with the
 //! labels, and discounts fall along the sorted list, so both absolute values can be written as plain differences. If
-//! the gains do not grow with the labels, or the discounts do not fall along the list, all pairs are computed.
+//! the gains do not grow with the labels, or the discounts do not fall along the list, every pair is computed instead.
 //! LambdaLoss multiplies the weight by the discount step, which is a [sum of exponentials](super::rank_steps) of the
 //! difference of ranks. For each exponential of the discount step, the walk keeps another set of running sums per
 //! label. From one rank to the next, this set also decays by a constant factor.
@@ -28,16 +28,15 @@ const PAIRS_PER_SUM: usize = 25;
 /// The cost of updating one running sum for one document, expressed as a number of pairs with LambdaRank's weight. With
 /// this weight, a walk needs two running sums per label.
 const PAIRS_PER_LAMBDA_SUM: usize = 60;
-/// The cost of updating a running sum that decays from rank to rank. The unit is a pair whose discount step is read
-/// from a table.
+/// The cost of updating a running sum that decays from rank to rank. The unit is the cost of a pair whose discount step
+/// is read from a table.
 const PAIRS_PER_RANK_SUM: usize = 30;
 
-/// A loss or its slope as two functions of `|t|`, where `right` is for pairs in the right order and `wrong` for the
-/// others.
+/// A loss, or its slope, as two functions of `|t|`: `right` for pairs in the right order and `wrong` for the others.
 struct Terms {
     right: Decaying,
     wrong: Decaying,
-    /// The factor by which `wrong` multiplies `|t|` before it takes the exponential.
+    /// The factor by which `wrong` multiplies `|t|` before taking the exponential.
     wrong_scale: f64,
 }
 
@@ -84,7 +83,8 @@ impl Terms {
         Some(Self { right, wrong, wrong_scale })
     }
 
-    /// Returns the function for pairs in the right or wrong order, and the factor for its differences of scores.
+    /// Returns the function for pairs in the right or wrong order, and the factor by which it multiplies differences of
+    /// scores.
     fn of(&self, right: bool) -> (Decaying, f64) {
         if right { (self.right, 1.0) } else { (self.wrong, self.wrong_scale) }
     }
@@ -92,7 +92,7 @@ impl Terms {
 
 /// The pair weights `|g_i - g_j| (absolute |d_i - d_j| + sum_m c_m z_m^|r_i - r_j|)`.
 struct Lambda<T> {
-    /// The gain of each label, from the lowest label.
+    /// The gain of each label, starting with the lowest.
     gains: Vec<f64>,
     /// The discount of each document, in sorted order.
     discounts: Vec<T>,
@@ -102,8 +102,8 @@ struct Lambda<T> {
 }
 
 impl<T: Real> Lambda<T> {
-    /// Returns the number of running sums per label: one of ones, one of discounts, and one for each exponential of the
-    /// discount step.
+    /// Returns the number of running sums per label: a sum of ones, a sum of discounts, and one sum per exponential of
+    /// the discount step.
     fn sums(&self) -> usize {
         2 + self.terms.len()
     }
@@ -114,7 +114,7 @@ pub struct Walks<'a, T> {
     list: &'a ByLabel<T>,
     loss: PairLoss,
     sorted: Sorted,
-    /// For each document in sorted order, the number of its label, counted from 0 for the lowest.
+    /// For each document in sorted order, the index of its label, where 0 is the lowest label.
     levels: Vec<u32>,
     /// The parameters of LambdaRank's weights, or `None` if the weight of a pair does not depend on the less relevant
     /// document.
@@ -124,7 +124,7 @@ pub struct Walks<'a, T> {
 }
 
 impl<'a, T: Real> Walks<'a, T> {
-    /// Returns `None` if computing all pairs costs less, or if the loss or the weights do not allow walks.
+    /// Returns `None` if computing all pairs costs less, or if walks do not support the loss or the weights.
     pub fn new(target: Target, list: &'a ByLabel<T>, loss: PairLoss) -> Option<Self> {
         let (n, pairs) = (list.above.len(), list.pairs());
         let decays = matches!(loss, PairLoss::Logistic | PairLoss::SoftZeroOne | PairLoss::Fidelity);
@@ -177,8 +177,8 @@ impl<'a, T: Real> Walks<'a, T> {
         Some(Self { list, loss, sorted, levels, lambda, count })
     }
 
-    /// Returns the weight of each document in sorted order, which multiplies the losses of the pairs in which it is
-    /// more relevant.
+    /// Returns a weight for each document, in sorted order. The weight multiplies the losses of the pairs in which the
+    /// document is the more relevant one.
     fn row_weights(&self) -> Vec<f64> {
         match &self.lambda {
             None => self.sorted.gather(&self.list.row_weights()),
@@ -338,8 +338,8 @@ mod tests {
         values.iter().map(|&value| value as f32).collect()
     }
 
-    /// Returns the largest errors of losses and gradients, compared with a sum over all pairs in `f64`. Errors are
-    /// relative to the loss and to the largest gradient.
+    /// Returns the largest errors of losses and gradients, compared with a sum over all pairs in `f64`. The errors are
+    /// relative to the loss and to the largest gradient, respectively.
     fn errors(x: &[f64], weight: &PairWeight<Vec<f64>>, loss: PairLoss) -> [f64; 2] {
         let labels: Vec<f64> = (0..N).map(|i| f64::from([0u8, 0, 1, 0, 2, 0, 4, 1, 0][i % 9])).collect();
         let g: Vec<f64> = (0..N).map(|i| 0.25 + (i % 8) as f64).collect();

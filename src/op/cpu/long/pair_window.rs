@@ -2,11 +2,11 @@
 //! with results in `f32`. The computation takes O(L n + n log n) time for `L` labels.
 //!
 //! A hinge loss is nonzero only for pairs whose difference of scores is below the margin. If the documents are visited
-//! in the order of their scores, the partners of a document within the margin form a window of the list. From one
-//! document to the next, this window only grows. For each label, the kernel keeps three sums over the window: the
-//! values times `margin - t` to the powers 0, 1 and 2. From one document to the next, `margin - t` grows by the same
-//! amount for all partners, so the sums are updated without any subtraction. The exponential loss `exp(x_j - x_i)` of a
-//! pair is a product of two factors, so the kernel only sums one factor per label.
+//! in order of score, the partners of a document within the margin form a window of the list. From one document to the
+//! next, this window only grows. For each label, the kernel keeps three sums over the window: the values multiplied by
+//! the powers 0, 1 and 2 of `margin - t`. From one document to the next, `margin - t` grows by the same amount for all
+//! partners, so the sums are updated without any subtraction. The exponential loss `exp(x_j - x_i)` of a pair is a
+//! product of two factors, so the kernel needs to sum only one factor per label.
 
 use super::choice::is_fast;
 use super::walk::Sorted;
@@ -20,9 +20,9 @@ use crate::op::cpu::{
     real::Real,
 };
 
-/// The cost of the sums of one label for one document, expressed as a number of pairs of a hinge loss.
+/// The cost of one label's sums for one document, expressed as a number of hinge-loss pairs.
 const PAIRS_PER_SUM: usize = 30;
-/// The cost of the sum of one label for one document, as a number of pairs of the exponential loss.
+/// The cost of one label's sum for one document, expressed as a number of exponential-loss pairs.
 const PAIRS_PER_FACTOR: usize = 12;
 
 /// The loss that is summed over the pairs of a list.
@@ -40,7 +40,7 @@ pub struct Windows<'a, T> {
     sorted: Sorted,
     /// The scores in descending order.
     x: Vec<T>,
-    /// For each document in sorted order, the number of its label, counted from 0 for the lowest.
+    /// For each document in sorted order, the index of its label, where 0 is the lowest label.
     levels: Vec<u32>,
     /// The number of different labels.
     count: usize,
@@ -50,7 +50,7 @@ pub struct Windows<'a, T> {
 type Powers = [f64; 3];
 
 impl<'a, T: Real> Windows<'a, T> {
-    /// Returns `None` if computing all pairs costs less, or if the loss or the weights do not allow windows.
+    /// Returns `None` if computing all pairs costs less, or if windows do not support the loss or the weights.
     pub fn new(target: Target, list: &'a ByLabel<T>, loss: PairLoss) -> Option<Self> {
         let n = list.above.len();
         let kind = match loss {
@@ -174,7 +174,7 @@ mod tests {
     const N: usize = 1500;
 
     /// Computes losses and gradients in `f32` by windows, and returns their errors compared with sums over all pairs in
-    /// `f64`. The errors are relative to the largest loss and the largest gradient.
+    /// `f64`. The errors are relative to the largest loss and the largest gradient, respectively.
     fn errors(x: &[f32], loss: PairLoss, weighted: bool) -> [f64; 2] {
         let labels: Vec<f32> = (0..N).map(|i| [0.0, 0.0, 1.0, 0.0, 2.0, 0.0, 4.0, 1.0, 0.0][i % 9]).collect();
         let (g, u): (Vec<f32>, Vec<f32>) =

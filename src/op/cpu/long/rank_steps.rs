@@ -1,6 +1,6 @@
-//! Writes the discount step at a difference of ranks, `D(d) - D(d + 1)` with `D(d) = 1 / log2(1 + d)`, as a sum of
-//! exponentials. The terms of LambdaLoss's weights therefore decay by constant factors from one rank to the next. A
-//! walk along the list can sum them as it sums the terms of the losses.
+//! Expresses the discount step `D(d) - D(d + 1)` as a sum of exponentials, where `d` is a difference of ranks and
+//! `D(d) = 1 / log2(1 + d)`. The terms of LambdaLoss's weights therefore decay by constant factors from one rank to the
+//! next. A walk along the list can sum them in the same way as the terms of the losses.
 //!
 //! Schroeder's integral for Gregory's coefficients gives
 //! `1 / ln(1 + d) = 1 / d + int_1^inf dx / ((x + d) (ln(x - 1)^2 + pi^2))`. The discount is therefore the Laplace

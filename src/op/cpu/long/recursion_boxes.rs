@@ -2,11 +2,11 @@
 //! computation takes O(k n) time if few rows have a noticeable result.
 //!
 //! Only documents near the top have a noticeable probability of being among the first `k`. All other documents are
-//! skipped, because their results are 0 in `f32`. Each document is a trial, which succeeds if it ranks above the
-//! document that is ranked (the row). The likely trials succeed with a probability of at least 1/5 ([`LIKELY`]). A row
-//! with `m` documents above it on average has at most about `5 m` likely trials. Likely trials are computed one by one,
-//! as in [`rank_recursion`](crate::op::cpu::ranks::rank_recursion). Unlikely trials succeed with the odds
-//! `w = pi / (1 - pi) < 1/4`, and are computed together by the series
+//! skipped, because their results are 0 in `f32`. Each document is a trial. The trial succeeds if the document ranks
+//! above the row, which is the document whose rank is computed. A trial is likely if it succeeds with a probability of
+//! at least 1/5 ([`LIKELY`]). A row with `m` documents above it on average has at most about `5 m` likely trials.
+//! Likely trials are computed one by one, as in [`rank_recursion`](crate::op::cpu::ranks::rank_recursion). Unlikely
+//! trials have success odds of `w = pi / (1 - pi) < 1/4`. These trials are computed together by the series
 //!
 //! `prod_j (1 - pi_j + pi_j z) = exp(sum_j log(1 - pi_j) + sum_m (-1)^(m + 1) / m (sum_j w_j^m) z^m)`.
 //!
@@ -47,8 +47,8 @@ const LIKELY: f64 = -0.595_116_081_449_995;
 /// below 1e-10.
 const POWERS: usize = 16;
 
-/// A probability with a logarithm below this bound is too small to change a result in `f32`, whatever it is multiplied
-/// by.
+/// A probability whose logarithm is below this bound is too small to change a result in `f32`, whatever it is
+/// multiplied by.
 const HOPELESS: f64 = -140.0;
 
 /// The number of rows in the task of one thread.
@@ -113,7 +113,7 @@ impl<'a> List<'a> {
         self.tree.y[j] - self.tree.y[i] - self.comparison.shift
     }
 
-    /// Returns the number of documents at the start of the list whose trial against row `i` is likely; row `i` itself
+    /// Returns the number of documents at the start of the list whose trials against row `i` are likely. Row `i` itself
     /// may be among them.
     fn likely(&self, i: usize) -> usize {
         self.tree.y.partition_point(|y| y - self.tree.y[i] - self.comparison.shift >= LIKELY)
@@ -198,9 +198,9 @@ impl<'a> List<'a> {
 }
 
 /// Returns whether the Chebyshev points of a box of this width can represent its documents. All powers of the odds must
-/// be interpolated precisely for differences of scores down to `-farthest`. The first power of the odds changes by
-/// `exp(width (farthest + 0.9))` on either side of the middle of the box. The relative error of the powers is at most
-/// 1e-7, since the odds are below 1/4.
+/// be interpolated precisely for differences of scores down to `-farthest`. The first power of the odds changes by a
+/// factor of `exp(width (farthest + 0.9))` on either side of the middle of the box. The relative error of the powers is
+/// at most 1e-7, since the odds are below 1/4.
 fn smooth(width: f64, farthest: f64) -> bool {
     width * (farthest.min(BELL_REACH) + 0.9) <= 2.0
 }
@@ -353,8 +353,8 @@ fn moments<const FMA: bool>(t: &[f64], weights: &[f64]) -> Moments {
 }
 
 impl Moments {
-    /// Writes the probability of each number of successes, which is the coefficient of a power of `z` in the product
-    /// over the trials.
+    /// Writes the probability of each number of successes. This probability is the coefficient of a power of `z` in the
+    /// product over the trials.
     fn distribution(&self, p: &mut [f64]) {
         let signed: [f64; POWERS] = std::array::from_fn(|m| if m % 2 == 0 { self.powers[m] } else { -self.powers[m] });
         p[0] = self.none.exp();
@@ -366,7 +366,7 @@ impl Moments {
     }
 }
 
-/// Computes the values of consecutive rows. Only the rows that `counted` marks are computed.
+/// Computes the values of consecutive rows. Only the rows marked by `counted` are computed.
 struct Values<'a, 'b> {
     list: &'a List<'b>,
     counted: &'a [bool],

@@ -1,7 +1,7 @@
 //! Computes [`above_recursion`](crate::op::cpu::above_recursion()) for exact noise, one [level](super::levels) after
 //! another, with results in `f32`. At each level, the [trials] of the documents within its reach are computed once and
-//! reused for every document. The walk ends when the documents above the level fill all ranks with a nonzero value,
-//! because all further expectations are 0. A long list therefore needs only the few levels at the top.
+//! reused for every document. The walk ends when documents above the level fill every rank at which the function of the
+//! rank is nonzero. All further expectations are 0. A long list therefore needs only a few levels at the top.
 
 use super::levels::Part;
 use super::noisy_list::NoisyList;
@@ -53,8 +53,8 @@ impl<'a> List<'a> {
     }
 }
 
-/// Computes expectations, or their gradient with respect to the scores if `g` is given (the incoming gradient times the
-/// weight).
+/// Computes expectations. If `g` (the incoming gradient times the weight) is given, computes their gradient with
+/// respect to the scores instead.
 struct Summed<'a> {
     list: &'a List<'a>,
     g: Option<&'a [f64]>,

@@ -1,5 +1,5 @@
-//! Computes [`step_sum`](crate::op::cpu::step_sum()) of long lists with the erf and arctan steps in O(n log n), for
-//! results in `f32`.
+//! Computes [`step_sum`](crate::op::cpu::step_sum()) with the erf and arctan steps for long lists. The computation
+//! takes O(n log n) time and gives results in `f32`.
 
 use super::boxes::{Constant, Span, results, sums_at};
 use super::choice::is_fast;
@@ -29,7 +29,7 @@ impl Function for Erf {
     }
 
     fn constant(span: Span) -> Option<Constant<'static>> {
-        /// The argument above which the step equals 1, up to 1e-10.
+        /// The argument above which the step equals 1 to within 1e-10.
         const ONE: f64 = 4.6;
         match span {
             Span { high, .. } if high <= -BELL_REACH => Some(Constant::Zero),
@@ -91,8 +91,8 @@ impl Smooth for Arctan {
     const SCALE: f64 = std::f64::consts::FRAC_1_PI;
 }
 
-/// Computes the step sum of every document. Documents with `v = 0` are not sources, so adding padding changes no
-/// result.
+/// Computes the step sum of every document. Documents with `v = 0` are not sources, so padding does not change the
+/// results.
 pub fn value<T: Real, S: Smooth>(target: Target, x: &[T], v: &[T], alpha: f64, _: S, out: &mut [T]) {
     let (adding, silent): (Vec<usize>, Vec<usize>) = (0..x.len()).partition(|&i| v[i] != T::ZERO);
     let sorted = Sorted::of(x, adding.into_iter());

@@ -1,5 +1,5 @@
-//! Computes [`step_sum`](crate::op::cpu::step_sum()) of long lists with the logistic and Laplace steps in O(n log n),
-//! for results in `f32`.
+//! Computes [`step_sum`](crate::op::cpu::step_sum()) with the logistic and Laplace steps for long lists. The
+//! computation takes O(n log n) time and gives results in `f32`.
 
 use super::choice::is_fast;
 use super::walk::{Decaying, Side, Sorted, Sums, Walker, add_value};
@@ -120,9 +120,9 @@ mod tests {
     use crate::op::cpu::box_cases::scattered;
     use crate::op::cpu::pairs::step_sum::{step_sum, step_sum_gradient};
 
-    /// Returns the largest errors of the value and the gradient, relative to the value and to the largest term of the
-    /// gradient. The documents have the scores `x`, the weights `v` and the gradients `g`, all of which must be exact
-    /// in `f32`.
+    /// Returns the largest errors of the value and the gradient. They are relative to the value and to the largest term
+    /// of the gradient, respectively. The documents have the scores `x`, the weights `v` and the gradients `g`, all of
+    /// which must be exactly representable in `f32`.
     fn errors(x: &[f32], v: &[f32], g: &[f32], alpha: f64, step: Step) -> [f64; 2] {
         let n = x.len();
         let (value, gradient) = (step_sum(x, v, None, n, alpha, step), step_sum_gradient(x, v, g, n, alpha, step));

@@ -15,8 +15,8 @@ pub const POINTS: usize = 16;
 /// The largest number of documents in a box that is not halved any further.
 pub const LEAF: usize = 32;
 
-/// The number of separate sums in which products are added, whatever the width of the vectors. Results therefore have
-/// the same bits on every instruction set.
+/// The number of separate sums into which products are accumulated, regardless of the width of the vectors. Results
+/// therefore have the same bits on every instruction set.
 pub const LANES: usize = 8;
 
 /// The number of boxes in the task of one thread.
@@ -154,7 +154,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Returns the weights at the Chebyshev points of every box, by level, box and row. The function `weigh` writes
-    /// `rows` weights of each document.
+    /// `rows` weights for each document.
     pub fn weights<W>(&self, target: Target, rows: usize, weigh: W) -> Vec<Vec<f64>>
     where
         W: Fn(Range<usize>, &mut [f64]) + Sync,
@@ -239,7 +239,8 @@ fn add_moments<const FMA: bool, const N: usize>(span: Span, y: &[f64], weights: 
     }
 }
 
-/// Interpolates sums that are known at the points of a box to the scores `y` in the box, and adds them to `sums`.
+/// Interpolates the sums that are known at the points of a box to the scores `y` in the box. Adds the results to
+/// `sums`.
 #[inline(always)]
 pub fn interpolate<const FMA: bool, const N: usize>(
     chebyshev: &Chebyshev,

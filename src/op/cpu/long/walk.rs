@@ -1,18 +1,18 @@
 //! For each document, sums terms over the documents ahead of it or behind it in the sorted list. The terms decay with
 //! the distance in score. After the sort, a walk along the list takes O(n) time and is precise enough for `f32`.
 //!
-//! The terms are values times a function `f(t) = constant + linear t + u p(u)` of the distance `t >= 0`, with
-//! `u = exp(-t)` and a polynomial `p`. Apart from the linear part, `f` is a sum of exponentials of the distance. The
-//! walk keeps one running sum for each of these exponentials. From one document to the next, the running sums decay by
-//! powers of one number `u` and grow by the value of the document. The terms of distant documents decay to 0 and never
-//! overflow, whatever the range of the scores.
+//! The terms are values times a function `f(t)` of the distance `t >= 0`. This function is
+//! `f(t) = constant + linear t + u p(u)`, with `u = exp(-t)` and a polynomial `p`. Apart from the linear part, `f` is a
+//! sum of exponentials of the distance. The walk keeps one running sum for each of these exponentials. From one
+//! document to the next, each running sum is multiplied by its power of `u`, and the document's value is added. The
+//! terms of distant documents decay to 0 and never overflow, whatever the range of the scores.
 //!
 //! The functions that the kernels need are analytic in `u`, and their singularity nearest to `[0, 1]` is at `u = -1`.
 //! Interpolating `p` at Chebyshev points of `[0, 1]` therefore reduces the error by a factor of `3 + sqrt(8)` per
-//! coefficient (Trefethen, Approximation Theory and Approximation Practice, chapter 8). The error of the interpolation
-//! is relative to `f(t)` at every `t`. If a document lies far above a million others, its small sum is therefore as
-//! precise as the large sums of the others. The coefficients of `p` are below 10, so their terms do not cancel. Running
-//! sums are kept in double precision.
+//! coefficient. See Trefethen, Approximation Theory and Approximation Practice, chapter 8. The error of the
+//! interpolation is relative to `f(t)` at every `t`. If a document lies far above a million others, its small sum is
+//! therefore as precise as the large sums of the others. The coefficients of `p` are below 10, so their terms do not
+//! cancel. Running sums are kept in double precision.
 //!
 //! A document with value 0 reads the running sums but leaves them unchanged. Padding, which has value 0, therefore does
 //! not change a single bit of the results.
@@ -40,8 +40,8 @@ const COUNT: usize = TERMS;
 /// The index in [`Sums`] of the sum of the values times their distances.
 const MOMENT: usize = TERMS + 1;
 
-/// The number of separate sums in which products are added, whatever the width of the vectors. Results therefore have
-/// the same bits on every instruction set.
+/// The number of separate sums into which products are accumulated, regardless of the width of the vectors. Results
+/// therefore have the same bits on every instruction set.
 const LANES: usize = 4;
 
 /// The number of documents with nonzero values in each part of a list; threads sum different parts. Where the parts
@@ -93,7 +93,7 @@ impl Decaying {
     }
 }
 
-/// Adds the value of the document that the walk has reached to the running sums.
+/// Adds to the running sums the value of the document that the walk has reached.
 #[inline(always)]
 pub fn add_value(sums: &mut Sums, value: f64) {
     // Adds to all places at once, since a scalar among them would delay the next load of the vector.
@@ -154,11 +154,11 @@ pub enum Side {
 /// The numbers that a walk adds at each document of a sorted list, and the results that it derives from the running
 /// sums. A place is the position of a document in the sorted list, from the highest score.
 pub trait Walker: Sync {
-    /// The running sums. If their number is known at compile time, the running sums are in an array, so that they stay
-    /// in registers.
+    /// The running sums. If the number of running sums is known at compile time, they are kept in an array, so that
+    /// they stay in registers.
     type State: Clone + AsRef<[Sums]> + AsMut<[Sums]> + Send;
 
-    /// Returns the running sums over no documents.
+    /// Returns the running sums before any document is added.
     fn empty(&self) -> Self::State;
 
     /// Returns whether the document at a place changes the running sums.
@@ -190,8 +190,8 @@ impl Sorted {
         Self::of(x, 0..x.len())
     }
 
-    /// Sorts the scores of some documents in descending order. The indices of the documents must ascend, and documents
-    /// with equal scores are sorted by index.
+    /// Sorts the scores of some documents in descending order. The indices of the documents must be in ascending order,
+    /// and documents with equal scores are sorted by index.
     pub fn of<T: Real>(x: &[T], documents: impl Iterator<Item = usize>) -> Self {
         let order = descending(documents.map(|i| (i as u32, x[i])));
         let x = order.iter().map(|&i| x[i as usize].to_f64()).collect();
@@ -224,15 +224,15 @@ impl Sorted {
         self.order.iter().map(|&i| values[i as usize].to_f64()).collect()
     }
 
-    /// Writes `values` from sorted order to `out` in the order of the documents.
+    /// Writes `values`, which are in sorted order, to `out` in the order of the documents.
     pub fn scatter<T: Real>(&self, values: impl Iterator<Item = f64>, out: &mut [T]) {
         for (&i, value) in self.order.iter().zip(values) {
             out[i as usize] = T::from_f64(value);
         }
     }
 
-    /// Writes `values` from sorted order to one column of `out`, whose rows have `width` numbers and follow the order
-    /// of the documents.
+    /// Writes `values`, which are in sorted order, to one column of `out`. The rows of `out` have `width` numbers and
+    /// follow the order of the documents.
     pub fn scatter_strided<T: Real>(
         &self,
         values: impl Iterator<Item = f64>,
@@ -277,14 +277,13 @@ struct Walk<'a, W> {
     walker: &'a W,
 }
 
-/// Consecutive documents on a walk, which one thread computes.
+/// Consecutive documents on a walk that are computed by one thread.
 #[derive(Debug, Clone, PartialEq)]
 struct Part {
     steps: Range<usize>,
-    /// Among the documents that add a value, the score of the last one before this part, or NaN if there is none.
+    /// The score of the last document before this part that adds a value, or NaN if there is none.
     before: f64,
-    /// Among the documents that add a value, the score of the last one before the end of this part, or NaN if there is
-    /// none.
+    /// The score of the last document before the end of this part that adds a value, or NaN if there is none.
     last: f64,
 }
 
@@ -303,7 +302,8 @@ impl<W: Walker> Walk<'_, W> {
         self.x.len() * self.walker.empty().as_ref().len() * TERMS
     }
 
-    /// Splits the walk into parts. Each part has [`PART`] documents that add values, and the last part may have fewer.
+    /// Splits the walk into parts. Each part has [`PART`] documents that add values, except the last part, which may
+    /// have fewer.
     fn parts(&self) -> Vec<Part> {
         let (mut parts, mut start, mut count) = (Vec::new(), 0, 0);
         let (mut before, mut last) = (f64::NAN, f64::NAN);
@@ -355,8 +355,8 @@ const CHUNK: usize = 64;
 struct Steps<'a, 'b, W: Walker> {
     walk: &'a Walk<'b, W>,
     part: Part,
-    /// Before the run, the running sums before the part; after the run, those at its end. They belong to the position
-    /// of the last document that has added a value.
+    /// Before the run, this holds the running sums before the part; after the run, it holds those at the end of the
+    /// part. They belong to the position of the last document that has added a value.
     sums: &'a mut W::State,
     /// Where to write the results of the part by place, or `None` if only the running sums are needed.
     out: Option<&'a mut [f64]>,

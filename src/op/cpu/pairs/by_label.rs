@@ -35,7 +35,7 @@ impl Role {
     }
 }
 
-/// One list sorted by descending label. The arrays of numbers are extended with zeros to whole blocks of [`LANES`].
+/// One list sorted by descending label. The arrays of numbers are padded with zeros to whole blocks of [`LANES`].
 pub struct ByLabel<T> {
     pub members: Vec<usize>,
     pub x: Vec<T>,
@@ -68,7 +68,7 @@ impl<T: Real> ByLabel<T> {
         self.above.iter().sum()
     }
 
-    /// Returns the place at which each label begins in the sorted list, from the highest label.
+    /// Returns the place at which each label begins in the sorted list, starting with the highest label.
     pub fn starts(&self) -> Vec<usize> {
         (0..self.above.len()).filter(|&j| self.above[j] == j).collect()
     }
@@ -88,7 +88,8 @@ impl<T: Real> ByLabel<T> {
         levels
     }
 
-    /// Returns, for each document, a factor of the weights of all pairs in which it is the more relevant document.
+    /// Returns, for each document, a factor shared by the weights of all pairs in which it is the more relevant
+    /// document.
     pub fn row_weights(&self) -> Vec<f64> {
         let n = self.above.len();
         match &self.weight {
@@ -126,7 +127,7 @@ impl<T: Real> ByLabel<T> {
     }
 }
 
-/// Extends `values` with zeros to whole blocks of [`LANES`].
+/// Pads `values` with zeros to whole blocks of [`LANES`].
 pub fn filled<T: Real>(mut values: Vec<T>) -> Vec<T> {
     values.resize(values.len().next_multiple_of(LANES), T::ZERO);
     values

@@ -11,8 +11,8 @@ use crate::op::cpu::{
 };
 
 /// The columns that rows are paired with, `W` numbers for each. Documents that add 0 to the sum of every row may be
-/// left out. The remaining documents are added in the same blocks and pairs as without this selection, so the sums keep
-/// their bits.
+/// left out. The remaining documents are added in the same blocks and pairs as without this selection, so the sums are
+/// the same to the last bit.
 pub struct Columns<'a, T: Real, const W: usize> {
     values: [Cow<'a, [T]>; W],
     /// The end of each block of documents.

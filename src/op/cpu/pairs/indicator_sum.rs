@@ -91,8 +91,8 @@ pub struct Inputs<'a, T> {
 
 /// Computes the gradient for one tile of rows.
 struct Gradient<'a, T: Real> {
-    /// The values of a document are its score, its `a`, its softmax sum, and `q`, the incoming gradient divided by the
-    /// denominator.
+    /// The values of a document are its score, its `a`, its softmax sum, and `q` (the incoming gradient divided by the
+    /// denominator).
     tile: Tile<'a, T, 4>,
     rate: T,
 }

@@ -2,7 +2,7 @@
 //!
 //! Sinkhorn's scaling multiplies each row `r` of NeuralSort's matrix by a factor `a_r`, and each column `j` by a factor
 //! `b_j`. The kernel stores only the factors `b_j` of the columns, one array per iteration. The factor of a row is
-//! recomputed from its entries, whenever a pass over the [matrix](super::neural_sort_matrix) visits the row.
+//! recomputed from the row's entries whenever a pass over the [matrix](super::neural_sort_matrix) visits the row.
 
 use std::ops::Range;
 
@@ -50,7 +50,7 @@ impl Visit<1> for ColumnSums<'_> {
     }
 }
 
-/// Computes the sum of the scaled entries times the values for each rank.
+/// Computes, for each rank, the sum of the scaled entries times the values.
 struct Found<'a> {
     /// The factors of the columns before the last scaling of the rows, from which the factors of the rows follow.
     before: &'a [f64],

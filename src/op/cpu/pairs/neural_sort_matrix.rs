@@ -17,14 +17,14 @@ use crate::op::cpu::{
     tiles::stripes,
 };
 
-/// The largest number of entries that are stored, so that passes over the matrix need not recompute them; they take 8
-/// MiB.
+/// Entries are stored if there are at most this many, which take 8 MiB. Passes over the matrix then need not recompute
+/// them.
 const KEPT: usize = 1 << 20;
 
 /// What a pass over the matrix computes for each row.
 pub trait Visit<const K: usize>: Sync {
     /// Visits row `r`; `entries` are its entries in the columns `at`, divided by the largest entry of the row. The
-    /// visit may set the number `to_row` of the row, and may add to `K` sums for each of these columns.
+    /// visit may set `to_row`, its result for the row, and may add to `K` sums for each of these columns.
     fn row<const FMA: bool>(
         &self,
         r: usize,
@@ -123,8 +123,8 @@ impl Matrix {
         }
     }
 
-    /// Visits all rows. Returns the sums for each column, and writes the number that `visit` sets for each row to
-    /// `to_rows`.
+    /// Visits all rows. Returns the sums for each column, and writes to `to_rows` the number that `visit` sets for each
+    /// row.
     pub fn pass<const K: usize>(&self, visit: &impl Visit<K>, to_rows: &mut [f64]) -> [Vec<f64>; K] {
         let mut sums = [(); K].map(|()| vec![0.0; self.documents()]);
         let stripes = stripes(self.rows());
@@ -151,7 +151,7 @@ impl Matrix {
         sums
     }
 
-    /// Reorders values from descending scores to the original order of the documents.
+    /// Reorders values from the order of descending scores to the original order of the documents.
     pub fn in_list_order(&self, values: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; values.len()];
         self.order.iter().zip(values).for_each(|(&i, &value)| out[i] = value);

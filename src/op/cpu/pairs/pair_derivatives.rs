@@ -35,14 +35,14 @@ struct Sorted<T> {
     x: Vec<T>,
     labels: Vec<T>,
     weight: PairWeight<Vec<T>>,
-    /// For each document, a factor of the weights of all pairs in which it is the more relevant document.
+    /// For each document, a factor shared by the weights of all pairs in which it is the more relevant document.
     factor: Option<Vec<T>>,
-    /// The number of documents with the highest scores that must be paired with all documents below them.
+    /// The number of top-scoring documents that must be paired with all documents below them.
     firsts: usize,
 }
 
 impl<T: Real> Sorted<T> {
-    /// Writes the weights of the pairs of document `i` with consecutive documents, from place `start`.
+    /// Writes the weights of the pairs of document `i` with consecutive documents, starting at place `start`.
     #[inline(always)]
     fn weights(&self, i: usize, start: usize, out: &mut [T]) {
         let others = start..start + out.len();
@@ -140,8 +140,8 @@ impl<T: Real> Kernel for Sums<'_, T> {
 /// Returns `sum_ij u_i w_ij log(1 + exp(x_j - x_i))` over the pairs with `y_i > y_j`, and its derivatives. The weight
 /// of `pair_derivatives` must not have a `gap`. The optional `factor` holds `u_i` for each document, which is 1 by
 /// default. With `within`, a pair counts only if at least one of its documents has one of the `within` highest scores.
-/// Equal scores are sorted by index. The function uses one thread, because callers have many lists to share among
-/// threads.
+/// Documents with equal scores are sorted by index. The function uses one thread, because callers have many lists to
+/// distribute among threads.
 pub fn pair_derivatives<T: Real>(
     x: &[T],
     labels: &[T],
@@ -179,7 +179,7 @@ mod tests {
     use super::super::pair_weight::Distance;
     use super::*;
 
-    /// Computes the derivatives pair by pair with functions of the standard library.
+    /// Computes the derivatives pair by pair, using functions from the standard library.
     fn reference(x: &[f64], labels: &[f64], weight: impl Fn(usize, usize) -> f64) -> PairDerivatives<f64> {
         let n = x.len();
         let mut sum = PairDerivatives { value: 0.0, slopes: 0.0, gradient: vec![0.0; n], curvature: vec![0.0; n] };

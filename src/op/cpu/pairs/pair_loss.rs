@@ -1,8 +1,8 @@
 //! The fused kernel of [`pair_loss`](crate::op::pair_loss()).
 //!
 //! Documents are sorted by label, the most relevant first. The more relevant partners of a document (its rows) then
-//! come first in the list, and no other pair is visited. With common distributions of labels, the kernel visits about a
-//! third of all pairs. Long lists are summed by [walks](crate::op::cpu::long::pair_walk) or
+//! come first in the list, and only pairs with these partners are visited. With common distributions of labels, the
+//! kernel visits about a third of all pairs. Long lists are summed by [walks](crate::op::cpu::long::pair_walk) or
 //! [windows](crate::op::cpu::long::pair_window).
 
 use super::by_label::{ByLabel, filled};
@@ -137,7 +137,7 @@ impl<T: Real> Term<T> for SoftZeroOne {
     }
 }
 
-/// Computes the losses of some consecutive rows of a list, from row `start`.
+/// Computes the losses of some consecutive rows of a list, starting at row `start`.
 struct Value<'a, T, L> {
     list: &'a ByLabel<T>,
     term: L,
@@ -170,7 +170,7 @@ impl<T: Real, L: Term<T>> Kernel for Value<'_, T, L> {
     }
 }
 
-/// Computes the gradient of the pairs between consecutive rows, which begin at row `start`, and the less relevant
+/// Computes the gradient of the pairs that combine consecutive rows, starting at row `start`, with the less relevant
 /// documents.
 struct Slope<'a, T, L> {
     list: &'a ByLabel<T>,

@@ -22,9 +22,9 @@ pub enum PairWeight<V> {
         discount: V,
         /// The 1-based rank of each document.
         rank: V,
-        /// The factor of the difference of discounts, `|d_i - d_j|`.
+        /// The factor that multiplies the difference of discounts, `|d_i - d_j|`.
         absolute: f64,
-        /// The factor of the discount step, which depends on the difference of ranks.
+        /// The factor that multiplies the discount step, which depends on the difference of ranks.
         gap: f64,
         /// The divisor of the weight, if there is one.
         distance: Option<Distance<V>>,
@@ -37,7 +37,7 @@ pub enum PairWeight<V> {
 pub struct Distance<V> {
     /// The score of each document, a constant.
     pub scores: V,
-    /// A number above 0 that is added to the difference of scores.
+    /// A positive number that is added to the difference of scores.
     pub offset: f64,
 }
 

@@ -1,13 +1,14 @@
 //! The fused kernel of [`step_sum`](crate::op::step_sum()).
 //!
-//! If exponentials of all scores of a list can be represented, the logistic step needs one exponential per document
-//! instead of one per pair. With `e_i = exp(alpha (x_i - center))`, the logistic step is
+//! If the exponentials of all scores in a list are representable, the logistic step needs only one exponential per
+//! document instead of one per pair. With `e_i = exp(alpha (x_i - center))`, the logistic step is
 //! `phi(alpha (x_j - x_i)) = e_j / (e_i + e_j)`. For other steps and for scores that are farther apart, the step is
 //! evaluated for each pair. Long lists are summed by [walks](crate::op::cpu::long::step_walk) (logistic, tanh and
 //! Laplace steps) or in [boxes](crate::op::cpu::long::step_boxes) (other steps).
 //!
-//! Pairs that cannot change a result are skipped, for instance pairs whose gradient is 0 and pairs in rows whose sums
-//! are not needed. The other pairs are added in the same order as without skipping, so the sums keep their bits.
+//! Pairs that cannot change a result are skipped. Examples are pairs whose gradient is 0 and pairs in rows whose sums
+//! are not needed. The other pairs are added in the same order as without skipping, so the sums are the same to the
+//! last bit.
 
 use super::by_label::filled;
 use super::columns::{Columns, Meeting, Tile, tiles};
@@ -28,21 +29,21 @@ use crate::op::cpu::{
     tiles::{BLOCK, TILE, add, blocks},
 };
 
-/// One list, of which only the first `members` documents add to sums.
+/// One list, of which only the first `members` documents contribute to the sums.
 struct List<'a, T> {
     x: &'a [T],
     v: &'a [T],
     alpha: f64,
-    /// The number of documents up to the last one that adds to the sums.
+    /// The number of documents up to and including the last one that contributes to the sums.
     members: usize,
     /// The number of rows to compute; all later rows have the same sum as the last of them.
     rows: usize,
 }
 
 impl<'a, T: Real> List<'a, T> {
-    /// The arrays `weights` hold the numbers by which the documents add to sums. A document adds nothing if all of its
-    /// weights are 0. At the end of the list, documents with equal scores that add nothing, such as padding, share one
-    /// row.
+    /// The arrays `weights` hold the weights with which the documents contribute to the sums. A document adds nothing
+    /// if all of its weights are 0. At the end of the list, documents with equal scores that add nothing, such as
+    /// padding, share one row.
     fn new(x: &'a [T], v: &'a [T], weights: &[&[T]], alpha: f64) -> Self {
         let silent = |j: usize| weights.iter().all(|w| w[j] == T::ZERO);
         let last = x.last().copied().unwrap_or_default();
@@ -51,8 +52,8 @@ impl<'a, T: Real> List<'a, T> {
         Self { x, v, alpha, members, rows: (distinct + 1).min(x.len()) }
     }
 
-    /// Returns the step sums of the documents `rows`, whose indices must ascend. Without `rows`, returns the step sums
-    /// of the first [`rows`](Self::rows) documents.
+    /// Returns the step sums of the documents `rows`, whose indices must be in ascending order. Without `rows`, returns
+    /// the step sums of the first [`rows`](Self::rows) documents.
     fn sums(&self, target: Target, rows: Option<&[usize]>, step: Step) -> Vec<T> {
         let end = rows.map_or(self.rows, |rows| rows.last().map_or(0, |last| last + 1).max(self.members));
         let (x, v) = (&self.x[..end], &self.v[..end]);
@@ -108,8 +109,8 @@ impl<'a, T: Real> List<'a, T> {
     }
 
     /// Returns `exp(alpha (x_i - center))` for the first `rows` documents, or `None` if products or ratios of two
-    /// exponentials could overflow or underflow. The decision depends only on the documents that add to sums, so
-    /// padding does not change it.
+    /// exponentials could overflow or underflow. The decision depends only on the documents that contribute to the
+    /// sums, so padding does not change it.
     fn exponentials(&self, target: Target, rows: usize) -> Option<Exponentials<T>> {
         let members = &self.x[..self.members];
         let first = *members.first()?;
@@ -153,7 +154,7 @@ impl<T: Real> Kernel for Exponents<'_, T> {
     }
 }
 
-/// Computes `sum_j v_j e_j / (e_i + e_j)`. Each division serves two documents `j`, over a common denominator.
+/// Computes `sum_j v_j e_j / (e_i + e_j)`. Two documents `j` share one division by their common denominator.
 struct ByExponentials<'a, T: Real> {
     /// For each column, the exponential `e` and the weight `v`.
     columns: &'a Columns<'a, T, 2>,
@@ -242,7 +243,7 @@ impl<T: Real> Kernel for LogisticRow<'_, T> {
 
 /// Returns the step sum `sum_j v_j phi(alpha (x_j - x_i))` of each document, for lists of `n` documents. If `rows` are
 /// given, only documents with a nonzero number in `rows` are computed; the others receive 1/2. If the kernel visits the
-/// pairs, the computed sums have the same bits as without `rows`.
+/// pairs, the computed sums are the same as without `rows`, to the last bit.
 pub fn step_sum<T: Real>(x: &[T], v: &[T], rows: Option<&[T]>, n: usize, alpha: f64, step: Step) -> Vec<T> {
     let target = target();
     each_list([x, v], n, x.len() * n, T::HALF, |list, [x, v], out| {
@@ -266,7 +267,7 @@ fn logistic_form(alpha: f64, step: Step) -> (f64, Step) {
     if step == Step::Tanh { (2.0 * alpha, Step::Logistic) } else { (alpha, step) }
 }
 
-/// Computes the gradient for one tile of rows from the exponentials. Each division serves two documents, over a common
+/// Computes the gradient for one tile of rows from the exponentials. Two documents share one division by their common
 /// denominator.
 struct GradientByExponentials<'a, T: Real> {
     /// The values of a document are its exponential, `v` and `g`.

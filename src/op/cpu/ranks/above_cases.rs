@@ -35,7 +35,7 @@ pub struct Definition {
     pub a: Vec<f64>,
     pub b: Vec<f64>,
     pub above: Above,
-    /// The weight of each comparison, and the comparison.
+    /// The comparisons, each with its weight.
     pub mixture: Vec<(f64, Comparison)>,
     /// Errors are measured relative to the exact result, or to this number if the result is smaller.
     pub least: f64,

@@ -3,9 +3,9 @@
 //! Documents with a nonzero weight are called rows. Each row is compared with all documents of the list.
 //!
 //! For each term, the kernel multiplies a product `p` by the factor `1 + pi (z - 1)` of each document. For a base `z`
-//! of at least 1/2, the kernel computes the new product as `p - p pi (1 - z)`. Computing `p - p pi (1 - z)` keeps
-//! rounding errors of `z` near 1, and of the equal factors of tied documents, from adding up. For a smaller base, the
-//! kernel computes the factor as `(1 - pi) + pi z`. The probabilities `pi` and `1 - pi` come from `erfc`, which is
+//! of at least 1/2, the kernel computes the new product as `p - p pi (1 - z)`. This formula keeps two kinds of rounding
+//! errors from adding up: those of `z` near 1, and those of the equal factors of tied documents. For a smaller base,
+//! the kernel computes the factor as `(1 - pi) + pi z`. The probabilities `pi` and `1 - pi` come from `erfc`, which is
 //! precise for `pi` near 1.
 //!
 //! The products of [independent ranks](AboveExpectation::of_independent_ranks) are stored for the gradient. Other
@@ -133,8 +133,8 @@ impl<T: Real> List<T> {
         Tile { list: self, parameters: &self.parameters, rows, x, b }
     }
 
-    /// Runs a kernel on every tile of rows. Each call writes `width` numbers for each row of its tile to its part of
-    /// `out`.
+    /// Runs a kernel on every tile of rows. Each call writes `width` numbers per row of its tile, all to its own part
+    /// of `out`.
     fn each_tile(&self, width: usize, out: &mut [T], kernel: impl Fn(Tile<'_, T>, &mut [T]) + Sync + Send) {
         for_each(out.chunks_mut(TILE * width).enumerate().collect(), self.work, |(tile, out)| {
             let start = tile * TILE;
@@ -203,8 +203,8 @@ impl<T: Real> Tile<'_, T> {
         trial.meet::<FMA>((j, self.list.x[j]), self.x, self.rows, comparison.compared);
     }
 
-    /// Computes the products for each term and row, `[terms, rows]`, and the sums over the documents above each row,
-    /// which include `b_i`.
+    /// Computes the products for each term and row, with the shape `[terms, rows]`. Also computes the sums over the
+    /// documents above each row, which include `b_i`.
     #[inline(always)]
     fn products<const FMA: bool>(
         self,
@@ -244,7 +244,7 @@ impl<T: Real> Tile<'_, T> {
         }
     }
 
-    /// For each term, adds the share of a document above to the sums. One division serves two terms, over a common
+    /// For each term, adds the share of a document above to the sums. Two terms share one division by their common
     /// denominator.
     #[inline(always)]
     fn add_above<const FMA: bool>(self, b: T, trial: &Trial<T>, sums: &mut [T]) {
@@ -445,7 +445,8 @@ pub fn above_expectation<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectat
     (out, None)
 }
 
-/// Computes the gradient over the pairs of the rows of a tile with all documents, for both sides of each pair.
+/// Computes the gradient over the pairs that combine the rows of a tile with all documents, for both sides of each
+/// pair.
 struct Gradient<'a, T> {
     tile: Tile<'a, T>,
     /// The products of the forward pass, `[terms, rows]`, if they were stored.

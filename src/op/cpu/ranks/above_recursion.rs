@@ -1,6 +1,6 @@
 //! The fused kernel of [`above_recursion`](crate::op::above_recursion()). For each document with a nonzero weight, the
-//! kernel runs the [trials](super::trials) of all other documents in double precision. Functions of only the rank have
-//! a [separate kernel](super::rank_recursion), which takes at most half of the time, and far less for long lists. Under
+//! kernel runs the [trials](super::trials) of all other documents in double precision. Functions of the rank alone have
+//! a [separate kernel](super::rank_recursion), which takes at most half the time, and far less for long lists. Under
 //! exact noise with results in `f32`, all documents of a list share [levels](crate::op::cpu::long::recursion_levels).
 
 use super::above_expectation::Inputs;
@@ -28,7 +28,7 @@ struct List {
     b: Vec<f64>,
     /// The documents with a nonzero weight.
     rows: Vec<usize>,
-    /// The values of the function of the rank, without the zeros at the end.
+    /// The values of the function of the rank, without trailing zeros.
     values: Vec<f64>,
     mixture: Vec<(f64, Comparison)>,
     above: Above,
@@ -40,7 +40,8 @@ impl List {
         self.rows.len() * self.x.len() * self.values.len() * self.mixture.len()
     }
 
-    /// Computes the trials of all documents against a row. The last trial, of the row itself, always fails.
+    /// Computes the trials of all documents against a row. The last trial, that of the row against itself, always
+    /// fails.
     #[inline(always)]
     fn meet<const FMA: bool>(&self, row: usize, comparison: Comparison, against: &mut AgainstRow) {
         let AgainstRow { documents, ahead, behind, density, b } = against;
@@ -132,7 +133,7 @@ impl Kernel for Gradient<'_> {
     }
 }
 
-/// Returns the first `documents` values without the zeros at their end.
+/// Returns the first `documents` values without trailing zeros.
 fn counting<T: Real>(values: &[T], documents: usize) -> Vec<f64> {
     let values = &values[..values.len().min(documents)];
     let end = values.iter().rposition(|value| *value != T::ZERO).map_or(0, |last| last + 1);

@@ -2,8 +2,8 @@
 
 use crate::op::cpu::real::Real;
 
-/// Returns the probability that one noisy score is above another, the complement, and `exp(-t^2)`, where `t` is their
-/// difference divided by `2 sigma`.
+/// Returns the probability that one noisy score is above another, the complement of this probability, and `exp(-t^2)`.
+/// Here `t` is the difference of the two scores divided by `2 sigma`.
 #[inline(always)]
 pub(in crate::op::cpu) fn beats<T: Real, const FMA: bool>(t: T) -> (T, T, T) {
     let bell = (-t * t).exponential::<FMA>();

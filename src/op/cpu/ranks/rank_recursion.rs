@@ -1,9 +1,9 @@
-//! Computes [`above_recursion`](super::above_recursion) for functions of only the rank
+//! Computes [`above_recursion`](super::above_recursion) for functions of the rank alone
 //! ([`Above::Nothing`](crate::op::Above::Nothing)).
 //!
-//! The distributions of the rows of a tile are stored rank by rank, `[ranks, rows]`, so each trial is one pass over
-//! this array. The gradient visits the trials in reverse order. The forward pass stores only every `sqrt(n)`-th
-//! distribution; the gradient recomputes those between. For long lists, the kernel computes only [documents near the
+//! The distributions of the rows of a tile are stored rank by rank, as `[ranks, rows]`, so each trial takes one pass
+//! over this array. The gradient visits the trials in reverse order. The forward pass stores only every `sqrt(n)`-th
+//! distribution; the gradient recomputes those in between. For long lists, the kernel computes only [documents near the
 //! top](crate::op::cpu::long::recursion_boxes), with the trials that matter to them.
 
 use super::recurrence;
@@ -151,7 +151,8 @@ impl<T: Real> Memory<T> {
     }
 }
 
-/// Computes the gradient over the pairs of the rows of a tile with all documents, for both sides of each pair.
+/// Computes the gradient over the pairs that combine the rows of a tile with all documents, for both sides of each
+/// pair.
 struct Gradient<'a, T> {
     trials: Trials<'a, T>,
     /// For each rank, the value of the function at the next rank minus its value at this rank.

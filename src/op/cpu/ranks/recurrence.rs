@@ -1,6 +1,6 @@
 //! How one more trial changes the distribution of the number of successes (a Poisson-binomial distribution). A trial of
-//! probability `pi` changes the probability `x(r)` of `r` successes to `x(r) (1 - pi) + x(r - 1) pi`. Derivatives go
-//! backward over a trial: the derivative `x(r)` becomes `x(r) (1 - pi) + x(r + 1) pi`.
+//! probability `pi` changes the probability `x(r)` of `r` successes to `x(r) (1 - pi) + x(r - 1) pi`. In the backward
+//! pass, a trial changes the derivative `x(r)` to `x(r) (1 - pi) + x(r + 1) pi`.
 //!
 //! Both updates are implemented for the ranks of one row, and for the rows of a tile (`[ranks, rows]`) with one trial
 //! per row.

@@ -27,13 +27,13 @@ pub struct Trial<'a, T> {
 }
 
 impl<'a, T: Real> Trial<'a, T> {
-    /// Creates a trial for `rows` rows in arrays that may be longer.
+    /// Creates a trial for `rows` rows from arrays of at least this length.
     pub fn of_rows(rows: usize, [ahead, behind, density]: [&'a mut [T]; 3]) -> Self {
         Self { ahead: &mut ahead[..rows], behind: &mut behind[..rows], density: &mut density[..rows] }
     }
 
-    /// Compares document `j`, whose score is `x`, with the scores `rows` of the documents at `places`, which must
-    /// ascend. If document `j` is one of the rows, its comparison with itself always fails.
+    /// Compares document `j`, whose score is `x`, with the documents at `places`, whose scores are `rows`. The places
+    /// must be in ascending order. If document `j` is one of the rows, its comparison with itself always fails.
     #[inline(always)]
     pub fn meet<const FMA: bool>(&mut self, (j, x): (usize, T), rows: &[T], places: &[usize], compared: Compared<T>) {
         let chances = self.ahead.iter_mut().zip(self.behind.iter_mut()).zip(self.density.iter_mut());

@@ -61,8 +61,8 @@ impl State {
     }
 }
 
-/// The first arrays are `p` and, for a sum, `w`. For gradients, as many arrays follow. They hold the weighted sum, over
-/// all documents, of the states in which the document is left out.
+/// The first arrays are `p` and, for a sum, `w`. For gradients, the same number of arrays follows. They hold the
+/// weighted sum, over all documents, of the states in which the document is left out.
 const P: usize = 0;
 const W: usize = 1;
 
@@ -80,8 +80,8 @@ fn add_below<const FMA: bool>(x: &mut [f64], factor: f64, y: &[f64]) {
     add::<FMA>(&mut x[1..], factor, y);
 }
 
-/// The stored states: one before each block of trials that the backward pass has still to visit, and one before each
-/// trial of the current block.
+/// The stored states: those before each block that the backward pass has yet to visit, and those before each trial of
+/// the current block.
 struct Tape {
     starts: Vec<State>,
     states: Vec<State>,
@@ -152,7 +152,7 @@ impl Trials<'_> {
         }
     }
 
-    /// Runs all trials and stores the states before each block. The weights of the documents are only needed for
+    /// Runs all trials and stores the states before each block. The weights of the documents are needed only for
     /// gradients.
     #[inline(always)]
     fn record<const FMA: bool>(&self, start: State, weights: &[f64]) -> Tape {
@@ -173,8 +173,8 @@ impl Trials<'_> {
         Tape { starts, states: vec![next; block] }
     }
 
-    /// Recomputes the states within the last block that remains, and returns the documents of this block, or `None` if
-    /// no block remains.
+    /// Recomputes the states within the last remaining block and returns the documents of this block, or `None` if no
+    /// block remains.
     #[inline(always)]
     fn replay<const FMA: bool>(&self, tape: &mut Tape, weights: &[f64]) -> Option<Range<usize>> {
         let block = tape.states.len();

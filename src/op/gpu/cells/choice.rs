@@ -1,8 +1,8 @@
 //! Chooses, for each list of a batch, between the kernel over pairs and a method that is fast for long lists.
 //!
 //! The host knows only the width of the batch, since reading the lengths of the lists would make it wait for the
-//! device. If a list could be long enough, the host launches both methods. On the device, each list is left to one of
-//! the two methods, depending on its number of columns without padding.
+//! device. If a list could be long enough, the host launches both methods. On the device, one of the two methods
+//! computes each list, depending on the list's number of columns without padding.
 
 use burn::backend::TensorMetadata;
 use burn_cubecl::cubecl::{self, prelude::*};

@@ -26,7 +26,7 @@ use super::tile::UNITS;
 /// The number of Chebyshev points that represent a cell.
 pub(super) const POINTS: usize = 12;
 
-/// The number of entries of `starts` for each list that are not starts of cells. They are the end of the last cell and
+/// For each list, the number of entries of `starts` that are not starts of cells. They are the end of the last cell and
 /// the numbers of cells and rows.
 const ENDS: usize = 3;
 
@@ -174,7 +174,7 @@ pub(super) struct Cells<'a> {
     pub sorted: CubeTensor,
     /// The score of the document at each place.
     pub scores: CubeTensor,
-    /// The place at which each cell starts, see [`cell`].
+    /// The place at which each cell starts (see [`cell`]).
     pub starts: CubeTensor,
     /// The index of the cell to which each place belongs.
     pub cell_of: CubeTensor,
@@ -207,10 +207,10 @@ impl<'a> Cells<'a> {
 /// must interpolate the function precisely.
 #[derive(Clone, Copy)]
 pub(super) struct Reach {
-    /// For a source farther below the target than this distance, the function is 0 in `f32`.
+    /// For a source more than this distance below the target, the function is 0 in `f32`.
     pub below: f32,
-    /// If a source is farther above the target than this distance, its function value counts as 0, or as 1 for a step.
-    /// The difference from the exact value is at most half a unit in the last place.
+    /// If a source is more than this distance above the target, its function value counts as 0, or as 1 for a step. The
+    /// difference from the exact value is at most half a unit in the last place.
     pub above: f32,
     /// The width of a cell, in units of the function's argument.
     pub width: f32,

@@ -4,8 +4,8 @@
 //! A document with weight `w_j` at `s_j` adds `w_j l_k(s_j)` to the weight of Chebyshev point `k`. Here `l_k` is the
 //! polynomial that is 1 at point `k` and 0 at the other points. If a cell has at most [`POINTS`] documents, its nodes
 //! are its documents. The nodes of a cell are stored at its first places, so no array is longer than the list. The
-//! position of a node is stored as its distance from the highest score of the cell, which is precise even if the scores
-//! are large.
+//! position of a node is stored as its distance from the highest score of the cell. This distance is precise even if
+//! the scores are large.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -36,8 +36,7 @@ fn point(k: usize) -> f32 {
     (std::f64::consts::PI * (k as f64 + 0.5) / POINTS as f64).cos() as f32
 }
 
-/// Returns the factor by which the product of `s - c_l` over all points `l != k` must be multiplied to be 1 at
-/// `s = c_k`.
+/// Returns the factor that makes the product of `s - c_l` over all points `l != k` equal to 1 at `s = c_k`.
 fn factor(k: usize) -> f32 {
     let others = (0..POINTS).filter(|&l| l != k);
     (1.0 / others.map(|l| f64::from(point(k)) - f64::from(point(l))).product::<f64>()) as f32
@@ -100,8 +99,8 @@ fn carry(
     }
 }
 
-/// Writes the position and the weights of each node. With `totals`, also writes the sum of the first weights from the
-/// highest score to this place. One unit per place.
+/// Writes the position and the weights of each node. With `totals`, also writes the sum of the first weight of every
+/// document from the highest score to this place. One unit per place.
 #[cube(launch)]
 fn settle(
     scores: &[f32],

@@ -1,9 +1,9 @@
 //! Sorts the columns of each list by descending score. Columns with equal scores are sorted by index.
 //!
-//! Each cube sorts a tile of [`UNITS`] documents by counting, for each document, those before it. Sorted runs are then
-//! merged in pairs: each document finds its place in the other run by bisection. No two documents compare as equal, so
-//! the order does not depend on the number of units or on padding. The sort needs no atomic operations and gives the
-//! same result in every run.
+//! Each cube sorts a tile of [`UNITS`] documents by counting how many documents come before each of them. Sorted runs
+//! are then merged in pairs: each document finds its place in the other run by bisection. No two documents compare as
+//! equal, so the order does not depend on the number of units or on padding. The sort needs no atomic operations and
+//! gives the same result in every run.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -12,7 +12,7 @@ use super::choice::fast_columns;
 use crate::op::gpu::launch::{Batch, start};
 use crate::op::gpu::tile::UNITS;
 
-/// Returns a whole number that is larger for lower scores; both zeros have the same number.
+/// Returns a whole number that is larger for lower scores; positive and negative zero have the same number.
 #[cube]
 fn key(score: f32) -> u32 {
     let bits = u32::reinterpret(score);

@@ -1,5 +1,5 @@
-//! Computes [`step_sum`](crate::op::gpu::step_sum) for long lists on a GPU, in O(n log n), with the logistic, tanh and
-//! erf steps.
+//! Computes [`step_sum`](crate::op::gpu::step_sum) with the logistic, tanh and erf steps for long lists on a GPU. The
+//! computation takes O(n log n) time.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -21,7 +21,7 @@ pub(in crate::op::gpu) fn sums(step: Step, rate: f32) -> bool {
     matches!(step, Step::Logistic | Step::Tanh | Step::Erf) && rate.is_finite() && rate > 0.0
 }
 
-/// Writes `v`, and with a `width` of 2 also `g`, for each document in sorted order. One unit per place.
+/// For each document in sorted order, writes `v` and, if `width` is 2, also `g`. One unit per place.
 #[cube(launch)]
 fn weigh(
     v: &[f32],

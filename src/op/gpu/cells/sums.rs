@@ -1,10 +1,10 @@
-//! Sums a function of the score difference between a target and every document of its list, with the help of the
-//! [cells](super) of the list.
+//! Sums a function of the score difference between a target and every document of its list, using the [cells](super) of
+//! the list.
 //!
 //! The sum begins with the target's own cell. The cells on either side are added in the order of their distance, up to
 //! the distance beyond which the function is constant. Beyond this distance, the function is 0, except that a step is 1
-//! for documents far above the target. The terms of these documents add up to the sum of their weights. The kernel
-//! computes sums for nodes as targets, not for documents. If a cell has Chebyshev points, the sum of a document is
+//! for documents far above the target. The terms of these documents add up to the sum of their weights. The targets of
+//! the sums that the kernel computes are nodes, not documents. If a cell has Chebyshev points, the sum of a document is
 //! interpolated from the sums at these points. In a smaller cell, each document is a node, so that its contribution to
 //! its own gradient is exactly 0.
 
@@ -42,7 +42,7 @@ impl Form {
 }
 
 /// Returns the combination of the weights of a target (`own`) and a source. The weights of the source are those in
-/// `weights` from index `first`.
+/// `weights`, starting at index `first`.
 #[cube]
 fn joined(own: &Array<f32>, weights: &[f32], first: usize, #[comptime] form: Form) -> f32 {
     if comptime!(form == Form::Exchange) {
@@ -53,7 +53,7 @@ fn joined(own: &Array<f32>, weights: &[f32], first: usize, #[comptime] form: For
     }
 }
 
-/// A target whose argument of the function is `rate * score + offset`, where `offset` is at most 0.
+/// A target at the position `rate * score + offset` in units of the function's argument, where `offset` is at most 0.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Target {
@@ -285,8 +285,7 @@ fn join(
     }
 }
 
-/// Combines the weights of a target with its sums, in the same way in which [`joined`] combines them with the weights
-/// of a source.
+/// Combines the weights of a target with its sums, just as [`joined`] combines them with the weights of a source.
 #[cube]
 fn joined_sums(own: &Array<f32>, sums: &Array<f32>, #[comptime] form: Form) -> f32 {
     if comptime!(form == Form::Exchange) {
