@@ -172,8 +172,7 @@ impl Segments {
     /// # Panics
     /// Panics if `query` is not below [`Segments::queries`].
     pub fn rows_of(&self, query: usize) -> impl ExactSizeIterator<Item = usize> {
-        let rows = self.rows.as_deref();
-        self.range(query).map(move |place| rows.map_or(place, |rows| rows[place]))
+        self.range(query).map(|position| self.row(position))
     }
 
     /// Returns the start of each query in the documents sorted by query, with the number of all documents at the end.
@@ -183,7 +182,12 @@ impl Segments {
 
     /// Returns the row of each document, sorted by query.
     pub(crate) fn rows(&self) -> impl Iterator<Item = usize> {
-        (0..self.queries()).flat_map(|query| self.rows_of(query))
+        (0..self.documents()).map(|position| self.row(position))
+    }
+
+    /// Returns the row of the document at this position in the documents sorted by query.
+    fn row(&self, position: usize) -> usize {
+        self.rows.as_deref().map_or(position, |rows| rows[position])
     }
 
     /// Returns the positions of a query's documents in the documents sorted by query.
