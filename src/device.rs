@@ -118,7 +118,7 @@ thread_local! {
     static READS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Counts one read from a device, for which the host waits until the device has finished its work.
+/// Counts one read from a device. During a read, the host waits until the device has finished its work.
 #[cfg(feature = "learners")]
 pub(crate) fn count_read() {
     READS.set(READS.get() + 1);
@@ -176,7 +176,7 @@ pub(crate) fn root_cause(error: impl Display) -> String {
 /// A function that opens a device, or returns an error message.
 type Select = Box<dyn Fn() -> Result<Device, String>>;
 
-/// Wraps a function that always returns a device, whose errors appear only at its first computation.
+/// Wraps a function that always returns a device. Errors of this device appear only at its first computation.
 #[allow(dead_code, reason = "depends on the features")]
 fn lazy(device: impl Fn() -> Device + 'static) -> Select {
     Box::new(move || Ok(device()))

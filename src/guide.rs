@@ -29,7 +29,7 @@
 //! | `CONTRIBUTING.md` | how to add a loss, a measure or a learner |
 
 /// Defines a module whose documentation is a page in the folder `docs`. If a page defines a link twice, Markdown uses
-/// the first definition. The definitions here come before the definitions of the page, and lead to modules of the crate
+/// the first definition. The definitions here precede the definitions of the page, and link to modules of the crate
 /// instead of files.
 macro_rules! page {
     ($folder:literal, $name:ident, $about:literal) => {

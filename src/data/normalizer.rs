@@ -25,8 +25,8 @@
 //!
 //! `auto` chooses `clipped_z_score` for training data that are already normalized by query, and otherwise `gauss`.
 //! `auto` examines all pairs of a query and a feature that varies in the query. Data count as normalized by query if,
-//! in at least 95 % of the pairs, the feature ranges from 0 to 1 within the query. Choosing by `auto` costs one pass
-//! over the features.
+//! in at least 95 % of the pairs, the feature ranges from 0 to 1 within the query. To choose a normalizer, `auto` makes
+//! one pass over the features.
 
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +43,7 @@ pub enum NormalizerKind {
     None,
     /// Maps features to `[0, 1]` within each query.
     QueryMinMax,
-    /// Maps features to mean 0 and standard deviation 1 over the training documents.
+    /// Scales features to mean 0 and standard deviation 1 over the training documents.
     ZScore,
     /// Maps features as `z_score` does, then limits them to `[-8, 8]`.
     ClippedZScore,
@@ -74,12 +74,12 @@ pub struct Normalizer {
 pub(crate) enum FeatureMap {
     None,
     QueryMinMax,
-    /// The mean of each feature, and its inverse standard deviation, which is 0 for a constant feature.
+    /// The mean of each feature, and the inverse of its standard deviation; the inverse is 0 for a constant feature.
     ZScore {
         mean: Vec<f64>,
         scale: Vec<f64>,
     },
-    /// Maps as `ZScore` does, then limits the absolute value to at most [`FARTHEST_Z_SCORE`].
+    /// Maps as `ZScore` does, then limits the absolute value to [`FARTHEST_Z_SCORE`].
     ClippedZScore {
         mean: Vec<f64>,
         scale: Vec<f64>,
@@ -88,7 +88,7 @@ pub(crate) enum FeatureMap {
     Log1p {
         scale: Vec<f64>,
     },
-    /// The quantiles of each feature at equally spaced shares from 0 to 1, in ascending order. The list is empty for a
+    /// The quantiles of each feature at equally spaced levels from 0 to 1, in ascending order. The list is empty for a
     /// constant feature.
     Quantile {
         values: Vec<Vec<f32>>,
@@ -130,13 +130,13 @@ impl Normalizer {
         self.features
     }
 
-    /// Returns the number of columns after normalization: the features, and a column for each of
+    /// Returns the number of columns after normalization: one for each feature, and one more for each feature in
     /// [`indicated`](Self::indicated).
     pub fn columns(&self) -> usize {
         self.missing.as_ref().map_or(self.features, Indicators::width)
     }
 
-    /// Returns whether missing values become the mean of the training values; otherwise they stay missing.
+    /// Returns whether missing values are replaced with the mean of the training values; otherwise, they stay missing.
     pub fn fills_missing(&self) -> bool {
         self.missing.is_some()
     }
@@ -146,7 +146,8 @@ impl Normalizer {
         self.missing.as_ref().map_or(&[], |missing| &missing.columns)
     }
 
-    /// Returns the means and columns that replace missing values, if they are replaced.
+    /// Returns the means that replace missing values, and the columns that mark these values; `None` if missing values
+    /// are kept.
     pub(crate) fn missing(&self) -> Option<&Indicators> {
         self.missing.as_ref()
     }
@@ -172,9 +173,9 @@ impl Normalizer {
         }
     }
 
-    /// Rejects a normalizer that no fit could have produced, such as a normalizer from a damaged file. Impossible
-    /// values are infinite numbers, negative scales, quantiles that do not ascend, columns for unknown features, and
-    /// lists with a wrong number of features.
+    /// Rejects a normalizer that no fit could have produced, such as one from a damaged file. Impossible values are
+    /// infinite numbers, negative scales, quantiles that do not ascend, columns for unknown features, and lists with a
+    /// wrong number of features.
     ///
     /// # Errors
     /// Returns [`Refusal`] for the first impossible value.
@@ -303,8 +304,8 @@ fn log1p(x: f32, scale: f64) -> f32 {
     (x.abs().ln_1p().copysign(x) * scale) as f32
 }
 
-/// Scales each column to the range from 0 to 1: replaces `x` with `(x - min) / (max - min)`, or with 0 in a constant
-/// column.
+/// Scales each column to the range from 0 to 1: replaces `x` with `(x - min) / (max - min)`. In a constant column,
+/// replaces `x` with 0.
 fn query_min_max(rows: &mut [f32], features: usize) {
     let mut ranges = vec![(f32::INFINITY, f32::NEG_INFINITY); features];
     for row in rows.chunks_exact(features) {
@@ -325,8 +326,8 @@ fn query_min_max(rows: &mut [f32], features: usize) {
     }
 }
 
-/// Interpolates `x` linearly between two knots; beyond the knots, returns the place of the nearest one. Returns NaN for
-/// NaN, and 0 without knots.
+/// Interpolates `x` linearly between two knots; beyond the outermost knots, returns the place of the nearest knot.
+/// Returns NaN for NaN, and 0 without knots.
 fn between_knots(x: f32, values: &[f32], places: &[f64]) -> f32 {
     if x.is_nan() {
         return x;
@@ -344,8 +345,9 @@ fn between_knots(x: f32, values: &[f32], places: &[f64]) -> f32 {
     (places[above] - share * (places[above] - places[above - 1])).max(places[above - 1]) as f32
 }
 
-/// Returns the share of the ascending `values` that are below `x`, from 0 to 1; NaN if `x` is NaN. Between two values,
-/// the share is interpolated; if several values equal `x`, it is the middle of their shares.
+/// Returns the share of `values` that are below `x`, from 0 to 1; NaN if `x` is NaN. `values` must be in ascending
+/// order. If `x` lies between two values, the share is interpolated. If several values equal `x`, the result is the
+/// midpoint of their smallest and largest share.
 fn share_below(x: f32, values: &[f32]) -> f32 {
     if x.is_nan() {
         return x;

@@ -1,5 +1,5 @@
-//! Finds the values at given ranks of a column without sorting it. Each pass over the rows counts how often bit
-//! prefixes occur, which determines eight or sixteen more bits of the wanted values.
+//! Finds the values at given ranks of a column without sorting it. Each pass over the rows counts how often each bit
+//! prefix occurs. The counts determine eight or sixteen more bits of the wanted values.
 
 use rayon::prelude::*;
 
@@ -10,16 +10,16 @@ use crate::distributed::Processes;
 const FIRST: usize = 1 << 16;
 /// The number of different values of the next 8 bits, which each later pass counts.
 const NEXT: usize = 1 << 8;
-/// The largest number of counters in memory at once, which take 128 MiB.
+/// The largest number of counters in memory at once; together they take 128 MiB.
 const COUNTS: usize = 1 << 24;
 /// The number of rows that are counted column by column while they are in the processor's cache.
 const ROWS: usize = 512;
 /// The number of columns that a thread counts at a time.
 const COLUMNS: usize = 8;
 
-/// Returns, for each feature, the values at `ranks` in the order of [`f32::total_cmp`], ignoring missing values. Ranks
-/// ascend and start at 0. The results equal the values of a sorted copy, bit for bit. Processes that share the reading
-/// add up their counts.
+/// Returns, for each feature, the values at `ranks` in the order of [`f32::total_cmp`]. Missing values are ignored. The
+/// ranks of a feature are given in ascending order, and count from 0. The results equal the values of a sorted copy,
+/// bit for bit. If several processes share the reading, they add up their counts.
 pub(super) fn order_statistics(features: &Features, ranks: &[Vec<usize>], processes: &dyn Processes) -> Vec<Vec<f32>> {
     let readers = features.readers(processes);
     let most = ranks.iter().map(Vec::len).max().unwrap_or(0);
@@ -61,7 +61,7 @@ fn add_counts(columns: &mut [Column], readers: &dyn Processes) {
     }
 }
 
-/// For each pass, the number of bits that stay unknown after it, and the number of different values of the bits that it
+/// For each pass: the number of bits still unknown after it, and the number of different values of the bits that it
 /// finds.
 const PASSES: [(u32, usize); 3] = [(16, FIRST), (8, NEXT), (0, NEXT)];
 
@@ -134,7 +134,7 @@ impl Column {
     }
 }
 
-/// Maps a float to an unsigned integer so that integers have the order of [`f32::total_cmp`].
+/// Maps a float to an unsigned integer such that the integers sort in the order of [`f32::total_cmp`].
 fn key(value: f32) -> u32 {
     let bits = value.to_bits();
     if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }

@@ -1,8 +1,8 @@
 //! `Padding` turns lists of different lengths into rows of equal width.
 //!
-//! Values of documents are gathered into rows, and results in rows are scattered back to the documents. A document has
-//! the same position in its row as in its list. Positions after the last document are padding, and hold the default (0,
-//! or false in a mask).
+//! Document values are gathered into rows, and results are scattered from the rows back to the documents. A document
+//! has the same position in its row as in its list. Positions after the last document are padding, and hold the default
+//! (0, or false in a mask).
 
 use std::ops::Range;
 
@@ -87,7 +87,7 @@ impl Padding {
     ///
     /// # Shapes
     /// - `padded` has the shape `[rows, width]`.
-    /// - `values` holds one value for each document; documents in no row keep their value.
+    /// - `values` holds one value for each document; documents that are not in any row keep their value.
     #[cfg(any(feature = "ranker", test))]
     pub(crate) fn scatter<T: Element>(&self, padded: Tensor<2>, values: &mut [T]) {
         let padded: Vec<T> = padded.into_data().iter::<T>().collect();

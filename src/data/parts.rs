@@ -2,7 +2,7 @@
 //!
 //! A pass over the features computes a result for each part, then combines the results in the order of the parts. The
 //! result of a pass does not depend on which process reads which part. If the data are not cut, each process reads
-//! whole chunks of documents, and results are combined chunk by chunk, as in a single process.
+//! whole chunks of documents. Results are combined chunk by chunk, as in a single process.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub const CHUNK: usize = 4096;
 /// Ranges of consecutive documents that together cover the data; a single range, unless the data were cut.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Parts {
-    /// The index of each part's first document, with the number of all documents at the end; empty for a single part.
+    /// The index of each part's first document, followed by the total number of documents; empty for a single part.
     bounds: Arc<[usize]>,
 }
 

@@ -25,8 +25,8 @@ impl RankingDataset {
         Self { query_weights: Vec::new(), document_weights: Vec::new(), ..self }
     }
 
-    /// Returns the dataset as learners use it, without queries of weight 0. The weights are scaled to mean 1, so they
-    /// do not change the size of training steps. A dataset without weights is returned unchanged.
+    /// Returns the dataset as learners use it, without queries of weight 0. The weights are scaled to a mean of 1, so
+    /// they do not change the size of training steps. A dataset without weights is returned unchanged.
     ///
     /// # Errors
     /// Returns [`DataError::Refused`] if all weights are 0.

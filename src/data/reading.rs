@@ -26,8 +26,8 @@ pub fn read(paths: &[PathBuf], options: &ReadOptions) -> Result<RankingDataset, 
     read_from(paths.iter().map(Input::from_path), options)
 }
 
-/// Reads files and readers as one dataset, in the order given. Text from a reader has no file `FILE.query`, so its
-/// lines need `qid:`. A table from a reader is read completely before its first row is used.
+/// Reads files and readers as one dataset, in the order given. Text from a reader has no accompanying `FILE.query`
+/// file, so its lines need `qid:`. A table from a reader is read completely before its first row is used.
 ///
 /// # Errors
 /// Returns the same errors as [`read()`].

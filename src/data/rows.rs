@@ -25,7 +25,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Creates a matrix without rows, in which features that are not set have the value `absent`.
+    /// Creates a matrix without rows. Features that are not set will have the value `absent`.
     pub fn of_absent(absent: f32) -> Self {
         Self { absent, ..Self::default() }
     }
@@ -80,8 +80,8 @@ impl Rows {
         self.stride = stride;
     }
 
-    /// Makes room for `rows` rows of `count` columns, if there is enough memory. A growing matrix without enough room
-    /// is copied, and needs twice its memory during the copy.
+    /// Makes room for `rows` rows of `count` columns, if there is enough memory. Without such room, a growing matrix is
+    /// copied, which takes twice its memory during the copy.
     pub fn expect(&mut self, rows: usize, count: usize) {
         // A smaller matrix may still fit.
         let _ = self.reserve(rows, count);
@@ -121,8 +121,8 @@ impl Rows {
         self.rows += rows;
     }
 
-    /// Moves rows so that place `first + i` gets row `order[i]`. Besides the rows, reordering takes memory for one row
-    /// in a thousand, and for four numbers per row.
+    /// Moves rows so that place `first + i` gets row `order[i]`. Besides the memory of the rows, reordering needs
+    /// memory for a thousandth of the rows, and for four numbers per row.
     pub fn reorder(&mut self, first: usize, order: &[usize]) {
         let stride = self.stride;
         if stride == 0 {
@@ -160,9 +160,9 @@ impl Rows {
     }
 }
 
-/// Rotates the rows of a cycle: each row moves to the place of the row before it, and the first row to the last place.
-/// A long cycle is cut into pieces that threads rotate in parallel; each piece gets a copy of the next piece's first
-/// row.
+/// Rotates the rows of a cycle. Each row moves to the place of the row before it, and the first row moves to the last
+/// place. A long cycle is cut into pieces that threads rotate in parallel; each piece gets a copy of the next piece's
+/// first row.
 fn turn(cycle: &mut [&mut [f32]]) {
     if cycle.len() > PART {
         let firsts: Vec<Vec<f32>> = cycle.chunks(PART).map(|part| part[0].to_vec()).collect();

@@ -72,7 +72,8 @@ fn documents_in_words(query: usize, found: usize, what: &str, expected: usize) -
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segments {
-    /// The start of each query in the documents sorted by query, with the number of all documents at the end.
+    /// The index at which each query starts among the documents sorted by query, followed by the total number of
+    /// documents.
     offsets: Arc<[usize]>,
     /// For documents sorted by query, the row of each document in the tensors; `None` if the rows are already sorted.
     rows: Option<Arc<[usize]>>,
@@ -175,7 +176,8 @@ impl Segments {
         self.range(query).map(|position| self.row(position))
     }
 
-    /// Returns the start of each query in the documents sorted by query, with the number of all documents at the end.
+    /// Returns the index at which each query starts among the documents sorted by query, followed by the total number
+    /// of documents.
     pub(crate) fn offsets(&self) -> &[usize] {
         &self.offsets
     }
@@ -227,12 +229,12 @@ impl Segments {
 /// The largest number of groups of queries.
 const RECTANGLES: usize = 4;
 
-/// The cost of one more group, in padded documents. A group costs time, because it launches every operation of a loss
-/// once more.
+/// The cost of one more group, in padded documents. Each group costs time, because every operation of a loss is
+/// launched once more for it.
 const LAUNCHES: usize = 4096;
 
-/// Returns the longest list length of each group in the cheapest division, in ascending order. `sorted` holds the
-/// lengths of all lists in ascending order.
+/// Divides the lists into groups in the cheapest way. Returns the length of the longest list in each group, in
+/// ascending order. `sorted` holds the lengths of all lists in ascending order.
 fn tops(sorted: &[usize]) -> Vec<usize> {
     // The distinct lengths, each with the number of lists up to it.
     let mut lengths: Vec<(usize, usize)> = Vec::new();

@@ -36,8 +36,8 @@ impl Shards {
         bound(shard)..bound(shard + 1)
     }
 
-    /// Returns, for each query of an epoch in turn, the part from which it is taken. After any number of queries, each
-    /// part has provided its share of them, to within one query.
+    /// Returns, for each query of an epoch in turn, the part from which it is taken. After any number of queries, the
+    /// number that a part has provided differs from its share by at most one.
     #[cfg(feature = "learners")]
     pub(crate) fn turns(&self) -> Vec<usize> {
         if self.count == 1 {
@@ -60,7 +60,7 @@ impl Shards {
         queries.iter().copied().filter(|query| own.contains(query)).collect()
     }
 
-    /// Returns all queries in random order, in steps of `queries` queries; the last step may have fewer. Each step
+    /// Returns all queries in random order, divided into steps of `queries` queries; one step may have fewer. Each step
     /// takes queries from every part in proportion to the part's size, to within two queries.
     #[cfg(feature = "learners")]
     pub(crate) fn steps(&self, queries: usize, random: &mut impl rand::Rng) -> Vec<Vec<usize>> {

@@ -88,7 +88,8 @@ impl RankingDataset {
         self.query_labels(q).windows(2).any(|pair| pair[0] != pair[1])
     }
 
-    /// Returns whether some documents have a value of this feature and others lack one; features are counted from 0.
+    /// Returns whether some documents have a value of this feature and other documents have none; features are counted
+    /// from 0.
     #[cfg(feature = "learners")]
     pub(crate) fn is_partly_missing(&self, feature: usize) -> bool {
         if let Some(file) = self.features.in_file() {

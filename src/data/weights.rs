@@ -4,8 +4,8 @@ use super::error::DataError;
 use crate::refusal::Refusal;
 use crate::text::counted;
 
-/// Checks `count` given weights, which must be finite numbers of at least 0, and not all 0. Weights that are all 1
-/// become an empty vector.
+/// Checks `count` given weights. Each weight must be finite and at least 0, and at least one must be above 0. Weights
+/// that are all 1 become an empty vector.
 pub(super) fn given(what: &str, mut weights: Vec<f32>, count: usize) -> Result<Vec<f32>, DataError> {
     check_all(what, &weights, count)?;
     if weights.iter().all(|&weight| weight == 1.0) {

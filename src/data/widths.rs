@@ -11,9 +11,9 @@ pub struct FileWidth {
     pub features: usize,
 }
 
-/// Returns a warning that data have fewer features than their ranker or than other files. `data` and `others` name the
-/// data and what they are compared with, each followed by a verb, as in `the data have`. Fewer features are not an
-/// error, because LETOR text leaves out features that are 0.
+/// Returns a warning that data have fewer features than their ranker or than other files. `data` names the data, and
+/// `others` names what they are compared with. Each of these texts ends with a verb, as in `the data have`. Fewer
+/// features are not an error, because LETOR text leaves out features that are 0.
 pub fn fewer_features(data: &str, found: usize, others: &str, expected: usize, taken_as: &str) -> String {
     let found = match found {
         0 => "no features".to_owned(),

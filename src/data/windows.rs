@@ -1,9 +1,9 @@
 //! Determines the order in which training uses queries that stay in a file.
 //!
 //! Each shard of the queries is cut into blocks of consecutive whole queries. Each epoch shuffles the blocks of a
-//! shard, and fills windows with as many blocks as fit. The queries of a window are shuffled in the way in which
+//! shard, and fills windows with as many blocks as fit. The queries of a window are shuffled in the same way as
 //! [`BatchPlanner`](super::BatchPlanner) shuffles all queries. A training step takes a share of its queries from each
-//! shard; where a window ends, the step continues with the shard's next window. Within an epoch, a query shares steps
+//! shard. Where a window ends, the step continues with the shard's next window. Within an epoch, a query shares steps
 //! only with queries of its window. Over many epochs, it can share a step with any other query. If a window holds all
 //! queries, the order is the same as for data in memory. The order depends only on the seed, the window and the number
 //! of shards.
@@ -203,7 +203,7 @@ mod tests {
         }
     }
 
-    /// The order for a seed must not change, because users rely on seeds.
+    /// The order that a seed gives must not change, because users rely on seeds.
     #[test]
     fn one_shard_has_the_order_of_before_there_were_several() {
         let data = dataset(&[2; 10]);

@@ -1,11 +1,11 @@
-//! The processes that work together on one fit, on one or several machines. With the feature `mpi`, they communicate
+//! The processes, on one or several machines, that work together on one fit. With the feature `mpi`, they communicate
 //! through MPI.
 //!
 //! Every process runs the whole command. Data are cut into shards (`learner.shards`), and a process works on some of
 //! the shards. The results of all shards are gathered, and every process adds them in the order of the shards. All
-//! processes therefore make the same steps, and results have the same bytes for any number of processes. A process
-//! reads streamed features only for its shards or, without shards, for its share of the documents. Only the first
-//! process writes files, shows progress, and makes decisions that depend on time.
+//! processes therefore take the same steps, and results are identical, byte for byte, for any number of processes. A
+//! process reads streamed features only for its shards or, without shards, for its share of the documents. Only the
+//! first process writes files, shows progress, and makes decisions that depend on time.
 
 #[cfg(test)]
 pub(crate) mod testing;

@@ -15,7 +15,7 @@ const AT_ONCE: usize = 1 << 28;
 ///
 /// Only the thread that called [`join`](Self::join) may exchange bytes.
 pub struct World {
-    /// The MPI environment, which is shut down when it is dropped.
+    /// The MPI environment; MPI is shut down when this value is dropped.
     _universe: Universe,
     rank: usize,
     count: usize,

@@ -8,7 +8,7 @@ use super::sum_path::SumPath;
 ///
 /// Rust never reorders or fuses floating-point operations, so kernels differ only in whether a multiply-add is rounded
 /// once or twice. Kernels for [`Neon`](Self::Neon), [`Avx2`](Self::Avx2) and [`Avx512`](Self::Avx512) round a
-/// multiply-add once, kernels for [`Baseline`](Self::Baseline) twice.
+/// multiply-add once; kernels for [`Baseline`](Self::Baseline) round it twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Instructions {

@@ -28,15 +28,15 @@ pub enum PrimitivePath {
     /// The backend's fastest implementation, with analytic gradients.
     #[default]
     Fused,
-    /// The definition by tensor operations, with automatic differentiation.
+    /// The definition in terms of tensor operations, with automatic differentiation.
     Tensor,
 }
 
 /// Settings for the primitives that a thread computes, forward and backward: path, memory and instructions.
 ///
 /// [`scope`](Self::scope) applies the settings during one function call on one thread; other threads never see them.
-/// Work that this crate hands to other threads (rayon's threads, and the jobs of a cross-validation) uses the execution
-/// of the calling thread. Parallel code of your own can do the same with [`bind`](Self::bind):
+/// Work that this crate hands to other threads uses the execution of the calling thread. Examples are work on rayon's
+/// threads and the jobs of a cross-validation. Parallel code of your own can do the same with [`bind`](Self::bind):
 ///
 /// ```
 /// use burn_rank::op::Execution;
@@ -72,8 +72,8 @@ impl Execution {
     }
 
     /// Sets the number of bytes for the temporaries of one primitive. Temporaries are needed by tensor operations, and
-    /// by GPU kernels that keep intermediate states or partial sums. At least one row of pairs, or 32 rows on a GPU, is
-    /// computed at a time, even if it exceeds the budget.
+    /// by GPU kernels that keep intermediate states or partial sums. At least one row of pairs (32 rows on a GPU) is
+    /// computed at a time, even if this exceeds the budget.
     pub fn with_memory_budget(self, bytes: usize) -> Self {
         Self { memory_budget: bytes, ..self }
     }

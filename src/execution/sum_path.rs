@@ -10,7 +10,7 @@ pub enum SumPath {
     Auto,
     /// Kernels visit every pair.
     Pairs,
-    /// Kernels use a method that takes O(n log n) time, if there is one for this sum and these weights in `f32`.
+    /// Kernels use a method that takes O(n log n) time, if this sum has such a method for its weights in `f32`.
     Fast,
 }
 
@@ -18,7 +18,7 @@ impl SumPath {
     /// Every way to compute sums.
     pub const ALL: &[Self] = &[Self::Auto, Self::Pairs, Self::Fast];
 
-    /// Returns the name of this way on the command line.
+    /// Returns the name of this method on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",

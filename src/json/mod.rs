@@ -1,9 +1,9 @@
 //! Decodes JSON values, which keep the order of their keys.
 //!
 //! The files and tables of this crate keep their keys in the order of the fields. The crate serde_json keeps the order
-//! only with its feature `preserve_order`, which would change the maps of every crate in the build. The decoder keeps
-//! track of the key. Its structured error ([`Refusal`](crate::refusal::Refusal)) has the key, the value found and the
-//! value expected.
+//! only with its feature `preserve_order`. This feature would change the maps of every crate in the build. The decoder
+//! keeps track of the key. Its structured error ([`Refusal`](crate::refusal::Refusal)) has the key, the value found and
+//! the value expected.
 
 mod access;
 mod decode;

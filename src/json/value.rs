@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::ser::{CompactFormatter, Formatter};
 use serde_json::{Error, Number};
 
-/// The fields of an object in order. Two maps with the same fields are equal, whatever their order.
+/// The fields of an object in order. Two maps with the same fields are equal, regardless of the order of the fields.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Map(Fields);
 
@@ -148,7 +148,7 @@ impl Value {
         }
     }
 
-    /// Returns the value if it is a whole number of at least 0.
+    /// Returns the value if it is a non-negative whole number.
     pub fn as_u64(&self) -> Option<u64> {
         match self {
             Value::Number(number) => number.as_u64(),

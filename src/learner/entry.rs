@@ -17,7 +17,7 @@ use crate::scorer::ScorerConfig;
 /// The caller normalizes the data and keeps the normalizer with the fitted model. A learner reads only its arguments,
 /// which include the seed and the device. On the CPU, repeated fits with the same arguments give bit-identical models.
 pub trait RankingLearner: Send + Sync {
-    /// Returns the registered name, which `learner.kind` holds in configuration files.
+    /// Returns the registered name, which is the value of `learner.kind` in configuration files.
     fn name(&self) -> &'static str;
 
     /// Returns whether the learner draws a terminal dashboard when [`FitContext::dashboard`] asks for one. Learners
@@ -30,7 +30,7 @@ pub trait RankingLearner: Send + Sync {
     /// the existing model. The data must be normalized in the same way as for the existing model.
     ///
     /// # Errors
-    /// [`LearnerError::Refused`] if this learner cannot start from an existing model, or cannot start from a model of
+    /// [`LearnerError::Refused`] if this learner cannot start from any existing model, or does not accept a model of
     /// this kind.
     fn start_from(&mut self, _model: &Model) -> Result<(), LearnerError> {
         let expected = format!("nothing: the learner `{}` starts from no ranker; `boosted_trees` does", self.name());
@@ -146,7 +146,7 @@ type Build = fn(&Map, &Parts) -> Result<Box<dyn RankingLearner>, LearnerError>;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct LearnerEntry {
-    /// The name of the learner, which `learner.kind` holds in configuration files.
+    /// The name of the learner, which is the value of `learner.kind` in configuration files.
     pub name: &'static str,
     /// A one-line description of the learner.
     pub summary: &'static str,
@@ -237,7 +237,7 @@ impl LearnerEntry {
     }
 
     /// Builds the learner from the values of `[learner]` and from the other sections that it reads. Keys that are left
-    /// out have their defaults.
+    /// out take their default values.
     ///
     /// # Errors
     /// [`LearnerError`] for an unknown parameter, a value out of its range, or a missing section.

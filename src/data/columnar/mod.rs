@@ -117,7 +117,7 @@ trait Table {
     ) -> Result<Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>, ArrowError>;
 }
 
-/// In limits that depend on the size of text, a compressed file counts as this many times its own size.
+/// For limits that depend on the size of the text, a compressed file is taken to hold this many times its own size.
 const COUNTED_RATIO: u64 = 4;
 
 /// Reads a file or reader in the given format, and appends it to the dataset.

@@ -3,10 +3,11 @@
 //! Every document has hidden traits, which it partly shares with the other documents of its query. The label of a
 //! document is a non-linear score of its traits plus noise, graded by thresholds. A linear ranker therefore beats
 //! chance, and a non-linear ranker beats a linear one. The features of a document are noisy views of its traits on the
-//! scales of real web features (see `traits`), so normalizers matter. List lengths are log-normal; labels 0 to 4 have
-//! the shares .52 .23 .19 .04 .02.
+//! scales of real web features (see `traits`), so normalizers matter. List lengths are log-normal. The labels 0 to 4
+//! have the shares 0.52, 0.23, 0.19, 0.04 and 0.02.
 //!
-//! Two other hidden scorers ([`HiddenScorer`]) use steps, or let a label depend on the other documents of the list.
+//! [`HiddenScorer`] offers two other scorers. One of them gives few distinct scores; with the other, a label also
+//! depends on the other documents of the list.
 //!
 //! Each query has its own seed, so the same configuration gives the same bytes on any number of threads. A larger set
 //! begins with the queries of a smaller one. Features are decimal numbers with at most six decimal places.
@@ -88,10 +89,10 @@ impl Default for SynthConfig {
     }
 }
 
-/// The largest number of queries; no disk could hold the data of so many.
+/// The largest number of queries; no disk could hold a larger set.
 const MOST_QUERIES: usize = 1_000_000_000_000;
 
-/// The largest number of cells (documents x features) that are written at a time, which take 256 MiB in a table. A
+/// The largest number of cells (documents x features) that are written at a time. In a table, they take 256 MiB. A
 /// single query may have more cells.
 const CELLS: usize = 1 << 26;
 
@@ -231,7 +232,8 @@ impl SynthConfig {
         self.write_part(output, 0..self.queries)
     }
 
-    /// Writes a table, some queries at a time. An Arrow file has one batch, or several if the features exceed 256 MiB.
+    /// Writes a table, some queries at a time. An Arrow file has one batch. If the features exceed 256 MiB, it has
+    /// several batches.
     ///
     /// # Errors
     /// Returns the same errors as [`write`](Self::write).
@@ -306,7 +308,8 @@ impl SynthConfig {
         Ok(bytes)
     }
 
-    /// If a block is a single query, which may be long, checks that enough memory is free to write it.
+    /// Checks that enough memory is free to write a block of a single query, because a query may be long. Blocks of
+    /// several queries are not checked.
     fn ask_block(&self, block: &Range<usize>) -> Result<(), Refusal> {
         if block.len() > 1 {
             return Ok(());
@@ -322,7 +325,7 @@ impl SynthConfig {
         ChaCha8Rng::seed_from_u64(seed_for(self.seed, "synth query", q as u64))
     }
 
-    /// Draws the list length of a query with the first numbers from the query's random generator.
+    /// Draws the list length of a query from the first numbers of the query's random generator.
     fn length(&self, random: &mut ChaCha8Rng) -> usize {
         let length = self.median_length * (self.length_deviation * bell(random)).exp();
         (length.round() as usize).clamp(1, self.max_length)
@@ -471,7 +474,7 @@ mod tests {
         }
     }
 
-    /// With `listwise`, a document scores lower if its list has a better document with similar traits; with `steps`,
+    /// With `listwise`, a document scores lower if its list has a better document with similar traits. With `steps`,
     /// there are few distinct scores.
     #[test]
     fn lists_and_steps_decide_where_they_should() {

@@ -23,8 +23,9 @@ const SHARED: f64 = 0.2;
 /// The number of documents drawn to determine the label thresholds.
 const CALIBRATION: usize = 20_000;
 
-/// Draws a bell-shaped variable with mean 0 and standard deviation 1, within +-3.47, as a sum of four uniform ones
-/// (Irwin-Hall). The variable is cheap to sample, and its bounded range keeps the printed feature values short.
+/// Draws a bell-shaped variable as the sum of four uniform variables (Irwin-Hall). The variable has mean 0 and standard
+/// deviation 1, and lies within +-3.47. The variable is cheap to sample, and its bounded range keeps the printed
+/// feature values short.
 pub(super) fn bell(random: &mut ChaCha8Rng) -> f64 {
     let bits = random.next_u64();
     let sum = (0..4).map(|part| (bits >> (16 * part)) & 0xffff).sum::<u64>();

@@ -1,11 +1,11 @@
-//! Options for reading LETOR text, which tables and the TREC formats also use.
+//! Options for reading LETOR text; tables and the TREC formats use them too.
 
 use serde::{Deserialize, Serialize};
 
 use crate::data::columns::Columns;
 use crate::refusal::Refusal;
 
-/// The treatment of missing values, which are written `NULL`, as in LETOR 3.0's raw files, or `nan`.
+/// The treatment of missing values, which are written as `nan` or, in LETOR 3.0's raw files, as `NULL`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Missing {
@@ -14,7 +14,8 @@ pub enum Missing {
     Error,
     /// Missing values become 0.
     Zero,
-    /// Missing values become the smallest value of the feature in the query, or 0 if the query has no value.
+    /// Each missing value is replaced with the smallest value of the feature in the query, or with 0 if the query has
+    /// no value.
     #[serde(alias = "query_min")]
     QueryMin,
     /// Missing values stay missing: they are NaN in the dataset.
@@ -65,7 +66,7 @@ pub enum Groups {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Weights {
-    /// There are no weights: all queries or documents weigh the same.
+    /// There are no weights: all queries or documents count equally.
     #[default]
     None,
     /// Weights are read from `FILE.query_weights` for queries, and from `FILE.weight` for documents.
@@ -103,9 +104,8 @@ pub struct ReadOptions {
     /// The source of the weights of documents. Default: none.
     #[serde(skip_serializing_if = "Weights::is_none")]
     pub document_weights: Weights,
-    /// Whether lines of the same query in a file of LETOR text are moved together if they are not consecutive. By
-    /// default, a query whose lines are not consecutive is refused. Rows of the same query in a table are always moved
-    /// together.
+    /// Whether the lines of a query in LETOR text are moved together if they are not consecutive. By default, a query
+    /// whose lines are not consecutive is refused. Rows of the same query in a table are always moved together.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sort: bool,
     /// The roles of a table's columns. In a configuration file, the columns are named in a separate section.
@@ -121,8 +121,8 @@ pub struct ReadOptions {
     pub max_line_bytes: usize,
     /// The largest decompressed size of a compressed file in bytes. Default: 64 GiB.
     pub max_decompressed_bytes: u64,
-    /// The largest ratio of decompressed to compressed bytes of a compressed file, beyond its first 64 MiB of text.
-    /// LETOR text has a ratio of 5 to 50. Default: 100.
+    /// The largest ratio of decompressed to compressed bytes of a compressed file. The limit applies only beyond the
+    /// first 64 MiB of text. LETOR text has a ratio between 5 and 50. Default: 100.
     pub max_compression_ratio: u64,
 }
 
@@ -148,8 +148,8 @@ impl Default for ReadOptions {
 }
 
 impl ReadOptions {
-    /// Checks that options are in their ranges. Every limit must be at least 1. Absent features, or a number, can stand
-    /// for missing values only if missing values are allowed.
+    /// Checks that options are in their ranges. Every limit must be at least 1. Missing values can be marked by absent
+    /// features or by a number only if missing values are allowed.
     ///
     /// # Errors
     /// Returns [`Refusal`] for the first limit that is 0, or for `absent` or `missing_value` if missing values are not
@@ -191,8 +191,8 @@ impl ReadOptions {
         Ok(())
     }
 
-    /// Returns the number that marks a missing value, as a 32-bit float. Without a number that marks missing values,
-    /// returns NaN, which equals no value.
+    /// Returns the number that marks a missing value, as a 32-bit float. If no number marks missing values, returns
+    /// NaN, which equals no value.
     pub(crate) fn missing_number(&self) -> f32 {
         self.missing_value.map_or(f32::NAN, |value| value as f32)
     }

@@ -18,7 +18,8 @@ pub(crate) const BLOCK: usize = 2 << 20;
 /// A compressed file may always grow to this many bytes; only beyond this size is the compression ratio limited.
 const UNSUSPICIOUS: u64 = 64 << 20;
 
-/// In limits that depend on the size of text, a compressed file counts as at most this many times its own size.
+/// For limits that depend on the size of the text, a compressed file is taken to hold at most this many times its own
+/// size.
 const COUNTED_RATIO: u64 = 4;
 
 /// The text of a file or a reader, cut into blocks of whole lines.
@@ -118,8 +119,8 @@ impl Source {
         }
     }
 
-    /// Returns the number of bytes of text read so far; a compressed file counts for at most [`COUNTED_RATIO`] times
-    /// its own size.
+    /// Returns the number of bytes of text read so far. The count for a compressed file is at most [`COUNTED_RATIO`]
+    /// times the file's own size.
     pub fn bytes_that_count(&self) -> u64 {
         let counted = self.compressed.as_ref().map(|size| size.bytes().saturating_mul(COUNTED_RATIO));
         counted.map_or(self.bytes, |most| self.bytes.min(most))

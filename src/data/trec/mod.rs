@@ -1,5 +1,5 @@
-//! Reads and writes TREC judgments and runs. A line of judgments, also called `qrels`, is `query iteration document
-//! relevance`, and a line of a run is `query Q0 document rank score tag`.
+//! Reads and writes TREC judgments and runs. A line of judgments, also called `qrels`, is
+//! `query iteration document relevance`. A line of a run is `query Q0 document rank score tag`.
 //!
 //! Fields are separated by blanks. Blank lines and lines that begin with `#` are skipped. The iteration, `Q0`, the rank
 //! and any text after the run's tag are ignored, because scores determine the order of a run. Scores are held as `f32`,

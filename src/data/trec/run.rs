@@ -42,11 +42,11 @@ pub struct Run<T> {
 ///
 /// Memory holds the longest query and a few blocks of text. If the lines of a query are not consecutive, the run is
 /// read again from its beginning, and its whole text is held in memory. `of_query` may then be called twice for the
-/// same query. The whole text is always held if the input is not a plain file, because it cannot be read twice.
+/// same query. If the input is not a plain file, the whole text is always held, because the input cannot be read twice.
 ///
 /// # Errors
 /// Returns the first fault, in the order of lines. If the lines of a query are not consecutive, queries are checked one
-/// after another, and the first fault in this order is returned. A fault is a missing field, a score that is not a
+/// after another. The first fault that this check finds is returned. A fault is a missing field, a score that is not a
 /// finite `f32`, or a document retrieved twice for a query. An error that `of_query` returns, or a file without
 /// documents, is also a fault.
 pub fn read_run<T, E>(path: &Path, of_query: impl Fn(RunQuery) -> Result<T, E> + Sync) -> Result<Run<T>, E>
@@ -58,7 +58,7 @@ where
 }
 
 /// Passes every query of a run, from a file or a reader, to `of_query`, as [`read_run`] does. The whole text of a
-/// reader is held in memory, because it cannot be read twice.
+/// reader is held in memory, because a reader cannot be read twice.
 ///
 /// # Errors
 /// Returns the same errors as [`read_run`].
@@ -81,8 +81,8 @@ where
     Ok(run)
 }
 
-/// Reads a run in batches, and fills one batch while another is parsed. Returns `None` if a query occurs again after
-/// another one.
+/// Reads a run in batches, and fills one batch while another is parsed. Returns `None` if a query occurs again after a
+/// different query.
 fn read<T, E>(
     input: Input,
     extent: Extent,

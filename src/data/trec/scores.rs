@@ -15,7 +15,7 @@ use crate::data::input::Input;
 ///
 /// # Errors
 /// Returns the same errors as [`read_run`](super::read_run). Returns [`DataError::Inconsistent`] if the run retrieved a
-/// document that its query lacks in the dataset.
+/// document for a query that does not have this document in the dataset.
 pub fn read_run_scores(path: &Path, dataset: &RankingDataset) -> Result<Vec<f32>, DataError> {
     read_run_scores_from(Input::from_path(path), dataset)
 }

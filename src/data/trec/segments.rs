@@ -62,7 +62,7 @@ pub(super) enum Filled {
     Some,
     /// The batch is empty because the run has ended.
     Nothing,
-    /// A query occurred again after another one, so its lines are not consecutive.
+    /// A query occurred again after a different query, so its lines are not consecutive.
     Interleaved,
 }
 

@@ -1,7 +1,7 @@
 //! Writes datasets as TREC files: scores as a run, labels as judgments.
 //!
-//! Runs and judgments name documents by their identifiers. In a query where an identifier is absent, occurs twice, or
-//! has blanks or control characters, documents are named by their numbers, from 1. Names are checked before the first
+//! Runs and judgments name documents by their identifiers. If an identifier in a query is absent or repeated, or has
+//! blanks or control characters, the query's documents are named by number, from 1. Names are checked before the first
 //! line is written, so the file can be read back.
 
 use std::borrow::Cow;
@@ -13,8 +13,8 @@ use crate::data::dataset::RankingDataset;
 use crate::data::error::DataError;
 use crate::text::shown;
 
-/// Writes scores of a dataset as a run. Documents of each query are sorted by descending score, with ties in the order
-/// of the dataset.
+/// Writes scores of a dataset as a run. The documents of each query are sorted by descending score; documents with
+/// equal scores keep the order of the dataset.
 ///
 /// # Errors
 /// Returns [`DataError::Inconsistent`] if the numbers of scores and documents differ, or if [`check_names`] or

@@ -11,7 +11,7 @@ use crate::scorer::ScorerConfig;
 
 pub(super) const NAME: &str = "ada_rank";
 
-/// Whether a feature may rank by descending values, by ascending values, or both.
+/// The orders in which a feature may rank documents: by descending values, by ascending values, or both.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Directions {
@@ -48,19 +48,19 @@ pub(super) struct WeakScorer {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AdaRankConfig {
-    /// The measure to boost, with values in `[0, 1]`, by default the selection measure.
+    /// The measure to boost, with values in `[0, 1]`. The default is the selection measure.
     pub measure: Option<Measure>,
-    /// The convention of the boosted measure, by default the convention of the selection measure.
+    /// The convention of the boosted measure. The default is the convention of the selection measure.
     pub convention: Option<Convention>,
     /// The maximum number of rounds.
     pub rounds: usize,
-    /// Whether a feature may rank by descending values, by ascending values, or both.
+    /// The orders in which a feature may rank documents: by descending values, by ascending values, or both.
     pub directions: Directions,
     /// Whether a feature may be chosen in more than one round.
     pub reuse: bool,
     /// The fit stops after this many rounds in which the objective `mean_q exp(-E(f_t, q))` does not decrease.
     pub patience: Option<usize>,
-    /// The decrease of the objective `mean_q exp(-E(f_t, q))` above which a round counts as progress.
+    /// A round counts as progress if it decreases the objective `mean_q exp(-E(f_t, q))` by more than this number.
     pub tolerance: f64,
     /// How the distribution `P_t` over queries enters the training of a scorer, if the weak rankers are scorers.
     pub emphasis: Emphasis,

@@ -20,12 +20,13 @@
 //! - Among equally good weak rankers, the first feature is chosen, and its descending order is preferred to its
 //!   ascending order.
 //! - With `reuse = false`, a feature can be chosen only once, and the fit ends when no feature is left.
-//! - A weak ranker with `phi = 1` would have an infinite weight, so `phi` is capped just below 1, and the fit ends.
+//! - A weak ranker with `phi = 1` would have an infinite weight. Therefore, `phi` is capped just below 1, and the fit
+//!   ends.
 //! - Queries that the convention leaves out have no weight.
 //!
 //! `E(feature, query)` is computed once, in parallel. Each round then costs O(queries x features) to choose a feature,
-//! and one evaluation of the measure for `f_t`. AdaRank as published settles on one or two features, since `exp(-E)`
-//! hardly changes `P`, and this implementation does the same.
+//! and one evaluation of the measure for `f_t`. AdaRank as published settles on one or two features, because `exp(-E)`
+//! hardly changes `P`. This implementation does the same.
 
 mod config;
 mod feature;

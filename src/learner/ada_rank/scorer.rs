@@ -47,7 +47,8 @@ pub(super) struct ScorerRankers<'a> {
     scorer: &'a ScorerConfig,
     loss: Arc<dyn RankingLoss>,
     train: &'a RankingDataset,
-    /// The indices of the queries that the convention counts, in the order in which `choose` gets their weights.
+    /// The indices of the queries that the convention counts, in the order in which their weights are passed to
+    /// `choose`.
     queries: Vec<usize>,
     batcher: BatchPlanner,
     seed: u64,

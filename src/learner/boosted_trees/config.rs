@@ -72,12 +72,11 @@ pub struct BoostedTreesConfig {
     pub min_documents: usize,
     /// The minimum sum of second derivatives (curvatures) in a leaf, 0 or above.
     pub min_curvature: f64,
-    /// A penalty on leaf values, 0 or above, which moves the sum of the gradients in each leaf towards 0 by this
-    /// amount.
+    /// A penalty on leaf values, 0 or above. It moves the sum of the gradients in each leaf towards 0 by this amount.
     pub l1: f64,
-    /// A penalty on squared leaf values, 0 or above, which is added to the sum of the curvatures in each leaf. The
+    /// A penalty on squared leaf values, 0 or above. It is added to the sum of the curvatures in each leaf. The
     /// curvatures are the second derivatives of the loss, or the weights of [`Steps::Balance`]. With a line search,
-    /// every document has the curvature 1. The default is 20 for [`Steps::Balance`], and 1 otherwise.
+    /// every document has a curvature of 1. The default is 20 for [`Steps::Balance`], and 1 otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub l2: Option<f64>,
     /// The minimum gain of a split, 0 or above.
@@ -86,7 +85,7 @@ pub struct BoostedTreesConfig {
     /// `Balance` for other losses with a temperature, and `LineSearch` otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<Steps>,
-    /// The maximum number of bins into which the values of a feature are cut, 2 to 256.
+    /// The maximum number of bins into which the values of a feature are cut, from 2 to 256.
     pub bins: usize,
     /// The share of the training queries that is drawn for each tree.
     pub subsample: f64,

@@ -29,9 +29,9 @@ impl Derivatives {
     /// `-sum_i g_i / (sum_i (|g_i| + LEAST) / T_i)`, where `T_i` is [`SPREADS`] times the standard deviation of the
     /// scores in the query of document `i`.
     ///
-    /// The leaf moves by up to `T_i` if all slopes have the same sign, and stays if the slopes add up to 0. The sizes
-    /// of the slopes serve as weights, scaled to a mean of 1, so a sum of weights is comparable to a number of
-    /// documents.
+    /// The leaf moves by up to `T_i` if all slopes have the same sign, and does not move if the slopes add up to 0. The
+    /// sizes of the slopes serve as weights, scaled to a mean of 1. A sum of weights is therefore comparable to a
+    /// number of documents.
     pub(super) fn balanced(&self, data: &RankingDataset, scores: &[f64]) -> Self {
         let total: f64 = self.gradient.iter().map(|slope| slope.abs()).sum();
         let factor = if total > 0.0 { self.gradient.len() as f64 / total } else { 1.0 };

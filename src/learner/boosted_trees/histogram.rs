@@ -1,10 +1,10 @@
 //! Computes histograms: the sums of the documents' derivatives in each bin of each feature.
 //!
-//! Features are processed in groups of [`LANES`]. Each document stores a group as one 64-bit word with one byte per
-//! feature, which holds the bin. The histogram of a group fits into the L1 cache. A block consists of a few groups. The
-//! words that a block stores for a document are adjacent, so they fit into one cache line. This helps leaves with few
-//! documents. Blocks are processed in parallel. Sums are whole numbers, so results do not depend on the number of
-//! threads or on the size of a block.
+//! Features are processed in groups of [`LANES`]. In each group, the bins of a document are stored in one 64-bit word.
+//! Each byte of the word holds the bin of one feature. The histogram of a group fits into the L1 cache. A block
+//! consists of a few groups. The words that a block stores for a document are adjacent, so they fit into one cache
+//! line. This helps leaves with few documents. Blocks are processed in parallel. Sums are whole numbers, so results do
+//! not depend on the number of threads or on the size of a block.
 
 use std::ops::Range;
 
@@ -41,8 +41,7 @@ pub(super) struct Block {
     missing: Vec<bool>,
     /// The number of groups, which is the number of words per document.
     groups: usize,
-    /// The words of all documents, with the words of a document next to each other. Bytes beyond the last feature are
-    /// 0.
+    /// The words of all documents; the words of each document are adjacent. Bytes beyond the last feature are 0.
     codes: Vec<u64>,
     /// The histograms of the leaves: `slots[slot][group]` belongs to the leaf with this slot. The memory is reused by
     /// the next tree.

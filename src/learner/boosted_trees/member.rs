@@ -99,8 +99,8 @@ fn add(
 }
 
 /// Returns the derivatives of a squared error between equal scores and the gains of the documents. Each derivative is
-/// the mean gain of the query minus the gain of the document, so a tree raises the scores of documents with high gains.
-/// If documents have weights, each gain is multiplied by the weight of its document.
+/// the mean gain of the query minus the gain of the document. A tree therefore raises the scores of documents with high
+/// gains. If documents have weights, each gain is multiplied by the weight of its document.
 pub(super) fn towards_gains(train: &RankingDataset, loss: &dyn RankingLoss) -> Result<Derivatives, LearnerError> {
     let mut gains = start_gains(NAME, train, loss)?;
     gains.iter_mut().zip(&train.document_weights).for_each(|(gain, &weight)| *gain *= f64::from(weight));
@@ -239,7 +239,7 @@ impl<'a> Member<'a> {
     ///
     /// A step must lower the loss by at least `KEPT_PROMISE * promised * step`. Without this condition, a step may
     /// become very long, because every surrogate approaches a constant when the scores lie far apart. The loss may then
-    /// decrease slowly however long the step is.
+    /// decrease slowly, no matter how long the step is.
     fn search(&self, objective: &Objective, tree: &[f64], last: f64, promised: f64) -> Option<f64> {
         let value = |step: f64| {
             let moved: Vec<f64> =

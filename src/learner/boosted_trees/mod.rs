@@ -21,9 +21,9 @@
 //!   `step` along the tree is the step of the previous round times a power of two. This step must decrease the loss by
 //!   nearly half of what the slope predicts (see `member`).
 //!
-//! Some surrogates, such as SmoothNDCG with softmax indicators, have almost no slope where all scores are equal, and
-//! boosting starts there. For these surrogates, the first tree fits the loss's gains, or `2^y - 1`, by regression, and
-//! a line search finds its step length. SmoothRank also starts from a regression on gains.
+//! Boosting starts at equal scores. Some surrogates, such as SmoothNDCG with softmax indicators, have almost no slope
+//! there. For these surrogates, the first tree fits the loss's gains by regression, or fits `2^y - 1` if the loss has
+//! no gains. A line search finds the step length of this tree. SmoothRank also starts from a regression on gains.
 //!
 //! Each loss defines how it uses document weights. In the regression of the first tree, document weights multiply the
 //! gains.
@@ -35,9 +35,9 @@
 //! ensembles are averaged, and the fit saves one ensemble with the averaged scores. A fit may start from the trees of
 //! another fit (`start_from`).
 //!
-//! A round computes the derivatives, grows a tree in O(documents x features) per level (`histogram`), and adds the
-//! tree's values to the validation scores. The fit ends early when no tree lowers the loss, or after `patience` rounds
-//! without a better selection measure.
+//! A round computes the derivatives, grows a tree, and adds the tree's values to the validation scores. Growing a tree
+//! takes O(documents x features) per level (`histogram`). The fit ends early when no tree lowers the loss, or after
+//! `patience` rounds without a better selection measure.
 
 mod annealing;
 mod buffers;

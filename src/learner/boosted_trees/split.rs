@@ -2,12 +2,12 @@
 //!
 //! A leaf with gradient sum `G` and curvature sum `H` has the value `v = -T(G) / (H + l2)`, where `T` moves `G` towards
 //! 0 by `l1`. If larger values of a feature must not lower (or raise) the score, bounds on the leaf values enforce this
-//! constraint. The merit of a leaf is `-(2 G v + (H + l2) v^2 + 2 l1 |v|)`, twice the decrease of the loss in its
-//! second-order approximation. If `v` is within the bounds, the merit is `T(G)^2 / (H + l2)`. The gain of a split is
-//! the sum of the merits of both children minus the merit of the parent.
+//! constraint. The merit of a leaf is `-(2 G v + (H + l2) v^2 + 2 l1 |v|)`. The merit is twice the decrease of the loss
+//! in its second-order approximation. If `v` is within the bounds, the merit is `T(G)^2 / (H + l2)`. The gain of a
+//! split is the sum of the merits of both children minus the merit of the parent.
 //!
-//! Documents with a missing value of the feature all go to the child for which the gain is larger, or to the right
-//! child at equal gains. A split may also separate the documents with a missing value from those with a value. If no
+//! All documents with a missing value of the feature go to the child that gives the larger gain. At equal gains, they
+//! go to the right child. A split may also separate the documents with a missing value from those with a value. If no
 //! training document of a leaf lacks the feature, documents that lack it at prediction time go to the right child.
 
 use super::histogram::{Block, FeatureSums};
@@ -157,7 +157,7 @@ impl Worth<'_> {
     }
 }
 
-/// The bins of one feature after which a leaf may be split.
+/// For one feature, the bins after which a leaf may be split.
 #[derive(Clone, Copy)]
 struct Places<'a> {
     feature: usize,

@@ -38,7 +38,7 @@ impl Sums {
 /// Converts derivatives to the integers in [`Sums`] and back.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FixedPoint {
-    /// The number of units that represent a gradient of 1, a power of two.
+    /// The number of units that represent a gradient of 1. This number is a power of two.
     per_gradient: f64,
     per_curvature: f64,
     gradient_unit: f64,
@@ -59,7 +59,7 @@ fn scale(total: f64, bits: i32) -> f64 {
     2f64.powi(exponent.clamp(-1000, 1000))
 }
 
-/// Rounds to the nearest integer, and halves away from 0.
+/// Rounds to the nearest integer; a number halfway between two integers is rounded away from 0.
 fn rounded(x: f64) -> i64 {
     (x + if x < 0.0 { -0.5 } else { 0.5 }) as i64
 }
@@ -85,7 +85,7 @@ impl FixedPoint {
         }
     }
 
-    /// Returns the derivatives of one document as integers, with the document count 1.
+    /// Returns the derivatives of one document as integers, with a document count of 1.
     pub(super) fn of(&self, gradient: f64, curvature: f64) -> Sums {
         let gradient = rounded(gradient * self.per_gradient) as u64;
         let curvature = rounded(curvature * self.per_curvature) as u64;

@@ -1,6 +1,6 @@
 //! Grows one regression tree on binned features, by splitting the leaf with the largest gain first.
 //!
-//! The module `split` defines the merit of a leaf and the gain of a split. If every document has the curvature 1, the
+//! The module `split` defines the merit of a leaf and the gain of a split. If every document has a curvature of 1, the
 //! tree is the least-squares fit of the negative gradient.
 //!
 //! Each split reads the features of the documents in its smaller child once. The histogram of the larger child is the
@@ -79,9 +79,9 @@ struct Leaf {
 }
 
 /// Grows a tree on a sample of documents, given in ascending order. The documents `others` do not affect the tree and
-/// are only assigned to its leaves. For the node of a leaf, `features` tells for each feature whether a split of this
-/// leaf may use it. If several processes share the fit, each computes the histograms of some blocks, and all use the
-/// best split of all blocks.
+/// are only assigned to its leaves. Given the node of a leaf, `features` returns for each feature whether a split of
+/// the leaf may use it. If several processes share the fit, each computes the histograms of some blocks, and all use
+/// the best split of all blocks.
 pub(super) fn grow(
     blocks: &mut [Block],
     buffers: &mut Buffers,
@@ -240,7 +240,7 @@ impl Grower<'_> {
     }
 
     /// Moves the documents of the left child to the front of the leaf's range, and keeps their order. Returns the
-    /// ranges of both children in the sample, and outside the sample.
+    /// ranges of both children in the sample, then the ranges of both children in the other documents.
     fn part(
         &mut self,
         of_sample: Range<usize>,
@@ -389,8 +389,8 @@ mod tests {
         assert_eq!(stump(&many, &targets, Direction::Any).0, split(199.0, false));
     }
 
-    /// Makes documents whose targets rise with the first feature, steeply at first, except for a dip. The second
-    /// feature is the negative of the first.
+    /// Makes documents whose targets rise with the first feature, except for a dip. The rise is steeper before the dip
+    /// than after it. The second feature is the negative of the first.
     fn dip() -> (RankingDataset, Vec<f64>) {
         let rows: Vec<(f32, [f32; 2])> = (0..24).map(|i| (0.0, [i as f32, -(i as f32)])).collect();
         let documents: Vec<(f32, &[f32])> = rows.iter().map(|(label, row)| (*label, &row[..])).collect();

@@ -1,8 +1,8 @@
-//! Averages a model's weights over the optimizer steps, with exponentially smaller weight for earlier steps.
+//! Averages a model's weights over the optimizer steps; earlier steps count exponentially less.
 //!
 //! After `t` steps, the model after step `i` has the weight `decay^(t - i)`, divided by the sum of these powers. The
-//! initial model is not part of the average, so the average of a short fit does not stay close to it. Running
-//! statistics of batch norm are averaged in the same way.
+//! initial model is not part of the average, so the average of a short fit does not stay close to the initial model.
+//! Running statistics of batch norm are averaged in the same way.
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::Tensor;

@@ -1,10 +1,10 @@
 //! Plans an epoch: which queries share a step, and in which parts the queries of a step are computed.
 //!
-//! The queries of a step depend only on the seed and the epoch. The lists of a step are sorted by length and computed
-//! in several parts if they would need too much padding or memory. The gradients of the parts are added, so the
-//! division into parts usually changes results only by rounding. With batch norm, dropout or a noisy loss, the division
-//! changes more, because each part has its own statistics or random draws. If the data are divided into shards, every
-//! step takes some queries of each shard, and divides the queries of each shard into parts.
+//! The queries of a step depend only on the seed and the epoch. The lists of a step are sorted by length. They are
+//! computed in several parts if a single part would need too much padding or memory. The gradients of the parts are
+//! added, so the division into parts usually changes results only by rounding. With batch norm, dropout or a noisy
+//! loss, the division changes more, because each part has its own statistics or random draws. If the data are divided
+//! into shards, every step takes some queries of each shard, and divides the queries of each shard into parts.
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -22,11 +22,10 @@ use crate::data::{BatchPlanner, BatchPlannerConfig, DataError, Keep, RankingBatc
 use crate::distributed::Processes;
 use crate::seed::seed_for;
 
-/// A list starts a new part if it is shorter than this share of the part's longest list, and the part has at least
-/// [`ENOUGH`] padded places.
+/// The length, as a share of the length of the part's longest list, below which a list starts a new part. Only a part
+/// with at least [`ENOUGH`] padded places is ended in this way.
 const SHORTER: f64 = 0.7;
-/// The smallest size of a part, in padded places, at which starting another part costs less time than the padding that
-/// it saves.
+/// The smallest size of a part, in padded places, for which starting another part saves more time than it costs.
 const ENOUGH: usize = 4096;
 
 /// Plans the optimizer steps of every epoch.

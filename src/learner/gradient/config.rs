@@ -19,7 +19,7 @@ pub(super) const NAME: &str = "gradient";
 /// defaults that configuration files use for a perceptron.
 ///
 /// [`GradientConfig::one_query_per_step`] returns the configuration for Algorithm 1 of
-/// [approximation-framework](crate::loss#papers): 200 epochs with one query per step and the learning rate 0.01.
+/// [approximation-framework](crate::loss#papers): 200 epochs, one query per step and a learning rate of 0.01.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GradientConfig {
@@ -28,9 +28,9 @@ pub struct GradientConfig {
     /// The number of queries in one optimizer step.
     pub batch_queries: usize,
     /// The maximum number of padded places (queries x longest list) computed at once, which bounds memory. A larger
-    /// step is computed in parts whose gradients are added, which changes results only by rounding. With batch norm,
-    /// dropout or a noisy loss, the division also changes training, since each part has its own statistics and random
-    /// draws.
+    /// step is computed in parts, and the gradients of the parts are added. Usually, the division changes results only
+    /// by rounding. With batch norm, dropout or a noisy loss, the division also changes training, since each part has
+    /// its own statistics and random draws.
     pub batch_cells: usize,
     /// The number of shards into which the training queries are divided, in the order of the file. The default is one
     /// shard. The number of shards is at most the number of queries. Every step uses queries of each shard. The
@@ -89,7 +89,7 @@ impl Default for GradientConfig {
 
 impl GradientConfig {
     /// Returns the configuration for Algorithm 1 of [approximation-framework](crate::loss#papers): gradient descent
-    /// with one query per step, 200 epochs and the learning rate 0.01.
+    /// with one query per step, 200 epochs and a learning rate of 0.01.
     pub fn one_query_per_step() -> Self {
         Self { epochs: 200, batch_queries: 1, optimizer: OptimizerConfig::plain_sgd(), ..Self::default() }
     }
@@ -110,7 +110,7 @@ impl GradientConfig {
     }
 
     /// Rejects a scorer, a loss or settings that do not work with a line search. A line search needs a loss that has
-    /// the same value whenever it is evaluated, and the exact gradient of this value.
+    /// the same value whenever it is evaluated. It also needs the exact gradient of this value.
     fn check_line_search(&self, scorer: &ScorerConfig, loss: &dyn RankingLoss) -> Result<(), LearnerError> {
         let with = "with optimizer `lbfgs`";
         let reason = "optimizer `lbfgs` needs a deterministic loss";
@@ -143,7 +143,7 @@ impl GradientConfig {
     }
 }
 
-/// Rejects batch norm with several shards, since it needs the statistics of all queries in a step.
+/// Rejects batch norm with several shards, since batch norm needs the statistics of all queries in a step.
 fn check_shards(shards: usize, scorer: &ScorerConfig) -> Result<(), LearnerError> {
     match scorer.changes_in_training() {
         Some((key @ "norm", found)) if shards > 1 => {

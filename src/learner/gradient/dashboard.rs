@@ -2,8 +2,8 @@
 //!
 //! `SupervisedTraining` runs on a separate thread, with a custom strategy instead of a training loop. The strategy
 //! hands its event processor to the fit and waits until the fit returns it. The fit trains on the caller's thread and
-//! reports its progress to the processor. Burn thus provides the dashboard with its metrics and keys, while the
-//! learner's loop can still borrow data.
+//! reports its progress to the processor. Burn thus provides the dashboard, its metrics and its keys, and the learner's
+//! loop can still borrow data.
 //!
 //! A requested stop closes the dashboard at once, before the round ends (`screen`).
 

@@ -19,8 +19,7 @@ use crate::device::count_read;
 /// The maximum number of evaluations of the loss in one line search of L-BFGS.
 const TRIALS: usize = 20;
 
-/// The upper limit for the history and the iterations of L-BFGS, which keeps products of these numbers from
-/// overflowing.
+/// The upper limit for the history and the iterations of L-BFGS; it keeps products of these numbers from overflowing.
 const MOST_ITERATIONS: usize = 1 << 24;
 
 /// The results of a step of an optimizer.

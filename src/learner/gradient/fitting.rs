@@ -31,15 +31,15 @@ const MANY_QUERIES: usize = 1000;
 const LONG_LIST: usize = 400;
 /// The default of `patience` if there are validation queries.
 const PATIENCE: usize = 20;
-/// The default of `epochs` if there are no validation queries. The number is the median of the best epochs on a
-/// generated data set, MQ2008 and OHSUMED, as selected by their validation queries.
+/// The default of `epochs` if there are no validation queries. The number is the median of the best epochs on three
+/// data sets: generated data, MQ2008 and OHSUMED. On each set, the validation queries selected the best epoch.
 const EPOCHS_ALONE: usize = 25;
 
 impl GradientConfig {
     /// Returns a configuration for a perceptron with a dropout of 0.3. Its values depend on the loss and the training
     /// queries. Wrap the loss in [`UnitGradients`](crate::loss::UnitGradients) if it is a surrogate of a measure.
     ///
-    /// Without validation queries, the fit runs for a fixed number of epochs that worked on other data.
+    /// Without validation queries, the fit runs for a fixed number of epochs that worked well on other data.
     ///
     /// ```
     /// use burn_rank::data::SynthConfig;

@@ -16,9 +16,8 @@ pub const LOG_FILE: &str = "metrics.jsonl";
 pub(super) struct MetricsLog(Option<(PathBuf, File)>);
 
 impl MetricsLog {
-    /// Opens the log and overwrites it with the rounds that the fit has so far. A killed fit may have logged rounds
-    /// after its last saved state. These unsaved rounds are dropped, and logged again when the resumed fit repeats
-    /// them.
+    /// Opens the log, and replaces its contents with the rounds in `history`. A killed fit may have logged rounds after
+    /// its last saved state. These unsaved rounds are dropped, and logged again when the resumed fit repeats them.
     pub(super) fn open(directory: Option<&Path>, history: &[Round]) -> Result<Self, LearnerError> {
         let Some(directory) = directory else { return Ok(Self(None)) };
         let path = directory.join(LOG_FILE);

@@ -14,7 +14,7 @@
 //! schedule still advances.
 //!
 //! The objective that a round reports is the mean loss of all training queries in the epoch. The loss of each query is
-//! computed before the optimizer step that uses the query. A query that gives no gradient has the loss 0, which is
+//! computed before the optimizer step that uses the query. A query that gives no gradient has a loss of 0, which is
 //! included in the mean. If queries have weights, each loss is multiplied by its query's weight relative to the mean
 //! weight. These weights affect the objective and the gradients, and a query of weight 0 is ignored. Each loss defines
 //! how it uses document weights ([`About::document_weights`](crate::loss::About::document_weights)).
@@ -26,10 +26,10 @@
 //! # burn-train
 //! [`RankingModel`], [`RankingBatcher`] and [`RankingMetric`](crate::metric::RankingMetric) work unchanged in burn's
 //! `SupervisedTraining`. The learner itself runs its own loop and uses `SupervisedTraining` only for the dashboard. For
-//! a linear scorer, 20 epochs on data of OHSUMED's size take 55 ms in the learner's loop and 52 ms in burn's loop
-//! without files. Burn's loop with checkpoints and logs takes 145 ms. For a perceptron of 64 hidden units, the three
-//! times are 155, 204 and 352 ms (`benches/training.rs`, two AVX-512 cores). The learner saves its state as often as it
-//! can without spending more than a fiftieth of its time on saving. A killed fit that is resumed produces the same
+//! a linear scorer and data of OHSUMED's size, 20 epochs take 55 ms in the learner's loop. They take 52 ms in burn's
+//! loop without files. Burn's loop with checkpoints and logs takes 145 ms. For a perceptron of 64 hidden units, the
+//! three times are 155, 204 and 352 ms (`benches/training.rs`, two AVX-512 cores). The learner saves its state as often
+//! as it can while it spends at most a fiftieth of its time on saving. A killed fit that is resumed produces the same
 //! bytes as an uninterrupted fit.
 
 mod average;

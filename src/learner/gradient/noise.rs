@@ -1,4 +1,4 @@
-//! Draws the random noise of a loss (Gumbel noise), anew for each part of each step.
+//! Draws the random noise of a loss (Gumbel noise). Each part of each step has new noise.
 //!
 //! The value of a noisy loss is a function of a seed. The seed depends on the run, epoch, step and part, so a resumed
 //! fit draws the same noise as an uninterrupted one. Within a part, each row of the batch has different noise.

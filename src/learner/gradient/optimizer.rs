@@ -10,7 +10,7 @@ use crate::learner::shared::checks::{at_least, not_negative, parameter, positive
 
 tagged! {
     "OptimizerConfig"
-    /// One of burn's optimizers, chosen by the key `kind`, whose settings default to those of its paper.
+    /// One of burn's optimizers, chosen by the key `kind`. The defaults of its settings are those of its paper.
     ///
     /// For `adamw`, `adafactor`, `muon`, `lion`, `adan` and `lamb`, `weight_decay` is decoupled from the gradient. For
     /// the other optimizers, it is an L2 penalty.
@@ -100,8 +100,8 @@ tagged! {
         },
         /// Lion (Chen et al., 2023).
         Lion {
-            /// Weight of the momentum in the direction of a step, where the gradient has the remaining weight; at least
-            /// 0 and below 1. Default: 0.9.
+            /// Weight of the momentum in the direction of a step, at least 0 and below 1. The gradient has the
+            /// remaining weight. Default: 0.9.
             #[serde(default = "beta_1")]
             beta_1: f64,
             /// Decay rate of the momentum, at least 0 and below 1. Default: 0.99.
@@ -119,22 +119,21 @@ tagged! {
         },
         /// LAMB (You et al., 2020), with its own defaults.
         Lamb {
-            /// Weight decay, 0 or above, which is added to the step before LAMB scales the step of each layer. Default:
-            /// 0.
+            /// Weight decay, 0 or above. It is added to the step before LAMB scales the step of each layer. Default: 0.
             #[serde(default)]
             weight_decay: f64,
         },
         /// Adafactor (Shazeer and Stern, 2018).
         AdaFactor {
-            /// The root mean square, above 0, to which a larger step is scaled down before it is multiplied by the
-            /// learning rate. Default: 1.
+            /// The limit, above 0, on the root mean square of a step. A larger step is scaled down to this limit before
+            /// it is multiplied by the learning rate. Default: 1.
             #[serde(default = "one")]
             clip_threshold: f64,
-            /// The exponent `e`, above 0. In step `t`, the running mean of the squared gradients has the decay rate
+            /// The exponent `e`, above 0. In step `t`, the running mean of the squared gradients has a decay rate of
             /// `1 - t^-e`. Default: 0.8.
             #[serde(default = "decay_exponent")]
             decay_exponent: f64,
-            /// Whether the learning rate is at most `1 / sqrt(t)` in step `t`. Default: true.
+            /// Whether to limit the learning rate to `1 / sqrt(t)` in step `t`. Default: true.
             #[serde(default = "yes")]
             relative_step: bool,
             /// Whether to multiply the learning rate by the root mean square of the parameter, or by 0.001 if that is

@@ -97,7 +97,7 @@ impl LossScale {
         self.factor
     }
 
-    /// Returns whether the factor has fallen below 1, that is, gradients were not finite even without scaling.
+    /// Returns whether the factor has fallen below 1: gradients were not finite even without scaling.
     pub(super) fn is_exhausted(&self) -> bool {
         self.factor < 1.0
     }

@@ -38,7 +38,7 @@ tagged! {
             #[serde(default)]
             floor: f64,
         },
-        /// Multiplies the learning rate by `factor` in the course of each epoch.
+        /// Multiplies the learning rate by `factor` over the course of each epoch.
         Exponential {
             /// The ratio of the learning rates at the end and at the start of an epoch.
             factor: f64,
@@ -50,7 +50,7 @@ tagged! {
             /// The factor by which each reduction multiplies the learning rate.
             factor: f64,
         },
-        /// Raises the learning rate linearly for `warmup` epochs, then lowers it in proportion to one over the square
+        /// Raises the learning rate linearly for `warmup` epochs, then lowers it in inverse proportion to the square
         /// root of the step number.
         Noam {
             /// The number of epochs in which the learning rate rises.
@@ -130,7 +130,7 @@ impl ScheduleConfig {
 }
 
 /// Builds a schedule that is not part of a sequence of schedules. Burn builds an [`LrSchedulerConfig`] only as part of
-/// a sequence, which would change the format of saved states.
+/// a sequence, and using a sequence would change the format of saved states.
 fn init(config: LrSchedulerConfig) -> Result<ModuleLrScheduler, String> {
     match config {
         LrSchedulerConfig::Constant(factor) => Ok(ModuleLrScheduler::new(factor)),

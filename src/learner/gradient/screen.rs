@@ -123,7 +123,7 @@ impl MetricsRenderer for Screen {
     drawn!(manual_close(), register_metric(definition: MetricDefinition));
 }
 
-/// Lets Ctrl-C send its signal again after the dashboard has stopped keys from sending signals. Ctrl-Z and Ctrl-\ stay
+/// Turns on the signal of Ctrl-C after the dashboard has turned off the signals of all keys. Ctrl-Z and Ctrl-\ stay
 /// disabled, because they would stop the program without releasing the terminal.
 #[cfg(all(unix, feature = "tui"))]
 fn keep_ctrl_c() {

@@ -152,7 +152,7 @@ impl<'a> Session<'a> {
         self.model.clone()
     }
 
-    /// Trains the given epoch, where the first epoch is 1.
+    /// Trains the given epoch; epochs are counted from 1.
     pub(super) fn epoch(&mut self, epoch: usize) -> Result<Outcome, LearnerError> {
         let mut figures = Vec::new();
         if let (Some(anneal), Some(parameter)) = (&self.config.anneal, &self.annealed) {
@@ -198,7 +198,7 @@ impl<'a> Session<'a> {
         Ok(Outcome { sum, queries, steps: steps.len(), learning_rate, figures })
     }
 
-    /// Returns the scorer to measure and to save, which has the averaged weights if the configuration asks for them.
+    /// Returns the scorer to measure and save; this scorer has the averaged weights if the configuration asks for them.
     fn in_use(&self) -> Scorer {
         let scorer = self.model.scorer.valid();
         match &self.average {
@@ -221,7 +221,7 @@ impl<'a> Session<'a> {
         Ok(Some(scores.into_iter().map(f64::from).collect()))
     }
 
-    /// Returns an error that names the largest batch, since devices mostly fail for lack of memory.
+    /// Returns an error that names the largest batch, since a device usually fails because it runs out of memory.
     fn device_failed(&self, epoch: usize, steps: &[Vec<usize>], error: &ExecutionError) -> LearnerError {
         let shapes = steps.iter().flat_map(|queries| self.batches.shapes(queries));
         let (queries, documents) = shapes.max_by_key(|(queries, documents)| queries * documents).unwrap_or_default();

@@ -13,7 +13,7 @@
 //! | exponential | `d exp(-m)` |
 //!
 //! The loss of a query is the largest of its terms, or their sum. By equation 11,
-//! `F(p) = 1 / (n (n - 1)) sum_{k < l} z_kl (s_k - s_l)`, where `z_kl` is 1 if `p` has `k` ahead of `l` and -1
+//! `F(p) = 1 / (n (n - 1)) sum_{k < l} z_kl (s_k - s_l)`. Here, `z_kl` is 1 if `p` ranks `k` ahead of `l`, and -1
 //! otherwise. `F` is linear in the scores, so any scorer can be trained with these bounds. The score of the document at
 //! position `r = 0 .. n - 1` has the coefficient `(n - 1 - 2 r) / (n (n - 1))`. By the paper's other definition of `F`,
 //! the sum contains only pairs of documents with different levels, as in SVM-MAP. Then
@@ -21,8 +21,7 @@
 //! definition, the order of the documents within a level does not affect `F`.
 //!
 //! The coefficients of a permutation cost O(n), or O(n + L) with `L` levels, and each pair of permutations costs O(1).
-//! A query without a perfect or without an imperfect permutation has the loss 0, and so does a query with a single
-//! document.
+//! A query has a loss of 0 if it has no perfect permutation, no imperfect permutation, or only one document.
 
 use burn::tensor::{Tensor, TensorData, activation::softplus};
 use serde::{Deserialize, Serialize};
@@ -62,8 +61,7 @@ impl TypeTwoBound {
     }
 }
 
-/// How the bounds for all pairs of a perfect and an imperfect permutation of a query are combined into the loss of the
-/// query.
+/// How the loss of a query combines the bounds for its pairs of a perfect and an imperfect permutation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairAggregation {
@@ -139,7 +137,7 @@ impl PermutationSet {
         self.levels.as_ref().map_or_else(|| score_coefficients(order), |levels| level_score_coefficients(order, levels))
     }
 
-    /// Returns whether `F` of this permutation differs, as a function of the scores, from `F` of every permutation in
+    /// Returns whether `F` of this permutation is a different function of the scores from `F` of every permutation in
     /// `set`.
     fn is_new(&self, order: &[u32], set: &[Vec<u32>]) -> bool {
         match self.levels {
@@ -227,8 +225,8 @@ pub fn score_coefficients(order: &[u32]) -> Vec<f64> {
     coefficients
 }
 
-/// Returns the coefficient of each document's score in `F(order)`, indexed by document, where `F` sums only over pairs
-/// with different `levels`. If all documents have the same level, all coefficients are 0.
+/// Returns the coefficient of each document's score in `F(order)`, indexed by document. `F` sums only over pairs of
+/// documents with different `levels`. If all documents have the same level, all coefficients are 0.
 pub fn level_score_coefficients(order: &[u32], levels: &[u32]) -> Vec<f64> {
     let levels_count = levels.iter().max().map_or(0, |&highest| highest as usize + 1);
     let mut below = vec![0i64; levels_count];
@@ -264,7 +262,7 @@ fn weighted_scores(scores: Tensor<2>, rows: impl ExactSizeIterator<Item = Vec<f6
 pub struct TypeTwoLoss {
     /// The bound for a perfect and an imperfect permutation.
     pub bound: TypeTwoBound,
-    /// How the bounds for all pairs of permutations are combined into the loss of the query.
+    /// How the loss of a query combines the bounds for its pairs of a perfect and an imperfect permutation.
     pub aggregation: PairAggregation,
 }
 

@@ -28,23 +28,22 @@ pub enum Pairs {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PermuRankConfig {
-    /// The measure `E` whose bound is minimized, with values in `[0, 1]`, by default the selection measure.
+    /// The measure `E` whose bound is minimized, with values in `[0, 1]`. The default is the selection measure.
     pub measure: Option<Measure>,
-    /// The convention of the measure `E`, by default the convention of the selection measure.
+    /// The convention of the measure `E`. The default is the convention of the selection measure.
     pub convention: Option<Convention>,
     /// The pairs of documents over which the function `F` sums.
     pub pairs: Pairs,
     /// The bound for a perfect and an imperfect permutation.
     pub bound: TypeTwoBound,
-    /// How the bounds for all pairs of a perfect and an imperfect permutation of a query are combined into the loss of
-    /// the query.
+    /// How the loss of a query combines the bounds for its pairs of a perfect and an imperfect permutation.
     pub aggregation: PairAggregation,
     /// One cost `C` above 0, or a list whose best value is chosen on validation data.
     pub c: Candidates,
     /// The maximum number of rounds for each `C`, at least 1.
     pub rounds: usize,
-    /// The solver of a round stops when the duality gap, relative to the objective, is at most this number, which is
-    /// above 0.
+    /// The solver of a round stops when the duality gap, relative to the objective, is at most this number. The number
+    /// must be above 0.
     pub tolerance: f64,
     /// For a linear scorer, the maximum number of cutting-plane rounds per round of PermuRank, at least 1.
     pub max_steps: usize,

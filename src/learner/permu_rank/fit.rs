@@ -49,8 +49,8 @@ struct Alternation<'a, B> {
 }
 
 impl<B: Bound> Alternation<'_, B> {
-    /// Adds to the working sets the permutations that are found at the scores of these parameters. Returns whether no
-    /// set grew.
+    /// Searches for permutations at the scores that these parameters give, and adds them to the working sets. Returns
+    /// whether no set grew.
     fn are_stable(&mut self, parameters: &[f64]) -> bool {
         !self.sets.grow(&self.bound.scores(parameters, self.train))
     }

@@ -14,17 +14,17 @@
 //! permutations are found at `w = 0`, where all scores are equal. For a linear scorer, the problem of each round is
 //! convex and is solved by cutting planes. Any other scorer is trained by gradient steps on the same bound.
 //!
-//! By default, the loss of a query is the sum of equation 7, divided by the number of perfect permutations as in
-//! section 5.2. With this loss, the rounds do not converge unless a scorer can separate the labels. The order by score
-//! has the largest `F` of all permutations, so a new term is positive at the weights for which it is found. Each new
-//! term in the sum therefore moves the weights away from their current values. With `aggregation = "max"`, the loss of
-//! a query is its largest term instead, as in equation 6 and in SVMmap. The key `bound` selects another of the bounds
-//! in section 4.2. With `pairs = "different"`, `F` sums only over the pairs of documents that the measure distinguishes
+//! By default, the loss of a query is the sum of equation 7. As in section 5.2, this sum is divided by the number of
+//! perfect permutations. With this loss, the rounds do not converge unless a scorer can separate the labels. Sorting by
+//! score gives the permutation with the largest `F`, so a new term is positive at the current weights. Each new term in
+//! the sum therefore moves the weights away from their current values. With `aggregation = "max"`, the loss of a query
+//! is its largest term instead, as in equation 6 and in SVMmap. The key `bound` selects another of the bounds in
+//! section 4.2. With `pairs = "different"`, `F` sums only over the pairs of documents that the measure distinguishes
 //! (the second definition in section 3). By default `F` sums over all pairs. The perfect permutation with the lowest
 //! `F` then reverses the order within each label, which pulls the scores of equal labels together.
 //!
 //! In each round, the searches cost O(n log n) per query, and an evaluation of the bound costs O(|B| |R|). If `C` is a
-//! list, the fit starts anew for each value, and the selection measure chooses among the rounds for all values.
+//! list, the fit starts anew for each value. The selection measure then chooses among the rounds of all values.
 
 mod bounds;
 mod config;
