@@ -1,5 +1,5 @@
-//! The command `burn-rank`, and what it adds to the library [burn-rank](burn_rank): experiments, reports, studies and
-//! benchmarks.
+//! The command `burn-rank`, which adds experiments, reports, studies and benchmarks to the library
+//! [burn-rank](burn_rank).
 //!
 //! # Modules
 //! The modules form layers. Each module uses only the modules below it, and all of them use the library:

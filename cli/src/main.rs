@@ -4,8 +4,8 @@
 
 use std::process::ExitCode;
 
-/// Keeps freed memory for later tensors. The system's allocator would return large blocks to the system after each
-/// operation, and fetching them again is slow.
+/// Keeps freed memory for later tensors. The system's allocator would return large blocks to the operating system after
+/// each operation. Allocating them again is slow.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

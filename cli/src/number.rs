@@ -1,4 +1,4 @@
-//! How numbers are written, in a terminal and on a page, and their medians and quantiles.
+//! Formats numbers for terminals and pages, and computes medians and quantiles.
 
 use burn_rank::json::Value;
 use burn_rank::workbench::text::plural;
@@ -46,7 +46,8 @@ pub(crate) fn figure(value: f64) -> String {
     })
 }
 
-/// Formats a number briefly for a terminal: with five significant digits, and with an exponent if it is very small or large.
+/// Formats a number briefly for a terminal, with five significant digits. A very small or very large number is written
+/// with an exponent.
 pub(crate) fn short(value: f64) -> String {
     match value.abs() {
         _ if !value.is_finite() => "unknown".to_string(),
@@ -110,7 +111,8 @@ pub(crate) fn median(values: &mut [f64]) -> Option<f64> {
     (!values.is_empty()).then(|| quantile(values, 0.5))
 }
 
-/// Returns the value below which a share of the ascending values lies, interpolated between neighbors.
+/// Returns the value below which a given share of the ascending values lies. The result is interpolated between
+/// neighboring values.
 ///
 /// # Panics
 /// Panics without values.

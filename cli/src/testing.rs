@@ -12,7 +12,8 @@ mod slices;
 pub(crate) use processes::in_processes;
 pub(crate) use slices::Reads;
 
-/// Returns the same data, streamed from two slices with a window of `window` bytes, and how often each value was read.
+/// Returns the same data, streamed from two slices with a window of `window` bytes. Also returns how often each value
+/// was read.
 pub(crate) fn streamed_and_counted(data: &RankingDataset, window: usize) -> (RankingDataset, Reads) {
     let (mut file, reads) = slices::counted_in_slices(data, &[data.documents() / 3], true);
     let [memory, window] = [2 * window, window].map(|bytes| format!("{bytes} B").parse::<ByteSize>().unwrap());

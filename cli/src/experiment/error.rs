@@ -25,7 +25,7 @@ pub enum ExperimentError {
     /// A measure that cannot be computed for the fitted ranker.
     #[error(transparent)]
     Measure(#[from] MeasureError),
-    /// A configuration that does not fit its data.
+    /// A configuration that does not match its data.
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// A normalizer, a model and metadata that cannot form a ranker.
@@ -61,12 +61,12 @@ pub enum ExperimentError {
         /// The total number of fits.
         all: usize,
     },
-    /// A process that would run a different fit from the other processes with which it shares the work.
+    /// A process that shares the work of a fit with other processes, but would run a different fit.
     #[error("process {process} has another {what} than process 0: found {found}, expected {expected}")]
     Process {
-        /// The number of the process, from 0.
+        /// The number of the process, counted from 0.
         process: usize,
-        /// The difference between the processes, such as their version.
+        /// What differs between the processes, such as the version.
         what: &'static str,
         /// The value in the process that differs.
         found: String,
@@ -92,7 +92,7 @@ pub enum ExperimentError {
 }
 
 impl ExperimentError {
-    /// Returns whether `--resume` can continue the run, because it was stopped or could not write a file.
+    /// Returns whether `--resume` can continue the run. It can if the run was stopped or could not write a file.
     pub(crate) fn can_go_on(&self) -> bool {
         match self {
             Self::Interrupted { .. }

@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 const FIRST: usize = 15;
 const BELONG: usize = 5;
 
-/// Longer document identifiers are shortened to this number of characters, because they may be whole comments of LETOR
-/// lines.
+/// The number of characters to which longer document identifiers are shortened. An identifier can be the entire comment
+/// of a LETOR line.
 pub(crate) const LONGEST_IDENTIFIER: usize = 60;
 
-/// The number of worst and of best queries that a report shows.
+/// A report shows at most this number of worst queries, and at most as many best queries.
 const IN_REPORT: usize = 5;
 
 /// The queries with the lowest and the highest values of a measure.
@@ -43,7 +43,8 @@ pub struct RankedQuery {
 /// A document with its rank by score and its rank by label.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RankedDocument {
-    /// The rank of the document by score, from 1. Documents with equal scores are ranked in the order of the data.
+    /// The rank of the document by score, counted from 1. Documents with equal scores are ranked in the order of the
+    /// data.
     pub rank: usize,
     /// The identifier of the document; if it has none, its number in the query, counted from 1.
     pub document: String,
@@ -51,7 +52,7 @@ pub struct RankedDocument {
     pub score: Option<f32>,
     /// The label of the document.
     pub label: f32,
-    /// The rank of the document by label, from 1. Documents with equal labels are ranked by score.
+    /// The rank of the document by label, counted from 1. Documents with equal labels are ranked by score.
     pub ideal_rank: usize,
 }
 
@@ -60,7 +61,7 @@ impl ExtremeQueries {
     pub const SHOWN: &'static str = "the first 15 documents, and those that belong among the first 5";
 
     /// Picks the `worst` queries with the lowest values and the `best` queries with the highest. Queries without a
-    /// value are left out, and `scores` has one score per document. Ties go to the first query.
+    /// value are left out. `scores` contains one score per document. Ties go to the first query.
     pub fn new(
         measure: impl ToString,
         data: &RankingDataset,
@@ -79,7 +80,7 @@ impl ExtremeQueries {
         Self { measure: measure.to_string(), worst: first(ascending, worst), best: first(descending, best) }
     }
 
-    /// Picks up to five worst and five best queries, but fewer if a query would be in both lists.
+    /// Picks up to five worst and five best queries. It picks fewer if a query would otherwise be in both lists.
     pub(in crate::experiment) fn of_report(
         measure: impl ToString,
         data: &RankingDataset,
@@ -93,7 +94,7 @@ impl ExtremeQueries {
 }
 
 impl RankedQuery {
-    /// Ranks the documents of a query; `scores` has one score for each document of `data`.
+    /// Ranks the documents of a query. `scores` contains one score for each document of `data`.
     pub fn new(data: &RankingDataset, scores: &[f32], query: usize, value: f64) -> Self {
         let range = data.range(query);
         let documents = range.len();
@@ -113,7 +114,7 @@ impl RankedQuery {
     }
 }
 
-/// Returns for each document of a query its rank by score and its rank by label, both from 1.
+/// For each document of a query, returns its rank by score and its rank by label. Both ranks are counted from 1.
 fn ranks(scores: &[f32], labels: &[f32]) -> Vec<(usize, usize)> {
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|&one, &other| scores[other].total_cmp(&scores[one]));

@@ -18,7 +18,7 @@ use super::error::ExperimentError;
 use super::extreme_queries::ExtremeQueries;
 use super::split::Split;
 
-/// The measures on each set of queries, by the name of the set.
+/// The measures on each set of queries, keyed by the name of the set.
 pub type Evaluations = BTreeMap<&'static str, Evaluation>;
 
 /// Options for running a fit that an [`ExperimentConfig`] describes.
@@ -31,7 +31,7 @@ pub struct FitOptions<'a> {
     pub directory: Option<&'a Path>,
     /// Whether to continue from the state saved in the folder.
     pub resume: bool,
-    /// Whether to draw burn's terminal dashboard, which replaces the panic hook while it draws.
+    /// Whether to draw burn's terminal dashboard. While the dashboard is drawn, it replaces the panic hook.
     pub dashboard: bool,
     /// Receives progress.
     pub progress: &'a dyn Progress,
@@ -64,7 +64,7 @@ pub struct Fit {
     pub ranker: Ranker,
     /// Every round.
     pub history: Vec<Round>,
-    /// The number of the selected round, from 1.
+    /// The number of the selected round, counted from 1.
     pub best_round: usize,
     /// The reason why the fit ended.
     pub stop: StopReason,
@@ -80,7 +80,8 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// Returns the selection measure of the fitted ranker on validation queries or, without any, on training queries.
+    /// Returns the selection measure of the fitted ranker on validation queries. If there are none, returns the measure
+    /// on training queries.
     pub fn selection(&self) -> f64 {
         let set = self.evaluations.get("validation").or_else(|| self.evaluations.get("train"));
         set.and_then(|evaluation| evaluation.means.first()).map_or(f64::NAN, |(_, mean)| *mean)
@@ -95,7 +96,7 @@ pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOpt
     fit_in_place(config, &mut split.clone(), seed, options)
 }
 
-/// Fits as [`fit`] does, but normalizes the data in place, so that memory holds only one copy.
+/// Fits in the same way as [`fit`], but normalizes the data in place. As a result, memory holds only one copy.
 ///
 /// # Errors
 /// As [`fit`].
@@ -194,7 +195,7 @@ fn context<'a>(config: &ExperimentConfig, seed: u64, options: &FitOptions<'a>) -
     }
 }
 
-/// Computes all measures with the labels as scores, so that labels a measure rejects are found before the fit.
+/// Computes all measures using the labels as scores. Labels that a measure rejects are thus found before the fit.
 fn check_measures(
     sets: &[(&'static str, &RankingDataset)],
     measures: &[Measure],
@@ -221,7 +222,7 @@ fn approximation(config: &ExperimentConfig, train: &RankingDataset) -> Result<Op
     Ok(loss.about().approximation(longest, DType::F32).map_err(LearnerError::from)?)
 }
 
-/// Returns the mean of each measure on each set, named as in `validation ndcg@10`.
+/// Returns the mean of each measure on each set, under a name such as `validation ndcg@10`.
 fn named(evaluations: &Evaluations) -> BTreeMap<String, f64> {
     let means = evaluations.iter().flat_map(|(set, evaluation)| evaluation.means.iter().map(move |mean| (set, mean)));
     means.map(|(set, (measure, value))| (format!("{set} {measure}"), *value)).collect()
@@ -270,7 +271,7 @@ mod tests {
         Split { fold: 1, train: set(0..40), validation: Some(set(40..51)), test: Some(set(51..54)) }
     }
 
-    /// Returns copies of the sets that are streamed from memory, and counters of the reads from each.
+    /// Returns copies of the sets that are streamed from memory, and a counter of reads for each set.
     fn streamed(split: &Split, window: usize) -> (Split, Vec<Reads>) {
         let mut streamed = split.clone();
         let stream = |data: &mut RankingDataset| {
@@ -282,7 +283,7 @@ mod tests {
         (streamed, reads)
     }
 
-    /// Trains as `burn-rank train` does, and returns the bytes of the ranker and of the report.
+    /// Trains in the same way as `burn-rank train`, and returns the bytes of the ranker and of the report.
     fn train(
         config: &ExperimentConfig,
         mut split: Split,

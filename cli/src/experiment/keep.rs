@@ -1,5 +1,4 @@
-//! The files that a cross-validation keeps for its selected fits if the user asks for them, and the names of these
-//! files.
+//! The files that a cross-validation keeps for its selected fits, if the user asks for them. Also defines their names.
 
 use std::str::FromStr;
 
@@ -9,7 +8,7 @@ use burn_rank::workbench::text::{did_you_mean, nearest};
 /// The folder of the kept files, inside the folder of the run.
 pub const KEPT: &str = "kept";
 
-/// Which files to keep for the fit that each fold selects, for each seed.
+/// Which files to keep for each fold's selected fit, for every seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Keep {
     /// Whether to keep the rankers.
@@ -32,7 +31,7 @@ const KINDS: [(KeptKind, &str); 3] =
     [(KeptKind::Ranker, ".safetensors"), (KeptKind::Scores, ".scores.txt"), (KeptKind::Run, ".run.txt")];
 
 impl Keep {
-    /// The words for the fields in the order of the struct, as [`from_str`](Self::from_str) reads them.
+    /// The words for the fields, in the order of the struct. [`from_str`](Self::from_str) reads the same words.
     pub const NAMES: [&str; 3] = ["rankers", "scores", "runs"];
 
     /// Returns whether any files are kept.

@@ -1,5 +1,5 @@
-//! Reads the test queries of every fold in a finished cross-validation, with the scores of the fit that the fold
-//! selected.
+//! Reads the test queries of every fold in a finished cross-validation. Also reads the scores of each fold's selected
+//! fit.
 
 use std::fs;
 use std::io;
@@ -59,7 +59,7 @@ pub enum KeptError {
         /// The fold.
         fold: usize,
     },
-    /// A fit of which neither the scores nor the ranker was kept.
+    /// A fit for which neither the scores nor the ranker was kept.
     #[error(
         "{folder}: found neither scores nor a ranker of fold {fold}, seed {seed}; `cv --resume --keep scores` keeps them"
     )]
@@ -91,8 +91,8 @@ impl KeptRun {
         folder.join(REPORT).is_file() && folder.join(KEPT).is_dir()
     }
 
-    /// Reads a run and its data files, which must not have moved or changed. If scores were not kept, the kept rankers
-    /// compute them on the device.
+    /// Reads a run and its data files, which must not have moved or changed. If the scores were not kept, they are
+    /// computed from the kept rankers on the device.
     ///
     /// # Errors
     /// Returns a [`KeptError`] if files are absent or malformed, or if the data have changed.

@@ -1,4 +1,5 @@
-//! Runs the experiments that configuration files define, over folds, settings and seeds, and reports the results.
+//! Runs the experiments that configuration files define, and reports the results. An experiment can run over folds,
+//! settings and seeds.
 //!
 //! A [`Document`] is the text of a configuration with its overrides, and an [`ExperimentConfig`] holds its values.
 //! [`fit()`] runs an experiment on one split of the data; [`cross_validate`] runs it on every fold, setting and seed.

@@ -1,9 +1,10 @@
 //! `Proposal`, the commented configuration that `burn-rank init` writes for given data.
 //!
-//! Networks come first. With the normalizer `gauss`, dropout and early stopping, they match or beat tuned trees on most
-//! data; benchmarks/trees.md has the trees' results. Trees come first if values are missing. A linear scorer comes
-//! first if too few queries have documents with different labels. A network replaces a missing value with the feature's
-//! mean, and marks it in an additional column. A single `cv` compares the first choice with the alternatives.
+//! Networks are tried first. With the normalizer `gauss`, dropout and early stopping, networks match or beat tuned
+//! trees on most data. The trees' results are in benchmarks/trees.md. If values are missing, trees are tried first. If
+//! too few queries have documents with different labels, a linear scorer is tried first. A network replaces a missing
+//! value with the feature's mean, and marks it in an additional column. A single run of `cv` compares the first choice
+//! with the alternatives.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -13,13 +14,13 @@ use burn_rank::json::{Map, Value};
 use burn_rank::workbench::text::counted;
 use serde::Serialize;
 
-/// If fewer training queries than this have two different labels, a linear scorer is tried first.
+/// If fewer than this number of training queries have at least two different labels, a linear scorer is tried first.
 const FEW: usize = 20;
-/// With more training queries than `MANY`, a training step takes 32 of them, but only 8 if a list is longer than
+/// With more than `MANY` training queries, a training step takes 32 of them. It takes only 8 if a list is longer than
 /// `LONG`.
 const MANY: usize = 1000;
 const LONG: usize = 400;
-/// The smallest number of documents that a leaf may hold by default.
+/// The default for the smallest number of documents that a leaf may hold.
 const MIN_DOCUMENTS: usize = 20;
 /// The number of folds into which the queries of a single set are divided.
 const FOLDS: usize = 5;
@@ -39,13 +40,13 @@ pub(crate) enum Source {
 #[derive(Debug)]
 pub(crate) struct Seen {
     pub source: Source,
-    /// Statistics of the training queries, in the first fold if there are folds.
+    /// Statistics of the training queries. If there are folds, they are computed on the first fold.
     pub train: Statistics,
     /// The number of training documents with a label of at least 1.
     pub relevant: usize,
     /// The number of missing values in all sets.
     pub missing: usize,
-    /// The largest number of features in any set; `None` if all sets have equally many.
+    /// The largest number of features in any set. This is `None` if all sets have the same number.
     pub features: Option<usize>,
     /// The `[data.read]` and `[data.columns]` keys with which the data were read.
     pub read: Map,
@@ -66,16 +67,16 @@ pub(crate) enum Choice {
 pub(crate) enum Labels {
     /// Grades, which are whole numbers.
     Grades,
-    /// Two values, one of them 0.
+    /// Two distinct values, one of which is 0.
     Binary,
-    /// Two values, one of them 0; in each query, exactly one document has the value that is not 0.
+    /// Two distinct values, one of which is 0. No query has more than one document with the nonzero value.
     OnePositive,
     /// Numbers that are not grades.
     Values,
 }
 
 impl Seen {
-    /// Returns what the labels of the training documents look like.
+    /// Returns the kind of labels that the training documents have.
     pub fn labels(&self) -> Labels {
         let labels: Vec<f32> = self.train.labels.iter().map(|(label, _)| *label).collect();
         if labels.iter().any(|label| label.fract() != 0.0 || *label > LARGEST_GRADE) {
@@ -89,7 +90,8 @@ impl Seen {
         }
     }
 
-    /// Returns the number of training queries with at least two labels, from which a ranker can learn.
+    /// Returns the number of training queries with at least two different labels. A ranker can learn from these
+    /// queries.
     pub fn teaching(&self) -> usize {
         self.train.queries - self.train.single_label_queries
     }
@@ -112,7 +114,7 @@ impl Seen {
         (Choice::Network, why.to_string())
     }
 
-    /// Returns whether `cv` can run, for which it needs folds, a test set, or enough queries to divide into folds.
+    /// Returns whether `cv` can run. `cv` needs folds, a test set, or enough queries to divide into folds.
     pub fn cross_validates(&self) -> bool {
         match &self.source {
             Source::Folds(..) => true,
@@ -324,8 +326,8 @@ fn scorer(choice: Choice) -> Vec<(&'static str, String)> {
     }
 }
 
-/// Returns the configuration keys of a tree learner with the given number of leaves. With few training documents, a
-/// leaf may hold fewer of them than by default.
+/// Returns the configuration keys of a tree learner with the given number of leaves. If there are few training
+/// documents, a leaf may hold fewer documents than the default minimum.
 fn trees(leaves: usize, documents: usize) -> Vec<(&'static str, String)> {
     let fewest = (documents / 50).max(1);
     let mut keys = vec![
@@ -346,7 +348,7 @@ fn table<K: AsRef<str>>(section: &str, keys: &[(K, String)]) -> String {
     format!("[{section}]\n{lines}")
 }
 
-/// Formats the entries of a table as TOML, in which lists and strings look as in JSON.
+/// Formats the entries of a table as TOML. Lists and strings look the same as in JSON.
 fn lines(keys: &Map) -> Vec<(String, String)> {
     keys.iter().map(|(key, value)| (key.clone(), value.to_string())).collect()
 }

@@ -19,7 +19,7 @@ use super::splits::Splits;
 /// The setting with the best selection measure in a cross-validation, averaged over folds and seeds.
 #[derive(Debug, Clone)]
 pub struct Chosen {
-    /// The configuration with this setting, as fitted in one fold.
+    /// The configuration with this setting, in the form in which it was fitted in one fold.
     pub(super) config: ExperimentConfig,
     /// The label of the grid point, or `-` without a grid.
     pub setting: String,
@@ -30,14 +30,15 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// Returns the median of the best rounds; for an even number of rounds, the lower of the two middle ones.
+    /// Returns the median of the best rounds. For an even number of rounds, returns the lower of the two middle values.
     pub fn round(&self) -> usize {
         let mut rounds = self.best_rounds.clone();
         rounds.sort_unstable();
         rounds.get(rounds.len().saturating_sub(1) / 2).copied().unwrap_or(1)
     }
 
-    /// Returns the configuration that trains the setting on `data`, for as many rounds as the median best round.
+    /// Returns the configuration that trains the setting on `data`. The number of rounds is the median of the best
+    /// rounds.
     ///
     /// # Errors
     /// Returns a [`ConfigError`] if a key is invalid for these data.
@@ -78,8 +79,8 @@ impl ExperimentConfig {
     /// an unreadable file is found before any fit.
     ///
     /// # Errors
-    /// Returns an [`ExperimentError`] if the data are invalid, or if only some queries of a file also occur in other
-    /// folds.
+    /// Returns an [`ExperimentError`] if the data are invalid. Also returns one if other folds contain only some of a
+    /// file's queries.
     pub fn refit_data(&self) -> Result<DataConfig, ExperimentError> {
         let splits = self.data.splits(&self.cv, self.seed)?;
         self.check_refit(splits.count())?;

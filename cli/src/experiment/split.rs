@@ -15,7 +15,7 @@ use super::config::{DataConfig, SplitBy, SplitConfig, SyntheticConfig};
 /// Training, validation and test queries; the latter two may be absent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Split {
-    /// Number of the fold, from 1.
+    /// The number of the fold, counted from 1.
     pub fold: usize,
     /// Queries to train on.
     pub train: RankingDataset,
@@ -46,8 +46,8 @@ impl Split {
         [Some(&mut self.train), self.validation.as_mut(), self.test.as_mut()].into_iter().flatten()
     }
 
-    /// Divides each set into `shards` shards, over which processes share the work. If the features are streamed, each
-    /// process reads only its own shards.
+    /// Divides each set into `shards` shards, so that several processes can share the work. If the features are
+    /// streamed, each process reads only its own shards.
     ///
     /// # Errors
     /// Returns a [`Refusal`] if there are more shards than training queries.
@@ -61,7 +61,7 @@ impl Split {
         Ok(())
     }
 
-    /// Rejects invalid feature values, with the same error in all processes.
+    /// Rejects invalid feature values. All processes return the same error.
     pub(crate) fn check(&self, processes: &dyn Processes) -> Result<(), DataError> {
         self.sets().try_for_each(|data| check_values_in(data, processes))
     }
@@ -200,7 +200,7 @@ impl DataConfig {
     }
 }
 
-/// Returns a warning if a query's rows were not consecutive in the files of a set, or `None`.
+/// Returns a warning if a query's rows were not consecutive in the files of a set. Otherwise, returns `None`.
 fn moved_in_words(key: &str, data: &RankingDataset) -> Option<String> {
     let (moved, rows) = (data.moved(), counted(data.documents(), "row"));
     (moved > 0).then(|| format!("{key}: moved {moved} of {rows} next to the other rows of their query"))

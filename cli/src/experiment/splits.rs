@@ -1,4 +1,4 @@
-//! The splits of a cross-validation. Memory holds the data once, and another copy for each fit that runs.
+//! The splits of a cross-validation. Memory holds one copy of the data, plus another copy for each running fit.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -24,7 +24,7 @@ pub struct Splits {
 /// The facts about a split that are kept when its features are no longer in memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SplitContents {
-    /// Number of the fold, from 1.
+    /// The number of the fold, counted from 1.
     pub fold: usize,
     /// The statistics and the hashes of the split's sets.
     pub data: Sets<DataReport>,
@@ -46,8 +46,7 @@ enum Source {
 }
 
 impl DataConfig {
-    /// Finds the splits that a cross-validation runs over, without reading the files of folds. Does not yet read the
-    /// files of folds.
+    /// Finds the splits of a cross-validation, without reading the files of folds.
     ///
     /// # Errors
     /// Returns a [`DataError`] if a folder or a dataset to divide cannot be read. Returns [`DataError::Refused`] if a
@@ -130,7 +129,7 @@ impl Splits {
         self.contents.len()
     }
 
-    /// Returns the numbers of the folds, from 1, in the order of the splits.
+    /// Returns the numbers of the folds, counted from 1, in the order of the splits.
     pub fn folds(&self) -> impl Iterator<Item = usize> {
         (0..self.count()).map(|at| match &self.source {
             Source::Files { folds, .. } => folds[at].number,
@@ -147,7 +146,7 @@ impl Splits {
         }
     }
 
-    /// Returns whether the splits divide the queries of one dataset, instead of having their own files.
+    /// Returns whether the splits divide the queries of a single dataset, rather than each having its own files.
     pub(super) fn cuts(&self) -> bool {
         matches!(self.source, Source::Queries { .. })
     }
@@ -168,12 +167,12 @@ impl Splits {
         Ok(self.contents[at].get_or_init(|| SplitContents::of(&split)))
     }
 
-    /// Returns a copy of the split with index `at`. If `again` is true, the data stay in memory for the next call,
-    /// until another split is read.
+    /// Returns a copy of the split with index `at`. If `again` is true, the data stay in memory for the next call. They
+    /// stay there until another split is read.
     ///
     /// # Errors
-    /// Returns a [`DataError`] if a file is invalid, or [`DataError::Changed`] if it has changed since it was first
-    /// read.
+    /// Returns a [`DataError`] if a file is invalid. Returns [`DataError::Changed`] if the file has changed since it
+    /// was first read.
     ///
     /// # Panics
     /// Panics if `at` is not below [`count`](Self::count).

@@ -16,11 +16,12 @@ use super::error::ExperimentError;
 use super::folder::{CONFIG, Claim, NEXT, RANKER, START, settle};
 use super::split::Split;
 
-/// Returns the path of a ranker's file: the given path, or the ranker inside it if it is the folder of a `train` run.
+/// Returns the path of a ranker's file. If the given path is the folder of a `train` run, returns the path of the
+/// ranker in it.
 ///
 /// # Errors
-/// Returns [`RankerError::File`] if the folder contains no ranker, or an [`OutputError`](super::error::OutputError)
-/// from [`settle`].
+/// Returns [`RankerError::File`] if the folder contains no ranker. Also returns any
+/// [`OutputError`](super::error::OutputError) from [`settle`].
 pub(crate) fn ranker_file(path: &Path) -> Result<PathBuf, ExperimentError> {
     if !path.is_dir() {
         return Ok(path.to_path_buf());
@@ -37,10 +38,10 @@ pub(crate) fn ranker_file(path: &Path) -> Result<PathBuf, ExperimentError> {
 }
 
 impl ExperimentConfig {
-    /// Rejects a starting ranker and streamed data, which a cross-validation does not support.
+    /// Rejects a starting ranker and streamed data, because a cross-validation supports neither.
     ///
     /// # Errors
-    /// Returns a [`Refusal`] for the key `start` or `data.memory`, if it is given.
+    /// Returns a [`Refusal`] for `start` or `data.memory`, if that key is given.
     pub(crate) fn check_folds(&self) -> Result<(), Refusal> {
         let words = "not read by `cv`: the ranker may have been trained on the queries that a fold tests";
         if self.start.is_some() {
@@ -54,7 +55,7 @@ impl ExperimentConfig {
         }
     }
 
-    /// Rejects a ranker that the learner cannot continue, or whose number of features differs from the data's.
+    /// Rejects a ranker that the learner cannot continue, or whose number of features differs from that of the data.
     ///
     /// # Errors
     /// Returns a [`Refusal`] for the key `start`.
@@ -75,11 +76,11 @@ impl ExperimentConfig {
         Err(Refusal::new("start", format!("a ranker of {}", counted(found, "feature")), expected))
     }
 
-    /// If a run continues the ranker in its own folder, makes the run start from a copy, which is kept in the folder.
-    /// Otherwise the run could not be resumed or repeated, because its own ranker replaces the one that it started
-    /// from.
+    /// If a run starts from the ranker in its own folder, makes it start from a copy instead. The copy is kept in the
+    /// folder. Without the copy, the run could not be resumed or repeated, because its own ranker would replace the one
+    /// from which it started.
     ///
-    /// Sets `start` to the path of the copy, and returns the path from which to copy; `None` if the ranker is
+    /// Sets `start` to the path of the copy, and returns the path to copy from. Returns `None` if the ranker is
     /// elsewhere.
     pub(crate) fn start_from_copy(&mut self, folder: &Path, claim: Claim) -> Option<PathBuf> {
         let start = self.start.as_ref()?;

@@ -1,4 +1,4 @@
-//! `TrainRun`, a fit that writes its results into a folder, as `burn-rank train` and the Python package run it.
+//! `TrainRun`, a fit that writes its results into a folder. Both `burn-rank train` and the Python package use it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -131,15 +131,16 @@ impl<'p> TrainRun<'p> {
         &self.config
     }
 
-    /// Stores the results of a cross-validation as the expected quality of the ranker, for its file and its card. Drops
-    /// the warnings about the data, because the cross-validation has already reported them.
+    /// Stores the results of a cross-validation as the expected quality of the ranker. They are recorded in the
+    /// ranker's file and its card. Drops the warnings about the data, because the cross-validation has already reported
+    /// them.
     #[must_use]
     pub fn with_estimate(self, estimate: Estimate) -> Self {
         Self { estimate: Some(estimate), warnings: Vec::new(), ..self }
     }
 
     /// Fits the ranker, and writes it with its card; then calls `write_reports`. Only the first process writes files. A
-    /// stopped fit is written, too, and can be resumed; its [`stop`](Fit::stop) says that it was stopped.
+    /// stopped fit is also written and can be resumed. Its [`stop`](Fit::stop) says that it was stopped.
     ///
     /// # Errors
     /// Returns an [`ExperimentError`] if the fit fails or a file cannot be written.

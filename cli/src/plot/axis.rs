@@ -42,7 +42,7 @@ impl Axis {
     }
 
     /// Creates an axis for decimal `logarithms`, and extends its range at both ends by the fraction `room`. At most
-    /// `most` powers of ten are labeled; if fewer than two fit, 2 and 5 times a power are labeled, too.
+    /// `most` powers of ten are labeled. If fewer than two fit, 2 and 5 times a power are labeled as well.
     pub(super) fn powers(logarithms: impl Iterator<Item = f64>, room: f64, most: usize) -> Self {
         let around = Self::around(logarithms, room, most);
         let (first, last) = (around.from.ceil(), around.to.floor());
@@ -63,8 +63,8 @@ impl Axis {
         Self { ticks, ..around }
     }
 
-    /// Creates an axis on which the categories have the positions `first`, `first + 1` and so on, with at most `most`
-    /// labels.
+    /// Creates an axis on which the categories have the positions `first`, `first + 1` and so on. The axis has at most
+    /// `most` labels.
     pub(super) fn places(first: f64, labels: &[String], most: usize) -> Self {
         let every = labels.len().div_ceil(most.max(1)).max(1);
         let ticks = labels.iter().enumerate().step_by(every).map(|(i, label)| (first + i as f64, label.clone()));
@@ -121,7 +121,8 @@ fn step(least: f64) -> f64 {
         .unwrap_or(least)
 }
 
-/// Formats a label with the decimals that the step between labels needs, or in scientific notation if it needs many.
+/// Formats a label with as many decimals as the step between labels requires. Uses scientific notation for large
+/// numbers, and if more than five decimals are required.
 fn tick_label(at: f64, step: f64) -> String {
     let decimals = -step.log10().floor();
     let label = match decimals {

@@ -35,8 +35,8 @@ impl Bars {
         Self::clusters(label, Axis::places(0.0, &categories, 12), &groups)
     }
 
-    /// Creates a bar chart as [`grouped`](Self::grouped) does, for categories that are ranges of numbers. The label of
-    /// a category is the smallest number in its range.
+    /// Creates a bar chart in the same way as [`grouped`](Self::grouped), for categories that are ranges of numbers.
+    /// The label of a category is the smallest number in its range.
     pub fn ranges(label: &str, starts: Vec<String>, groups: Vec<Group>) -> Self {
         let mut x = Axis::places(0.0, &starts, 12);
         x.ticks.iter_mut().for_each(|(at, _)| *at -= 0.5);

@@ -1,4 +1,4 @@
-//! A bar plot of differences in descending order, with bars up or down from 0.
+//! A bar plot of differences in descending order. Each bar extends up or down from 0.
 
 use plotters::prelude::{PathElement, Rectangle};
 

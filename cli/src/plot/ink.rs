@@ -39,7 +39,7 @@ impl Ink {
         Ink::Objective,
     ];
 
-    /// Returns the name in the ink's CSS classes, `stroke-NAME` and `fill-NAME`.
+    /// Returns the name that appears in the ink's CSS classes, `stroke-NAME` and `fill-NAME`.
     pub fn name(self) -> &'static str {
         match self {
             Ink::Text => "text",

@@ -52,11 +52,11 @@ pub struct Lines {
     pub x_name: String,
     /// The curves; later ones are drawn over earlier ones.
     pub lines: Vec<Line>,
-    /// The values of x at which vertical lines are drawn.
+    /// The x values at which vertical lines are drawn.
     pub marks: Vec<f64>,
     /// Labels on the horizontal axis, shown in place of the numbers 1, 2, ...
     pub x_labels: Option<Vec<String>>,
-    /// Whether the horizontal axis is linear or logarithmic; always linear with `x_labels`.
+    /// Whether the horizontal axis is linear or logarithmic. It is always linear if `x_labels` is given.
     pub across: Scale,
     /// Whether the vertical axis is linear or logarithmic.
     pub upward: Scale,

@@ -36,8 +36,8 @@ fn px(pixels: u32) -> u32 {
     pixels * UNITS
 }
 
-/// Returns a plot as SVG, `height` pixels high, with the shapes that `draw` adds. `label` describes the plot to readers
-/// who cannot see it.
+/// Returns a plot as SVG that is `height` pixels high and contains the shapes that `draw` adds. `label` describes the
+/// plot to readers who cannot see it.
 fn svg(height: u32, label: &str, draw: impl FnOnce(&Area) -> Drawn) -> String {
     let mut drawn = String::new();
     {
@@ -59,7 +59,7 @@ fn svg(height: u32, label: &str, draw: impl FnOnce(&Area) -> Drawn) -> String {
 mod tests {
     use super::*;
 
-    /// Returns plots of every kind, including empty and constant data as they occur in reports.
+    /// Returns plots of every kind, including plots of empty and of constant data, which occur in reports.
     fn plots() -> Vec<String> {
         let line = |points: Vec<(f64, f64)>| Line { name: "a".into(), ink: Ink::Train, points };
         let lines = |lines| Lines {

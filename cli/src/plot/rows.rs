@@ -1,4 +1,4 @@
-//! Plots with a row for each name, such as a fold or a feature, and dots for its values.
+//! Plots that show the values of each item, such as a fold or a feature, as dots in one row.
 
 use plotters::prelude::{Circle, PathElement};
 

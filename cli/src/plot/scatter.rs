@@ -23,11 +23,11 @@ pub struct Scatter {
     pub label: String,
     /// The title of the horizontal axis.
     pub x_name: String,
-    /// The points; later ones are drawn over earlier ones, and points that are not finite are not drawn.
+    /// The points. Later ones are drawn over earlier ones, and points that are not finite are not drawn.
     pub points: Vec<Point>,
     /// Labels on the horizontal axis, shown in place of the numbers 1, 2, ...
     pub x_labels: Option<Vec<String>>,
-    /// Whether the horizontal axis is linear or logarithmic; always linear with `x_labels`.
+    /// Whether the horizontal axis is linear or logarithmic. It is always linear if `x_labels` is given.
     pub across: Scale,
 }
 

@@ -52,7 +52,7 @@ fn selected_on(report: &CrossValidationReport) -> &'static str {
     if report.details.iter().all(|details| details.data.validation.is_some()) { "validation" } else { "training" }
 }
 
-/// Returns what each fold selects: a `trial` or a `point`.
+/// Returns the word for the setting that each fold selects: `trial` or `point`.
 fn choice(report: &CrossValidationReport) -> &'static str {
     if report.result.search.is_some() { "trial" } else { "point" }
 }
@@ -166,7 +166,7 @@ fn grid(report: &CrossValidationReport) -> Html {
     section("grid", "Grid", table.html().then(what))
 }
 
-/// Draws the learning curves of the setting that each fold selected, for the first seed.
+/// Draws the first seed's learning curves for the setting that each fold selected.
 fn learning_curves(report: &CrossValidationReport) -> Html {
     let result = &report.result;
     let first = || report.details.iter().filter_map(|details| details.fits.first());

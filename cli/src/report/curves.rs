@@ -1,4 +1,4 @@
-//! Learning curves: the learner's objective, and the exact measure next to its surrogate, round by round.
+//! Learning curves show, round by round, the learner's objective, and the exact measure next to its surrogate.
 
 use burn_rank::json::Value;
 use burn_rank::learner::{BOUND, EXACT_LEARNABLE, Round, SURROGATE};
@@ -75,7 +75,7 @@ impl Curves<'_> {
         figure(title, Lines { label, x_name, lines, marks, x_labels, across, upward, heights }.svg(), &legend)
     }
 
-    /// States by how much the surrogate differs from the exact measure at the selected round.
+    /// Says how much the surrogate differs from the exact measure at the selected round.
     fn gap(&self, fit: &FitReport) -> Html {
         let Some(best) = fit.best_round.checked_sub(1).and_then(|best| fit.history.get(best)) else {
             return Html::default();
@@ -135,7 +135,7 @@ impl Curves<'_> {
         note(exact + &surrogate + &paths)
     }
 
-    /// States how the loss was approximated, or nothing if it was computed exactly.
+    /// Says how the loss was approximated. Says nothing if the loss was computed exactly.
     fn approximation(&self, fit: &FitReport) -> Html {
         // Without exponentials the discount itself is used.
         let Some(found) = fit.approximation.as_ref().filter(|found| found.terms > 0) else { return Html::default() };
@@ -180,7 +180,7 @@ impl Curves<'_> {
     }
 }
 
-/// Returns all values of a round that the plot of the measures shows.
+/// Returns all values from one round that appear in the plot of the measures.
 pub(super) fn heights(round: &Round) -> impl Iterator<Item = f64> {
     [round.train, round.validation, surrogate(round), exact_learnable(round), bound(round)].into_iter().flatten()
 }
@@ -219,8 +219,8 @@ fn points(history: &[Round], value: impl Fn(&Round) -> Option<f64>) -> Vec<(f64,
     points
 }
 
-/// Some learners fit one ranker after another for several values of a parameter, `lambda` or `c`. Returns the
-/// parameter's name and its value in each round, or `None` for other learners.
+/// Some learners fit one ranker after another for several values of a parameter, which is either `lambda` or `c`.
+/// Returns the parameter's name and its value in each round, or `None` for other learners.
 fn parameter(history: &[Round]) -> Option<(String, Vec<f64>)> {
     let (name, _) = history.first()?.figures.first()?.clone();
     let values = history.iter().map(|round| round.figures.first().map(|(_, value)| *value));

@@ -17,7 +17,7 @@ pub(super) fn of_split(data: &Sets<DataReport>) -> Html {
     section("data", "Data", table.html().then(histograms(&groups)))
 }
 
-/// Builds the section on the data of every fold. The test sets of all folds together make up the whole data, because
+/// Builds the section on the data of every fold. Together, the test sets of all folds make up the entire data, because
 /// each query is tested once.
 pub(super) fn of_folds(folds: &[(usize, &Sets<DataReport>)]) -> Html {
     let mut table = counts("fold");

@@ -6,11 +6,11 @@ use super::html::{Html, Table, details, element, note, section};
 use crate::experiment::{ExtremeQueries, RankedQuery};
 use crate::number;
 
-/// The number of worst queries to show, and of best queries, over all folds together.
+/// For all folds together, the section shows at most this number of worst queries and this number of best queries.
 const SHOWN: usize = 5;
 
-/// Builds the section from the extreme queries of several fits or folds; it is empty if there are no fits. Each part
-/// comes with a prefix that tells its queries from the queries of other parts.
+/// Builds the section from the extreme queries of several fits or folds. It is empty if there are no fits. Each part
+/// has a prefix that distinguishes its queries from those of other parts.
 pub(super) fn extremes(parts: &[(String, &ExtremeQueries)], convention: &Convention) -> Html {
     let Some((_, first)) = parts.first() else { return Html::default() };
     let named = |of: fn(&ExtremeQueries) -> &Vec<RankedQuery>| -> Vec<(&str, &RankedQuery)> {

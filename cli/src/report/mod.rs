@@ -40,7 +40,7 @@ pub fn page(report: &Report, record: Option<&RunRecord>) -> String {
     })
 }
 
-/// Writes the report, the record and the HTML page about a finished run into its folder.
+/// For a finished run, writes the report, the record and the HTML page into the run's folder.
 ///
 /// # Errors
 /// As [`OutputFolder::write`].
@@ -50,8 +50,8 @@ pub fn write_reports(folder: &OutputFolder, report: &Report, record: &RunRecord)
     folder.write(PAGE, page(report, Some(record)).as_bytes())
 }
 
-/// Builds the HTML page that compares systems. Calls `rankings` for the queries that gained most and for those that
-/// lost most.
+/// Builds the HTML page that compares systems. Calls `rankings` for the queries that gained the most and for those that
+/// lost the most.
 ///
 /// # Errors
 /// Returns a [`SignificanceError`] if an interval cannot be computed.

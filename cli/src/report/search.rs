@@ -82,7 +82,7 @@ fn by_key(report: &CrossValidationReport, key: &str, measure: &str) -> Html {
     figure(format!("{measure} by {key}"), plot.svg(), &legend)
 }
 
-/// Plots how the selection measure of each trial in a fold develops from rung to rung.
+/// Plots how the selection measure of each trial in a fold changes from rung to rung.
 fn by_rung(search: &SearchReport, fold: &FoldResult, measure: &str) -> Html {
     let line = |trial: &Trial, ink: Ink| {
         let height = |value: &Option<f64>| value.unwrap_or(f64::NAN);
@@ -127,7 +127,7 @@ fn table(search: &SearchReport, fold: &FoldResult, keys: &[&String]) -> Html {
     details(&format!("Fold {}: {listed}", fold.fold), table.html())
 }
 
-/// Formats a drawn value with as few characters as possible; numbers keep all digits.
+/// Formats a drawn value as briefly as possible, without rounding numbers.
 fn short(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

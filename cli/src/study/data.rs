@@ -1,4 +1,4 @@
-//! Training data for a study, as a configuration names them.
+//! Training data for a study, as named by a configuration.
 
 use crate::experiment::{ExperimentConfig, Split};
 

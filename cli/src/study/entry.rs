@@ -1,4 +1,4 @@
-//! The entry of a study in the command line: its name, its inputs and its parameters.
+//! A study's entry on the command line: its name, inputs and parameters.
 
 use burn_rank::ranker::Versions;
 use burn_rank::refusal::Refusal;
@@ -16,10 +16,10 @@ pub struct StudyEntry {
     pub name: &'static str,
     /// The subject of the study, in one line.
     pub summary: &'static str,
-    /// The paper, and the figures and theorems in it that the study checks.
+    /// The paper, with the figures and theorems that the study checks.
     pub paper: &'static str,
-    /// The parameters that the study varies. On the command line, values without a parameter's name apply to the first
-    /// one.
+    /// The parameters that the study varies. On the command line, values without a parameter name apply to the first
+    /// parameter.
     pub parameters: &'static [Parameter],
     /// The kinds of input that the study accepts.
     pub takes: &'static [Kind],
@@ -83,7 +83,7 @@ impl StudyProgress for Silent {
     fn step(&self, _: &str, _: usize, _: usize) {}
 }
 
-/// The input and the parameter values with which a study runs.
+/// The input and parameter values of a study run.
 pub(super) struct Setting<'a> {
     pub(super) source: &'a Source,
     pub(super) quick: bool,
@@ -126,9 +126,9 @@ impl StudyEntry {
     /// Runs the study, and returns its report.
     ///
     /// # Errors
-    /// Returns an error if the study does not accept the source or a parameter, or if values are invalid or not
-    /// ascending. Also returns an error if no query can be ranked, a score is not finite, or a ranker cannot be
-    /// trained.
+    /// Returns an error if the study does not accept the source or a parameter. Also returns one if values are invalid
+    /// or not in ascending order. Also returns an error if no query can be ranked, a score is not finite, or a ranker
+    /// cannot be trained.
     pub fn run(&self, source: &Source, options: &StudyOptions) -> Result<StudyReport, StudyError> {
         let values = self.values(options.over)?;
         if !self.accepts(source) {

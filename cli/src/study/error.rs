@@ -13,14 +13,14 @@ use crate::experiment::ExperimentError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StudyError {
-    /// A name that no study has.
+    /// A name that does not belong to any study.
     #[error("unknown study `{found}`, expected {known}{}", did_you_mean(.nearest))]
     Unknown {
         /// The name given.
         found: String,
         /// All names.
         known: String,
-        /// The most similar name of a study, if any is similar.
+        /// The most similar name of a study, if there is a similar one.
         nearest: Option<String>,
     },
     /// A parameter that the study does not have.
@@ -32,7 +32,7 @@ pub enum StudyError {
         found: String,
         /// The names of the study's parameters.
         known: String,
-        /// The most similar name of a parameter, if any is similar.
+        /// The most similar parameter name, if there is a similar one.
         nearest: Option<String>,
     },
     /// An invalid value of a parameter.
@@ -74,7 +74,7 @@ pub enum StudyError {
     /// Two runs whose test queries differ.
     #[error("{found}: tested on other queries, features or folds than {expected}")]
     OtherQueries {
-        /// The folder of the run whose test queries differ from the test queries of the first.
+        /// The folder of the run whose test queries differ from those of the first run.
         found: PathBuf,
         /// The folder of the first run.
         expected: PathBuf,

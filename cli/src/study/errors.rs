@@ -1,10 +1,10 @@
-//! Compares the ranking errors of two rankers, by the labels of a pair and by a query's number of pairs
-//! (direct-optimization, Figures 14 to 16).
+//! Compares the ranking errors of two rankers, by the labels of a pair and by a query's number of pairs. See
+//! direct-optimization, Figures 14 to 16.
 //!
 //! A pair is two documents of a query with different labels. A pair counts as an error if the lower label has the
 //! higher score, and as half an error if the scores are equal. The paper finds that AdaRank makes fewer errors than
-//! RankBoost on pairs with the highest label. The paper also finds that AdaRank gains most in MAP for queries with few
-//! pairs. The two rankers are compared on the same queries.
+//! RankBoost on pairs with the highest label. The paper also finds that AdaRank's gain in MAP is largest for queries
+//! with few pairs. The two rankers are compared on the same queries.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
     run,
 };
 
-/// The number of groups into which queries are divided, by their number of pairs.
+/// The number of groups into which queries are divided according to their number of pairs.
 const GROUPS: usize = 4;
 
 fn run(setting: &Setting) -> Result<Findings, StudyError> {
@@ -72,9 +72,8 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
     Ok(findings)
 }
 
-/// Compares the rankings that finished cross-validations kept. If there are more than two runs, compares the runs of
-/// the learners that the paper compares. If none of these pairs is complete, compares the first run with every other
-/// run.
+/// Compares the rankings that finished cross-validations kept. If there are more than two runs, compares the runs whose
+/// learners the paper compares. If none of these pairs is complete, compares the first run with every other run.
 fn of_runs(runs: &Runs) -> Result<Findings, StudyError> {
     let all = runs.runs();
     let of_paper = [("ada_rank", "rank_boost"), ("permu_rank", "rank_svm")];
@@ -137,7 +136,7 @@ struct Compared {
 struct Rates {
     pairs: usize,
     errors: [f64; 2],
-    /// The error rates of each ranker on single queries that have pairs with these labels.
+    /// The error rates of each ranker on the individual queries that contain pairs with this combination of labels.
     queries: [Vec<f64>; 2],
 }
 
@@ -164,7 +163,7 @@ impl Compared {
         Ok(Self { names: [name.to_string(), other.to_string()], by_labels, gains })
     }
 
-    /// Divides the queries into groups of almost equal size, in the order of their number of pairs.
+    /// Divides the queries, ordered by their number of pairs, into groups of almost equal size.
     fn groups(&self) -> Vec<&[(usize, f64)]> {
         self.gains.chunks(self.gains.len().div_ceil(GROUPS).max(1)).collect()
     }
@@ -252,8 +251,8 @@ fn fewer_errors(rates: &Rates) -> Judged {
     Judged::new(fewer.above_zero(), found).number("first rate", first).number("second rate", second)
 }
 
-/// Compares the mean gain on queries with few pairs with the mean gain on queries with many pairs. The halves share no
-/// query, so the variances of their means add up.
+/// Compares the mean gain on queries with few pairs with the mean gain on queries with many pairs. The two halves have
+/// no queries in common, so the variances of their means add up.
 fn gains_at_few_pairs(gains: &[f64]) -> Judged {
     let (few, many) = gains.split_at(gains.len() / 2);
     let (few, many) = (Mean::of(few), Mean::of(many));

@@ -16,7 +16,7 @@ pub struct StudyReport {
     pub study: String,
     /// The subject of the study, in one line.
     pub summary: String,
-    /// The paper, and the figures and theorems in it that the study checked.
+    /// The paper, with the figures and theorems that the study checked.
     pub paper: String,
     /// Whether the study was quick, with fewer values, epochs and samples.
     #[serde(default)]
@@ -47,7 +47,8 @@ pub struct Findings {
 pub struct About {
     /// Where the queries come from.
     pub subject: String,
-    /// The number of queries with both a relevant and an irrelevant document, if queries with scores were examined.
+    /// The number of queries with both a relevant and an irrelevant document. It is given only if queries with scores
+    /// were examined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queries: Option<usize>,
     /// The number of documents in these queries.
@@ -97,7 +98,7 @@ pub struct Claim {
     pub found: String,
     /// Whether the claim holds.
     pub verdict: Verdict,
-    /// The numbers on which the verdict is based, by name.
+    /// The numbers on which the verdict is based, keyed by name.
     pub numbers: BTreeMap<String, f64>,
 }
 
@@ -123,7 +124,7 @@ impl Findings {
 }
 
 impl About {
-    /// Describes what was examined, if it was not a list of queries with scores.
+    /// Describes a subject that is not a list of queries with scores.
     pub(super) fn text(subject: impl Into<String>) -> Self {
         Self { subject: subject.into(), ..Self::default() }
     }

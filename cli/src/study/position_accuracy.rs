@@ -1,10 +1,11 @@
-//! Compares approximate positions with ranks (approximation-framework, Table 1, Theorem 3, Corollary 4 and section 5).
+//! Compares approximate positions with ranks. See approximation-framework, Table 1, Theorem 3, Corollary 4 and section
+//! 5.
 //!
 //! With the logistic step `phi`, the position is `p_x = 1 + sum_{y != x} phi(alpha (s_y - s_x))`. It differs from the
 //! rank of `x` by less than `(n - 1) / (exp(alpha delta_x) + 1)`. Here `delta_x` is the smallest difference between the
 //! score of `x` and another score. Each other document adds an error of at most 1/2, so a bound of `(n - 1) / 2` is
 //! vacuous. The paper claims the same for other steps, without a proof. The bound fails for the arctan step, whose tail
-//! decreases only like `1 / t`.
+//! decreases only as fast as `1 / t`.
 
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::{Convention, Measure};
@@ -35,7 +36,7 @@ const TABLE_1: [(f64, f64); 5] =
 const STEPS: [(&str, Step); 4] =
     [("logistic", Step::Logistic), ("tanh", Step::Tanh), ("erf", Step::Erf), ("arctan", Step::Arctan)];
 
-/// Returns the largest error that a position can have, with any step.
+/// Returns the largest error that a position can have, regardless of the step function.
 fn most(documents: usize) -> f64 {
     (documents - 1) as f64 / 2.0
 }

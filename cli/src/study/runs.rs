@@ -1,4 +1,5 @@
-//! Finished cross-validations as the input of studies, with the test queries of all folds and their scores.
+//! Finished cross-validations that serve as input for studies. They provide the test queries of all folds, together
+//! with their scores.
 //!
 //! The documents of every query are scored by the ranker of the fold that tested the query. So no ranker is judged by
 //! its training queries. If a run has several seeds, only the first one is used.
@@ -111,7 +112,7 @@ pub(super) mod tests {
     use burn_rank::json::from_value;
     use burn_rank::workbench::json::json;
 
-    /// Returns runs of these learners, losses and cut-offs, with these test queries.
+    /// Returns runs with the given learners, losses, cut-offs and scored test queries.
     pub(in crate::study) fn runs(of: &[(&str, Option<&str>, Option<usize>, Subject)]) -> Runs {
         let data = SynthConfig { queries: 4, features: 3, ..SynthConfig::default() }.generate().unwrap();
         let config: ExperimentConfig =

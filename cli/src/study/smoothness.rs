@@ -39,9 +39,10 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
 
 /// The first value of sigma in training, as in the paper.
 const FIRST_SIGMA: f64 = 64.0;
-/// The number of training queries and of steps along the line in Figure 1, for a full study and a quick one.
+/// The number of training queries, and the number of steps along the line in Figure 1. The first pair is for a full
+/// study, the second for a quick one.
 const LINE: [(usize, usize); 2] = [(30, 60), (8, 30)];
-/// To test Lemma 1, sigma is divided by each of these factors, and scores by the factor's square root.
+/// To test Lemma 1, sigma is divided by each of these factors, and the scores are divided by the factor's square root.
 const SCALES: [f64; 3] = [0.25, 4.0, 10.0];
 
 /// Returns SmoothNDCG without a cut-off, as a loss.
@@ -74,7 +75,7 @@ struct AtSigma {
     validation: Vec<f64>,
     test: Vec<f64>,
     errors: Bounded,
-    /// The mean over the training queries of `mu / sigma`, the exponent in the bound of section 5.1.
+    /// The mean of `mu / sigma` over the training queries. This is the exponent in the bound of section 5.1.
     exponent: f64,
     /// The largest change in the loss when scores and sigma are divided as in Lemma 1; it should be 0.
     scaled: f64,
@@ -264,7 +265,7 @@ fn overfitted(found: &[AtSigma]) -> Judged {
     Judged::new(drop.above_zero(), words).number("drop", drop.mean).number("standard error", drop.error)
 }
 
-/// Judges the complexity term of section 5.2, of which `least` is the smallest value over all sigmas.
+/// Judges the complexity term of section 5.2. `least` is the smallest value of this term over all sigmas.
 fn complexity_is(least: f64) -> Judged {
     let (verdict, found) = match least {
         least if least >= 1.0 - ROUNDING => (Verdict::Vacuous, "the bound is 1 or more at every sigma"),
@@ -354,7 +355,7 @@ fn maxima(values: &[f64]) -> usize {
     values.windows(3).filter(|of| of[1] > of[0] + ROUNDING && of[1] > of[2] + ROUNDING).count()
 }
 
-/// Judges whether the counts never rise from one to the next, and the last is below the first.
+/// Judges whether the counts never increase from one to the next, and whether the last count is lower than the first.
 fn fewer(counts: &[usize]) -> Judged {
     let verdict = match () {
         () if counts.windows(2).any(|two| two[1] > two[0]) => Verdict::Fails,

@@ -21,7 +21,7 @@ pub enum Source {
     Rankings(Subject, Subject),
     /// Data to train on.
     Training(Box<Training>),
-    /// Finished cross-validations over the same folds, which kept their scores or rankers.
+    /// Finished cross-validations that use the same folds and kept their scores or rankers.
     Runs(Box<Runs>),
 }
 
@@ -41,7 +41,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns the words for this kind of source in error messages.
+    /// Returns the words that error messages use for this kind of source.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Generated => "generated data",

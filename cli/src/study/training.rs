@@ -91,12 +91,13 @@ impl Material {
         Ok(Subject::new(self.origin.clone(), data, &scores))
     }
 
-    /// Returns the first `count` training queries, normalized, for linear ranking functions.
+    /// Returns the first `count` training queries in normalized form, as input of linear ranking functions.
     pub(super) fn linear(&self, count: usize) -> Result<Linear, StudyError> {
         self.linear_of(&self.split.train, count)
     }
 
-    /// Returns the test queries, normalized with the training queries' normalizer, for linear ranking functions.
+    /// Returns the test queries as input of linear ranking functions. They are normalized with the normalizer of the
+    /// training queries.
     pub(super) fn linear_test(&self) -> Result<Linear, StudyError> {
         self.linear_of(self.test()?, usize::MAX)
     }
@@ -173,8 +174,8 @@ impl Linear {
         rows.map(|row| norm(row)).fold(0.0, f64::max)
     }
 
-    /// Runs one epoch of gradient descent on a loss; each query is one step, in the order of the data. The epoch
-    /// follows Algorithm 1 of approximation-framework, but does not shuffle the queries.
+    /// Runs one epoch of gradient descent on a loss. Each query is one step, and queries are taken in the order of the
+    /// data. The epoch follows Algorithm 1 of approximation-framework, but does not shuffle the queries.
     pub(super) fn epoch(&self, weights: &mut [f64], loss: &LossSpec, rate: f64) -> Result<(), StudyError> {
         let loss = loss.build()?;
         for query in &self.queries {

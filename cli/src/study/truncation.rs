@@ -1,9 +1,9 @@
 //! Trains SmoothRank with one cut-off and tests it at another (smoothrank, Table 3).
 //!
 //! SmoothRank is trained on SmoothNDCG@k for each `k`, and tested with NDCG@1, NDCG@5 and NDCG@10. The paper finds that
-//! training with a larger `k` is better, even for the test at a smaller cut-off. All rankers are tested on the same
-//! queries, so that differences are paired. If finished runs of SmoothRank with at least two cut-offs are given, the
-//! study reads them instead of training.
+//! training with a larger `k` is better, even when the ranker is tested at a smaller cut-off. All rankers are tested on
+//! the same queries, so that differences are paired. If finished runs of SmoothRank with at least two cut-offs are
+//! given, the study uses these runs instead of training new ones.
 
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::Measure;
@@ -35,7 +35,7 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
 /// The cut-offs of NDCG in the test.
 const TESTED: [usize; 3] = [1, 5, 10];
 
-/// A ranker trained with the cut-off `k`: the NDCG of each test query, at each cut-off of the test.
+/// A ranker trained with the cut-off `k`, and the NDCG of each test query at each test cut-off.
 struct Trained {
     k: usize,
     tested: Vec<Vec<f64>>,

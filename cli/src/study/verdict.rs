@@ -2,7 +2,8 @@
 //!
 //! A claim about single numbers holds or fails only if they differ by more than the rounding error `1e-9`. A claim
 //! about means holds or fails only if the mean of paired differences is more than two standard errors from 0. A claim
-//! is vacuous if the quantity cannot exceed its bound anyway. A claim is open if none of these rules decides it.
+//! is vacuous if its bound is at least as large as the largest possible value of the quantity. A claim is open if none
+//! of these rules decides it.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +12,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::number::short;
 
-/// Smaller differences between two numbers count as rounding errors.
+/// A difference between two numbers counts as a rounding error if it is smaller than this.
 pub(super) const ROUNDING: f64 = 1e-9;
 
-/// A mean counts as different from 0 if it is more than this number of standard errors away.
+/// A mean counts as different from 0 if it is more than this number of standard errors from 0.
 const STANDARD_ERRORS: f64 = 2.0;
 
-/// A fitted limit counts as wrong if it is more than this number of standard errors away. The number is larger than for
-/// means, because a study fits about thirty limits.
+/// A fitted limit counts as wrong if it is more than this number of standard errors away. The number is larger than the
+/// one for means, because a study fits about thirty limits.
 const STANDARD_ERRORS_OF_FITS: f64 = 3.0;
 
 /// The result of checking a claim.
@@ -29,7 +30,7 @@ pub enum Verdict {
     Holds,
     /// The study found the claim to be false.
     Fails,
-    /// The claim cannot fail for any ranking, because its bound is not below the largest possible value.
+    /// The claim cannot fail for any ranking, because its bound is at least as large as the largest possible value.
     Vacuous,
     /// The study could not decide.
     Open,
@@ -100,7 +101,7 @@ impl Judged {
         Self::new(Verdict::above_zero(right.1 - left.1), found).number(left.0, left.1).number(right.0, right.1)
     }
 
-    /// Judges whether `value` equals a number from a paper, `printed`, which was rounded to `decimals` decimals.
+    /// Judges whether `value` equals `printed`, a number from a paper that was rounded to `decimals` decimals.
     pub(super) fn printed(value: f64, printed: f64, decimals: i32) -> Self {
         let half = 0.5 * 10f64.powi(-decimals);
         // A value on the edge rounds to either side.
@@ -118,7 +119,7 @@ pub(super) struct Bounded {
     below: usize,
     close: usize,
     vacuous: usize,
-    /// The largest quotient of an error and its bound, without vacuous bounds.
+    /// The largest ratio of an error to its bound, ignoring vacuous bounds.
     share: f64,
 }
 
@@ -165,7 +166,7 @@ impl Bounded {
         self.bounded() - self.vacuous
     }
 
-    /// Judges whether every error is below its bound. `what` names the things that have these errors, such as
+    /// Judges whether every error is below its bound. `what` names the items to which these errors belong, such as
     /// `queries`.
     pub(super) fn judge(of: &[Bounded], what: &str) -> Judged {
         let sum = |part: fn(&Bounded) -> usize| of.iter().map(part).sum::<usize>();
@@ -219,7 +220,7 @@ impl Mean {
         Self { mean, error: if values.len() < 2 { f64::NAN } else { (squares / (count - 1.0) / count).sqrt() } }
     }
 
-    /// Returns the mean of the differences between `left` and `right`, taken value by value.
+    /// Returns the mean of the differences between corresponding values of `left` and `right`.
     pub(super) fn of_differences(left: &[f64], right: &[f64]) -> Self {
         Self::of(&left.iter().zip(right).map(|(left, right)| left - right).collect::<Vec<_>>())
     }
@@ -236,7 +237,7 @@ impl Mean {
     }
 
     /// Judges whether the mean differs from `target` by at most `margin`. The claim holds if the interval of two
-    /// standard errors lies inside the margin, and fails if the interval of three lies outside.
+    /// standard errors lies inside the margin. It fails if the interval of three standard errors lies outside.
     pub(super) fn near(self, target: f64, margin: f64) -> Verdict {
         let off = (self.mean - target).abs();
         match () {
@@ -247,7 +248,7 @@ impl Mean {
     }
 }
 
-/// Judges whether the mean over the same queries is smaller in each column than in the column before.
+/// Judges whether the mean over the same queries decreases from each column to the next.
 pub(super) fn falls(columns: &[(String, &[f64])]) -> Judged {
     let steps: Vec<(Verdict, String, Mean)> = columns
         .windows(2)

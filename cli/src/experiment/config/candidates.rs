@@ -97,7 +97,8 @@ impl ExperimentConfig {
         }
     }
 
-    /// Sets the learner's number of rounds to the budget of successive halving, if a budget is given.
+    /// If successive halving has a `budget`, makes it the learner's number of rounds. Rejects a learner that has no
+    /// number of rounds.
     fn set_budget(&mut self, budget: Option<usize>) -> Result<(), Refusal> {
         let Some(key) = self.learner_entry().and_then(|entry| entry.rounds_key) else {
             let kind = self.learner_kind();
@@ -149,8 +150,8 @@ fn check_rounds(trials: &[Candidate], reduction: usize) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Returns the configuration with the values of a grid point or trial. `from` is the table that lists the values,
-/// `grid` or `search.space`.
+/// Returns the configuration with the values of a grid point or trial applied. `from` is the table that lists the
+/// values: either `grid` or `search.space`.
 fn at_point(document: &Document, from: &str, point: &Point) -> Result<ExperimentConfig, ConfigError> {
     let at_point = document.at_point(from, point)?;
     ExperimentConfig::read(&at_point).map_err(|refusal| {

@@ -1,4 +1,4 @@
-//! A configuration as it was written, in TOML text and in overrides from the command line.
+//! A configuration as the user wrote it: TOML text plus command-line overrides.
 
 use std::fmt::Display;
 use std::fs;
@@ -15,10 +15,10 @@ use toml::de::{DeTable, DeValue};
 
 use super::grid::Point;
 
-/// Reads the value in a `KEY=VALUE` override: a TOML or JSON value if it is one, otherwise the text itself.
+/// Reads the value in a `KEY=VALUE` override. A value that is neither TOML nor JSON is read as plain text.
 ///
 /// # Errors
-/// Rejects a number that is not finite, and a whole number that TOML cannot hold.
+/// Rejects a number that is not finite. Also rejects a whole number that TOML cannot hold.
 pub(crate) fn written_value(key: &str, text: &str) -> Result<Value, Refusal> {
     let line = format!("value = {text}");
     let table = toml::from_str::<toml::Table>(&line);
@@ -50,10 +50,10 @@ pub(crate) fn from_toml(value: toml::Value, key: &str) -> Result<Value, Refusal>
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {message}")]
 pub struct ConfigError {
-    /// The place where the key was written, as `file:line:column`, `--set key=value` or `--device name`, shortened if
-    /// long.
+    /// The place where the key was written: `file:line:column`, `--set key=value` or `--device name`. A long place is
+    /// shortened.
     pub place: String,
-    /// The message, which names the key, the found and the expected value, and the nearest valid name.
+    /// The message, which names the key, the value found, the value expected and the nearest valid name.
     pub message: String,
 }
 
@@ -63,7 +63,7 @@ pub struct Document {
     path: PathBuf,
     text: String,
     overrides: Vec<Override>,
-    /// The keys that [`Document::assign`] has set, each with the key that error messages show in its place.
+    /// The keys that [`Document::assign`] has set. Each is stored with the key that error messages show instead.
     assigned: Vec<(String, String)>,
     root: Value,
 }
@@ -88,9 +88,9 @@ impl Document {
     /// JSON is a string. An empty value or `null` removes the key.
     ///
     /// # Errors
-    /// Returns a [`ConfigError`] if the file cannot be read or is not TOML, or if a number is not finite or outside
-    /// TOML's range. Also returns a [`ConfigError`] for an override without `=`, or for a key inside a value that is
-    /// not a table.
+    /// Returns a [`ConfigError`] if the file cannot be read or is not valid TOML. Also returns one if a number is not
+    /// finite or is outside TOML's range. The same holds if an override has no `=`, or if a key lies inside a value
+    /// that is not a table.
     pub fn read(path: &Path, overrides: &[String]) -> Result<Self, ConfigError> {
         let refuse = |message: String| ConfigError { place: path.display().to_string(), message };
         let text = fs::read_to_string(path).map_err(|error| match error.kind() {
@@ -114,7 +114,8 @@ impl Document {
         })
     }
 
-    /// Parses `text` as the content of `path`, and applies the overrides as [`Document::read`] does.
+    /// Parses `text` as if it were the content of `path`, and applies the overrides in the same way as
+    /// [`Document::read`].
     ///
     /// # Errors
     /// As [`Document::read`].
@@ -147,7 +148,7 @@ impl Document {
     /// are resolved against the current folder.
     ///
     /// # Errors
-    /// Returns a [`ConfigError`] as [`Document::read`] does, or if `root` is not a table.
+    /// Returns a [`ConfigError`] in the same cases as [`Document::read`], and also if `root` is not a table.
     pub fn from_value(name: &str, root: Value, overrides: &[String]) -> Result<Self, ConfigError> {
         let path = PathBuf::from(name);
         if !root.is_object() {
@@ -211,8 +212,8 @@ impl Document {
         key.split('.').try_fold(&self.root, |value, part| value.get(part)).is_some()
     }
 
-    /// Sets a dotted key to a value that a grid or a search tries. Error messages about the value point to the key in
-    /// the table `from`, such as `[grid]`.
+    /// Sets a dotted key to one of the values tried by a grid or a search. Error messages about the value refer to the
+    /// key in the table named by `from`, such as `[grid]`.
     ///
     /// # Errors
     /// Returns a message if the key lies inside a value that is not a table, or has more than 32 parts.
@@ -222,8 +223,8 @@ impl Document {
         Ok(())
     }
 
-    /// Returns this document with the values of a grid point or trial. `from` is the table that lists the values,
-    /// `grid` or `search.space`.
+    /// Returns this document with the values of a grid point or trial applied. `from` is the table that lists the
+    /// values: either `grid` or `search.space`.
     ///
     /// # Errors
     /// Returns a [`ConfigError`] if a key lies inside a value that is not a table.
@@ -272,8 +273,8 @@ impl Document {
     /// Decodes the whole configuration into a typed value.
     ///
     /// # Errors
-    /// Returns a [`ConfigError`] that names a key that is missing, of the wrong type or unknown. The error for an
-    /// unknown key also names the nearest known key.
+    /// Returns a [`ConfigError`] that names the key if a key is missing, has the wrong type or is unknown. The error
+    /// for an unknown key also names the nearest known key.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, ConfigError> {
         self.value_as().map_err(|refusal| self.place(&refusal))
     }
@@ -287,12 +288,12 @@ impl Document {
         from_value(self.root.clone())
     }
 
-    /// Returns an error about a dotted key; the error names the place where the key was written.
+    /// Returns an error about a dotted key. The error names the place where the key was written.
     pub fn refuse(&self, key: &str, message: &str) -> ConfigError {
         self.place(&Refusal::fault(key, message))
     }
 
-    /// Extends an error about a key with the place where the key was written.
+    /// Converts an error about a key to a [`ConfigError`], which also names the place where the key was written.
     pub fn place(&self, refusal: &Refusal) -> ConfigError {
         ConfigError { place: self.place_of(&refusal.key), message: refusal.with_key() }
     }
@@ -311,7 +312,8 @@ impl Document {
         }
     }
 
-    /// Returns the position of a dotted key in the text, or of the innermost table that would contain it.
+    /// Returns the position of a dotted key in the text. If the key is absent, returns the position of the innermost
+    /// table that would contain it.
     fn span(&self, key: &str) -> Option<Range<usize>> {
         let root = DeTable::parse(&self.text).ok()?;
         let (mut table, mut rest, mut span) = (root.get_ref(), key, None);

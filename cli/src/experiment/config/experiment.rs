@@ -35,11 +35,12 @@ pub struct ExperimentConfig {
     /// The seed of the experiment's random choices.
     #[serde(default = "default_seed")]
     pub seed: u64,
-    /// The name of the device, as for `--device`.
+    /// The name of the device, in the form that `--device` accepts.
     #[serde(default = "default_device")]
     pub device: String,
-    /// The instructions that the fused CPU kernels use, as for `--instructions`; the processor's best by default. The
-    /// caller applies the instructions and the device by entering an [`Execution`](burn_rank::op::Execution).
+    /// The instruction set that the fused CPU kernels use, in the form that `--instructions` accepts. The default is
+    /// the best that the processor supports. The caller applies the instructions and the device by entering an
+    /// [`Execution`](burn_rank::op::Execution).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<Instructions>,
     /// The source of the queries.
@@ -47,7 +48,7 @@ pub struct ExperimentConfig {
     /// The normalizer of the features, which is fitted on training data.
     #[serde(default)]
     pub normalizer: NormalizerKind,
-    /// The saved tree ranker that the fit starts from, or the folder of a `train` run.
+    /// The ranker from which the fit starts: either a saved tree ranker or the folder of a `train` run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<PathBuf>,
     /// The model that turns features into scores, for learners that use a scorer.
@@ -64,8 +65,8 @@ pub struct ExperimentConfig {
     /// The folds and seeds of cross-validation.
     #[serde(default)]
     pub cv: CrossValidationConfig,
-    /// The values that cross-validation tries for each dotted key, in every combination. Each fold selects the
-    /// combination that is best on its validation queries.
+    /// The values that cross-validation tries for each dotted key, in every combination. For each fold, the combination
+    /// with the best selection measure on the fold's validation queries is selected.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub grid: Map,
     /// The search that draws trials for cross-validation, in place of a grid.
@@ -73,7 +74,7 @@ pub struct ExperimentConfig {
     pub search: Option<SearchConfig>,
 }
 
-/// Names the learners that have a property, for the end of an error message, as in "`gradient` and `rank_svm` do".
+/// Lists the learners that have a property, as text that ends an error message, such as "`gradient` and `rank_svm` do".
 fn learners_that_do(has: impl Fn(&LearnerEntry) -> bool) -> String {
     let those = registry::LEARNERS.iter().filter(|entry| has(entry));
     let names: Vec<String> = those.map(|entry| format!("`{}`", entry.name)).collect();
@@ -142,8 +143,8 @@ impl ExperimentConfig {
         Ok(config)
     }
 
-    /// If a grid or a search tries several learners, removes the sections `[scorer]` and `[loss]` that the current
-    /// learner does not read.
+    /// If the grid point or trial in `document` sets the learner, removes `[scorer]` and `[loss]` if this learner does
+    /// not read them. A section in which the grid point or trial sets a key stays.
     fn leave_out_unread(&mut self, document: &Document) {
         let Some(entry) = self.learner_entry().filter(|_| document.tries("learner")) else { return };
         if !entry.takes_scorer && !document.tries_in("scorer") {
@@ -215,7 +216,8 @@ impl ExperimentConfig {
         }
     }
 
-    /// Rejects document or query weights that no file contains, or that the learner or the loss does not support.
+    /// Rejects document or query weights for generated queries, because weights are read from files. Also rejects
+    /// weights that the learner or the loss does not support.
     fn check_weights(&self) -> Result<(), Refusal> {
         let read = &self.data.read_options();
         type Takes = fn(&LearnerEntry) -> bool;
@@ -264,7 +266,8 @@ impl ExperimentConfig {
         Err(Refusal::new("data.read.missing", "\"keep\"", expected))
     }
 
-    /// Returns whether the learner sees a missing value as the feature's mean, marked in an additional column.
+    /// Returns whether missing values are replaced with the feature's mean and marked in an additional column, because
+    /// the learner does not accept them.
     pub(crate) fn indicates_missing(&self) -> bool {
         let takes = |entry: &LearnerEntry| entry.takes_missing;
         self.data.read.missing == Missing::Indicator && !self.learner_entry().is_some_and(takes)
@@ -283,7 +286,7 @@ impl ExperimentConfig {
         Err(Refusal::new("data.memory", memory, expected))
     }
 
-    /// Rejects a starting ranker for a learner that cannot continue one, before any file is read.
+    /// Before any file is read, rejects a starting ranker if the learner cannot continue training it.
     fn check_start(&self, learner: &mut dyn RankingLearner) -> Result<(), Refusal> {
         let Some(start) = &self.start else { return Ok(()) };
         let none = Model::Trees(TreeEnsemble::new(0));
@@ -360,7 +363,7 @@ impl ExperimentConfig {
         }
     }
 
-    /// Returns the same configuration with the normalizer that was actually fitted, in place of `auto`.
+    /// Returns the same configuration, with the fitted normalizer in place of `auto`.
     pub(in crate::experiment) fn normalized_by(&self, kind: NormalizerKind) -> Self {
         Self { normalizer: kind, ..self.clone() }
     }
@@ -399,7 +402,7 @@ impl ExperimentConfig {
         value
     }
 
-    /// Returns the measure by which rounds and grid points are selected, and the convention of this measure.
+    /// Returns the measure for the selection of rounds and grid points, together with its convention.
     pub fn selection(&self) -> Selection {
         let MeasureConfig { convention, select, round, .. } = &self.measure;
         Selection { measure: *select, convention: convention.clone(), round: *round }
@@ -417,7 +420,7 @@ impl ExperimentConfig {
     }
 }
 
-/// Converts a learner's error to a [`Refusal`] of the configuration key that caused the error.
+/// Converts a learner's error to a [`Refusal`] that names the configuration key that caused it.
 fn refusal_of(error: LearnerError) -> Refusal {
     match error {
         LearnerError::Refused(refusal) => refusal,
@@ -427,7 +430,7 @@ fn refusal_of(error: LearnerError) -> Refusal {
     }
 }
 
-/// Extends the error about an unknown scorer key with the kinds of scorer that have this key.
+/// If a scorer key is unknown, adds the kinds of scorer that have this key to the error.
 fn name_scorers(refusal: Refusal) -> Refusal {
     let Some(UnknownName { name, .. }) = refusal.unknown_name() else { return refusal };
     if refusal.key != format!("scorer.{name}") {

@@ -21,7 +21,7 @@ impl ExperimentConfig {
         entry.fitting(&params, &self.parts(), data)
     }
 
-    /// Fills in keys that the document leaves out, with defaults that suit the scorer and the loss.
+    /// Fills in the keys that the document leaves out. The defaults suit the scorer and the loss.
     pub(super) fn complete_fitting(&mut self, document: &Document) {
         let fitting = self.fitting(None);
         if !document.has("normalizer") {
@@ -89,7 +89,7 @@ mod tests {
         ExperimentConfig::from_document(&document).unwrap()
     }
 
-    /// Returns the normalizer, dropout, query gradients and learning rate that are filled in, given these overrides.
+    /// Returns the normalizer, dropout, query gradients and learning rate of a configuration with the overrides `sets`.
     fn fitting(sets: &[&str]) -> [Value; 4] {
         let value = read(sets).resolved();
         let at = |section: &str, key: &str| value[section].get(key).cloned().unwrap_or(Value::Null);

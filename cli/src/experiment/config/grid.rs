@@ -16,7 +16,7 @@ const SECTIONS: [&str; 4] = ["normalizer", "scorer", "loss", "learner"];
 /// Rejects keys outside the sections that a grid may vary, such as seeds or files.
 ///
 /// # Errors
-/// Returns a [`Refusal`] of the first invalid key.
+/// Returns a [`Refusal`] that names the first invalid key.
 pub(super) fn check_keys(grid: &Map) -> Result<(), Refusal> {
     let section = |key: &str| key.split('.').next().unwrap_or_default().to_string();
     match grid.keys().find(|key| !SECTIONS.contains(&section(key).as_str())) {

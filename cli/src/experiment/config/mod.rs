@@ -1,4 +1,5 @@
-//! The configuration of an experiment, from `.toml` files and overrides to checked values, grids and searches.
+//! The configuration of an experiment. It is read from `.toml` files and overrides, and yields checked values, grids
+//! and searches.
 
 pub(super) mod candidates;
 mod document;

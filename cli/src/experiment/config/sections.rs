@@ -12,15 +12,17 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Where the queries come from: exactly one of `folds`, `train` and `synthetic`. Relative paths are resolved against
-/// the folder of the configuration file, or against the current folder if they are given with `--set`.
+/// The source of the queries. Exactly one of `folds`, `train` and `synthetic` must be given. Relative paths in the
+/// configuration file are resolved against its folder. Relative paths given with `--set` are resolved against the
+/// current folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DataConfig {
-    /// A folder with the folders `FoldN`, or with parts `S1`, `S2`, ... that take turns as test data.
+    /// A folder that contains either the folders `FoldN` or the parts `S1`, `S2` and so on. Each part is the test data
+    /// of one fold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub folds: Option<PathBuf>,
-    /// The number of the fold that `train` uses, from 1.
+    /// The number of the fold that `train` uses, counted from 1.
     pub fold: usize,
     /// The files of training queries.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -88,14 +90,14 @@ impl Default for SplitConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SplitBy {
-    /// Divides the queries at random, as the seed determines.
+    /// Divides the queries at random, using the seed.
     #[default]
     Query,
-    /// Keeps queries with the same value in this column together, and divides these groups at random, as the seed
-    /// determines.
+    /// Keeps queries with the same value in this column together. Divides the resulting groups at random, using the
+    /// seed.
     Group(String),
-    /// Trains on the earliest queries and tests on the latest. The time of a query is the latest value of this column
-    /// in its rows.
+    /// Trains on the earliest queries and tests on the latest. The time of a query is the latest value that its rows
+    /// have in this column.
     Time(String),
 }
 
@@ -266,7 +268,8 @@ impl DataConfig {
         ReadOptions { columns: self.columns.clone(), document_weights, ..self.read.clone() }
     }
 
-    /// Returns the bytes to hold in memory and the bytes to shuffle at a time, if features are streamed.
+    /// If features are streamed, returns the number of bytes to hold in memory and the number of bytes to shuffle at a
+    /// time.
     pub(in crate::experiment) fn streaming(&self) -> Option<(ByteSize, ByteSize)> {
         Some((self.memory?, self.window.unwrap_or(WINDOW)))
     }
@@ -311,7 +314,7 @@ impl DataConfig {
     }
 }
 
-/// The largest number of queries that may be generated; the features of more queries would not fit into any memory.
+/// The largest number of queries that may be generated. The features of more queries would not fit into memory.
 const MOST_QUERIES: usize = 10_000_000;
 
 impl SyntheticConfig {

@@ -77,7 +77,8 @@ fn best(trials: &[usize], values: &[f64], count: usize) -> Vec<usize> {
     stay
 }
 
-/// Returns the best selection measure of the first `rounds` rounds on validation queries, or NaN if none was measured.
+/// Returns a fit's best selection measure on validation queries within its first `rounds` rounds. Returns NaN if none
+/// was measured.
 fn within(result: &JobResult, rounds: usize) -> f64 {
     let measured = result.fit.history.iter().take(rounds).filter_map(|round| round.validation);
     measured.fold(f64::NAN, f64::max)

@@ -1,4 +1,4 @@
-//! The fits of a cross-validation, several of which run at the same time, each with its own folder.
+//! The fits of a cross-validation. Several fits run at the same time, each with its own folder.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -32,15 +32,15 @@ pub(super) struct Jobs<'a> {
     pub(super) splits: &'a Splits,
     /// The facts about each split: fold number, statistics, hashes and test queries.
     pub(super) contents: &'a [&'a SplitContents],
-    /// The settings to try in each split: the grid points, or the split's own trials. All splits have the same number
-    /// of candidates.
+    /// The settings to try in each split: either the grid points or the split's own trials. All splits have the same
+    /// number of candidates.
     pub(super) candidates: &'a [&'a [Candidate]],
     /// The rungs of successive halving; empty if every fit continues to its end.
     pub(super) rungs: &'a [Rung],
     pub(super) seeds: &'a [u64],
 }
 
-/// The fits to run in one pass, and the number of rounds after which they pause.
+/// The fits to run in one pass. Each fit pauses after the given number of rounds.
 pub(super) struct Pass<'a> {
     /// The jobs.
     pub(super) numbers: &'a [usize],
@@ -78,7 +78,7 @@ pub(super) struct JobResult {
     pub(super) selection: f64,
     #[serde(flatten)]
     pub(super) fit: FitReport,
-    /// The measures on test queries, as `[measure][query]`; absent for queries that the convention excludes.
+    /// The measures on test queries, indexed as `[measure][query]`. Queries that the convention excludes have no value.
     pub(super) test: Vec<Vec<Option<f64>>>,
     /// The worst and the best test queries, if there is a test set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,7 +86,7 @@ pub(super) struct JobResult {
 }
 
 impl JobResult {
-    /// Returns whether the fit ended by itself, or has completed at least `rounds` rounds.
+    /// Returns whether the fit ended without being interrupted, or has completed at least `rounds` rounds.
     fn has_reached(&self, rounds: Option<usize>) -> bool {
         self.fit.stop != StopReason::Interrupted || rounds.is_some_and(|rounds| self.fit.history.len() >= rounds)
     }
@@ -141,8 +141,8 @@ impl Jobs<'_> {
         (0..self.choices()).map(of).collect()
     }
 
-    /// Returns the candidate with the best selection measure in a fold; with rungs, only the last rung counts. Ties go
-    /// to the first candidate.
+    /// Returns the candidate with the best selection measure in a fold. With successive halving, only the candidates in
+    /// the last rung are compared. Ties go to the first candidate.
     pub(super) fn selected(&self, results: &[JobResult], split: usize) -> usize {
         let selections = self.selections(results, split);
         let stayed: Vec<usize> = match self.ladder(results, split).pop() {
@@ -154,7 +154,7 @@ impl Jobs<'_> {
     }
 
     /// Returns the candidate with the best mean selection measure over folds and seeds. Ties go to the first candidate.
-    /// A candidate that lacks a value in some fold is selected only if all candidates lack one.
+    /// Candidates that lack a value in some fold are considered only if no candidate has values in all folds.
     pub(super) fn best_of_all(&self, results: &[JobResult]) -> Chosen {
         let of_folds: Vec<Vec<f64>> = (0..self.contents.len()).map(|split| self.selections(results, split)).collect();
         let value = |candidate: usize| mean(of_folds.iter().map(|of_fold| of_fold[candidate]));
@@ -172,12 +172,12 @@ impl Jobs<'_> {
         }
     }
 
-    /// Returns the job numbers for the candidate that each fold selects, in the order of folds and seeds.
+    /// Returns the job numbers for the candidate selected in each fold, in the order of folds and seeds.
     pub(super) fn chosen(&self, results: &[JobResult]) -> Vec<usize> {
         (0..self.contents.len()).flat_map(|split| self.numbers(split, self.selected(results, split))).collect()
     }
 
-    /// Returns the index of a fit's split, and the seed of the fit.
+    /// Returns the index of the split that a fit uses, and the seed of the fit.
     pub(super) fn split_and_seed(&self, number: usize) -> (usize, u64) {
         let job = self.job(number);
         (job.at, job.seed)
@@ -206,20 +206,20 @@ impl Jobs<'_> {
         self.job(number).label
     }
 
-    /// Reads the results that jobs left in the folder of a run; a fit that has not ended has no result.
+    /// Reads the results that jobs have written into the folder of a run. A fit that has not ended has no result.
     pub(super) fn made(&self, output: &OutputFolder) -> Vec<Option<JobResult>> {
         let made = |number| finished(&output.file(&self.folder(number)).join(RESULT));
         (0..self.count()).map(|number| made(number).filter(|result| result.has_reached(None))).collect()
     }
 
-    /// Runs every job to its end, several at once, and returns the results in the order of the jobs.
+    /// Runs every job to its end, with several jobs at a time. Returns the results in the order of the jobs.
     pub(super) fn run_all(&self, options: &CrossValidationOptions) -> Result<Vec<JobResult>, ExperimentError> {
         let numbers: Vec<usize> = (0..self.count()).collect();
         let (resume, all) = (options.resume, numbers.len());
         self.run(&Pass { numbers: &numbers, rounds: None, finished_count: resume, resume, before: 0, all }, options)
     }
 
-    /// Runs the jobs of a pass, several at once, and returns their results in the order of the pass.
+    /// Runs the jobs of a pass, with several jobs at a time. Returns their results in the order of the pass.
     pub(super) fn run(&self, pass: &Pass, options: &CrossValidationOptions) -> Result<Vec<JobResult>, ExperimentError> {
         let count = pass.numbers.len();
         let at_once = options.jobs.unwrap_or_else(|| {
@@ -322,7 +322,8 @@ impl Job<'_> {
     }
 
     /// Returns the folder name of the job: its fold, its seed, and a hash of everything else that affects the result.
-    /// So a job with another configuration, other data or another version never reuses this folder's result.
+    /// The results in this folder are therefore never reused for a different configuration, different data or a
+    /// different version.
     fn folder(&self) -> String {
         let fitted = ExperimentConfig {
             name: String::new(),
@@ -379,7 +380,7 @@ mod tests {
         assert_eq!(jobs_that_fit(100, Some(10), 8), 1);
     }
 
-    /// Records, at the end of each fit, which execution the thread of the fit uses. Each thread waits in its first fit
+    /// At the end of each fit, records the execution that the fit's thread uses. Each thread waits in its first fit
     /// until a second thread arrives.
     struct Seen {
         together: Barrier,

@@ -1,6 +1,6 @@
 //! Keeps files of the selected fits of a cross-validation: rankers, scores of test documents and TREC runs.
 //!
-//! Every fit saves its ranker, because the selected fits are known only when all fits are done. Scores and TREC runs
+//! Every fit saves its ranker, because the selected fits are known only after all fits are done. Scores and TREC runs
 //! are computed from the saved ranker, so all three files agree.
 
 use std::io;
@@ -112,7 +112,7 @@ mod tests {
         fn warn(&self, _: &str, _: &str) {}
     }
 
-    /// A run on new data must delete the scores kept from other data; otherwise they would be evaluated as part of the
+    /// A run on new data must delete the scores kept from other data. Otherwise, they would be evaluated as part of the
     /// new report.
     #[test]
     fn what_was_kept_of_other_data_does_not_stay() {

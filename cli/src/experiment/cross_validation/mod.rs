@@ -1,5 +1,5 @@
-//! Cross-validation over folds, grid points or trials, and seeds. For every fold, a grid point or a trial is selected
-//! by the validation queries of the fold, and never by its test queries.
+//! Cross-validation over folds, over grid points or trials, and over seeds. For every fold, a grid point or a trial is
+//! selected by its results on the fold's validation queries. Results on test queries are never used for the selection.
 
 mod halving;
 mod jobs;
@@ -29,7 +29,7 @@ use summary::summarize;
 /// Runs the cross-validation that a configuration defines, and keeps the files that the options ask for.
 ///
 /// # Errors
-/// Returns the [`ExperimentError`] of the first job that failed, in the order of the jobs. Returns
+/// If jobs failed, returns the [`ExperimentError`] of the one that comes first in the order of the jobs. Returns
 /// [`ExperimentError::Interrupted`] if a stop was requested before all jobs were done. Finished jobs stay in the output
 /// folder.
 pub fn cross_validate(
@@ -40,8 +40,8 @@ pub fn cross_validate(
     cross_validate_and_choose(document, config, options).map(|(report, _)| report)
 }
 
-/// Runs a cross-validation as [`cross_validate`] does, and also returns the best setting. That is the setting with the
-/// best selection measure, averaged over folds and seeds.
+/// Runs a cross-validation in the same way as [`cross_validate`], and also returns the best setting. That is the
+/// setting with the best selection measure, averaged over folds and seeds.
 ///
 /// # Errors
 /// As [`cross_validate`].
@@ -100,8 +100,7 @@ fn with_jobs<T>(
     then(&Jobs { splits: &splits, contents: &contents, candidates: &candidates, rungs: &rungs, seeds: &seeds })
 }
 
-/// Rejects a configuration with more than one candidate if there are no validation queries by which to choose among
-/// them.
+/// Rejects a configuration that has more than one candidate if there are no validation queries for choosing among them.
 fn check_validation(
     contents: &[&SplitContents],
     candidates: &[&[Candidate]],

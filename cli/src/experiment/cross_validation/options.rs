@@ -10,7 +10,7 @@ use crate::experiment::keep::Keep;
 pub trait JobProgress: Sync {
     /// Called when a job has ended.
     fn done(&self, job: &JobDone);
-    /// Called with a warning about the fit of the job `label`.
+    /// Called with a warning about the fit in the job named `label`.
     fn warn(&self, label: &str, message: &str);
 }
 
@@ -19,8 +19,8 @@ pub trait JobProgress: Sync {
 pub struct JobDone<'a> {
     /// The number of finished jobs, including this one.
     pub finished: usize,
-    /// The number of jobs of the cross-validation. Successive halving counts one job for each rung that a fit takes
-    /// part in.
+    /// The number of jobs of the cross-validation. With successive halving, each rung in which a fit takes part counts
+    /// as one job.
     pub all: usize,
     /// A label such as `fold 1, seed 2`, which names the grid point or trial if there are several.
     pub label: &'a str,

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use burn_rank::refusal::Refusal;
 
-/// One of several processes that share the fits of a cross-validation. Part `number` runs every `of`-th fit, starting
-/// with fit `number`, counted from 1.
+/// One of several processes that share the fits of a cross-validation. With `of` parts, part `number` runs every
+/// `of`-th fit, starting with fit `number`. Fits are counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Part {
     number: usize,
@@ -14,7 +14,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// Returns part `number`, counted from 1, of `of` parts.
+    /// Returns part `number` out of `of` parts. Parts are counted from 1.
     ///
     /// # Errors
     /// Returns a [`Refusal`] if the number is 0 or above `of`.
@@ -22,7 +22,7 @@ impl Part {
         if (1..=of).contains(&number) { Ok(Self { number, of }) } else { Err(refused(format!("{number}/{of}"))) }
     }
 
-    /// Returns the part that runs a fit, if there are `of` parts; fits are counted from 0.
+    /// Returns the part that runs a fit when there are `of` parts. Fits are counted from 0.
     pub(super) fn of_fit(fit: usize, of: usize) -> Self {
         Self { number: fit % of + 1, of }
     }

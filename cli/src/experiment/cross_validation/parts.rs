@@ -50,7 +50,7 @@ pub fn cross_validate_part(
     })
 }
 
-/// Merges parts as [`merge_parts_and_choose`] does, but returns only the report.
+/// Merges parts in the same way as [`merge_parts_and_choose`], but returns only the report.
 ///
 /// # Errors
 /// As [`merge_parts_and_choose`].
@@ -64,12 +64,12 @@ pub fn merge_parts(
 }
 
 /// Merges the fits that the parts of a cross-validation left in its folder. The report equals the report of a run
-/// without parts. Keeps the files of the selected fits that the options ask for. Also returns the setting with the best
-/// mean selection measure over all folds and seeds.
+/// without parts. For the selected fits, keeps the files that the options ask for. Also returns the setting with the
+/// best mean selection measure over all folds and seeds.
 ///
 /// # Errors
-/// Returns [`ExperimentError::Missing`] if a part has not finished all its fits, or any error from
-/// [`cross_validate_part`].
+/// Returns [`ExperimentError::Missing`] if a part has not finished all its fits. Also returns any error that
+/// [`cross_validate_part`] can return.
 pub fn merge_parts_and_choose(
     document: &Document,
     config: &ExperimentConfig,
@@ -92,7 +92,7 @@ pub fn merge_parts_and_choose(
 }
 
 impl ExperimentConfig {
-    /// Rejects parts for successive halving, because its fits wait for each other.
+    /// Rejects a run in parts if the search is successive halving, because its fits wait for each other.
     ///
     /// # Errors
     /// Returns a [`Refusal`] for the key `search.kind` if the search is successive halving.

@@ -106,7 +106,7 @@ fn of_fold(
     (fold, details, all_counted)
 }
 
-/// Returns what a search drew and measured in a fold, trial by trial.
+/// Returns every trial of a search in one fold, with its drawn values and its selection measures.
 fn trials(jobs: &Jobs, results: &[JobResult], split: usize) -> Vec<Trial> {
     let (ladder, selections) = (jobs.ladder(results, split), jobs.selections(results, split));
     let trial = |number: usize| {

@@ -1,4 +1,4 @@
-//! Reads the contents of a folder, and tells burn-rank's own files from the user's.
+//! Reads the contents of a folder, and distinguishes burn-rank's own files from the user's.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,9 +20,10 @@ pub(super) struct Contents {
     pub(super) mark: Mark,
     /// The files in the mark's list that are unchanged since they were written.
     ours: BTreeSet<String>,
-    /// Entries that burn-rank did not write, although the mark lists their name or the command would write it.
+    /// Entries that burn-rank did not write. Their names are listed in the mark, or the command would write files with
+    /// these names.
     theirs: BTreeMap<String, NotOurs>,
-    /// Unfinished files that a killed run left.
+    /// Unfinished files left behind by a run that was killed.
     halves: Vec<PathBuf>,
 }
 
@@ -62,7 +63,7 @@ impl Contents {
         Self { mark, ours: BTreeSet::new(), theirs: BTreeMap::new(), halves: Vec::new() }
     }
 
-    /// Judges an unmarked folder. It may be used if it is empty. Files of a command that was killed before it wrote the
+    /// Judges an unmarked folder. An empty folder can be used. Files of a command that was killed before it wrote the
     /// mark are ignored.
     fn of_unmarked(folder: &Path, names: Vec<String>) -> Result<Self, String> {
         let mut found = Self::of(Mark::default());
@@ -81,7 +82,7 @@ impl Contents {
         Err(format!("holds `{}`{more}, {advice}", others[0]))
     }
 
-    /// Records whether an entry is burn-rank's, the user's, or an unfinished file.
+    /// Records whether an entry belongs to burn-rank, belongs to the user, or is an unfinished file.
     fn judge(&mut self, folder: &Path, name: String, writes: &[&str]) {
         let wrote = |name: &str| self.mark.wrote.contains_key(name);
         let is_known = |name: &str| match name.split('/').collect::<Vec<_>>()[..] {
@@ -110,7 +111,7 @@ impl Contents {
         self.halves.iter().for_each(|half| drop(fs::remove_file(half)));
     }
 
-    /// Returns whether a file exists that burn-rank wrote.
+    /// Returns whether the folder contains a file with this name that burn-rank wrote.
     pub(super) fn has(&self, name: &str) -> bool {
         self.ours.contains(name)
     }
@@ -179,7 +180,7 @@ mod tests {
     use super::super::{CARD, CONFIG};
     use super::*;
 
-    /// Makes a folder with the given files and, unless `listed` is `None`, a mark that lists these names without
+    /// Makes a folder with the given files. Unless `listed` is `None`, also makes a mark that lists these names without
     /// digests. Then reads the folder's contents.
     fn told(files: &[(&str, &str)], listed: Option<&[&str]>) -> Result<Contents, String> {
         let folder = tempfile::tempdir().unwrap();

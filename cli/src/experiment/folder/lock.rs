@@ -7,15 +7,15 @@ use std::path::Path;
 use super::LOCK;
 use crate::experiment::error::OutputError;
 
-/// Whether a command needs the folder for itself or shares it.
+/// Whether a command needs exclusive use of the folder or can share it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holding {
     Alone,
-    /// Several commands may hold the lock together if all of them share it.
+    /// Several commands may hold the lock together if each of them requests shared use.
     Shared,
 }
 
-/// Locks a folder, then checks it with `judge`; creates the folder and its lock file if needed. If `judge` rejects the
+/// Locks a folder, then checks it with `judge`. Creates the folder and its lock file if needed. If `judge` rejects the
 /// folder, no lock file is created in it. `judge` must reject a folder in which another file has the lock's name.
 pub(super) fn locked<T>(
     path: &Path,
@@ -37,7 +37,7 @@ pub(super) fn locked<T>(
     }
 }
 
-/// Checks a folder with `judge` while no other command writes into it, and changes nothing. Returns `None` if the
+/// Checks a folder with `judge` while no other command writes into it. The check changes nothing. Returns `None` if the
 /// folder does not exist.
 pub(super) fn looked<T>(
     path: &Path,
@@ -61,7 +61,7 @@ pub(super) fn is_lock(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|there| there.is_file() && there.len() == 0)
 }
 
-/// Returns whether a folder exists, or an error if the path leads to anything else.
+/// Returns whether a folder exists. Returns an error if the path leads to anything else.
 fn exists(path: &Path) -> Result<bool, OutputError> {
     let unwritable = |source| Err(OutputError::unwritable(path)(source));
     match fs::metadata(path) {

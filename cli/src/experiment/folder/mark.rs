@@ -3,7 +3,7 @@
 //! The mark is written before any other file and always replaced atomically. A command that is killed thus leaves
 //! either an empty folder or a marked one. Before a file is replaced, the mark lists the digests of both its old and
 //! its new content. So the mark is correct even if a command is killed between two steps. If a listed file has any
-//! other content, the user has changed it, and it counts as the user's.
+//! other content, the user has changed the file, which then counts as the user's.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -23,7 +23,7 @@ pub(super) const MARK: &str = ".burn-rank";
 /// The version of the mark's format.
 const FORMAT: u32 = 1;
 
-/// Why a file or folder is not burn-rank's, although it has a name that burn-rank uses.
+/// The reason why a file or folder does not belong to burn-rank, although it has a name that burn-rank uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NotOurs {
     #[error("is a link, which burn-rank does not write through")]
@@ -112,18 +112,18 @@ impl Mark {
         }
     }
 
-    /// Returns this mark, changed to say that this version has finished the run.
+    /// Returns this mark, updated to record that this version has finished the run.
     pub(super) fn of_finished_run(self) -> Self {
         Self { made_by: Self::default().made_by, finished: true, ..self }
     }
 
-    /// Returns whether this version wrote the mark; the results of other versions may differ.
+    /// Returns whether this version wrote the mark. The results of other versions may differ.
     pub(super) fn is_of_this_version(&self) -> bool {
         self.made_by == Self::default().made_by
     }
 
-    /// Returns whether a file is listed and unchanged, or `None` if there is no such file. The files in a job's folder
-    /// are not listed; the folder of all jobs is listed in their place.
+    /// Checks that a file is listed and unchanged. Returns `None` if there is no such file. The files in a job's folder
+    /// are not listed. The folder of all jobs is listed in their place.
     pub(super) fn standing(&self, folder: &Path, name: &str) -> Option<Result<(), NotOurs>> {
         let mut path = folder.to_path_buf();
         let mut steps = name.split('/').peekable();
@@ -139,7 +139,7 @@ impl Mark {
         Some(self.wrote.get(listed).is_some_and(as_written).then_some(()).ok_or(NotOurs::Content))
     }
 
-    /// Adds a file to the list before it is written, with the digests of its new and its present content.
+    /// Adds a file to the list before the file is written, with the digests of its new content and its present content.
     pub(super) fn expect(&mut self, folder: &Path, name: &str, digest: String) {
         let known = self.wrote.entry(name.to_string()).or_default();
         let there = digest_of_file(&folder.join(name)).ok();
@@ -155,7 +155,8 @@ impl Mark {
     }
 }
 
-/// Checks that a path is a plain file (or folder, if `wants_folder`) and not a link; `None` if nothing is there.
+/// Checks that a path is a plain file (or a folder, if `wants_folder`) and not a link. Returns `None` if nothing is
+/// there.
 pub(super) fn plain(path: &Path, wants_folder: bool) -> Option<Result<(), NotOurs>> {
     Some(Err(match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
@@ -177,7 +178,7 @@ fn digest_of_file(path: &Path) -> io::Result<String> {
     Ok(hashed.finish().1)
 }
 
-/// Passes everything on to a file, and computes its SHA-256 on the way.
+/// Passes everything written on to a file, and computes the SHA-256 of the content at the same time.
 pub(super) struct Hashed<W> {
     file: W,
     hash: Sha256,

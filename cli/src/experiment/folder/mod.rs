@@ -2,12 +2,12 @@
 //! one.
 //!
 //! A folder counts as burn-rank's only if it contains a [`Mark`](mark::Mark). A command writes only into a folder that
-//! it created, found empty, or found marked. In a marked folder, a command replaces and removes only unchanged files
-//! that the mark lists.
+//! it created, that was empty, or that was marked. In a marked folder, a command replaces and removes only unchanged
+//! files that the mark lists.
 //!
 //! A run that will replace another one is written to [`NEXT`], a marked folder inside the older run's folder. When the
-//! new run is complete, [`swap`] moves its files to where the older run was. Until the new run is complete, the older
-//! run stays unchanged.
+//! new run is complete, [`swap`] moves its files into the place of the older run. Until the new run is complete, the
+//! older run stays unchanged.
 
 mod contents;
 mod lock;
@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use super::keep::KEPT;
 
-/// The file of the resolved configuration.
+/// The file that contains the resolved configuration.
 pub const CONFIG: &str = "config.toml";
 /// The trained ranker from `train`.
 pub const RANKER: &str = "ranker.safetensors";
@@ -40,7 +40,7 @@ pub const PAGE: &str = "report.html";
 pub const JOBS: &str = "jobs";
 /// The folder in which a new run is written until it replaces the run in the enclosing folder.
 pub const NEXT: &str = ".next";
-/// A copy of the ranker from which the run started, made if that ranker would be overwritten by the run itself.
+/// A copy of the ranker from which the run started. It is made if the run would otherwise overwrite that ranker.
 pub(crate) const START: &str = "start.safetensors";
 /// The log in which the gradient learner records its rounds.
 pub(crate) use burn_rank::workbench::learner::LOG_FILE as LOG;
@@ -82,7 +82,7 @@ impl RunKind {
     }
 }
 
-/// The permission of a command to continue or replace an earlier run in its folder.
+/// The permission for a command to continue or replace an earlier run in its folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
     /// Starts a new run, unless this would lose results.
@@ -91,7 +91,8 @@ pub enum Claim {
     Resume,
     /// Replaces the earlier run.
     Overwrite,
-    /// Runs one part of a cross-validation next to the other parts, and continues the part's earlier fits.
+    /// Runs one part of a cross-validation alongside the other parts, and continues the fits that this part had already
+    /// begun.
     Part {
         /// The number of parts.
         of: usize,
@@ -105,7 +106,7 @@ fn is_of_run(name: &str) -> bool {
     RUN_FILES.contains(&name) || top(name) == JOBS || top(name) == KEPT
 }
 
-/// Returns whether a relative path in a run's folder names a folder, judged only by its path.
+/// Returns whether a relative path in a run's folder refers to a folder, judging by the path alone.
 fn is_folder(name: &str) -> bool {
     name == KEPT || top(name) == JOBS && name.matches('/').count() < 2
 }

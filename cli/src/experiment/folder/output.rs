@@ -22,9 +22,9 @@ use crate::experiment::record::{DataReport, Report, Sets};
 /// A folder for the files of a command, locked against other commands until it is dropped. Parts of a cross-validation
 /// share the lock.
 ///
-/// A command writes only into a folder that it created, found empty, or found marked. In a marked folder, a command
-/// replaces and removes only files that are unchanged since a command wrote them. A run that will replace another one
-/// is written next to it until [`finish`](Self::finish) moves it into place.
+/// A command writes only into a folder that it created, that was empty, or that was marked. In a marked folder, a
+/// command replaces and removes only files that are unchanged since a command wrote them. A run that will replace
+/// another one is first written to [`NEXT`]. [`finish`](Self::finish) then moves it into place.
 #[derive(Debug)]
 pub struct OutputFolder {
     /// The folder that the user asked for.
@@ -52,7 +52,7 @@ impl OutputFolder {
     /// Opens a folder for a run of `kind`, and writes the resolved configuration into it. Creates the folder if needed,
     /// marks it and locks it.
     ///
-    /// Existing files stay if `claim` continues the run that they belong to. A run is written to [`NEXT`] if it
+    /// Existing files are kept if `claim` continues the run to which they belong. A run is written to [`NEXT`] if it
     /// overwrites another run or repeats a finished one.
     ///
     /// # Errors
@@ -166,8 +166,8 @@ impl OutputFolder {
         if is_new { replace(&self.path.join(CONFIG), configuration) } else { Ok(()) }
     }
 
-    /// Rejects data that differ from the data of the run that is repeated or continued. The report of that run holds
-    /// the hashes of its data. `sets` holds the hashes of each fold's data.
+    /// Rejects data that differ from those of the run being repeated or continued. The report of that run holds the
+    /// hashes of its data. `sets` holds the hashes of each fold's data.
     ///
     /// # Errors
     /// [`OutputError::Occupied`].
@@ -203,7 +203,7 @@ impl OutputFolder {
         Ok(())
     }
 
-    /// Returns whether the older run's configuration divides the same data in the same way as this run's.
+    /// Returns whether the configurations of this run and of the older run name the same data, divided in the same way.
     fn cuts_alike(&self) -> bool {
         let cut = |folder: &Path| {
             let config: toml::Table = fs::read_to_string(folder.join(CONFIG)).ok()?.parse().ok()?;
@@ -213,10 +213,10 @@ impl OutputFolder {
         self.path == self.home || cut(&self.home) == cut(&self.path)
     }
 
-    /// Marks the run as finished, and moves it to where the run that it replaces was.
+    /// Marks the run as finished, and moves it into the place of the run that it replaces.
     ///
     /// # Errors
-    /// Returns [`OutputError::NotOurs`] if the user has meanwhile changed a file that would be replaced, or
+    /// Returns [`OutputError::NotOurs`] if the user has meanwhile changed a file that would be replaced. Returns
     /// [`OutputError::Unwritable`] if writing fails. The run then stays in [`NEXT`], and `--resume` tries again.
     pub fn finish(&mut self) -> Result<(), OutputError> {
         let accepted = (|| {
@@ -288,7 +288,7 @@ impl OutputFolder {
     /// Writes a file atomically.
     ///
     /// # Errors
-    /// Returns [`OutputError::NotOurs`] if the user has changed the file since the folder was opened, or
+    /// Returns [`OutputError::NotOurs`] if the user has changed the file since the folder was opened. Returns
     /// [`OutputError::Unwritable`] if writing fails.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), OutputError> {
         self.write_with(name, |file| file.write_all(bytes))
@@ -606,7 +606,7 @@ mod tests {
         assert!(run.write(RANKER, b"d").is_err());
     }
 
-    /// The mark is written before the file; if a command is killed in between, the old file stays and is still
+    /// The mark is written before the file. If a command is killed in between, the old file stays and is still
     /// recognized.
     #[test]
     fn a_file_that_is_being_replaced_is_known_before_and_after() {

@@ -1,4 +1,5 @@
-//! Decides where a run is written: into its folder, or into [`NEXT`] inside the folder until it replaces the run there.
+//! Decides whether a run is written directly into its folder or into [`NEXT`] inside the folder. In the second case, it
+//! stays there until it replaces the run in the folder.
 
 use std::path::Path;
 
@@ -27,8 +28,8 @@ pub(super) struct Wish<'a> {
 }
 
 impl Wish<'_> {
-    /// Decides where the run is written, from the contents of the folder and of [`NEXT`]. Returns an error if the run
-    /// may not use the folder.
+    /// Decides where the run is written, based on the contents of the folder and of [`NEXT`]. Returns an error if the
+    /// run is not allowed to use the folder.
     pub(super) fn place(&self, path: &Path, home: &Contents, next: Option<&Contents>) -> Result<Place, OutputError> {
         let Self { kind, configuration, claim } = *self;
         let occupied = |reason: &str| Err(OutputError::occupied(path, reason));

@@ -1,8 +1,9 @@
 //! Replaces a run with the newer run that was written to [`NEXT`] inside its folder.
 //!
-//! The swap begins when all files of the newer run are on disk and its mark says that it is finished. Every step can be
-//! repeated, so if a command is killed during the swap, the next command completes it. The report of the older run is
-//! removed first, and the report of the new run is moved last. So a folder with a report always holds one whole run.
+//! The swap begins once all files of the newer run are on disk and the run's mark says that it is finished. Every step
+//! can be repeated, so if a command is killed during the swap, the next command completes it. The report of the older
+//! run is removed first, and the report of the new run is moved last. So a folder with a report always holds one whole
+//! run.
 
 use std::fs;
 use std::io;
@@ -19,11 +20,12 @@ use super::{JOBS, NEXT, REPORT, is_folder, is_of_run, top};
 use crate::experiment::error::OutputError;
 use crate::experiment::keep::KEPT;
 
-/// How long a command that only reads waits for another command to finish its swap.
+/// The time for which a read-only command waits for another command to finish its swap.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Completes the swap of a finished run if the command that began it was killed. Every command that reads a run's
-/// folder calls this function first, so it sees one whole run. If no finished run waits in [`NEXT`], nothing changes.
+/// folder calls this function first. It therefore sees a single complete run. If no finished run waits in [`NEXT`],
+/// nothing changes.
 ///
 /// # Errors
 /// Returns an [`OutputError`] if the folder is read-only, the user has changed a file in it, or another command holds
@@ -289,7 +291,7 @@ mod tests {
         }
     }
 
-    /// Creates a folder in which a swap was killed after its first changes.
+    /// Creates a folder that looks as if a swap had been killed after its first changes.
     fn half_way(path: &Path) {
         waiting(path, RunKind::Train, RunKind::Train);
         let mut new = OutputFolder::open(path, RunKind::Train, "new", Claim::Resume).unwrap();

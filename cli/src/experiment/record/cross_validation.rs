@@ -23,13 +23,13 @@ pub struct SearchReport {
 /// One trial of a search in one fold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// The number of the trial, from 1.
+    /// The number of the trial, counted from 1.
     pub trial: usize,
     /// The value that the trial drew for each key.
     pub values: Map,
     /// The selection measure on validation queries at the trial's best round, averaged over seeds.
     pub validation: Option<f64>,
-    /// The number of rounds that the trial completed, as the maximum over its seeds.
+    /// The maximum, over the trial's seeds, of the number of rounds completed.
     pub rounds: usize,
     /// With successive halving, the selection measure at the end of every rung that the trial reached.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -39,11 +39,11 @@ pub struct Trial {
 /// The result of the grid point or trial that a fold selected, averaged over seeds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FoldResult {
-    /// Number of the fold, from 1.
+    /// The number of the fold, counted from 1.
     pub fold: usize,
     /// The grid point or the trial with the best validation measure.
     pub selected: String,
-    /// The selection measure on validation queries or, without any, on training queries (see
+    /// The selection measure on validation queries. If there are none, the measure on training queries is used (see
     /// [`selected_on`](CrossValidation::selected_on)).
     pub validation: f64,
     /// The measures on test queries.
@@ -78,7 +78,8 @@ pub struct CrossValidation {
     pub seeds: Vec<u64>,
     /// The result of each fold.
     pub folds: Vec<FoldResult>,
-    /// The queries on which settings and rounds are selected, either `validation` or, if there are none, `training`.
+    /// The queries on which settings and rounds are selected: `validation`, or `training` if there are no validation
+    /// queries.
     #[serde(default = "validation")]
     pub selected_on: String,
     /// How a search drew and fitted its trials; `None` without a search.
@@ -88,7 +89,7 @@ pub struct CrossValidation {
 
 impl FoldResult {
     /// Returns the trials, beginning with the selected one. The others are sorted by the rung at which they were
-    /// dropped, the latest first, then by quality, then by number.
+    /// dropped, with the latest rung first. Within a rung, they are sorted by quality, then by number.
     pub fn ranked_trials(&self) -> Vec<&Trial> {
         let merit = |trial: &Trial| trial.validation.unwrap_or(f64::NEG_INFINITY);
         let mut trials: Vec<&Trial> = self.trials.iter().collect();

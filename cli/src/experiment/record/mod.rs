@@ -1,5 +1,5 @@
-//! The files that record a run, which are `report.json` with its results and `run.json` with facts such as times. On
-//! the CPU, the same configuration and seed give the same bytes in `report.json`; `run.json` may differ each time.
+//! The files that record a run: `report.json` holds its results, and `run.json` holds facts such as times. On the CPU,
+//! the same configuration and seed give the same bytes in `report.json`; `run.json` may differ each time.
 
 mod cross_validation;
 mod measures;

@@ -11,26 +11,26 @@ const FEATURES: usize = 8;
 /// The approximate number of training documents to sample; every sampled query is complete.
 const DOCUMENTS: usize = 1000;
 
-/// The values of a feature are divided into this number of steps with equally many documents.
+/// The number of steps into which the values of a feature are divided. Each step contains the same number of documents.
 const STEPS: usize = 20;
 
 /// How the mean score depends on the value of one feature. For each value, all sampled training documents are given
 /// this value and then scored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PartialDependence {
-    /// Number of the feature, from 1.
+    /// The number of the feature, counted from 1.
     pub feature: usize,
-    /// The quantiles of the normalized feature in the sample: its smallest value, 19 values between, and its largest. A
-    /// value that many documents share is repeated.
+    /// The quantiles of the normalized feature in the sample: its smallest value, its largest value, and 19 values
+    /// between them. A value that many documents share appears more than once.
     pub values: Vec<f32>,
-    /// For each value, the mean score after all sampled documents were given this value.
+    /// For each value, the mean score of all sampled documents after they were given this value.
     pub scores: Vec<f64>,
-    /// How a missing value changes the scores; absent if no sampled document lacks the feature.
+    /// How a missing value changes the scores. This is absent if every sampled document has the feature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<MissingValue>,
 }
 
-/// How many documents lack a feature, and the mean score without it.
+/// How many documents lack a feature, and the mean score when the feature is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct MissingValue {
     /// The share of sampled documents that lack the feature; always above 0.
@@ -73,7 +73,7 @@ fn sample(train: &RankingDataset) -> Option<RankingDataset> {
     (sample.documents() > 0).then_some(sample)
 }
 
-/// Returns the indices of the features with the largest gains, but no feature without gain. Ties go to the first
+/// Returns the indices of the features with the largest gains. Features without gain are left out. Ties go to the first
 /// feature.
 fn largest(importance: &Importance) -> Vec<usize> {
     let gain = &importance.gain;
@@ -114,8 +114,8 @@ mod tests {
         Ranker::new(Normalizer::fit(&empty, NormalizerKind::None), Model::Trees(trees), metadata).unwrap()
     }
 
-    /// Returns 100 queries of 30 documents. The first feature is the document's number, the second is missing in every
-    /// third document, and the third feature is always 0.
+    /// Returns 100 queries with 30 documents each. The first feature is the document's number, the second is missing in
+    /// every third document, and the third feature is always 0.
     fn train() -> RankingDataset {
         let row = |d: usize| [d as f32, if d.is_multiple_of(3) { f32::NAN } else { 1.0 }, 0.0];
         let features = (0..3000).flat_map(row).collect();

@@ -42,7 +42,7 @@ pub struct TrainReport {
     pub convention: Convention,
     /// The measure by which the best round is selected.
     pub selection: Measure,
-    /// The number of the fold, from 1.
+    /// The number of the fold, counted from 1.
     pub fold: usize,
     /// Statistics and hash of each set of queries.
     pub data: Sets<DataReport>,
@@ -54,7 +54,8 @@ pub struct TrainReport {
     /// How the scores of a tree ranker depend on its most important features.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partial_dependence: Vec<PartialDependence>,
-    /// The measures of every query in the test set or, if there is none, in the validation or training set.
+    /// The measures of every query in the test set. If there is no test set, the validation set is used, or else the
+    /// training set.
     pub per_query: PerQuery,
     /// The worst and the best queries of the set in `per_query`, with their documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,7 +74,7 @@ pub struct CrossValidationReport {
     pub config: Value,
     /// The measure by which rounds and settings are selected.
     pub selection: Measure,
-    /// The label of every grid point: only `-` if there is no grid; empty for a search.
+    /// The label of every grid point. Without a grid, the only label is `-`. For a search, there are no labels.
     pub points: Vec<String>,
     /// The details that the table leaves out, for each fold in the order of the table.
     pub details: Vec<FoldDetails>,
@@ -81,12 +82,12 @@ pub struct CrossValidationReport {
     pub versions: Versions,
 }
 
-/// Results of one fold that the table leaves out.
+/// The results of one fold that the table leaves out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FoldDetails {
     /// Statistics and hash of each set of queries.
     pub data: Sets<DataReport>,
-    /// The selection measure of each grid point, averaged over seeds; empty for a search.
+    /// The selection measure of each grid point, averaged over seeds. For a search, there are no grid points.
     pub points: Vec<f64>,
     /// The measures of every test query for the selected grid point or trial, averaged over seeds.
     pub per_query: PerQuery,
@@ -104,15 +105,15 @@ pub struct FitReport {
     pub seed: u64,
     /// The number of completed rounds.
     pub rounds: usize,
-    /// The number of the best round, whose ranker is kept, from 1.
+    /// The number of the best round, counted from 1. The ranker of this round is kept.
     pub best_round: usize,
     /// The reason why the fit ended.
     pub stop: StopReason,
     /// How the loss is approximated for the longest list; absent if it is computed exactly by its formula.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approximation: Option<Approximation>,
-    /// The numbers of the features, from 1, that have an additional column to mark missing values. These columns come
-    /// after all features.
+    /// The numbers, counted from 1, of the features that have an additional column marking missing values. These
+    /// columns come after all features.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub indicated: Vec<usize>,
     /// The weights that a linear ranker gives to the normalized features. The weights of the columns that mark missing
@@ -144,7 +145,7 @@ pub struct Sets<T> {
 pub struct DataReport {
     /// The numbers of queries, documents and empty queries, and histograms of labels and list lengths.
     pub statistics: Statistics,
-    /// The SHA-256 hash of all data in the set; the format of the files does not matter.
+    /// The SHA-256 hash of all data in the set. The format of the files does not affect it.
     pub hash: String,
 }
 
@@ -256,7 +257,8 @@ impl SetMeasures {
 }
 
 impl PerQuery {
-    /// Returns the measures of every query in the test set or, if there is none, in the validation or training set.
+    /// Returns the measures of every query in the test set. If there is no test set, the validation set is used, or
+    /// else the training set.
     fn new(split: &Split, fit: &Fit) -> Self {
         let sets = [("test", split.test.as_ref()), ("validation", split.validation.as_ref())];
         let other = sets.into_iter().find_map(|(name, set)| Some((name, set?)));
@@ -271,7 +273,7 @@ impl PerQuery {
 }
 
 /// Returns the standard error of the mean: the standard deviation, divided by the square root of the number of values.
-/// Fewer than two values give NaN, which JSON writes as `null`.
+/// With fewer than two values, the result is NaN. JSON represents NaN as `null`.
 pub(in crate::experiment) fn standard_error(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = mean_of(values.iter().copied()).unwrap_or(f64::NAN);

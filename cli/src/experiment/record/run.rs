@@ -1,4 +1,4 @@
-//! `run.json`, which holds what may change when a run is repeated, such as device and time.
+//! `run.json`, which holds facts that may change when a run is repeated, such as the device and the time.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 pub struct RunRecord {
     /// Device name.
     pub device: String,
-    /// The processor and the system, as in `x86_64 linux`.
+    /// The processor and the system, for example `x86_64 linux`.
     #[serde(default)]
     pub platform: String,
-    /// The instructions that the fused CPU kernels used, as in `avx512`; empty in older records.
+    /// The instructions that the fused CPU kernels used, for example `avx512`. Older records leave this empty.
     #[serde(default)]
     pub instructions: String,
     /// The number of threads in the processor pool.

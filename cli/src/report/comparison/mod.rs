@@ -12,7 +12,7 @@ use super::html::{Html, Table, element, figure, figures, note, section};
 use crate::number;
 use crate::plot::{Differences, Ink};
 
-/// If there are more pairs of systems, only the pairs with the first system are shown query by query.
+/// If there are more pairs of systems than this, only the pairs with the first system are shown query by query.
 const PAIRS: usize = 6;
 
 /// The results of comparing systems that were measured on the same queries.
@@ -22,7 +22,7 @@ pub struct ComparisonReport {
     pub convention: Convention,
     /// Number of queries.
     pub queries: usize,
-    /// Number of queries without a relevant document.
+    /// The number of queries without a relevant document.
     pub empty_queries: usize,
     /// Name of each system.
     pub systems: Vec<String>,
@@ -60,7 +60,7 @@ pub struct ScoredDocument {
 /// query and the system, both counted from 0.
 pub type Rankings<'a> = dyn Fn(usize, usize) -> Option<Vec<ScoredDocument>> + 'a;
 
-/// Returns the letters that stand for a system on the page, from A to Z, then AA and so on.
+/// Returns the letters that identify a system on the page. They run from A to Z, then continue with AA and so on.
 pub(crate) fn letter(system: usize) -> String {
     let last = char::from(b'A' + (system % 26) as u8);
     match system / 26 {

@@ -10,7 +10,8 @@ use crate::experiment::LONGEST_IDENTIFIER;
 use crate::number;
 use crate::report::html::{Html, Table, details, element, note, section};
 
-/// For each pair of systems, this many queries with the largest gains are shown, and as many with the largest losses.
+/// For each pair of systems, this many queries with the largest gains are shown, and the same number with the largest
+/// losses.
 const QUERIES: usize = 5;
 
 /// A query shows each system's first `FIRST` documents and the first `BELONG` documents by label.
@@ -22,13 +23,14 @@ const BELONG: usize = 5;
 struct Placed {
     document: String,
     label: f32,
-    /// The rank of the document in each ranking, from 1; `None` if the system did not retrieve it.
+    /// The rank of the document in each ranking, counted from 1. It is `None` if the system did not retrieve the
+    /// document.
     ranks: [Option<usize>; 2],
-    /// The rank of the document by label, from 1.
+    /// The rank of the document by label, counted from 1.
     ideal: usize,
 }
 
-/// Builds the section for all shown pairs of systems; it is empty if no query has a difference.
+/// Builds the section for all shown pairs of systems. It is empty if the systems do not differ on any query.
 pub(super) fn moved(report: &ComparisonReport, rankings: &Rankings) -> Html {
     let Some(of) = report.measures.first() else { return Html::default() };
     let parts: Html = shown_pairs(report).into_iter().map(|pair| of_pair(report, of, pair, rankings)).collect();

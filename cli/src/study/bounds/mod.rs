@@ -2,18 +2,18 @@
 //! 2 and 3).
 //!
 //! Relevant and irrelevant documents are drawn from Gaussians around `(1, 1)` and `(-1, -1)`. The linear function with
-//! the weights `norm (cos theta, sin theta)` scores these documents. For an order, `F` is the sum of the upper minus
-//! the lower score over all pairs of documents, divided by `n (n - 1)`. `E` is average precision. The study computes
-//! two exponential bounds:
+//! the weights `norm (cos theta, sin theta)` scores these documents. For an order, `F` is a sum over all pairs of
+//! documents, divided by `n (n - 1)`. Each pair contributes the upper score minus the lower score. `E` is average
+//! precision. The study computes two exponential bounds:
 //!
 //! * The type one bound is `exp(-E(sigma))`, where `sigma` is the order of the scores.
 //! * The type two bound is the largest `(1 - E(pi)) exp(-(F(pi*) - F(pi)))` over perfect orders `pi*` and imperfect
 //!   orders `pi`. The type two bound is computed exactly without visiting all `n!` orders (`type_two.rs`).
 //!
 //! Theorem 3 says that the type two bound is at most the type one bound if every `F(pi*) - F(pi)` is at least
-//! `E(sigma)`. The differences of `F` are proportional to the norm of the weights, but the order of the scores does not
-//! depend on it. If every perfect order has a larger `F` than every imperfect one, the condition of the theorem holds
-//! for all large norms. Otherwise it never holds.
+//! `E(sigma)`. The differences of `F` are proportional to the norm of the weights. The order of the scores does not
+//! depend on the norm. If every perfect order has a larger `F` than every imperfect order, the theorem's condition
+//! holds for all sufficiently large norms. Otherwise it never holds.
 
 mod type_two;
 
@@ -69,7 +69,8 @@ impl Plane {
         Self { relevant, irrelevant: (0..IRRELEVANT).map(|_| around(-1.0)).collect() }
     }
 
-    /// Returns the scores of the relevant and of the irrelevant documents at the angle `theta`, with norm 1.
+    /// Returns the scores of the relevant documents and those of the irrelevant documents, at the angle `theta` and
+    /// with norm 1.
     fn scores(&self, theta: f64) -> (Vec<f64>, Vec<f64>) {
         let score = |of: &[(f64, f64)]| of.iter().map(|(x, y)| x * theta.cos() + y * theta.sin()).collect();
         (score(&self.relevant), score(&self.irrelevant))
@@ -305,7 +306,8 @@ impl DataSet {
 mod tests {
     use super::*;
 
-    /// Returns four relevant and five irrelevant documents, whose centers differ by `apart` in both features.
+    /// Returns four relevant and five irrelevant documents. The centers of the two groups differ by `apart` in both
+    /// features.
     fn data_set(apart: f64, norm: f64) -> DataSet {
         let line = |center: f64, count: usize| {
             (0..count).map(|i| center + 0.1 * (i as f64 / count as f64 - 0.5)).map(|x| (x, x)).collect()

@@ -2,12 +2,12 @@
 //!
 //! `F` is linear in the scores: the score at rank `r` has the weight `(n + 1 - 2 r) / (n (n - 1))`. The measure depends
 //! only on the pattern, which is the set of ranks that hold relevant documents. Among the orders with the same pattern,
-//! `F` is largest if the relevant documents are in descending order of score, and so are the irrelevant documents.
-//! Among perfect orders, `F` is smallest if the relevant documents are in ascending order of score, and so are the
-//! irrelevant documents. So it is enough to visit `C(n, relevant)` patterns instead of `n!` orders, for example 116,280
-//! for 7 of 21.
+//! `F` is largest if the relevant and the irrelevant documents are each in descending order of score. Among perfect
+//! orders, `F` is smallest if the relevant and the irrelevant documents are each in ascending order of score. It is
+//! therefore enough to visit `C(n, relevant)` patterns instead of `n!` orders. For example, 21 documents with 7
+//! relevant ones have 116,280 patterns.
 
-/// All patterns, each a choice of the ranks that hold relevant documents, with their average precision.
+/// All patterns, with their average precision. Each pattern is a choice of the ranks that hold relevant documents.
 #[derive(Debug, Clone)]
 pub(super) struct Orders {
     relevant: usize,
@@ -24,10 +24,10 @@ pub(super) struct TypeTwo {
     pub(super) precision: f64,
     /// The smallest `F` of a perfect order minus the largest `F` of an imperfect one.
     pub(super) gap: f64,
-    /// The loss that equation (6) defines. It is the largest `1 - E` among imperfect orders whose `F` is not below that
-    /// of some perfect order.
+    /// The loss that equation (6) defines. It is the largest `1 - E` among the imperfect orders whose `F` is at least
+    /// as large as that of some perfect order.
     pub(super) loss: f64,
-    /// The largest `(1 - E) exp(-(F* - F))`, after the scores were multiplied by each factor.
+    /// For each factor, the largest `(1 - E) exp(-(F* - F))` after the scores have been multiplied by it.
     pub(super) exponential: Vec<f64>,
 }
 
@@ -96,8 +96,8 @@ struct Place {
     is_relevant: bool,
 }
 
-/// Calls `each` for every pattern, beginning with the perfect one. The argument of `each` starts as `sum`, and `place`
-/// updates it at each rank of the pattern.
+/// Calls `each` for every pattern, beginning with the perfect one. The argument of `each` is initially `sum`. `place`
+/// updates this argument at each rank of the pattern.
 fn visit(relevant: usize, irrelevant: usize, sum: f64, place: &impl Fn(Place, f64) -> f64, each: &mut impl FnMut(f64)) {
     struct Walk<'a, P, E> {
         counts: [usize; 2],
@@ -135,7 +135,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns all permutations of documents, which are pairs of a score and whether the document is relevant.
+    /// Returns all permutations of documents. A document is a pair of its score and a flag that says whether it is
+    /// relevant.
     fn permutations(documents: &[(f64, bool)]) -> Vec<Vec<(f64, bool)>> {
         if documents.is_empty() {
             return vec![Vec::new()];
@@ -228,7 +229,7 @@ mod tests {
             prop_assert!(close(&found, &brute_force(&relevant, &irrelevant, 2.0)));
         }
 
-        /// Tests Theorem 2, and Theorem 3 after scaling the scores so that its condition holds.
+        /// Tests Theorem 2. Also tests Theorem 3, after scaling the scores so that the theorem's condition holds.
         #[test]
         fn the_theorems_hold(
             relevant in prop::collection::vec(-1.0..1.0f64, 1..=4),

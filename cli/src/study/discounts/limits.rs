@@ -6,7 +6,7 @@
 
 use super::population::{LABEL_1, LABEL_2};
 
-/// A discount by which gains are multiplied at each rank.
+/// A factor that discounts the gain at each rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decay {
     /// `1 / log(1 + r)`
@@ -22,7 +22,7 @@ pub(super) enum Decay {
 impl Decay {
     pub(super) const ALL: [Decay; 4] = [Decay::Log, Decay::Root, Decay::Zipf, Decay::Halving];
 
-    /// Returns the discount at `rank`, from 1.
+    /// Returns the discount at `rank`, which is counted from 1.
     pub(super) fn at(self, rank: f64) -> f64 {
         match self {
             Decay::Log => 1.0 / rank.ln_1p(),
@@ -82,7 +82,8 @@ impl Rate {
     }
 }
 
-/// A variant of NDCG: a discount, a cut-off and a gain, with what the theorems say about it.
+/// A variant of NDCG, given by a discount, a cut-off and a gain. It also records what the theorems say about the
+/// variant.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Case {
     pub(super) name: &'static str,
@@ -98,7 +99,8 @@ pub(super) struct Case {
     pub(super) limit_in_words: &'static str,
     /// The theorem that states that NDCG has no limit.
     pub(super) no_limit_theorem: Option<&'static str>,
-    /// The theorem on whether NDCG keeps two ranking functions in the same order as lists grow, and its answer.
+    /// The theorem on whether NDCG keeps two ranking functions in the same order as lists grow. The second value is the
+    /// theorem's answer.
     pub(super) distinguishes: Option<(&'static str, bool)>,
 }
 
@@ -242,8 +244,8 @@ fn relevance(ranker: usize, graded: bool) -> (f64, f64) {
     (offset + (1.0 - KNOWN[ranker]) * slope / 2.0, KNOWN[ranker] * slope)
 }
 
-/// Returns the possible gains in descending order. With each comes the probability that a document has at least this
-/// gain (the paper's `R_j`).
+/// Returns the possible gains in descending order. Each gain is paired with the probability that a document has at
+/// least this gain (the paper's `R_j`).
 fn levels(graded: bool) -> Vec<(f64, f64)> {
     let mean = |(offset, slope): (f64, f64)| offset + slope / 2.0;
     let relevant = mean(LABEL_2) + mean(LABEL_1);

@@ -1,15 +1,15 @@
 //! How NDCG with several discounts behaves as lists grow (ndcg-theory, Figures 1 to 4, Theorems 1 to 13).
 //!
 //! Documents are drawn independently, as the theorems assume. Three ranking functions sort each sample of documents.
-//! One knows the quality of every document, another knows half of the qualities, and the third is random. The study
-//! judges:
+//! One function knows the quality of every document. Another knows half of the qualities, and the third ranks at
+//! random. The study judges:
 //!
 //! * The limits of NDCG. Each limit is fitted to NDCG at several `n`, with the rate from its theorem. The rate is
 //!   `1 / log n` for the logarithmic discount and `n^(-1/2)` for the discount `r^(-1/2)`. At `n = 10^6`, NDCG with the
 //!   logarithmic discount is still far from its limit.
-//! * Lemma 2, by which the mean NDCG differs from the pseudo-expectation by at most about `n^(-1/3)`. The paper leaves
-//!   factors in `log n` open; the study sets them to 1.
-//! * Theorem 6, by which NDCG with the discount `2^-r` does not converge.
+//! * Lemma 2, which states that the mean NDCG differs from the pseudo-expectation by at most about `n^(-1/3)`. The
+//!   paper leaves factors in `log n` open; the study sets them to 1.
+//! * Theorem 6, which states that NDCG with the discount `2^-r` does not converge.
 //! * Distinguishability: whether the order of two ranking functions by NDCG still changes as a sample grows.
 //!
 //! A sample costs `n log n` operations for each ranking function.
@@ -43,9 +43,9 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
 
 /// The number of samples, each of which grows from the smallest list length to the largest.
 const SAMPLES: usize = 40;
-/// The number of samples in a quick study, and its largest `n`.
+/// The number of samples in a quick study, and the largest `n` of a quick study.
 const QUICK: (usize, f64) = (24, 10_000.0);
-/// The largest difference between a fitted limit and the stated one that still confirms it.
+/// A stated limit counts as confirmed only if it differs from the fitted limit by less than this.
 const MARGIN: f64 = 0.01;
 
 fn run(setting: &Setting) -> Result<Findings, StudyError> {
@@ -120,7 +120,7 @@ fn limit(case: &Case, fitted: &[Vec<f64>], generated: bool) -> Option<Claim> {
     Some(Claim::new(theorem, claim, judged))
 }
 
-/// Judges whether the mean NDCG with the logarithmic discount differs little from the pseudo-expectation, for each `n`.
+/// Judges, for each `n`, whether the mean NDCG with the logarithmic discount is close to the pseudo-expectation.
 fn lemma_2(series: &Series) -> Claim {
     let (mut verdicts, mut largest) = (Vec::new(), 0f64);
     for (at, &n) in series.sizes.iter().enumerate() {
@@ -136,8 +136,8 @@ fn lemma_2(series: &Series) -> Claim {
     Claim::new("Lemma 2", "mean NDCG is within n^(-1/3) of the pseudo-expectation, at each n", judged)
 }
 
-/// Judges whether the NDCG of different samples stays different as they grow. At the largest `n`, their difference must
-/// exceed a quarter of the difference at the smallest.
+/// Judges whether the NDCG of different samples continues to differ as the samples grow. At the largest `n`, their
+/// difference must exceed a quarter of the difference at the smallest.
 fn no_limit(case: &Case, spread: &[(f64, f64)]) -> Option<Claim> {
     let theorem = case.no_limit_theorem?;
     let left: Vec<f64> = spread.iter().map(|(first, last)| last - first / 4.0).collect();
@@ -149,8 +149,8 @@ fn no_limit(case: &Case, spread: &[(f64, f64)]) -> Option<Claim> {
     Some(Claim::new(theorem, claim, judged.number("at the largest n", last)))
 }
 
-/// Judges whether the order of two ranking functions stops changing as samples grow, or keeps changing, whichever the
-/// theorem claims.
+/// Judges whether the order of two ranking functions stops changing or keeps changing as samples grow. The theorem's
+/// claim determines which of the two is tested.
 fn distinguishable(case: &Case, series: &Series, at: usize) -> Option<Claim> {
     let (theorem, keeps_apart) = case.distinguishes?;
     let (early, late) = series.flips(at);
@@ -220,7 +220,7 @@ fn curves(series: &Series, case: usize) -> Curves {
 mod tests {
     use super::*;
 
-    /// Returns four fitted limits for each of three ranking functions, with errors of the size `noise`.
+    /// Returns four fitted limits for each of three ranking functions, with errors of magnitude `noise`.
     fn fitted(limits: [f64; 3], noise: f64) -> Vec<Vec<f64>> {
         limits.map(|limit| [-1.0, 1.0, 0.5, -0.5].map(|part| limit + noise * part).to_vec()).to_vec()
     }
@@ -243,7 +243,8 @@ mod tests {
         assert_eq!(no_limit(case, &[(0.3, 0.3)]).unwrap().verdict, Verdict::Open);
     }
 
-    /// NDCG must settle with the logarithmic discount but not with `2^-r`, and Lemma 2 must fail if NDCG is shifted.
+    /// NDCG must converge with the logarithmic discount, but not with `2^-r`. Lemma 2 must fail if the NDCG values are
+    /// shifted.
     #[test]
     fn generated_documents_tell_the_discounts_apart() {
         let series = Series::draw(&Population::Generated, &[100, 1000, 10_000], 40, 1, |_| ());

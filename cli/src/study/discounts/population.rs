@@ -8,8 +8,8 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::study::subject::Subject;
 
-/// The ranking functions, of which `good` knows the quality of all documents, `middling` of a random half, and `random`
-/// of none.
+/// The ranking functions. `good` knows the quality of every document, `middling` knows that of a random half, and
+/// `random` knows none.
 pub(super) const RANKERS: [&str; 3] = ["good", "middling", "random"];
 
 /// The distribution from which documents are drawn.

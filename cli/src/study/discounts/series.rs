@@ -1,4 +1,4 @@
-//! The NDCG of samples that grow document by document.
+//! The NDCG of samples to which documents are added one by one.
 
 use burn_rank::seed::seed_for;
 use rand::SeedableRng;
@@ -7,8 +7,8 @@ use rand_chacha::ChaCha8Rng;
 use super::limits::{CASES, Cut, Decay};
 use super::population::{Population, RANKERS, Sample};
 
-/// Limits are fitted only to samples of at least this number of documents, unless fewer than three of the list lengths
-/// reach it.
+/// Limits are fitted only to samples of at least this number of documents. If fewer than three list lengths are that
+/// large, smaller samples are used as well.
 const FITTED_FROM: usize = 1000;
 
 /// The NDCG of every sample, as `[case][ranking function][size][sample]`.
@@ -19,7 +19,7 @@ pub(super) struct Series {
 }
 
 impl Series {
-    /// Draws samples of documents, and computes their NDCG when they have reached each of `sizes`.
+    /// Draws samples of documents, and computes their NDCG each time they reach one of `sizes`.
     pub(super) fn draw(
         population: &Population,
         sizes: &[usize],
@@ -70,7 +70,7 @@ impl Series {
         self.values[case].iter().map(of_ranker).collect()
     }
 
-    /// Returns by how much pairs of samples differ in NDCG at the smallest and at the largest size, for the best
+    /// For pairs of samples, returns the differences in NDCG at the smallest and at the largest size. Uses the best
     /// ranking function.
     pub(super) fn spread(&self, case: usize) -> Vec<(f64, f64)> {
         let [good, ..] = &self.values[case];
@@ -80,8 +80,8 @@ impl Series {
     }
 
     /// Counts, for each sample, how often the order of two ranking functions by NDCG changes from one size to the next.
-    /// Changes are counted for all three pairs of functions, separately in the first and in the second half of the
-    /// sizes.
+    /// Changes are counted for all three pairs of functions. The first and the second half of the sizes are counted
+    /// separately.
     pub(super) fn flips(&self, case: usize) -> (Vec<f64>, Vec<f64>) {
         let of = &self.values[case];
         let samples = of[0].first().map_or(0, Vec::len);

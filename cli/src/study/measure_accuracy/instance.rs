@@ -1,11 +1,11 @@
-//! Bounds on the error of a surrogate for one query with given positions, which also hold for equal scores.
+//! Bounds on the error of a surrogate for one query with given positions. These bounds also hold for equal scores.
 //!
-//! The theorems do not cover equal scores, because a tied document has no single rank. But tied documents share a range
-//! of ranks, and the exact measure is the mean over the orders of tied documents. So a surrogate's term for a document
-//! errs by at most the largest difference from the term at a rank in this range:
+//! The theorems do not cover equal scores, because a tied document has no single rank. However, tied documents share a
+//! range of ranks, and the exact measure is the mean over all orders of the tied documents. The error of a surrogate's
+//! term for a document is therefore at most the largest difference from the term at a rank in this range:
 //!
 //! * The bound for NDCG is `1 / Z sum_x G(y_x) max_r |D(p_x) - D(r)|`.
-//! * The bound for AP is `1 / R sum_y max_{r, c} |S_y - (1 + c) / r|`, where `S_y` is the term of ApproxAP, and `c`
+//! * The bound for AP is `1 / R sum_y max_{r, c} |S_y - (1 + c) / r|`. Here `S_y` is the term of ApproxAP, and `c`
 //!   counts the relevant documents that may precede `y` at rank `r`.
 //!
 //! Without equal scores, the bound is the sum of the terms' absolute errors; in the surrogate itself, errors may
@@ -16,7 +16,7 @@ use burn_rank::op::Step;
 use crate::study::approximate::positions;
 use crate::study::subject::ScoredQuery;
 
-/// A query with the approximate position of each document, for one alpha.
+/// A query with the approximate position of each document, computed for one value of alpha.
 pub(super) struct Instance<'a> {
     query: &'a ScoredQuery,
     positions: Vec<f64>,
@@ -27,7 +27,7 @@ struct Around {
     /// The number of documents with a higher score, and the number of relevant documents among them.
     ahead: usize,
     relevant_ahead: usize,
-    /// The numbers of relevant and irrelevant documents with the same score as the document.
+    /// The numbers of relevant and of irrelevant documents that are tied with this document.
     relevant_tied: usize,
     irrelevant_tied: usize,
 }

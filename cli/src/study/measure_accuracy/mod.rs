@@ -2,12 +2,12 @@
 //!
 //! Let `epsilon` be the largest difference between a document's position and its rank. The error of ApproxNDCG is below
 //! `epsilon / (2 ln 2)`. If `epsilon < 1/2`, the error of ApproxAP is below
-//! `sum_i 1 / (i - epsilon) / (1 + exp(beta (1 - 2 epsilon))) + 2 epsilon sum_i 1 / (i (i - epsilon))`, with `i` from 1
-//! to the number of relevant documents. Both measures and their surrogates lie in `[0, 1]`, so a bound of 1 or more is
-//! vacuous. The theorems do not cover equal scores; queries with equal scores have their own bound (`instance.rs`).
-//! Theorem 7 is about the best of a class of ranking functions; the study tries all functions of a small class
-//! (`theorem_7.rs`). `rho` is the mean error over queries, for a given ranking and after each epoch of training
-//! (`over_training.rs`).
+//! `sum_i 1 / (i - epsilon) / (1 + exp(beta (1 - 2 epsilon))) + 2 epsilon sum_i 1 / (i (i - epsilon))`. Here `i` runs
+//! from 1 to the number of relevant documents. Both measures and their surrogates lie in `[0, 1]`, so a bound of 1 or
+//! more is vacuous. The theorems do not cover equal scores; queries with equal scores have their own bound
+//! (`instance.rs`). Theorem 7 is about the best of a class of ranking functions; the study tries all functions of a
+//! small class (`theorem_7.rs`). `rho` is the mean error over queries. It is computed for a given ranking and after
+//! each epoch of training (`over_training.rs`).
 
 mod instance;
 mod over_training;

@@ -10,13 +10,13 @@ use crate::study::findings::{Claim, Curves, Findings, Table};
 use crate::study::training::{Linear, Material, measured};
 use crate::study::verdict::{Mean, falls};
 
-/// The number of training queries and of epochs, in a full study and in a quick one.
+/// The number of training queries and the number of epochs, in a full study and in a quick one.
 const SIZES: [(usize, usize); 2] = [(40, 10), (8, 3)];
 /// The learning rate, as in the paper.
 const RATE: f64 = 0.01;
-/// The beta in all trainings of Figure 1.
+/// The value of beta in all training runs of Figure 1.
 const BETA: f64 = 10.0;
-/// The alpha in all trainings of Figure 2.
+/// The value of alpha in all training runs of Figure 2.
 const ALPHA: f64 = 100.0;
 
 /// The errors of the surrogate while one linear ranker is trained.
@@ -85,8 +85,8 @@ pub(super) fn extend(
     Ok(())
 }
 
-/// Trains a linear ranker from zero weights, and records the surrogate's errors after each epoch. At first all scores
-/// are equal, so the exact measure is a mean over orders.
+/// Trains a linear ranker, starting from zero weights, and records the surrogate's errors after each epoch. At first
+/// all scores are equal, so the exact measure is a mean over orders.
 fn train(linear: &Linear, name: String, loss: &LossSpec, measure: Measure, epochs: usize) -> Result<Path, StudyError> {
     let mut weights = vec![0.0; linear.features()];
     let mut path = Path { name, rho: Vec::new(), queries: vec![0.0; linear.queries.len()] };
@@ -135,7 +135,7 @@ mod tests {
     use crate::study::Verdict;
     use crate::study::training::LinearQuery;
 
-    /// Returns queries with a single feature, which sorts their documents correctly. Training increases the weight of
+    /// Returns queries with a single feature that sorts their documents correctly. Training increases the weight of
     /// this feature, so the differences of scores grow.
     fn linear() -> Linear {
         let query = |shift: f64| LinearQuery {

@@ -1,9 +1,10 @@
 //! Checks Theorem 7 for a small class of ranking functions: each feature, in ascending and in descending order.
 //!
-//! Let `M` be the mean of a measure over the test queries, which represent all queries. Let `M_m` be its mean over the
-//! training queries, and `S_m` the mean of its surrogate over the training queries. By the theorem, the function with
-//! the largest `S_m` falls short of the largest `M` by at most `2 sup |M - M_m| + 2 sup |M_m - S_m|`. All functions of
-//! the class are tried, so both suprema and both optima are known.
+//! Let `M` be the mean of a measure over the test queries, which represent all queries. Let `M_m` be the mean of this
+//! measure over the training queries, and `S_m` the mean of its surrogate over the same queries. The function with the
+//! largest `S_m` need not have the largest `M`. By the theorem, its `M` is smaller by at most
+//! `2 sup |M - M_m| + 2 sup |M_m - S_m|`. All functions of the class are tried, so both suprema and both optima are
+//! known.
 
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::Measure;
@@ -19,7 +20,7 @@ const QUERIES: [usize; 2] = [40, 8];
 /// The beta in ApproxAP, as in Figure 1.
 const BETA: f64 = 10.0;
 
-/// The mean measures and the mean surrogate of one ranking function.
+/// The means of the measures and the mean of the surrogate for one ranking function.
 #[derive(Debug, Clone, Copy)]
 struct Means {
     test: f64,
@@ -108,7 +109,7 @@ fn suprema(functions: &[Means]) -> [f64; 2] {
     [largest(|means| (means.test - means.train).abs()), largest(|means| (means.train - means.surrogate).abs())]
 }
 
-/// Judges whether the function `chosen` falls short of the best one by at most the theorem's bound.
+/// Judges whether the best function's measure exceeds that of the function `chosen` by at most the theorem's bound.
 fn judged(functions: &[Means], chosen: usize) -> Judged {
     let [first, second] = suprema(functions);
     let (difference, bound) =

@@ -1,18 +1,19 @@
 //! Compares SoftNDCG with NDCG (softrank-directness, Theorem 2), and the rankers that maximize them (Theorem 1). The
-//! optimal rankers are computed for a small problem (`theorem_1.rs`). For real data, the best of several rankers stand
-//! in for them (`pool.rs`).
+//! optimal rankers are computed for a small problem (`theorem_1.rs`). For real data, the study uses the best rankers
+//! among several instead (`pool.rs`).
 //!
-//! Let `delta` be the smallest difference of two scores, and
+//! Let `delta` be the smallest difference between two scores. Let
 //! `e_1 = (n - 1) sigma / (2 delta sqrt(pi)) exp(-delta^2 / (4 sigma^2))`. Let `e_3` be a bound on the variance of a
 //! rank, and `e_2 = sqrt(e_3 / (1 - 5 e_3)) + 5 e_3`. Then SoftNDCG and NDCG differ by at most
 //! `2^max(y) n (e_1 + e_2)`. The gain is `2^y`, as in the paper. The study judges three forms of the theorem:
 //!
 //! * The stated form has `e_3 = 1 - erf^2(delta / (2 sigma))` if `(n - 1) e_3 < 1`. It lacks the factor `(n - 1) / 4`,
-//!   which the proof has. The condition is also weaker than in the proof, which has `4 / 5` in place of `1`.
+//!   which appears in the proof. The condition is also weaker than the one in the proof, which uses `4 / 5` instead of
+//!   `1`.
 //! * The proved form has `e_3 = (n - 1) / 4 (1 - erf^2(delta / (2 sigma)))` if `5 e_3 < 1`.
 //! * The corrected form is the proved form with `e_1 / ln 2` in place of `e_1`. Equation (1) of the proof lacks the
-//!   factor `1 / ln 2`, which the derivative of `1 / log2(2 + r)` has. Two documents with `delta = 4 sigma` violate the
-//!   equation.
+//!   factor `1 / ln 2`, which appears in the derivative of `1 / log2(2 + r)`. Two documents with `delta = 4 sigma`
+//!   violate the equation.
 //!
 //! Both measures lie in `[0, 1]`, so a bound of 1 or more is vacuous.
 
@@ -62,8 +63,8 @@ fn epsilon_1(documents: usize, delta: f64, sigma: f64) -> f64 {
     (documents - 1) as f64 * sigma / (2.0 * delta * PI.sqrt()) * (-(delta / (2.0 * sigma)).powi(2)).exp()
 }
 
-/// Returns the bound of Theorem 2 in one of its forms. Returns `None` for equal scores, and if the condition does not
-/// hold or a square root is undefined.
+/// Returns the bound of Theorem 2 in one of its forms. Returns `None` if scores are equal, if the condition does not
+/// hold, or if a square root is undefined.
 fn theorem_2(documents: usize, delta: f64, largest_label: f64, sigma: f64, form: Form) -> Option<f64> {
     let n = documents as f64;
     // 1 - erf^2 without cancellation.
@@ -86,7 +87,7 @@ impl ScoredQuery {
 }
 
 /// Returns the left side of equation (1): the largest `|D(r_j) - D(mu_j)|` over the documents of a query. `r_j` is the
-/// rank from 0, and `mu_j` its expectation.
+/// rank, counted from 0, and `mu_j` is its expectation.
 fn discount_error(scores: &[f64], sigma: f64) -> f64 {
     let discount = |rank: f64| 1.0 / (2.0 + rank).log2();
     let of = |j: usize| {

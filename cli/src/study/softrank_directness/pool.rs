@@ -1,10 +1,11 @@
-//! Checks Theorem 1 on real data, where the optimal rankers are unknown and the best of several rankers stand in for
-//! them.
+//! Checks Theorem 1 on real data, where the optimal rankers are unknown. The study uses the best rankers among several
+//! instead.
 //!
-//! `omega_1` is the ranker with the highest mean SoftNDCG, chosen among the rankers trained with SoftNDCG if there are
-//! any. `omega_2` is the ranker with the highest mean NDCG on the same queries. The theorem is about the best of all
-//! ranking functions, which these rankers need not be. So a difference within the bound does not prove the theorem, and
-//! a larger one does not refute it. The verdict is therefore `open`, or `vacuous` if the bound is 1 or more.
+//! `omega_1` is the ranker with the highest mean SoftNDCG. It is chosen among the rankers trained with SoftNDCG, if
+//! there are any. `omega_2` is the ranker with the highest mean NDCG on the same queries. The theorem concerns the best
+//! of all ranking functions. The rankers used here may not be the best ones. So a difference within the bound does not
+//! prove the theorem, and a larger one does not refute it. The verdict is therefore `open`, or `vacuous` if the bound
+//! is 1 or more.
 
 use burn_rank::loss::LossSpec;
 

@@ -4,7 +4,7 @@
 //! mean SoftNDCG and `omega_2` the mean NDCG. NDCG changes only at angles where two documents swap ranks, so it is
 //! enough to try one angle in each interval between them. SoftNDCG is smooth, so its optimum is searched for on a fine
 //! grid of angles, and then between grid points. Let `epsilon_i` be the largest `|SoftNDCG - NDCG|` of any query at
-//! `omega_i`. By the theorem, the expected NDCG at `omega_1` and at `omega_2` differs by at most
+//! `omega_i`. By the theorem, the expected NDCG at `omega_1` differs from that at `omega_2` by at most
 //! `2 epsilon_1 + epsilon_2`.
 //!
 //! The proof assumes `O_1(omega_2) >= O_1(omega_1)` for each query, although `omega_1` and `omega_2` are optimal only
@@ -22,7 +22,7 @@ use crate::study::findings::{Claim, Table};
 use crate::study::training::{Linear, LinearQuery};
 use crate::study::verdict::{Bounded, Judged};
 
-/// The number of grid angles for SoftNDCG, and how often the search halves the step between them.
+/// The number of grid angles for SoftNDCG, and the number of times that the search halves the step between them.
 const GRID: usize = 90;
 const REFINEMENTS: usize = 12;
 
@@ -98,7 +98,7 @@ fn best_exact(linear: &Linear) -> Result<f64, StudyError> {
 }
 
 /// Returns an angle with the largest mean SoftNDCG that the search finds. The theorem assumes only that this mean is at
-/// least the mean at the angle `other`, which the search ensures.
+/// least as large as the mean at the angle `other`. The search ensures this.
 fn best_soft(linear: &Linear, sigma: f64, other: f64) -> Result<f64, StudyError> {
     let step = std::f64::consts::TAU / GRID as f64;
     let mut best = (mean(&soft(linear, other, sigma)?), other);
@@ -144,7 +144,7 @@ impl Compared {
         2.0 * epsilon(&self.first) + epsilon(&self.second)
     }
 
-    /// Judges whether the mean NDCG at both optima differs by at most the bound.
+    /// Judges whether the mean NDCG at one optimum differs from that at the other by at most the bound.
     fn of_means(&self) -> Judged {
         let mut found = Bounded::default();
         let difference = (mean(&self.first.exact) - mean(&self.second.exact)).abs();
@@ -152,7 +152,7 @@ impl Compared {
         Bounded::judge(&[found], "means").number("difference", difference).number("bound", self.bound())
     }
 
-    /// Judges whether the NDCG of each query at both optima differs by at most the bound.
+    /// Judges whether, for each query, the NDCG at one optimum differs from that at the other by at most the bound.
     fn of_queries(&self) -> Judged {
         let mut found = Bounded::default();
         for (first, second) in self.first.exact.iter().zip(&self.second.exact) {

@@ -1,8 +1,9 @@
-//! `[search]` draws trials at random, in place of a grid. Random search fits every trial to the end; successive halving
-//! drops most trials early.
+//! `[search]` draws trials at random, in place of a grid. Random search fits every trial to completion. Successive
+//! halving drops most trials early.
 //!
-//! Random search follows Bergstra and Bengio, Random search for hyper-parameter optimization, 2012. Successive halving
-//! follows Jamieson and Talwalkar, Non-stochastic best arm identification and hyperparameter optimization, 2016.
+//! Random search follows Bergstra and Bengio, "Random search for hyper-parameter optimization", 2012. Successive
+//! halving follows Jamieson and Talwalkar, "Non-stochastic best arm identification and hyperparameter optimization",
+//! 2016.
 
 mod space;
 
@@ -31,7 +32,7 @@ tagged! {
             #[serde(default)]
             space: Map,
         },
-        /// Fits all trials for a few rounds, then repeatedly continues only the best ones for more rounds, until the
+        /// Fits all trials for a few rounds, then continues only the best ones for more rounds. This repeats until the
         /// remaining trials are complete.
         SuccessiveHalving {
             /// The number of trials per fold in the first rung, from `reduction` to 10,000.
@@ -39,11 +40,12 @@ tagged! {
             /// A list of values or a range for each dotted key.
             #[serde(default)]
             space: Map,
-            /// The number of rounds of a trial in the last rung; by default the learner's own number.
+            /// The number of rounds that a trial has completed after the last rung. The default is the learner's own
+            /// number of rounds.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             budget: Option<usize>,
-            /// The factor by which each rung reduces the number of trials and raises the number of rounds, at least 2.
-            /// One in `reduction` trials reaches the next rung, with `reduction` times as many rounds.
+            /// The factor by which each rung reduces the number of trials and increases the number of rounds. It is at
+            /// least 2. One in `reduction` trials reaches the next rung, with `reduction` times as many rounds.
             #[serde(default = "reduction")]
             reduction: usize,
         },
@@ -131,15 +133,15 @@ impl SearchConfig {
         Ok((1..=self.trials()).map(|trial| space.trial(seed, fold, trial)).collect())
     }
 
-    /// Returns copies of a trial for checks. In each copy, one key has the smallest or the largest number of its range,
-    /// or one of its listed values.
+    /// Returns copies of a trial for checks. In each copy, one key has an extreme value: the smallest or largest number
+    /// of its range, or one of its listed values.
     pub(super) fn extremes(&self, point: &Point) -> Result<Vec<Point>, Refusal> {
         Ok(self.drawn().map_err(|refusal| refusal.under("search.space"))?.extremes(point))
     }
 }
 
-/// Returns the rungs of successive halving, of which the last one ends after `budget` rounds. Uses as many rungs as
-/// possible, with at least one round in the first and at least one trial in the last.
+/// Returns the rungs of successive halving. The last rung ends after `budget` rounds. Uses as many rungs as possible,
+/// with at least one round in the first and at least one trial in the last.
 pub(in crate::experiment) fn rungs(trials: usize, budget: usize, reduction: usize) -> Vec<Rung> {
     let divisors = std::iter::successors(Some(1usize), |divisor| divisor.checked_mul(reduction));
     let divisors: Vec<usize> = divisors.take_while(|divisor| *divisor <= trials && *divisor <= budget).collect();

@@ -48,7 +48,8 @@ pub(super) enum Domain {
 }
 
 impl Domain {
-    /// Reads from the search space which values a key may have. The values are whole numbers if both ends are.
+    /// Reads the entry of a key in the search space, which is a list of values or a range. A range holds whole numbers
+    /// if both of its ends are whole numbers.
     fn read(value: &Value) -> Result<Self, Refusal> {
         let table = match value {
             Value::Array(values) if !values.is_empty() => return Ok(Self::Values(values.clone())),
@@ -90,8 +91,8 @@ impl Domain {
         }
     }
 
-    /// Returns every value in a list, or both ends of a range. If these values are valid, the values between them
-    /// usually are, too.
+    /// Returns every value in a list, or both ends of a range. If these values are valid, the values between them are
+    /// usually valid as well.
     fn extremes(&self) -> Vec<Value> {
         match self {
             Self::Values(values) => values.clone(),
@@ -112,7 +113,7 @@ fn log_uniform(from: f64, to: f64, random: &mut ChaCha8Rng) -> f64 {
     (from.ln() + random.random::<f64>() * (to.ln() - from.ln())).exp()
 }
 
-/// Rounds to six significant digits, which are easy to read and the same on every processor.
+/// Rounds a number to six significant digits, so that it is easy to read and the same on every processor.
 fn rounded(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
@@ -143,7 +144,7 @@ impl Space {
         self.0.iter().map(draw).collect()
     }
 
-    /// Returns copies of a point in which one key has one of its extreme values, for every key and extreme value.
+    /// For every key and each of its extreme values, returns a copy of a point in which the key has that value.
     pub(super) fn extremes(&self, point: &Point) -> Vec<Point> {
         let with = |at: usize, value: Value| {
             let mut point = point.clone();
