@@ -6,13 +6,13 @@ use std::hash::{BuildHasher, Hasher};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// The suffix of the temporary name under which a file is written until it is complete.
+/// The suffix of the temporary name that a file has until it is completely written.
 const PARTIAL: &str = ".partial";
 
-/// Lets `fill` write a file under a temporary name in the same folder, syncs it, and renames it to `path`.
+/// Lets `fill` write a temporary file in the folder of `path`, syncs the file, and renames it to `path`.
 ///
-/// If `path` is a link, the file that it points to is replaced. A path that is not a regular file (a device, a pipe,
-/// `/dev/stdout`) is written to directly, since a rename would put a regular file in its place.
+/// If `path` is a link, the file that it points to is replaced. If `path` names something other than a regular file (a
+/// device, a pipe, `/dev/stdout`), `fill` writes to it directly. A rename would put a regular file in its place.
 ///
 /// # Errors
 /// Returns any error from `fill` or from the file system; an existing file is then unchanged.
@@ -47,8 +47,8 @@ pub fn prepare(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>)
 /// renames, only some of the files are renamed.
 ///
 /// # Errors
-/// Returns the path and the error of the first file that cannot be renamed, or the path of the first file and the error
-/// of `before`. Files that existed before keep their old contents after an error.
+/// If a file cannot be synced or renamed, returns its path and the error. If `before` fails, returns the path of the
+/// first file and the error of `before`. Files that existed before keep their old contents after an error.
 pub fn commit_together(
     mut files: Vec<Pending>,
     before: impl FnOnce() -> io::Result<()>,

@@ -73,8 +73,9 @@ pub enum CachedBackwardError {
 /// A first pass computes the scores of each chunk without recording operations. The loss then provides its gradient
 /// with respect to the scores of all chunks. A second pass computes and records the scores of each chunk again, and
 /// propagates the gradient to the parameters. The gradients of chunks are added in the order of the chunks. With this
-/// method, a training step on many long lists needs the memory of only a few documents. The cost is about one more
-/// forward pass (Gao et al., Scaling deep contrastive learning batch size under memory limited setup, 2021).
+/// method, a training step on many long lists holds the activations of only a few documents in memory. The cost is
+/// about one more forward pass (Gao et al., Scaling deep contrastive learning batch size under memory limited setup,
+/// 2021).
 ///
 /// * `score` returns the scores of a chunk, `[documents]`. Both calls of `score` for a chunk use the same seed, so
 ///   dropout stays on and drops the same neurons. Both calls of `score` for a chunk must return the same scores: bit
@@ -87,8 +88,8 @@ pub enum CachedBackwardError {
 /// Returns the detached loss, `[1]`, and the gradient of each parameter, as `GradientsParams::from_grads` does.
 ///
 /// # Limits
-/// burn has one random number generator per process, and no other thread may draw from it during the call. Batch norm
-/// sees only one chunk at a time, and sees each chunk twice.
+/// burn has only one random number generator per process, so no other thread may draw from it during the call. Batch
+/// norm sees only one chunk at a time, and sees each chunk twice.
 ///
 /// # Errors
 /// Returns [`CachedBackwardError`], whose message names the chunk.

@@ -102,7 +102,7 @@ pub fn plural(count: usize, one: &str) -> String {
     }
 }
 
-/// The largest number of characters of a value in a message.
+/// The largest number of characters of a value that a message shows.
 const SHOWN: usize = 200;
 
 /// Returns a value as messages show it, cut with an ellipsis if it is long.

@@ -47,7 +47,7 @@ pub(super) struct Assembly<'a> {
     pub like: &'a Like<'a>,
     /// The end of the error message about too many features. It says where the allowed number comes from.
     pub features_from: &'static str,
-    /// The feature names of the latest table with one column per feature; `None` before the first of these tables.
+    /// The feature names of the latest table with one column per feature; `None` before the first such table.
     #[cfg(feature = "columnar")]
     pub feature_columns: Option<Vec<String>>,
     /// The number of files whose features have names.
@@ -62,7 +62,8 @@ pub(super) struct Assembly<'a> {
     pub has_dates: Option<bool>,
     /// The file and the line where each query first occurred, by query identifier.
     begun: HashMap<String, Begun>,
-    /// Whether documents of a query that are not consecutive in the current file are moved next to each other.
+    /// Whether documents of the same query are moved next to each other if they are not consecutive in the current
+    /// file.
     puts_together: bool,
     /// Runs of documents that continue a query of the current file, each with the number of the query's first run.
     /// Until the end of the file is reached, each run of documents counts as a query.
@@ -286,7 +287,7 @@ impl<'a> Assembly<'a> {
         Ok(())
     }
 
-    /// Checks that all runs of a query have the same weight and group, and keeps one weight and one group or time per
+    /// Checks that all runs of a query have the same weight and group. Keeps one weight and one group or time per
     /// query. `home[i]` is the first run with the same query as run `first + i`.
     fn check_runs(
         &mut self,
@@ -402,8 +403,8 @@ fn reorder<T: Default>(values: &mut Vec<T>, first: usize, order: &[usize]) {
     }
 }
 
-/// Keeps one value per query, which is the value of its first run. `home[i]` is the first run with the same query as
-/// run `first + i`.
+/// Keeps one value per query: the value of its first run. `home[i]` is the first run with the same query as run
+/// `first + i`.
 fn keep_first<T>(values: &mut Vec<T>, first: usize, home: &[usize]) {
     let mut run = 0;
     values.retain(|_| {

@@ -3,8 +3,8 @@
 //!
 //! The size of a batch is limited by its number of padded cells (queries x longest list), not by its number of queries.
 //! Memory is therefore bounded for lists of any length. Queries of similar length share a batch, which keeps padding
-//! small. Queries are put into buckets by list length, and each bound between buckets exceeds the previous bound by at
-//! most a quarter. Queries are shuffled within buckets, and then the batches are shuffled.
+//! small. Queries are put into buckets by list length. In a bucket, the longest list is less than a quarter longer than
+//! the shortest. Queries are shuffled within buckets, and then the batches are shuffled.
 
 use std::collections::HashMap;
 
@@ -198,8 +198,8 @@ impl BatchPlanner {
     }
 }
 
-/// Returns the bucket of a list length. Buckets begin at each power of 2 and at three evenly spaced lengths after it,
-/// so padding is at most a fifth of a list.
+/// Returns the bucket of a list length. Buckets begin at each power of 2 and at three evenly spaced lengths between it
+/// and the next power. If a batch holds queries of one bucket, padding is at most a fifth of a list.
 fn bucket(length: usize) -> usize {
     let power = length.max(1).ilog2() as usize;
     let quarter = ((length.max(1) - (1 << power)) << 2) >> power;

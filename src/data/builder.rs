@@ -98,7 +98,7 @@ impl RankingDatasetBuilder {
     ///
     /// # Errors
     /// Returns [`DataError::Refused`] if the number of labels, identifiers, names, weights or feature values does not
-    /// match the other parts. Returns [`DataError::Refused`] also for a query without documents, two queries with the
+    /// match the other parts. Also returns [`DataError::Refused`] for a query without documents, two queries with the
     /// same identifier, or an infinite feature. Returns [`DataError::Label`] if a label is negative or not finite.
     pub fn build(self) -> Result<RankingDataset, DataError> {
         let Self { mut data, query_ids, query_weights, document_weights } = self;

@@ -1,15 +1,16 @@
 //! Generates clicks on rankings with a position-based model, for unbiased learning to rank.
 //!
 //! In a session, the documents of a query are shown in the order of their scores. The document at rank `r` is examined
-//! with the probability `r^-eta`, its *propensity*, whatever the document is. An examined document with label `y` is
-//! clicked with the probability `noise + (1 - noise) (2^y - 1) / (2^m - 1)`, where `m` is the largest label of the data
-//! (Ai et al., Unbiased learning to rank with unbiased propensity estimation). All draws are independent.
+//! with probability `r^-eta`, its *propensity*, whichever document it is. An examined document with label `y` is
+//! clicked with probability `noise + (1 - noise) (2^y - 1) / (2^m - 1)`, where `m` is the largest label of the data.
+//! This model is from Ai et al., Unbiased learning to rank with unbiased propensity estimation. All draws are
+//! independent.
 //!
 //! Each session with a click becomes a query whose labels are its clicks, 0 or 1. A clicked document has the weight
 //! `min(r^eta, max_weight)`, the clipped inverse of its propensity; other documents have weight 1. Consider a loss that
-//! is a weighted sum of terms, one for each clicked document, where a term does not depend on other clicks. If no
-//! weight is clipped, the expectation of such a loss does not depend on the ranks at which the documents were shown
-//! (Joachims, Swaminathan and Schnabel, Unbiased learning-to-rank with biased feedback).
+//! is a weighted sum of one term per clicked document, in which no term depends on other clicks. If no weight is
+//! clipped, the expectation of such a loss does not depend on the ranks at which the documents were shown (Joachims,
+//! Swaminathan and Schnabel, Unbiased learning-to-rank with biased feedback).
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -35,7 +36,7 @@ use crate::text::counted;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClickModel {
-    /// The position bias `eta`, from 0 (no bias) to 10. Rank `r` is examined with the probability `r^-eta`. Default: 1.
+    /// The position bias `eta`, from 0 (no bias) to 10. Rank `r` is examined with probability `r^-eta`. Default: 1.
     pub eta: f64,
     /// The probability of a click on an examined document with label 0, from 0 to 1. Default: 0.1.
     pub noise: f64,
@@ -89,9 +90,9 @@ impl ClickModel {
         Ok(())
     }
 
-    /// Generates sessions of every query, in which documents are shown by descending score. `scores` holds one score
-    /// per document. Ties keep the order of the dataset; a document with the score `-inf` is not shown, so it is not
-    /// clicked. Each query has a separate seed. Sessions without a click teach nothing and are left out.
+    /// Generates sessions for every query, with the documents shown in order of descending score. `scores` holds one
+    /// score per document. Ties keep the order of the dataset; a document with the score `-inf` is not shown, so it is
+    /// not clicked. Each query has a separate seed. Sessions without a click teach nothing and are left out.
     ///
     /// # Errors
     /// Returns the same errors as [`check`](ClickModel::check). Returns [`DataError::Inconsistent`] if the numbers of

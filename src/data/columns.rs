@@ -53,8 +53,8 @@ impl Columns {
 /// Requirements that all files of a set must meet, in addition to the options.
 #[derive(Debug, Clone, Default)]
 pub struct Like<'a> {
-    /// The end of the error message about extra features. It says where the number of features comes from; by default,
-    /// from the option `features`.
+    /// The end of the error message about extra features. It says where the number of features comes from: by default,
+    /// the option `features`.
     pub features_from: Option<&'static str>,
     /// The names of the features; empty if they are not known. A table with one column per feature must have the same
     /// feature names.

@@ -49,7 +49,8 @@ pub struct RankingDataset {
 }
 
 impl RankingDataset {
-    /// Returns the queries as ranked by `scores`, one per document, for use by [measures](crate::measure).
+    /// Returns the queries as ranked by `scores`, which holds one score per document. The result is for use by
+    /// [measures](crate::measure).
     pub fn rankings<'a>(&'a self, scores: &'a [f32]) -> Rankings<'a> {
         let Self { labels, offsets, document_ids, .. } = self;
         Rankings { scores, labels, offsets, document_ids }
@@ -58,8 +59,8 @@ impl RankingDataset {
     /// Checks that the parts of the dataset do not contradict each other.
     ///
     /// # Errors
-    /// Returns [`DataError::Refused`] if lengths do not fit, or offsets do not ascend from 0 to the number of
-    /// documents. Returns [`DataError::Refused`] also for an empty query, two queries with the same identifier, or an
+    /// Returns [`DataError::Refused`] if lengths do not match, or if offsets do not ascend from 0 to the number of
+    /// documents. Also returns [`DataError::Refused`] for an empty query, two queries with the same identifier, or an
     /// infinite feature. Returns [`DataError::Label`] if a label is negative or not finite.
     pub fn check(&self) -> Result<(), DataError> {
         let documents = self.documents();
@@ -120,8 +121,8 @@ impl RankingDataset {
     /// already checked during reading.
     ///
     /// # Errors
-    /// Returns [`DataError::Cell`] for the first value that is infinite, or that is missing although missing values are
-    /// errors.
+    /// Returns [`DataError::Cell`] for the first value that is infinite, or that is missing when missing values are not
+    /// allowed.
     pub fn check_values(&self) -> Result<(), DataError> {
         self.check_values_in(&OneProcess)
     }
@@ -154,10 +155,10 @@ impl RankingDataset {
     /// Streams the features of a mapped file: from now on, every use of the features reads them from the file. A
     /// [`Normalizer`](super::Normalizer) is then applied at each use, and the learner `gradient` shuffles queries
     /// within windows of `window` bytes of features. At most `memory` bytes of the file are in memory; a file that fits
-    /// into this limit stays mapped. A call that returns all features as a slice still loads them all into memory.
+    /// within this limit stays mapped. A call that returns all features as a slice still loads them all into memory.
     ///
     /// # Errors
-    /// Returns [`DataError::Inconsistent`] if the features are in memory. Returns [`DataError::Inconsistent`] also if a
+    /// Returns [`DataError::Inconsistent`] if the features are in memory. Also returns [`DataError::Inconsistent`] if a
     /// query has weight 0, because removing this query would copy all features.
     pub fn stream(&mut self, memory: ByteSize, window: ByteSize) -> Result<(), DataError> {
         if self.query_weights.contains(&0.0) {
@@ -402,7 +403,7 @@ impl RankingDataset {
     }
 
     /// Returns the SHA-256 hash of the dataset's entire contents, in hexadecimal. The hash does not depend on file
-    /// names, compression, line ends or how numbers were written.
+    /// names, compression, line ends or the way in which numbers were written.
     pub fn data_hash(&self) -> String {
         self.hash_with(|hash| self.features.hash_into(hash, &OneProcess))
     }

@@ -232,8 +232,8 @@ impl DataError {
         move |source| DataError::Io { path, source }
     }
 
-    /// Replaces an error about a file's text with an error that names the kind of the file. The error stays if the file
-    /// is of the kind `fits`, or if naming its kind would not help.
+    /// Replaces an error about a file's text with an error that names the kind of the file. The error stays as it is if
+    /// the file is of the kind `fits`, or if naming its kind would not help.
     pub(crate) fn or_kind(self, file: &Path, fits: FileKind, expected: &str) -> DataError {
         let is_about_text = matches!(self, Self::Syntax { .. } | Self::Limit { .. } | Self::Empty { .. });
         match FileKind::of_file(file) {

@@ -64,7 +64,7 @@ impl Normalizer {
 
     /// Fits a normalizer that also fills missing values, for models that accept none. A missing value becomes the mean
     /// of the normalized training values of its feature, or 0 if there are none. A feature that some training documents
-    /// have and others lack gets an additional column, 1 where it is missing and otherwise 0.
+    /// have and others lack gets an additional column, which is 1 where the feature is missing and 0 elsewhere.
     ///
     /// If a feature is missing only outside the training data, its missing values become the mean of the feature. No
     /// column is added for this feature.
@@ -256,8 +256,8 @@ fn fit_quantiles(train: &RankingDataset, processes: &dyn Processes) -> FeatureMa
     FeatureMap::Quantile { values }
 }
 
-/// Returns, for each feature, its training values at certain ranks in ascending order. Missing values are left out.
-/// `places(n)` returns the wanted ranks among `n` values, in ascending order, possibly with repetitions.
+/// Returns, for each feature, the values at certain ranks of its training values in ascending order. Missing values are
+/// left out. `places(n)` returns the wanted ranks among `n` values, in ascending order, possibly with repetitions.
 fn values_at(
     train: &RankingDataset,
     places: impl Fn(usize) -> Vec<usize> + Sync,

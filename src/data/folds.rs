@@ -142,7 +142,7 @@ pub(crate) fn split_by(
 }
 
 /// Splits the queries of a dataset into sets that hold the given shares of the queries. If queries must stay together,
-/// all of them go to the set in which the middle query of their group falls. In a split by time, the sets follow one
+/// they all go to the set into which the middle query of their group falls. In a split by time, the sets follow one
 /// another in time. In every other split, queries or groups are first shuffled with the seed.
 pub(crate) fn split_by_shares(
     dataset: &RankingDataset,
@@ -207,7 +207,8 @@ fn cut(units: Vec<Vec<usize>>, shares: &[f64]) -> Vec<Vec<usize>> {
     sets
 }
 
-/// Returns the indices of a fold's training parts: all parts in a circle from part `first` on, except the last two.
+/// Returns the indices of a fold's training parts: `parts - 2` consecutive parts from part `first` on, where part 0
+/// follows the last part.
 fn train_parts(first: usize, parts: usize) -> impl Iterator<Item = usize> {
     (first..first + parts - 2).map(move |part| part % parts)
 }

@@ -26,7 +26,7 @@ impl Input {
         Self { name: path.into(), reader: None }
     }
 
-    /// Returns an input for the text of `reader`, which messages call `name`.
+    /// Returns an input that reads the text of `reader`. Messages refer to the input as `name`.
     pub fn from_reader(name: impl Into<PathBuf>, reader: impl Read + Send + 'static) -> Self {
         Self { name: name.into(), reader: Some(Box::new(reader)) }
     }

@@ -18,7 +18,7 @@
 //! threads.
 //!
 //! `gauss` fits 257 knots to each feature. The places `z_i` of the knots are equally spaced from -3.09 to 3.09. The
-//! value of knot `i` is the training value below which the share `Phi(z_i)` of the documents lies; `Phi` is the
+//! value of knot `i` is the training value below which a share `Phi(z_i)` of the documents lies. Here, `Phi` is the
 //! standard normal distribution function. Knots of equal value are merged into one knot. Its place is `Phi^-1` of the
 //! midpoint between the smallest and the largest share of the merged knots. The map is linear between knots and
 //! constant beyond the first and the last knot.

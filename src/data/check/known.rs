@@ -12,8 +12,7 @@ pub const ISTELLA_MISSING: f64 = f64::MAX;
 #[derive(Debug)]
 struct Published {
     name: &'static str,
-    /// The numbers of features that a file of this set may have; files may leave out the last features where they are
-    /// 0.
+    /// The numbers of features that a file of this set may have; files may leave out trailing features that are 0.
     features: RangeInclusive<usize>,
     /// The largest label; labels are whole numbers from 0 to this one.
     label: u32,
@@ -156,7 +155,7 @@ pub(super) fn recognize(sets: &[SetReport]) -> (Vec<String>, Vec<Finding>) {
 }
 
 impl Published {
-    /// Returns every difference between the given sets and this published set, of which they may be parts.
+    /// Returns every difference between this published set and the given sets, which may be parts of it.
     fn compare(&self, sets: &[SetReport]) -> Vec<Finding> {
         let mut off = Vec::new();
         let mut add = |of: &SetReport, count: usize, examples: Vec<String>, words: String| {

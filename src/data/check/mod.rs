@@ -1,4 +1,4 @@
-//! Checks data for faults before training, as in `burn-rank check`.
+//! Checks data for faults before training, as `burn-rank check` does.
 //!
 //! Data sets are added one after another, so the features of only one set are in memory at a time. Features and
 //! documents are numbered from 1.
@@ -21,7 +21,7 @@ pub use known::ISTELLA_MISSING;
 
 /// Values of larger magnitude are reported, because without a normalizer they would dominate what a scorer learns.
 const HUGE: f32 = 1e6;
-/// The largest label whose gain `2^y - 1` fits into a signed 32-bit integer, in which most tools keep it.
+/// The largest label whose gain `2^y - 1` fits in a signed 32-bit integer, the type that most tools use for it.
 const LARGEST_LABEL: f32 = 31.0;
 /// The number of feature values that the checks read into memory at a time.
 const CELLS: usize = 1 << 22;
@@ -62,7 +62,7 @@ pub enum Kind {
     DuplicateDocument,
     /// A feature with only one value.
     ConstantFeature,
-    /// A feature with values beyond a million in absolute value.
+    /// A feature with values above one million in magnitude.
     HugeFeature,
     /// Missing values.
     MissingValue,
@@ -143,7 +143,7 @@ impl Check {
         &self.names
     }
 
-    /// Checks a set, in which missing values are NaN.
+    /// Checks a set. Missing values must be NaN.
     pub fn add(&mut self, name: &str, data: &RankingDataset) {
         if self.sets.is_empty() {
             self.names.clone_from(&data.feature_names);

@@ -7,7 +7,7 @@ use crate::data::RankingDataset;
 /// The approximate number of documents in the sample.
 const DOCUMENTS: usize = 100_000;
 
-/// Pairs of a query's documents with different labels, counted over queries.
+/// Counts of the document pairs within a query that have different labels, summed over queries.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pairs {
     all: u64,

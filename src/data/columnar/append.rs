@@ -187,8 +187,8 @@ impl<'a, 'b> Appender<'a, 'b> {
         Ok(())
     }
 
-    /// Finishes the file. Checks the number of rows, moves the rows of each query together, and gives features that
-    /// stay in the file to the dataset.
+    /// Finishes the file. Checks the number of rows and moves the rows of each query together. If features stay in the
+    /// file, hands them to the dataset.
     pub fn finish(mut self, rows: Option<usize>) -> Result<(), DataError> {
         let found = self.assembly.dataset.documents() - self.documents_before;
         if let Some(rows) = rows.filter(|rows| found != *rows) {
@@ -293,8 +293,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         Ok(())
     }
 
-    /// For each run of rows of a query, records its value in the column used to split queries: the group or the latest
-    /// time.
+    /// For each run of a query's rows, records the value by which queries are split: the group or the latest time.
     fn append_keys(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
         let (Some(key), Some(column)) = (self.assembly.like.key, self.layout.key) else { return Ok(()) };
         let before = self.assembly.dataset.documents();
@@ -405,7 +404,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         floats(&items).map(|items| with_nan(&items)).map_err(|error| self.unreadable(error))
     }
 
-    /// Rejects the first value that is infinite, or that is missing although missing values are errors.
+    /// Rejects the first value that is infinite, or that is missing when missing values are not allowed.
     fn check_values(&self, batch: &RecordBatch, values: &[f32], width: usize) -> Result<(), DataError> {
         let refuses_missing = self.assembly.options.missing == Missing::Error;
         let unusable = |value: &f32| value.is_infinite() || (value.is_nan() && refuses_missing);

@@ -12,7 +12,7 @@ pub(super) const BLOCK: usize = 512 << 10;
 
 /// A piece of memory into which a disk may write directly, without the system's cache. The address and the size of a
 /// page are multiples of the block size of any disk. Pages are allocated only on the heap (`bytemuck::zeroed_vec`).
-/// With a page on the stack, code optimized by LLVM 22 was seen to return through a stack frame that was never set up.
+/// When a page was on the stack, code optimized by LLVM 22 returned through a stack frame that was never set up.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(4096))]
 pub(super) struct Page([u8; 4096]);

@@ -268,8 +268,8 @@ impl Decoder<'_> {
         self.records(block, &texts_of(&names), rows)
     }
 
-    /// Replaces an infinite number in an error with its text in the file, because the number may only be beyond the
-    /// range of 32-bit floats. The block begins after `rows` rows of the file.
+    /// Replaces an infinite number in an error with its text in the file. The number may be finite but beyond the range
+    /// of 32-bit floats. The block begins after `rows` rows of the file.
     fn as_written(&self, error: DataError, block: &[u8], rows: usize) -> DataError {
         let DataError::Cell { path, row, column, found, expected } = error else { return error };
         let written = || {

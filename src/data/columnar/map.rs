@@ -15,7 +15,7 @@ use super::blocks::{BLOCK, Blocks, Page};
 use crate::data::error::DataError;
 use crate::data::input::Input;
 
-/// A mapped file. If only part of the file may be in memory, bytes are read instead of mapped. Reads bypass the
+/// A mapped file. If only part of the file is allowed in memory, bytes are read instead of mapped. Reads bypass the
 /// system's cache where the file system allows it, because the cache would read further bytes around each request.
 /// Reading is twenty times as fast as a mapping whose pages are released one by one to respect a memory limit.
 pub(super) struct FileMap {
@@ -41,7 +41,7 @@ impl FileMap {
         (end <= self.map.len()).then_some(start..end)
     }
 
-    /// Keeps at most this many bytes of the file in memory from now on. A file that fits into the limit stays mapped.
+    /// Keeps at most this many bytes of the file in memory from now on. A file that fits within the limit stays mapped.
     pub fn keep(&self, bytes: usize) {
         if bytes < self.map.len() {
             self.blocks.keep(bytes);

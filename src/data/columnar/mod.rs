@@ -9,8 +9,8 @@
 //! | `query_weight` | optional: the weight of the query, the same in each of its rows, with [`Weights::File`](super::letor::Weights::File) |
 //! | `features` | the features: a list of numbers, of the same length in each row |
 //!
-//! [`Columns`](super::Columns) names the columns that do not have their usual names, and the columns to ignore. Without
-//! a column `features` of lists, every other column is a feature and must hold numbers. If a column `features` holds
+//! [`Columns`](super::Columns) names the columns that do not have their usual names, and the columns to ignore. If no
+//! column `features` holds lists, every other column is a feature and must hold numbers. If a column `features` holds
 //! lists, other columns without a role are not read. If each feature has a column, all files of a set must have the
 //! same feature names, in any order. Rows of the same query need not be consecutive: they are moved together, and
 //! [`read_order`](crate::data::RankingDataset::read_order) holds their original places. A number is an integer, a
@@ -24,8 +24,8 @@
 //! but must not change it in place. Parquet files are decoded part by part.
 //!
 //! A CSV file has a header and columns separated by commas. Fields that contain commas or line breaks are enclosed in
-//! double quotes (`"`). A TSV file is separated by tabs. CSV and TSV files may be compressed with gzip. An empty field,
-//! `nan`, `null` or `NA` is a missing value; `true` is 1, and `false` is 0.
+//! double quotes (`"`). The columns of a TSV file are separated by tabs. CSV and TSV files may be compressed with gzip.
+//! An empty field, `nan`, `null` or `NA` is a missing value; `true` is 1, and `false` is 0.
 //!
 //! Features stay in the file ([`Features`](super::Features)) if the file is an uncompressed Arrow file and the only
 //! file of the set. To stay in the file, features must be lists of 32-bit floats without nulls, with consecutive rows
@@ -106,7 +106,7 @@ trait Table {
         false
     }
 
-    /// Returns the number of bytes for which the file counts in limits that grow with the size of the input.
+    /// Returns the size, in bytes, that is assumed for the file in limits that grow with the size of the input.
     fn bytes_that_count(&self) -> u64;
 
     /// Decodes the columns with the indices `columns`, in ascending order, part by part.

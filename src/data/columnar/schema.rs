@@ -164,9 +164,9 @@ impl Table<'_> {
             .any(|dropped| dropped.iter().any(|other| other == name))
     }
 
-    /// Rejects an option that drops a missing column: the name may be misspelled, and the column that was meant would
-    /// become a feature. If the feature names are known, nothing is checked, because then no column becomes a feature
-    /// by mistake.
+    /// Rejects an option that drops a missing column: the name may be misspelled, and the intended column would become
+    /// a feature. If the feature names are known, nothing is checked, because then no column becomes a feature by
+    /// mistake.
     fn check_dropped(&self) -> Result<(), DataError> {
         if !self.like.feature_names.is_empty() {
             return Ok(());

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use crate::text::shortened;
 
-/// The largest number of characters of a value in a message.
+/// The largest number of characters of a value that a message shows.
 const SHOWN: usize = 40;
 
 /// The number of rows that a thread transposes at a time.
@@ -30,7 +30,7 @@ pub(super) fn texts(column: &dyn Array) -> Result<LargeStringArray, ArrowError> 
     Ok(cast(column, &DataType::LargeUtf8)?.as_string::<i64>().clone())
 }
 
-/// Converts a column of numbers, dates or times to numbers that ascend with time. The second result tells whether the
+/// Converts a column of numbers, dates or times to numbers that increase with time. The second result tells whether the
 /// column holds dates or times. Text is read as a number, date or time. Values that cannot be read become null.
 pub(super) fn times(column: &dyn Array) -> Result<(Float64Array, bool), ArrowError> {
     let seconds = DataType::Timestamp(TimeUnit::Microsecond, None);

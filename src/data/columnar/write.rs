@@ -24,7 +24,7 @@ const ROWS: usize = 1 << 16;
 /// The largest number of cells (documents x features) that the Parquet writer receives at a time; they take 64 MiB.
 const CELLS: usize = 1 << 24;
 
-/// The number of bytes that the writer of a Parquet file may hold before it ends a group of rows.
+/// The number of bytes that the writer of a Parquet file may hold before it ends a row group.
 const GROUP: usize = 256 << 20;
 
 impl RankingDataset {
@@ -178,8 +178,8 @@ impl<'a> TableWriter<'a> {
     }
 }
 
-/// Bytes that the Parquet writer has produced but that were not yet passed to the output. This buffer stands in for the
-/// output, because the Parquet writer needs an output that can move to another thread.
+/// Bytes that the Parquet writer has produced but that have not yet been passed to the output. This buffer stands in
+/// for the output, because the Parquet writer needs an output that can move to another thread.
 #[derive(Clone, Default)]
 struct Written(Arc<Mutex<Vec<u8>>>);
 

@@ -45,8 +45,8 @@ pub trait Source: Send + Sync {
         None
     }
 
-    /// Keeps at most this many bytes in memory. After a call of `keep`, values are no longer mapped, but read from the
-    /// file at each use.
+    /// Keeps at most this many bytes in memory. After a call to `keep`, values are no longer mapped, but are read from
+    /// the file at each use.
     fn keep(&self, bytes: usize);
 
     /// Returns whether values are read from the file at each use instead of mapped. If values are not mapped, a slice
@@ -108,7 +108,8 @@ struct Rows {
 /// The hash of all values, kept so that a later call need not read the file again.
 #[derive(Clone)]
 enum Hashed {
-    /// A hash to which all values were added: the digest of its state before the values, and its state after them.
+    /// A hash to which all values were added. `before` is the digest of the hash without the values, and `after` is the
+    /// hash with them.
     Whole { before: Output<Sha256>, after: Sha256 },
     /// The hash of each part, if the rows are cut into parts.
     Parts(Vec<Vec<u8>>),
@@ -119,7 +120,8 @@ struct Normalized {
     normalizer: Normalizer,
     /// The offsets of the queries.
     offsets: Vec<usize>,
-    /// For each column, the number of missing values after the normalizer has filled them, which is always 0.
+    /// For each column, the number of missing values that remain after the normalizer has filled them, which is always
+    /// 0. Empty if the normalizer fills no values.
     none_missing: Vec<usize>,
 }
 
@@ -163,7 +165,8 @@ impl InFile {
         self.normalized.as_ref().map_or(self.file.width, |normalized| normalized.normalizer.columns())
     }
 
-    /// Returns what fills missing values, namely means and additional columns; `None` if missing values are kept.
+    /// Returns the means and additional columns that are used to fill missing values; `None` if missing values are
+    /// kept.
     fn filling(&self) -> Option<&Indicators> {
         self.normalized.as_ref()?.normalizer.missing()
     }
@@ -251,7 +254,7 @@ impl InFile {
         self.all = Arc::default();
     }
 
-    /// Copies rows, normalized and filled, with several threads.
+    /// Copies rows on several threads. If there is a normalizer, the copies are normalized and filled as it prescribes.
     pub fn copy(&self, rows: Range<usize>, out: &mut [f32]) {
         let width = self.width();
         out.par_chunks_mut(ROWS * width).enumerate().for_each(|(chunk, out)| {
@@ -500,7 +503,7 @@ impl InFile {
         }
     }
 
-    /// Rejects the first value that is infinite, or that is missing although missing values are errors.
+    /// Rejects the first value that is infinite, or that is missing when missing values are not allowed.
     pub fn check(&self) -> Result<(), DataError> {
         let survey = self.survey();
         let missing = survey.first_missing.filter(|_| self.file.source.refuses_missing());
@@ -608,8 +611,8 @@ impl Rows {
         self.each_piece_of(rows, out, |part, values, piece| self.source.read(part, values, piece));
     }
 
-    /// Calls `of_piece` for each piece of the rows with its slice, its range in the slice, and the part of `out` for
-    /// its values.
+    /// Cuts a range of rows into pieces, each within one slice. For each piece, calls `of_piece` with the number of its
+    /// slice, the range of its values in the slice, and the part of `out` that receives them.
     fn each_piece_of(
         &self,
         rows: Range<usize>,

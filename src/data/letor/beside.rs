@@ -1,5 +1,5 @@
-//! Reads the files `FILE.query`, `FILE.query_weights` and `FILE.weight` next to a data file, which have one number per
-//! line.
+//! Reads the files `FILE.query`, `FILE.query_weights` and `FILE.weight` next to a data file. Each file has one number
+//! per line.
 
 use std::ffi::OsString;
 use std::io::Read;

@@ -14,9 +14,9 @@
 //! * Labels are finite numbers of at least 0, not necessarily integers ([`RankingDataset::check_integer_labels`]).
 //!   Values are finite or missing.
 //!
-//! The text is read in blocks of whole lines. Threads of rayon parse blocks of text while the next blocks are read.
-//! Blocks do not depend on the number of threads, so neither do the result and the first error. Reading takes time
-//! linear in the size of the text, and memory for the dataset and a few blocks.
+//! The text is read in blocks of whole lines. Rayon threads parse blocks of text while the next blocks are read. Blocks
+//! do not depend on the number of threads, so the result and the first error do not depend on it either. Reading takes
+//! time linear in the size of the text, and memory for the dataset and a few blocks.
 
 mod beside;
 mod number;

@@ -1,6 +1,6 @@
 //! Converts decimal text to the nearest `f32`, several times faster than the standard parser for typical LETOR files.
 
-/// The powers of ten that fit into 64 bits; entry `k` is `10^k`.
+/// The powers of ten that fit in 64 bits; entry `k` is `10^k`.
 const POWERS: [u64; 20] = {
     let mut powers = [1; 20];
     let mut k = 1;

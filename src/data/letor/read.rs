@@ -14,7 +14,7 @@ use crate::data::text::source::Source;
 use crate::memory::product;
 use crate::refusal::Refusal;
 
-/// A buffer for one block of text and its parsed contents, used again for later blocks.
+/// A buffer for one block of text and its parsed contents, reused for later blocks.
 #[derive(Default)]
 struct Slot {
     text: Vec<u8>,
