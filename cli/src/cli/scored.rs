@@ -60,7 +60,7 @@ impl Scored {
     }
 
     /// Returns the documents with their scores, from which measures are computed. Scores that differ in a file are not
-    /// tied, except in a convention that compares them as `f32`.
+    /// tied, except under a convention that compares them as `f32`.
     pub fn rankings<'a>(&'a self, data: &'a RankingDataset, convention: &Convention) -> Rankings<'a> {
         let places = self.places.as_ref().filter(|_| convention.ties != Ties::DocumentIdDescending);
         data.rankings(places.unwrap_or(&self.scores))

@@ -1,4 +1,4 @@
-//! Kernel PCA replaces the features of each document by principal components of a Gaussian kernel. A linear scorer of
+//! Kernel PCA replaces the features of each document with principal components of a Gaussian kernel. A linear scorer of
 //! these components is a non-linear scorer of the features (smoothrank, section 6).
 //!
 //! Some documents serve as landmarks: `K` is their kernel matrix, `e_c` are its largest eigenvalues, and `u_c` are the
