@@ -1,5 +1,5 @@
-//! Learning to rank on [burn]: train a ranker from a configuration file, or add one ranking loss to a burn model that you
-//! already have.
+//! Learning to rank with [burn]: train a ranker from a configuration file, or add one ranking loss to your existing
+//! burn model.
 //!
 //! ```
 //! use burn::tensor::{Device, Tensor};
@@ -22,14 +22,14 @@
 //! # Where to go
 //! - **In your own model**: start with the [`prelude`], then read [which loss](loss#which-loss) and [a whole training
 //!   loop](guide::model). The module [`measure`] computes exact ranking measures.
-//! - **From files, without writing Rust**: follow the [tutorial](guide::train) of the command line, from a LETOR file
-//!   to a ranker.
+//! - **From files, without writing Rust**: follow the [command-line tutorial](guide::train), which leads from a LETOR
+//!   file to a ranker.
 //! - **What a number means**: read the [conventions](guide::conventions).
 //! - **From clicks**: learn [without position bias](guide::clicks).
-//! - **On other hardware**: build with one of the features `cuda`, `rocm`, `vulkan`, `metal`, `wgpu`, then call
+//! - **On other hardware**: build with one of the features `cuda`, `rocm`, `vulkan`, `metal` or `wgpu`, then call
 //!   [`device::open`] or use burn's own devices. The whole test suite runs on x86-64 CPUs. Every GPU kernel and every
 //!   loss agreed with its definition on an NVIDIA H100 through Vulkan. The CUDA backend, AMD devices and Apple devices
-//!   have not been tested. [Other hardware](guide::hardware) says how to check a device.
+//!   have not been tested. [Other hardware](guide::hardware) explains how to check a device.
 //!
 //! # Modules
 //! The modules form layers, each of which uses only those below it:

@@ -1,4 +1,5 @@
-//! Lists every learner once, by name. The command line, configuration files and the documentation read this list.
+//! Lists every learner once, by name. The command line, the configuration files and the documentation all use this
+//! list.
 
 use crate::json::{Map, Value};
 
@@ -20,15 +21,15 @@ pub static LEARNERS: &[LearnerEntry] = &[
     super::svm_map::ENTRY,
 ];
 
-/// The key that selects the learner, as it is written in the table `[learner]` and in messages.
+/// The key that selects the learner, as written in the `[learner]` table and in messages.
 const KIND: &str = "kind";
 const KEY: &str = "learner.kind";
 
-/// Builds the learner that a table `[learner]` describes, given the loss and the scorer of the configuration.
+/// Builds the learner described by a `[learner]` table, given the loss and the scorer of the configuration.
 ///
 /// # Errors
-/// [`LearnerError`] for an unknown `kind` or key, a value out of range, or a loss or scorer that is missing or that the
-/// learner does not read.
+/// [`LearnerError`] if `kind` or a key is unknown, or if a value is out of range. The error is also returned if the
+/// loss or the scorer is missing, or if one is given that the learner does not read.
 pub fn build(table: &Map, parts: &Parts) -> Result<Box<dyn RankingLearner>, LearnerError> {
     let mut params = table.clone();
     let kind = match params.swap_remove(KIND) {

@@ -53,7 +53,8 @@ pub(crate) fn random(queries: usize, documents: usize, features: usize, seed: u6
     data
 }
 
-/// Writes the data to an Arrow file, and streams it in windows of `window` bytes with at most `memory` bytes in memory.
+/// Writes the data to an Arrow file and streams it in windows of `window` bytes, keeping at most `memory` bytes in
+/// memory.
 #[cfg(feature = "columnar")]
 pub(crate) fn streamed(data: &RankingDataset, memory: &str, window: &str) -> (tempfile::TempDir, RankingDataset) {
     use crate::data::{
@@ -164,7 +165,7 @@ pub(crate) fn assert_reproducible(
 }
 
 /// Asserts that a fit gives the same result with any number of processes. Also asserts that the fit can be stopped
-/// after `rounds` rounds and resumed with another number of processes.
+/// after `rounds` rounds and resumed with a different number of processes.
 pub(crate) fn assert_same_in_processes(
     learner: &dyn RankingLearner,
     train: &RankingDataset,

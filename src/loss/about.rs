@@ -44,12 +44,12 @@ pub struct About<'a> {
     /// The gain, which determines the labels that the loss allows; `None` allows any finite label.
     pub gain: Option<&'a Gain>,
     /// Whether the loss accepts [document weights](super::Lists::with_document_weights), such as [inverse
-    /// propensities](crate::data::ClickModel); if not, the reason.
+    /// propensities](crate::data::ClickModel). If it does not, the error gives the reason.
     ///
     /// With document weights, a sum over documents becomes a weighted sum, and a mean becomes a weighted mean. Each
     /// pair of documents gets the weight of its more relevant document. A surrogate multiplies each document's gain or
     /// relevance by the document's weight, both in the measure and in its ideal value. If all document weights are 1,
-    /// the loss is bit for bit the same as without weights. A loss accepts document weights only if it reads
+    /// the loss is bit-identical to the loss without weights. A loss accepts document weights only if it reads
     /// [`Lists::document_weights`](super::Lists::document_weights).
     pub document_weights: Result<(), &'static str>,
     /// The temperature parameter, which annealing and the SmoothRank learner change during training. A loss with a
@@ -59,11 +59,11 @@ pub struct About<'a> {
     pub curvature: Option<&'a dyn Curved>,
     /// The quantity that the gradient treats as constant although it depends on the scores, such as the spread of the
     /// scores or the weights of pairs. `None` means that the gradient is the exact gradient of the value. Learners with
-    /// a line search request [`Change::FullGradient`] if a quantity is held constant; they reject a loss that does not
+    /// a line search request [`Change::FullGradient`] if a quantity is held constant. They reject a loss that does not
     /// support this change.
     pub held: Option<&'static str>,
-    /// Whether the gradient estimates, without bias, the gradient of the loss's expected value over its random noise.
-    /// Losses over sampled rankings set this flag, because the value for a sampled ranking has the gradient 0 nearly
+    /// Whether the gradient is an unbiased estimate of the gradient of the loss's expected value over its random noise.
+    /// Losses over sampled rankings set this flag, because the value for a sampled ranking has a gradient of 0 nearly
     /// everywhere.
     pub estimates_gradient: bool,
     /// The properties that depend on the length of a list, if the loss has any.
@@ -96,8 +96,8 @@ pub(in crate::loss) fn of_pairs(numbers: u64, documents: usize) -> u64 {
 }
 
 impl<'a> About<'a> {
-    /// Creates the properties of a loss that allows any finite label, rejects document weights, and has no optional
-    /// property.
+    /// Creates the properties of a loss that allows any finite label, rejects document weights and has no optional
+    /// properties.
     pub const fn new(name: &'static str, orientation: Orientation) -> Self {
         Self {
             name,
@@ -165,7 +165,7 @@ impl<'a> About<'a> {
     }
 
     /// Estimates how many bytes the loss stores for the document pairs of `batch` lists with up to `documents`
-    /// documents each, from [`ByLength::numbers_of_pairs`].
+    /// documents each. The estimate comes from [`ByLength::numbers_of_pairs`].
     pub fn pair_memory(&self, batch: usize, documents: usize, scores: DType) -> u64 {
         let numbers = self.by_length.map_or(0, |by_length| by_length.numbers_of_pairs(documents));
         numbers.saturating_mul(batch as u64).saturating_mul(scores.size() as u64)
@@ -203,17 +203,18 @@ impl<'a> About<'a> {
     }
 }
 
-/// A change to a loss that a learner requests through [`RankingLoss::changed`](super::RankingLoss::changed).
+/// A change to a loss, requested by a learner through [`RankingLoss::changed`](super::RankingLoss::changed).
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum Change<'a> {
-    /// Draws separate new noise for each row of a batch; `seed` maps the loss's own seed to the new seed. The gradient
-    /// learner requests new noise at every step. Requesting new noise never fails; a loss without noise returns `None`.
+    /// Draws new noise for each row of a batch, separately from all other rows. `seed` maps the loss's own seed to the
+    /// new seed. The gradient learner requests new noise at every step. Requesting new noise never fails; a loss
+    /// without noise returns `None`.
     Noise(&'a dyn Fn(u64) -> u64),
     /// Also differentiates the quantity that the loss otherwise [holds constant](About::held), so that the gradient is
     /// the exact gradient of the value. A loss returns `None` if it holds nothing constant, or if it cannot
     /// differentiate the held quantity.
     FullGradient,
-    /// Sets a parameter to another value, as an annealing schedule does.
+    /// Sets a parameter to a new value, as an annealing schedule does.
     Parameter(&'a str, f64),
 }

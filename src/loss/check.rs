@@ -105,7 +105,8 @@ pub(super) fn check_device(scores: &Tensor<2>) -> Result<(), LossError> {
 }
 
 /// Checks that the free memory, if the system reports it, can hold the document pairs that a loss stores. `held` is the
-/// number of bytes, from [`About::pair_memory`](super::About::pair_memory), for `batch` lists of `documents` documents.
+/// number of bytes that [`About::pair_memory`](super::About::pair_memory) gives for `batch` lists of `documents`
+/// documents.
 pub(in crate::loss) fn check_memory(
     loss: &'static str,
     held: u64,
@@ -124,8 +125,8 @@ pub(in crate::loss) fn check_memory(
     })
 }
 
-/// Checks that there is one weight for each query. `queries` holds the name and shape of the tensor with one entry or
-/// row per query, for the error message.
+/// Checks that there is one weight for each query. `queries` holds the name and shape of the tensor that has one entry
+/// or row per query. An error message names this tensor.
 pub(super) fn check_weight_shape(
     weights: &Tensor<1>,
     (queries, expected): (&'static str, &[usize]),

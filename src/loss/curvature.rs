@@ -71,8 +71,8 @@ mod tests {
     const LABELS: [f32; 5] = [2.0, 0.0, 1.0, 0.0, 2.0];
     const SCORES: [f64; 5] = [0.5, 1.25, -0.25, 0.75, -1.0];
 
-    /// Returns the registered losses that have second derivatives, each with default parameters and with other
-    /// parameters.
+    /// Returns the registered losses that have second derivatives, each once with default parameters and once with
+    /// other parameters.
     fn curved() -> Vec<LossSpec> {
         let registered = LOSSES.iter().map(|entry| LossSpec::new(entry.name));
         let others = [

@@ -47,8 +47,8 @@ macro_rules! every_loss {
 }
 
 /// Defines the constant `NAME` and the registry entry for the loss in the calling file. For a loss with a temperature,
-/// the macro also defines a constructor with the paper's temperature, and optionally a setter named after the paper's
-/// symbol.
+/// the macro also defines a constructor with the paper's temperature. Optionally, it defines a setter named after the
+/// paper's symbol.
 macro_rules! declare {
     (
         $config:ident,

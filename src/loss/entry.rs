@@ -23,7 +23,7 @@ pub struct LossEntry {
     pub formula: &'static str,
     /// The asymptotic time to compute the loss for one query with n documents.
     pub cost: &'static str,
-    /// The paper, and if needed its equation, that defines the loss.
+    /// The paper that defines the loss, with the number of the equation if needed.
     pub paper: &'static str,
     /// The temperature of the loss, if it has one.
     pub smoothing: Option<Smoothing>,
@@ -94,7 +94,7 @@ pub(super) fn parameters<C: Config>(config: &C) -> Map {
     }
 }
 
-/// Returns the configuration `default` with the parameters in `params` replaced.
+/// Returns the configuration `default`, in which the values in `params` replace the original values.
 pub(super) fn configure<C: Config>(loss: &'static str, default: C, params: &Map) -> Result<C, LossError> {
     if params.is_empty() {
         return Ok(default);

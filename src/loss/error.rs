@@ -65,7 +65,7 @@ pub enum LossError {
     /// The number of flat scores does not match the lengths of the queries.
     #[error(transparent)]
     Segments(#[from] SegmentsError),
-    /// The rows given for a query in a call of [`in_batch`](super::in_batch()) are invalid.
+    /// The rows given for a query in a call to [`in_batch`](super::in_batch()) are invalid.
     #[error("query {}: found {found}, expected {expected}", .query + 1)]
     InBatch {
         /// The index of the query, counted from 0 here and from 1 in the message.
@@ -323,7 +323,8 @@ pub(crate) fn discount(loss: &'static str, discount: &Discount) -> Result<(), Lo
     }
 }
 
-/// Returns a copy of `gain`, or an error for a table that is empty or has an entry that is negative or not finite.
+/// Returns a copy of `gain`. Returns an error if the gain is a table that is empty or has a negative or non-finite
+/// entry.
 pub(crate) fn gain(loss: &'static str, gain: &Gain) -> Result<Gain, LossError> {
     if let Gain::Table(table) = gain
         && (table.is_empty() || table.iter().any(|g| !g.is_finite() || *g < 0.0))

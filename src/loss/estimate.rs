@@ -38,9 +38,9 @@ impl Estimate {
         Self { value: sum.value * share, slopes: sum.slopes * share }
     }
 
-    /// Returns the loss `1 - value`, `[B]`, and makes the negated estimated derivatives its gradient. The mean
-    /// derivative of each list is subtracted first: adding a constant to all scores changes no rank, so the derivatives
-    /// should add up to 0.
+    /// Returns the loss `1 - value`, `[B]`. The gradient of this loss consists of the negated estimated derivatives.
+    /// The mean derivative of each list is subtracted first. Adding a constant to all scores changes no rank, so the
+    /// derivatives should add up to 0.
     pub fn loss(self, lists: &Lists) -> Tensor<1> {
         let count = one_in_place_of_zero(lists.counts());
         let common = (sum_documents(self.slopes.clone()) / count).unsqueeze_dim::<2>(1);

@@ -37,7 +37,7 @@ pub fn explain(loss: &dyn RankingLoss, scores: &[f64], labels: &[f64], dtype: DT
 /// Returns the value, loss and gradient of one list, computed on a device in `dtype` (`F32` or `F64`).
 ///
 /// A list that gives no gradient has loss 0 and does not cause an error. A value or gradient that overflows is returned
-/// as it is, without an error.
+/// unchanged, without an error.
 ///
 /// # Errors
 /// Returns an error if the inputs are empty or differ in length, a score is not finite, or a label is outside the

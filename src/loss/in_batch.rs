@@ -10,12 +10,12 @@ use super::error::{LossError, positive};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct InBatchOptions {
-    /// The number that divides the dot products, above 0; 1 by default.
+    /// The divisor of the dot products, which must be above 0; 1 by default.
     pub temperature: f64,
     /// The logarithm of the probability with which the sampler draws each document into a batch, `[M]`.
     pub log_q: Option<Tensor<1>>,
-    /// The logarithm of the probability with which the sampler draws each query, `[B]`, for the reverse direction of a
-    /// symmetric batch.
+    /// For the reverse direction of a symmetric batch, the logarithm of the probability with which the sampler draws
+    /// each query, `[B]`.
     pub log_q_of_queries: Option<Tensor<1>>,
     /// The hard negatives for each query, hidden from all other queries; empty by default.
     pub own_hard_negatives: Vec<Vec<usize>>,
@@ -35,13 +35,13 @@ impl InBatchOptions {
         Self::default()
     }
 
-    /// Sets the temperature that divides the dot products, above 0.
+    /// Sets the temperature by which the dot products are divided. It must be above 0.
     pub fn with_temperature(self, temperature: f64) -> Self {
         Self { temperature, ..self }
     }
 
-    /// Corrects for a sampler that draws some documents more often than others: their log probabilities, `[M]`, are
-    /// subtracted from the scores.
+    /// Corrects for a sampler that draws some documents more often than others. The log probabilities of the documents,
+    /// `[M]`, are subtracted from the scores.
     pub fn with_log_q(self, log_q: Tensor<1>) -> Self {
         Self { log_q: Some(log_q), ..self }
     }
@@ -71,20 +71,20 @@ impl InBatchOptions {
 /// [`SoftmaxCrossEntropy`](super::SoftmaxCrossEntropy), the loss of these lists is InfoNCE; any other loss becomes a
 /// contrastive loss too.
 ///
-/// The score of document `j` for query `i` is `q_i . d_j / temperature - log Q_j`, without `log Q_j` for the query's
-/// own positive (Yi et al., Sampling-bias-corrected neural modeling for large corpus item recommendations, 2019). The
-/// first document of `positives[i]` is the query's own positive. The query's own positive has label 1, and every other
-/// document has label 0. The other documents in `positives[i]` are relevant too, so the mask hides them from query `i`.
+/// The score of document `j` for query `i` is `q_i . d_j / temperature - log Q_j` (Yi et al., Sampling-bias-corrected
+/// neural modeling for large corpus item recommendations, 2019). For the query's own positive, `log Q_j` is left out.
+/// The first document of `positives[i]` is the query's own positive. The query's own positive has label 1, and every
+/// other document has label 0. The other documents in `positives[i]` are relevant too, so the mask hides them from
+/// query `i`.
 ///
 /// # Shapes
 /// - `queries`: `[B, d]`; `documents`: `[M, d]`; `positives`: `B` lists of row numbers in `documents`
 /// - output: scores, labels and mask (true for a document), `[B, M]`, or `[2 B, B]` for a symmetric batch
 ///
 /// # Errors
-/// Returns an error that names the query if it has no positive or if it names a row that does not exist. A document
-/// that is both a positive and a hard negative is an error too. Also returns an error if shapes differ or the
-/// temperature is out of range. In a symmetric batch, each document must be the first relevant document of exactly one
-/// query.
+/// Returns an error that names the query if a query has no positive or lists a row that does not exist. A document that
+/// is both a positive and a hard negative is an error too. Also returns an error if shapes differ or the temperature is
+/// out of range. In a symmetric batch, each document must be the first relevant document of exactly one query.
 ///
 /// ```
 /// use burn::tensor::{Device, Distribution, Tensor};

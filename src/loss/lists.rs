@@ -47,8 +47,8 @@ pub(in crate::loss) struct Among {
 }
 
 impl Lists {
-    /// Creates lists from padded tensors. Half-precision scores become `f32`, because ranks above 2048 are not exact in
-    /// `f16`, nor above 256 in `bf16`. The gradient still has the original type of the scores.
+    /// Creates lists from padded tensors. Half-precision scores become `f32`, because `f16` represents ranks exactly
+    /// only up to 2048, and `bf16` only up to 256. The gradient still has the original type of the scores.
     ///
     /// # Shapes
     /// - `scores`, `labels`, `mask` (true at a document, false at padding): `[batch, documents]`
@@ -98,7 +98,7 @@ impl Lists {
         Self { among: Some(Arc::new(among)), ..self }
     }
 
-    /// Returns the index of the list in a row, which selects the list's noise.
+    /// Returns the index of the list in a row. This index selects the list's noise.
     pub(in crate::loss) fn number(&self, row: usize) -> usize {
         self.among.as_ref().map_or(row, |among| among.numbers[row])
     }
@@ -109,7 +109,7 @@ impl Lists {
         self.among.as_ref().map_or(self.scores.dims()[1], |among| among.longest)
     }
 
-    /// Sets a weight for each document, 0 or above.
+    /// Sets a weight of 0 or above for each document.
     ///
     /// # Shapes
     /// - `weights`: `[batch, documents]`, with any values at padded places
@@ -123,8 +123,8 @@ impl Lists {
         Self { document_weights: Some(weights), ..self }
     }
 
-    /// Sets a weight for each query, 0 or above, which [`forward_lists`](super::RankingLoss::forward_lists) applies to
-    /// the query's loss.
+    /// Sets a weight of 0 or above for each query. [`forward_lists`](super::RankingLoss::forward_lists) applies this
+    /// weight to the query's loss.
     ///
     /// # Shapes
     /// - `weights`: `[batch]`
@@ -226,7 +226,7 @@ impl Lists {
         rank(self.scores.clone(), self.mask.clone())
     }
 
-    /// Subtracts the score nearest to 0 from all scores of each query, `[B, N]`; padded places are 0. A loss that
+    /// For each query, subtracts the score nearest to 0 from all scores, `[B, N]`; padded places are 0. A loss that
     /// multiplies scores before it subtracts them from each other needs centered scores. Without centering, an offset
     /// shared by all scores would determine the rounding errors. Subtracting a score farther from 0 would add larger
     /// rounding errors. Centering changes neither score differences nor the gradient.
@@ -324,8 +324,8 @@ pub(super) fn check_shapes(scores: &Tensor<2>, labels: &Tensor<2>, mask: &Tensor
     Ok(())
 }
 
-/// Converts a mask that is true at padding into a mask that is true at documents. In burn, `mask_pad` of attention and
-/// the result of `generate_padding_mask` are true at padding.
+/// Converts a mask that is true at padding into a mask that is true at documents. In burn, the `mask_pad` of an
+/// attention module's input and the result of `generate_padding_mask` are true at padding.
 ///
 /// ```
 /// use burn::nn::attention::generate_padding_mask;
@@ -347,7 +347,8 @@ pub fn sum_documents(x: Tensor<2>) -> Tensor<1> {
     x.sum_dim(1).squeeze_dim(1)
 }
 
-/// Returns the document at each rank, `[B, N]`, given each document's rank, counted from 1, as [`rank`] returns it.
+/// Returns the document at each rank, `[B, N]`. The input is the rank of each document, counted from 1, as [`rank`]
+/// returns it.
 pub(super) fn order_of_ranks(ranks: Tensor<2>) -> Tensor<2, Int> {
     let [batch, n] = ranks.dims();
     // The clamp keeps indices in range even where scores are NaN and have no ranks.

@@ -1,4 +1,4 @@
-//! Losses for learning to rank: surrogates that approximate ranking measures, and other published losses; each loss has
+//! Losses for learning to rank: surrogates that approximate ranking measures, and other published losses. Each loss has
 //! its own file. The `init` method of a configuration checks the parameters and returns a [`RankingLoss`], whose
 //! `forward` computes the loss of a batch. [`LossSpec`] builds a loss by name, and [`registry::LOSSES`] lists all
 //! losses.
@@ -33,9 +33,9 @@
 //! | one relevant document in a list | [`SoftmaxCrossEntropy`] | [`ApproxRr`] |
 //!
 //! # Every loss
-//! In the table of losses, the column *measure* names the measure that a surrogate approximates. A surrogate tends to
-//! its measure as the temperature makes it less smooth, unless the documentation of the surrogate says otherwise. In
-//! the same column, *bounds*, *orders* and *fits* mark losses that do not approximate a measure. The column *cost*
+//! In the table of losses, the column *measure* names the measure that a surrogate approximates. Unless its
+//! documentation says otherwise, a surrogate tends to its measure as the temperature makes the surrogate less smooth.
+//! In the same column, *bounds*, *orders* and *fits* mark losses that do not approximate a measure. The column *cost*
 //! gives the time for one query with n documents.
 //!
 //! | name | type | measure | cost |
@@ -78,7 +78,7 @@
 //! | `yeti_loss` | [`YetiLoss`] | orders neighbors by what they change NDCG | O(n log n), times the draws |
 //!
 //! `relaxed_measure` combines any measure of [`MeasureName`] with any relaxation of [`RelaxationName`]. The table
-//! describes `relaxed_measure` by its default, NDCG at approximate positions.
+//! describes `relaxed_measure` with its default settings, NDCG at approximate positions.
 //!
 //! To turn your own measure into a loss, implement [`PositionMeasure`] and combine it with a [`Relaxation`] in a
 //! [`Surrogate`]. A [`Relaxation`] that you implement works with every measure. Learners accept your own

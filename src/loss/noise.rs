@@ -1,7 +1,7 @@
 //! Noise that depends on a seed and a document's rank, so it does not change with the order or the padding of a list.
-//! Documents with the same score are ranked by position. Given the scores, the noise of different documents is
-//! independent. Either all queries of a batch share the noise, or each list draws its own noise, selected by the index
-//! of the list.
+//! Documents with the same score are ranked by position. For fixed scores, the noise of each document is independent of
+//! the noise of all other documents. Either all queries of a batch share the noise, or each list draws its own noise,
+//! selected by the index of the list.
 
 use std::f64::consts::TAU;
 

@@ -117,7 +117,7 @@ impl PackedLists {
         Ok(Self { rectangles, order, segments, scores, labels, document_weights, query_weights })
     }
 
-    /// Sets a weight for each document, 0 or above. [`About::document_weights`](super::About::document_weights) says
+    /// Sets a weight of 0 or above for each document. [`About::document_weights`](super::About::document_weights) says
     /// whether a loss accepts document weights.
     ///
     /// # Shapes
@@ -132,7 +132,7 @@ impl PackedLists {
         Self { document_weights: Some(weights), ..lists }
     }
 
-    /// Sets a weight for each query, 0 or above, as [`Lists::with_query_weights`] does.
+    /// Sets a weight of 0 or above for each query, as [`Lists::with_query_weights`] does.
     ///
     /// # Shapes
     /// - `weights`: `[queries]`
@@ -146,7 +146,7 @@ impl PackedLists {
     /// - `scores`: `[documents]`
     ///
     /// # Panics
-    /// Panics if the number of the teacher's scores differs from the number of scores.
+    /// Panics if the teacher's scores and the scores differ in number.
     #[track_caller]
     pub fn with_teacher(self, scores: Tensor<1>) -> Self {
         assert_same("with_teacher", ("scores", &self.scores), &[("the teacher's scores", &scores)]);
@@ -154,7 +154,8 @@ impl PackedLists {
         Self { labels: scores, ..lists }
     }
 
-    /// Calls `add` on the padded lists of each rectangle, with the values of their documents from `x`.
+    /// For each rectangle, calls `add` with the padded lists and the values that `x` holds for the documents in these
+    /// lists.
     fn with(self, x: &Tensor<1>, add: fn(Lists, Tensor<2>) -> Lists) -> Self {
         let rectangles = self.rectangles.into_iter().map(|Rectangle { lists, rows }| {
             let x = gather(x.clone(), rows.as_ref(), lists.scores.dims());

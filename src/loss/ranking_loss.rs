@@ -26,7 +26,7 @@ pub(super) type Changed = Result<Option<Box<dyn RankingLoss>>, LossError>;
 /// batch gives a gradient.
 ///
 /// # Promises
-/// - The value and gradient are bit for bit the same whatever the padded scores and labels hold, even NaN.
+/// - The value and gradient are bit-identical for any padded scores and labels, even NaN.
 /// - A query for which [`learnable`](RankingLoss::learnable) is false has loss 0 and gradient 0. It still counts as a
 ///   query in a mean over the batch.
 /// - Permuting the documents of a query permutes the gradient and does not change the value, except that ties are
@@ -65,12 +65,12 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// Returns the loss of each query, `[B]`. The caller sets the loss and gradient to 0 for every query for which
     /// [`learnable`](Self::learnable) is false. The derivatives for these queries may have any finite values.
     ///
-    /// Scores may have any float type, and burn's operations require tensors of equal type. Create constants with
+    /// Scores may have any float type, but burn's operations require tensors of the same type. Create constants with
     /// `Tensor::from_data(.., (&device, lists.scores.dtype()))`, or cast them with
     /// `x.float().cast(lists.scores.dtype())`.
     fn query_losses(&self, lists: &Lists) -> Tensor<1>;
 
-    /// Returns for each query whether it can give a gradient, `[B]`. By default, a query can give a gradient if two
+    /// For each query, returns whether it can give a gradient, `[B]`. By default, a query can give a gradient if two
     /// documents differ in gain or, for a loss without a gain, in label.
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
         self.about().gain.map_or_else(|| lists.has_two_labels(), |gain| lists.has_two_gains(gain))
@@ -111,7 +111,7 @@ pub trait RankingLoss: Debug + Send + Sync {
         self.forward_lists(&Lists::padded(scores, labels, mask), reduction)
     }
 
-    /// Returns the loss of a batch with a weight for each query, `sum w l` for `Sum` and `sum w l / sum w` otherwise.
+    /// Returns the loss of a batch whose queries have weights: `sum w l` for `Sum`, and `sum w l / sum w` otherwise.
     /// The weighted mean is 0 if all weights are 0. Weights carry no gradient.
     ///
     /// # Shapes
@@ -133,9 +133,9 @@ pub trait RankingLoss: Debug + Send + Sync {
         self.forward_lists(&Lists::padded(scores, labels, mask).with_query_weights(weights), reduction)
     }
 
-    /// Returns the mean or sum of the losses of lists without padding, from a flat tensor with one score per (query,
+    /// Returns the mean or sum of the losses of unpadded lists, given a flat tensor with one score per (query,
     /// document) pair. Up to rounding, the value and gradient are the same as for padded lists. Padding does not change
-    /// the noise either, which depends only on the index of the list and the rank or place of the document.
+    /// the noise either. The noise depends only on the index of the list and on the rank or place of the document.
     ///
     /// # Shapes
     /// - `scores`, `labels`: `[documents]`
@@ -219,8 +219,8 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// domain of the gain. The error names the query and the document. Every weight must be finite and not negative,
     /// and there must be one query weight per query. If the lists have document weights, the loss must accept them. The
     /// device must compute in the type of the scores, and the lists must fit into the free memory
-    /// ([`About::check_memory`]). On a backend that no feature of this crate enabled, the batch must also fit the
-    /// memory budget.
+    /// ([`About::check_memory`]). On a backend that was not enabled through a feature of this crate, the batch must
+    /// also fit the memory budget.
     ///
     /// Returns [`LossError::NothingToLearn`] if no query gives a gradient; `forward` returns loss 0 and gradient 0
     /// instead. The usual cause of this error is an inverted mask. If no query gives a gradient in some of your
@@ -273,7 +273,7 @@ impl PackedLists {
     }
 }
 
-/// Returns the indices, in ascending order, of the queries in a dataset that contribute no gradient to a loss. The
+/// Returns, in ascending order, the indices of the queries in a dataset that contribute no gradient to a loss. The
 /// labels of query `q` are `labels[offsets[q]..offsets[q + 1]]`.
 ///
 /// # Errors

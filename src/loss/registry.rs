@@ -1,5 +1,5 @@
 //! The registry, which lists every loss with its documentation, defaults and constructor. The command line,
-//! configuration files, property suite, benchmarks and documentation all read the registry.
+//! configuration files, property suite, benchmarks and documentation all use the registry.
 
 use crate::json::{Map, Value, json};
 use std::fmt;
@@ -22,7 +22,7 @@ use crate::text::nearest;
 
 macro_rules! entries {
     ($($folder:ident $file:ident $loss:ident $config:ident;)+) => {
-        /// All registered losses, in order of their names.
+        /// All registered losses, ordered by name.
         pub static LOSSES: &[LossEntry] = &[$($folder::$file::ENTRY),+];
     };
 }
@@ -187,11 +187,11 @@ impl LossSpec {
         Ok(self.build()?.about().smoothing)
     }
 
-    /// Sets the temperature to a learner's default. Changes nothing if the loss has no temperature, or if the
-    /// specification sets the temperature or gives its unit as scores. The default, in spreads, is the best temperature
-    /// for training a scorer from scratch, made smoother by the factor `times`. Without `times`, the default is the
-    /// paper's temperature. The paper's temperature is also kept for a loss without a known good temperature in
-    /// spreads.
+    /// Sets the temperature to a learner's default. Changes nothing if the loss has no temperature, if the
+    /// specification sets the temperature, or if the specification says that its unit is scores. The default, in
+    /// spreads, is the best temperature for training a scorer from scratch, changed by the factor `times` to make the
+    /// surrogate smoother. Without `times`, the default is the paper's temperature. The paper's temperature is also
+    /// kept for a loss without a known good temperature in spreads.
     ///
     /// ```
     /// use burn_rank::loss::LossSpec;

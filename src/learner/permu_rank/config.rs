@@ -38,7 +38,7 @@ pub struct PermuRankConfig {
     pub bound: TypeTwoBound,
     /// How the loss of a query combines the bounds for its pairs of a perfect and an imperfect permutation.
     pub aggregation: PairAggregation,
-    /// One cost `C` above 0, or a list whose best value is chosen on validation data.
+    /// The cost `C`: one value above 0, or a list from which the best value is chosen on validation data.
     pub c: Candidates,
     /// The maximum number of rounds for each `C`, at least 1.
     pub rounds: usize,

@@ -1,23 +1,24 @@
 //! Finds the perfect permutation with the lowest `F` and the imperfect permutation with the highest `F`, for any
 //! measure.
 //!
-//! `F` is highest for the order by score. Each pair that a permutation orders against the scores lowers its `F` by a
-//! constant times the difference of the two scores. The measure depends only on the `level` of each document, that is,
-//! on its gain or its relevance.
+//! Sorting the documents by descending score maximizes `F`. Each pair that a permutation ranks against the scores
+//! lowers `F` by a constant times the difference between the two scores. The measure depends only on the `level` of
+//! each document, that is, on its gain or its relevance.
 //!
-//! * The perfect permutation with the lowest `F` is sorted by descending level, and by ascending score within each
-//!   level. If the measure reads only the first ranks (a cut-off, reciprocal rank), the documents at all other ranks
-//!   are sorted by ascending score, whatever their level. Bisection finds how many documents must be sorted by level. A
-//!   second candidate also exchanges the first two documents, for conventions that do not discount the second rank. A
-//!   third candidate serves measures that ignore the order above a cut-off (precision, recall, success). This candidate
-//!   takes as few documents as necessary from the highest levels, and sorts the documents above the cut-off by
-//!   ascending score. The search returns the perfect candidate with the lowest `F`.
+//! * The perfect permutation with the lowest `F` sorts the documents by descending level, and by ascending score within
+//!   each level. Some measures read only the first ranks, such as reciprocal rank and every measure with a cut-off. For
+//!   these measures, the documents at all other ranks are sorted by ascending score, whatever their level. Bisection
+//!   finds how many documents must be sorted by level. A second candidate also swaps the first two documents, for
+//!   conventions that do not discount the second rank. A third candidate serves measures that ignore the order above a
+//!   cut-off (precision, recall, success). This candidate takes only as many documents as necessary from the highest
+//!   levels, and sorts the documents above the cut-off by ascending score. The search returns the perfect candidate
+//!   with the lowest `F`.
 //! * The imperfect permutation is the order by score, unless that order is perfect. If the order by score is perfect,
 //!   the documents of each level are adjacent. The smallest change that lowers the measure moves a document past the
-//!   border between two levels. Usually this document moves by one rank. The document moves further if exchanging two
-//!   neighbors does not change the measure (below a cut-off, or between ranks with the same discount). One moved
-//!   document is not enough if the measure is success and several relevant documents are above the cut-off. In this
-//!   case, as few documents as necessary are moved from the lowest levels to the top.
+//!   border between two levels. Usually this document moves by one rank. The document moves further if swapping two
+//!   neighbors leaves the measure unchanged. This happens below a cut-off and between ranks with the same discount. For
+//!   the measure success, moving one document is not enough if several relevant documents are above the cut-off. In
+//!   this case, only as many documents as necessary are moved from the lowest levels to the top.
 //!
 //! The searches cost O(n log n), plus O(log n) evaluations of the measure.
 
@@ -27,16 +28,17 @@ use super::bounds::{PermutationSet, level_score_coefficients, score_coefficients
 use super::config::Pairs;
 use crate::learner::solver::vectors::descending;
 
-/// A permutation counts as perfect if its measure is at least this share of the perfect measure. The share is below 1,
-/// because rounding depends on the order of addition.
+/// A permutation counts as perfect if its measure is at least this fraction of the perfect measure. The fraction is
+/// below 1 because rounding depends on the order of addition.
 const PERFECT: f64 = 1.0 - 1e-9;
 
-/// A function that returns the measure of a permutation, which lists the documents from the first rank to the last.
+/// A function that returns the measure of a permutation. The permutation lists the documents from the first rank to the
+/// last.
 type OrderMeasure<'a> = Box<dyn Fn(&[u32]) -> f64 + Send + Sync + 'a>;
 
 /// The input of the searches for one query.
 pub(super) struct Target<'a> {
-    /// The level of each document. Documents have the same level if the measure does not distinguish them, and better
+    /// The level of each document. Documents that the measure does not distinguish have the same level. Better
     /// documents have higher levels.
     level: Vec<u32>,
     /// The pairs of documents over which the function `F` sums.
@@ -75,7 +77,7 @@ impl<'a> Target<'a> {
         (self.measure)(order)
     }
 
-    /// Returns a permutation with the lowest measure, which sorts the documents by ascending level.
+    /// Returns a permutation with the lowest measure, obtained by sorting the documents by ascending level.
     pub(super) fn worst(&self) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.level.len() as u32).collect();
         order.sort_by_key(|&document| self.level[document as usize]);
@@ -95,8 +97,9 @@ impl<'a> Target<'a> {
         coefficients.iter().zip(scores).map(|(coefficient, score)| coefficient * score).sum()
     }
 
-    /// Returns `with(places)` for the smallest number `places`, at most `most`, for which `wanted(with(places))` is
-    /// true. The number is found by bisection, so `wanted` must also be true for all larger numbers.
+    /// Returns `with(places)` for the smallest number `places` for which `wanted(with(places))` is true. If no number
+    /// below `most` qualifies, the result is `with(most)`. The number is found by bisection. If `wanted` is true for
+    /// one number, it must therefore also be true for all larger numbers.
     fn fewest(most: usize, with: impl Fn(usize) -> Vec<u32>, wanted: impl Fn(&[u32]) -> bool) -> Vec<u32> {
         let (mut low, mut high) = (0, most);
         while low < high {

@@ -89,7 +89,7 @@ impl<'a> WorkingSets<'a> {
         grown.collect::<Vec<bool>>().contains(&true)
     }
 
-    /// Returns how many perfect and how many imperfect permutations a query has on average.
+    /// Returns the average number of perfect and of imperfect permutations per query.
     pub(super) fn mean_sizes(&self) -> [f64; 2] {
         let mean = |size: fn(&PermutationSet) -> usize| {
             self.queries.iter().map(|query| size(&query.set) as f64).sum::<f64>() / self.queries.len() as f64

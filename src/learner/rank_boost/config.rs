@@ -15,8 +15,8 @@ pub(super) const NAME: &str = "rank_boost";
 pub struct RankBoostConfig {
     /// The maximum number of rounds, each of which adds a tree with a single split.
     pub rounds: usize,
-    /// The maximum number of thresholds of a feature, 1 to 255. If a feature has few distinct values, every possible
-    /// threshold is tried.
+    /// The maximum number of thresholds per feature, from 1 to 255. If a feature has few distinct values, every
+    /// possible threshold is tried.
     pub thresholds: usize,
     /// The fit stops after this many rounds without a better selection measure.
     pub patience: Option<usize>,

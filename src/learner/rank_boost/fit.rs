@@ -59,7 +59,7 @@ impl Stump {
     }
 }
 
-/// Returns whether the magnitude of an edge exceeds the magnitude of another edge by more than a rounding error.
+/// Returns whether `edge` is larger in magnitude than `other` by more than a rounding error.
 fn is_larger(edge: f64, other: f64) -> bool {
     edge.abs() > other.abs() * (1.0 + 1e-12)
 }
@@ -97,7 +97,7 @@ pub(super) fn best_weak_ranker(
     candidates.reduce(|best, next| if is_larger(next.2, best.2) { next } else { best })
 }
 
-/// The sum of weak rankers, which grows by one weak ranker per round, and the scores of this sum.
+/// The sum of weak rankers and its scores. Each round adds one weak ranker to the sum.
 struct Boosting<'a> {
     train: &'a RankingDataset,
     /// The binned values of the features that this process examines.

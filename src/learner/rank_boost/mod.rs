@@ -1,8 +1,8 @@
 //! RankBoost minimizes the exponential loss over pairs by adding weak rankers, each of which compares a single feature
 //! with a threshold.
 //!
-//! The algorithm comes from Freund, Iyer, Schapire and Singer, An efficient boosting algorithm for combining
-//! preferences, JMLR 4 (2003). The loss of RankBoost is a mean over the pairs of documents `i, j` of one query with
+//! The algorithm comes from Freund, Iyer, Schapire and Singer, "An efficient boosting algorithm for combining
+//! preferences", JMLR 4 (2003). The loss of RankBoost is a mean over the pairs of documents `i, j` of one query with
 //! `y_j < y_i`:
 //!
 //! ```text

@@ -27,7 +27,7 @@ pub enum PairWeighting {
     /// Every pair weighs 1.
     #[default]
     Pair,
-    /// Each of the `m` queries has the total weight `1 / m`, divided equally among its pairs.
+    /// Each of the `m` queries has a total weight of `1 / m`, divided equally among its pairs.
     Query,
 }
 
@@ -35,13 +35,13 @@ pub enum PairWeighting {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RankSvmConfig {
-    /// One cost `C` above 0, or a list whose best value is chosen on validation data.
+    /// The cost `C`: one value above 0, or a list from which the best value is chosen on validation data.
     pub c: Candidates,
     /// The loss of a pair of documents.
     pub loss: RankSvmLoss,
     /// How much each pair of documents counts.
     pub weighting: PairWeighting,
-    /// The solver stops when the duality gap, relative to the objective, is at most this number, which is above 0.
+    /// The solver stops when the duality gap, relative to the objective, is at most this number. Must be above 0.
     pub tolerance: f64,
     /// The maximum number of cutting-plane rounds or Newton steps for each `C`, at least 1.
     pub max_steps: usize,

@@ -7,8 +7,8 @@
 //!
 //! The loss of a pair is `l(t) = max(0, 1 - t)` (`hinge`) or its square (`squared_hinge`). With `weighting = "pair"`,
 //! `omega_q = 1`, so every pair counts the same, and long queries dominate the objective. With `weighting = "query"`,
-//! `omega_q = 1 / (m |P_q|)`, where `m` is the number of queries with pairs, and query q has `|P_q|` pairs. `C` then
-//! multiplies the mean over queries of the mean loss over their pairs.
+//! `omega_q = 1 / (m |P_q|)`. Here `m` is the number of queries with pairs, and `|P_q|` is the number of pairs of query
+//! q. In this case, `C` multiplies the average over these queries of their mean loss per pair.
 //!
 //! Pairs are never enumerated: the objective and its gradient cost O(n log n) per query (see `pairs`). The hinge is
 //! minimized by cutting planes, whose quadratic programs give lower bounds on the minimum. The squared hinge is

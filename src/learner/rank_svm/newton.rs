@@ -18,8 +18,8 @@ struct Iterate {
     risk: SquaredHinge,
 }
 
-/// Minimizes the objective from `start`. Stops when the duality gap is at most `limits.0` times the objective, after
-/// `limits.1` steps, or if `stop` returns true.
+/// Minimizes the objective from `start`. Stops when the duality gap is at most `limits.0` times the objective, when
+/// `limits.1` steps have been taken, or when `stop` returns true.
 pub(super) fn minimize(
     risk: &PairRisk,
     cost: f64,

@@ -1,6 +1,6 @@
-//! Computes sums over all document pairs of a query with a score difference below the margin 1, without enumerating the
-//! pairs. If only a few pairs remain below the margin, their squared losses are added one by one, which is more
-//! accurate.
+//! For each query, computes sums over all document pairs whose score difference is below the margin of 1, without
+//! enumerating the pairs. If only a few pairs remain below the margin, their squared losses are added one by one, which
+//! is more accurate.
 //!
 //! A pair is two documents `i`, `j` with `y_i > y_j`, and it is active if `s_i - s_j < 1`. The documents are visited in
 //! order of score, so the set of partners within the margin only grows. A binary indexed tree over the labels counts
@@ -19,11 +19,9 @@ pub(super) struct Partners {
 /// The documents that form an active pair with a given document.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Active {
-    /// The documents that have a lower label but whose score is not below the given document's score by the margin or
-    /// more.
+    /// The documents with a lower label whose score plus the margin exceeds the given document's score.
     pub(super) below: Partners,
-    /// The documents that have a higher label but whose score is not above the given document's score by the margin or
-    /// more.
+    /// The documents with a higher label whose score minus the margin is below the given document's score.
     pub(super) above: Partners,
 }
 
@@ -51,8 +49,8 @@ impl Levels {
         (total * total - sizes.iter().map(|size| size * size).sum::<f64>()) / 2.0
     }
 
-    /// For each document, returns how many partners it has in active pairs at these `scores`, and the sum of their
-    /// `values`.
+    /// For each document, returns the number of its partners in active pairs at these `scores`, and the sum of the
+    /// partners' `values`.
     pub(super) fn active(&self, scores: &[f64], values: &[f64]) -> Vec<Active> {
         let order = descending(scores);
         let mut active = vec![Active::default(); scores.len()];
@@ -80,7 +78,8 @@ impl Levels {
     }
 }
 
-/// The maximum number of documents to visit, per document of the query, when pairs are added one by one.
+/// When pairs are added one by one, the number of visited documents is at most this multiple of the number of
+/// documents.
 const LOOKED_AT: usize = 64;
 
 impl Levels {

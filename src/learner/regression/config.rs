@@ -13,13 +13,14 @@ pub(super) const NAME: &str = "regression";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RegressionConfig {
-    /// One penalty above 0 on the squared weights, or a list whose best value is chosen on validation data.
+    /// The penalty on the squared weights: one value above 0, or a list from which the best value is chosen on
+    /// validation data.
     pub lambda: Candidates,
     /// Whether the relevant documents and all other documents have the same total weight.
     pub balanced: bool,
     /// Whether to fit an intercept in addition to the weights.
     pub intercept: bool,
-    /// The gain of each label, which the regression predicts.
+    /// The gain of each label. The regression predicts these gains.
     pub gain: Gain,
 }
 

@@ -14,7 +14,7 @@ use crate::learner::shared::share::Share;
 use crate::learner::solver::normal_equations::{LinearSolution, NormalEquations};
 use crate::ranker::Model;
 
-/// The normal equations, which are solved for each lambda in turn, and the latest solution.
+/// The latest solution, and the normal equations that are solved for each lambda in turn.
 struct Lambdas<'a> {
     lambdas: &'a [f64],
     equations: NormalEquations,

@@ -25,7 +25,8 @@ impl<'a> Additive<'a> {
         }
     }
 
-    /// Adds a model to the sum: `add(data, scores)` must add the model's scores of the documents in `data` to `scores`.
+    /// Adds a model to the sum: `add(data, scores)` must add the model's scores for the documents in `data` to
+    /// `scores`.
     pub(crate) fn add(
         &mut self,
         add: impl Fn(&RankingDataset, &mut [f64]) -> Result<(), LearnerError>,
@@ -34,7 +35,7 @@ impl<'a> Additive<'a> {
         self.add_to_validation(add)
     }
 
-    /// Adds a model, as [`add`](Self::add) does, for the training data only.
+    /// Adds a model as [`add`](Self::add) does, but only for the training data.
     pub(crate) fn add_to_train(
         &mut self,
         add: impl FnOnce(&RankingDataset, &mut [f64]) -> Result<(), LearnerError>,
@@ -42,7 +43,8 @@ impl<'a> Additive<'a> {
         add(self.train.0, &mut self.train.1)
     }
 
-    /// Adds a model, as [`add`](Self::add) does, for the validation data only, if there are any.
+    /// Adds a model as [`add`](Self::add) does, but only for the validation data. Does nothing if there are no
+    /// validation data.
     pub(crate) fn add_to_validation(
         &mut self,
         add: impl FnOnce(&RankingDataset, &mut [f64]) -> Result<(), LearnerError>,

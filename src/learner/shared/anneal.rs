@@ -61,7 +61,7 @@ tagged! {
 }
 
 impl AnnealConfig {
-    /// Checks the settings, and that the loss accepts both the first and the last value of its parameter.
+    /// Checks the settings. Also checks that the loss accepts both the first and the last value of its parameter.
     pub(crate) fn check(&self, loss: &TrainingLoss) -> Result<(), LearnerError> {
         self.check_values()?;
         let parameter = self.parameter(loss)?;
@@ -120,7 +120,7 @@ impl AnnealConfig {
     }
 }
 
-/// The memory of a schedule between epochs, saved with the state of the fit.
+/// What a schedule remembers from one epoch to the next. It is saved with the state of the fit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct AnnealState {
     /// How many times the value has been multiplied by the factor of [`AnnealConfig::Plateau`].
@@ -130,7 +130,7 @@ pub(crate) struct AnnealState {
 }
 
 impl AnnealState {
-    /// Returns the value of the parameter in an epoch of a fit with `total` epochs, where the first epoch is 1.
+    /// Returns the value of the parameter in an epoch, counted from 1, of a fit with `total` epochs.
     pub(crate) fn value(&self, config: &AnnealConfig, epoch: usize, total: usize) -> f64 {
         let progress = |epochs: Option<usize>| {
             let last = epochs.unwrap_or(total).saturating_sub(1);

@@ -1,11 +1,12 @@
-//! A parameter that is one value, or a list whose best value is chosen on validation data.
+//! A parameter given as one value, or as a list from which the best value is chosen on validation data.
 
 use serde::{Deserialize, Serialize};
 
 use super::checks;
 use crate::learner::error::LearnerError;
 
-/// One value, or a list whose best value is chosen on validation data: `lambda = 0.1` or `lambda = [0.01, 0.1, 1.0]`.
+/// One value, or a list from which the best value is chosen on validation data: `lambda = 0.1` or
+/// `lambda = [0.01, 0.1, 1.0]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected a finite number above 0, or a list of them")]
 pub enum Candidates {
@@ -31,7 +32,7 @@ impl Candidates {
         Candidates::Many((from..=to).map(power).collect())
     }
 
-    /// Returns the values. Returns an error if there are none, or if a value is not finite or not above 0.
+    /// Returns the values. Returns an error if there are no values, or if a value is not a finite number above 0.
     pub(crate) fn positive(&self, name: &str) -> Result<Vec<f64>, LearnerError> {
         if self.values().is_empty() {
             return Err(checks::parameter(name, "[]", "one value or more"));

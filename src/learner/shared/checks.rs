@@ -27,7 +27,7 @@ pub(crate) fn parameter(parameter: &str, found: impl Display, expected: impl Dis
 const MOST_NAMED: usize = 20;
 
 /// Rejects a fit whose largest batch needs more memory than is free, before anything is allocated. Each batch is given
-/// as `(lists, documents)`, and `limit` is the setting to lower if memory is short.
+/// as `(lists, documents)`. `limit` is the setting to lower if memory is short.
 pub(crate) fn ask_training(
     scorer: &ScorerConfig,
     train: &RankingDataset,
@@ -60,7 +60,7 @@ pub(crate) fn not_negative(name: &str, value: f64) -> Result<f64, LearnerError> 
     }
 }
 
-/// Checks that a parameter is a share above 0 and at most 1.
+/// Checks that a parameter is a fraction above 0 and at most 1.
 pub(crate) fn share(name: &str, value: f64) -> Result<f64, LearnerError> {
     if value > 0.0 && value <= 1.0 { Ok(value) } else { Err(parameter(name, value, "a number above 0, at most 1")) }
 }
@@ -71,8 +71,9 @@ pub(crate) fn at_least(name: &str, value: usize, least: usize) -> Result<usize, 
 }
 
 /// Rejects training data if no query has documents with different labels, or if no feature varies. Also rejects
-/// validation data with another number of features, and a selection measure that the convention leaves undefined for
-/// every query. Warns of constant features, and of a selection measure that is the same for every ranking.
+/// validation data with a different number of features. A selection measure that the convention leaves undefined for
+/// every query is rejected too. Warns of constant features, and of a selection measure that is the same for every
+/// ranking.
 pub(crate) fn trainable(
     learner: &'static str,
     train: &RankingDataset,
@@ -213,7 +214,8 @@ pub(crate) fn leaves_unit_interval(measure: Measure) -> bool {
     }
 }
 
-/// Rejects a measure that can have values outside `[0, 1]`. Also rejects the measure if one of `values` lies outside.
+/// Rejects a measure that can have values outside `[0, 1]`. Also rejects the measure if one of `values` lies outside
+/// this range.
 pub(crate) fn in_unit_interval(measure: Measure, values: &[f64]) -> Result<(), LearnerError> {
     let outside = values.iter().find(|value| !(0.0..=1.0 + 1e-9).contains(*value));
     if outside.is_some() || leaves_unit_interval(measure) {
@@ -236,8 +238,8 @@ pub(crate) fn bounded_selection(learner: &'static str, measure: Measure) -> Resu
     Ok(())
 }
 
-/// Returns the means of the measure for the worst and for the best rankings. Returns `None` if the convention leaves
-/// out every query.
+/// Returns the mean of the measure for the worst rankings and for the best rankings. Returns `None` if the convention
+/// leaves out every query.
 fn worst_and_best(judge: &Judge, data: &RankingDataset) -> Result<Option<(f64, f64)>, LearnerError> {
     let mean = |sign: f64| -> Result<Option<f64>, LearnerError> {
         let scores: Vec<f64> = data.labels.iter().map(|&label| sign * f64::from(label)).collect();
@@ -249,8 +251,8 @@ fn worst_and_best(judge: &Judge, data: &RankingDataset) -> Result<Option<(f64, f
 /// Checks that a loss accepts the labels and the document weights. Warns about queries that contribute no gradient.
 ///
 /// # Errors
-/// [`LearnerError`] for a label that the loss does not accept, for document weights that it rejects, or if no query
-/// contributes a gradient.
+/// [`LearnerError`] if the loss does not accept a label or rejects the document weights, or if no query contributes a
+/// gradient.
 pub(crate) fn learnable(
     learner: &'static str,
     loss: &dyn RankingLoss,

@@ -12,16 +12,15 @@ use crate::distributed::{OneProcess, Processes};
 use crate::measure::{Convention, Measure};
 use crate::ranker::Model;
 
-/// How the best round of a fit, and the best hyper-parameters, are chosen on the validation data.
+/// How the best round of a fit and the best hyper-parameters are chosen on the validation data.
 #[derive(Debug, Clone)]
 pub struct Selection {
     /// The measure to maximize.
     pub measure: Measure,
     /// The convention under which the measure is computed.
     pub convention: Convention,
-    /// The number of the round to keep, where the first round is 1. The fit stops after this round, whatever its
-    /// measure. With `None`, the round with the best measure is kept. If the fit ends before the given round, its last
-    /// round is kept.
+    /// The number of the round to keep, counted from 1. The fit stops after this round, whatever its measure. With
+    /// `None`, the round with the best measure is kept. If the fit ends before the given round, its last round is kept.
     pub round: Option<usize>,
 }
 
@@ -97,19 +96,19 @@ impl Interrupt {
         Self { after: Some(rounds), ..self.clone() }
     }
 
-    /// Returns whether a fit that has made `rounds` rounds must stop.
+    /// Returns whether a fit must stop once it has completed `rounds` rounds.
     pub(crate) fn is_due(&self, rounds: usize) -> bool {
         self.requested() || self.after.is_some_and(|after| rounds >= after)
     }
 }
 
-/// The report of a fit about a round. Depending on the learner, a round is an epoch, a boosting round, an annealing
+/// What a fit reports about one round. Depending on the learner, a round is an epoch, a boosting round, an annealing
 /// step or the fit for one cost.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Round {
     /// The number of the round, counted from 1.
     pub round: usize,
-    /// The value of the learner's objective in this round, where smaller is better.
+    /// The value of the learner's objective in this round; smaller is better.
     pub objective: f64,
     /// The selection measure on the training data, if it was computed in this round.
     pub train: Option<f64>,
@@ -123,8 +122,8 @@ pub struct Round {
 pub trait Progress: Send + Sync {
     /// Reports the start of a fit, with its number of rounds if that is known.
     fn begin(&self, learner: &str, rounds: Option<usize>);
-    /// Reports that a round has taken its optimizer steps, and that its measures are computed next. Only learners whose
-    /// rounds consist of optimizer steps call this method.
+    /// Reports that a round has taken its optimizer steps and that its measures will be computed next. Only learners
+    /// whose rounds consist of optimizer steps call this method.
     fn trained(&self, _steps: usize) {}
     /// Reports the end of a round.
     fn round(&self, round: &Round);
@@ -169,7 +168,7 @@ pub struct FitContext<'a> {
 }
 
 impl FitContext<'_> {
-    /// Creates the context of a fit in one process, which writes no files and reports no progress.
+    /// Creates a context for a fit that runs in one process, writes no files and reports no progress.
     ///
     /// ```
     /// use burn::tensor::Device;
@@ -213,7 +212,7 @@ pub enum StopReason {
     Completed,
     /// The learner's own stopping criterion was met.
     Converged,
-    /// The selection measure did not improve for as many rounds as the setting `patience` allows.
+    /// The selection measure did not improve for the number of rounds that the setting `patience` allows.
     EarlyStopped,
     /// The solver stopped before it reached its tolerance. The fit returns its best result.
     NotConverged,
@@ -244,7 +243,7 @@ pub struct Importance {
     pub splits: Vec<usize>,
 }
 
-/// The result of a fit: the model, with the history of all rounds.
+/// The result of a fit: the model and the history of all rounds.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Fitted {

@@ -139,8 +139,8 @@ impl<S: Fn(f64, &[f64]) -> Result<Solved, String>> Iterative for CostPath<'_, S>
     }
 }
 
-/// Fits each cost in turn by calling `solve(cost, start)`, where `start` are the weights from which the solver starts.
-/// For the first cost, these weights are 0; for every other cost, they are the solution for the previous cost.
+/// Fits each cost in turn by calling `solve(cost, start)`, where `start` holds the solver's initial weights. For the
+/// first cost, these weights are 0; for every other cost, they are the solution for the previous cost.
 pub(crate) fn fit(
     rounds: Rounds,
     params: &impl Serialize,

@@ -25,8 +25,8 @@ pub(crate) struct FlatLoss<'p> {
 }
 
 impl<'p> FlatLoss<'p> {
-    /// Pads the queries that `keep` selects, in batches of queries of similar length. Losses are computed in the number
-    /// type `dtype`.
+    /// Groups the queries that `keep` selects into batches by similar length, and pads each batch. Losses are computed
+    /// in the number type `dtype`.
     pub(crate) fn new(
         data: &RankingDataset,
         keep: Keep,
@@ -91,12 +91,12 @@ impl Batch {
         Self { labels, mask: padding.mask(device), weights, padding }
     }
 
-    /// Returns the scores of this batch's documents, padded, `[queries, documents]`.
+    /// Returns the padded scores of this batch's documents, `[queries, documents]`.
     fn scores(&self, scores: &[f64], dtype: DType, device: &Device) -> Tensor<2> {
         Tensor::from_data(self.padding.gather(scores), (device, dtype))
     }
 
-    /// Returns the sum of the losses of the batch's queries, `[1]`, on the device of the scores.
+    /// Returns the sum of the losses of the batch's queries on the device of the scores, `[1]`.
     fn loss(&self, loss: &dyn RankingLoss, scores: Tensor<2>) -> Tensor<1> {
         let device = scores.device();
         let (labels, mask) = (self.labels.clone().to_device(&device), self.mask.clone().to_device(&device));

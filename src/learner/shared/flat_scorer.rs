@@ -14,7 +14,7 @@ pub(crate) struct FlatScorer {
 }
 
 impl FlatScorer {
-    /// Wraps a scorer, whose current parameters [`parameters`](Self::parameters) returns.
+    /// Wraps a scorer. [`parameters`](Self::parameters) returns the current parameters of the scorer.
     pub(crate) fn new(scorer: Scorer, device: &Device) -> Self {
         Self { scorer, device: device.clone() }
     }
@@ -26,7 +26,7 @@ impl FlatScorer {
         reader.0
     }
 
-    /// Returns a scorer with the given parameters, which tracks gradients.
+    /// Returns a scorer that has the given parameters and tracks gradients.
     pub(crate) fn training_scorer(&self, parameters: &[f64]) -> Scorer {
         let device = self.device.clone().autodiff();
         self.scorer.clone().map(&mut Writer { values: parameters, device, gradients: true })
@@ -38,7 +38,7 @@ impl FlatScorer {
         Model::Scorer(self.scorer.clone().map(&mut Writer { values: parameters, device, gradients: false }))
     }
 
-    /// Returns the score that the given parameters give to each document.
+    /// Returns the score of each document under the given parameters.
     pub(crate) fn scores(&self, parameters: &[f64], data: &RankingDataset) -> Vec<f64> {
         self.model(parameters).predict(data, &self.device).into_iter().map(f64::from).collect()
     }

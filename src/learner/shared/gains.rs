@@ -42,8 +42,7 @@ pub(crate) fn start_gains(
     gains(learner, data, &start_gain(loss), ", from which the fit starts: lower the labels")
 }
 
-/// Returns document weights for which all relevant documents together weigh 1/2, and all other documents together weigh
-/// 1/2.
+/// Returns document weights that add up to 1/2 over the relevant documents and to 1/2 over all other documents.
 pub fn balanced_weights(data: &RankingDataset) -> Vec<f64> {
     let relevant = data.labels.iter().filter(|&&label| label >= 1.0).count();
     let others = data.documents() - relevant;

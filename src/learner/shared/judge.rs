@@ -7,7 +7,7 @@ use crate::distributed::Processes;
 use crate::learner::error::LearnerError;
 use crate::measure::{Evaluator, Measure, Rankings, mean};
 
-/// A measure and its convention, which have been checked to fit together.
+/// A measure and a convention that have been checked for compatibility.
 pub(crate) struct Judge {
     measure: Measure,
     evaluator: Evaluator,
@@ -36,7 +36,7 @@ impl Judge {
         self.values_of_model(data, &scores)
     }
 
-    /// Does the same as [`values`](Self::values), but each of several processes measures only some of the queries.
+    /// Does the same as [`values`](Self::values), but divides the queries among the processes.
     pub(crate) fn shared_values(
         &self,
         data: &RankingDataset,
@@ -82,7 +82,7 @@ impl Judge {
     }
 }
 
-/// Returns the measures of the queries that the convention counts, without those that it leaves out.
+/// Returns the values of the queries that the convention counts.
 pub(crate) fn counted(values: &[Option<f64>]) -> Vec<f64> {
     values.iter().copied().flatten().collect()
 }

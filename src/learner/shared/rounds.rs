@@ -1,17 +1,17 @@
-//! The steps that every fit follows: resume, make a round, measure, record, select, save, finish.
+//! The steps that every fit follows: resume, run a round, measure, record, select, save, finish.
 //!
 //! A learner implements one round ([`Iterative`]), and [`Rounds::drive`] does the rest. This method measures the scores
 //! of every round on training and validation data, and keeps the history and the best round. [`Rounds::drive`] also
-//! saves a state from which a killed fit continues.
+//! saves a state, so a killed fit can be resumed.
 //!
-//! The state is one JSON file in the directory of the fit. The file is written after the first round and at the end,
-//! each time as a new file that replaces the old file. In between, the state is saved as often as possible without
-//! spending more than a fiftieth of the time on saving. Floating-point numbers are saved exactly, so a resumed fit
-//! gives bit-identical results. The file contains a hash of the learner, its settings, the seed, the selection measure
-//! and convention, and the data. A state is rejected if its hash differs. The hash is computed with default values for
-//! all settings that a registered loss omits. A run can therefore be resumed with its original configuration or with
-//! the resolved configuration that it wrote. A user-defined loss enters the hash with its name and the text of its
-//! parameters. The state file begins with the checksum of its contents.
+//! The state is one JSON file in the directory of the fit. The file is written after the first round and at the end.
+//! Each time, a new file replaces the old one. In between, the state is saved as often as possible without spending
+//! more than a fiftieth of the time on saving. Floating-point numbers are saved exactly, so a resumed fit gives
+//! bit-identical results. The file contains a hash of the learner, its settings, the seed, the selection measure and
+//! convention, and the data. A state is rejected if its hash differs. The hash is computed with default values for all
+//! settings that a registered loss omits. A run can therefore be resumed with its original configuration or with the
+//! resolved configuration that it wrote. A user-defined loss contributes its name and the text of its parameters to the
+//! hash. The state file begins with the checksum of its contents.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ use crate::text::hexadecimal;
 /// The name of the state file in the directory of a fit.
 pub const STATE_FILE: &str = "state.json";
 
-/// The state is saved only if the fit has run for at least this many times as long as all saving has taken.
+/// The state is saved only if the running time of the fit is at least this multiple of the total time spent on saving.
 const TIME_PER_SAVE: u32 = 50;
 
 /// The interface of a learner: its rounds, and the state that is saved between them.
@@ -55,11 +55,11 @@ pub(crate) trait Iterative {
         Ok(())
     }
 
-    /// Makes the next round, or returns the reason why there is none.
+    /// Runs the next round, or returns the reason why there is none.
     fn round(&mut self, history: &History, state: &mut Self::State) -> Result<Step, LearnerError>;
 
-    /// Returns the score of every document of a set after the latest round, or `None` if the round is not measured on
-    /// that set.
+    /// Returns the score of every document of a set after the latest round. Returns `None` if the round is not measured
+    /// on that set.
     fn scores(&self, set: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError>;
 
     /// Observes a recorded round. Returns a reason to stop, if the learner's own stopping criterion is met.
@@ -67,14 +67,13 @@ pub(crate) trait Iterative {
         Ok(None)
     }
 
-    /// Updates the state before it is saved. Only learners whose update takes long implement this method; all others
-    /// update the state in every round.
+    /// Updates the state before it is saved. Only learners with a slow update implement this method; all others update
+    /// the state in every round.
     fn store(&self, _state: &mut Self::State) -> Result<(), LearnerError> {
         Ok(())
     }
 
-    /// Returns the reason why the fit ended, as it is to be reported. This method is called again if a finished fit is
-    /// resumed.
+    /// Returns the reason to report for the end of the fit. This method is called again if a finished fit is resumed.
     fn conclude(
         &mut self,
         stop: StopReason,
@@ -110,9 +109,9 @@ pub(crate) enum Step {
     End(StopReason),
 }
 
-/// The report of a learner about a round that it has made.
+/// The report of a learner about a round that it has completed.
 pub(crate) struct Made {
-    /// The value after the round of the objective that the learner minimizes.
+    /// The objective that the learner minimizes, evaluated after the round.
     pub(crate) objective: f64,
     /// Further figures, by name.
     pub(crate) figures: Vec<(String, f64)>,
@@ -144,8 +143,8 @@ pub(crate) struct Recorded<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct History {
     rounds: Vec<Round>,
-    /// The number of the selected round: the best round, or always the latest if the configuration names the round to
-    /// keep.
+    /// The number of the selected round. This is the best round, or always the latest round if the configuration names
+    /// the round to keep.
     best_round: usize,
 }
 
@@ -160,7 +159,7 @@ impl History {
         &self.rounds
     }
 
-    /// Returns the number of the selected round, where the first round is 1, or 0 if there is no round yet.
+    /// Returns the number of the selected round, counted from 1, or 0 if there is no round yet.
     pub(crate) fn best_round(&self) -> usize {
         self.best_round
     }
@@ -234,7 +233,7 @@ impl<'a> Rounds<'a> {
         Self { most: Some(rounds), ..self }
     }
 
-    /// If a number is given, ends the fit after this many rounds without a better round.
+    /// If a number is given, ends the fit after that many rounds without an improvement.
     pub(crate) fn patience(self, patience: Option<usize>) -> Self {
         Self { patience, ..self }
     }
@@ -274,9 +273,9 @@ impl<'a> Rounds<'a> {
         Ok(Fitted { model, best_round: run.history.best_round, history: run.history.rounds, stop, importance })
     }
 
-    /// Returns the reason why no further round is to be made, or `None` if the fit continues. The fit ends if the
+    /// Returns the reason why the fit should not run another round, or `None` if the fit continues. The fit ends if the
     /// learner or a saved state has ended it, or if the context asks it to stop. It also ends after the maximum number
-    /// of rounds, or after too many rounds without a better round.
+    /// of rounds, or after too many rounds without an improvement.
     fn stop<S>(&self, run: &Run<S>) -> Option<StopReason> {
         let (made, taken) = (run.history.rounds.len(), self.context.selection.round);
         if run.stopped.is_some() {
@@ -331,7 +330,8 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// Returns a hash of the learner, its settings, the seed, the selection measure and the data, which identifies a fit.
+/// Returns a hash that identifies a fit, computed from the learner, its settings, the seed, the selection measure and
+/// the data.
 fn fit_hash(rounds: &Rounds, params: &impl Serialize) -> String {
     let context = rounds.context;
     let mut params = json::to_value(params).unwrap_or_default();
@@ -352,7 +352,7 @@ fn fit_hash(rounds: &Rounds, params: &impl Serialize) -> String {
     hexadecimal(&hash.finalize())
 }
 
-/// Fills in the defaults of all parameters that the registered losses in a learner's settings leave out, and sorts the
+/// Fills in the default of every parameter that a registered loss in a learner's settings leaves out. Then sorts the
 /// parameters by name.
 fn each_loss(value: &mut Value) {
     match value {
@@ -423,8 +423,7 @@ impl<S: Serialize + DeserializeOwned> Run<S> {
         Ok(Self { path, fit, history, stopped, state, begun, saving })
     }
 
-    /// Returns whether it is time to save the state, that is, whether saving has taken a small enough share of the
-    /// time.
+    /// Returns whether saving has taken a small enough share of the time for the state to be saved again.
     fn due(&self) -> bool {
         self.path.is_some() && self.begun.elapsed() >= TIME_PER_SAVE * self.saving
     }
@@ -468,7 +467,7 @@ fn has_its_checksum(state: &[u8]) -> bool {
     })
 }
 
-/// Returns the saved state, which the first process reads and sends to the others, or `None` if there is none.
+/// Returns the saved state, or `None` if there is none. The first process reads the state and sends it to the others.
 fn read<S: DeserializeOwned>(
     path: Option<&Path>,
     fit: &str,
@@ -632,8 +631,8 @@ mod tests {
         assert!(other.unwrap_err().contains("state of another fit"));
     }
 
-    /// A regression test: AdaRank and RankBoost once made a further round when they resumed a fit that was killed after
-    /// its last round.
+    /// A regression test: AdaRank and RankBoost once ran an extra round when they resumed a fit that had been killed
+    /// after its last round.
     #[test]
     fn a_fit_that_dies_between_its_last_round_and_its_end_makes_no_further_round() {
         let folder = tempfile::tempdir().unwrap();

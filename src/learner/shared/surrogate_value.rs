@@ -1,5 +1,5 @@
-//! Computes the means of a surrogate and of the measure that it approximates over the same queries, so that learning
-//! curves can show both.
+//! Computes the means of a surrogate and of the measure that it approximates. Both means are taken over the same
+//! queries, so that learning curves can show both.
 
 use crate::data::RankingDataset;
 use crate::loss::{LossError, Orientation, RankingLoss, degenerate_queries};
@@ -15,7 +15,7 @@ pub const EXACT_LEARNABLE: &str = "exact_learnable";
 pub(crate) struct SurrogateValue {
     /// For each training query, whether it contributes a gradient.
     learnable: Vec<bool>,
-    /// The weight of each training query, or empty if all queries weigh the same.
+    /// The weight of each training query; empty if all queries weigh the same.
     weights: Vec<f32>,
 }
 

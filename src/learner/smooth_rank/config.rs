@@ -34,7 +34,8 @@ pub enum Optimizer {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SmoothRankConfig {
-    /// One penalty above 0 on the distance `||w - w_0||^2`, or a list whose best value is chosen on validation data.
+    /// The penalty on the distance `||w - w_0||^2`: one value above 0, or a list from which the best value is chosen on
+    /// validation data.
     pub lambda: Candidates,
     /// The sigma with which the annealing starts; must be above 0.
     pub first_sigma: f64,
@@ -48,7 +49,7 @@ pub struct SmoothRankConfig {
     /// The minimization for one sigma ends when a step decreases the objective by at most this fraction of its value.
     /// Must be at least 0.
     pub tolerance: f64,
-    /// The penalty, above 0, of the ridge regression whose solution is `w_0`. See
+    /// The penalty of the ridge regression whose solution is `w_0`; must be above 0. See
     /// [`Regression`](crate::learner::regression::Regression).
     pub start_lambda: f64,
     /// Whether this regression gives the relevant documents and all other documents the same total weight.

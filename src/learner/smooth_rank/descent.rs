@@ -17,7 +17,7 @@ use crate::loss::RankingLoss;
 /// The number of recent steps from which L-BFGS estimates the curvature.
 const MEMORY: usize = 10;
 
-/// When the minimization for one sigma ends.
+/// The conditions under which the minimization for one sigma ends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     /// The maximum number of steps.
@@ -33,7 +33,7 @@ pub(super) struct Descent {
     pub(super) objectives: Vec<f64>,
     /// The norm of the gradient at the final weights.
     pub(super) gradient_norm: f64,
-    /// How often the objective and its gradient were computed.
+    /// The number of times the objective and its gradient were computed.
     pub(super) evaluations: usize,
     /// Whether the minimization ended because the maximum number of steps was reached.
     pub(super) cut_short: bool,
@@ -193,8 +193,8 @@ where
     (best, objectives, cut_short)
 }
 
-/// Creates a line search whose first step is a tenth of the norm of the weights, because this norm determines the scale
-/// of the scores.
+/// Creates a line search whose first step is a tenth of the norm of the weights. This norm is used because it
+/// determines the scale of the scores.
 fn search(penalized: &Penalized, weights: &[f64]) -> Search {
     let slope = penalized.at(weights, |evaluation| evaluation.slope);
     let length = if slope > 0.0 { 0.1 * dot(weights, weights).sqrt().max(1e-3) / slope } else { 1.0 };

@@ -18,11 +18,11 @@ use crate::ranker::{KernelExpansion, kernels};
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
 
-/// The number of matrices as large as the kernel matrix that are in memory at once, including those of the eigenvalue
+/// The number of matrices of the kernel matrix's size that are in memory at once, including those of the eigenvalue
 /// solver.
 const COPIES: usize = 4;
 
-/// Eigenvalues below this share of the largest eigenvalue are ignored, since they are rounding errors.
+/// Eigenvalues below this fraction of the largest eigenvalue are ignored as rounding errors.
 const NEGLIGIBLE: f64 = 1e-10;
 
 /// The map from features to kernel components.
@@ -36,7 +36,7 @@ pub(super) struct KernelMap {
 
 impl KernelMap {
     /// Checks that there is enough free memory for the kernel matrix of the landmarks and for the components of all
-    /// documents. The landmarks are drawn from the first of the datasets.
+    /// documents. The landmarks are drawn from the first dataset.
     ///
     /// # Errors
     /// [`Refusal`] if kernel PCA needs more memory than is free.
@@ -78,7 +78,7 @@ impl KernelMap {
         Self { feature_count: data.feature_count, landmarks, gamma, projection: DMatrix::from_columns(&columns) }
     }
 
-    /// Returns a copy of `data` with the kernel components of each document instead of its features.
+    /// Returns a copy of `data` in which each document has its kernel components in place of its features.
     pub(super) fn map(&self, data: &RankingDataset) -> RankingDataset {
         let components = self.projection.ncols();
         let of = |row: &[f32]| {
@@ -90,8 +90,8 @@ impl KernelMap {
         RankingDataset { features: features.into(), feature_count: components, ..data.clone() }
     }
 
-    /// Returns a scorer of the original features that gives the same scores as a linear scorer of the components with
-    /// these weights.
+    /// Returns a scorer that reads the original features and gives the same scores as a linear scorer of the components
+    /// with these weights.
     pub(super) fn expansion(&self, weights: &[f64]) -> KernelExpansion {
         let coefficients = &self.projection * DVector::from_column_slice(weights);
         let coefficients = coefficients.iter().copied().collect();

@@ -1,4 +1,4 @@
-//! The objective of SmoothRank for a linear scorer, of the features or of kernel components.
+//! The objective of SmoothRank for a linear scorer of the features or of kernel components.
 
 use std::borrow::Cow;
 

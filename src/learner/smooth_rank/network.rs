@@ -19,8 +19,8 @@ use crate::seed::seed_for;
 
 /// The maximum number of document positions in one batch, including padding.
 const CELLS: usize = 1 << 14;
-/// The regression may take this many times the maximum number of steps for one sigma, because it starts from random
-/// weights.
+/// The maximum number of steps of the regression, as a multiple of the maximum for one sigma. More steps are allowed
+/// because the regression starts from random weights.
 const REGRESSION_STEPS: usize = 5;
 
 /// The objective for a scorer of any kind.
@@ -52,9 +52,9 @@ impl<'a> NetworkObjective<'a> {
         Ok(Self { network, batches, processes, train, validation })
     }
 
-    /// Returns the weights with which the scorer predicts the gains best, by least squares, starting from the initial
-    /// weights. SmoothRank starts from these weights, just as it starts from the ridge regression if the scorer is
-    /// linear.
+    /// Returns the weights with which the scorer predicts the gains best in the least-squares sense. The minimization
+    /// starts from the initial weights of the scorer. SmoothRank starts from the returned weights, just as it starts
+    /// from the ridge regression if the scorer is linear.
     pub(super) fn regression(
         &self,
         gain: Gain,

@@ -1,9 +1,9 @@
 //! Divides the values of each feature into at most 256 bins, so that learners try thresholds between bins instead of
 //! between sorted values.
 //!
-//! If a feature has no more distinct values than bins, there is a threshold half-way between any two neighboring
-//! values. No split is lost in this case. The values of other features are divided into bins with about the same number
-//! of documents. Missing values (NaN) have a separate bin after all others.
+//! If a feature has no more distinct values than bins, there is a threshold halfway between any two neighboring values.
+//! No split is lost in this case. The values of other features are divided into bins with about the same number of
+//! documents. Missing values (NaN) have a separate bin after all others.
 
 use std::ops::Range;
 
@@ -150,7 +150,7 @@ fn cut(values: &mut [f32], bins: usize) -> Vec<f32> {
     thresholds
 }
 
-/// Returns a number `t` with `low <= t < high`, half-way between them if possible.
+/// Returns a number `t` with `low <= t < high`, halfway between them if possible.
 fn between(low: f32, high: f32) -> f32 {
     let middle = ((f64::from(low) + f64::from(high)) / 2.0) as f32;
     if middle < high { middle } else { low }

@@ -1,10 +1,10 @@
 //! Minimizes `1/2 ||w||^2 + C R(w)` for a convex risk `R >= 0` by one-slack cutting planes (Joachims, 2006). The line
 //! search is from Franc and Sonnenburg (2008).
 //!
-//! A round solves a quadratic program over all planes, whose solution gives a lower bound on the minimum. The round
-//! then searches the line from the best weights so far to this solution, and adds planes below `R`. The duality gap is
-//! the lowest objective minus the highest lower bound. The objective at the best weights exceeds the minimum by at most
-//! this gap.
+//! A round solves a quadratic program over all planes. The solution of this program gives a lower bound on the minimum.
+//! The round then searches the line from the best weights so far to this solution, and adds planes below `R`. The
+//! duality gap is the lowest objective minus the highest lower bound. The objective at the best weights exceeds the
+//! minimum by at most this gap.
 //!
 //! A round costs a few evaluations of the risk and one quadratic program over the planes in use.
 
@@ -81,7 +81,7 @@ impl CuttingPlanes {
         Standing { objective, gap: (objective - self.bound).max(0.0), planes: self.cuts.len(), rounds: self.rounds }
     }
 
-    /// Makes a round. The first round starts from the weights `start`, and every later round from the best weights so
+    /// Runs a round. The first round starts from the weights `start`, and every later round from the best weights so
     /// far. The function `risk` must be defined for all weights.
     pub(crate) fn round(&mut self, start: &[f64], risk: &impl Fn(&[f64]) -> Risk) -> Result<Standing, String> {
         let best = match self.best.take() {
@@ -111,7 +111,7 @@ impl CuttingPlanes {
         Ok(self.standing())
     }
 
-    /// Makes rounds until the duality gap is at most `tolerance` times the objective. Also stops after `most` rounds,
+    /// Runs rounds until the duality gap is at most `tolerance` times the objective. Also stops after `most` rounds,
     /// when `stop` returns true, or when the solver fails. A failure is an error only in the first round.
     pub(crate) fn minimize(
         mut self,
@@ -195,9 +195,9 @@ impl CuttingPlanes {
     }
 }
 
-/// Returns where the larger of two parabolas is smallest. Both parabolas have the curvature `length`, and each has the
-/// value and slope of the objective at one end of the interval. If the risk on the interval is the maximum of the
-/// planes at its two ends, the maximum of the parabolas is exactly the objective.
+/// Returns the point at which the maximum of two parabolas is lowest. Both parabolas have the curvature `length`, and
+/// each has the value and slope of the objective at one end of the interval. If the risk on the interval is the maximum
+/// of the planes at its two ends, the maximum of the parabolas is exactly the objective.
 fn model_minimum(at: [f64; 2], value: [f64; 2], slope: [f64; 2], length: f64) -> f64 {
     let own = [0, 1].map(|end| at[end] - slope[end] / length);
     // Both parabolas have the same curvature, so they cross at most once.

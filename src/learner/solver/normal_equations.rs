@@ -42,17 +42,18 @@ const BLOCKS_AT_ONCE: usize = 32;
 /// The maximum memory, in bytes, of the blocks that are computed in parallel, unless a single block needs more.
 const BYTES_AT_ONCE: u64 = 256 << 20;
 
-/// How many matrices with one row and one column per feature are in memory besides the blocks.
+/// The number of matrices with one row and one column per feature that are in memory besides the blocks.
 const COPIES: usize = 4;
 
-/// Returns the number of blocks to compute in parallel, if each block is a matrix of `columns` rows and columns.
+/// Returns the number of blocks to compute in parallel if each block is a square matrix with `columns` columns.
 fn blocks_at_once(columns: usize) -> usize {
     let bytes = memory::product([columns, columns, size_of::<f64>()]).max(1);
     ((BYTES_AT_ONCE / bytes) as usize).clamp(1, BLOCKS_AT_ONCE)
 }
 
 impl NormalEquations {
-    /// Checks that there is enough free memory for the products of all pairs of `features` features.
+    /// Checks that there is enough free memory for the products of all pairs of features. `features` is the number of
+    /// features.
     ///
     /// # Errors
     /// [`Refusal`] if the products need more memory than is free.
@@ -68,9 +69,9 @@ impl NormalEquations {
         )
     }
 
-    /// Computes the sums over all documents, whose targets and weights are given, in parallel blocks of documents. Each
-    /// of several processes computes some columns of the matrix, so all sums are added in the same order as in a single
-    /// process.
+    /// Computes the sums over all documents in parallel blocks, given the targets and weights of the documents. If
+    /// there are several processes, each process computes some columns of the matrix. All sums are therefore added in
+    /// the same order as in a single process.
     ///
     /// Without an intercept, all means are replaced by 0.
     pub fn new(

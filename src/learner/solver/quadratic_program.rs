@@ -6,7 +6,7 @@
 //!
 //! If all planes lie below the convex risk `R`, the minimum of this program is a lower bound on the minimum of
 //! `1/2 ||w||^2 + C R(w)`. The program is solved by clarabel, an interior-point solver. The multipliers that the solver
-//! returns are changed slightly so that they are feasible (`alpha >= 0`, `sum alpha <= C`). Feasible multipliers give
+//! returns are changed slightly to make them feasible (`alpha >= 0`, `sum alpha <= C`). Feasible multipliers give
 //! `w = -sum_p alpha_p slope_p` and the dual value `sum_p alpha_p offset_p - 1/2 ||w||^2`. The dual value is a lower
 //! bound on the minimum even if the solver is inaccurate.
 //!
@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 
 use super::vectors::{add_scaled, dot};
 
-/// The largest cost in the first attempt at solving the scaled program, and the ratio of the costs in two successive
-/// attempts.
+/// The largest cost in the first attempt at solving the scaled program. It is also the ratio of the costs in two
+/// successive attempts.
 const FIRST_COST: f64 = 1e8;
 
 /// A linear function `offset + slope . w` that is nowhere above a convex risk.

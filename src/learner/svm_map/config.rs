@@ -13,9 +13,9 @@ pub(super) const NAME: &str = "svm_map";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SvmMapConfig {
-    /// One cost `C` above 0, or a list whose best value is chosen on validation data.
+    /// The cost `C`: one value above 0, or a list from which the best value is chosen on validation data.
     pub c: Candidates,
-    /// The solver stops when the duality gap, relative to the objective, is at most this number, which is above 0.
+    /// The solver stops when the duality gap, relative to the objective, is at most this number. Must be above 0.
     pub tolerance: f64,
     /// The maximum number of cutting-plane rounds for each `C`, at least 1.
     pub max_steps: usize,

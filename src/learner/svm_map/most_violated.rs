@@ -1,4 +1,4 @@
-//! Finds the ranking that violates the margin of SVMmap most. The search is exact.
+//! Finds the ranking that most violates the margin of SVMmap. The search is exact.
 //!
 //! The R relevant documents and the I irrelevant documents are each sorted by descending score. A ranking is described
 //! by numbers `a_1 <= a_2 <= ...`, where `a_k` counts the irrelevant documents ahead of the k-th relevant document. The
@@ -10,9 +10,9 @@
 //! ```
 //!
 //! `g` decreases with j. Without the constraint `a_1 <= a_2 <= ...`, the best `a_k` would be the number of `j` with a
-//! positive `g(k, j)`, which bisection finds. Neighbors in the wrong order are therefore pooled, that is, they get a
-//! common value. This is exact because the sums are concave in `a_k`. Harmonic numbers and prefix sums of the scores
-//! give the sum of `g` over a pool in O(1). Apart from the sorting, a query costs O(R log I).
+//! positive `g(k, j)`. Bisection finds this number. Neighboring `a_k` that violate the constraint are then pooled, that
+//! is, they get a common value. This is exact because the sums are concave in `a_k`. Harmonic numbers and prefix sums
+//! of the scores give the sum of `g` over a pool in O(1). Apart from sorting, a query costs O(R log I).
 
 /// Returns `a_k` for each relevant document in the most violated ranking, given scores in descending order.
 pub(super) fn most_violated(relevant: &[f64], irrelevant: &[f64]) -> Vec<usize> {
@@ -34,8 +34,8 @@ pub(super) fn loss(ahead: &[usize]) -> f64 {
     missing.sum::<f64>() / ahead.len() as f64
 }
 
-/// The relevant documents from `first` to `last`, numbered from 1, which have the same number of irrelevant documents
-/// ahead.
+/// The relevant documents from `first` to `last`, numbered from 1. All of them have the same number of irrelevant
+/// documents ahead of them.
 struct Pool {
     first: usize,
     last: usize,

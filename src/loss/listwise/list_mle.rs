@@ -1,14 +1,14 @@
 //! ListMLE, the negative log likelihood of the labels' order under the Plackett-Luce model of the scores.
 //!
-//! The loss is `sum_{t <= k} (log sum_{u >= t} exp(s_(u)) - s_(t))`, where `(t)` is the document at place `t` in
-//! descending order of labels (Xia et al., Listwise approach to learning to rank: theory and algorithm, equation 9).
+//! The loss is `sum_{t <= k} (log sum_{u >= t} exp(s_(u)) - s_(t))`, where `(t)` is the document at place `t` by
+//! descending label. This is equation 9 of Xia et al., Listwise approach to learning to rank: theory and algorithm.
 //! Ties are broken by position. With a cut-off `k`, only the likelihood of the first `k` places counts. If documents
 //! have weights, the term of each place is multiplied by the weight of its document.
 //!
 //! With a `discount`, the term of place `t` is multiplied by `D(t)`, so the first places count more. ListMLE with a
 //! discount is p-ListMLE (Lan et al., Position-aware ListMLE: a sequential learning process). The paper's weights
 //! `2^{n - t} - 1` overflow in long lists. The discount `"exponential"`, `2^-t`, does not overflow, and the ratios of
-//! its values are nearly the same.
+//! its values are nearly the same as those of the paper's weights.
 //!
 //! With `shuffle_ties`, documents with the same label are put in a random order. The random order depends on `seed` and
 //! on the documents' ranks by score, in the same way for every query. At every step, the gradient learner draws new
@@ -144,7 +144,7 @@ fn shuffled_label_order(lists: &Lists, noise: Noise) -> Tensor<2, Int> {
 }
 
 /// Returns `out_t = log sum_{u >= t} exp(x_u)` in `log2 N` steps, each of which doubles the number of summed places.
-/// The step with distance `d` extends the sum at each place to the `2 d` places that start with it.
+/// The step with distance `d` extends the sum at each place to the `2 d` places that begin at that place.
 pub(super) fn suffix_log_sum_exp(mut x: Tensor<2>) -> Tensor<2> {
     let [batch, n] = x.dims();
     let mut d = 1;

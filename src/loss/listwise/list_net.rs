@@ -36,7 +36,7 @@ impl ListNetConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// Returns no error at present, because every value is valid.
+    /// Currently returns no error, because every value is valid.
     pub fn init(&self) -> Result<ListNet, LossError> {
         Ok(ListNet)
     }

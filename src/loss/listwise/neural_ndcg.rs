@@ -1,7 +1,7 @@
 //! NeuralNDCG, the NDCG of documents sorted by NeuralSort.
 //!
-//! Row `r` of NeuralSort's matrix is `P_r = softmax_j(((n + 1 - 2 r) s_j - sum_k |s_j - s_k|) / temperature)`, a
-//! relaxed indicator of the document at rank `r` (Grover et al., Stochastic optimization of sorting networks via
+//! Row `r` of NeuralSort's matrix is `P_r = softmax_j(((n + 1 - 2 r) s_j - sum_k |s_j - s_k|) / temperature)`. This row
+//! is a relaxed indicator of the document at rank `r` (Grover et al., Stochastic optimization of sorting networks via
 //! continuous relaxations, equation 4). Sinkhorn scaling of the columns and then the rows makes the matrix nearly
 //! doubly stochastic. The surrogate is `1/Z sum_r D(r) sum_j P_rj G(y_j)` (Pobrotyn and Bialobrzeski, NeuralNDCG,
 //! equations 8 and 9). With `transposed`, the transposed matrix is scaled instead, rows before columns (equation 10).

@@ -147,7 +147,7 @@ impl PlackettLuceNdcg {
 }
 
 /// Returns `out_r = log sum_{k <= r} exp(x_k)` in `log2 N` steps, each of which doubles the number of summed places.
-/// The step with distance `d` extends the sum at each place to the `2 d` places that end with it.
+/// The step with distance `d` extends the sum at each place to the `2 d` places that end at that place.
 fn prefix_log_sum_exp(mut x: Tensor<2>) -> Tensor<2> {
     let [batch, n] = x.dims();
     let mut d = 1;

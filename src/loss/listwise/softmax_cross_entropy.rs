@@ -2,9 +2,9 @@
 //!
 //! The loss is `-sum_i y_i log softmax(s)_i`; with `normalize`, the labels are divided by their sum. With
 //! `gumbel_samples = S > 0`, the loss of `(s_i + g_i) / temperature` is averaged over `S` draws of standard Gumbel
-//! noise `g`. In each draw, the noise orders the documents like a sample from the Plackett-Luce model (Bruch et al., A
-//! stochastic treatment of learning to rank scoring functions, section 4; Bruch et al., An analysis of the softmax
-//! cross entropy loss for learning to rank, equation 5).
+//! noise `g`. In each draw, the noise orders the documents like a sample from the Plackett-Luce model. See Bruch et
+//! al., A stochastic treatment of learning to rank scoring functions, section 4, and Bruch et al., An analysis of the
+//! softmax cross entropy loss for learning to rank, equation 5.
 //!
 //! The noise depends on `seed`, the index of the draw, and the document's place in its list, so all queries share it.
 //! With `noise_by_row`, the noise also depends on the index of the query in its batch. The same seed gives the same
@@ -48,7 +48,7 @@ pub struct SoftmaxCrossEntropyConfig {
     /// The number of draws of Gumbel noise, or 0 for no noise.
     #[config(default = 0)]
     pub gumbel_samples: usize,
-    /// The divisor, above 0, of the noisy scores.
+    /// The divisor of the noisy scores; must be above 0.
     #[config(default = 1.0)]
     pub temperature: f64,
     /// The seed of the noise, to which the gradient learner adds the run's seed, epoch and step.

@@ -1,16 +1,16 @@
-//! StochasticRank, the expected NDCG of scores with normal noise, with a gradient estimated coordinate by coordinate.
+//! StochasticRank, the expected NDCG of scores with normal noise. Its gradient is estimated coordinate by coordinate.
 //!
 //! The noisy scores `b_j = s_j - mu y_j + sigma e_j`, with standard normal `e_j`, determine a ranking. If the noise of
 //! all other documents is fixed, the expectation over the noise of document `i` has a derivative in closed form. NDCG
 //! jumps where `i` passes another document, so the derivative has one term for each other document:
 //!
-//! `g_i = sum_{j != i} (G_i - G_j) (D(r_j) - D(r_j + 1)) / Z  phi((b_j - s_i + mu y_i) / sigma) / sigma`,
+//! `g_i = sum_{j != i} (G_i - G_j) (D(r_j) - D(r_j + 1)) / Z  phi((b_j - s_i + mu y_i) / sigma) / sigma`.
 //!
-//! Here `r_j` is the rank of `j` among all documents but `i`, and `phi` is the standard normal density (Ustimenko and
-//! Prokhorenkova, StochasticRank: global optimization of scale-free discrete functions). The parameter `mu` lowers
-//! relevant documents in the noisy order, so equal and nearly equal scores count as if the documents were in the worst
-//! order. The value and gradient are means over `samples` draws. The mean of the gradient over the documents is
-//! subtracted, because its expectation is 0.
+//! Here `r_j` is the rank of `j` among all documents but `i`, and `phi` is the standard normal density. See Ustimenko
+//! and Prokhorenkova, StochasticRank: global optimization of scale-free discrete functions. The parameter `mu` lowers
+//! relevant documents in the noisy order. Documents with equal or nearly equal scores are therefore treated as if they
+//! were in the worst order. The value and gradient are means over `samples` draws. The mean of the gradient over the
+//! documents is subtracted, because its expectation is 0.
 //!
 //! **The gradient is an unbiased estimate** of the gradient of the expected NDCG, not the gradient of the value
 //! ([`About::estimates_gradient`]). With `mu = 0`, the expected NDCG equals the value of `soft_ndcg` in the exact

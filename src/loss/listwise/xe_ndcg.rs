@@ -1,6 +1,6 @@
 //! XE-NDCG, the cross entropy between a target of perturbed gains and the softmax of the scores.
 //!
-//! The loss is `-sum_i phi_i log softmax(s)_i`, where `phi_i = (2^{y_i} - gamma_i) / sum_j (2^{y_j} - gamma_j)` and
+//! The loss is `-sum_i phi_i log softmax(s)_i`, where `phi_i = (2^{y_i} - gamma_i) / sum_j (2^{y_j} - gamma_j)`. Each
 //! `gamma_i` is in [0, 1] (Bruch, An alternative cross entropy loss for learning-to-rank). With `gamma = 1`, the loss
 //! is a convex upper bound on `-log(NDCG)`. By default, each `gamma_i` is drawn uniformly, as in LightGBM's
 //! `rank_xendcg`. If `gamma` is given, every `gamma_i` has this value.

@@ -1,9 +1,9 @@
 //! Approximate Kendall's tau between scores and labels.
 //!
-//! The surrogate is `sum_{y_i > y_j} tanh(alpha (s_i - s_j) / 2) / #{y_i > y_j}`. The logistic step of
-//! approximation-framework, equation 19, smooths the sign of each score difference (`2 sigmoid(t) - 1 = tanh(t / 2)`).
-//! The surrogate is between -1 and 1. Pairs of documents with the same label do not count. If documents have weights,
-//! the mean is weighted, and each pair has the weight of its more relevant document.
+//! The surrogate is `sum_{y_i > y_j} tanh(alpha (s_i - s_j) / 2) / #{y_i > y_j}`. The sign of each score difference is
+//! smoothed by the logistic step of approximation-framework, equation 19 (`2 sigmoid(t) - 1 = tanh(t / 2)`). The
+//! surrogate is between -1 and 1. Pairs of documents with the same label do not count. If documents have weights, the
+//! mean is weighted, and each pair has the weight of its more relevant document.
 //!
 //! Cost: O(n^2). A query whose labels are all equal has loss 0.
 

@@ -35,7 +35,7 @@ impl FidelityConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// Returns no error at present, because every value is valid.
+    /// Currently returns no error, because every value is valid.
     pub fn init(&self) -> Result<Fidelity, LossError> {
         Ok(PairSum { name: NAME, loss: PairLoss::Fidelity, scale: None, mean: self.mean_over_pairs })
     }

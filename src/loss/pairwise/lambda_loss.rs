@@ -10,7 +10,7 @@
 //! | `ndcg_loss2_pp` | `y_i > y_j` | `abs(G_i - G_j) (mu (D(d) - D(d + 1)) + abs(D(r_i) - D(r_j)))` |
 //!
 //! The weights are those in equations 12 to 16 of Wang et al., The LambdaLoss framework for ranking metric
-//! optimization; the paper's D is 1/D here. The weights carry no gradient. A cut-off truncates `D(r)` and `Z`, but not
+//! optimization. The paper's D is 1/D here. The weights carry no gradient. A cut-off truncates `D(r)` and `Z`, but not
 //! the difference `D(d) - D(d + 1)`. If documents have weights, the weight of document `i` multiplies `w_ij`, while `Z`
 //! depends only on the gains.
 //!
@@ -65,10 +65,10 @@ pub struct LambdaLossConfig {
     /// The formula for the weight of a pair.
     #[config(default = "LambdaLossWeights::NdcgLoss2Pp")]
     pub weights: LambdaLossWeights,
-    /// The factor of the term with the rank distance in `ndcg_loss2_pp`, 0 or above.
+    /// The factor of the rank-distance term in `ndcg_loss2_pp`; must be 0 or above.
     #[config(default = 10.0)]
     pub mu: f64,
-    /// The factor, above 0, that multiplies score differences.
+    /// The factor by which score differences are multiplied; must be above 0.
     #[config(default = 1.0)]
     pub sigma: f64,
     /// The number of top ranks that count; `None` counts all ranks.

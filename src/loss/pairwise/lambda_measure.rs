@@ -2,8 +2,8 @@
 //! the two documents swap places.
 //!
 //! The loss is `sum_{y_i > y_j} |M - M(i and j swapped)| log(1 + exp(-sigma (s_i - s_j)))`. The measure `M` is average
-//! precision, reciprocal rank, expected reciprocal rank or precision, within a cut-off (Donmez, Svore and Burges, On
-//! the local optimality of LambdaRank). The module `swap_change.rs` gives the formula for this change under each
+//! precision, reciprocal rank, expected reciprocal rank or precision, within a cut-off. See Donmez, Svore and Burges,
+//! On the local optimality of LambdaRank. The module `swap_change.rs` gives the formula for this change under each
 //! measure. The pair weights carry no gradient. [`lambda_ndcg`] is the same loss for NDCG.
 //!
 //! The two normalizations are the same as in [`lambda_ndcg`]. `score_normalization` divides the weight of a pair by
@@ -55,11 +55,11 @@ pub struct LambdaMeasureConfig {
     pub measure: SwapMeasure,
     /// The number of top ranks that count; `None` means 5 for precision and the whole list for other measures.
     pub k: Option<usize>,
-    /// The label of a perfect document for expected reciprocal rank, from 1 to 30, which is also the largest label
+    /// For expected reciprocal rank, the label of a perfect document, from 1 to 30. It is also the largest label
     /// allowed. Other measures ignore this parameter.
     #[config(default = 4)]
     pub maximum_grade: u32,
-    /// The factor, above 0, that multiplies score differences.
+    /// The factor by which score differences are multiplied; must be above 0.
     #[config(default = 1.0)]
     pub sigma: f64,
     /// Whether to divide the weight of a pair by `0.01 + |s_i - s_j|`.

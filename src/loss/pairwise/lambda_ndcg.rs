@@ -1,10 +1,10 @@
 //! LambdaRank, which weights each pair in RankNet by how much NDCG@k changes when the two documents swap places.
 //!
-//! The loss is `sum_{y_i > y_j} |G(y_i) - G(y_j)| |D(r_i) - D(r_j)| / Z log(1 + exp(-sigma (s_i - s_j)))`, where `r`
-//! are the ranks by score and `D` is the discount `1 / log2(1 + r)`, 0 beyond the cut-off. The pair weights carry no
-//! gradient, so the gradient is LambdaRank's (Burges, From RankNet to LambdaRank to LambdaMART, section 4). If
-//! documents have weights, the weight of the more relevant document multiplies the weight of a pair, while `Z` depends
-//! only on the gains.
+//! The loss is `sum_{y_i > y_j} |G(y_i) - G(y_j)| |D(r_i) - D(r_j)| / Z log(1 + exp(-sigma (s_i - s_j)))`. Here `r_i`
+//! is the rank of document `i` by score, and `D(r)` is the discount `1 / log2(1 + r)`, or 0 beyond the cut-off. The
+//! pair weights carry no gradient, so the gradient is LambdaRank's (Burges, From RankNet to LambdaRank to LambdaMART,
+//! section 4). If documents have weights, the weight of a pair is multiplied by the weight of its more relevant
+//! document. `Z` depends only on the gains.
 //!
 //! The cut-offs `k` and `truncation` have different effects. The discount is 0 beyond rank `k`, so a pair's weight is
 //! the change in NDCG@k when its documents swap places. A pair counts only if at least one of its documents is at rank
@@ -13,7 +13,8 @@
 //! over the whole list, divided by the ideal DCG within the truncation.
 //!
 //! The two normalizations together are LightGBM's `lambdarank_norm`; XGBoost has them as two options. The gradient
-//! treats both normalizations as constants, so with a normalization it is not the gradient of a function of the scores.
+//! treats both normalizations as constants. With either normalization, it is therefore not the gradient of a function
+//! of the scores.
 //!
 //! * `score_normalization` divides the weight of a pair by `0.01 + |s_i - s_j|`, except in a list of equal scores.
 //! * `query_normalization` multiplies the loss of a query by `log2(1 + S) / S`. `S` is the sum of the magnitudes of the
@@ -50,7 +51,7 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct LambdaNdcgConfig {
-    /// The factor, above 0, that multiplies score differences.
+    /// The factor by which score differences are multiplied; must be above 0.
     #[config(default = 1.0)]
     pub sigma: f64,
     /// Each pair is weighted by how much NDCG with this cut-off changes when the two documents swap places; `None`
@@ -103,10 +104,11 @@ pub struct LambdaNdcg {
     query_normalization: bool,
 }
 
-/// The number added to the score difference that divides a pair's weight. It avoids division by 0 for equal scores.
+/// The number that is added to the absolute score difference before a pair's weight is divided by the sum. It avoids
+/// division by 0 for equal scores.
 pub(super) const SCORE_OFFSET: f64 = 0.01;
 
-/// Returns `log2(1 + S) / S`, where `S` is twice the sum of the absolute slopes of a query's pairs, or 1 if `S` is 0.
+/// Returns `log2(1 + S) / S`, or 1 if `S` is 0. `S` is twice the sum of the absolute slopes of a query's pairs.
 pub(super) fn query_factor(slopes: f64) -> f64 {
     let both = 2.0 * slopes;
     if both > 0.0 { both.ln_1p() * std::f64::consts::LOG2_E / both } else { 1.0 }

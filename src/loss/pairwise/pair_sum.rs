@@ -1,5 +1,5 @@
-//! Losses that sum or average a function of the score difference over pairs with different labels, and the sums over
-//! pairs that they use.
+//! Losses that sum or average a function of the score difference over pairs with different labels. The sums over pairs
+//! that these losses use are defined here too.
 //!
 //! If documents have weights, a pair has the weight of its more relevant document, and the mean over pairs is a
 //! weighted mean.
@@ -58,7 +58,7 @@ impl Curved for PairSum {
     }
 }
 
-/// Returns `sum_{y_i > y_j} l(x_i - x_j)` of each query, `[B]`, or the mean over these pairs.
+/// For each query, returns `sum_{y_i > y_j} l(x_i - x_j)` or the mean over these pairs, `[B]`.
 pub(super) fn sum_over_pairs(lists: &Lists, x: Tensor<2>, loss: PairLoss, mean: bool) -> Tensor<1> {
     let sum = |x: Tensor<2>, loss: PairLoss| {
         // The sum of a document is over the pairs in which it is the more relevant one.
@@ -72,8 +72,8 @@ pub(super) fn sum_over_pairs(lists: &Lists, x: Tensor<2>, loss: PairLoss, mean: 
     sum(x, loss) / one_in_place_of_zero(pairs)
 }
 
-/// Returns `sum_{j != i} w_ij l(x_i - x_j)` of each document over all others with `mask = 1`, regardless of their
-/// labels, `[B, N]`.
+/// For each document `i`, returns `sum_{j != i} w_ij l(x_i - x_j)` over all other documents `j` with `mask = 1`,
+/// whatever their labels, `[B, N]`.
 pub(in crate::loss) fn loss_over_others(
     x: Tensor<2>,
     mask: Tensor<2>,

@@ -36,7 +36,7 @@ impl PairwiseExponentialConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// Returns no error at present, because every value is valid.
+    /// Currently returns no error, because every value is valid.
     pub fn init(&self) -> Result<PairwiseExponential, LossError> {
         Ok(PairSum { name: NAME, loss: PairLoss::Exponential, scale: None, mean: self.mean_over_pairs })
     }
@@ -65,8 +65,8 @@ mod tests {
         let found = explained(&[1.0, -1.0, 2.0], &[1.0, 0.0, 0.0], DType::F64).value;
         assert!((found - ((-2f64).exp() + 1f64.exp())).abs() < 1e-12, "{found}");
     }
-    /// Compares the kernel and the tensor definition with the formula for a pair whose scores are in the wrong order by
-    /// `difference`.
+    /// Compares the kernel and the tensor definition with the formula, for a pair whose scores are in the wrong order
+    /// and differ by `difference`.
     fn assert_pair(difference: f64, dtype: DType, value: f64, slope: f64) {
         let pair = || explained(&[0.0, difference], &[1.0, 0.0], dtype);
         for found in [pair(), with_tensor_path(pair)] {

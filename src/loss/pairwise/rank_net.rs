@@ -27,7 +27,7 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct RankNetConfig {
-    /// The factor, above 0, that multiplies score differences.
+    /// The factor by which score differences are multiplied; must be above 0.
     #[config(default = 1.0)]
     pub sigma: f64,
     /// Whether to divide the loss by the number of pairs.

@@ -10,8 +10,9 @@
 //! | reciprocal rank, `u_r = 1/r` | of `max(u_r, u_second)` from `p` to `q` if `p` is relevant, of `max(u_r, u_first)` if `q` is, at the first and second relevant document |
 //! | ERR, `u_r = 1/r`, `g` the chance to stop | `abs(g_p - g_q) prod_{m < p} (1 - g_m) (u_p - sum_{p < m < q} u_m g_m prod_{p < o < m} (1 - g_o) - u_q prod_{p < m < q} (1 - g_m))` |
 //!
-//! Except for ERR, a swap changes the measure by the difference between the values of one function at the ranks `p` and
-//! `q`. One function applies if the more relevant document is at `p`, and another function applies if it is at `q`.
+//! For every measure except ERR, a swap changes the measure by the difference between the values of one function at the
+//! ranks `p` and `q`. One function applies if the more relevant document is at `p`, and another function applies if it
+//! is at `q`.
 
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
@@ -51,7 +52,7 @@ impl SwapMeasure {
     }
 }
 
-/// The property of each document that a measure is computed from, in rank order, `[B, N]`.
+/// The values from which a measure is computed: one value per document, in rank order, `[B, N]`.
 pub(super) enum Ranked {
     /// The relevance of each document, 1 or 0.
     Relevance(Tensor<2>),
@@ -59,8 +60,8 @@ pub(super) enum Ranked {
     Stops(Tensor<2>),
 }
 
-/// Returns how much the measure changes if the documents at places `p < q` swap, at `[.., p, q]`, and 0 elsewhere,
-/// `[B, N, N]`. The changes carry no gradient.
+/// Returns, at `[.., p, q]` with `p < q`, how much the measure changes if the documents at places `p` and `q` swap. All
+/// other elements of the result, `[B, N, N]`, are 0. The changes carry no gradient.
 pub(super) fn changes(measure: SwapMeasure, ranked: Ranked, k: usize) -> Tensor<3> {
     let changes = match ranked {
         Ranked::Relevance(relevance) => relevance_changes(measure, relevance, k),

@@ -1,13 +1,13 @@
-//! YetiLoss, which applies RankNet to neighbors in a noisy order and weights each pair by the change in NDCG@k if the
-//! two swap.
+//! YetiLoss, which applies RankNet to neighbors in a noisy order. Each pair is weighted by the change in NDCG@k if its
+//! two documents swap places.
 //!
 //! The loss is `1/S sum_draws sum_r |G_r - G_(r+1)| (D(r) - D(r + 1)) / Z log(1 + exp(-(s_i - s_j)))`. The documents
-//! are in the order of scores with standard logistic noise, and `G_r` is the gain at rank `r`. Of the documents at
+//! are ordered by their scores plus standard logistic noise, and `G_r` is the gain at rank `r`. Of the documents at
 //! ranks `r` and `r + 1`, `i` has the larger gain, and `j` is the other. The weights are changes in NDCG@k, so
 //! discounts beyond the cut-off are 0. No gradient passes through the weights or the noisy order.
 //!
-//! YetiRank (Gulin et al. 2011) weights pairs by label differences and a decay by rank, instead of the change in a
-//! measure.
+//! YetiRank (Gulin et al. 2011) weights pairs by label differences and a factor that decays with rank, not by the
+//! change in a measure.
 //!
 //! The noise depends on `seed`, the index of the draw, and the document's rank by score, so all queries share it. At
 //! every step, the gradient learner draws new noise for each row of the batch; other learners use the same noise

@@ -2,8 +2,8 @@
 //!
 //! The loss is `1/n sum_i w_i (s_i - G(y_i))^2`, with `w_i = 1` by default. If `balanced` is set, `w_i` is
 //! `n / (2 |l|)` for a relevant document and `n / (2 (n - |l|))` for an irrelevant one. Relevant and irrelevant
-//! documents then have the same total weight in a query; smoothrank, section 7.1, balances them over the whole data
-//! set. If documents have weights, all means are weighted means.
+//! documents then have the same total weight in each query. In contrast, smoothrank, section 7.1, balances them over
+//! the whole data set. If documents have weights, all means are weighted means.
 //!
 //! Cost: O(n). A query whose labels are all equal has loss 0, because its labels do not say how to order its documents.
 //! Adding a constant to the scores changes this loss.

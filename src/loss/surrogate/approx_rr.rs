@@ -1,9 +1,10 @@
 //! Reciprocal rank at approximate positions.
 //!
 //! The surrogate is `sum_i l_i / p_i prod_{j != i} (1 - l_j sigmoid(beta (p_i - p_j)))`, where
-//! `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))`. The product approximates "no relevant document is above i" by the
-//! truncation function from approximation-framework, section 4.3. The product is computed as the exponential of a sum
-//! of `-log(1 + exp(beta (p_i - p_j)))` over the relevant documents, so no factor underflows to 0.
+//! `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))`. The product uses the truncation function from
+//! approximation-framework, section 4.3, to approximate "no relevant document is above i". The product is computed as
+//! the exponential of a sum of `-log(1 + exp(beta (p_i - p_j)))` over the relevant documents, so no factor underflows
+//! to 0.
 //!
 //! Cost: O(n^2). A query whose documents are all relevant or all irrelevant has loss 0.
 

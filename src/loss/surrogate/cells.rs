@@ -1,4 +1,4 @@
-//! Every combination of a measure and a relaxation (a cell): its cost, and the named loss that it equals, if any.
+//! Every combination of a measure and a relaxation (a cell), with its cost and the named loss that it equals, if any.
 
 use std::fmt::{self, Display, Formatter};
 

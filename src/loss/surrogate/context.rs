@@ -35,7 +35,7 @@ pub struct MeasureContext<'a> {
     undefined: Cell<Option<&'static str>>,
     documents_meet: Cell<bool>,
     expected: RefCell<Vec<(PositionFunction, Option<usize>)>>,
-    /// The number of values per document pair that the operations used so far store.
+    /// The number of values per document pair that are stored by the operations used so far.
     numbers_per_pair: Cell<u64>,
 }
 
@@ -54,7 +54,7 @@ impl<'a> MeasureContext<'a> {
         Self { lists, relaxed, undefined, documents_meet, expected, numbers_per_pair }
     }
 
-    /// Returns the first operation that the measure used although the relaxation does not define it, if any.
+    /// Returns the first operation, if any, that the measure used but the relaxation does not define.
     pub(super) fn undefined(&self) -> Option<&'static str> {
         self.undefined.get()
     }
@@ -69,7 +69,7 @@ impl<'a> MeasureContext<'a> {
         self.expected.borrow().clone()
     }
 
-    /// Returns how many values per document pair the used operations store.
+    /// Returns how many values per document pair are stored by the operations that were used.
     pub(super) fn numbers_per_pair(&self) -> u64 {
         self.numbers_per_pair.get()
     }
@@ -84,8 +84,8 @@ impl<'a> MeasureContext<'a> {
         self.lists.weighted(self.lists.gains(gain))
     }
 
-    /// Returns a tensor `[B, N]` that is 1 at relevant documents and 0 elsewhere, multiplied by the document weights,
-    /// if there are any.
+    /// Returns a tensor `[B, N]` that is 1 at relevant documents and 0 elsewhere. If there are document weights, the
+    /// tensor is multiplied by them.
     pub fn relevance(&self) -> Tensor<2> {
         self.lists.weighted(self.lists.relevance())
     }
@@ -131,8 +131,8 @@ impl<'a> MeasureContext<'a> {
     }
 
     /// Returns `sum_x a_x f(position of x) (a_x + sum of a_y over y above x)`, from which average precision is
-    /// computed. The result is the same as from [`sum_with_above`](Self::sum_with_above) with `b = a`, but with soft
-    /// indicators it takes half the time.
+    /// computed. The result is the same as that of [`sum_with_above`](Self::sum_with_above) with `b = a`, but with soft
+    /// indicators this method takes half the time.
     ///
     /// # Shapes
     /// - `a`: `[batch, documents]`, 0 at padded places
@@ -369,8 +369,8 @@ fn weigh(
     }
 }
 
-/// Returns `out_i = sum over j with r_j <= r_i of v_j`, in O(n) memory. Ranks differ by at least 1, so the logistic
-/// step between two ranks is so steep that it is 0 or 1.
+/// Returns `out_i = sum over j with r_j <= r_i of v_j`, in O(n) memory. Ranks differ by at least 1, so the steep
+/// logistic step between two different ranks is always 0 or 1.
 ///
 /// # Shapes
 /// - `ranks` (distinct whole numbers), `v`, output: `[batch, documents]`

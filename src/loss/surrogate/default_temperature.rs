@@ -10,8 +10,8 @@ use super::relaxed_measure::{self, named_cell};
 use crate::json::Map;
 
 impl Cell {
-    /// Returns the default temperature in spreads, which is the default for training a scorer from scratch, made
-    /// smoother by the factor `times`.
+    /// Returns the default temperature, in spreads, for training a scorer from scratch. The factor `times` changes it
+    /// to make the surrogate smoother.
     pub(super) fn default_temperature(self, times: f64) -> f64 {
         match self.relaxation {
             RelaxationName::ApproximatePositions => 20.0 / times,
@@ -30,7 +30,7 @@ impl Cell {
 }
 
 /// Returns the default temperature of a registered loss, from its name and parameters. Other losses have no default
-/// temperature in spreads, because none was searched for.
+/// temperature in spreads, because no search for one has been made.
 pub(in crate::loss) fn default_temperature(name: &str, params: &Map, times: f64) -> Option<f64> {
     let cell = match name {
         relaxed_measure::NAME => {
@@ -42,7 +42,7 @@ pub(in crate::loss) fn default_temperature(name: &str, params: &Map, times: f64)
     Some(cell.default_temperature(times))
 }
 
-/// Returns whether the measure depends on every rank, and less on each rank than on the rank before.
+/// Returns whether the measure depends on every rank, and depends less on each rank than on the rank before it.
 fn falls_gradually(measure: MeasureName) -> bool {
     match measure {
         MeasureName::Ndcg | MeasureName::Dcg | MeasureName::Ap | MeasureName::Err | MeasureName::Rbp => true,

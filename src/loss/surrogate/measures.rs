@@ -62,7 +62,7 @@ impl PositionMeasure for Dcg {
     }
 }
 
-/// NDCG, the DCG divided by the largest DCG that any order reaches.
+/// NDCG, the DCG divided by the largest DCG that any order can reach.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ndcg {
     /// The DCG that is divided by its largest value.

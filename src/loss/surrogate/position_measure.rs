@@ -57,7 +57,7 @@ pub trait PositionMeasure: Debug + Send + Sync {
         None
     }
 
-    /// Returns for each query whether it can give a gradient, `[B]`. By default, a query can give a gradient if two of
+    /// For each query, returns whether it can give a gradient, `[B]`. By default, a query can give a gradient if two of
     /// its documents differ in gain, or in label if the measure has no gain.
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
         self.gain().map_or_else(|| lists.has_two_labels(), |gain| lists.has_two_gains(gain))
