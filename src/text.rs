@@ -110,7 +110,7 @@ pub fn shown(value: &str) -> String {
     shortened(value, SHOWN)
 }
 
-/// Returns `"; did you mean `x`?"`, or an empty string if there is no nearest name.
+/// Returns ``"; did you mean `x`?"``, or an empty string if there is no nearest name.
 pub fn did_you_mean(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
 }

@@ -120,8 +120,8 @@ struct Normalized {
     normalizer: Normalizer,
     /// The offsets of the queries.
     offsets: Vec<usize>,
-    /// For each column, the number of missing values that remain after the normalizer has filled them, which is always
-    /// 0. Empty if the normalizer fills no values.
+    /// For each column, the number of missing values that remain after the normalizer has filled them. This number is
+    /// always 0. The list is empty if the normalizer fills no values.
     none_missing: Vec<usize>,
 }
 

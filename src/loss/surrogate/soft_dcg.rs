@@ -1,6 +1,6 @@
 //! SoftDCG, the expected DCG of noisy scores, with any gain and discount.
 //!
-//! The surrogate is `sum_j E[D(1 + R_j)] G(y_j)`. The rank `R_j`, counted from 0, is a sum of independent trials "k
+//! The surrogate is `sum_j E[D(1 + R_j)] G(y_j)`. The rank `R_j`, counted from 0, is a sum of independent trials "i
 //! beats j" (softrank-directness, section III). The expected DCG is not divided by the ideal DCG. The surrogate tends
 //! to DCG@k as `sigma` tends to 0.
 //!
