@@ -78,8 +78,8 @@ pub enum CachedBackwardError {
 /// 2021).
 ///
 /// * `score` returns the scores of a chunk, `[documents]`. Both calls of `score` for a chunk use the same seed, so
-///   dropout stays on and drops the same neurons. Both calls of `score` for a chunk must return the same scores: bit
-///   for bit on the CPU, elsewhere within 1e-5 of the largest score.
+///   dropout stays on and drops the same neurons. Both calls to `score` for a chunk must return the same scores. On the
+///   CPU they must be bit-identical; elsewhere they may differ by at most 1e-5 times the largest score.
 /// * `loss` maps the concatenated scores of all chunks to a tensor of shape `[1]`, as
 ///   [`forward_packed`](crate::loss::RankingLoss::forward_packed) does.
 /// * Chunk `i` is scored with the seed `seed_for(seed, "chunk", i)`; see [`seed_for`]. Pass a different `seed` in each

@@ -130,8 +130,8 @@ pub fn is_file(input: &Input) -> bool {
     input.is_file()
 }
 
-/// Replaces an error about a file's text with an error that names the actual kind of the file. The error stays if the
-/// file is of the kind `fits`, or if naming its kind would not help.
+/// Replaces an error about a file's text with an error that names the actual kind of the file. The original error is
+/// kept if the file is of the kind `fits`, or if naming its kind would not help.
 pub fn or_kind(error: DataError, file: &Path, fits: FileKind, expected: &str) -> DataError {
     error.or_kind(file, fits, expected)
 }

@@ -49,7 +49,8 @@ impl Features {
         self.file.as_ref().map_or(&self.own, InFile::all)
     }
 
-    /// Returns all values as a mutable slice. Values of a file are copied into memory; the file does not change.
+    /// Returns all values as a mutable slice. Values read from a file are copied into memory; the file itself is not
+    /// modified.
     pub fn to_mut_slice(&mut self) -> &mut [f32] {
         self.in_memory()
     }

@@ -324,7 +324,7 @@ fn put_together(of_knot: &[f32], shares: &[f64]) -> (Vec<f32>, Vec<f64>) {
     (values, places)
 }
 
-/// Returns the ranks of the quantiles that are kept, out of `values` sorted values.
+/// Given the number of sorted values, `values`, returns the ranks of the quantiles to keep.
 fn quantile_ranks(values: usize) -> Vec<usize> {
     let last = values.saturating_sub(1);
     // With fewer documents than quantiles, every value is kept.

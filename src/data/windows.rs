@@ -87,7 +87,7 @@ impl Windows {
         together.iter().enumerate().map(of_windows).collect()
     }
 
-    /// Returns the windows of all shards in an epoch, ordered by their first steps and their shards.
+    /// Returns the windows of all shards in an epoch, ordered by first step and then by shard.
     fn begun(&self, epoch: u64, turns: &[usize], queries: usize) -> Vec<Begun> {
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, "blocks", epoch));
         let mut windows: Vec<_> =

@@ -30,11 +30,11 @@ pub(crate) const OWN_LOSS: &str = "own_loss";
 /// ```
 ///
 /// # What is recorded
-/// A registered loss is recorded as in configuration files, `{"name": .., PARAMETER: ..}`. Any other loss is recorded
-/// as `{"own_loss":NAME,"parameters":TEXT}`, where `TEXT` is its `Debug` output. The `Debug` output of your own loss
-/// should show every field and no memory address. The state of a fit contains the record of its loss. The fit can be
-/// resumed only with a loss that has the same record. If your program writes the metadata of a ranker, put the record
-/// of the loss into `Metadata::config`.
+/// A registered loss is recorded in the form used in configuration files: `{"name": .., PARAMETER: ..}`. Any other loss
+/// is recorded as `{"own_loss":NAME,"parameters":TEXT}`, where `TEXT` is its `Debug` output. The `Debug` output of your
+/// own loss should show every field and no memory address. The state of a fit contains the record of its loss. The fit
+/// can be resumed only with a loss that has the same record. If your program writes the metadata of a ranker, put the
+/// record of the loss into `Metadata::config`.
 #[derive(Debug, Clone)]
 pub enum TrainingLoss {
     /// A registered loss.

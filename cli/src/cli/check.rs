@@ -29,8 +29,9 @@ How to read the findings:
            with one value or above a million in size, missing values, labels that
            are not whole or begin above 0, and files sorted by label.
 A feature gives the label away if it differs in half of the pairs of documents
-with different labels, and orders 98% of these pairs as their labels do. Up to
-about 100,000 documents of a set are looked at for it.
+with different labels, and orders 98% of the pairs in which it differs as the
+labels do, or 98% in the opposite direction. At most about 100,000 documents of
+a set are read for this check.
 Data that a reader refuses are an error here too, with the place: negative labels,
 infinite values, queries that occur twice in a set.";
 

@@ -76,7 +76,7 @@ pub struct FolderArgs {
 }
 
 impl FolderArgs {
-    /// Returns whether the command requires a new folder, resumes the run in the folder, or overwrites it.
+    /// Returns what the command does with the folder: require a new one, resume the run in it, or overwrite it.
     pub fn claim(&self) -> Claim {
         match (self.resume, self.overwrite) {
             (true, _) => Claim::Resume,

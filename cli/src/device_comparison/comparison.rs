@@ -164,8 +164,8 @@ impl DeviceComparison {
         Ok(Some(comparison))
     }
 
-    /// Merges the tables of several machines, each with its name. Every row is compared with the first row of the first
-    /// table.
+    /// Merges tables from several machines and labels each with the name of its machine. Every row is compared with the
+    /// first row of the first table.
     ///
     /// # Errors
     /// [`MergeError`].

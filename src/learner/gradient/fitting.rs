@@ -1,4 +1,4 @@
-//! Defaults for perceptrons, which were tuned on generated data, MQ2008 and OHSUMED.
+//! Defaults for perceptrons. They were tuned on generated data, MQ2008 and OHSUMED.
 //!
 //! | key | default |
 //! |---|---|

@@ -7,11 +7,11 @@
 //! The state is one JSON file in the directory of the fit. The file is written after the first round and at the end.
 //! Each time, a new file replaces the old one. In between, the state is saved as often as possible without spending
 //! more than a fiftieth of the time on saving. Floating-point numbers are saved exactly, so a resumed fit gives
-//! bit-identical results. The file contains a hash of the learner, its settings, the seed, the selection measure and
-//! convention, and the data. A state is rejected if its hash differs. The hash is computed with default values for all
-//! settings that a registered loss omits. A run can therefore be resumed with its original configuration or with the
-//! resolved configuration that it wrote. A user-defined loss contributes its name and the text of its parameters to the
-//! hash. The state file begins with the checksum of its contents.
+//! bit-identical results. The file contains one hash of the learner and its settings, the seed, the selection measure,
+//! the convention, and the data. A state is rejected if its hash differs. The hash is computed with default values for
+//! all settings that a registered loss omits. A run can therefore be resumed with its original configuration or with
+//! the resolved configuration that it wrote. A user-defined loss contributes its name and the text of its parameters to
+//! the hash. The state file begins with the checksum of its contents.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -53,8 +53,8 @@ impl<'a> NetworkObjective<'a> {
     }
 
     /// Returns the weights with which the scorer predicts the gains best in the least-squares sense. The minimization
-    /// starts from the initial weights of the scorer. SmoothRank starts from the returned weights, just as it starts
-    /// from the ridge regression if the scorer is linear.
+    /// starts from the initial weights of the scorer. SmoothRank starts from the returned weights. (If the scorer is
+    /// linear, it starts from the ridge regression.)
     pub(super) fn regression(
         &self,
         gain: Gain,

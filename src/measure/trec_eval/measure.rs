@@ -186,8 +186,8 @@ impl TrecMeasure {
     }
 
     /// Reads a name as trec_eval's `-m` accepts it. The name is a measure with default parameters (`P`) or with given
-    /// ones (`P.5,10`), or a set of measures (`official`, `all_trec`). A [`Measure`] to which trec_eval gives another
-    /// name is accepted too (`ndcg@10`, `mrr`).
+    /// ones (`P.5,10`), or a set of measures (`official`, `all_trec`). A [`Measure`] may also be given by its name in
+    /// this crate, such as `ndcg@10` or `mrr`, where trec_eval uses another name.
     ///
     /// # Errors
     /// Returns [`MeasureError::UnknownMeasure`] if trec_eval has no measure of this name. The error lists all names and

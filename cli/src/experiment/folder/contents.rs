@@ -63,8 +63,8 @@ impl Contents {
         Self { mark, ours: BTreeSet::new(), theirs: BTreeMap::new(), halves: Vec::new() }
     }
 
-    /// Judges an unmarked folder. An empty folder can be used. Files of a command that was killed before it wrote the
-    /// mark are ignored.
+    /// Judges an unmarked folder. An empty folder can be used. If a command was killed before it wrote the mark, its
+    /// files are ignored.
     fn of_unmarked(folder: &Path, names: Vec<String>) -> Result<Self, String> {
         let mut found = Self::of(Mark::default());
         let is_half = |name: &String| unfinished(name) == Some(MARK);

@@ -120,7 +120,7 @@ impl OutputFolder {
         }
     }
 
-    /// Opens a folder for the given files, which replace files from earlier commands.
+    /// Opens a folder for the given files, which replace any files of the same names.
     ///
     /// # Errors
     /// As for [`open`](Self::open).

@@ -97,7 +97,7 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
 /// The cases that the paper's Figures 1 to 4 show.
 const FIGURES: [usize; 4] = [limits::LOG, limits::ROOT, limits::HALVING, limits::LOG_FIFTH];
 
-/// Judges whether NDCG tends to the limit that the theorem states, for each ranking function.
+/// Checks, for each ranking function, whether NDCG tends to the limit that the theorem states.
 fn limit(case: &Case, fitted: &[Vec<f64>], generated: bool) -> Option<Claim> {
     let theorem = case.limit_theorem?;
     let claim = format!("NDCG tends to {}, with {}", case.limit_in_words, case.name);

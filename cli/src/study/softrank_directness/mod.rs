@@ -99,7 +99,7 @@ fn discount_error(scores: &[f64], sigma: f64) -> f64 {
     (0..scores.len()).map(of).fold(0.0, f64::max)
 }
 
-/// The errors of SoftNDCG for all queries, at one sigma.
+/// The errors of SoftNDCG for all queries, for a single value of sigma.
 #[derive(Default)]
 struct Errors {
     soft: Vec<f64>,

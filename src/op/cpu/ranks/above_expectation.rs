@@ -204,7 +204,7 @@ impl<T: Real> Tile<'_, T> {
     }
 
     /// Computes the products for each term and row, with the shape `[terms, rows]`. Also computes the sums over the
-    /// documents above each row, which include `b_i`.
+    /// documents above each row; each of these sums includes `b_i`.
     #[inline(always)]
     fn products<const FMA: bool>(
         self,

@@ -70,7 +70,7 @@ pub(super) struct Spot {
     pub place: usize,
 }
 
-/// Returns the place that a unit works on. One unit per place of the batch.
+/// Returns the place that a unit works on. One unit for each position in the batch.
 #[cube]
 pub(super) fn spot(starts: &[u32], lists: usize, documents: usize) -> Spot {
     let at = min(ABSOLUTE_POS, lists * documents - 1);

@@ -8,9 +8,9 @@
 //! could cancel. The discount `2^-r` and a constant discount need only one term each and are fitted exactly.
 //!
 //! Each process searches once for each combination of discount, power of two above `n`, tolerance and precision. On one
-//! core, a search with SoftRank's tolerances takes less than 0.1 s for up to 1000 documents. A search for 10^4
-//! documents takes about 0.05 s in float32 and 0.25 s in float64. A search for 10^5 documents takes 0.2 s in float32
-//! and 1 s in float64.
+//! core, a search with SoftRank's tolerances takes less than 0.1 s for up to 1000 documents. With 10^4 documents, a
+//! search takes about 0.05 s in float32 and 0.25 s in float64. A search for 10^5 documents takes 0.2 s in float32 and 1
+//! s in float64.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
