@@ -146,6 +146,8 @@ fn what_would_give_a_wrong_gradient_is_refused_with_its_chunk() {
     assert_eq!(constant, CachedBackwardError::NoGradient { chunk: 0 });
     let vector = cached_backward(&network, &chunks, Network::score, |scores| scores, 1).map(|_| ()).unwrap_err();
     assert_eq!(vector.to_string(), "the loss is [37], expected [1]");
+    let detached = cached_backward(&network, &chunks, Network::score, |scores| scores.detach().sum(), 1);
+    assert_eq!(detached.map(|_| ()).unwrap_err(), CachedBackwardError::ConstantLoss);
 }
 
 /// burn draws the parameters of a layer when they are first used.

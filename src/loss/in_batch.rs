@@ -4,6 +4,7 @@
 use burn::tensor::{Bool, Tensor, TensorData};
 
 use super::error::{LossError, positive};
+use super::lists::in_float32_or_wider;
 
 /// Options of [`in_batch`]. By default, scores are dot products, and each query's list contains all documents in the
 /// batch.
@@ -12,7 +13,8 @@ use super::error::{LossError, positive};
 pub struct InBatchOptions {
     /// The divisor of the dot products, which must be above 0; 1 by default.
     pub temperature: f64,
-    /// The logarithm of the probability with which the sampler draws each document into a batch, `[M]`.
+    /// The logarithm of the probability with which the sampler draws each document into a batch, `[M]`. A document that
+    /// is a negative of another query must have a probability above 0.
     pub log_q: Option<Tensor<1>>,
     /// For the reverse direction of a symmetric batch, the logarithm of the probability with which the sampler draws
     /// each query, `[B]`.
@@ -79,7 +81,8 @@ impl InBatchOptions {
 ///
 /// # Shapes
 /// - `queries`: `[B, d]`; `documents`: `[M, d]`; `positives`: `B` lists of row numbers in `documents`
-/// - output: scores, labels and mask (true for a document), `[B, M]`, or `[2 B, B]` for a symmetric batch
+/// - output: scores, labels and mask (true for a document), `[B, M]`, or `[2 B, B]` for a symmetric batch; for vectors
+///   in half precision, scores and labels are in `f32`
 ///
 /// # Errors
 /// Returns an error that names the query if a query has no positive or lists a row that does not exist. A document that
@@ -115,14 +118,16 @@ pub fn in_batch(
 
     let (labels, mask) = labels_and_mask(m, positives, options);
     let device = queries.device();
-    let labels = Tensor::<2>::from_data(TensorData::new(labels, [b, m]), (&device, queries.dtype()));
     let mask = Tensor::<2, Bool>::from_data(TensorData::new(mask, [b, m]), &device);
 
-    let products = queries.matmul(documents.transpose()) / temperature;
+    let products = queries.matmul(documents.transpose());
+    // Divided by a small temperature, a product would overflow in half precision.
+    let products = in_float32_or_wider(products) / temperature;
+    let labels = Tensor::<2>::from_data(TensorData::new(labels, [b, m]), (&device, products.dtype()));
     let corrected = |products: Tensor<2>, labels: &Tensor<2>, log_q: &Option<Tensor<1>>| match log_q {
         Some(log_q) => {
-            let others = labels.clone().neg() + 1.0;
-            products - log_q.clone().detach().cast(labels.dtype()).unsqueeze::<2>() * others
+            let log_q = log_q.clone().detach().cast(labels.dtype()).unsqueeze::<2>().expand(labels.dims());
+            products - log_q.mask_fill(labels.clone().equal_elem(1.0), 0.0)
         }
         None => products,
     };
@@ -266,6 +271,25 @@ mod tests {
                 assert_eq!(mask[i * 5 + j], (i, j) != (0, 4), "{i}, {j}");
             }
         }
+    }
+
+    #[test]
+    fn a_document_that_was_never_drawn_may_be_its_own_positive() {
+        let log_q = [-1.0, -2.5, f64::NEG_INFINITY, -4.0, -3.0];
+        let options = InBatchOptions::new().with_log_q(vector(&log_q));
+        let (scores, ..) = in_batch(matrix(QUERIES), matrix(DOCUMENTS), &positives(), &options).unwrap();
+        assert_eq!(values(scores)[2], product(0, 2));
+    }
+
+    #[test]
+    fn scores_of_half_precision_are_divided_in_single_precision() {
+        let half = |tensor: Tensor<2>| tensor.cast(DType::F16);
+        let options = InBatchOptions::new().with_temperature(1e-5);
+        let (scores, labels, _) =
+            in_batch(half(matrix(QUERIES)), half(matrix(DOCUMENTS)), &positives(), &options).unwrap();
+        assert_eq!([scores.dtype(), labels.dtype()], [DType::F32; 2]);
+        let expected = product(1, 2) / 1e-5;
+        assert!((values(scores)[7] - expected).abs() < 1e-6 * expected, "{expected}");
     }
 
     #[test]

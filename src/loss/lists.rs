@@ -61,10 +61,7 @@ impl Lists {
             panic!("{error}");
         }
         let padded = mask.clone().bool_not();
-        let scores = match scores.dtype() {
-            DType::F16 | DType::BF16 => scores.cast(DType::F32),
-            _ => scores,
-        };
+        let scores = in_float32_or_wider(scores);
         let dtype = scores.dtype();
         let given = labels.detach().cast(dtype);
         Self {
@@ -340,6 +337,14 @@ pub(super) fn check_shapes(scores: &Tensor<2>, labels: &Tensor<2>, mask: &Tensor
 /// ```
 pub fn mask_from_padding(padding: Tensor<2, Bool>) -> Tensor<2, Bool> {
     padding.bool_not()
+}
+
+/// Converts half precision to `f32`, and keeps wider types.
+pub(super) fn in_float32_or_wider(x: Tensor<2>) -> Tensor<2> {
+    match x.dtype() {
+        DType::F16 | DType::BF16 => x.cast(DType::F32),
+        _ => x,
+    }
 }
 
 /// Sums over the documents of each query, from `[B, N]` to `[B]`.

@@ -69,7 +69,8 @@ pub enum TemperatureUnit {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Temperature {
-    /// The value, above 0.
+    /// The value, above 0. In losses that call it `alpha`, a larger value is sharper; in losses that call it `sigma` or
+    /// `temperature`, a larger value is smoother.
     pub value: f64,
     /// The unit of the value.
     pub unit: TemperatureUnit,
@@ -81,7 +82,7 @@ impl Temperature {
         Self { value, unit: TemperatureUnit::Score }
     }
 
-    /// Creates a temperature in standard deviations of each list's scores.
+    /// Creates a temperature in standard deviations of each list's scores, or for `alpha` per standard deviation.
     pub const fn spreads(value: f64) -> Self {
         Self { value, unit: TemperatureUnit::Spread }
     }

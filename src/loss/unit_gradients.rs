@@ -15,6 +15,7 @@
 
 use std::sync::Arc;
 
+use burn::module::{Content, Module, ModuleDisplay, ModuleDisplayDefault};
 use burn::tensor::{Bool, Tensor};
 use serde::{Deserialize, Serialize};
 
@@ -76,6 +77,25 @@ impl From<Box<dyn RankingLoss>> for UnitGradients {
         Self { loss: loss.into() }
     }
 }
+
+impl From<Arc<dyn RankingLoss>> for UnitGradients {
+    fn from(loss: Arc<dyn RankingLoss>) -> Self {
+        Self { loss }
+    }
+}
+
+// Not derived, because `#[derive(Module)]` would require the loss inside to be a module.
+impl Module for UnitGradients {
+    burn::empty!(module);
+}
+
+impl ModuleDisplayDefault for UnitGradients {
+    fn content(&self, content: Content) -> Option<Content> {
+        content.set_top_level_type("UnitGradients").add_debug_attribute("loss", &self.loss).optional()
+    }
+}
+
+impl ModuleDisplay for UnitGradients {}
 
 /// Divides the gradient of each query, a row of `[B, N]`, by its length, or by 1e-6 if the length is smaller.
 fn unit(gradients: Tensor<2>) -> Tensor<2> {

@@ -54,14 +54,15 @@ pub enum MetricError {
 /// # Shapes
 /// - `scores` has the shape `[queries, documents]`. Documents with higher scores rank higher, and a document with the
 ///   score -inf is not retrieved.
-/// - `labels` has the shape `[queries, documents]`, with values of at least 0.
+/// - `labels` has the shape `[queries, documents]`, with values that the convention accepts; most accept 0 and above.
 /// - `mask` has the shape `[queries, documents]`, and is true for documents and false for padding. Scores and labels of
 ///   padding are ignored. The meaning of `mask` is the opposite of burn's `mask_pad`.
 ///
 /// # Errors
-/// Returns [`MetricError::Shape`] if tensors have different shapes. Returns [`MetricError::Measure`] for a NaN score, a
-/// label that the convention rejects, or a measure for which no query counts. [`MetricError::Measure`] also wraps the
-/// other errors of [`measure::evaluate`](crate::measure::evaluate()).
+/// Returns [`MetricError::Shape`] if tensors have different shapes. Returns [`MetricError::Measure`] for a score of NaN
+/// or +inf, a label that the convention rejects, or a measure for which no query counts. A convention that orders ties
+/// by document ids, such as `trec_eval`, gives an error for lists with ties, because tensors have no document ids.
+/// [`MetricError::Measure`] also wraps the other errors of [`measure::evaluate`](crate::measure::evaluate()).
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -94,7 +95,8 @@ pub fn evaluate(
 }
 
 /// Computes measures of flat scores, `[documents]`, under a convention. Returns the value of each query, and the mean
-/// over the queries that count, as [`evaluate`] does. Documents with equal scores keep the order of their rows.
+/// over the queries that count, as [`evaluate`] does. Where the convention breaks ties by the order of documents, the
+/// documents of a query are in the order of their rows.
 ///
 /// # Shapes
 /// - `scores` and `labels` have the shape `[documents]`, and `segments` tells to which query each document belongs.

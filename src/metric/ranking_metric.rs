@@ -71,7 +71,7 @@ pub enum RankingInput {
         mask: Tensor<2, Bool>,
     },
     /// Flat scores and labels, each of shape `[documents]`, with the query id of each document. The documents of a
-    /// query may be in any rows. Documents with equal scores keep the order of their rows.
+    /// query may be in any rows, but must all be in the same batch. Equal scores are treated as the convention says.
     Packed {
         /// Scores.
         scores: Tensor<1>,
@@ -147,9 +147,9 @@ impl Adaptor<RankingInput> for RankingOutput {
 ///
 /// Queries that the convention leaves out do not count. A batch in which no query counts has no value. burn gives it
 /// the entry "not available", which is not logged. A batch that cannot be measured has the value NaN, and its epoch has
-/// the value NaN as well. A batch cannot be measured if a score is NaN, if a label has no gain in the measure, or if
-/// tensors differ in shape. The log explains why a batch cannot be measured, but only for the first such batch of an
-/// epoch.
+/// the value NaN as well. A batch cannot be measured if a score is NaN or +inf, if a label has no gain in the measure,
+/// or if tensors differ in shape. The log explains why a batch cannot be measured, but only for the first such batch of
+/// an epoch.
 #[derive(Clone)]
 pub struct RankingMetric {
     name: Arc<String>,
@@ -171,19 +171,27 @@ enum LastBatch {
 impl RankingMetric {
     /// Creates a metric from a measure and a convention.
     ///
+    /// Under a convention that orders ties by document ids, such as `trec_eval`, a batch with ties cannot be measured,
+    /// because tensors have no document ids.
+    ///
     /// # Errors
-    /// Returns an error if the convention contradicts itself.
+    /// Returns an error if the convention contradicts itself, or if the measure has a cut-off of 0.
     pub fn new(measure: Measure, convention: &Convention) -> Result<Self, MeasureError> {
         let name = Arc::new(format!("{measure} ({})", convention.name));
         let evaluator = Evaluator::new(&[measure], convention)?;
         Ok(Self { name, evaluator, state: NumericMetricState::new(), last: LastBatch::NoValue, explained: false })
     }
 
+    #[track_caller]
     fn standard(measure: Measure) -> Self {
-        Self::new(measure, &Convention::default()).expect("the default convention is valid")
+        Self::new(measure, &Convention::default()).unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Creates a metric for NDCG over the first `k` documents, under the default convention.
+    ///
+    /// # Panics
+    /// Panics if `k` is 0; [`RankingMetric::new`] returns an error instead.
+    #[track_caller]
     pub fn ndcg(k: Option<usize>) -> Self {
         Self::standard(Measure::Ndcg(k))
     }

@@ -78,7 +78,6 @@ impl SoftmaxCrossEntropyConfig {
 
 /// The softmax cross-entropy loss, `-sum_i y_i log softmax(s)_i`.
 #[doc(alias = "softmax loss")]
-#[doc(alias = "XE-NDCG")]
 #[derive(Module, Debug)]
 pub struct SoftmaxCrossEntropy {
     normalize: bool,
