@@ -62,7 +62,8 @@ pub struct Like<'a> {
     /// The columns that the ranker read in training, if the data are scored by a ranker. A table to be scored may lack
     /// columns of the training data. Columns that are not features of the ranker are not read.
     pub ranker: Option<Columns>,
-    /// Whether a table may lack a column of labels. Documents without labels get the label 0, which is never used.
+    /// Whether the labels of a table are not needed. A table may then lack a column of labels. If a table has such a
+    /// column, its values are not read. All documents get the label 0, which is never used.
     pub may_lack_labels: bool,
     /// The column used to split the queries into folds or sets, which is not a feature.
     pub key: Option<&'a KeyColumn>,

@@ -114,6 +114,9 @@ fn take_header(block: &mut Vec<u8>, separator: u8, path: &Path) -> Result<Vec<St
     });
     let header: Vec<u8> = block.drain(..end.map_or(block.len(), |end| end + 1)).collect();
     let expected = "names of columns, in UTF-8, in the first line";
+    if row_of_lone_return(&header).is_some() {
+        return Err(unfit(path, format!("{LONE_RETURN} in the first line"), LINE_ENDS));
+    }
     let names = fields(&header, separator).ok_or_else(|| unfit(path, quoted(header.trim_ascii_end()), expected))?;
     if header.trim_ascii().is_empty() {
         return Err(unfit(path, "no text in the first line", expected));
@@ -146,6 +149,9 @@ fn fields(row: &[u8], separator: u8) -> Option<Vec<String>> {
 fn types(names: &[String], block: &[u8], separator: u8, path: &Path, assembly: &Assembly) -> Result<Schema, DataError> {
     let columns = (0..names.len()).collect();
     let decoder = Decoder { types: texts_of(names), columns, separator, path };
+    if let Some(row) = row_of_lone_return(block) {
+        return Err(Fault::lone_return(row).at(0, path));
+    }
     let sample = decoder.records(block, &decoder.types, SAMPLE).map_err(|()| decoder.fault(block).at(0, path))?;
     // The first value, with its row, if it is not a number.
     let text_of = |column: usize| {
@@ -167,6 +173,28 @@ fn texts_of(names: &[impl AsRef<str>]) -> Arc<Schema> {
     Arc::new(Schema::new(names.iter().map(|name| Field::new(name.as_ref(), DataType::Utf8, true)).collect::<Vec<_>>()))
 }
 
+const LONE_RETURN: &str = "a carriage return without a line feed";
+const LINE_ENDS: &str = "lines that end in LF or CRLF";
+
+/// Returns the row, counted from 0, with the first carriage return outside quotes that no line feed follows.
+fn row_of_lone_return(block: &[u8]) -> Option<usize> {
+    let is_lone = |at: usize| block.get(at + 1) != Some(&b'\n');
+    memchr::memchr_iter(b'\r', block).find(|&at| is_lone(at))?;
+    let (mut row, mut start, mut is_quoted) = (0, 0, false);
+    for (at, &byte) in block.iter().enumerate() {
+        is_quoted ^= byte == b'"';
+        match byte {
+            b'\r' if !is_quoted && is_lone(at) => return Some(row),
+            b'\n' if !is_quoted => {
+                row += usize::from(!block[start..at].trim_ascii().is_empty());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
 /// A fault in a row of a block; rows are counted from 0.
 struct Fault {
     row: usize,
@@ -177,6 +205,11 @@ struct Fault {
 }
 
 impl Fault {
+    /// Returns the fault of a row with a carriage return that does not end a line.
+    fn lone_return(row: usize) -> Self {
+        Self { row, column: None, found: LONE_RETURN.to_owned(), expected: LINE_ENDS.to_owned() }
+    }
+
     /// Returns the error for this fault, in a block that begins after `rows` rows.
     fn at(self, rows: usize, path: &Path) -> DataError {
         let Self { row, column, found, expected } = self;
@@ -200,7 +233,11 @@ impl Decoder<'_> {
     /// Decodes a block of whole rows.
     fn decode(&self, block: &[u8]) -> Result<RecordBatch, Fault> {
         let rows = memchr::memchr_iter(b'\n', block).count();
-        self.plain(block, rows).map_or_else(|| self.by_arrow(block, rows), Ok)
+        if let Some(batch) = self.plain(block, rows) {
+            return Ok(batch);
+        }
+        // Arrow's decoder would end a row there, so it would read more rows than there are line feeds.
+        row_of_lone_return(block).map_or_else(|| self.by_arrow(block, rows), |row| Err(Fault::lone_return(row)))
     }
 
     /// Decodes a block of at most `rows` rows with Arrow's decoder.

@@ -80,7 +80,7 @@ impl Layout {
         let columns = Table { schema, path, options: &options.columns, like };
         columns.check_dropped()?;
         let label = match like.may_lack_labels {
-            true => columns.optional(&LABEL, is_number, "numbers")?,
+            true => columns.optional(&LABEL, |_| true, "numbers")?,
             false => Some(columns.required(&LABEL, is_number, "numbers")?),
         };
         let query = columns.required(&QUERY, is_identifier, "text or integers")?;
@@ -102,6 +102,7 @@ impl Layout {
         check_width(path, width, assembly)?;
         let weight = weight.filter(|_| options.document_weights == Weights::File);
         let query_weight = query_weight.filter(|_| options.query_weights == Weights::File);
+        let label = label.filter(|_| !like.may_lack_labels);
         Ok(Self { label, query, document, weight, query_weight, key, features, width, names })
     }
 

@@ -43,7 +43,9 @@ impl Wish<'_> {
         let other = run.is_worth_keeping() && run.mark.run.is_some_and(|of| of != kind);
         let own = next.is_some() || run.is_worth_keeping();
         match claim {
-            _ if other => occupied("holds a run of another command; choose another folder with --out"),
+            _ if other => {
+                occupied("holds a run of another command; choose another folder with --out, or --overwrite it")
+            }
             Claim::Merge if !own => Err(no_parts(path)),
             _ if !own => Ok(Place::Home),
             Claim::Part { .. } if !same => {

@@ -405,6 +405,29 @@ fn a_column_of_numbers_here_and_of_dates_there_is_no_time() {
 }
 
 #[test]
+fn a_carriage_return_alone_is_refused_with_its_row() {
+    let rows = "1,q1,3\n0,q1,2\n".repeat(1500);
+    for (csv, expected) in [
+        ("label,query,f\n1,q1,3\n0,q1,2\r1,q2,7\r1,q2,8\n".to_owned(), "row 2: found a carriage return"),
+        (format!("label,query,f\n{rows}\n1,q2,\"a\rb\"\n0,q2,7\r1,q2,8\n"), "row 3002: found a carriage return"),
+        ("label,query,f\r1,q1,3\r0,q1,2\r".to_owned(), "found a carriage return without a line feed in the first line"),
+    ] {
+        let (_folder, paths) = files(&[("a.csv", csv.as_bytes())]);
+        let read = read_like(paths.iter().map(Input::from_path), &keep(), &Like::default());
+        let error = read.map(|read| read.data).unwrap_err().to_string();
+        assert!(error.contains(expected) && error.ends_with("lines that end in LF or CRLF"), "{error}");
+    }
+}
+
+#[test]
+fn labels_that_nobody_reads_may_be_anything() {
+    let (_folder, paths) = files(&[("a.csv", b"label,query,f\ngood,a,1\n,a,2\n")]);
+    let like = Like { may_lack_labels: true, ..Like::default() };
+    let data = read_like(paths.iter().map(Input::from_path), &keep(), &like).map(|read| read.data).unwrap();
+    assert_eq!((data.feature_count, data.labels), (1, vec![0.0, 0.0]));
+}
+
+#[test]
 fn a_table_of_documents_without_labels_is_read_where_nobody_reads_them() {
     let csv = "query,f\na,1\na,2\n";
     let (_folder, paths) = files(&[("a.csv", csv.as_bytes())]);
