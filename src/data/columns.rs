@@ -64,7 +64,7 @@ pub struct Like<'a> {
     pub ranker: Option<Columns>,
     /// Whether the labels of a table are not needed. A table may then lack a column of labels. If a table has such a
     /// column, its values are not read. All documents get the label 0, which is never used.
-    pub may_lack_labels: bool,
+    pub ignores_labels: bool,
     /// The column used to split the queries into folds or sets, which is not a feature.
     pub key: Option<&'a KeyColumn>,
 }

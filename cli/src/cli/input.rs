@@ -85,7 +85,7 @@ impl ReadArgs {
         self.read_for(files, ranker, ranker, false)
     }
 
-    /// Reads documents whose labels are not needed, so a table may lack a label column.
+    /// Reads documents without the labels of tables, so a table may lack a label column.
     pub fn read_to_score(&self, files: &[PathBuf], ranker: &Ranker) -> Result<RankingDataset, Failure> {
         self.read_for(files, Some(ranker), Some(ranker), true)
     }
@@ -113,7 +113,7 @@ impl ReadArgs {
         files: &[PathBuf],
         ranker: Option<&Ranker>,
         trained: Option<&Ranker>,
-        may_lack_labels: bool,
+        ignores_labels: bool,
     ) -> Result<RankingDataset, Failure> {
         let known = ranker.map(Ranker::metadata);
         let names = known.and_then(|known| known.feature_names.as_deref());
@@ -121,7 +121,7 @@ impl ReadArgs {
         let like = Like {
             feature_names: names.filter(|_| is_ours).unwrap_or_default(),
             ranker: known.map(|known| columns_of(&known.config)),
-            may_lack_labels,
+            ignores_labels,
             ..Like::default()
         };
         let config = trained.filter(|_| is_ours).map(|trained| &trained.metadata().config);

@@ -15,7 +15,7 @@ use crate::text::{counted, did_you_mean, nearest};
 /// The role of each column, as an index into the columns of the file or, after [`Layout::project`], of its batches.
 #[derive(Debug)]
 pub(super) struct Layout {
-    /// The index of the label column; `None` if the table has no labels and none are needed.
+    /// The index of the label column; `None` if labels are not needed.
     pub label: Option<usize>,
     pub query: usize,
     pub document: Option<usize>,
@@ -79,7 +79,7 @@ impl Layout {
         let (options, like) = (assembly.options, assembly.like);
         let columns = Table { schema, path, options: &options.columns, like };
         columns.check_dropped()?;
-        let label = match like.may_lack_labels {
+        let label = match like.ignores_labels {
             true => columns.optional(&LABEL, |_| true, "numbers")?,
             false => Some(columns.required(&LABEL, is_number, "numbers")?),
         };
@@ -102,7 +102,7 @@ impl Layout {
         check_width(path, width, assembly)?;
         let weight = weight.filter(|_| options.document_weights == Weights::File);
         let query_weight = query_weight.filter(|_| options.query_weights == Weights::File);
-        let label = label.filter(|_| !like.may_lack_labels);
+        let label = label.filter(|_| !like.ignores_labels);
         Ok(Self { label, query, document, weight, query_weight, key, features, width, names })
     }
 

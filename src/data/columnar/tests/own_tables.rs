@@ -422,7 +422,7 @@ fn a_carriage_return_alone_is_refused_with_its_row() {
 #[test]
 fn labels_that_nobody_reads_may_be_anything() {
     let (_folder, paths) = files(&[("a.csv", b"label,query,f\ngood,a,1\n,a,2\n")]);
-    let like = Like { may_lack_labels: true, ..Like::default() };
+    let like = Like { ignores_labels: true, ..Like::default() };
     let data = read_like(paths.iter().map(Input::from_path), &keep(), &like).map(|read| read.data).unwrap();
     assert_eq!((data.feature_count, data.labels), (1, vec![0.0, 0.0]));
 }
@@ -431,8 +431,8 @@ fn labels_that_nobody_reads_may_be_anything() {
 fn a_table_of_documents_without_labels_is_read_where_nobody_reads_them() {
     let csv = "query,f\na,1\na,2\n";
     let (_folder, paths) = files(&[("a.csv", csv.as_bytes())]);
-    let read = |may_lack_labels| {
-        let like = Like { may_lack_labels, ..Like::default() };
+    let read = |ignores_labels| {
+        let like = Like { ignores_labels, ..Like::default() };
         read_like(paths.iter().map(Input::from_path), &keep(), &like).map(|read| read.data)
     };
     let data = read(true).unwrap();
