@@ -11,7 +11,7 @@ use super::{call::Call, cpu::NeuralSortMatrix, path::run, shape::assert_alike};
 ///
 /// The function is differentiable in `x` and `v`; the distance between two equal scores has the gradient 0. The
 /// computation needs O(iterations n^2) time. For each iteration of Sinkhorn's scaling, only the factors of the columns
-/// are stored, and those of the rows are recomputed. The CPU therefore needs O(iterations n) memory; other backends
+/// are stored. The factors of the rows are recomputed. The CPU therefore needs O(iterations n) memory; other backends
 /// compute as many rows at once as the memory budget allows.
 ///
 /// # Shapes

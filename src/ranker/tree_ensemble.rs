@@ -103,8 +103,8 @@ impl NodeStatistics {
         Self { count: select(count, nodes), weight: select(weight, nodes), gain: select(gain, nodes) }
     }
 
-    /// Appends the statistics of another tree, which has `more` nodes, to those of the `nodes` nodes that already
-    /// exist. Clears a statistic unless it is known for all nodes, old and new.
+    /// Appends the statistics of another tree, which has `more` nodes, to the statistics of the `nodes` existing nodes.
+    /// Clears a statistic unless it is known for all nodes, old and new.
     pub(super) fn extend(&mut self, nodes: usize, added: Self, more: usize) {
         fn extend<T>(list: &mut Vec<T>, nodes: usize, mut added: Vec<T>, more: usize) {
             if list.len() == nodes && added.len() == more { list.append(&mut added) } else { list.clear() }

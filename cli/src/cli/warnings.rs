@@ -28,7 +28,7 @@ impl Log for Warnings {
     fn flush(&self) {}
 }
 
-/// Shows the warnings of this crate in this process, but not those of other crates.
+/// Shows the warnings of this crate in this process. Warnings of other crates are not shown.
 pub(super) fn show() {
     // A program that embeds the command line may have another logger.
     if log::set_logger(&Warnings).is_ok() {

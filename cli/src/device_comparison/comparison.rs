@@ -53,8 +53,8 @@ pub struct DeviceRow {
     pub failure: Option<String>,
     /// The selection measure, averaged over seeds.
     pub quality: Option<Quality>,
-    /// Whether the rankers are equivalent to those from the first device. `None` for the first device itself, and if
-    /// either device failed.
+    /// Whether the rankers are equivalent to the rankers from the first device. `None` for the first device itself, and
+    /// if either device failed.
     pub equivalence: Option<Equivalence>,
     /// The largest errors on the first batch, over all seeds.
     pub error: Option<FirstBatchError>,

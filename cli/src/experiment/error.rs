@@ -66,7 +66,7 @@ pub enum ExperimentError {
     Process {
         /// The number of the process, counted from 0.
         process: usize,
-        /// What differs between the processes, such as the version.
+        /// The setting or value that differs between the processes, such as the version.
         what: &'static str,
         /// The value in the process that differs.
         found: String,

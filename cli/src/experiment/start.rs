@@ -55,7 +55,8 @@ impl ExperimentConfig {
         }
     }
 
-    /// Rejects a ranker that the learner cannot continue, or whose number of features differs from that of the data.
+    /// Rejects a ranker that the learner cannot continue. Also rejects a ranker with another number of features than
+    /// the data.
     ///
     /// # Errors
     /// Returns a [`Refusal`] for the key `start`.

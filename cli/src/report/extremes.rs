@@ -10,7 +10,7 @@ use crate::number;
 const SHOWN: usize = 5;
 
 /// Builds the section from the extreme queries of several fits or folds. It is empty if there are no fits. Each part
-/// has a prefix that distinguishes its queries from those of other parts.
+/// has a prefix, so that queries of different parts have different names.
 pub(super) fn extremes(parts: &[(String, &ExtremeQueries)], convention: &Convention) -> Html {
     let Some((_, first)) = parts.first() else { return Html::default() };
     let named = |of: fn(&ExtremeQueries) -> &Vec<RankedQuery>| -> Vec<(&str, &RankedQuery)> {

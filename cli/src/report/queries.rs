@@ -11,8 +11,8 @@ use crate::plot::{Bars, Ink};
 /// The number of queries listed by name, which are those with the lowest values.
 const NAMED: usize = 20;
 
-/// Builds the section from the queries of all `parts`, such as folds. Each part has a prefix that distinguishes its
-/// queries from those of other parts.
+/// Builds the section from the queries of all `parts`, such as folds. Each part has a prefix, so that queries of
+/// different parts have different names.
 pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, convention: &Convention) -> Html {
     let Some((_, first)) = parts.first() else { return Html::default() };
     let key = selection.to_string();

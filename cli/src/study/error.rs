@@ -74,7 +74,7 @@ pub enum StudyError {
     /// Two runs whose test queries differ.
     #[error("{found}: tested on other queries, features or folds than {expected}")]
     OtherQueries {
-        /// The folder of the run whose test queries differ from those of the first run.
+        /// The folder of the run with other test queries than the first run.
         found: PathBuf,
         /// The folder of the first run.
         expected: PathBuf,

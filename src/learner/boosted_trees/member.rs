@@ -132,7 +132,7 @@ pub(super) fn push(all: &mut TreeEnsemble, tree: &[Node], statistics: NodeStatis
 }
 
 impl<'a> Member<'a> {
-    /// Creates an ensemble without trees, whose scores are 0 or those of the model `start`.
+    /// Creates an ensemble without trees, whose scores are 0 or come from the model `start`.
     pub(super) fn new(
         train: &'a RankingDataset,
         validation: Option<&'a RankingDataset>,

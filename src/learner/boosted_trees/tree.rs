@@ -25,8 +25,8 @@ use crate::ranker::{Node, NodeStatistics};
 pub(super) struct Grown {
     /// The nodes, with parents before their children.
     pub nodes: Vec<Node>,
-    /// The statistics of the nodes. The document counts include all training documents, whereas curvatures and gains
-    /// are those of the sample.
+    /// The statistics of the nodes. The document counts include all training documents. Curvatures and gains are sums
+    /// over the sample.
     pub statistics: NodeStatistics,
     /// The feature and the gain of each split, in the order in which the splits were made.
     pub gains: Vec<(u32, f64)>,

@@ -10,7 +10,7 @@ use crate::learner::shared::checks::{at_least, not_negative, parameter, positive
 
 tagged! {
     "OptimizerConfig"
-    /// One of burn's optimizers, chosen by the key `kind`. The defaults of its settings are those of its paper.
+    /// One of burn's optimizers, chosen by the key `kind`. Its settings have the defaults of its paper.
     ///
     /// For `adamw`, `adafactor`, `muon`, `lion`, `adan` and `lamb`, `weight_decay` is decoupled from the gradient. For
     /// the other optimizers, it is an L2 penalty.

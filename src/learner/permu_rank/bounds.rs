@@ -86,7 +86,8 @@ pub enum PermutationError {
         /// The number of documents of the query.
         documents: usize,
     },
-    /// The permutation was to be added as imperfect, but its measure is not below that of the perfect permutations.
+    /// The permutation was to be added as imperfect, but its measure is not below the measure of the perfect
+    /// permutations.
     #[error(
         "the measure of an imperfect permutation is {found}: expected a number below {perfect}, the measure of the perfect ones"
     )]

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! A weak ranker is `h(x) = 1[x_f > theta]`. The potential of a document is `pi_i = sum_j D(j, i) - sum_j D(i, j)`: the
-//! weights of the pairs that `i` should win, minus those of the pairs that `i` should lose. The edge of a weak ranker
-//! is `r = sum_i pi_i h(x_i)`. Pairs are never formed. Computing all potentials costs O(documents x labels), and
+//! weights of the pairs that `i` should win, minus the weights of the pairs that `i` should lose. The edge of a weak
+//! ranker is `r = sum_i pi_i h(x_i)`. Pairs are never formed. Computing all potentials costs O(documents x labels), and
 //! finding the best weak ranker costs O(documents x features). Each round adds `alpha h`, where `h` has the largest
 //! `|r|` and `alpha = 1/2 ln((1 + r) / (1 - r))`. If `r` is negative, so is `alpha`. A round multiplies the loss by at
 //! most `sqrt(1 - r^2)`, so the loss never grows. Sums of exponentials are stored relative to their largest term. The

@@ -120,7 +120,7 @@ impl AnnealConfig {
     }
 }
 
-/// What a schedule remembers from one epoch to the next. It is saved with the state of the fit.
+/// The state that a schedule keeps from one epoch to the next. It is saved with the state of the fit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct AnnealState {
     /// How many times the value has been multiplied by the factor of [`AnnealConfig::Plateau`].

@@ -102,7 +102,7 @@ impl Interrupt {
     }
 }
 
-/// What a fit reports about one round. Depending on the learner, a round is an epoch, a boosting round, an annealing
+/// The report of a fit about one round. Depending on the learner, a round is an epoch, a boosting round, an annealing
 /// step or the fit for one cost.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Round {

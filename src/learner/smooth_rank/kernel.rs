@@ -18,8 +18,8 @@ use crate::ranker::{KernelExpansion, kernels};
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
 
-/// The number of matrices of the kernel matrix's size that are in memory at once, including those of the eigenvalue
-/// solver.
+/// The number of matrices of the kernel matrix's size that are in memory at once, including the matrices in the
+/// eigenvalue solver.
 const COPIES: usize = 4;
 
 /// Eigenvalues below this fraction of the largest eigenvalue are ignored as rounding errors.

@@ -7,8 +7,8 @@
 //!
 //! With a `discount`, the term of place `t` is multiplied by `D(t)`, so the first places count more. ListMLE with a
 //! discount is p-ListMLE (Lan et al., Position-aware ListMLE: a sequential learning process). The paper's weights
-//! `2^{n - t} - 1` overflow in long lists. The discount `"exponential"`, `2^-t`, does not overflow, and the ratios of
-//! its values are nearly the same as those of the paper's weights.
+//! `2^{n - t} - 1` overflow in long lists. The discount `"exponential"`, `2^-t`, does not overflow. The ratios of its
+//! values are nearly the ratios of the paper's weights.
 //!
 //! With `shuffle_ties`, documents with the same label are put in a random order. The random order depends on `seed` and
 //! on the documents' ranks by score, in the same way for every query. At every step, the gradient learner draws new

@@ -131,8 +131,8 @@ impl<'a> MeasureContext<'a> {
     }
 
     /// Returns `sum_x a_x f(position of x) (a_x + sum of a_y over y above x)`, from which average precision is
-    /// computed. The result is the same as that of [`sum_with_above`](Self::sum_with_above) with `b = a`, but with soft
-    /// indicators this method takes half the time.
+    /// computed. [`sum_with_above`](Self::sum_with_above) with `b = a` returns the same result, but takes twice as long
+    /// with soft indicators.
     ///
     /// # Shapes
     /// - `a`: `[batch, documents]`, 0 at padded places

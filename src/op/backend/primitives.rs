@@ -97,8 +97,8 @@ pub fn forward<B: Primitives>(call: Call<B>, execution: Execution) -> Tensors<B>
     if call.is_composed() { B::composed(call, execution) } else { B::forward(call, execution) }
 }
 
-/// Returns the gradients of a call with respect to those of its [differentiated](Call::differentiated) inputs for which
-/// `wanted` is true. Each gradient is returned with the index of its input. The gradient of the last input comes first.
+/// Returns the gradients of a call with respect to each [differentiated](Call::differentiated) input for which `wanted`
+/// is true. Each gradient is returned with the index of its input. The gradient of the last input comes first.
 pub fn backward<B: Primitives>(
     call: Call<B>,
     saved: Tensors<B>,

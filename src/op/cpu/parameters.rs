@@ -81,8 +81,8 @@ impl ScoreNoise {
     }
 }
 
-/// What the documents above a document contribute to its expectation. The contribution is computed from the numbers `b`
-/// of these documents.
+/// The contribution of the documents above a document to its expectation. It is computed from the numbers `b` of these
+/// documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Above {
     /// The factor 1, so that only the rank matters. The numbers `b` are ignored.

@@ -82,8 +82,8 @@ fn is_column(of_rows: &[f32], of_columns: &[f32], cell: usize, #[comptime] rule:
     }
 }
 
-/// Writes the indices of all documents of each list, starting with those of the rows. Also writes the number of rows.
-/// The indices and the number of the columns follow in the same way. One cube per list.
+/// Writes the indices of all documents of each list, starting with the rows. Also writes the number of rows. The
+/// indices and the number of the columns follow in the same way. One cube per list.
 #[cube(launch)]
 fn partition(
     of_rows: &[f32],

@@ -3,9 +3,9 @@
 //!
 //! A factor `1 + pi (z - 1)` below 1/2 is computed as `(1 - pi) + pi z`. The probabilities `pi` and `1 - pi` come from
 //! `erfc`, which is precise for `pi` near 1. For larger factors, the new product is `p - p pi (1 - z)`; the host
-//! computes `1 - z` in double precision. The formula `p - p pi (1 - z)` keeps two kinds of rounding errors from adding
-//! up: those of `z` near 1, and those of the equal factors of tied documents. The terms of a row are divided among its
-//! units: unit `s` computes the products for the terms `s, s + SLICES, ..`.
+//! computes `1 - z` in double precision. The formula `p - p pi (1 - z)` keeps rounding errors from adding up where `z`
+//! is near 1, and where tied documents have equal factors. The terms of a row are divided among its units: unit `s`
+//! computes the products for the terms `s, s + SLICES, ..`.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;

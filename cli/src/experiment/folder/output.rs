@@ -166,8 +166,8 @@ impl OutputFolder {
         if is_new { replace(&self.path.join(CONFIG), configuration) } else { Ok(()) }
     }
 
-    /// Rejects data that differ from those of the run being repeated or continued. The report of that run holds the
-    /// hashes of its data. `sets` holds the hashes of each fold's data.
+    /// Rejects data that the run being repeated or continued did not use. The report of that run holds the hashes of
+    /// its data. `sets` holds the hashes of each fold's data.
     ///
     /// # Errors
     /// [`OutputError::Occupied`].

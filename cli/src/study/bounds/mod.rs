@@ -69,8 +69,8 @@ impl Plane {
         Self { relevant, irrelevant: (0..IRRELEVANT).map(|_| around(-1.0)).collect() }
     }
 
-    /// Returns the scores of the relevant documents and those of the irrelevant documents, at the angle `theta` and
-    /// with norm 1.
+    /// Returns the scores of the relevant documents, then the scores of the irrelevant documents, at the angle `theta`
+    /// and with norm 1.
     fn scores(&self, theta: f64) -> (Vec<f64>, Vec<f64>) {
         let score = |of: &[(f64, f64)]| of.iter().map(|(x, y)| x * theta.cos() + y * theta.sin()).collect();
         (score(&self.relevant), score(&self.irrelevant))

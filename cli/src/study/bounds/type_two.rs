@@ -25,7 +25,7 @@ pub(super) struct TypeTwo {
     /// The smallest `F` of a perfect order minus the largest `F` of an imperfect one.
     pub(super) gap: f64,
     /// The loss that equation (6) defines. It is the largest `1 - E` among the imperfect orders whose `F` is at least
-    /// as large as that of some perfect order.
+    /// the `F` of some perfect order.
     pub(super) loss: f64,
     /// For each factor, the largest `(1 - E) exp(-(F* - F))` after the scores have been multiplied by it.
     pub(super) exponential: Vec<f64>,

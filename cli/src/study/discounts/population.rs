@@ -8,8 +8,8 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::study::subject::Subject;
 
-/// The ranking functions. `good` knows the quality of every document, `middling` knows that of a random half, and
-/// `random` knows none.
+/// The ranking functions. `good` knows the quality of every document, `middling` knows the quality of a random half,
+/// and `random` knows nothing.
 pub(super) const RANKERS: [&str; 3] = ["good", "middling", "random"];
 
 /// The distribution from which documents are drawn.

@@ -109,7 +109,7 @@ fn suprema(functions: &[Means]) -> [f64; 2] {
     [largest(|means| (means.test - means.train).abs()), largest(|means| (means.train - means.surrogate).abs())]
 }
 
-/// Judges whether the best function's measure exceeds that of the function `chosen` by at most the theorem's bound.
+/// Checks that the function `chosen` falls short of the best function's measure by at most the theorem's bound.
 fn judged(functions: &[Means], chosen: usize) -> Judged {
     let [first, second] = suprema(functions);
     let (difference, bound) =

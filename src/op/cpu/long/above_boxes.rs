@@ -144,8 +144,8 @@ impl<'a, T: Real> List<'a, T> {
         self.sorted.scatter(sums.iter().zip(&self.a).map(|(sum, a)| sum * a.to_f64()), out);
     }
 
-    /// Computes the gradient of [`value`](Self::value) with respect to the scores. If `products` are given, they are
-    /// those of the forward pass, one row per document.
+    /// Computes the gradient of [`value`](Self::value) with respect to the scores. If `products` are given, they come
+    /// from the forward pass, one row per document.
     pub fn gradient(&self, target: Target, products: Option<&[&[T]]>, g: &[T], to_x: &mut [T]) {
         let g = self.sorted.gather(g);
         let g: Vec<f64> = g.iter().zip(&self.a).map(|(g, a)| g.to_f64() * a.to_f64()).collect();
@@ -340,7 +340,7 @@ struct Flows<'a> {
 }
 
 impl Sum for Flows<'_> {
-    /// The weights of a source are those of [`Products`], followed by the values in `sent` for this source. Each pair
+    /// A source has the weights that [`Products`] uses, followed by the values in `sent` for this source. Each pair
     /// needs the functions `h` (for each term and value of `1 - b`) and `k` (for each term), for either order of its
     /// documents. From the documents above it, a target sums `h` and `k` for each term. From the documents below it, a
     /// target has one sum for its own value of `1 - b` and one for its `b`.

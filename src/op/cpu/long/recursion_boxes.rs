@@ -96,7 +96,7 @@ struct Scratch {
     /// The distribution of the rank after the unlikely trials and after each likely trial, `[trials + 1, ranks]`.
     distributions: Vec<f64>,
     /// For each rank `r`, the derivative with respect to the probability of rank `r + 1`, minus the derivative with
-    /// respect to that of `r`.
+    /// respect to the probability of rank `r`.
     rises: Vec<f64>,
 }
 

@@ -3,14 +3,14 @@
 //! Documents with a nonzero weight are called rows. Each row is compared with all documents of the list.
 //!
 //! For each term, the kernel multiplies a product `p` by the factor `1 + pi (z - 1)` of each document. For a base `z`
-//! of at least 1/2, the kernel computes the new product as `p - p pi (1 - z)`. This formula keeps two kinds of rounding
-//! errors from adding up: those of `z` near 1, and those of the equal factors of tied documents. For a smaller base,
-//! the kernel computes the factor as `(1 - pi) + pi z`. The probabilities `pi` and `1 - pi` come from `erfc`, which is
-//! precise for `pi` near 1.
+//! of at least 1/2, the kernel computes the new product as `p - p pi (1 - z)`. This formula keeps rounding errors from
+//! adding up where `z` is near 1, and where tied documents have equal factors. For a smaller base, the kernel computes
+//! the factor as `(1 - pi) + pi z`. The probabilities `pi` and `1 - pi` come from `erfc`, which is precise for `pi`
+//! near 1.
 //!
 //! The products of [independent ranks](AboveExpectation::of_independent_ranks) are stored for the gradient. Other
 //! gradients recompute the products. Expectations under exact noise are computed by
-//! [levels](crate::op::cpu::long::above_levels), and those of other long lists by
+//! [levels](crate::op::cpu::long::above_levels). Expectations for other long lists are computed by
 //! [boxes](crate::op::cpu::long::above_boxes).
 
 use std::ops::Range;

@@ -40,8 +40,7 @@ impl List {
         self.rows.len() * self.x.len() * self.values.len() * self.mixture.len()
     }
 
-    /// Computes the trials of all documents against a row. The last trial, that of the row against itself, always
-    /// fails.
+    /// Computes the trials of all documents against a row. The last trial, of the row against itself, always fails.
     #[inline(always)]
     fn meet<const FMA: bool>(&self, row: usize, comparison: Comparison, against: &mut AgainstRow) {
         let AgainstRow { documents, ahead, behind, density, b } = against;
