@@ -71,7 +71,7 @@ impl Terminal {
         let begun = Instant::now();
         while self.script.try_wait().unwrap().is_none() && begun.elapsed() < PATIENCE {
             self.press("\u{3}");
-            std::thread::sleep(Duration::from_millis(100));
+            std::thread::sleep(Duration::from_millis(500));
         }
         self.end()
     }
@@ -391,7 +391,7 @@ pub fn what_takes_long_says_on_a_terminal_what_goes_on() {
         ("eval --scores a.txt pipe", "reading pipe"),
         ("train trees.toml --out run", "reading the data"),
     ] {
-        let mut terminal = Terminal::start(&bench, 80, arguments, ":", &[]);
+        let terminal = Terminal::start(&bench, 80, arguments, ":", &[]);
         terminal.wait_for(told);
         let (code, screen) = terminal.stop();
         assert!(code != Some(0) && drawn(&screen).iter().all(|line| line.chars().count() <= 80), "{screen}");
