@@ -50,6 +50,8 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs)]
+// The library changes nothing of its process, and prints nothing.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr))]
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -14,8 +14,11 @@
 //! | [`experiment`] | configuration files, folds, grids, reports |
 
 #![warn(missing_docs)]
+// Only the command changes its process, and prints.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr))]
 
 pub mod bench;
+#[allow(clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr)]
 pub mod cli;
 pub mod device_comparison;
 pub mod experiment;

@@ -1,5 +1,6 @@
 //! Builds burn's optimizers from a configuration, takes their steps, and saves and restores their state.
 
+use burn::grad_clipping::GradientClipping;
 use burn::module::{Module, ModuleVisitor, Param, ParamGroup};
 use burn::optim::decay::WeightDecayConfig;
 use burn::optim::momentum::MomentumConfig;
@@ -45,7 +46,6 @@ impl Descent {
     /// Builds the optimizer for the parameters of `model`. Gradients are clipped before the optimizer uses them.
     pub(super) fn new(config: &OptimizerConfig, clip: Option<&ClipConfig>, model: &RankingModel) -> Self {
         let clip = clip.map(|clip| clip.build());
-        let penalty = |decay: f64| (decay > 0.0).then(|| WeightDecayConfig::new(decay as f32));
         let optimizer = match *config {
             OptimizerConfig::Adam { beta_1, beta_2, epsilon, amsgrad, weight_decay } => AdamConfig::new()
                 .with_beta_1(beta_1 as f32)
@@ -98,24 +98,9 @@ impl Descent {
                 .with_scale_parameter(scale_parameter)
                 .with_weight_decay(weight_decay as f32)
                 .init(),
-            OptimizerConfig::Muon { momentum, weight_decay } => {
-                let momentum = MomentumConfig::new().with_momentum(momentum).with_dampening(0.0).with_nesterov(true);
-                let muon = MuonConfig::new()
-                    .with_momentum(momentum)
-                    .with_weight_decay(penalty(weight_decay))
-                    .with_adjust_lr_fn(AdjustLrFn::MatchRmsAdamW);
-                let others = AdamWConfig::new().with_epsilon(1e-8).with_weight_decay(weight_decay as f32).init();
-                others.with_group(ParamGroup::from_paths(matrices(model)), muon.build(), clip.clone())
-            }
+            OptimizerConfig::Muon { momentum, weight_decay } => muon(momentum, weight_decay, clip.clone(), model),
             OptimizerConfig::Lbfgs { history, iterations } => {
-                // burn multiplies these two numbers.
-                let [history, iterations] = [history, iterations].map(|number| number.min(MOST_ITERATIONS));
-                let lbfgs = LBFGSConfig::new()
-                    .with_history_size(history)
-                    .with_max_iter(iterations)
-                    .with_max_eval(Some(1 + TRIALS * iterations))
-                    .with_line_search_fn(LineSearchFn::StrongWolfe);
-                return Self::Whole(Box::new(lbfgs.init()));
+                return Self::Whole(Box::new(lbfgs(history, iterations)));
             }
         };
         Self::Gradients(match clip {
@@ -175,6 +160,32 @@ impl Descent {
             Self::Whole(lbfgs) => Self::Whole(Box::new(lbfgs.from_bytes(bytes)?)),
         })
     }
+}
+
+fn penalty(decay: f64) -> Option<WeightDecayConfig> {
+    (decay > 0.0).then(|| WeightDecayConfig::new(decay as f32))
+}
+
+/// Builds Muon for the matrices of `model`, and AdamW for its other parameters.
+fn muon(momentum: f64, decay: f64, clip: Option<GradientClipping>, model: &RankingModel) -> ModuleOptimizer {
+    let momentum = MomentumConfig::new().with_momentum(momentum).with_dampening(0.0).with_nesterov(true);
+    let muon = MuonConfig::new()
+        .with_momentum(momentum)
+        .with_weight_decay(penalty(decay))
+        .with_adjust_lr_fn(AdjustLrFn::MatchRmsAdamW);
+    let others = AdamWConfig::new().with_epsilon(1e-8).with_weight_decay(decay as f32).init();
+    others.with_group(ParamGroup::from_paths(matrices(model)), muon.build(), clip)
+}
+
+fn lbfgs(history: usize, iterations: usize) -> LBFGS {
+    // burn multiplies these two numbers.
+    let [history, iterations] = [history, iterations].map(|number| number.min(MOST_ITERATIONS));
+    LBFGSConfig::new()
+        .with_history_size(history)
+        .with_max_iter(iterations)
+        .with_max_eval(Some(1 + TRIALS * iterations))
+        .with_line_search_fn(LineSearchFn::StrongWolfe)
+        .init()
 }
 
 /// Returns the paths of the parameters with two dimensions, each larger than 1.

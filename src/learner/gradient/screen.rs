@@ -134,6 +134,10 @@ fn keep_ctrl_c() {
     /// The code that disables a special key (`_POSIX_VDISABLE`).
     const NO_KEY: u8 = if cfg!(any(target_os = "linux", target_os = "android")) { 0 } else { 0xff };
 
+    #[cfg_attr(
+        not(test),
+        expect(clippy::disallowed_methods, reason = "the keys of the terminal, which the dashboard turns off")
+    )]
     let input = std::io::stdin();
     let terminal = if isatty(&input) { None } else { std::fs::File::open("/dev/tty").ok() };
     let terminal: BorrowedFd = terminal.as_ref().map_or(input.as_fd(), AsFd::as_fd);

@@ -95,12 +95,7 @@ impl CompareArgs {
         if !(self.margin > 0.0 && self.margin.is_finite()) {
             return Err(Failure::input(format!("--margin {}: expected a number above 0", self.margin)));
         }
-        // Devices and precision are what the command compares, so they are not part of the shared configuration.
-        let mut shared = config.resolved();
-        for key in ["device", "instructions"] {
-            shared.as_object_mut().map(|table| table.swap_remove(key));
-        }
-        shared["learner"].as_object_mut().map(|table| table.swap_remove("precision"));
+        let shared = shared_configuration(&config);
         let plan = json!({
             "config": shared, "devices": settings, "seeds": self.seeds, "target": target,
             "version": env!("CARGO_PKG_VERSION"),
@@ -112,37 +107,7 @@ impl CompareArgs {
             self.forget_trials()?;
         }
         folder.write_json(PLAN, &plan)?;
-        let interrupt = interrupt_on_signal()?;
-        let none = |setting: &DeviceSetting| DeviceRun { device: setting.clone(), trials: Ok(Vec::new()), step: None };
-        let mut runs: Vec<DeviceRun> = settings.iter().map(none).collect();
-        let work = Work::of("processes", (seeds.len() + 1) * settings.len());
-        // Devices alternate, so any other load on the machine affects all of them.
-        for &seed in &seeds {
-            for (number, DeviceRun { device, trials, .. }) in runs.iter_mut().enumerate() {
-                work.now(&format!("{device}, seed {seed}"));
-                if let Ok(done) = trials {
-                    let command = self.command(device, seed, target)?;
-                    match self.child(&folder, &trial_name(number, seed), command, &interrupt)? {
-                        Ok(trial) => done.push(trial),
-                        Err(reason) => *trials = Err(format!("seed {seed}: {reason}")),
-                    }
-                }
-                work.more(1);
-            }
-        }
-        for (number, run) in runs.iter_mut().enumerate() {
-            work.now(&format!("{}, training steps", run.device));
-            if run.trials.is_ok() {
-                let mut command = self.command(&run.device, seeds[0], None)?;
-                command.arg("--steps");
-                match self.child::<Option<StepCost>>(&folder, &steps_name(number), command, &interrupt)? {
-                    Ok(cost) => run.step = cost,
-                    Err(reason) => log::warn!("{}: training steps were not measured: {reason}", run.device),
-                }
-            }
-            work.more(1);
-        }
-        drop(work);
+        let runs = self.runs(&settings, &seeds, target, &folder)?;
         let mut data = runs.iter().filter_map(|run| run.trials.as_ref().ok()).flatten().map(|trial| &trial.data);
         if data.next().is_some_and(|first| data.any(|other| other != first)) {
             return Err(Failure::input(format!(
@@ -161,6 +126,48 @@ impl CompareArgs {
         }
         print::table(&comparison, out)?;
         Ok(writeln!(out, "written to {}", self.out.display())?)
+    }
+
+    /// Runs the configuration on every device with every seed, each in a process of its own. Then measures training
+    /// steps on each device that did not fail.
+    fn runs(
+        &self,
+        settings: &[DeviceSetting],
+        seeds: &[u64],
+        target: Option<f64>,
+        folder: &OutputFolder,
+    ) -> Result<Vec<DeviceRun>, Failure> {
+        let interrupt = interrupt_on_signal()?;
+        let none = |setting: &DeviceSetting| DeviceRun { device: setting.clone(), trials: Ok(Vec::new()), step: None };
+        let mut runs: Vec<DeviceRun> = settings.iter().map(none).collect();
+        let work = Work::of("processes", (seeds.len() + 1) * settings.len());
+        // Devices alternate, so any other load on the machine affects all of them.
+        for &seed in seeds {
+            for (number, DeviceRun { device, trials, .. }) in runs.iter_mut().enumerate() {
+                work.now(&format!("{device}, seed {seed}"));
+                if let Ok(done) = trials {
+                    let command = self.command(device, seed, target)?;
+                    match self.child(folder, &trial_name(number, seed), command, &interrupt)? {
+                        Ok(trial) => done.push(trial),
+                        Err(reason) => *trials = Err(format!("seed {seed}: {reason}")),
+                    }
+                }
+                work.more(1);
+            }
+        }
+        for (number, run) in runs.iter_mut().enumerate() {
+            work.now(&format!("{}, training steps", run.device));
+            if run.trials.is_ok() {
+                let mut command = self.command(&run.device, seeds[0], None)?;
+                command.arg("--steps");
+                match self.child::<Option<StepCost>>(folder, &steps_name(number), command, &interrupt)? {
+                    Ok(cost) => run.step = cost,
+                    Err(reason) => log::warn!("{}: training steps were not measured: {reason}", run.device),
+                }
+            }
+            work.more(1);
+        }
+        Ok(runs)
     }
 
     /// Returns all combinations of a device and a precision, each once.
@@ -349,6 +356,16 @@ fn steps_name(number: usize) -> String {
 /// Returns the name of the file of a fit; devices are counted from 0.
 fn trial_name(number: usize, seed: u64) -> String {
     format!("trial-{}-seed-{seed}.json", number + 1)
+}
+
+/// Returns the configuration without devices and precision, which are what the command compares.
+fn shared_configuration(config: &ExperimentConfig) -> Value {
+    let mut shared = config.resolved();
+    for key in ["device", "instructions"] {
+        shared.as_object_mut().map(|table| table.swap_remove(key));
+    }
+    shared["learner"].as_object_mut().map(|table| table.swap_remove("precision"));
+    shared
 }
 
 /// Parses a target `MEASURE=VALUE` and returns its value. The measure must be the one that selects rounds.
