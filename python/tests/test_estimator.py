@@ -63,7 +63,7 @@ def test_weights(queries):
     assert (other.predict(queries.X) != plain.predict(queries.X)).any()
     with pytest.raises(ValueError, match="regression: the training queries have weights, which this learner does not"):
         RankingEstimator("regression").fit(queries.X, queries.y, queries.sizes, query_weight=np.arange(1, 41))
-    with pytest.raises(ValueError, match="number of query weights"):
+    with pytest.raises(ValueError, match="query_weights = 1 weight: expected 40, one per query"):
         RankingEstimator(GRADIENT).fit(queries.X, queries.y, queries.sizes, query_weight=[1.0])
 
 
