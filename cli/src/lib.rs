@@ -23,6 +23,7 @@ pub mod cli;
 pub mod device_comparison;
 pub mod experiment;
 mod number;
+mod page;
 mod plot;
 pub mod report;
 pub mod study;

@@ -12,6 +12,11 @@ pub(crate) fn measure(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map_or(MISSING.to_string(), |value| minus(format!("{value:.4}")))
 }
 
+/// Writes a formatted number in ASCII, as terminals show it.
+pub(crate) fn ascii(number: &str) -> String {
+    number.replace(MISSING, "-").replace('\u{2212}', "-").replace('\u{202f}', "").replace("< 0.", "<.")
+}
+
 /// Returns the value of a measure by name.
 pub(crate) fn named(values: &Measures, name: &str) -> Option<f64> {
     values.get(name).and_then(Value::as_f64)

@@ -18,8 +18,8 @@ use super::execution_args::{ExecutionArgs, work_on_this_thread};
 use super::failure::Failure;
 use super::input;
 use super::progress::{Work, during};
-use super::table::Table;
 use crate::bench::{BenchError, LossBench, LossRow, OpPath, ServingBench, Shape, TrainBench, TreesBench};
+use crate::page::Table;
 
 /// Arguments of `bench`.
 #[derive(Debug, Args)]
@@ -297,15 +297,15 @@ impl Rows {
         }
         let mut cells = cells.into_iter();
         let what = cells.next().unwrap_or_default();
-        let placed = [what, device.to_owned(), path.unwrap_or("-").to_owned()];
-        self.table.row(placed.into_iter().chain(cells));
+        let placed = [device.to_owned(), path.unwrap_or("-").to_owned()];
+        self.table.row(what, placed.into_iter().chain(cells));
         Ok(())
     }
 
     /// Prints the table.
     fn finish(self, out: &mut dyn Write) -> Result<(), Failure> {
         if !self.json {
-            write!(out, "{}", self.table.render())?;
+            write!(out, "{}", self.table.text())?;
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use clap::Args;
 use super::failure::Failure;
 use super::input;
 use super::progress::during;
-use super::table::{Table, wrapped};
+use crate::page::{Table, wrapped};
 
 const READING: &str = "\
 Each file is a set. A folder is the three sets of one of its folds: Fold1,
@@ -146,9 +146,9 @@ fn render(report: &Report) -> String {
     let mut table =
         Table::new(["set", "queries", "documents", "features", "per query", "labels", "missing"].map(String::from));
     for set in &report.sets {
-        table.row(row(set));
+        table.row(set.name.as_str(), row(set));
     }
-    let mut text = table.render();
+    let mut text = table.text();
     if !report.published.is_empty() {
         let names = report.published.join(" or ");
         text += &format!("\n{}\n", wrapped(&format!("The shape is that of {names}."), 80).join("\n"));
@@ -176,7 +176,7 @@ fn render(report: &Report) -> String {
     text
 }
 
-fn row(set: &SetReport) -> [String; 7] {
+fn row(set: &SetReport) -> [String; 6] {
     let statistics = &set.statistics;
     let (least, median, most) = statistics.length_range;
     let labels: Vec<f32> = set.labels().collect();
@@ -186,7 +186,6 @@ fn row(set: &SetReport) -> [String; 7] {
         [first, .., last] => format!("{first} to {last} ({})", counted_levels(labels.len())),
     };
     [
-        set.name.clone(),
         statistics.queries.to_string(),
         statistics.documents.to_string(),
         statistics.features.to_string(),

@@ -17,12 +17,12 @@ use super::processes::together;
 use super::progress::{Fits, Rounds, during};
 use super::run_args::{FolderArgs, Opened, RunArgs};
 use super::signals::interrupt_on_signal;
-use super::table::{Table, wrapped};
 use crate::experiment::{
     CONFIG, Chosen, Claim, CrossValidation, CrossValidationOptions, DataConfig, ExperimentError, FoldResult, KEPT,
     Keep, Measures, OutputFolder, Part, PartDone, REPORT, Report, RunKind, RunRecord, TrainRun, agree,
     cross_validate_and_choose, cross_validate_part, merge_parts_and_choose, resolved_toml,
 };
+use crate::page::{Table, wrapped};
 use crate::report::write_reports;
 
 /// Which fits this process runs.
@@ -373,9 +373,9 @@ fn trials(result: &CrossValidation) -> String {
         for trial in fold.ranked_trials().into_iter().take(TRIALS) {
             let validation = trial.validation.map_or("-".to_string(), |value| format!("{value:.4}"));
             let values = keys.iter().map(|key| trial.values.get(*key).map(ToString::to_string).unwrap_or_default());
-            table.row([trial.trial.to_string(), validation, trial.rounds.to_string()].into_iter().chain(values));
+            table.row(trial.trial.to_string(), [validation, trial.rounds.to_string()].into_iter().chain(values));
         }
-        text += &table.render();
+        text += &table.text();
     }
     text
 }
@@ -400,11 +400,11 @@ fn render(result: &CrossValidation) -> String {
             .collect()
     };
     for fold in &result.folds {
-        table.row([fold.fold.to_string(), format!("{:.4}", fold.validation)].into_iter().chain(cells(&fold.measures)));
+        table.row(fold.fold.to_string(), [format!("{:.4}", fold.validation)].into_iter().chain(cells(&fold.measures)));
     }
-    table.row(["mean".to_string(), String::new()].into_iter().chain(cells(&result.measures)));
-    table.row(["std. error".to_string(), String::new()].into_iter().chain(cells(&result.standard_errors)));
-    text += &table.render();
+    table.row("mean", [String::new()].into_iter().chain(cells(&result.measures)));
+    table.row("std. error", [String::new()].into_iter().chain(cells(&result.standard_errors)));
+    text += &table.text();
     for fold in result.folds.iter().filter(|fold| fold.selected != "-") {
         text += &format!("fold {} selected {}\n", fold.fold, harmless(&fold.selected));
     }

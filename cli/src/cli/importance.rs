@@ -17,8 +17,8 @@ use super::failure::Failure;
 use super::input;
 use super::progress::Work;
 use super::scored::warn_of_missing_features;
-use super::table::Table;
 use crate::experiment::linear_weights;
+use crate::page::Table;
 
 const READING: &str = "\
 How to read the table:
@@ -129,7 +129,7 @@ impl ImportanceArgs {
             counted(self.repeats.get(), "shuffle"),
             if self.across { "among all documents" } else { "within queries" }
         )?;
-        write!(out, "{}", table(&rows).render())?;
+        write!(out, "{}", table(&rows).text())?;
         writeln!(out, "How to read this: burn-rank importance --help")?;
         Ok(())
     }
@@ -170,11 +170,10 @@ fn table(rows: &[Row]) -> Table {
         [("feature", true), ("loss", true), ("low", true), ("high", true), ("weight", weighed), ("name", named)];
     let mut table = Table::new(columns.iter().filter(|(_, shown)| *shown).map(|(name, _)| *name));
     for row in rows {
-        let mut cells = vec![row.feature.to_string()];
-        cells.extend([row.loss, row.low, row.high].map(|value| format!("{value:+.4}")));
+        let mut cells = [row.loss, row.low, row.high].map(|value| format!("{value:+.4}")).to_vec();
         cells.extend(row.weight.filter(|_| weighed).map(|weight| format!("{weight:+.4}")));
         cells.extend(row.name.clone().filter(|_| named));
-        table.row(cells);
+        table.row(row.feature.to_string(), cells);
     }
     table
 }

@@ -233,7 +233,7 @@ fn summary(seen: &Seen) -> Vec<String> {
 
 /// Formats an entry of the summary: the label `word`, then the text `words`, wrapped at 80 columns.
 fn continued(word: &str, words: &str) -> Vec<String> {
-    let lines = super::table::wrapped(words, 80 - WORDS);
+    let lines = crate::page::wrapped(words, 80 - WORDS);
     let word = |at: usize| if at == 0 { word } else { "" };
     lines.iter().enumerate().map(|(at, line)| format!("{:WORDS$}{line}", word(at))).collect()
 }

@@ -32,7 +32,6 @@ mod screen;
 mod signals;
 mod study;
 mod synth;
-mod table;
 mod terminal;
 mod train;
 mod warnings;

@@ -14,8 +14,8 @@ use clap::{Args, Subcommand};
 
 use super::failure::Failure;
 use super::input;
-use super::table::Table;
 use crate::experiment::linear_weights;
+use crate::page::Table;
 
 /// Advice, for each type of learner, on the first loss to try.
 const START: &str = "\
@@ -134,17 +134,17 @@ impl ModelsArgs {
                     json!({"measure": family.form(), "aliases": family.aliases, "what": family.description})
                 )?;
             }
-            table.row([family.form(), family.description.to_string()]);
+            table.row(family.form(), [family.description]);
         }
         let mut presets = Table::new(["convention", "what"]);
         for preset in Convention::PRESETS {
             if self.json {
                 writeln!(out, "{}", json!({"convention": preset.name, "what": preset.description}))?;
             }
-            presets.row([preset.name, preset.description]);
+            presets.row(preset.name, [preset.description]);
         }
         if !self.json {
-            write!(out, "{}\n{}", table.render_left(), presets.render_left())?;
+            write!(out, "{}\n{}", table.words(), presets.words())?;
         }
         Ok(())
     }
@@ -168,9 +168,9 @@ impl ModelsArgs {
             let mut table = Table::new(["feature", "weight"]);
             let names = ranker.column_names();
             for &feature in order.iter().take(shown) {
-                table.row([names[feature].clone(), format!("{:+.6}", weights[feature])]);
+                table.row(names[feature].as_str(), [format!("{:+.6}", weights[feature])]);
             }
-            write!(out, "\n{}", table.render())?;
+            write!(out, "\n{}", table.text())?;
         }
         Ok(())
     }
@@ -184,22 +184,21 @@ fn cell_value(cell: Cell) -> Value {
 /// Formats tables that show what each combination of a measure and a relaxation costs.
 fn cells() -> String {
     let part = |relaxations: &[RelaxationName]| {
-        let row = |first: &str, cells: Vec<String>| [first.to_string()].into_iter().chain(cells);
         // The two words of a name are printed one above the other.
         let words = |word: usize| -> Vec<String> {
             let names = relaxations.iter().map(|relaxation| relaxation.name().split('_').nth(word));
             names.map(|word| word.unwrap_or_default().to_string()).collect()
         };
-        let mut table = Table::new(row("", words(0)));
-        table.row(row("measure", words(1)));
+        let mut table = Table::new([String::new()].into_iter().chain(words(0)));
+        table.row("measure", words(1));
         for &measure in MeasureName::ALL {
             let mark = |&relaxation: &RelaxationName| {
                 let cell = Cell { measure, relaxation };
                 format!("{}{}", cell.cost().mark(), if cell.named().is_some() { "*" } else { "" })
             };
-            table.row(row(measure.name(), relaxations.iter().map(mark).collect()));
+            table.row(measure.name(), relaxations.iter().map(mark));
         }
-        table.render_left()
+        table.words()
     };
     // All relaxations next to each other would be wider than a terminal.
     let tables: Vec<String> = RelaxationName::ALL.chunks(4).map(part).collect();

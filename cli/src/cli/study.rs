@@ -14,10 +14,9 @@ use super::failure::Failure;
 use super::input;
 use super::progress::Work;
 use super::scored::Scored;
-use super::table::{Table, wrapped};
 use crate::experiment::{Document, ExperimentConfig, JOBS, KeptRun, OutputFolder, REPORT, settle};
-use crate::number::short;
-use crate::report::{studies_page, study_page};
+use crate::page::{Table, wrapped};
+use crate::report::{studies_page, study_page, study_table};
 use crate::study::{
     Runs, STUDIES, Source, StudyEntry, StudyError, StudyOptions, StudyProgress, StudyReport, Subject, Training, find,
 };
@@ -201,10 +200,10 @@ impl StudyArgs {
                 let row = json!({"study": name, "parameters": parameters, "takes": takes, "what": what, "paper": study.paper});
                 writeln!(out, "{row}")?;
             }
-            table.row([study.name, &names.join(", "), study.summary]);
+            table.row(study.name, [&names.join(", "), study.summary]);
         }
         if !self.json {
-            write!(out, "{}", table.render_left())?;
+            write!(out, "{}", table.words())?;
         }
         Ok(())
     }
@@ -298,11 +297,7 @@ fn print(report: &StudyReport, out: &mut dyn Write) -> Result<(), Failure> {
     }
     writeln!(out, "{}", if report.quick { " (quick)" } else { "" })?;
     for table in &findings.tables {
-        let mut shown = Table::new(table.columns.iter().cloned());
-        for (name, values) in &table.rows {
-            shown.row([name.clone()].into_iter().chain(values.iter().map(|value| value.map_or("-".into(), short))));
-        }
-        write!(out, "\n{}\n{}", table.title, shown.render())?;
+        write!(out, "\n{}\n{}", table.title, study_table(table).text())?;
     }
     writeln!(out)?;
     for claim in &findings.claims {

@@ -17,8 +17,8 @@ use super::processes::together;
 use super::progress::Rounds;
 use super::run_args::{FolderArgs, Opened, RunArgs};
 use super::signals::interrupt_on_signal;
-use super::table::Table;
 use crate::experiment::{Evaluations, ExperimentConfig, ExperimentError, FinishedRun, Report, TrainRun};
+use crate::page::Table;
 use crate::report::write_reports;
 
 /// Arguments of `train`.
@@ -135,8 +135,8 @@ fn table(evaluations: &Evaluations) -> String {
     let names = first.means.iter().map(|(measure, _)| measure.to_string());
     let mut table = Table::new([header, "queries".to_string(), "empty".to_string()].into_iter().chain(names));
     for (set, evaluation) in evaluations {
-        let counts = [set.to_string(), evaluation.queries.to_string(), evaluation.empty_queries.to_string()];
-        table.row(counts.into_iter().chain(evaluation.means.iter().map(|(_, mean)| format!("{mean:.4}"))));
+        let counts = [evaluation.queries, evaluation.empty_queries].map(|count| count.to_string());
+        table.row(*set, counts.into_iter().chain(evaluation.means.iter().map(|(_, mean)| format!("{mean:.4}"))));
     }
-    table.render()
+    table.text()
 }

@@ -5,9 +5,9 @@ use burn_rank::learner::registry::LEARNERS;
 use burn_rank::measure::Convention;
 use burn_rank::ranker::Versions;
 
-use super::html::{Html, Table, element, note, section};
 use crate::experiment::RunRecord;
 use crate::number;
+use crate::page::{Html, Table, element, note, section};
 
 /// The title and the content of a page, without the HTML header and the style sheet.
 pub(super) struct Frame {
@@ -91,7 +91,7 @@ pub(super) fn provenance(
     convention: &Convention,
     record: Option<&RunRecord>,
 ) -> Html {
-    let mut table = Table::pairs("how the run was made");
+    let mut table = Table::default();
     let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
     table.row("made with", [format!("burn-rank {}, burn {}", versions.burn_rank, versions.burn)]);
     table.row("ranker file format", [versions.format.to_string()]);
@@ -114,5 +114,5 @@ pub(super) fn provenance(
         "report.json holds every number of this page, run.json those that differ between machines and moments; \
          burn-rank report FOLDER makes the page again from both.",
     );
-    section("provenance", "How it was made", table.html().then(files))
+    section("provenance", "How it was made", table.html("how the run was made").then(files))
 }

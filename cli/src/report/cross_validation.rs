@@ -4,10 +4,10 @@ use burn_rank::learner::Importance;
 
 use super::about::{Fact, Frame, configuration, convention_in_words, cost, header, provenance};
 use super::curves::{self, Curves};
-use super::html::{Html, Table, element, figure, figures, note, section, with_error};
 use super::{data, extremes, importance, queries, search, weights};
 use crate::experiment::{CrossValidationReport, FitReport, FoldDetails, Measures, RunRecord};
 use crate::number;
+use crate::page::{Cell, Html, Table, element, figure, figures, note, section, with_error};
 use crate::plot::{Dot, Ink, Row, Rows};
 
 pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) -> Frame {
@@ -98,16 +98,16 @@ fn results(report: &CrossValidationReport) -> Html {
     let selected_on = selected_on(report);
     let validation = format!("{selected_on} {}", report.selection);
     let columns = ["fold", "queries", validation.as_str()].into_iter().chain(names.iter().map(|name| name.as_str()));
-    let mut table = Table::new("measures by fold", columns);
-    let cells = |measures: &Measures, errors: &Measures| -> Vec<Html> {
+    let mut table = Table::new(columns);
+    let cells = |measures: &Measures, errors: &Measures| -> Vec<Cell> {
         names.iter().map(|name| with_error(number::named(measures, name), number::named(errors, name))).collect()
     };
     for (fold, details) in result.folds.iter().zip(&report.details) {
         let first = [number::count(details.per_query.queries.len()), number::measure(Some(fold.validation))];
-        let first = first.into_iter().map(Html::from);
+        let first = first.into_iter().map(Cell::from);
         table.row(fold.fold.to_string(), first.chain(cells(&fold.measures, &fold.standard_errors)));
     }
-    let first = [number::count(result.queries), String::new()].into_iter().map(Html::from);
+    let first = [number::count(result.queries), String::new()].into_iter().map(Cell::from);
     table.marked_row("total", "mean", first.chain(cells(&result.measures, &result.standard_errors)));
 
     let selection = report.selection.to_string();
@@ -137,7 +137,7 @@ fn results(report: &CrossValidationReport) -> Html {
         number::counted(result.queries, "query"),
     ));
     let words = note(convention_in_words(&result.convention).then(words));
-    table.html().then(words).then(figures([plot]))
+    table.html("measures by fold").then(words).then(figures([plot]))
 }
 
 /// Builds a section with the selection measure of every grid point in every fold.
@@ -147,7 +147,7 @@ fn grid(report: &CrossValidationReport) -> Html {
     }
     let folds = &report.result.folds;
     let columns = ["point".to_string()].into_iter().chain(folds.iter().map(|fold| format!("fold {}", fold.fold)));
-    let mut table = Table::new("grid", columns.chain(["folds that select it".to_string()]));
+    let mut table = Table::new(columns.chain(["folds that select it".to_string()]));
     for (p, point) in report.points.iter().enumerate() {
         let chosen = |fold: usize| folds.get(fold).is_some_and(|fold| fold.selected == *point);
         let cell = |(fold, details): (usize, &FoldDetails)| {
@@ -163,7 +163,7 @@ fn grid(report: &CrossValidationReport) -> Html {
          test queries.",
         report.selection, report.result.convention.name
     ));
-    section("grid", "Grid", table.html().then(what))
+    section("grid", "Grid", table.html("grid").then(what))
 }
 
 /// Draws the first seed's learning curves for the setting that each fold selected.

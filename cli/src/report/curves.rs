@@ -5,9 +5,9 @@ use burn_rank::learner::{BOUND, EXACT_LEARNABLE, Round, SURROGATE};
 use burn_rank::measure::{Convention, Measure};
 
 use super::about::round_word;
-use super::html::{Html, Table, details, figure, figures, note};
 use crate::experiment::FitReport;
 use crate::number;
+use crate::page::{Html, Table, details, figure, figures, note};
 use crate::plot::{Ink, Line, Lines, Scale};
 
 /// The properties that the curves of all fits in a report share.
@@ -153,7 +153,7 @@ impl Curves<'_> {
         let figures: Vec<&String> = fit.history.first().into_iter().flat_map(|r| &r.figures).map(|f| &f.0).collect();
         let columns = [round_word(self.config), "objective", "exact, training", "exact, validation"];
         let named = figures.iter().map(|name| name.replace('_', " "));
-        let mut table = Table::new("rounds", columns.into_iter().map(str::to_string).chain(named));
+        let mut table = Table::new(columns.into_iter().map(str::to_string).chain(named));
         for round in &fit.history {
             let values = round.figures.iter().map(|(_, value)| number::figure(*value));
             let exact = [round.train, round.validation].map(number::measure);
@@ -161,7 +161,7 @@ impl Curves<'_> {
             let class = if round.round == fit.best_round { "selected" } else { "" };
             table.marked_row(class, round.round.to_string(), cells);
         }
-        table.html()
+        table.html("rounds")
     }
 
     /// Returns the selection measure with its convention.

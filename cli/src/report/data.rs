@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::html::{Html, Table, element, figure, figures, note, section};
 use crate::experiment::{DataReport, Sets};
 use crate::number;
+use crate::page::{Html, Table, element, figure, figures, note, section};
 use crate::plot::{Bars, Group, Ink};
 
 /// Builds the section on the data of one split.
@@ -14,7 +14,7 @@ pub(super) fn of_split(data: &Sets<DataReport>) -> Html {
         count_row(&mut table, name, set);
     }
     let groups: Vec<Histograms> = data.iter().map(|(name, set)| Histograms::new(name, [set].into_iter())).collect();
-    section("data", "Data", table.html().then(histograms(&groups)))
+    section("data", "Data", table.html("data").then(histograms(&groups)))
 }
 
 /// Builds the section on the data of every fold. Together, the test sets of all folds make up the entire data, because
@@ -28,7 +28,7 @@ pub(super) fn of_folds(folds: &[(usize, &Sets<DataReport>)]) -> Html {
     }
     let tests = folds.iter().filter_map(|(_, data)| data.test.as_ref());
     let groups = [Histograms::new("test queries of all folds", tests)];
-    section("data", "Data", table.html().then(histograms(&groups)))
+    section("data", "Data", table.html("data").then(histograms(&groups)))
 }
 
 fn counts(first: &str) -> Table {
@@ -42,7 +42,7 @@ fn counts(first: &str) -> Table {
         "shortest, median, longest query",
         "SHA-256",
     ];
-    Table::new("data", columns)
+    Table::new(columns)
 }
 
 fn count_row(table: &mut Table, name: &str, set: &DataReport) {
@@ -106,7 +106,6 @@ fn histograms(sets: &[Histograms]) -> Html {
     let by_length = Bars::ranges("Share of queries by number of documents", names, by_length).svg();
 
     let mut table = Table::new(
-        "documents by label",
         ["documents with label".to_string()]
             .into_iter()
             .chain(labels.iter().map(|bits| f32::from_bits(*bits).to_string())),
@@ -125,7 +124,7 @@ fn histograms(sets: &[Histograms]) -> Html {
         figure("queries by number of documents, %", by_length, &legend),
     ]);
     let lengths = note("A bar of list lengths counts the queries from the number at its left up to the next.");
-    plots.then(lengths).then(table.html())
+    plots.then(lengths).then(table.html("documents by label"))
 }
 
 /// Converts counts to percentages of all counts in `set`, in the order of `keys`.

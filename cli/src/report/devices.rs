@@ -1,9 +1,9 @@
 //! The HTML page that compares devices.
 
 use super::about::{Fact, Frame, configuration, header};
-use super::html::{Html, Table, details, element, figure, figures, note, section};
 use crate::device_comparison::{DeviceComparison, DeviceRow, StepCost};
 use crate::number;
+use crate::page::{Html, Table, details, element, figure, figures, note, section};
 use crate::plot::{Dot, Ink, Line, Lines, Row, Rows, Scale};
 use burn_rank::workbench::json::json;
 
@@ -66,7 +66,7 @@ fn plot(title: &str, rows: Vec<Row>, zero: bool) -> Html {
 fn quality(comparison: &DeviceComparison) -> Html {
     let columns =
         ["device", "mean", "standard error", "verdict", "difference", "90% interval", "loss error", "gradient error"];
-    let mut table = Table::new("quality by device", columns);
+    let mut table = Table::new(columns);
     for row in &comparison.devices {
         let of = row.equivalence.as_ref();
         table.row(
@@ -104,7 +104,7 @@ fn quality(comparison: &DeviceComparison) -> Html {
          the largest component; the exact values come from double precision at the same scores.",
         comparison.margin
     ));
-    section("quality", "Quality", what.then(table.html()).then(plots))
+    section("quality", "Quality", what.then(table.html("quality by device")).then(plots))
 }
 
 fn speed(comparison: &DeviceComparison) -> Html {
@@ -119,7 +119,7 @@ fn speed(comparison: &DeviceComparison) -> Html {
         "memory of the host",
         "memory of the device",
     ];
-    let mut table = Table::new("speed by device", columns);
+    let mut table = Table::new(columns);
     let mib = |bytes: Option<u64>| or_none(bytes.map(|bytes| bytes as f64 / f64::from(1 << 20)), number::memory);
     for row in comparison.devices.iter().filter(|row| row.failure.is_none()) {
         let rate = |value| or_none(value, |rate: f64| number::count(rate.round() as usize));
@@ -152,7 +152,7 @@ fn speed(comparison: &DeviceComparison) -> Html {
         "Medians over seeds. Each fit runs in a new process. Training is timed without the measures of a round. Compile \
          is what the first round took more than the median of the others.",
     );
-    section("speed", "Speed", what.then(table.html()).then(plots))
+    section("speed", "Speed", what.then(table.html("speed by device")).then(plots))
 }
 
 /// The maximum number of kernels in the table for a device.
@@ -169,8 +169,8 @@ fn steps(comparison: &DeviceComparison) -> Html {
     }
     let milliseconds =
         |seconds: Option<f64>| or_none(seconds, |seconds| format!("{} ms", number::figure(seconds * 1e3)));
-    let mut table = Table::new("a training step by device", ["device", "step", "in kernels", "launches", "reads"]);
-    let mut kernels = Table::new("kernels of a training step", ["kernel", "device", "launches", "time"]);
+    let mut table = Table::new(["device", "step", "in kernels", "launches", "reads"]);
+    let mut kernels = Table::new(["kernel", "device", "launches", "time"]);
     for (row, step) in measured(comparison) {
         table.row(
             row.name(),
@@ -209,11 +209,11 @@ fn steps(comparison: &DeviceComparison) -> Html {
          host waits at every read. What is not in kernels is work of the host, or waiting.",
     );
     let kernels = if measured(comparison).any(|(_, step)| !step.kernels.is_empty()) {
-        details(&format!("The {KERNELS} kernels that take the longest"), kernels.html())
+        details(&format!("The {KERNELS} kernels that take the longest"), kernels.html("kernels of a training step"))
     } else {
         Html::default()
     };
-    section("steps", "Training steps", what.then(table.html()).then(plots).then(kernels))
+    section("steps", "Training steps", what.then(table.html("a training step by device")).then(plots).then(kernels))
 }
 
 fn failures(comparison: &DeviceComparison) -> Html {
@@ -222,13 +222,13 @@ fn failures(comparison: &DeviceComparison) -> Html {
     if failed.is_empty() {
         return Html::default();
     }
-    let mut table = Table::new("devices that failed", ["device", "why"]);
+    let mut table = Table::new(["device", "why"]);
     failed.into_iter().for_each(|(name, why)| table.row(name, [why]));
-    section("failures", "Failures", table.html())
+    section("failures", "Failures", table.html("devices that failed"))
 }
 
 fn made(comparison: &DeviceComparison) -> Html {
-    let mut table = Table::new("machines", ["device", "platform", "instructions", "threads"]);
+    let mut table = Table::new(["device", "platform", "instructions", "threads"]);
     for row in &comparison.devices {
         if let Some(trial) = row.trials.first() {
             table.row(row.name(), [trial.platform.clone(), trial.instructions.clone(), trial.threads.to_string()]);
@@ -237,5 +237,5 @@ fn made(comparison: &DeviceComparison) -> Html {
     let versions = &comparison.versions;
     let what =
         note(format!("burn-rank {}, burn {}. devices.json holds every number.", versions.burn_rank, versions.burn));
-    section("made", "How it was made", table.html().then(what))
+    section("made", "How it was made", table.html("machines").then(what))
 }

@@ -2,9 +2,9 @@
 
 use burn_rank::measure::Convention;
 
-use super::html::{Html, Table, details, element, note, section};
 use crate::experiment::{ExtremeQueries, RankedQuery};
 use crate::number;
+use crate::page::{Html, Table, details, element, note, section};
 
 /// For all folds together, the section shows at most this number of worst queries and this number of best queries.
 const SHOWN: usize = 5;
@@ -44,8 +44,7 @@ pub(super) fn extremes(parts: &[(String, &ExtremeQueries)], convention: &Convent
 
 /// Builds a table with the documents of a query in ranked order.
 fn ranking(query: &RankedQuery) -> Html {
-    let mut table =
-        Table::new(format!("documents of query {}", query.query), ["document", "rank", "score", "label", "ideal"]);
+    let mut table = Table::new(["document", "rank", "score", "label", "ideal"]);
     for document in &query.shown {
         let score = document.score.map_or(f64::NAN, f64::from);
         let cells = [
@@ -56,5 +55,5 @@ fn ranking(query: &RankedQuery) -> Html {
         ];
         table.row(document.document.as_str(), cells);
     }
-    table.html()
+    table.html(format!("documents of query {}", query.query))
 }

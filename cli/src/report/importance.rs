@@ -2,8 +2,8 @@
 
 use burn_rank::learner::Importance;
 
-use super::html::{Html, Table, figure, figures, note, section};
 use crate::number;
+use crate::page::{Html, Table, figure, figures, note, section};
 use crate::plot::{Dot, Ink, Row, Rows};
 
 /// The number of features that the plot shows.
@@ -36,7 +36,7 @@ pub(super) fn importance(rankers: &[(String, &Importance)]) -> Html {
         let of = |what: &str| if name.is_empty() { what.to_string() } else { format!("{name}, {what}") };
         [of("gain, share"), of("splits")]
     });
-    let mut table = Table::new("importance", ["feature".to_string()].into_iter().chain(columns));
+    let mut table = Table::new(["feature".to_string()].into_iter().chain(columns));
     for &feature in &order {
         let cells = rankers
             .iter()
@@ -56,7 +56,7 @@ pub(super) fn importance(rankers: &[(String, &Importance)]) -> Html {
         "Features are numbered as in the data, from 1. The gain of a split is what it takes from the model of the loss that \
          its tree is fitted to; features that say the same share it.{unused}{several}"
     ));
-    section("importance", "Feature importance", figures([plot, table.html()]).then(what))
+    section("importance", "Feature importance", figures([plot, table.html("importance")]).then(what))
 }
 
 fn shares(gain: &[f64]) -> Vec<f64> {

@@ -1,8 +1,8 @@
 //! Plots of how a tree ranker's mean score depends on its most important features.
 
-use super::html::{Html, Table, details, figure, figures, note, section};
 use crate::experiment::PartialDependence;
 use crate::number;
+use crate::page::{Html, Table, details, figure, figures, note, section};
 use crate::plot::{Ink, Line, Lines, Scale};
 
 /// Builds the section on partial dependence, with a plot for each feature; it is empty without features.
@@ -45,7 +45,7 @@ fn plot(found: &PartialDependence, heights: &[f64]) -> Html {
 
 fn table(found: &PartialDependence) -> Html {
     let name = format!("feature {}", found.feature);
-    let mut table = Table::new(name.clone(), [name.as_str(), "share of documents at most this", "mean score"]);
+    let mut table = Table::new([name.as_str(), "share of documents at most this", "mean score"]);
     let last = (found.values.len() - 1).max(1);
     for (place, (&value, &score)) in found.values.iter().zip(&found.scores).enumerate() {
         // The last of several equal values has the share.
@@ -59,5 +59,5 @@ fn table(found: &PartialDependence) -> Html {
         let of_all = format!("missing in {}", number::figure(missing.share));
         table.row("missing", [of_all, number::figure(missing.score)]);
     }
-    table.html()
+    table.html(name)
 }

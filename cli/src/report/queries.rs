@@ -3,9 +3,9 @@
 use burn_rank::measure::{Convention, Measure};
 use burn_rank::workbench::mean_of;
 
-use super::html::{Html, Table, details, figure, figures, note, section};
 use crate::experiment::PerQuery;
 use crate::number;
+use crate::page::{Html, Table, details, figure, figures, note, section};
 use crate::plot::{Bars, Ink};
 
 /// The number of queries listed by name, which are those with the lowest values.
@@ -39,7 +39,7 @@ pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, co
     ];
     let plot = figure(format!("{set} queries by {name}"), svg, &legend);
 
-    let mut summary = Table::pairs("distribution");
+    let mut summary = Table::default();
     summary.row("queries", [number::count(sorted.len())]);
     for (name, share) in
         [("lowest", 0.0), ("lower quartile", 0.25), ("median", 0.5), ("upper quartile", 0.75), ("highest", 1.0)]
@@ -49,11 +49,11 @@ pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, co
     summary.row("queries at 0", [number::count(sorted.iter().filter(|value| **value == 0.0).count())]);
     summary.row("queries at 1", [number::count(sorted.iter().filter(|value| **value == 1.0).count())]);
 
-    let mut lowest = Table::new("lowest queries", ["query", selection.to_string().as_str()]);
+    let mut lowest = Table::new(["query", selection.to_string().as_str()]);
     for (value, query) in values.iter().take(NAMED) {
         lowest.row(query.as_str(), [number::measure(Some(*value))]);
     }
-    let lowest = details(&format!("The {} lowest queries", values.len().min(NAMED)), lowest.html());
+    let lowest = details(&format!("The {} lowest queries", values.len().min(NAMED)), lowest.html("lowest queries"));
     let out = if left_out > 0 {
         note(format!(
             "{} with nothing to measure: the {} convention leaves them out.",
@@ -63,5 +63,5 @@ pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, co
     } else {
         Html::default()
     };
-    section("queries", "Query by query", figures([plot, summary.html()]).then(out).then(lowest))
+    section("queries", "Query by query", figures([plot, summary.html("distribution")]).then(out).then(lowest))
 }

@@ -2,9 +2,9 @@
 
 use burn_rank::json::Value;
 
-use super::html::{Html, Table, details, element, figure, figures, note, section};
 use crate::experiment::{CrossValidationReport, FoldResult, Rung, SearchReport, Trial};
 use crate::number;
+use crate::page::{Cell, Html, Table, details, element, figure, figures, note, section};
 use crate::plot::{Ink, Line, Lines, Point, Scale, Scatter};
 
 /// The maximum number of trials in the table for a fold.
@@ -112,19 +112,18 @@ fn by_rung(search: &SearchReport, fold: &FoldResult, measure: &str) -> Html {
 fn table(search: &SearchReport, fold: &FoldResult, keys: &[&String]) -> Html {
     let rungs = search.rungs.iter().map(|rung| format!("after {}", number::counted(rung.rounds, "round")));
     let columns = ["trial".to_string(), "validation".to_string(), "rounds".to_string()].into_iter().chain(rungs);
-    let mut table =
-        Table::new(format!("trials of fold {}", fold.fold), columns.chain(keys.iter().map(|key| key.to_string())));
+    let mut table = Table::new(columns.chain(keys.iter().map(|key| key.to_string())));
     for (at, trial) in fold.ranked_trials().into_iter().take(LISTED).enumerate() {
         let figures = [number::measure(trial.validation), number::count(trial.rounds)].into_iter();
         let rungs =
             (0..search.rungs.len()).map(|rung| trial.rungs.get(rung).map_or(String::new(), |v| number::measure(*v)));
         let values = keys.iter().map(|key| trial.values.get(*key).map(short).unwrap_or_default());
-        let cells = figures.chain(rungs).map(Html::from).chain(values.map(|value| element("code", value)));
+        let cells = figures.chain(rungs).map(Cell::from).chain(values.map(|value| element("code", value).into()));
         table.marked_row(if at == 0 { "selected" } else { "" }, trial.trial.to_string(), cells);
     }
     let all = fold.trials.len();
     let listed = if all > LISTED { format!("the best {LISTED} of {all} trials") } else { format!("{all} trials") };
-    details(&format!("Fold {}: {listed}", fold.fold), table.html())
+    details(&format!("Fold {}: {listed}", fold.fold), table.html(format!("trials of fold {}", fold.fold)))
 }
 
 /// Formats a drawn value as briefly as possible, without rounding numbers.

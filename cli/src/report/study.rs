@@ -1,8 +1,8 @@
 //! The page of one study, and a page of several studies with an index.
 
 use super::about::{Fact, Frame, header};
-use super::html::{Html, Table, element, figure, figures, note, section};
 use crate::number;
+use crate::page::{Cell, Html, Table, element, figure, figures, note, section};
 use crate::plot::{Ink, Line, Lines};
 use crate::study::{Claim, Curves, StudyReport, Verdict};
 use burn_rank::workbench::json::json;
@@ -29,7 +29,7 @@ pub(super) fn index(reports: &[StudyReport]) -> Frame {
     let names: Vec<&str> = reports.iter().map(|report| report.study.as_str()).collect();
     let description = format!("The studies {}.", names.join(", "));
     let about = json!({ "description": description });
-    let mut table = Table::new("verdicts by study", ["study", "holds", "fails", "vacuous", "open", "of"]);
+    let mut table = Table::new(["study", "holds", "fails", "vacuous", "open", "of"]);
     for report in reports {
         let link = Html::text(&report.study).within("a", &[("href", &format!("#{}", report.study))]);
         let counts = Verdict::ALL.map(|verdict| number::count(report.findings.count(verdict)));
@@ -41,7 +41,7 @@ pub(super) fn index(reports: &[StudyReport]) -> Frame {
         section(&report.study, &report.study, note(description).then(sections(report, &format!("{}-", report.study))))
     });
     let made = reports.first().map(made).unwrap_or_default();
-    let main = section("index", "Index", table.html()).then(studies.collect()).then(made);
+    let main = section("index", "Index", table.html("verdicts by study")).then(studies.collect()).then(made);
     Frame {
         command: "study",
         name: "all".to_string(),
@@ -71,9 +71,13 @@ fn verdicts(reports: &[StudyReport]) -> Vec<Fact> {
 fn sections(report: &StudyReport, prefix: &str) -> Html {
     let findings = &report.findings;
     let named = |name: &str, title: &str, content: Html| section(&format!("{prefix}{name}"), title, content);
+    let table = |shown: &crate::study::Table| {
+        element("p", element("strong", shown.title.as_str())).then(study_table(shown).html(&shown.title))
+    };
+    let tables = findings.tables.iter().map(table).collect();
     named("claims", "Claims", claims(&findings.claims))
         .then(named("curves", "Curves", figures(findings.curves.iter().map(curves))))
-        .then(named("tables", "Tables", findings.tables.iter().map(table).collect()))
+        .then(named("tables", "Tables", tables))
 }
 
 fn made(report: &StudyReport) -> Html {
@@ -89,13 +93,15 @@ fn claims(claims: &[Claim]) -> Html {
     claims.iter().map(claim).collect()
 }
 
-fn table(shown: &crate::study::Table) -> Html {
-    let mut table = Table::new(shown.title.clone(), shown.columns.iter().map(String::as_str));
+/// Builds a table of a study. A terminal shows five significant digits, and a page four decimals.
+pub(crate) fn study_table(shown: &crate::study::Table) -> Table {
+    let mut table = Table::new(shown.columns.iter().map(String::as_str));
     for (name, values) in &shown.rows {
-        let value = |value: &Option<f64>| value.map_or_else(|| number::measure(None), number::figure);
+        let cell = |value: f64| Cell::of(number::short(value), number::figure(value));
+        let value = |value: &Option<f64>| value.map_or_else(|| Cell::number(number::measure(None)), cell);
         table.row(name.as_str(), values.iter().map(value));
     }
-    element("p", element("strong", shown.title.as_str())).then(table.html())
+    table
 }
 
 fn curves(shown: &Curves) -> Html {

@@ -4,10 +4,10 @@ use burn_rank::workbench::learner::in_words;
 
 use super::about::{Fact, Frame, configuration, convention_in_words, cost, header, provenance, round_word};
 use super::curves::Curves;
-use super::html::{Html, Table, element, note, section, with_error};
 use super::{data, extremes, importance, partial_dependence, queries, weights};
 use crate::experiment::{RunRecord, SetMeasures, TrainReport};
 use crate::number;
+use crate::page::{Cell, Html, Table, element, note, section, with_error};
 
 pub(super) fn frame(report: &TrainReport, record: Option<&RunRecord>) -> Frame {
     let curves =
@@ -60,9 +60,9 @@ fn facts(report: &TrainReport, record: Option<&RunRecord>) -> Vec<Fact> {
 fn results(report: &TrainReport) -> Html {
     let names: Vec<&String> = report.measures.train.measures.keys().collect();
     let columns = ["set", "queries", "without a relevant document"].into_iter().chain(names.iter().map(|n| n.as_str()));
-    let mut table = Table::new("measures", columns);
+    let mut table = Table::new(columns);
     for (set, measures) in report.measures.iter() {
-        let counts = [measures.queries, measures.empty_queries].map(|value| Html::text(number::count(value)));
+        let counts = [measures.queries, measures.empty_queries].map(|value| Cell::from(number::count(value)));
         let value = |name: &&String| {
             let of = |values| number::named(values, name);
             with_error(of(&measures.measures), of(&measures.standard_errors))
@@ -70,5 +70,5 @@ fn results(report: &TrainReport) -> Html {
         table.row(set, counts.into_iter().chain(names.iter().map(value)));
     }
     let errors = Html::text(" \u{b1} is the standard error of the mean over queries.");
-    table.html().then(note(convention_in_words(&report.convention).then(errors)))
+    table.html("measures").then(note(convention_in_words(&report.convention).then(errors)))
 }

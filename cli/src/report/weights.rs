@@ -2,9 +2,9 @@
 
 use burn_rank::workbench::missing_name;
 
-use super::html::{Html, Table, figure, figures, note, section};
 use crate::experiment::FitReport;
 use crate::number;
+use crate::page::{Html, Table, figure, figures, note, section};
 use crate::plot::{Dot, Ink, Row, Rows};
 
 /// The number of features that the plot shows.
@@ -43,7 +43,7 @@ pub(super) fn weights(fits: &[(String, &FitReport)], normalizer: &str) -> Html {
     let plot = figure(title.clone(), Rows { label: title, rows: drawn, zero: true }.svg(), &[]);
 
     let named = rankers.iter().map(|(name, _)| *name);
-    let mut table = Table::new("weights", ["feature"].into_iter().chain(named));
+    let mut table = Table::new(["feature"].into_iter().chain(named));
     for &feature in &order {
         let cells = rankers.iter().map(|(_, weights)| number::figure(f64::from(weights[feature])));
         table.row(name(feature), cells);
@@ -55,5 +55,5 @@ pub(super) fn weights(fits: &[(String, &FitReport)], normalizer: &str) -> Html {
     };
     let what =
         note(format!("Features are numbered as in the data, from 1; weights apply to features {normalized}.{several}"));
-    section("weights", "Feature weights", figures([plot, table.html()]).then(what))
+    section("weights", "Feature weights", figures([plot, table.html("weights")]).then(what))
 }

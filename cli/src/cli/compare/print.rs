@@ -9,7 +9,7 @@ use burn_rank::workbench::text::{counted, harmless};
 
 use super::systems::Systems;
 use crate::cli::failure::Failure;
-use crate::cli::table::Table;
+use crate::page::Table;
 use crate::report::letter;
 
 /// Prints the tables, given the compared pairs of systems for each measure as `pairs[measure]`.
@@ -33,15 +33,15 @@ pub(super) fn tables(
         writeln!(out, "{}  {}", letter(at), harmless(name))?;
     }
     writeln!(out)?;
-    write!(out, "{}", means(systems).render())?;
+    write!(out, "{}", means(systems).text())?;
     for (measure, pairs) in pairs.iter().enumerate() {
         writeln!(out)?;
-        write!(out, "{}", pair_table(&first.means[measure].0.to_string(), pairs).render())?;
+        write!(out, "{}", pair_table(&first.means[measure].0.to_string(), pairs).text())?;
     }
     if per_query {
         for measure in 0..first.means.len() {
             writeln!(out)?;
-            write!(out, "{}", query_table(systems, measure).render())?;
+            write!(out, "{}", query_table(systems, measure).text())?;
         }
     }
     writeln!(out)?;
@@ -58,7 +58,7 @@ fn means(systems: &Systems) -> Table {
     let measures = systems.evaluations[0].means.iter().map(|(measure, _)| measure.to_string());
     let mut table = Table::new(["mean".to_string()].into_iter().chain(measures));
     for (at, evaluation) in systems.evaluations.iter().enumerate() {
-        table.row([letter(at)].into_iter().chain(evaluation.means.iter().map(|(_, mean)| format!("{mean:.4}"))));
+        table.row(letter(at), evaluation.means.iter().map(|(_, mean)| format!("{mean:.4}")));
     }
     table
 }
@@ -71,7 +71,6 @@ fn pair_table(measure: &str, pairs: &[SystemPair]) -> Table {
     for pair in pairs {
         let of = &pair.comparison;
         let cells = [
-            format!("{} - {}", letter(pair.second), letter(pair.first)),
             format!("{:+.4}", of.mean_difference),
             format!("{:+.4}", of.bootstrap.low),
             format!("{:+.4}", of.bootstrap.high),
@@ -80,7 +79,8 @@ fn pair_table(measure: &str, pairs: &[SystemPair]) -> Table {
         ];
         let of_tukey = tukey(pair.tukey.map_or(String::new(), |tukey| p_value(tukey.p_value)));
         let effect = [format!("{:+.2}", of.cohen_d), format!("{}/{}/{}", of.wins, of.ties, of.losses)];
-        table.row(cells.into_iter().chain(of_tukey).chain(effect));
+        let name = format!("{} - {}", letter(pair.second), letter(pair.first));
+        table.row(name, cells.into_iter().chain(of_tukey).chain(effect));
     }
     table
 }
@@ -104,7 +104,7 @@ fn query_table(systems: &Systems, measure: usize) -> Table {
             [Some(a), Some(b)] => Some(format!("{:+.4}", b - a)),
             _ => None,
         };
-        table.row([query.clone()].into_iter().chain(values.into_iter().map(cell)).chain(difference));
+        table.row(query.as_str(), values.into_iter().map(cell).chain(difference));
     }
     table
 }

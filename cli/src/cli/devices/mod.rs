@@ -16,7 +16,7 @@ use clap::{Args, Subcommand};
 
 use super::failure::Failure;
 use super::input;
-use super::table::Table;
+use crate::page::Table;
 
 /// Arguments of `devices`.
 #[derive(Debug, Args)]
@@ -63,7 +63,7 @@ impl DevicesArgs {
                     json!({"device": backend.name, "built": backend.built, "ready": state == "ready", "state": state});
                 writeln!(out, "{row}")?;
             }
-            table.row([backend.name, &state, backend.summary]);
+            table.row(backend.name, [&state, backend.summary]);
         }
         let mut sets = Table::new(["instructions", "state", "what"]);
         for &set in Instructions::ALL {
@@ -80,10 +80,10 @@ impl DevicesArgs {
                     json!({"instructions": set, "found": found, "default": best, "what": set.summary()})
                 )?;
             }
-            sets.row([set.name(), state, set.summary()]);
+            sets.row(set.name(), [state, set.summary()]);
         }
         if !self.json {
-            write!(out, "{}\nFor the fused kernels of the CPU:\n{}", table.render(), sets.render())?;
+            write!(out, "{}\nFor the fused kernels of the CPU:\n{}", table.text(), sets.text())?;
         }
         Ok(())
     }

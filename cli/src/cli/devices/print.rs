@@ -5,8 +5,8 @@ use std::io::Write;
 use burn_rank::workbench::text::harmless;
 
 use crate::cli::failure::Failure;
-use crate::cli::table::Table;
 use crate::device_comparison::{DeviceComparison, DeviceRow, StepCost};
+use crate::page::Table;
 
 /// Prints a device comparison as tables of quality and speed, followed by remarks on single devices.
 pub(super) fn table(comparison: &DeviceComparison, out: &mut dyn Write) -> Result<(), Failure> {
@@ -32,28 +32,32 @@ pub(super) fn table(comparison: &DeviceComparison, out: &mut dyn Write) -> Resul
     let mib = |bytes: Option<u64>| bytes.map_or("-".to_string(), |bytes| (bytes >> 20).to_string());
     for row in &comparison.devices {
         let of = row.equivalence.as_ref();
-        quality.row([
+        quality.row(
             row.name(),
-            number(row.quality.map(|of| of.mean), 4),
-            number(row.quality.and_then(|of| of.standard_error), 4),
-            row.verdict().to_string(),
-            signed(of.map(|of| of.difference)),
-            signed(of.map(|of| of.interval[0])),
-            signed(of.map(|of| of.interval[1])),
-            small(row.error.map(|error| error.loss)),
-            small(row.error.map(|error| error.gradient)),
-        ]);
-        speed.row([
+            [
+                number(row.quality.map(|of| of.mean), 4),
+                number(row.quality.and_then(|of| of.standard_error), 4),
+                row.verdict().to_string(),
+                signed(of.map(|of| of.difference)),
+                signed(of.map(|of| of.interval[0])),
+                signed(of.map(|of| of.interval[1])),
+                small(row.error.map(|error| error.loss)),
+                small(row.error.map(|error| error.gradient)),
+            ],
+        );
+        speed.row(
             row.name(),
-            number(row.train_documents_per_second, 0),
-            number(row.score_documents_per_second, 0),
-            number(row.seconds_to_target, 2),
-            number(row.seconds.open, 2),
-            number(row.seconds.compile, 2),
-            number(row.seconds.round, 3),
-            mib(row.peak_bytes.host),
-            mib(row.peak_bytes.device),
-        ]);
+            [
+                number(row.train_documents_per_second, 0),
+                number(row.score_documents_per_second, 0),
+                number(row.seconds_to_target, 2),
+                number(row.seconds.open, 2),
+                number(row.seconds.compile, 2),
+                number(row.seconds.round, 3),
+                mib(row.peak_bytes.host),
+                mib(row.peak_bytes.device),
+            ],
+        );
     }
     writeln!(
         out,
@@ -63,7 +67,7 @@ pub(super) fn table(comparison: &DeviceComparison, out: &mut dyn Write) -> Resul
         comparison.set,
         comparison.margin
     )?;
-    write!(out, "{}\n{}", quality.render(), speed.render())?;
+    write!(out, "{}\n{}", quality.text(), speed.text())?;
     steps(comparison, out)?;
     for row in &comparison.devices {
         let name = harmless(&row.name()).into_owned();
@@ -100,16 +104,15 @@ fn steps(comparison: &DeviceComparison, out: &mut dyn Write) -> Result<(), Failu
         let speeds = StepCost::BATCHES
             .map(|queries| speed(queries).map_or("-".to_string(), |of| format!("{:.0}", of.documents_per_second)));
         let cells = [
-            row.name(),
             milliseconds(step.seconds),
             milliseconds(step.kernel_seconds),
             step.launches.map_or("-".to_string(), |launches| format!("{launches:.1}")),
             format!("{:.3}", step.reads),
         ];
-        table.row(cells.into_iter().chain(speeds));
+        table.row(row.name(), cells.into_iter().chain(speeds));
     }
     writeln!(out, "\nA training step, and training documents per second by the queries of a step:")?;
-    write!(out, "{}", table.render())?;
+    write!(out, "{}", table.text())?;
     for (row, step) in &measured {
         let shares = step
             .kernels

@@ -11,9 +11,9 @@ use burn_rank::workbench::text::{counted, harmless};
 
 use super::{EvalArgs, Format};
 use crate::cli::failure::Failure;
-use crate::cli::table::Table;
 use crate::cli::terminal;
 use crate::experiment::ExtremeQueries;
+use crate::page::Table;
 
 /// Information about a TREC run that is printed with its measures.
 pub(super) struct AboutRun {
@@ -113,11 +113,11 @@ impl Shown<'_> {
         if per_query {
             for (q, query) in self.queries.iter().enumerate() {
                 let cell = |values: &Vec<Option<f64>>| values[q].map_or("-".to_string(), |value| format!("{value:.4}"));
-                table.row([query.to_string()].into_iter().chain(evaluation.per_query.iter().map(cell)));
+                table.row(*query, evaluation.per_query.iter().map(cell));
             }
         }
-        table.row(["all".to_string()].into_iter().chain(evaluation.means.iter().map(|(_, mean)| format!("{mean:.4}"))));
-        write!(out, "{}", table.render())?;
+        table.row("all", evaluation.means.iter().map(|(_, mean)| format!("{mean:.4}")));
+        write!(out, "{}", table.text())?;
         Ok(())
     }
 
@@ -167,11 +167,11 @@ pub(super) fn conventions(
             Ok(evaluation) => {
                 counts.get_or_insert((evaluation.queries, evaluation.empty_queries));
                 let means = evaluation.means.iter().map(|(_, mean)| format!("{mean:.4}"));
-                table.row([name.to_string()].into_iter().chain(means));
+                table.row(name, means);
             }
             Err(error) if as_json => writeln!(out, "{}", json!({"convention": name, "error": error}))?,
             Err(error) => {
-                table.row([name].into_iter().chain(measures.iter().map(|_| "-")));
+                table.row(name, measures.iter().map(|_| "-"));
                 undefined.push(format!("{name} is not defined here: {error}"));
             }
         }
@@ -180,7 +180,7 @@ pub(super) fn conventions(
         writeln!(out, "{}, {empty} without a relevant document", counted(queries, "query"))?;
     }
     if !as_json {
-        write!(out, "{}", table.render())?;
+        write!(out, "{}", table.text())?;
     }
     undefined.iter().try_for_each(|line| writeln!(out, "{line}"))?;
     Ok(())

@@ -7,8 +7,8 @@ use burn_rank::refusal::Refusal;
 use burn_rank::workbench::text::{did_you_mean, harmless, nearest};
 
 use crate::cli::failure::Failure;
-use crate::cli::table::Table;
 use crate::experiment::{ExtremeQueries, RankedQuery};
+use crate::page::Table;
 
 /// The largest number of worst or best queries that may be requested.
 const MOST: usize = 1000;
@@ -56,15 +56,10 @@ pub(super) fn print(extremes: &ExtremeQueries, out: &mut dyn Write) -> Result<()
             let mut table = Table::new(["rank", "score", "label", "ideal", "document"]);
             for document in shown {
                 let score = document.score.map_or("-".to_string(), |score| format!("{score:.4}"));
-                table.row([
-                    document.rank.to_string(),
-                    score,
-                    document.label.to_string(),
-                    document.ideal_rank.to_string(),
-                    document.document.clone(),
-                ]);
+                let (label, ideal) = (document.label.to_string(), document.ideal_rank.to_string());
+                table.row(document.rank.to_string(), [score, label, ideal, document.document.clone()]);
             }
-            write!(out, "{}", table.render())?;
+            write!(out, "{}", table.text())?;
             if shown.len() < *documents {
                 writeln!(out, "of {documents} documents {}", ExtremeQueries::SHOWN)?;
             }

@@ -8,8 +8,8 @@ use burn_rank::measure::{Convention, Measure, mean};
 use burn_rank::workbench::json::json;
 
 use super::about::{Fact, Frame, convention_in_words, header};
-use super::html::{Html, Table, element, figure, figures, note, section};
 use crate::number;
+use crate::page::{Html, Table, element, figure, figures, note, section};
 use crate::plot::{Differences, Ink};
 
 /// If there are more pairs of systems than this, only the pairs with the first system are shown query by query.
@@ -102,7 +102,7 @@ fn facts(report: &ComparisonReport) -> Vec<Fact> {
 fn means(report: &ComparisonReport) -> Result<Html, SignificanceError> {
     let columns = report.measures.iter().map(|of| of.measure.to_string());
     let first = ["system".to_string(), "file".to_string()].into_iter();
-    let mut table = Table::new("means", first.chain(columns));
+    let mut table = Table::new(first.chain(columns));
     for (at, name) in report.systems.iter().enumerate() {
         let mut cells = vec![Html::text(name)];
         for of in &report.measures {
@@ -124,7 +124,7 @@ fn means(report: &ComparisonReport) -> Result<Html, SignificanceError> {
          their difference is certain: the tests below are paired.",
         100.0 * report.config.confidence
     );
-    Ok(table.html().then(note(convention_in_words(&report.convention).then(Html::text(words)))))
+    Ok(table.html("means").then(note(convention_in_words(&report.convention).then(Html::text(words)))))
 }
 
 fn tests(report: &ComparisonReport) -> Html {
@@ -133,7 +133,7 @@ fn tests(report: &ComparisonReport) -> Html {
         let measure = of.measure.to_string();
         let columns = [measure.as_str(), "difference", "low", "high", "t", "random"].into_iter();
         let columns = columns.chain(with_tukey.then_some("tukey")).chain(["d", "win", "tie", "loss"]);
-        let mut table = Table::new(format!("pairs by {measure}"), columns);
+        let mut table = Table::new(columns);
         for pair in &of.pairs {
             let tested = &pair.comparison;
             let figures = [tested.mean_difference, tested.bootstrap.low, tested.bootstrap.high].map(number::difference);
@@ -144,7 +144,7 @@ fn tests(report: &ComparisonReport) -> Html {
             let cells = cells.chain([number::difference(tested.cohen_d)]).chain(counts);
             table.row(format!("{} \u{2212} {}", letter(pair.second), letter(pair.first)), cells);
         }
-        table.html()
+        table.html(format!("pairs by {measure}"))
     });
     let config = &report.config;
     let words = format!(

@@ -8,7 +8,7 @@ use burn_rank::workbench::text::shortened;
 use super::{ComparedMeasure, ComparisonReport, Rankings, ScoredDocument, by_query, letter, shown_pairs};
 use crate::experiment::LONGEST_IDENTIFIER;
 use crate::number;
-use crate::report::html::{Html, Table, details, element, note, section};
+use crate::page::{Html, Table, details, element, note, section};
 
 /// For each pair of systems, this many queries with the largest gains are shown, and the same number with the largest
 /// losses.
@@ -80,14 +80,14 @@ fn table(pair: &SystemPair, documents: &[Placed]) -> Html {
     let ranks = [pair.first, pair.second].map(|system| format!("rank in {}", letter(system)));
     let [first, second] = ranks;
     let columns = ["document".to_string(), "label".to_string(), first, second, "ideal".to_string()];
-    let mut table = Table::new("both rankings", columns);
+    let mut table = Table::new(columns);
     for placed in documents {
         let rank = |rank: Option<usize>| rank.map_or("\u{2013}".to_string(), number::count);
         let [first, second] = placed.ranks.map(rank);
         let label = number::figure(f64::from(placed.label));
         table.row(placed.document.as_str(), [label, first, second, number::count(placed.ideal)]);
     }
-    table.html()
+    table.html("both rankings")
 }
 
 /// Returns the documents to show for a query, in the order in which the second system ranks them.

@@ -1,0 +1,8 @@
+//! What terminals and pages show. A [`Table`] is described once as plain values, and written as text or as HTML; notes,
+//! figures and sections are HTML.
+
+mod html;
+mod table;
+
+pub(crate) use html::{Html, details, element, figure, figures, note, section};
+pub(crate) use table::{Cell, Table, with_error, wrapped};

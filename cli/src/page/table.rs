@@ -1,0 +1,216 @@
+//! A table of names and numbers, written as plain text for a terminal or as HTML.
+
+use burn_rank::workbench::text::harmless;
+
+use super::html::{Html, element};
+use crate::number;
+
+/// A cell of a table: its text for terminals, and its HTML for pages.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Cell {
+    text: String,
+    html: Html,
+}
+
+impl Cell {
+    /// Creates a cell of a number that is formatted for pages. Terminals show it in ASCII.
+    pub(crate) fn number(number: impl AsRef<str>) -> Self {
+        Self { text: number::ascii(number.as_ref()), html: number.as_ref().into() }
+    }
+
+    /// Creates a cell that terminals show in another form than pages, such as with other digits.
+    pub(crate) fn of(text: impl Into<String>, html: impl Into<Html>) -> Self {
+        Self { text: text.into(), html: html.into() }
+    }
+
+    /// Adds a remark in small letters, which only pages show.
+    pub(crate) fn remark(mut self, remark: String) -> Self {
+        self.html = self.html.then(element("small", remark));
+        self
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self { html: text.as_str().into(), text }
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        text.to_string().into()
+    }
+}
+
+/// Markup is only for pages.
+impl From<Html> for Cell {
+    fn from(html: Html) -> Self {
+        Self { text: String::new(), html }
+    }
+}
+
+impl From<Cell> for Html {
+    fn from(cell: Cell) -> Self {
+        cell.html
+    }
+}
+
+/// Formats a measure; pages also show its standard error.
+pub(crate) fn with_error(value: Option<f64>, error: Option<f64>) -> Cell {
+    let value = Cell::number(number::measure(value));
+    match error.filter(|error| error.is_finite()) {
+        Some(error) => value.remark(format!(" \u{b1} {error:.4}")),
+        None => value,
+    }
+}
+
+/// A table whose first column holds names and whose other columns hold numbers.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    /// The names of the columns; a table of names and values has none.
+    columns: Vec<String>,
+    /// The rows, each with the class by which the style sheet highlights it, `selected` or `total`.
+    rows: Vec<(&'static str, Vec<Cell>)>,
+}
+
+impl Table {
+    /// Creates a table with these columns.
+    pub(crate) fn new<S: Into<String>>(columns: impl IntoIterator<Item = S>) -> Self {
+        Self { columns: columns.into_iter().map(Into::into).collect(), rows: Vec::new() }
+    }
+
+    /// Adds a row.
+    pub(crate) fn row<C: Into<Cell>>(&mut self, name: impl Into<Cell>, cells: impl IntoIterator<Item = C>) {
+        self.marked_row("", name, cells);
+    }
+
+    /// Adds a row of this class.
+    pub(crate) fn marked_row<C: Into<Cell>>(
+        &mut self,
+        class: &'static str,
+        name: impl Into<Cell>,
+        cells: impl IntoIterator<Item = C>,
+    ) {
+        self.rows.push((class, [name.into()].into_iter().chain(cells.into_iter().map(Into::into)).collect()));
+    }
+
+    /// Returns the table as text. The first column is left-aligned, and the others are right-aligned. Every line ends
+    /// with a newline.
+    pub(crate) fn text(&self) -> String {
+        self.aligned(
+            |column, cell, width| if column == 0 { format!("{cell:width$}") } else { format!("{cell:>width$}") },
+        )
+    }
+
+    /// Returns a table of words as text, with all columns left-aligned. Every line ends with a newline.
+    pub(crate) fn words(&self) -> String {
+        self.aligned(|_, cell, width| format!("{cell:width$}"))
+    }
+
+    /// Special characters are escaped, so that they cannot break a line or change its width.
+    fn aligned(&self, align: impl Fn(usize, &str, usize) -> String) -> String {
+        let escaped = |text: &String| harmless(text).into_owned();
+        let head = (!self.columns.is_empty()).then(|| self.columns.iter().map(escaped).collect());
+        let rows = self.rows.iter().map(|(_, cells)| cells.iter().map(|cell| escaped(&cell.text)).collect());
+        let rows: Vec<Vec<String>> = head.into_iter().chain(rows).collect();
+        let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+        let cells = |c: usize| rows.iter().filter_map(move |row| row.get(c));
+        let widths: Vec<usize> =
+            (0..columns).map(|c| cells(c).map(|cell| cell.chars().count()).max().unwrap_or(0)).collect();
+        let line = |row: &Vec<String>| {
+            let cells: Vec<String> = row.iter().enumerate().map(|(c, cell)| align(c, cell, widths[c])).collect();
+            format!("{}\n", cells.join("  ").trim_end())
+        };
+        rows.iter().map(line).collect()
+    }
+
+    /// Returns the HTML of the table; `label` describes it to readers who cannot see it. A table that is too wide for
+    /// the page scrolls, for keyboard users, too.
+    pub(crate) fn html(self, label: impl AsRef<str>) -> Html {
+        let column = |name: String| Html::from(name).within("th", &[("scope", "col")]);
+        let (head, class) = match self.columns.is_empty() {
+            true => (Html::default(), "scroll pairs"),
+            false => {
+                (element("thead", element("tr", self.columns.into_iter().map(column).collect::<Html>())), "scroll")
+            }
+        };
+        let row = |(class, cells): (&str, Vec<Cell>)| {
+            let cell = |(at, cell): (usize, Cell)| match at {
+                0 => cell.html.within("th", &[("scope", "row")]),
+                _ => element("td", cell),
+            };
+            let attributes: &[(&str, &str)] = if class.is_empty() { &[] } else { &[("class", class)] };
+            cells.into_iter().enumerate().map(cell).collect::<Html>().within("tr", attributes)
+        };
+        let table = head.then(element("tbody", self.rows.into_iter().map(row).collect::<Html>()));
+        let region = [("class", class), ("role", "region"), ("aria-label", label.as_ref()), ("tabindex", "0")];
+        element("table", table).within("div", &region)
+    }
+}
+
+/// Breaks a text between words into lines of at most `width` characters. A longer word gets its own line.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_string()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_between_words() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("extraordinary a", 5), ["extraordinary", "a"]);
+        assert_eq!(wrapped("", 5), [""]);
+    }
+
+    #[test]
+    fn columns_are_aligned() {
+        let mut table = Table::new(["name", "value"]);
+        table.row("a", ["1"]);
+        table.row("long name", ["0.25"]);
+        assert_eq!(table.text(), "name       value\na              1\nlong name   0.25\n");
+        assert_eq!(table.words(), "name       value\na          1\nlong name  0.25\n");
+    }
+
+    #[test]
+    fn a_name_breaks_no_line() {
+        let mut table = Table::new(["query", "value"]);
+        table.row("a\nb\u{1b}[31m", ["1"]);
+        assert_eq!(table.text(), "query           value\na\\nb\\u{1b}[31m      1\n");
+    }
+
+    #[test]
+    fn a_terminal_shows_numbers_in_ascii_and_names_as_they_are() {
+        let mut table = Table::new(["pair", "difference", "mean"]);
+        let cells = [Cell::number(number::difference(-0.25)), with_error(Some(0.5), Some(0.01))];
+        table.row("a \u{2013} b", cells);
+        assert_eq!(table.text(), "pair   difference    mean\na \u{2013} b     -0.2500  0.5000\n");
+        let row = "<td>\u{2212}0.2500</td><td>0.5000<small> \u{b1} 0.0100</small></td>";
+        assert!(table.html("").to_string().contains(row));
+    }
+
+    #[test]
+    fn an_error_that_is_unknown_is_left_out() {
+        assert_eq!(Html::from(with_error(Some(0.5), Some(f64::NAN))).to_string(), "0.5000");
+    }
+
+    #[test]
+    fn a_table_names_rows_and_columns() {
+        let mut table = Table::new(["set", "queries"]);
+        table.row("train", ["3"]);
+        let html = table.html("sets").to_string();
+        assert!(html.contains("<th scope=\"col\">queries</th>"), "{html}");
+        assert!(html.contains("<tr><th scope=\"row\">train</th><td>3</td></tr>"), "{html}");
+    }
+}
