@@ -44,7 +44,7 @@ impl Scale {
 }
 
 /// Curves on common axes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Lines {
     /// A description of the plot for readers who cannot see it.
     pub label: String,

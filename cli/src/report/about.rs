@@ -62,6 +62,14 @@ pub(super) fn round_word(config: &Value) -> &'static str {
     LEARNERS.iter().find(|entry| kind == Some(entry.name)).map_or("round", |entry| entry.round_name)
 }
 
+/// Says how the values of features were normalized.
+pub(super) fn normalized(normalizer: &str) -> String {
+    match normalizer {
+        "none" => "as they are in the data".to_string(),
+        normalizer => format!("normalized by {normalizer}"),
+    }
+}
+
 /// Builds the section with the resolved configuration as TOML.
 pub(super) fn configuration(config: &Value) -> Html {
     let text = toml::to_string(&without_nulls(config)).unwrap_or_else(|_| format!("{config:#}"));

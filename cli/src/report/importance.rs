@@ -2,12 +2,10 @@
 
 use burn_rank::learner::Importance;
 
+use super::weights::by_feature;
 use crate::number;
-use crate::page::{Html, Table, figure, figures, note, section};
-use crate::plot::{Dot, Ink, Row, Rows};
-
-/// The number of features that the plot shows.
-const DRAWN: usize = 20;
+use crate::page::{Html, Table, figures, note, section};
+use crate::plot::{Dot, Ink, Row};
 
 /// Builds the section for several rankers that use the same features; it is empty if there are none.
 pub(super) fn importance(rankers: &[(String, &Importance)]) -> Html {
@@ -25,12 +23,7 @@ pub(super) fn importance(rankers: &[(String, &Importance)]) -> Html {
         let dots = shares.iter().map(|shares| Dot::new(shares[feature], Ink::Train)).collect();
         Row { name: (feature + 1).to_string(), dots }
     };
-    let drawn: Vec<Row> = order.iter().take(DRAWN).map(row).collect();
-    let title = match drawn.len() {
-        all if all == order.len() => "share of the gain by feature".to_string(),
-        some => format!("share of the gain by feature, the {some} largest of {}", order.len()),
-    };
-    let plot = figure(title.clone(), Rows { label: title, rows: drawn, zero: true }.svg(), &[]);
+    let plot = by_feature("share of the gain", order.iter().map(row));
 
     let columns = rankers.iter().flat_map(|(name, _)| {
         let of = |what: &str| if name.is_empty() { what.to_string() } else { format!("{name}, {what}") };

@@ -1,9 +1,10 @@
 //! Plots of how a tree ranker's mean score depends on its most important features.
 
+use super::about::normalized;
 use crate::experiment::PartialDependence;
 use crate::number;
 use crate::page::{Html, Table, details, figure, figures, note, section};
-use crate::plot::{Ink, Line, Lines, Scale};
+use crate::plot::{Ink, Line, Lines};
 
 /// Builds the section on partial dependence, with a plot for each feature; it is empty without features.
 pub(super) fn partial_dependence(features: &[PartialDependence], normalizer: &str) -> Html {
@@ -14,14 +15,11 @@ pub(super) fn partial_dependence(features: &[PartialDependence], normalizer: &st
     // All have one scale upward, so that they can be compared.
     let heights: Vec<f64> = drawn.iter().flat_map(|found| found.scores.iter().copied()).collect();
     let plots = drawn.iter().map(|found| plot(found, &heights));
-    let normalized = match normalizer {
-        "none" => "as they are in the data".to_string(),
-        normalizer => format!("normalized by {normalizer}"),
-    };
     let what = note(format!(
         "Mean score of a sample of training documents with the feature at one value in all of them, the others as they are. \
-         Across are the quantiles of the feature, {normalized}: every step is as many documents, so that a value stands \
-         as wide as it is frequent. Features that depend on each other may be moved to where no document is."
+         Across are the quantiles of the feature, {}: every step is as many documents, so that a value stands \
+         as wide as it is frequent. Features that depend on each other may be moved to where no document is.",
+        normalized(normalizer)
     ));
     let numbers = details("The numbers", drawn.iter().map(|found| table(found)).collect());
     section("partial-dependence", "Partial dependence", figures(plots).then(what).then(numbers))
@@ -34,11 +32,9 @@ fn plot(found: &PartialDependence, heights: &[f64]) -> Html {
         label: title.clone(),
         x_name: format!("feature {}", found.feature),
         lines: vec![Line { name: "mean score".to_string(), ink: Ink::Train, points }],
-        marks: vec![],
         x_labels: Some(found.values.iter().map(|&value| number::figure(f64::from(value))).collect()),
-        across: Scale::Linear,
-        upward: Scale::Linear,
         heights: heights.to_vec(),
+        ..Lines::default()
     };
     figure(title, plot.svg(), &[])
 }

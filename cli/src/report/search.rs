@@ -98,11 +98,8 @@ fn by_rung(search: &SearchReport, fold: &FoldResult, measure: &str) -> Html {
         label: format!("Curves of {title}, one for each trial"),
         x_name: "rounds".to_string(),
         lines,
-        marks: vec![],
-        x_labels: None,
         across: Scale::Log,
-        upward: Scale::Linear,
-        heights: vec![],
+        ..Lines::default()
     };
     let legend = [(TRIAL, "trial".to_string()), (SELECTED, "trial selected".to_string())];
     figure(title.clone(), plot.svg(), &legend)

@@ -117,11 +117,9 @@ fn curves(shown: &Curves) -> Html {
         label: format!("{}, by {}", shown.title, shown.parameter),
         x_name: shown.parameter.clone(),
         lines,
-        marks: vec![],
-        x_labels: None,
         across: shown.across,
         upward: shown.upward,
-        heights: vec![],
+        ..Lines::default()
     };
     figure(shown.title.as_str(), plot.svg(), &legend)
 }

@@ -2,6 +2,7 @@
 
 use burn_rank::workbench::missing_name;
 
+use super::about::normalized;
 use crate::experiment::FitReport;
 use crate::number;
 use crate::page::{Html, Table, figure, figures, note, section};
@@ -35,12 +36,7 @@ pub(super) fn weights(fits: &[(String, &FitReport)], normalizer: &str) -> Html {
         let dot = |(_, weights): &(&str, &[f32])| Dot::new(f64::from(weights[feature]), Ink::Train);
         Row { name: name(feature), dots: rankers.iter().map(dot).collect() }
     };
-    let drawn: Vec<Row> = order.iter().take(DRAWN).map(row).collect();
-    let title = match drawn.len() {
-        all if all == features => "weight by feature".to_string(),
-        some => format!("weight by feature, the {some} largest of {features}"),
-    };
-    let plot = figure(title.clone(), Rows { label: title, rows: drawn, zero: true }.svg(), &[]);
+    let plot = by_feature("weight", order.iter().map(row));
 
     let named = rankers.iter().map(|(name, _)| *name);
     let mut table = Table::new(["feature"].into_iter().chain(named));
@@ -49,11 +45,17 @@ pub(super) fn weights(fits: &[(String, &FitReport)], normalizer: &str) -> Html {
         table.row(name(feature), cells);
     }
     let several = if rankers.len() > 1 { " One dot per fold." } else { "" };
-    let normalized = match normalizer {
-        "none" => "as they are in the data".to_string(),
-        normalizer => format!("normalized by {normalizer}"),
-    };
+    let normalized = normalized(normalizer);
     let what =
         note(format!("Features are numbered as in the data, from 1; weights apply to features {normalized}.{several}"));
     section("weights", "Feature weights", figures([plot, table.html("weights")]).then(what))
+}
+
+/// Draws the first rows, one for each feature.
+pub(super) fn by_feature(what: &str, rows: impl ExactSizeIterator<Item = Row>) -> Html {
+    let title = match rows.len() {
+        all if all <= DRAWN => format!("{what} by feature"),
+        all => format!("{what} by feature, the {DRAWN} largest of {all}"),
+    };
+    figure(title.as_str(), Rows { label: title.clone(), rows: rows.take(DRAWN).collect(), zero: true }.svg(), &[])
 }
