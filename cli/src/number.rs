@@ -148,13 +148,19 @@ mod tests {
             ["0", "12", "0.1235", "\u{2212}1.000e\u{2212}9"]
         );
         assert_eq!([difference(0.5), difference(-0.25)], ["+0.5000", "\u{2212}0.2500"]);
-        assert_eq!([p_value(0.04), p_value(1e-9)], ["0.0400", "< 0.0001"]);
+        assert_eq!([p_value(0.04), p_value(0.00006), p_value(0.0)], ["0.0400", "0.0001", "< 0.0001"]);
         assert_eq!([parameter(0.003), parameter(1e-6), parameter(10000.0)], ["0.003", "1e\u{2212}6", "1e4"]);
         assert_eq!(
             [seconds(0.123), seconds(59.97), seconds(200.0), seconds(7500.0)],
             ["0.12 s", "60.0 s", "3 min 20 s", "2 h 05 min"]
         );
         assert_eq!([memory(63.4), memory(2048.0)], ["63 MiB", "2.00 GiB"]);
+    }
+
+    #[test]
+    fn terminals_show_numbers_in_ascii() {
+        let numbers = [p_value(1e-9), measure(None), difference(-0.25), count(1_000_000)];
+        assert_eq!(numbers.map(|number| ascii(&number)), ["<.0001", "-", "-0.2500", "1000000"]);
     }
 
     #[test]

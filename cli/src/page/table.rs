@@ -94,6 +94,10 @@ impl Table {
         self.rows.push((class, [name.into()].into_iter().chain(cells.into_iter().map(Into::into)).collect()));
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// Returns the table as text. The first column is left-aligned, and the others are right-aligned. Every line ends
     /// with a newline.
     pub(crate) fn text(&self) -> String {

@@ -1,13 +1,38 @@
-//! The HTML page that compares devices.
+//! A comparison of devices: the tables and remarks that a terminal and a page show, and the page with notes and plots.
 
 use super::about::{Fact, Frame, configuration, header};
 use crate::device_comparison::{DeviceComparison, DeviceRow, StepCost};
 use crate::number;
-use crate::page::{Html, Table, details, element, figure, figures, note, section};
+use crate::page::{Cell, Html, Table, details, element, figure, figures, note, section, wrapped};
 use crate::plot::{Dot, Ink, Line, Lines, Row, Rows, Scale};
 use burn_rank::workbench::json::json;
+use burn_rank::workbench::text::harmless;
 
-const NOT_MEASURED: &str = "not measured";
+/// The titles of the tables.
+const QUALITY: &str = "quality by device";
+const SPEED: &str = "speed by device, in documents per second";
+const FIRST_BATCH: &str = "errors of the first batch, and memory, by device";
+const STEP: &str = "a training step by device";
+const RATES: &str = "training documents per second by the queries of a step";
+
+/// Returns a comparison as a terminal shows it.
+pub(crate) fn devices_text(comparison: &DeviceComparison) -> String {
+    let tables = [
+        (QUALITY, quality_table(comparison)),
+        (FIRST_BATCH, first_batch_table(comparison)),
+        (SPEED, speed_table(comparison)),
+        (STEP, step_table(comparison)),
+        (RATES, rate_table(comparison)),
+    ];
+    let shown = tables.iter().filter(|(_, table)| !table.is_empty());
+    let tables: String = shown.map(|(title, table)| format!("\n{title}\n{}", table.text())).collect();
+    let DeviceComparison { name, measure, set, margin, .. } = comparison;
+    let about = format!("{name}: {measure} of {set} queries, margin {margin}; - is not measured");
+    let lines = |text: String| wrapped(&harmless(&text), 80).join("\n") + "\n";
+    let remarks: String = remarks(comparison).into_iter().map(lines).collect();
+    let space = if remarks.is_empty() { "" } else { "\n" };
+    lines(about) + &tables + space + &remarks
+}
 
 /// Builds the page.
 pub(super) fn frame(comparison: &DeviceComparison) -> Frame {
@@ -21,7 +46,7 @@ pub(super) fn frame(comparison: &DeviceComparison) -> Frame {
         ),
     });
     let verdict = |row: &DeviceRow| {
-        let quality = row.quality.map_or_else(|| NOT_MEASURED.to_string(), |of| number::measure(Some(of.mean)));
+        let quality = row.quality.map_or_else(|| "not measured".to_string(), |of| number::measure(Some(of.mean)));
         Fact::new(row.name().as_str(), row.verdict(), format!("{} {quality}", comparison.measure))
     };
     let facts = comparison.devices.iter().map(verdict).collect();
@@ -31,7 +56,7 @@ pub(super) fn frame(comparison: &DeviceComparison) -> Frame {
             quality(comparison),
             speed(comparison),
             steps(comparison),
-            failures(comparison),
+            remarks_section(comparison),
             configuration(&comparison.config),
             made(comparison),
         ]
@@ -45,9 +70,101 @@ pub(super) fn frame(comparison: &DeviceComparison) -> Frame {
     }
 }
 
-/// Formats a value with `words`, or returns "not measured".
-fn or_none(value: Option<f64>, words: impl Fn(f64) -> String) -> String {
-    value.map_or_else(|| NOT_MEASURED.to_string(), words)
+/// Creates a cell of a value that is formatted with `words`, or a dash if it was not measured.
+fn cell(value: Option<f64>, words: impl Fn(f64) -> String) -> Cell {
+    Cell::number(value.map_or_else(|| number::measure(None), words))
+}
+
+/// Creates a cell of a value with this number of decimals.
+fn decimals(value: Option<f64>, decimals: usize) -> Cell {
+    cell(value, |value| format!("{value:.decimals$}"))
+}
+
+/// Creates a cell of a value without decimals.
+fn whole(value: Option<f64>) -> Cell {
+    cell(value, |value| number::count(value.round() as usize))
+}
+
+fn quality_table(comparison: &DeviceComparison) -> Table {
+    let mut table = Table::new(["device", "mean", "error", "verdict", "diff", "low", "high"]);
+    for row in &comparison.devices {
+        let means = [row.quality.map(|of| of.mean), row.quality.and_then(|of| of.standard_error)];
+        let [low, high] = [0, 1].map(|end| row.equivalence.map(|of| of.interval[end]));
+        let differences = [row.equivalence.map(|of| of.difference), low, high];
+        let means = means.map(|value| Cell::number(number::measure(value))).into_iter();
+        let differences = differences.map(|value| cell(value, number::difference));
+        table.row(row.name(), means.chain([row.verdict().into()]).chain(differences));
+    }
+    table
+}
+
+fn first_batch_table(comparison: &DeviceComparison) -> Table {
+    let mut table = Table::new(["device", "loss err", "gradient err", "host MiB", "device MiB"]);
+    for row in &comparison.devices {
+        let errors = [row.error.map(|error| error.loss), row.error.map(|error| error.gradient)];
+        let mib = [row.peak_bytes.host, row.peak_bytes.device].map(|bytes| bytes.map(|bytes| (bytes >> 20) as f64));
+        let errors = errors.map(|value| cell(value, |error| format!("{error:.1e}")));
+        table.row(row.name(), errors.into_iter().chain(mib.map(whole)));
+    }
+    table
+}
+
+fn speed_table(comparison: &DeviceComparison) -> Table {
+    let mut table = Table::new(["device", "train/s", "score/s", "target s", "open s", "compile s", "round s"]);
+    for row in &comparison.devices {
+        let rates = [row.train_documents_per_second, row.score_documents_per_second].map(whole).into_iter();
+        let seconds = [row.seconds_to_target, row.seconds.open, row.seconds.compile].map(|value| decimals(value, 2));
+        table.row(row.name(), rates.chain(seconds).chain([decimals(row.seconds.round, 3)]));
+    }
+    table
+}
+
+fn step_table(comparison: &DeviceComparison) -> Table {
+    let mut table = Table::new(["device", "step ms", "kernels ms", "launches", "reads"]);
+    for (row, step) in measured(comparison) {
+        let [whole, kernels] = [step.seconds, step.kernel_seconds].map(milliseconds);
+        table.row(row.name(), [whole, kernels, decimals(step.launches, 1), decimals(Some(step.reads), 3)]);
+    }
+    table
+}
+
+fn rate_table(comparison: &DeviceComparison) -> Table {
+    let columns = StepCost::BATCHES.map(|queries| format!("{queries}/step"));
+    let mut table = Table::new(["device".to_string()].into_iter().chain(columns));
+    for (row, step) in measured(comparison) {
+        let of = |queries: usize| step.throughput.iter().find(|of| of.batch_queries == queries);
+        table.row(row.name(), StepCost::BATCHES.map(|queries| whole(of(queries).map(|of| of.documents_per_second))));
+    }
+    table
+}
+
+fn milliseconds(seconds: Option<f64>) -> Cell {
+    decimals(seconds.map(|seconds| seconds * 1e3), 3)
+}
+
+/// Returns remarks on single devices.
+fn remarks(comparison: &DeviceComparison) -> Vec<String> {
+    let mut remarks = Vec::new();
+    for row in &comparison.devices {
+        let name = row.name();
+        let kernels = row.step.iter().flat_map(|step| step.kernels.iter().take(3).map(move |kernel| (step, kernel)));
+        let shares = kernels.filter_map(|(step, kernel)| Some((&kernel.name, kernel.seconds? / step.kernel_seconds?)));
+        for (number, (kernel, share)) in shares.enumerate() {
+            let what = if number == 0 { "most of the time of kernels:" } else { "then" };
+            remarks.push(format!("{name}: {what} {kernel} {:.0}%", 100.0 * share));
+        }
+        remarks.extend(row.failure.as_ref().map(|why| format!("{name} failed: {why}")));
+        if row.is_wrong() {
+            remarks.push(format!("{name}: loss or gradient of the first batch are wrong, whatever the quality is"));
+        }
+        if let Some(seeds) = row.equivalence.and_then(|of| of.seeds_to_decide) {
+            remarks.push(format!("{name}: about {seeds} seeds would decide"));
+        }
+        if let (Some(target), Some(best), None) = (comparison.target, row.best, row.seconds_to_target) {
+            remarks.push(format!("{name}: the target {target} was not reached; the best value is {best:.4}"));
+        }
+    }
+    remarks
 }
 
 /// Returns a row for each device, with a dot if the device has a value.
@@ -64,26 +181,6 @@ fn plot(title: &str, rows: Vec<Row>, zero: bool) -> Html {
 }
 
 fn quality(comparison: &DeviceComparison) -> Html {
-    let columns =
-        ["device", "mean", "standard error", "verdict", "difference", "90% interval", "loss error", "gradient error"];
-    let mut table = Table::new(columns);
-    for row in &comparison.devices {
-        let of = row.equivalence.as_ref();
-        table.row(
-            row.name(),
-            [
-                or_none(row.quality.map(|of| of.mean), |mean| number::measure(Some(mean))),
-                or_none(row.quality.and_then(|of| of.standard_error), |error| number::measure(Some(error))),
-                row.verdict().to_string(),
-                or_none(of.map(|of| of.difference), number::difference),
-                of.map_or_else(String::new, |of| {
-                    format!("{} to {}", number::difference(of.interval[0]), number::difference(of.interval[1]))
-                }),
-                or_none(row.error.map(|error| error.loss), |error| format!("{error:.1e}")),
-                or_none(row.error.map(|error| error.gradient), |error| format!("{error:.1e}")),
-            ],
-        );
-    }
     let error = |row: &DeviceRow| row.quality.and_then(|of| of.standard_error);
     let means = dots(comparison, |row| Some(Dot::new(row.quality?.mean, Ink::Test).with_error(error(row))));
     let differences = dots(comparison, |row| {
@@ -99,49 +196,17 @@ fn quality(comparison: &DeviceComparison) -> Html {
         plot("Difference from the first device, with 90% intervals", differences, true),
     ]);
     let what = note(format!(
-        "Identical: the same bytes for every seed. Same: the 90% interval of the difference lies within {} of 0. \
-         Different: the 95% interval excludes 0, or loss or gradient of the first batch are wrong. Errors are shares of \
-         the largest component; the exact values come from double precision at the same scores.",
+        "Identical: the same bytes for every seed. Same: the 90% interval of the difference, from low to high, lies \
+         within {} of 0. Different: the 95% interval excludes 0, or loss or gradient of the first batch are wrong. \
+         Errors are shares of the largest component; the exact values come from double precision at the same scores. \
+         \u{2013} is not measured.",
         comparison.margin
     ));
-    section("quality", "Quality", what.then(table.html("quality by device")).then(plots))
+    let tables = quality_table(comparison).html(QUALITY).then(first_batch_table(comparison).html(FIRST_BATCH));
+    section("quality", "Quality", what.then(tables).then(plots))
 }
 
 fn speed(comparison: &DeviceComparison) -> Html {
-    let columns = [
-        "device",
-        "training documents/s",
-        "scored documents/s",
-        "to the target",
-        "open",
-        "compile",
-        "round",
-        "memory of the host",
-        "memory of the device",
-    ];
-    let mut table = Table::new(columns);
-    let mib = |bytes: Option<u64>| or_none(bytes.map(|bytes| bytes as f64 / f64::from(1 << 20)), number::memory);
-    for row in comparison.devices.iter().filter(|row| row.failure.is_none()) {
-        let rate = |value| or_none(value, |rate: f64| number::count(rate.round() as usize));
-        let target = match (comparison.target, row.seconds_to_target) {
-            (None, _) => NOT_MEASURED.to_string(),
-            (Some(_), Some(seconds)) => number::seconds(seconds),
-            (Some(_), None) => format!("not reached; best {}", number::measure(row.best)),
-        };
-        table.row(
-            row.name(),
-            [
-                rate(row.train_documents_per_second),
-                rate(row.score_documents_per_second),
-                target,
-                or_none(row.seconds.open, number::seconds),
-                or_none(row.seconds.compile, number::seconds),
-                or_none(row.seconds.round, number::seconds),
-                mib(row.peak_bytes.host),
-                mib(row.peak_bytes.device),
-            ],
-        );
-    }
     let rate = |value: fn(&DeviceRow) -> Option<f64>| dots(comparison, |row| Some(Dot::new(value(row)?, Ink::Train)));
     let plots = figures([
         plot("Training documents per second", rate(|row| row.train_documents_per_second), true),
@@ -152,7 +217,7 @@ fn speed(comparison: &DeviceComparison) -> Html {
         "Medians over seeds. Each fit runs in a new process. Training is timed without the measures of a round. Compile \
          is what the first round took more than the median of the others.",
     );
-    section("speed", "Speed", what.then(table.html("speed by device")).then(plots))
+    section("speed", "Speed", what.then(speed_table(comparison).html(SPEED)).then(plots))
 }
 
 /// The maximum number of kernels in the table for a device.
@@ -167,23 +232,11 @@ fn steps(comparison: &DeviceComparison) -> Html {
     if measured(comparison).next().is_none() {
         return Html::default();
     }
-    let milliseconds =
-        |seconds: Option<f64>| or_none(seconds, |seconds| format!("{} ms", number::figure(seconds * 1e3)));
-    let mut table = Table::new(["device", "step", "in kernels", "launches", "reads"]);
-    let mut kernels = Table::new(["kernel", "device", "launches", "time"]);
+    let mut kernels = Table::new(["kernel", "device", "launches", "ms"]);
     for (row, step) in measured(comparison) {
-        table.row(
-            row.name(),
-            [
-                milliseconds(step.seconds),
-                milliseconds(step.kernel_seconds),
-                or_none(step.launches, number::figure),
-                number::figure(step.reads),
-            ],
-        );
         for kernel in step.kernels.iter().take(KERNELS) {
-            let cells = [row.name(), number::figure(kernel.launches), milliseconds(kernel.seconds)];
-            kernels.row(kernel.name.clone(), cells);
+            let cells = [row.name().into(), decimals(Some(kernel.launches), 1), milliseconds(kernel.seconds)];
+            kernels.row(kernel.name.as_str(), cells);
         }
     }
     let rates = measured(comparison).flat_map(|(_, step)| &step.throughput).map(|of| of.documents_per_second);
@@ -195,11 +248,9 @@ fn steps(comparison: &DeviceComparison) -> Html {
             label: title.clone(),
             x_name: "queries per step".to_string(),
             lines: vec![Line { name: "documents per second".to_string(), ink: Ink::Train, points }],
-            marks: vec![],
-            x_labels: None,
             across: Scale::Log,
-            upward: Scale::Linear,
             heights: heights.clone(),
+            ..Lines::default()
         };
         figure(title, plot.svg(), &[])
     });
@@ -208,23 +259,15 @@ fn steps(comparison: &DeviceComparison) -> Html {
         "A step is timed in a separate process, and its kernels are watched in one more fit, which is not timed. The \
          host waits at every read. What is not in kernels is work of the host, or waiting.",
     );
-    let kernels = if measured(comparison).any(|(_, step)| !step.kernels.is_empty()) {
-        details(&format!("The {KERNELS} kernels that take the longest"), kernels.html("kernels of a training step"))
-    } else {
-        Html::default()
-    };
-    section("steps", "Training steps", what.then(table.html("a training step by device")).then(plots).then(kernels))
+    let longest = format!("The {KERNELS} kernels that take the longest");
+    let kernels = (!kernels.is_empty()).then(|| details(&longest, kernels.html("kernels of a training step")));
+    let tables = step_table(comparison).html(STEP).then(rate_table(comparison).html(RATES));
+    section("steps", "Training steps", what.then(tables).then(plots).then(kernels.unwrap_or_default()))
 }
 
-fn failures(comparison: &DeviceComparison) -> Html {
-    let failed: Vec<(String, &str)> =
-        comparison.devices.iter().filter_map(|row| Some((row.name(), row.failure.as_deref()?))).collect();
-    if failed.is_empty() {
-        return Html::default();
-    }
-    let mut table = Table::new(["device", "why"]);
-    failed.into_iter().for_each(|(name, why)| table.row(name, [why]));
-    section("failures", "Failures", table.html("devices that failed"))
+fn remarks_section(comparison: &DeviceComparison) -> Html {
+    let remarks: Html = remarks(comparison).into_iter().map(|remark| element("p", remark)).collect();
+    if remarks.is_empty() { remarks } else { section("remarks", "Remarks", remarks) }
 }
 
 fn made(comparison: &DeviceComparison) -> Html {

@@ -4,7 +4,7 @@ use burn_rank::measure::Convention;
 
 use crate::experiment::{ExtremeQueries, RankedQuery};
 use crate::number;
-use crate::page::{Html, Table, details, element, note, section};
+use crate::page::{Cell, Html, Table, details, element, note, section};
 
 /// For all folds together, the section shows at most this number of worst queries and this number of best queries.
 const SHOWN: usize = 5;
@@ -26,7 +26,8 @@ pub(super) fn extremes(parts: &[(String, &ExtremeQueries)], convention: &Convent
         let of = |(part, query): &(&str, &RankedQuery)| {
             let documents = number::counted(query.documents, "document");
             let value = number::measure(Some(query.value));
-            details(&format!("{part}query {}: {value}, {documents}", query.query), ranking(query))
+            let label = format!("documents of query {}", query.query);
+            details(&format!("{part}query {}: {value}, {documents}", query.query), ranking_table(query).html(label))
         };
         let queries: Html = queries.iter().take(SHOWN).map(of).collect();
         if queries.is_empty() { queries } else { element("p", element("strong", title)).then(queries) }
@@ -43,17 +44,17 @@ pub(super) fn extremes(parts: &[(String, &ExtremeQueries)], convention: &Convent
 }
 
 /// Builds a table with the documents of a query in ranked order.
-fn ranking(query: &RankedQuery) -> Html {
-    let mut table = Table::new(["document", "rank", "score", "label", "ideal"]);
+pub(crate) fn ranking_table(query: &RankedQuery) -> Table {
+    let mut table = Table::new(["rank", "score", "label", "ideal", "document"]);
     for document in &query.shown {
-        let score = document.score.map_or(f64::NAN, f64::from);
+        let score = |score: f32| Cell::of(format!("{score:.4}"), number::figure(score.into()));
         let cells = [
-            number::count(document.rank),
-            number::figure(score),
-            number::figure(f64::from(document.label)),
-            number::count(document.ideal_rank),
+            document.score.map_or_else(|| Cell::number(number::measure(None)), score),
+            Cell::of(document.label.to_string(), number::figure(document.label.into())),
+            Cell::number(number::count(document.ideal_rank)),
+            document.document.as_str().into(),
         ];
-        table.row(document.document.as_str(), cells);
+        table.row(Cell::number(number::count(document.rank)), cells);
     }
-    table.html(format!("documents of query {}", query.query))
+    table
 }

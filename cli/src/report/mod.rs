@@ -23,8 +23,10 @@ use burn_rank::measure::significance::SignificanceError;
 use burn_rank::workbench::text::escape_markup;
 
 use self::about::Frame;
-pub(crate) use self::comparison::letter;
 pub use self::comparison::{ComparedMeasure, ComparisonReport, Rankings, ScoredDocument};
+pub(crate) use self::comparison::{letter, pair_table};
+pub(crate) use self::devices::devices_text;
+pub(crate) use self::extremes::ranking_table;
 pub(crate) use self::study::study_table;
 use crate::device_comparison::DeviceComparison;
 use crate::experiment::{OutputError, OutputFolder, PAGE, RECORD, REPORT, Report, RunRecord};

@@ -332,7 +332,7 @@ fn the_page_of_a_fit_is_complete() {
         "1 query with nothing to measure: the standard convention leaves them out.",
         "normalized by z_score",
         "query 2: 0.2500, 40 documents",
-        "</th><td>39</td><td>\u{2013}</td><td>2</td><td>1</td>",
+        "39</th><td>\u{2013}</td><td>2</td><td>1</td><td>&lt;/title",
         "mean score by feature 3",
         "<td>0.5000</td><td>\u{2212}0.1250</td>",
         "<td>missing in 0.2500</td><td>0.0625</td>",

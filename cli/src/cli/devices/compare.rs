@@ -13,7 +13,6 @@ use burn_rank::workbench::json::json;
 use clap::Args;
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::print;
 use crate::cli::failure::Failure;
 use crate::cli::input;
 use crate::cli::progress::Work;
@@ -21,7 +20,7 @@ use crate::cli::run_args::FolderArgs;
 use crate::cli::signals::interrupt_on_signal;
 use crate::device_comparison::{DeviceComparison, DeviceRun, DeviceSetting, StepCost, precision};
 use crate::experiment::{Claim, Document, ExperimentConfig, OutputFolder};
-use crate::report::devices_page;
+use crate::report::{devices_page, devices_text};
 
 /// The name of the file with the table of a device comparison.
 pub(super) const TABLE: &str = "devices.json";
@@ -124,8 +123,7 @@ impl CompareArgs {
         if self.json {
             return Ok(writeln!(out, "{}", serde_json::to_string(&comparison).map_err(Failure::work)?)?);
         }
-        print::table(&comparison, out)?;
-        Ok(writeln!(out, "written to {}", self.out.display())?)
+        Ok(writeln!(out, "{}written to {}", devices_text(&comparison), self.out.display())?)
     }
 
     /// Runs the configuration on every device with every seed, each in a process of its own. Then measures training

@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::compare::{PAGE, TABLE};
-use super::print;
 use crate::cli::failure::Failure;
 use crate::device_comparison::{DeviceComparison, MergeError};
 use crate::experiment::OutputFolder;
-use crate::report::devices_page;
+use crate::report::{devices_page, devices_text};
 
 /// Arguments of `devices merge`.
 #[derive(Debug, Args)]
@@ -44,7 +43,7 @@ impl MergeArgs {
         if self.json {
             return Ok(writeln!(out, "{}", serde_json::to_string(&merged).map_err(Failure::work)?)?);
         }
-        print::table(&merged, out)
+        Ok(out.write_all(devices_text(&merged).as_bytes())?)
     }
 }
 

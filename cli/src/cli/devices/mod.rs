@@ -4,7 +4,6 @@
 
 mod compare;
 mod merge;
-mod print;
 mod trial;
 
 use std::io::Write;

@@ -8,7 +8,7 @@ use burn_rank::workbench::text::{did_you_mean, harmless, nearest};
 
 use crate::cli::failure::Failure;
 use crate::experiment::{ExtremeQueries, RankedQuery};
-use crate::page::Table;
+use crate::report::ranking_table;
 
 /// The largest number of worst or best queries that may be requested.
 const MOST: usize = 1000;
@@ -53,13 +53,7 @@ pub(super) fn print(extremes: &ExtremeQueries, out: &mut dyn Write) -> Result<()
             let RankedQuery { query: name, value, documents, shown } = query;
             let measure = &extremes.measure;
             writeln!(out, "\n{end} {} of {}: query {}, {measure} {value:.4}", at + 1, queries.len(), harmless(name))?;
-            let mut table = Table::new(["rank", "score", "label", "ideal", "document"]);
-            for document in shown {
-                let score = document.score.map_or("-".to_string(), |score| format!("{score:.4}"));
-                let (label, ideal) = (document.label.to_string(), document.ideal_rank.to_string());
-                table.row(document.rank.to_string(), [score, label, ideal, document.document.clone()]);
-            }
-            write!(out, "{}", table.text())?;
+            write!(out, "{}", ranking_table(query).text())?;
             if shown.len() < *documents {
                 writeln!(out, "of {documents} documents {}", ExtremeQueries::SHOWN)?;
             }

@@ -9,7 +9,7 @@ use burn_rank::workbench::json::json;
 
 use super::about::{Fact, Frame, convention_in_words, header};
 use crate::number;
-use crate::page::{Html, Table, element, figure, figures, note, section};
+use crate::page::{Cell, Html, Table, element, figure, figures, note, section};
 use crate::plot::{Differences, Ink};
 
 /// If there are more pairs of systems than this, only the pairs with the first system are shown query by query.
@@ -127,30 +127,35 @@ fn means(report: &ComparisonReport) -> Result<Html, SignificanceError> {
     Ok(table.html("means").then(note(convention_in_words(&report.convention).then(Html::text(words)))))
 }
 
+/// Builds a table of the pairs of systems under one measure.
+pub(crate) fn pair_table(measure: Measure, pairs: &[SystemPair]) -> Table {
+    let with_tukey = pairs.iter().any(|pair| pair.tukey.is_some());
+    let columns = [&measure.to_string(), "diff", "low", "high", "t", "random"].map(String::from).into_iter();
+    let columns = columns.chain(with_tukey.then(|| "tukey".to_string()));
+    let mut table = Table::new(columns.chain(["d", "win/tie/loss"].map(String::from)));
+    for pair in pairs {
+        let of = &pair.comparison;
+        let differences = [of.mean_difference, of.bootstrap.low, of.bootstrap.high].map(number::difference);
+        let p_values = [of.t_test.p_value, of.randomization.p_value].into_iter();
+        let p_values = p_values.chain(pair.tukey.map(|tukey| tukey.p_value)).map(number::p_value);
+        let effect = Cell::of(format!("{:+.2}", of.cohen_d), number::difference(of.cohen_d));
+        let counts = [of.wins, of.ties, of.losses].map(number::count).join("/");
+        let cells = differences.into_iter().chain(p_values).map(Cell::number);
+        let name = Cell::number(format!("{} \u{2212} {}", letter(pair.second), letter(pair.first)));
+        table.row(name, cells.chain([effect, Cell::number(counts)]));
+    }
+    table
+}
+
 fn tests(report: &ComparisonReport) -> Html {
     let with_tukey = report.systems.len() > 2;
-    let tables = report.measures.iter().map(|of| {
-        let measure = of.measure.to_string();
-        let columns = [measure.as_str(), "difference", "low", "high", "t", "random"].into_iter();
-        let columns = columns.chain(with_tukey.then_some("tukey")).chain(["d", "win", "tie", "loss"]);
-        let mut table = Table::new(columns);
-        for pair in &of.pairs {
-            let tested = &pair.comparison;
-            let figures = [tested.mean_difference, tested.bootstrap.low, tested.bootstrap.high].map(number::difference);
-            let p_values =
-                [Some(tested.t_test.p_value), Some(tested.randomization.p_value), pair.tukey.map(|of| of.p_value)];
-            let counts = [tested.wins, tested.ties, tested.losses].map(number::count);
-            let cells = figures.into_iter().chain(p_values.into_iter().flatten().map(number::p_value));
-            let cells = cells.chain([number::difference(tested.cohen_d)]).chain(counts);
-            table.row(format!("{} \u{2212} {}", letter(pair.second), letter(pair.first)), cells);
-        }
-        table.html(format!("pairs by {measure}"))
-    });
+    let tables =
+        report.measures.iter().map(|of| pair_table(of.measure, &of.pairs).html(format!("pairs by {}", of.measure)));
     let config = &report.config;
     let words = format!(
         "A difference above 0 says that the system named first is better. low, high: {}% bootstrap interval of the mean \
-         difference; t: paired t-test; random: Fisher's randomization test{}; d: mean difference in standard deviations. {} \
-         resamples, seed {}. A p-value is for a comparison chosen before looking at the results.",
+         difference; t: paired t-test; random: Fisher's randomization test{}; d: mean difference in standard deviations; \
+         win/tie/loss: queries. {} resamples, seed {}. A p-value is for a comparison chosen before looking at the results.",
         100.0 * config.confidence,
         if with_tukey { "; tukey: Tukey's test over all pairs" } else { "" },
         number::count(config.resamples),
