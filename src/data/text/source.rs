@@ -73,6 +73,11 @@ impl Source {
             self.bytes += read as u64;
             self.at_end = read < wanted;
             self.check_limit()?;
+            let first = memchr::memchr(b'\n', &block[searched..]).map_or(block.len(), |end| searched + end);
+            if first > self.most_line_bytes {
+                let at_least = if first < block.len() || self.at_end { "" } else { "at least " };
+                return Err(self.long_line(&format!("a line of {at_least}{first} bytes")));
+            }
             if let Some(end) = memchr::memrchr(b'\n', &block[searched..]) {
                 if !self.at_end {
                     self.rest.extend_from_slice(&block[searched + end + 1..]);
@@ -81,9 +86,6 @@ impl Source {
                 break;
             }
             searched = block.len();
-            if searched > self.most_line_bytes {
-                return Err(self.long_line(&format!("a line of more than {searched} bytes")));
-            }
         }
         if self.at_end && block.last().is_some_and(|&last| last != b'\n') {
             block.push(b'\n');
@@ -94,13 +96,12 @@ impl Source {
         Ok(())
     }
 
-    /// Rejects lines of a block that are longer than the options allow. [`next_block`](Self::next_block) limits the
-    /// length of a line that does not fit into a block.
+    /// Rejects lines of a block that are longer than the options allow. [`next_block`](Self::next_block) checks the
+    /// first line, and the other lines are shorter than [`BLOCK`].
     ///
     /// # Errors
     /// Returns [`DataError::Limit`] for the first line that is too long.
     pub fn check_lines(&self, block: &[u8]) -> Result<(), DataError> {
-        // If the limit is a block or more, `next_block` enforces it while it reads.
         if self.most_line_bytes >= BLOCK {
             return Ok(());
         }
@@ -207,7 +208,7 @@ fn sniff(
         }
     }
     let whole: Chain<_, _> = Cursor::new(magic[..length].to_vec()).chain(reader);
-    if magic[..length] != [0x1f, 0x8b] {
+    if magic[..length] != GZIP {
         return Ok((Box::new(whole), None));
     }
     let bytes = Arc::new(AtomicU64::new(0));
@@ -216,15 +217,21 @@ fn sniff(
     Ok((Box::new(Gunzip::new(counted)), Some(size)))
 }
 
+/// The first bytes of gzip.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+const TWICE: &str = "found a file compressed by gzip twice, expected once: decompress it with `gunzip`";
+
 /// Decompresses gzip text, which may have several members.
 struct Gunzip<R> {
     /// The reader of the current member; `None` at the end.
     member: Option<GzDecoder<BufReader<R>>>,
+    at_start: bool,
 }
 
 impl<R: Read> Gunzip<R> {
     fn new(reader: R) -> Self {
-        Self { member: Some(GzDecoder::new(BufReader::with_capacity(1 << 16, reader))) }
+        Self { member: Some(GzDecoder::new(BufReader::with_capacity(1 << 16, reader))), at_start: true }
     }
 }
 
@@ -234,6 +241,9 @@ impl<R: Read> Read for Gunzip<R> {
             match member.read(buffer) {
                 Ok(0) if !buffer.is_empty() => {}
                 Err(error) => return Err(damage(error)),
+                Ok(read) if std::mem::take(&mut self.at_start) && buffer[..read].starts_with(&GZIP) => {
+                    return Err(io::Error::new(ErrorKind::InvalidData, TWICE));
+                }
                 read => return read,
             }
             let Some(mut reader) = self.member.take().map(GzDecoder::into_inner) else { break };
@@ -302,6 +312,45 @@ mod tests {
         let (bytes, counted) = stream(10_000).unwrap();
         assert_eq!(bytes, UNSUSPICIOUS + (8 << 20) + 1);
         assert_eq!(counted, COUNTED_RATIO * compressed.len() as u64);
+    }
+
+    #[test]
+    fn no_line_is_longer_than_the_options_allow() {
+        let most = 2 * BLOCK + 7;
+        let options = ReadOptions { max_line_bytes: most, ..ReadOptions::default() };
+        // The long line begins with a block, within one, and ends with the text.
+        for (before, end) in [("", "\nx\n"), ("x\nyy\n", "\nx\n"), ("x\n", ""), ("x\n", "\n")] {
+            let read = |length: usize| {
+                let text = [before.as_bytes(), &vec![b'1'; length], end.as_bytes()].concat();
+                let mut source = Source::open(Input::from_reader("text", Cursor::new(text)), &options).unwrap();
+                let (mut block, mut lines) = (Vec::new(), 0);
+                loop {
+                    source.next_block(&mut block)?;
+                    source.check_lines(&block)?;
+                    lines += memchr::memchr_iter(b'\n', &block).count();
+                    if block.is_empty() {
+                        return Ok::<_, DataError>(lines);
+                    }
+                }
+            };
+            assert!(read(most).is_ok(), "{before:?} {end:?}");
+            let message = read(most + 1).unwrap_err().to_string();
+            let expected = format!("text: found a line of {} bytes, expected at most {most} bytes", most + 1);
+            assert!(message.starts_with(&expected), "{before:?} {end:?} {message}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_compressed_twice_is_refused() {
+        let compressed = |text: &[u8]| {
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            io::Write::write_all(&mut encoder, text).unwrap();
+            encoder.finish().unwrap()
+        };
+        let twice = compressed(&compressed(b"1 qid:1 1:0.5\n"));
+        let (mut reader, _) = sniff(Path::new("data.gz"), Cursor::new(twice), None).unwrap();
+        let message = reader.read_to_end(&mut Vec::new()).unwrap_err().to_string();
+        assert_eq!(message, TWICE);
     }
 
     #[test]
