@@ -87,6 +87,14 @@ pub(crate) fn one_of<N: AsRef<str>>(known: &[N]) -> String {
     }
 }
 
+/// Returns the first eight names in quotes, as in "`a`, `b`, ... (12 in all)".
+pub(crate) fn first_of<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
+    const SHOWN: usize = 8;
+    let more = if names.len() > SHOWN { format!(", ... ({} in all)", names.len()) } else { String::new() };
+    let quoted: Vec<String> = names.take(SHOWN).map(|name| format!("`{}`", name.escape_debug())).collect();
+    format!("{}{more}", quoted.join(", "))
+}
+
 /// Returns a number with its noun, as in `1 query` or `2 queries`. The caller gives the noun in the singular.
 pub fn counted(count: usize, one: &str) -> String {
     format!("{count} {}", plural(count, one))

@@ -205,7 +205,7 @@ pub enum DataError {
         source: Box<DataError>,
     },
     /// A folder does not hold a set of folds.
-    #[error("{}: {found}, expected {expected}", path.display())]
+    #[error("{}: found {found}, expected {expected}", path.display())]
     Folds {
         /// The folder.
         path: PathBuf,

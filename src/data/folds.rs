@@ -17,7 +17,7 @@ use super::dataset::RankingDataset;
 use super::error::DataError;
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
-use crate::text::counted;
+use crate::text::{counted, did_you_mean, first_of, nearest};
 
 /// The files of one fold.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,12 +69,13 @@ pub fn discover(folder: &Path) -> Result<Vec<Fold>, DataError> {
     if SETS.iter().flat_map(|set| set.iter()).any(|set| file(folder, &[set]).is_some()) {
         return Ok(vec![named_files(folder, 1)?]);
     }
-    let found = match names.as_slice() {
-        [] => "an empty folder".to_owned(),
-        [first, ..] => format!("entries such as `{first}` ({} in all)", names.len()),
+    let found = match names.is_empty() {
+        true => "an empty folder".to_owned(),
+        false => first_of(names.iter().map(String::as_str)),
     };
-    let expected = "folders Fold1, Fold2, ..., or parts S1.txt, S2.txt, ..., or train.txt, vali.txt and test.txt";
-    Err(DataError::Folds { path: folder.to_path_buf(), found, expected: expected.to_owned() })
+    let near = did_you_mean(&near(&names, &SETS.concat()));
+    let expected = format!("folders Fold1, Fold2, ..., or parts S1, S2, ..., or {FILES}{near}");
+    Err(DataError::Folds { path: folder.to_path_buf(), found, expected })
 }
 
 /// Shuffles the queries of a dataset with the seed `seed`, splits them into `parts` parts, and rotates the parts. Sizes
@@ -236,15 +237,29 @@ const ENDINGS: [&str; 10] = [".txt", ".txt.gz", ".gz", "", ".arrow", ".parquet",
 /// The accepted names of the training, validation and test sets.
 const SETS: [&[&str]; 3] = [&["train"], &["vali", "valid", "validation"], &["test"]];
 
+/// The names and endings of the files of a fold, for messages.
+const FILES: &str = "train, vali (or valid, validation) and test, each as .txt, .arrow, .parquet, .csv or .tsv, \
+                     where .txt, .csv and .tsv may be compressed to .gz";
+
 fn named_files(folder: &Path, number: usize) -> Result<Fold, DataError> {
-    let set = |names: &[&str]| {
-        file(folder, names).map(|path| vec![path]).ok_or_else(|| DataError::Folds {
+    let names = names(folder)?;
+    let set = |set: &[&str]| {
+        file(folder, set).map(|path| vec![path]).ok_or_else(|| DataError::Folds {
             path: folder.to_path_buf(),
-            found: format!("no {0}.txt and no {0}.txt.gz", names[0]),
-            expected: "train.txt, vali.txt and test.txt, plain or .gz".to_owned(),
+            found: format!("no `{}` among {}", set[0], first_of(names.iter().map(String::as_str))),
+            expected: format!("{FILES}{}", did_you_mean(&near(&names, set))),
         })
     };
     Ok(Fold { number, train: set(SETS[0])?, validation: set(SETS[1])?, test: set(SETS[2])? })
+}
+
+/// Returns the name that is most similar to the name of a set, apart from its ending, if no set has that name.
+fn near(names: &[String], set: &[&str]) -> Option<String> {
+    let stem = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
+    let others: Vec<&String> = names.iter().filter(|name| !SETS.concat().contains(&ending(name).1)).collect();
+    let stems: Vec<String> = others.iter().map(|name| stem(name)).collect();
+    let near = set.iter().find_map(|name| nearest(name, stems.iter().map(String::as_str)))?;
+    others.into_iter().find(|name| stem(name) == near).cloned()
 }
 
 /// Returns the part number in a file name, such as 2 for `S2.txt.gz`.
@@ -379,17 +394,30 @@ mod tests {
     #[test]
     fn missing_parts_are_named() {
         for (files, expected) in [
-            (vec!["Fold1/train.txt", "Fold1/test.txt"], "found no vali.txt"),
+            (
+                vec!["Fold1/train.txt", "Fold1/test.txt"],
+                "found no `vali` among `test.txt`, `train.txt`, expected train, ",
+            ),
+            (
+                vec!["train.csv", "val.csv", "test.csv"],
+                ".csv and .tsv may be compressed to .gz; did you mean `val.csv`?",
+            ),
+            (vec!["train.csv", "validation.feather", "test.csv"], "; did you mean `validation.feather`?"),
+            (vec!["Training.csv", "x.csv"], "found `Training.csv`, `x.csv`, expected folders Fold1, "),
+            (vec!["Training.csv", "x.csv"], "; did you mean `Training.csv`?"),
             (vec!["Fold1/train.txt", "Fold1/vali.txt", "Fold1/test.txt", "Fold3/train.txt"], "`Fold3` but no Fold2"),
             (vec!["S1.txt", "S2.txt", "S4.txt"], "`S4.txt` but no S3"),
             (vec!["S1.txt", "S2.txt"], "found 2 parts"),
-            (vec!["notes.md"], "entries such as `notes.md` (1 in all)"),
+            (
+                vec!["notes.md"],
+                "found `notes.md`, expected folders Fold1, Fold2, ..., or parts S1, S2, ..., or train, ",
+            ),
             (vec![], "found an empty folder"),
-            (vec!["train.txt"], "no vali.txt"),
+            (vec!["train.txt"], "found no `vali` among `train.txt`, expected"),
         ] {
             let folder = folder(&files);
             let message = discover(folder.path()).unwrap_err().to_string();
-            assert!(message.contains(expected.trim_start_matches("found ")), "{message}");
+            assert!(message.contains(expected), "{message}");
         }
         assert!(matches!(discover(Path::new("/nonexistent-folder")), Err(DataError::Io { .. })));
     }
