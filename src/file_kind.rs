@@ -26,7 +26,7 @@ pub enum FileKind {
     Letor,
     TrecRun,
     Qrels,
-    /// A table with a header and columns separated by commas.
+    /// A table with a header and columns separated by commas, or by semicolons or bars, which no command reads.
     Csv,
     /// A table with a header and columns separated by tabs.
     Tsv,
@@ -239,7 +239,7 @@ fn of_text(text: &str) -> FileKind {
         _ if is_key_or_table(first) => FileKind::Configuration,
         _ if is_json(first) => FileKind::Json,
         _ if has_header(text, '\t') => FileKind::Tsv,
-        _ if has_header(text, ',') => FileKind::Csv,
+        _ if [',', ';', '|'].into_iter().any(|separator| has_header(text, separator)) => FileKind::Csv,
         _ => FileKind::Text,
     }
 }
@@ -327,6 +327,8 @@ mod tests {
             (b"label\tquery\tf\r\n1\ta\t\r\n", FileKind::Tsv),
             (b"label,query,title\n1,a,\"cats, dogs\"\n", FileKind::Csv),
             (b"Hello, world\nof text.\n", FileKind::Text),
+            (b"label;query;f\n1;a;0,5\n", FileKind::Csv),
+            (b"label|query|f\n1|a|2\n", FileKind::Csv),
             (b"1,2\n3,4\n", FileKind::Text),
             (b"a,b,c\n1,2\n", FileKind::Text),
             (b"\x01\0\x02", FileKind::Binary),

@@ -26,6 +26,9 @@ use crate::text::counted;
 /// The number of rows that are converted at a time.
 const ROWS: usize = 1 << 16;
 
+/// The words with which errors describe the identifier of a query.
+const IDENTIFIER: &str = "the identifier of a query (text, or a whole number that its type holds exactly)";
+
 /// Appends the rows of a file to a dataset.
 pub(super) struct Appender<'a, 'b> {
     assembly: &'a mut Assembly<'b>,
@@ -36,12 +39,14 @@ pub(super) struct Appender<'a, 'b> {
     documents_before: usize,
     /// The features read so far, if they stay in the file; `None` if they are copied into memory.
     stored: Option<Stored>,
+    /// Returns the identifier of a query for its text in the file, or `None` if the text is not an identifier.
+    pub query_of: fn(&str) -> Option<&str>,
 }
 
 impl<'a, 'b> Appender<'a, 'b> {
     pub fn new(assembly: &'a mut Assembly<'b>, path: &'a Path, layout: Layout, most_cells: usize) -> Self {
         let documents_before = assembly.dataset.documents();
-        Self { assembly, path, layout, most_cells, documents_before, stored: None }
+        Self { assembly, path, layout, most_cells, documents_before, stored: None, query_of: |text| Some(text) }
     }
 
     /// Prepares to leave features in their file instead of copying them into memory. Features can stay in the file only
@@ -250,11 +255,12 @@ impl<'a, 'b> Appender<'a, 'b> {
         let queries = texts(batch.column(column)).map_err(|error| self.unreadable(error))?;
         let mut start = 0;
         while start < queries.len() {
-            let query = queries.value(start);
-            if queries.is_null(start) || query.is_empty() {
-                return Err(self.cell(batch, column, start, "the identifier of a query"));
-            }
-            let same = |row: &usize| queries.is_valid(*row) && queries.value(*row) == query;
+            let text = queries.value(start);
+            let query = (self.query_of)(text).filter(|query| queries.is_valid(start) && !query.is_empty());
+            let Some(query) = query else {
+                return Err(self.cell(batch, column, start, IDENTIFIER));
+            };
+            let same = |row: &usize| queries.is_valid(*row) && queries.value(*row) == text;
             let end = (start + 1..queries.len()).find(|row| !same(row)).unwrap_or(queries.len());
             let row = self.row(start);
             let added = self.assembly.add_group(query.to_owned(), end - start, self.documents_before, row);
@@ -263,7 +269,10 @@ impl<'a, 'b> Appender<'a, 'b> {
                 row,
                 column: batch.schema_ref().field(column).name().clone(),
                 found: format!("query `{query}` again"),
-                expected: format!("its documents in one file (it began at {}:{first_line})", first_path.display()),
+                expected: format!(
+                    "all its rows in one file (it began in row {first_line} of {})",
+                    first_path.display()
+                ),
             })?;
             start = end;
         }

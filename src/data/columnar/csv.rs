@@ -43,6 +43,7 @@ pub(in crate::data) fn read_csv(assembly: &mut Assembly, input: Input, separator
     let before = assembly.bytes;
     let most = assembly.options.most_cells(before + source.bytes_that_count());
     let mut appender = Appender::new(assembly, path, layout, most);
+    appender.query_of = query_of;
     appender.check_columns()?;
     let columns = appender.layout.project();
     let decoder = Decoder { types: Arc::new(types), columns, separator, path };
@@ -77,6 +78,17 @@ pub(in crate::data) fn read_csv(assembly: &mut Assembly, input: Input, separator
     appender.finish(None)?;
     assembly.bytes += source.bytes_that_count();
     Ok(())
+}
+
+/// Returns the identifier of a query without the decimal places of a whole number, as `1` for `1.0`, which a program
+/// writes that holds the identifiers as floats. Returns `None` for any other decimal number.
+fn query_of(text: &str) -> Option<&str> {
+    match text.split_once('.') {
+        Some((whole, places)) if text.parse::<f64>().is_ok() => {
+            Some(whole).filter(|_| !whole.is_empty() && places.bytes().all(|digit| digit == b'0'))
+        }
+        _ => Some(text),
+    }
 }
 
 /// Replaces the contents of `block` with the next whole rows, or leaves it empty at the end of the input. A row ends at
@@ -119,9 +131,14 @@ fn take_header(block: &mut Vec<u8>, separator: u8, path: &Path) -> Result<Vec<St
     }
     let names = fields(&header, separator).ok_or_else(|| unfit(path, quoted(header.trim_ascii_end()), expected))?;
     if header.trim_ascii().is_empty() {
-        return Err(unfit(path, "no text in the first line", expected));
+        let found = if header.is_empty() { "an empty file" } else { "no text in the first line" };
+        return Err(unfit(path, found, expected));
     }
     if let [only] = &names[..] {
+        if let Some(other) = [';', '|'].into_iter().find(|other| only.contains(*other)) {
+            let found = format!("columns separated by `{other}` in the first line {}", quoted(only.as_bytes()));
+            return Err(unfit(path, found, "commas or tabs: save the table with one of these as its separator"));
+        }
         let by = if separator == b'\t' { "tabs" } else { "commas" };
         let expected = format!("names of several columns, separated by {by}");
         return Err(unfit(path, format!("the first line {}", quoted(only.as_bytes())), expected));

@@ -3,7 +3,7 @@
 //! | column | contents |
 //! |---|---|
 //! | `label` | the label: a finite number of at least 0 |
-//! | `query` or `qid` | the identifier of the query: text or an integer; its rows are in one file |
+//! | `query` or `qid` | the identifier of the query: text or a whole number; its rows are in one file |
 //! | `document` or `docid` | optional: the identifier of the document, text or an integer; null for none |
 //! | `weight` | optional: the weight of the document in training, with [`Weights::File`](super::letor::Weights::File) |
 //! | `query_weight` | optional: the weight of the query, the same in each of its rows, with [`Weights::File`](super::letor::Weights::File) |
@@ -25,7 +25,8 @@
 //!
 //! A CSV file has a header and columns separated by commas. Fields that contain commas or line breaks are enclosed in
 //! double quotes (`"`). The columns of a TSV file are separated by tabs. CSV and TSV files may be compressed with gzip.
-//! An empty field, `nan`, `null` or `NA` is a missing value; `true` is 1, and `false` is 0.
+//! An empty field, `nan`, `null` or `NA` is a missing value; `true` is 1, and `false` is 0. A query `1.0` is the
+//! query `1`, and no other decimal number is the identifier of a query.
 //!
 //! Features stay in the file ([`Features`](super::Features)) if the file is an uncompressed Arrow file and the only
 //! file of the set. To stay in the file, features must be lists of 32-bit floats without nulls, with consecutive rows

@@ -10,7 +10,7 @@ use crate::data::assembly::Assembly;
 use crate::data::columns::{Columns, KeyColumn, Like};
 use crate::data::error::{DataError, quoted};
 use crate::data::text::options::Weights;
-use crate::text::{counted, did_you_mean, nearest};
+use crate::text::{counted, did_you_mean, first_of, nearest};
 
 /// The role of each column, as an index into the columns of the file or, after [`Layout::project`], of its batches.
 #[derive(Debug)]
@@ -83,7 +83,8 @@ impl Layout {
             true => columns.optional(&LABEL, |_| true, "numbers")?,
             false => Some(columns.required(&LABEL, is_number, "numbers")?),
         };
-        let query = columns.required(&QUERY, is_identifier, "text or integers")?;
+        let is_query = |data_type: &DataType| is_identifier(data_type) || data_type.is_floating();
+        let query = columns.required(&QUERY, is_query, "text or whole numbers")?;
         let document = columns.optional(&DOCUMENT, is_identifier, "text or integers")?;
         let weight = columns.optional(&WEIGHT, is_number, "numbers")?;
         let query_weight = columns.optional(&QUERY_WEIGHT, is_number, "numbers")?;
@@ -148,7 +149,7 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
-    fn names(&self) -> impl Iterator<Item = &str> {
+    fn names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.schema.fields().iter().map(|field| field.name().as_str())
     }
 
@@ -224,12 +225,8 @@ impl Table<'_> {
 
     /// Returns the error for a table that lacks a column.
     fn lacks(&self, name: &str, expected: &str) -> DataError {
-        const SHOWN: usize = 8;
-        let there = self.schema.fields().len();
-        let more = if there > SHOWN { format!(", ... ({there} in all)") } else { String::new() };
-        let found: Vec<String> = self.names().take(SHOWN).map(shown).collect();
         let near = did_you_mean(&nearest(name, self.names()).filter(|near| near != name));
-        unfit(self.path, format!("columns {}{more}", found.join(", ")), format!("{expected}{near}"))
+        unfit(self.path, format!("columns {}", first_of(self.names())), format!("{expected}{near}"))
     }
 
     /// Returns the feature columns, with the number and the names of the features.

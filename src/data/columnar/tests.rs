@@ -321,7 +321,7 @@ fn text_and_tables_may_be_one_set() {
     assert_eq!(data.features.to_slice()[..6], [7.0, 0.0, 0.0, 1.0, 2.0, 0.0]);
     assert_eq!(data.document_ids, ["", "", "", "", "d"]);
     let again = read(&[paths[1].clone(), paths[1].clone()], &ReadOptions::default()).unwrap_err().to_string();
-    assert!(again.contains("b.arrow: row 1, column `query`: found query `a` again, expected its documents"), "{again}");
+    assert!(again.contains("b.arrow: row 1, column `query`: found query `a` again, expected all its rows"), "{again}");
     let wider = ReadOptions { features: Some(4), ..ReadOptions::default() };
     assert_eq!(read(&paths[1..2], &wider).unwrap().row(0), [1.0, 2.0, 0.0, 0.0]);
 }
@@ -353,14 +353,19 @@ fn values_that_cannot_be_are_reported_with_row_and_column() {
         ),
         (
             with(vec![("query", Arc::new(StringArray::from(vec!["a", "", "b"])))]),
-            "row 2, column `query`: found an empty text, expected the identifier of a query",
+            "row 2, column `query`: found an empty text, expected the identifier of a query \
+             (text, or a whole number that its type holds exactly)",
         ),
         (
             with(vec![("label", Arc::new(Float64Array::from(vec![2.0, 1e39, 0.0])))]),
             "row 2, column `label`: found 1e39, expected a label (a number of at least 0) of at most 3.4028235e38 in \
              size, the largest 32-bit float",
         ),
-        (with(vec![("query", no_query)]), "row 2, column `query`: found null, expected the identifier of a query"),
+        (
+            with(vec![("query", no_query)]),
+            "row 2, column `query`: found null, expected the identifier of a query \
+             (text, or a whole number that its type holds exactly)",
+        ),
         (
             with(vec![("features", infinite)]),
             "row 2, column `features`: found inf, expected a finite value of feature 2",
@@ -415,8 +420,8 @@ fn tables_that_do_not_fit_are_refused() {
         (table(vec![label(), query(), ("qid", queries())]), "found columns `query` and `qid`, expected one of them"),
         (table(vec![("label", queries()), query()]), "found column `label` of type Utf8, expected numbers"),
         (
-            table(vec![label(), ("query", floats([0.0; 3]))]),
-            "found column `query` of type Float32, expected text or integers",
+            table(vec![label(), ("query", Arc::new(BooleanArray::from(vec![true; 3])))]),
+            "found column `query` of type Boolean, expected text or whole numbers",
         ),
         (
             table(vec![label(), query(), ("url", queries())]),

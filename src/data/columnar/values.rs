@@ -25,9 +25,19 @@ pub(super) fn floats(column: &dyn Array) -> Result<Float32Array, ArrowError> {
     Ok(as_floats.as_primitive::<Float32Type>().clone())
 }
 
-/// Converts a column of identifiers to text; nulls stay nulls.
+/// Converts a column of identifiers to text; nulls stay nulls. In a column of floats, only whole numbers that the type
+/// holds exactly are identifiers; all other numbers become null.
 pub(super) fn texts(column: &dyn Array) -> Result<LargeStringArray, ArrowError> {
-    Ok(cast(column, &DataType::LargeUtf8)?.as_string::<i64>().clone())
+    let bits = match column.data_type() {
+        DataType::Float16 => 11,
+        DataType::Float32 => f32::MANTISSA_DIGITS,
+        DataType::Float64 => f64::MANTISSA_DIGITS,
+        _ => return Ok(cast(column, &DataType::LargeUtf8)?.as_string::<i64>().clone()),
+    };
+    let is_exact = |number: f64| number.fract() == 0.0 && number.abs() < (1u64 << bits) as f64;
+    let text = |number: f64| is_exact(number).then(|| number.to_string());
+    let numbers = cast(column, &DataType::Float64)?;
+    Ok(numbers.as_primitive::<Float64Type>().iter().map(|number| number.and_then(text)).collect())
 }
 
 /// Converts a column of numbers, dates or times to numbers that increase with time. The second result tells whether the

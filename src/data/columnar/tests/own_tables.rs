@@ -60,6 +60,65 @@ fn csv_is_recognized_by_its_name_and_by_its_contents() {
     assert_eq!(read_from([input], &keep()).unwrap().data_hash(), expected);
 }
 
+#[test]
+fn tables_with_other_separators_are_refused_by_the_separator() {
+    let gzip = |bytes: &[u8]| {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(bytes).unwrap();
+        gzip.finish().unwrap()
+    };
+    for separator in [";", "|"] {
+        // With a decimal comma.
+        let table = "label;query;f\n1;a;0,5\n".replace(';', separator);
+        for (name, bytes) in [("data", table.clone().into_bytes()), ("data.txt.gz", gzip(table.as_bytes()))] {
+            let message = read_named(name, &bytes, &keep()).unwrap_err().to_string();
+            assert!(message.contains(&format!("{name}: found columns separated by `{separator}` in ")), "{message}");
+        }
+    }
+    let message = read_named("data.csv.gz", &gzip(&gzip(CSV.as_bytes())), &keep()).unwrap_err().to_string();
+    assert!(message.contains("data.csv.gz: found a file compressed by gzip twice, expected once"), "{message}");
+}
+
+#[test]
+fn a_query_is_a_whole_number_whatever_type_holds_it() {
+    let queries = |name: &str, bytes: &[u8]| read_named(name, bytes, &keep()).map(|data| data.query_ids);
+    let csv = |first: &str, second: &str| format!("label,query,f\n1,{first},2\n0,{second},3\n");
+    for (first, second, expected) in [
+        ("7.0", "8.", ["7", "8"]),
+        ("-7.000", "9007199254740993.0", ["-7", "9007199254740993"]),
+        ("1.2.3", "a.5", ["1.2.3", "a.5"]),
+        ("07", "1e5", ["07", "1e5"]),
+    ] {
+        assert_eq!(queries("a.csv", csv(first, second).as_bytes()).unwrap(), expected);
+    }
+    assert_eq!(queries("a.csv", csv("7.0", "7").as_bytes()).unwrap(), ["7"]);
+    let batch = |queries: ArrayRef| {
+        let two: ArrayRef = Arc::new(Float32Array::from(vec![1.0, 0.0]));
+        RecordBatch::try_from_iter([("label", two.clone()), ("query", queries), ("f", two)]).unwrap()
+    };
+    let doubles = |first: f64, second: f64| -> ArrayRef { Arc::new(Float64Array::from(vec![first, second])) };
+    let floats = |first: f32, second: f32| -> ArrayRef { Arc::new(Float32Array::from(vec![first, second])) };
+    let refused = |message: String, row: usize, found: &str| {
+        let expected =
+            format!("row {row}, column `query`: found {found}, expected the identifier of a query (text, or");
+        assert!(message.contains(&expected), "{message}");
+    };
+    for format in FORMATS {
+        let read = |queries: ArrayRef| read_bytes(&file_of(&[batch(queries)], format, None), &keep());
+        assert_eq!(read(doubles(7.0, 9e15)).unwrap().query_ids, ["7", "9000000000000000"]);
+        assert_eq!(read(floats(7.0, -8.0)).unwrap().query_ids, ["7", "-8"]);
+        let text: ArrayRef = Arc::new(StringArray::from(vec!["1.0", "1.5"]));
+        assert_eq!(read(text).unwrap().query_ids, ["1.0", "1.5"]);
+        refused(read(doubles(7.0, 7.5)).unwrap_err().to_string(), 2, "7.5");
+        refused(read(doubles(f64::NAN, 7.0)).unwrap_err().to_string(), 1, "NaN");
+        refused(read(doubles(7.0, 1e16)).unwrap_err().to_string(), 2, "1e16");
+        refused(read(floats(7.0, 16_777_216.0)).unwrap_err().to_string(), 2, "16777216.0");
+    }
+    for (found, row) in [("7.5", 1), ("1.5e3", 1)] {
+        refused(queries("a.csv", csv(found, "7").as_bytes()).unwrap_err().to_string(), row, found);
+    }
+}
+
 /// Blocks are cut where rows end, not where lines do.
 #[test]
 fn rows_of_many_blocks_and_quoted_line_ends_are_read_in_order() {
@@ -93,10 +152,12 @@ fn faults_of_csv_have_their_row_and_column() {
         ),
         (
             "label,query,f\n1,a,2\n1,,1\n",
-            "a.csv: row 2, column `query`: found null, expected the identifier of a query",
+            "a.csv: row 2, column `query`: found null, expected the identifier of a query \
+             (text, or a whole number that its type holds exactly)",
         ),
         ("label,query,f\n1,a,inf\n", "a.csv: row 1, column `f`: found inf, expected a finite value of feature 1"),
-        ("", "a.csv: found no text in the first line, expected names of columns, in UTF-8, in the first line"),
+        ("\n", "a.csv: found no text in the first line, expected names of columns, in UTF-8, in the first line"),
+        ("", "a.csv: found an empty file, expected names of columns, in UTF-8, in the first line"),
         (
             "label,query,f\n1,a,\"open\n2,b,3\n",
             "a.csv: row 1: found a quote without an end, expected rows that can be read",
@@ -118,8 +179,10 @@ fn faults_of_csv_have_their_row_and_column() {
         ),
         (
             "label;query;f\n1;a;2\n",
-            "a.csv: found the first line `label;query;f`, expected names of several columns, separated by commas",
+            "a.csv: found columns separated by `;` in the first line `label;query;f`, expected commas or tabs: save the \
+             table with one of these as its separator",
         ),
+        ("label\n1\n", "a.csv: found the first line `label`, expected names of several columns, separated by commas"),
         (
             ",label,query,f\n0,1,a,2\n",
             "a.csv: found column 1 without a name, expected a name for each feature (option `columns.drop` = [\"\"] leaves it out)",
@@ -288,7 +351,7 @@ fn rows_that_stand_apart_are_put_together_and_keep_the_order_of_the_file() {
     let (_folder, paths) = files(&[("a.csv", apart.as_bytes()), ("b.csv", together.as_bytes())]);
     let message = read(&paths, &weighted).unwrap_err().to_string();
     assert!(
-        message.contains("b.csv: row 1, column `query`: found query `a` again, expected its documents in one file"),
+        message.contains("b.csv: row 1, column `query`: found query `a` again, expected all its rows in one file"),
         "{message}"
     );
 }
