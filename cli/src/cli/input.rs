@@ -14,7 +14,7 @@ use burn_rank::measure::{Convention, Measure, MeasureError};
 use burn_rank::ranker::Ranker;
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::json::json;
-use burn_rank::workbench::text::{counted, is_standard_stream, shown};
+use burn_rank::workbench::text::{counted, is_standard_stream, nearest, shown};
 use burn_rank::workbench::{self, FileKind, Like, Source, name_unread, quoted, read_like};
 use clap::{Args, ValueEnum};
 
@@ -61,7 +61,7 @@ pub fn device(name: &str) -> Result<Device, DeviceError> {
 /// Options for reading data files.
 #[derive(Debug, Args)]
 pub struct ReadArgs {
-    /// Treatment of a missing value (NULL or nan) [default: as for the ranker's training data, else error]
+    /// Treatment of a missing value (NULL or nan) [default: as for the ranker's training data; keep in check and init; else error]
     #[arg(long, value_enum)]
     missing: Option<MissingArg>,
     /// Set an option of the reader, as in max_compression_ratio=1000 or columns.label=rating; accepts any key of
@@ -136,19 +136,21 @@ impl ReadArgs {
         number: Option<f64>,
         feature_names: &[String],
     ) -> Result<RankingDataset, Failure> {
-        let asked = self.options()?;
-        let missing = if asked.missing == Missing::Error { Missing::Keep } else { asked.missing };
-        let options = ReadOptions { missing, missing_value: number.or(asked.missing_value), ..asked };
+        let mut options = self.options()?;
+        if !self.keys()?.contains_key("missing") {
+            options.missing = Missing::Keep;
+        }
+        options.missing_value = number.filter(|_| options.missing != Missing::Error).or(options.missing_value);
         Self::read_with(files, &options, &Like { feature_names, ..Like::default() })
     }
 
     fn read_with(files: &[PathBuf], options: &ReadOptions, like: &Like) -> Result<RankingDataset, Failure> {
         let inputs = files.iter().map(|path| text(path)).collect::<Result<Vec<_>, _>>()?;
-        let what = match files {
-            [file] => format!("reading {}", file.display()),
-            files => format!("reading {} files", files.len()),
+        let named = match files {
+            [first, _, ..] => format!("{} and {} more", first.display(), counted(files.len() - 1, "file")),
+            files => files.iter().map(|file| file.display().to_string()).collect(),
         };
-        let data = during(&what, || {
+        let data = during(&format!("reading {named}"), || {
             let data = read_like(inputs, options, like)?.data;
             data.keep_in_memory(RESIDENT);
             data.check_values()?;
@@ -157,7 +159,7 @@ impl ReadArgs {
         let (moved, rows) = (data.moved(), counted(data.documents(), "row"));
         if moved > 0 {
             let what = format!("moved {moved} of {rows} next to the other rows of their query");
-            terminal::say(format_args!("note: {what}"));
+            terminal::say(format_args!("note: {named}: {what}"));
         }
         Ok(data)
     }
@@ -211,7 +213,8 @@ impl ReadArgs {
                 None => asked.insert(key, value),
             };
         }
-        let mut options: ReadOptions = from_value(Value::from(asked)).map_err(refuse)?;
+        let mut options: ReadOptions =
+            from_value(Value::from(asked)).map_err(|refusal| refuse(name_column(refusal)))?;
         let columns = from_value(Value::from(columns)).map_err(|refusal: Refusal| refusal.under("columns"));
         options.columns = columns.map_err(|refusal| refuse(name_unread(refusal)))?;
         if options.columns.weight.is_some() {
@@ -225,6 +228,20 @@ impl ReadArgs {
             None => {}
         }
         Ok(options)
+    }
+}
+
+/// Returns the refusal. If the unknown key is rather a key of `[data.columns]`, the message names that key.
+fn name_column(refusal: Refusal) -> Refusal {
+    let Some(unknown) = refusal.unknown_name() else { return refusal };
+    let name = unknown.name.rsplit('.').next().unwrap_or_default();
+    let column = nearest(name, ["label", "query", "id", "weight", "drop"]);
+    match column.filter(|column| column == name || unknown.nearest().is_none()) {
+        Some(column) => {
+            let message = format!("unknown field `{}`; did you mean `columns.{column}`?", shown(&unknown.name));
+            Refusal::fault(refusal.key, message)
+        }
+        None => refusal,
     }
 }
 

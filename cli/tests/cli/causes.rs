@@ -29,7 +29,7 @@ fn said(bench: &Bench, args: &[&str]) -> String {
     String::from_utf8(bench.run(args).success().get_output().stderr.clone()).unwrap()
 }
 
-fn gzip(text: &[u8]) -> Vec<u8> {
+pub(super) fn gzip(text: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(text).unwrap();
     encoder.finish().unwrap()

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::Bench;
+use super::causes::gzip;
 
 /// Numbers from 0 to below 1 that look random, the same in each run.
 struct Noise(u64);
@@ -361,4 +362,88 @@ fn columns_of_a_table_are_called_by_their_names() {
     let short = config.replace("epochs = 100", "epochs = 1").replace("rounds = 300", "rounds = 2");
     bench.write("short.toml", &short);
     bench.output(&["cv", "short.toml", "--quiet", "--refit", "best"]);
+}
+
+#[test]
+fn a_missing_value_is_kept_unless_it_is_to_be_an_error() {
+    let bench = Bench::default();
+    bench.write("data.csv", "label,query,f\n1,a,2\n0,a,\n1,b,3\n0,b,1\n");
+    assert_eq!(report(&bench, &["data.csv"])["sets"][0]["missing_values"], 1);
+    assert!(report(&bench, &["data.csv", "--missing", "zero"])["sets"][0]["missing_values"].is_null());
+    for error in [["--missing", "error"], ["--read", "missing=error"]] {
+        for command in [&["check", "data.csv", "--json"][..], &["init", "data.csv", "--json"]] {
+            let message = bench.refused(&[command, &error].concat());
+            contains(&message, &["data.csv: row 2, column `f`: found null, expected a finite value of feature 1"]);
+        }
+    }
+    assert!(!bench.path("data.toml").exists());
+    // The number of Istella's files is not taken for a missing value there.
+    bench.write("istella.txt", &istella());
+    contains(&bench.refused(&["check", "istella.txt", "--missing", "error"]), &["istella.txt:", "3.4028235e38"]);
+}
+
+#[test]
+fn a_query_of_floats_is_the_query_of_integers() {
+    let bench = Bench::default();
+    bench.write("train.csv", "label,query,f\n1,1,2.5\n0,1,3\n1,2,4\n0,2,5\n");
+    bench.write("test.csv", "label,query,f\n1,1.0,6\n0,1.0,7\n1,3.0,8\n0,3.0,9\n");
+    let found = report(&bench, &["train.csv", "test.csv"]);
+    contains(&found["findings"].to_string(), &["1 query is in train.csv too, as in query 1"]);
+    bench.write("test.csv", "label,query,f\n1,1,6\n0,1.5,7\n");
+    for command in ["check", "init"] {
+        let message = bench.refused(&[command, "train.csv", "test.csv", "--json"]);
+        contains(&message, &["test.csv: row 2, column `query`: found 1.5, expected the identifier of a query"]);
+    }
+}
+
+#[test]
+fn a_note_about_moved_rows_names_their_file() {
+    let bench = Bench::default();
+    bench.write("train.csv", "label,query,f\n1,a,2\n0,a,3\n1,b,4\n0,b,5\n");
+    bench.write("test.csv", "label,query,f\n1,c,6\n0,d,7\n0,c,8\n1,d,9\n");
+    for command in [&["check", "--json"][..], &["init", "--json", "--out", "a.toml"]] {
+        let run = bench.run(&[command, &["train.csv", "test.csv"]].concat()).success();
+        let (told, written) = (String::from_utf8_lossy(&run.get_output().stderr), &run.get_output().stdout);
+        assert_eq!(told, "note: test.csv: moved 2 of 4 rows next to the other rows of their query\n");
+        assert!(serde_json::from_slice::<Value>(written).is_ok());
+    }
+}
+
+#[test]
+fn what_is_no_table_of_commas_or_tabs_is_called_what_it_is() {
+    let bench = Bench::default();
+    let table = "label;query;f\n1;a;0,5\n0;a;1,5\n";
+    bench.write("semi.txt", table);
+    bench.write("semi.csv", table);
+    bench.write("bars", &table.replace(';', "|"));
+    bench.write("bars.csv", &table.replace(';', "|"));
+    bench.write("empty.csv", "");
+    std::fs::write(bench.path("twice.csv.gz"), gzip(&gzip(table.as_bytes()))).unwrap();
+    std::fs::create_dir(bench.path("folder")).unwrap();
+    for name in ["train.csv", "test.csv", "val.csv"] {
+        bench.write(&format!("folder/{name}"), "label,query,f\n1,a,2\n");
+    }
+    for (data, expected) in [
+        ("semi.txt", "semi.txt: found columns separated by `;` in the first line `label;query;f`, expected commas or"),
+        ("semi.csv", "semi.csv: found columns separated by `;` in the first line `label;query;f`, expected commas or"),
+        ("bars", "bars: found columns separated by `|` in the first line `label|query|f`, expected commas or tabs"),
+        ("bars.csv", "bars.csv: found columns separated by `|` in the first line `label|query|f`, expected commas or"),
+        ("empty.csv", "empty.csv: found an empty file, expected names of columns"),
+        ("twice.csv.gz", "twice.csv.gz: found a file compressed by gzip twice, expected once"),
+        ("folder", "folder: found no `vali` among `test.csv`, `train.csv`, `val.csv`, expected train, vali (or valid,"),
+        ("folder", "; did you mean `val.csv`?"),
+    ] {
+        for command in [&["check", "--json"][..], &["init", "--json", "--out", "a.toml"]] {
+            let refused = bench.run(&[command, &[data]].concat()).code(2);
+            assert!(refused.get_output().stdout.is_empty(), "{data}");
+            contains(&String::from_utf8_lossy(&refused.get_output().stderr), &[expected]);
+        }
+    }
+    assert!(!bench.path("a.toml").exists());
+    let columns = ["label", "query", "id", "weight", "drop"];
+    for (key, column) in columns.map(|column| (column, column)).into_iter().chain([("column.lable", "label")]) {
+        let message = bench.refused(&["check", "semi.csv", "--read", &format!("{key}=grade")]);
+        let expected = format!("--read {key}: unknown field `{key}`; did you mean `columns.{column}`?\n");
+        assert!(message.ends_with(&expected), "{message}");
+    }
 }

@@ -176,7 +176,7 @@ fn what_is_wrong_with_columns_is_refused_before_anything_is_written() {
 fn rows_that_stand_apart_are_put_together_and_scores_keep_the_order_of_the_file() {
     let bench = bench();
     bench.output(&["train", "run.toml", "--out", "run"]);
-    let note = "note: moved 20 of 40 rows next to the other rows of their query";
+    let note = "note: apart.csv: moved 20 of 40 rows next to the other rows of their query";
     let predicted = bench.run(&["predict", "run", "apart.csv", "--out", "apart.txt"]).success();
     let said = String::from_utf8(predicted.get_output().stderr.clone()).unwrap();
     assert!(said.contains(note), "{said}");

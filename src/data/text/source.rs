@@ -97,7 +97,7 @@ impl Source {
     }
 
     /// Rejects lines of a block that are longer than the options allow. [`next_block`](Self::next_block) checks the
-    /// first line, and the other lines are shorter than [`BLOCK`].
+    /// first line, and the other lines are shorter than a block.
     ///
     /// # Errors
     /// Returns [`DataError::Limit`] for the first line that is too long.
