@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use super::error::LearnerError;
 use super::shared::context::{FitContext, Fitted};
 use crate::data::{NormalizerKind, RankingDataset};
-use crate::loss::{QueryGradients, TrainingLoss};
+use crate::loss::{BuiltLoss, QueryGradients, TrainingLoss};
 use crate::ranker::Model;
 use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
@@ -74,12 +74,12 @@ impl<'a> Parts<'a> {
         Self { scorer: Some(scorer), ..self }
     }
 
-    /// Returns the loss, or an error if there is none. If the section `[loss]` sets no temperature, the loss gets the
-    /// default temperature of this learner.
-    pub(crate) fn required_loss(&self, learner: &impl LearnerConfig) -> Result<TrainingLoss, LearnerError> {
+    /// Builds the loss, or returns an error if there is none. If the section `[loss]` sets no temperature, the loss
+    /// gets the default temperature of this learner.
+    pub(crate) fn required_loss(&self, learner: &impl LearnerConfig) -> Result<BuiltLoss, LearnerError> {
         let missing = || Refusal::fault("learner.kind", "needs a section [loss] with a name");
         let loss = self.loss.as_ref().ok_or_else(missing)?;
-        Ok(loss.with_default_temperature(learner.relative_temperature())?)
+        Ok(loss.with_default_temperature(learner.relative_temperature())?.built()?)
     }
 
     /// Returns the scorer, or the default scorer if none is given.

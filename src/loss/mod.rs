@@ -190,9 +190,9 @@ macro_rules! exported {
 crate::every_loss!(exported);
 
 pub use temperature::{Temperature, TemperatureUnit};
-#[cfg(feature = "learners")]
-pub(crate) use training_loss::OWN_LOSS;
 pub use training_loss::TrainingLoss;
+#[cfg(feature = "learners")]
+pub(crate) use training_loss::{BuiltLoss, OWN_LOSS};
 #[cfg(feature = "learners")]
 pub(crate) use unit_gradients::HELD as UNIT_GRADIENTS_HELD;
 #[cfg(feature = "learners")]

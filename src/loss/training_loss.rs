@@ -9,7 +9,6 @@ use super::about::Change;
 use super::error::LossError;
 use super::ranking_loss::RankingLoss;
 use super::registry::LossSpec;
-use super::smoothing::Smoothing;
 
 /// The key that replaces `name` in the record of a custom loss.
 pub(crate) const OWN_LOSS: &str = "own_loss";
@@ -25,7 +24,7 @@ pub(crate) const OWN_LOSS: &str = "own_loss";
 /// let registered = TrainingLoss::from(LossSpec::new("approx_ndcg"));
 /// let positions = Approximate::new(Temperature::scores(10.0));
 /// let own = TrainingLoss::from(Surrogate::new(Ndcg::new(), positions)?);
-/// assert!(registered.is_registered() && !own.is_registered());
+/// assert_eq!((registered.name(), own.name()), ("approx_ndcg", "ndcg"));
 /// # Ok::<(), burn_rank::loss::LossError>(())
 /// ```
 ///
@@ -52,11 +51,6 @@ impl TrainingLoss {
         }
     }
 
-    /// Returns whether the loss is registered.
-    pub fn is_registered(&self) -> bool {
-        matches!(self, Self::Registered(_))
-    }
-
     /// Builds the loss.
     ///
     /// # Errors
@@ -68,15 +62,10 @@ impl TrainingLoss {
         }
     }
 
-    /// Returns the temperature of the loss, if it has one.
-    ///
-    /// # Errors
-    /// Returns the same errors as [`LossSpec::build`].
-    pub fn smoothing(&self) -> Result<Option<Smoothing>, LossError> {
-        match self {
-            Self::Registered(spec) => spec.smoothing(),
-            Self::Own(loss) => Ok(loss.about().smoothing),
-        }
+    /// Builds the loss, and keeps its record.
+    #[cfg(feature = "learners")]
+    pub(crate) fn built(self) -> Result<BuiltLoss, LossError> {
+        Ok(BuiltLoss { built: self.build()?, record: self })
     }
 
     /// Applies [`LossSpec::with_default_temperature`] to a registered loss; any other loss stays as it is.
@@ -105,6 +94,16 @@ impl TrainingLoss {
             },
         }
     }
+}
+
+/// The loss of a checked learner, with its record. It is serialized as the record.
+#[cfg(feature = "learners")]
+#[derive(Debug, Clone, Serialize)]
+#[serde(transparent)]
+pub(crate) struct BuiltLoss {
+    pub(crate) record: TrainingLoss,
+    #[serde(skip)]
+    pub(crate) built: Arc<dyn RankingLoss>,
 }
 
 impl From<LossSpec> for TrainingLoss {
@@ -137,19 +136,6 @@ impl<L: RankingLoss + 'static> From<L> for TrainingLoss {
     }
 }
 
-/// Two losses are equal if their records are equal.
-impl PartialEq for TrainingLoss {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Registered(one), Self::Registered(other)) => one == other,
-            (Self::Own(one), Self::Own(other)) => {
-                one.about().name == other.about().name && format!("{one:?}") == format!("{other:?}")
-            }
-            _ => false,
-        }
-    }
-}
-
 impl Serialize for TrainingLoss {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let loss = match self {
@@ -175,7 +161,6 @@ mod tests {
         for entry in LOSSES {
             let registered = TrainingLoss::from(LossSpec::new(entry.name).with_default_temperature(None).unwrap());
             let own = TrainingLoss::from(registered.build().unwrap());
-            assert_eq!(own.smoothing().unwrap(), registered.smoothing().unwrap(), "{}", entry.name);
             if let Some(smoothing) = entry.smoothing {
                 let at = |loss: &TrainingLoss, value| {
                     loss.build_with(smoothing.parameter, value).map(|loss| format!("{loss:?}"))
@@ -206,8 +191,8 @@ mod tests {
         let record = to_value(&own).unwrap();
         assert_eq!(record["own_loss"], json!("approx_ndcg"));
         assert!(record["parameters"].as_str().unwrap().contains("value: 3.0"), "{record}");
-        assert_ne!(own, registered);
-        assert_ne!(own, TrainingLoss::from(LossSpec::new("approx_ndcg").build().unwrap()));
-        assert_eq!(own, own.clone());
+        let other = TrainingLoss::from(LossSpec::new("approx_ndcg").build().unwrap());
+        assert_ne!(record, to_value(&other).unwrap());
+        assert_eq!(record, to_value(&own.clone()).unwrap());
     }
 }

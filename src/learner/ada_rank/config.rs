@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;
-use crate::loss::TrainingLoss;
+use crate::loss::BuiltLoss;
 use crate::measure::{Convention, Measure};
 use crate::scorer::ScorerConfig;
 
@@ -36,12 +36,12 @@ pub enum Emphasis {
 }
 
 /// The configuration of the weak scorers, and the loss that trains them.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(super) struct WeakScorer {
     /// The configuration of the scorer that each round trains.
     pub(super) scorer: ScorerConfig,
     /// The loss that trains the scorer.
-    pub(super) loss: TrainingLoss,
+    pub(super) loss: BuiltLoss,
 }
 
 /// Configuration of [`AdaRank`].
@@ -102,10 +102,7 @@ impl LearnerConfig for AdaRankConfig {
             (None, None) => None,
             _ => Some(WeakScorer { scorer: parts.scorer_or_default(), loss: parts.required_loss(self)? }),
         };
-        if let Some(weak) = &scorer {
-            weak.scorer.check()?;
-            weak.loss.build()?;
-        }
+        scorer.as_ref().map(|weak| weak.scorer.check()).transpose()?;
         Ok(AdaRank { config: self.clone(), scorer })
     }
 }

@@ -8,8 +8,6 @@
 //! With several processes, every process trains the same scorer, since each step depends on the previous one. Each
 //! process then computes the scores of some of the documents.
 
-use std::sync::Arc;
-
 use burn::module::Module;
 use burn::nn::loss::Reduction;
 use burn::optim::{AdamConfig, GradientsParams};
@@ -45,7 +43,7 @@ pub(super) struct ScorerRanker {
 pub(super) struct ScorerRankers<'a> {
     config: &'a AdaRankConfig,
     scorer: &'a ScorerConfig,
-    loss: Arc<dyn RankingLoss>,
+    loss: &'a dyn RankingLoss,
     train: &'a RankingDataset,
     /// The indices of the queries that the convention counts, in the order in which their weights are passed to
     /// `choose`.
@@ -64,8 +62,7 @@ impl<'a> ScorerRankers<'a> {
         train: &'a RankingDataset,
         context: &FitContext<'a>,
     ) -> Result<Self, LearnerError> {
-        let loss = weak.loss.build()?;
-        checks::learnable(NAME, &*loss, train, context)?;
+        checks::learnable(NAME, &*weak.loss.built, train, context)?;
         let values = judge.values(train, &vec![0.0; train.documents()])?;
         let queries = (0..train.queries()).filter(|&q| values[q].is_some()).collect();
         let batcher =
@@ -75,7 +72,7 @@ impl<'a> ScorerRankers<'a> {
         Ok(Self {
             config,
             scorer: &weak.scorer,
-            loss,
+            loss: &*weak.loss.built,
             train,
             queries,
             batcher,

@@ -7,20 +7,16 @@ use crate::loss::TrainingLoss;
 
 /// A parameter of the loss whose value changes from round to round.
 pub(super) struct Annealing<'a> {
-    config: &'a AnnealConfig,
-    loss: &'a TrainingLoss,
-    parameter: String,
+    pub(super) config: &'a AnnealConfig,
+    pub(super) loss: &'a TrainingLoss,
+    pub(super) parameter: &'a str,
     /// The length of the annealing in rounds, which applies unless the configuration sets `epochs`.
-    rounds: usize,
+    pub(super) length: usize,
     /// The value of the parameter in the current round, or `None` before the first round.
-    value: Option<f64>,
+    pub(super) value: Option<f64>,
 }
 
-impl<'a> Annealing<'a> {
-    pub(super) fn new(config: &'a AnnealConfig, loss: &'a TrainingLoss, rounds: usize) -> Result<Self, LearnerError> {
-        Ok(Self { config, loss, parameter: config.parameter(loss)?, rounds, value: None })
-    }
-
+impl Annealing<'_> {
     /// Sets the objective's loss to the loss of round `round`, counted from 1. Returns whether this loss differs from
     /// the loss of the previous round.
     pub(super) fn set(
@@ -29,11 +25,11 @@ impl<'a> Annealing<'a> {
         state: AnnealState,
         round: usize,
     ) -> Result<bool, LearnerError> {
-        let value = state.value(self.config, round, self.rounds);
+        let value = state.value(self.config, round, self.length);
         if self.value == Some(value) {
             return Ok(false);
         }
-        objective.set_loss(self.loss.build_with(&self.parameter, value)?)?;
+        objective.set_loss(self.loss.build_with(self.parameter, value)?)?;
         self.value = Some(value);
         Ok(true)
     }
@@ -45,7 +41,7 @@ impl<'a> Annealing<'a> {
 
     /// Returns the name and the current value of the annealed parameter.
     pub(super) fn figure(&self) -> Option<(String, f64)> {
-        self.value.map(|value| (self.parameter.clone(), value))
+        self.value.map(|value| (self.parameter.to_string(), value))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealConfig;
 use crate::learner::shared::checks;
 use crate::learner::solver::bins::MAX_BINS;
-use crate::loss::{RankingLoss, TrainingLoss, UNIT_GRADIENTS_HELD, key_of_held};
+use crate::loss::{BuiltLoss, RankingLoss, UNIT_GRADIENTS_HELD, key_of_held};
 use crate::ranker::TreeEnsemble;
 use crate::refusal::Refusal;
 use crate::text::counted;
@@ -247,19 +247,18 @@ impl LearnerConfig for BoostedTreesConfig {
                 return Err(checks::parameter("seeds", seeds, expected));
             }
         }
-        let loss = &parts.required_loss(self)?;
-        let built = loss.build()?;
-        let curved = built.about().curvature.is_some();
-        if self.steps_for(&*built) == Steps::LineSearch && built.about().held == Some(UNIT_GRADIENTS_HELD) {
+        let loss = parts.required_loss(self)?;
+        let about = loss.built.about();
+        if self.steps_for(&*loss.built) == Steps::LineSearch && about.held == Some(UNIT_GRADIENTS_HELD) {
             let expected = "\"raw\" with steps = \"line_search\", which compares values, or steps = \"balance\"";
             return Err(Refusal::new(key_of_held(UNIT_GRADIENTS_HELD), "\"unit\"", expected).into());
         }
-        if self.steps == Some(Steps::Newton) && !curved {
-            let expected = format!("balance or line_search: {} has no second derivatives", loss.name());
+        if self.steps == Some(Steps::Newton) && about.curvature.is_none() {
+            let expected = format!("balance or line_search: {} has no second derivatives", loss.record.name());
             return Err(checks::parameter("steps", "newton", expected));
         }
-        self.anneal.as_ref().map(|anneal| anneal.check(loss)).transpose()?;
-        Ok(BoostedTrees { config: self.clone(), loss: loss.clone(), start: None })
+        let annealed = self.anneal.as_ref().map(|anneal| anneal.check(&loss)).transpose()?;
+        Ok(BoostedTrees { config: self.clone(), loss, annealed, start: None })
     }
 
     /// Returns `None` if the temperature is annealed, or if a line search finds the steps. The line search uses the
@@ -273,7 +272,9 @@ impl LearnerConfig for BoostedTreesConfig {
 #[derive(Debug, Clone)]
 pub struct BoostedTrees {
     pub(super) config: BoostedTreesConfig,
-    pub(super) loss: TrainingLoss,
+    pub(super) loss: BuiltLoss,
+    /// The name of the loss's parameter that is annealed, if any.
+    pub(super) annealed: Option<String>,
     /// The trees from which the fit starts.
     pub(super) start: Option<TreeEnsemble>,
 }

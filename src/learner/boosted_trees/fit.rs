@@ -221,16 +221,16 @@ impl RankingLearner for BoostedTrees {
     ) -> Result<Fitted, LearnerError> {
         checks::of_equal_queries(NAME, train)?;
         let rounds = Rounds::of_weighted(NAME, train, validation, context)?;
-        let surrogate = self.loss.build()?;
-        checks::learnable(NAME, &*surrogate, train, context)?;
+        let surrogate = &*self.loss.built;
+        checks::learnable(NAME, surrogate, train, context)?;
         if let Some(start) = self.start.as_ref().filter(|start| start.feature_count() != train.feature_count) {
             let found = format!("trees of {}", counted(start.feature_count(), "feature"));
             return Err(Refusal::new("start", found, format!("{}, those of the data", train.feature_count)).into());
         }
-        let steps = self.config.steps_for(&*surrogate);
+        let steps = self.config.steps_for(surrogate);
         let setting = Setting {
             config: &self.config,
-            objective: Objective::new(surrogate.clone(), steps, train, &context.device, context.processes)?,
+            objective: Objective::new(self.loss.built.clone(), steps, train, &context.device, context.processes)?,
             train,
             blocks: Block::of_data(train, self.config.bins, context.processes),
             buffers: Buffers::default(),
@@ -242,10 +242,11 @@ impl RankingLearner for BoostedTrees {
         let member =
             |number| Member::new(train, validation, member_seed(context.seed, number), start, context.processes);
         let members = (0..self.config.seeds.unwrap_or(1)).map(member).collect();
-        let annealing = self.config.anneal.as_ref();
-        let annealing = annealing.map(|anneal| Annealing::new(anneal, &self.loss, self.config.rounds)).transpose()?;
-        let mut boosting = Boosting { loss_name: self.loss.name(), setting, members, annealing };
-        let rounds = rounds.most(self.config.rounds).patience(self.config.patience).beside_measure(&*surrogate)?;
+        let annealing = self.config.anneal.as_ref().zip(self.annealed.as_deref());
+        let (loss, length) = (&self.loss.record, self.config.rounds);
+        let annealing = annealing.map(|(config, parameter)| Annealing { config, loss, parameter, length, value: None });
+        let mut boosting = Boosting { loss_name: loss.name(), setting, members, annealing };
+        let rounds = rounds.most(self.config.rounds).patience(self.config.patience).beside_measure(surrogate)?;
         let mut parameters = vec![json!(self.config), json!(self.loss)];
         parameters.extend(self.start.as_ref().map(|start| json!(start)));
         rounds.drive(&parameters, &mut boosting)

@@ -9,7 +9,7 @@ use crate::learner::entry::{Fitting, FittingData, LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealConfig;
 use crate::learner::shared::checks::{at_least, parameter, positive};
-use crate::loss::{Change, RankingLoss, TrainingLoss, key_of_held};
+use crate::loss::{BuiltLoss, Change, RankingLoss, TrainingLoss, key_of_held};
 use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
 
@@ -186,12 +186,9 @@ impl LearnerConfig for GradientConfig {
             clip.check()?;
         }
         scorer.check()?;
-        loss.build()?;
-        if let Some(anneal) = &self.anneal {
-            anneal.check(&loss)?;
-        }
-        self.check_optimizer(&scorer, &*loss.build()?)?;
-        Ok(Gradient { config: self.clone(), scorer, loss })
+        let annealed = self.anneal.as_ref().map(|anneal| anneal.check(&loss)).transpose()?;
+        self.check_optimizer(&scorer, &*loss.built)?;
+        Ok(Gradient { config: self.clone(), scorer, loss, annealed })
     }
 
     fn relative_temperature(&self) -> Option<f64> {
@@ -204,11 +201,14 @@ impl LearnerConfig for GradientConfig {
 }
 
 /// Trains a scorer by gradient descent on a differentiable loss.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Gradient {
     pub(super) config: GradientConfig,
     pub(super) scorer: ScorerConfig,
-    pub(super) loss: TrainingLoss,
+    pub(super) loss: BuiltLoss,
+    /// The name of the loss's parameter that is annealed, if any.
+    #[serde(skip)]
+    pub(super) annealed: Option<String>,
 }
 
 impl Gradient {

@@ -152,7 +152,7 @@ impl RankingLearner for Gradient {
             .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
         complete(NAME, train, validation)?;
         let rounds = Rounds::of_weighted(NAME, train, validation, context)?;
-        let session = Session::start(&self.config, &self.scorer, &self.loss, train, validation, context)?;
+        let session = Session::start(self, train, validation, context)?;
         let mut run = Run {
             learner: self,
             context,
@@ -163,8 +163,8 @@ impl RankingLearner for Gradient {
             epoch: 0,
             outcome: Outcome::default(),
         };
-        let loss = self.loss.build()?;
-        let rounds = rounds.most(self.config.epochs).patience(self.config.patience).beside_measure(&*loss)?;
+        let rounds =
+            rounds.most(self.config.epochs).patience(self.config.patience).beside_measure(&*self.loss.built)?;
         let fitted = rounds.drive(self, &mut run);
         // The terminal is released first, so the user can read an error.
         run.end_dashboard()?;

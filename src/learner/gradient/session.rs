@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::average::AveragedWeights;
 use super::batches::Batches;
-use super::config::{GradientConfig, NAME};
+use super::config::{Gradient, GradientConfig, NAME};
 use super::descent::{Descended, Descent};
 use super::model::RankingModel;
 use super::optimizer::OptimizerConfig;
@@ -27,9 +27,9 @@ use crate::learner::shared::anneal::AnnealState;
 use crate::learner::shared::checks::{ask_training, learnable, parameter};
 use crate::learner::shared::context::FitContext;
 use crate::learner::shared::rounds::{Recorded, Set};
-use crate::loss::{Change, TrainingLoss};
+use crate::loss::{BuiltLoss, Change};
 use crate::ranker::Prepared;
-use crate::scorer::{Scorer, ScorerConfig};
+use crate::scorer::Scorer;
 use crate::seed::seed_for;
 use crate::text::hexadecimal;
 
@@ -72,9 +72,9 @@ pub(super) struct Outcome {
 
 pub(super) struct Session<'a> {
     config: &'a GradientConfig,
-    loss: &'a TrainingLoss,
+    loss: &'a BuiltLoss,
     /// The name of the loss's parameter that is annealed, if any.
-    annealed: Option<String>,
+    annealed: Option<&'a str>,
     anneal: AnnealState,
     seed: u64,
     processes: &'a dyn Processes,
@@ -94,16 +94,15 @@ pub(super) struct Session<'a> {
 
 impl<'a> Session<'a> {
     pub(super) fn start(
-        config: &'a GradientConfig,
-        scorer: &ScorerConfig,
-        loss: &'a TrainingLoss,
+        learner: &'a Gradient,
         train: &'a RankingDataset,
         validation: Option<&'a RankingDataset>,
         context: &'a FitContext,
     ) -> Result<Self, LearnerError> {
+        let Gradient { config, scorer, loss, annealed } = learner;
         check_shards(config.shards.unwrap_or(1), train)?;
         config.precision.check_on(&context.device)?;
-        let mut built = loss.build()?;
+        let mut built = loss.built.clone();
         if let OptimizerConfig::Lbfgs { .. } = config.optimizer {
             // L-BFGS compares values along the gradient in its line search.
             built = built.changed(Change::FullGradient)?.map_or(built, Arc::from);
@@ -129,7 +128,7 @@ impl<'a> Session<'a> {
         let best = scorer.valid();
         let model = RankingModel::new(scorer, built).with_layers_in(config.precision.layers());
         Ok(Self {
-            annealed: config.anneal.as_ref().map(|anneal| anneal.parameter(loss)).transpose()?,
+            annealed: annealed.as_deref(),
             anneal: AnnealState::default(),
             seed: context.seed,
             processes: context.processes,
@@ -155,11 +154,11 @@ impl<'a> Session<'a> {
     /// Trains the given epoch; epochs are counted from 1.
     pub(super) fn epoch(&mut self, epoch: usize) -> Result<Outcome, LearnerError> {
         let mut figures = Vec::new();
-        if let (Some(anneal), Some(parameter)) = (&self.config.anneal, &self.annealed) {
+        if let (Some(anneal), Some(parameter)) = (&self.config.anneal, self.annealed) {
             let value = self.anneal.value(anneal, epoch, self.config.epochs);
-            let annealed = self.loss.build_with(parameter, value)?;
+            let annealed = self.loss.record.build_with(parameter, value)?;
             self.model = self.model.clone().with_loss(annealed);
-            figures.push((parameter.clone(), value));
+            figures.push((parameter.to_string(), value));
         }
         let planned = self.batches.epoch(epoch);
         let steps = &planned.steps;
@@ -241,7 +240,7 @@ impl<'a> Session<'a> {
         let reason = format!(
             "{what}; {wider}lower learner.learning_rate ({:?}), {clip}, normalize the features, or make the loss `{}` smoother",
             self.config.learning_rate,
-            self.loss.name()
+            self.loss.record.name()
         );
         LearnerError::Solver { learner: NAME, reason }
     }

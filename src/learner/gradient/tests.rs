@@ -287,8 +287,7 @@ fn muon_orthogonalizes_the_steps_of_matrices_alone() {
     let context = context(None, &NoProgress);
     let config = json!({"epochs": 1, "batch_queries": 40, "optimizer": {"kind": "muon", "weight_decay": 0.0}});
     let learner = learner(config, json!({"kind": "mlp", "hidden": [3], "activation": "tanh"}), "list_net");
-    let (config, scorer, loss) = (&learner.config, &learner.scorer, &learner.loss);
-    let mut session = Session::start(config, scorer, loss, &train, None, &context).unwrap();
+    let mut session = Session::start(&learner, &train, None, &context).unwrap();
     let layers = |session: &Session| {
         let Scorer::Mlp(mlp) = session.model().scorer.valid() else { panic!("a perceptron") };
         let (layer, _) = mlp.hidden().next().unwrap();
@@ -624,8 +623,7 @@ fn one_query_per_step_is_algorithm_1() {
     let config = GradientConfig { epochs: 2, ..config };
     let learner = Gradient::new(config, ScorerConfig::default(), LossSpec::new("approx_ndcg")).unwrap();
     let context = context(None, &NoProgress);
-    let (config, scorer, loss) = (&learner.config, &learner.scorer, &learner.loss);
-    let mut session = Session::start(config, scorer, loss, &train, Some(&validation), &context).unwrap();
+    let mut session = Session::start(&learner, &train, Some(&validation), &context).unwrap();
     assert_eq!(session.epoch(1).unwrap().steps, train.queries());
 }
 
@@ -697,7 +695,7 @@ fn the_dashboard_shows_loss_and_measures_of_each_epoch() {
     let context = context(None, &NoProgress);
     let (train, _) = data();
     let learner = learner(json!({}), json!({"kind": "linear"}), "list_net");
-    let session = Session::start(&learner.config, &learner.scorer, &learner.loss, &train, None, &context).unwrap();
+    let session = Session::start(&learner, &train, None, &context).unwrap();
     let interrupter = Interrupter::new();
     let renderer = Box::new(Recorder(notes.clone()));
     let mut dashboard =

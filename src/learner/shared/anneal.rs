@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::checks::{at_least, parameter, positive};
 use crate::json::tagged;
 use crate::learner::error::LearnerError;
-use crate::loss::TrainingLoss;
+use crate::loss::BuiltLoss;
 
 tagged! {
     "AnnealConfig"
@@ -62,13 +62,22 @@ tagged! {
 
 impl AnnealConfig {
     /// Checks the settings. Also checks that the loss accepts both the first and the last value of its parameter.
-    pub(crate) fn check(&self, loss: &TrainingLoss) -> Result<(), LearnerError> {
+    /// Returns the name of this parameter, which is by default the temperature of the loss.
+    pub(crate) fn check(&self, loss: &BuiltLoss) -> Result<String, LearnerError> {
         self.check_values()?;
-        let parameter = self.parameter(loss)?;
+        let (Self::Geometric { parameter: name, .. }
+        | Self::Linear { parameter: name, .. }
+        | Self::Plateau { parameter: name, .. }) = self;
+        let temperature = || loss.built.about().smoothing.map(|smoothing| smoothing.parameter.to_string());
+        let name = name.clone().or_else(temperature).ok_or_else(|| {
+            let expected =
+                format!("a parameter of the loss `{}`, which has no temperature of its own", loss.record.name());
+            parameter("anneal.parameter", "absent", expected)
+        })?;
         for end in self.ends() {
-            loss.build_with(&parameter, end)?;
+            loss.record.build_with(&name, end)?;
         }
-        Ok(())
+        Ok(name)
     }
 
     fn check_values(&self) -> Result<(), LearnerError> {
@@ -99,24 +108,6 @@ impl AnnealConfig {
     fn ends(&self) -> [f64; 2] {
         let (Self::Geometric { from, to, .. } | Self::Linear { from, to, .. } | Self::Plateau { from, to, .. }) = *self;
         [from, to]
-    }
-
-    /// Returns the name of the parameter to anneal, which is by default the temperature of the loss.
-    pub(crate) fn parameter(&self, loss: &TrainingLoss) -> Result<String, LearnerError> {
-        let (Self::Geometric { parameter: name, .. }
-        | Self::Linear { parameter: name, .. }
-        | Self::Plateau { parameter: name, .. }) = self;
-        if let Some(name) = name {
-            return Ok(name.clone());
-        }
-        match loss.smoothing()? {
-            Some(smoothing) => Ok(smoothing.parameter.to_string()),
-            None => Err(parameter(
-                "anneal.parameter",
-                "absent",
-                format!("a parameter of the loss `{}`, which has no temperature of its own", loss.name()),
-            )),
-        }
     }
 }
 
@@ -166,7 +157,7 @@ impl AnnealState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loss::LossSpec;
+    use crate::loss::{LossSpec, TrainingLoss};
 
     fn values(config: &AnnealConfig, rises: &[bool]) -> Vec<f64> {
         let mut state = AnnealState::default();
@@ -203,6 +194,7 @@ mod tests {
     #[test]
     fn the_parameter_is_the_temperature_of_the_loss() {
         let anneal = AnnealConfig::Linear { parameter: None, from: 1.0, to: 3.0, epochs: None };
-        assert_eq!(anneal.parameter(&LossSpec::new("approx_ndcg").into()).unwrap(), "alpha");
+        let loss = TrainingLoss::from(LossSpec::new("approx_ndcg")).built().unwrap();
+        assert_eq!(anneal.check(&loss).unwrap(), "alpha");
     }
 }

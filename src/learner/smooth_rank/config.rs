@@ -8,7 +8,7 @@ use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::candidates::Candidates;
 use crate::learner::shared::checks;
-use crate::loss::{Change, LossSpec, RankingLoss, Sharper, Smoothing, TrainingLoss, key_of_held};
+use crate::loss::{BuiltLoss, Change, LossSpec, RankingLoss, Sharper, Smoothing, key_of_held};
 use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
 
@@ -84,7 +84,6 @@ impl LearnerConfig for SmoothRankConfig {
     type RankingLearner = SmoothRank;
 
     fn check(&self, parts: &Parts) -> Result<SmoothRank, LearnerError> {
-        let loss = parts.loss.clone().unwrap_or_else(|| default_loss().into());
         let scorer = parts.scorer_or_default();
         let lambdas = self.lambda.positive("lambda")?;
         checks::positive("first_sigma", self.first_sigma)?;
@@ -105,7 +104,8 @@ impl LearnerConfig for SmoothRankConfig {
                 return Err(checks::parameter("kernel_components", components, "none, or a linear scorer"));
             }
         }
-        let built = loss.build()?;
+        let loss = parts.loss.clone().unwrap_or_else(|| default_loss().into()).built()?;
+        let built = &loss.built;
         let full = built.changed(Change::FullGradient)?;
         let held = built.about().held.filter(|_| full.is_none());
         if let Some(held) = held.or(built.about().estimates_gradient.then_some("the value")) {
@@ -114,8 +114,12 @@ impl LearnerConfig for SmoothRankConfig {
                 format!("expected a loss with the gradient of its value, to minimize it: {name} holds {held}");
             return Err(Refusal::fault(key_of_held(held), expected).into());
         }
-        let Some(smoothing) = loss.smoothing()? else {
-            return Err(checks::parameter("loss", loss.name(), "a surrogate with a temperature (sigma or alpha)"));
+        let Some(smoothing) = built.about().smoothing else {
+            return Err(checks::parameter(
+                "loss",
+                loss.record.name(),
+                "a surrogate with a temperature (sigma or alpha)",
+            ));
         };
         // Halving is exact, so the last sigma is met.
         let sigmas = std::iter::successors(Some(self.first_sigma), |sigma| Some(sigma / 2.0))
@@ -136,7 +140,7 @@ pub struct SmoothRank {
     pub(super) lambdas: Vec<f64>,
     pub(super) sigmas: Vec<f64>,
     pub(super) smoothing: Smoothing,
-    pub(super) loss: TrainingLoss,
+    pub(super) loss: BuiltLoss,
     pub(super) scorer: ScorerConfig,
     pub(super) config: SmoothRankConfig,
 }
@@ -148,7 +152,7 @@ impl SmoothRank {
             Sharper::Smaller => sigma,
             Sharper::Larger => 1.0 / sigma,
         };
-        let loss = self.loss.build_with(self.smoothing.parameter, temperature)?;
+        let loss = self.loss.record.build_with(self.smoothing.parameter, temperature)?;
         Ok(loss.changed(Change::FullGradient)?.map_or(loss, Arc::from))
     }
 }

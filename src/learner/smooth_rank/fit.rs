@@ -35,7 +35,7 @@ struct State {
 impl SmoothRank {
     /// Returns the weights of a ridge regression on the gains, from which the fit starts.
     pub(super) fn ridge(&self, train: &RankingDataset, processes: &dyn Processes) -> Result<Vec<f64>, LearnerError> {
-        let targets = start_gains(NAME, train, &*self.loss.build()?)?;
+        let targets = start_gains(NAME, train, &*self.loss.built)?;
         let weights = if self.config.start_balanced { balanced_weights(train) } else { vec![1.0; train.documents()] };
         NormalEquations::ask_memory(train.feature_count)?;
         let equations = NormalEquations::new(train, &targets, &weights, true, processes);
@@ -157,7 +157,7 @@ impl RankingLearner for SmoothRank {
         };
         if !matches!(self.scorer, ScorerConfig::Linear(_)) {
             let objective = NetworkObjective::new(&self.scorer, train, validation, context)?;
-            let gain = start_gain(&*self.loss.build()?);
+            let gain = start_gain(&*self.loss.built);
             let center = objective.regression(gain, self.config.start_lambda, self.config.optimizer, self.limits())?;
             return anneal(&objective, &center);
         }

@@ -32,8 +32,7 @@ fn a_step_with_gradients_beyond_f16_is_not_taken_and_halves_the_scale() {
     let context = context(None, &NoProgress);
     let config = json!({"epochs": 20, "batch_queries": 40, "average": 0.9});
     let learner = learner(with_precision("f16", config), json!({"kind": "linear"}), "mse_gain");
-    let (config, scorer, loss) = (&learner.config, &learner.scorer, &learner.loss);
-    let mut session = Session::start(config, scorer, loss, &train, None, &context).unwrap();
+    let mut session = Session::start(&learner, &train, None, &context).unwrap();
     let weights = |session: &Session| {
         let Scorer::Linear(scorer) = session.model().scorer.valid() else { panic!("a linear scorer") };
         scorer.weights()
