@@ -10,7 +10,7 @@ use burn_rank::data::SynthConfig;
 use burn_rank::json::{Value, to_value};
 use burn_rank::measure::{Measure, evaluate};
 use burn_rank::ranker::Ranker;
-use burn_rank_cli::experiment::{Document, ExperimentConfig, FitOptions, fit};
+use burn_rank_cli::experiment::{Document, Experiment, FitOptions, fit};
 use serde::Serialize;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .collect::<std::io::Result<_>>()?;
     configs.sort();
     for path in configs {
-        let config = ExperimentConfig::from_document(&Document::read(&path, &[])?)?;
+        let config = Experiment::from_document(&Document::read(&path, &[])?)?;
         if !only.is_empty() && !only.contains(&config.name) {
             continue;
         }
@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn train(config: &ExperimentConfig) -> Result<Ranker, Box<dyn Error>> {
+fn train(config: &Experiment) -> Result<Ranker, Box<dyn Error>> {
     let device = Device::flex();
     let options = FitOptions::new(&device);
     Ok(fit(config, &config.data.split(config.seed)?, config.seed, &options)?.ranker)

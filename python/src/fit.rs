@@ -10,7 +10,7 @@ use burn_rank::data::RankingDataset;
 use burn_rank::distributed::OneProcess;
 use burn_rank::learner::{Interrupt, Progress, Round};
 use burn_rank::op::Execution;
-use burn_rank_cli::experiment::{self, Claim, Document, ExperimentConfig, Fit, FitOptions, Split, TrainRun};
+use burn_rank_cli::experiment::{self, Claim, Document, Experiment, Fit, FitOptions, Split, TrainRun};
 use burn_rank_cli::report::write_reports;
 use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
@@ -123,8 +123,8 @@ fn document(config: &Written, set: &[String]) -> PyResult<Document> {
 }
 
 /// A configuration that is checked, with its device and the way in which it computes.
-fn open(document: &Document) -> PyResult<(ExperimentConfig, Device, Execution)> {
-    let config = ExperimentConfig::from_document(document).map_err(errors::value)?;
+fn open(document: &Document) -> PyResult<(Experiment, Device, Execution)> {
+    let config = Experiment::from_document(document).map_err(errors::value)?;
     let refuse = |key: &str, message: String| errors::value(document.refuse(key, &message));
     let device = burn_rank::device::open(&config.device).map_err(|error| refuse("device", error.to_string()))?;
     let execution = match config.instructions {

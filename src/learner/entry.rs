@@ -1,5 +1,8 @@
 //! Defines the traits of learners and their configurations, and the entry of each learner in the registry.
 
+use std::fmt::Debug;
+use std::sync::Arc;
+
 use crate::json::{Map, Value};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -16,23 +19,17 @@ use crate::scorer::ScorerConfig;
 ///
 /// The caller normalizes the data and keeps the normalizer with the fitted model. A learner reads only its arguments,
 /// which include the seed and the device. On the CPU, repeated fits with the same arguments give bit-identical models.
-pub trait RankingLearner: Send + Sync {
+pub trait RankingLearner: Debug + Send + Sync {
     /// Returns the registered name, which is the value of `learner.kind` in configuration files.
     fn name(&self) -> &'static str;
 
-    /// Returns whether the learner draws a terminal dashboard when [`FitContext::dashboard`] asks for one. Learners
-    /// without a dashboard report only to [`FitContext::progress`].
-    fn draws_dashboard(&self) -> bool {
-        false
-    }
-
-    /// Makes the fit start from an existing model, whose scores become the initial scores. The fitted model contains
-    /// the existing model. The data must be normalized in the same way as for the existing model.
+    /// Returns the learner whose fits start from an existing model. The scores of this model become the initial scores,
+    /// and the fitted model contains it. The data must be normalized in the same way as for the existing model.
     ///
     /// # Errors
     /// [`LearnerError::Refused`] if this learner cannot start from any existing model, or does not accept a model of
     /// this kind.
-    fn start_from(&mut self, _model: &Model) -> Result<(), LearnerError> {
+    fn starting_from(&self, _model: &Model) -> Result<Arc<dyn RankingLearner>, LearnerError> {
         let expected = format!("nothing: the learner `{}` starts from no ranker; `boosted_trees` does", self.name());
         Err(Refusal::new("start", "a ranker", expected).into())
     }
@@ -168,6 +165,9 @@ pub struct LearnerEntry {
     pub streams: bool,
     /// Whether [several processes](crate::distributed) can share the work of one fit.
     pub shares_work: bool,
+    /// Whether the learner draws a terminal dashboard when [`FitContext::dashboard`] asks for one. Learners without a
+    /// dashboard report only to [`FitContext::progress`].
+    pub draws_dashboard: bool,
     /// The learner's word for a round: `epoch` or `round`.
     pub round_name: &'static str,
     /// The key that sets the number of rounds, if a fit can stop after any round and continue later. In such a fit,
@@ -195,6 +195,7 @@ impl LearnerEntry {
             takes_missing: false,
             streams: false,
             shares_work: true,
+            draws_dashboard: false,
             round_name: "round",
             rounds_key: None,
             relative_temperature: |params| decoded::<C>(params).ok()?.relative_temperature(),

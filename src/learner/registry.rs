@@ -62,7 +62,7 @@ mod tests {
 
     fn refused(table: Value, loss: Option<LossSpec>) -> String {
         let parts = Parts { loss: loss.map(Into::into), scorer: None };
-        build(table.as_object().unwrap(), &parts).err().expect("refused").to_string()
+        build(table.as_object().unwrap(), &parts).unwrap_err().to_string()
     }
 
     #[test]

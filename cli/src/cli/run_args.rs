@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::failure::Failure;
 use super::input;
-use crate::experiment::{Claim, Document, ExperimentConfig};
+use crate::experiment::{Claim, Document, Experiment};
 
 /// The arguments of a command that runs a configuration.
 #[derive(Debug, Clone, Args)]
@@ -30,7 +30,7 @@ pub struct RunArgs {
 /// A checked configuration, with its opened device and its settings for execution.
 pub struct Opened {
     pub document: Document,
-    pub config: ExperimentConfig,
+    pub config: Experiment,
     pub device: Device,
     pub execution: Execution,
 }
@@ -51,7 +51,7 @@ impl RunArgs {
         for (key, flag, value) in own.chain(option) {
             document.set_option(key, flag, &value);
         }
-        let config = ExperimentConfig::from_document(&document)?;
+        let config = Experiment::from_document(&document)?;
         let device = input::device(&config.device).map_err(|error| document.refuse("device", &error.to_string()))?;
         let execution = match config.instructions {
             None => Execution::current(),

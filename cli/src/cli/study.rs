@@ -14,7 +14,7 @@ use super::failure::Failure;
 use super::input;
 use super::progress::Work;
 use super::scored::Scored;
-use crate::experiment::{Document, ExperimentConfig, JOBS, KeptRun, OutputFolder, REPORT, settle};
+use crate::experiment::{Document, Experiment, JOBS, KeptRun, OutputFolder, REPORT, settle};
 use crate::page::{Table, wrapped};
 use crate::report::{studies_page, study_page, study_table};
 use crate::study::{
@@ -266,7 +266,7 @@ fn subject(ranking: &Path, files: &[PathBuf], data: &RankingDataset, scored: &Sc
 
 /// Reads the training data of a configuration.
 fn training(path: &Path) -> Result<Source, Failure> {
-    let config = ExperimentConfig::from_document(&Document::read(path, &[])?)?;
+    let config = Experiment::from_document(&Document::read(path, &[])?)?;
     let split = config.data.split(config.seed)?;
     Ok(Source::Training(Box::new(Training { origin: path.display().to_string(), config, split })))
 }

@@ -17,7 +17,7 @@ use super::processes::together;
 use super::progress::Rounds;
 use super::run_args::{FolderArgs, Opened, RunArgs};
 use super::signals::interrupt_on_signal;
-use crate::experiment::{Evaluations, ExperimentConfig, ExperimentError, FinishedRun, Report, TrainRun};
+use crate::experiment::{Evaluations, ExperimentConfig, FinishedRun, Report, TrainRun};
 use crate::page::Table;
 use crate::report::write_reports;
 
@@ -116,9 +116,8 @@ impl TrainArgs {
         if !self.dashboard {
             return Ok(());
         }
-        let learner = config.learner().map_err(ExperimentError::from)?;
-        if !learner.draws_dashboard() {
-            let found = learner.name();
+        if !config.learner_entry().is_some_and(|entry| entry.draws_dashboard) {
+            let found = config.learner_kind();
             return Err(Failure::input(format!("--dashboard: found the learner `{found}`, expected `gradient`")));
         }
         if !(std::io::stdout().is_terminal() && std::io::stderr().is_terminal()) {

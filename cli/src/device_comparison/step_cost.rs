@@ -7,7 +7,7 @@ use burn_rank::workbench::learner::device_reads;
 use serde::{Deserialize, Serialize};
 
 use super::clock::Clock;
-use crate::experiment::{ExperimentConfig, ExperimentError, FitOptions, Split, fit_in_place};
+use crate::experiment::{Experiment, ExperimentError, FitOptions, Split, fit_in_place};
 
 /// The measurements of training steps on one device. `None` stands for a value that was not measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -68,8 +68,8 @@ impl StepCost {
     /// # Errors
     /// Returns an [`ExperimentError`] if a fit fails.
     pub fn measure(
-        config: &ExperimentConfig,
-        batches: &[(usize, ExperimentConfig)],
+        config: &Experiment,
+        batches: &[(usize, Experiment)],
         device: &Device,
     ) -> Result<Option<Self>, ExperimentError> {
         let mut split = config.data.split(config.seed)?;
@@ -136,7 +136,7 @@ fn kernel_name(path: &str) -> String {
 }
 
 /// Fits a configuration to a copy of the data.
-fn fit(config: &ExperimentConfig, split: &Split, device: &Device, clock: Clock) -> Result<Clock, ExperimentError> {
+fn fit(config: &Experiment, split: &Split, device: &Device, clock: Clock) -> Result<Clock, ExperimentError> {
     let options = FitOptions { progress: &clock, ..FitOptions::new(device) };
     fit_in_place(config, &mut split.clone(), config.seed, &options)?;
     Ok(clock)
@@ -144,7 +144,7 @@ fn fit(config: &ExperimentConfig, split: &Split, device: &Device, clock: Clock) 
 
 /// Fits a configuration without recording kernel launches, because this build has no backend that reports them.
 #[cfg(not(feature = "_cube"))]
-fn watch(config: &ExperimentConfig, split: &Split, device: &Device) -> Result<(Watched, Clock), ExperimentError> {
+fn watch(config: &Experiment, split: &Split, device: &Device) -> Result<(Watched, Clock), ExperimentError> {
     Ok((Watched::default(), fit(config, split, device, Clock::new(device))?))
 }
 
@@ -196,7 +196,7 @@ mod cube {
 
     /// Fits a configuration, and records the kernel launches of its training steps from the second round on.
     pub(super) fn watch(
-        config: &ExperimentConfig,
+        config: &Experiment,
         split: &Split,
         device: &Device,
     ) -> Result<(Watched, Clock), ExperimentError> {

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use super::clock::Clock;
 use super::first_batch::FirstBatchError;
-use crate::experiment::{ExperimentConfig, ExperimentError, FitOptions, RunRecord, Split, fit_in_place};
+use crate::experiment::{Experiment, ExperimentConfig, ExperimentError, FitOptions, RunRecord, Split, fit_in_place};
 use crate::number::median;
 
 /// Scoring is repeated until this time has passed, or until this number of repetitions is reached.
@@ -103,7 +103,7 @@ impl Trial {
     ///
     /// # Errors
     /// Returns an [`ExperimentError`] if the data cannot be read or the fit fails.
-    pub fn run(config: &ExperimentConfig, options: &TrialOptions) -> Result<Self, ExperimentError> {
+    pub fn run(config: &Experiment, options: &TrialOptions) -> Result<Self, ExperimentError> {
         let open = options.begun.elapsed().as_secs_f64();
         let mut split = config.data.split(config.seed)?;
         let scored = split.test.as_ref().or(split.validation.as_ref()).unwrap_or(&split.train).clone();

@@ -104,14 +104,14 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::experiment::Document;
+    use crate::experiment::{Document, Experiment};
     use crate::testing::in_processes;
 
-    fn config(learner: &str) -> ExperimentConfig {
+    fn config(learner: &str) -> Experiment {
         let loss = if learner.contains("permu_rank") { "" } else { "loss = { name = \"approx_ndcg\" }\n" };
         let text = format!("{loss}learner = {{ {learner} }}\n[data.synthetic]\n");
         let document = Document::parse(Path::new("a.toml"), text, &[]).unwrap();
-        ExperimentConfig::from_document(&document).unwrap()
+        Experiment::from_document(&document).unwrap()
     }
 
     #[test]

@@ -13,7 +13,7 @@ use burn_rank::ranker::{Metadata, Model, Ranker, Versions};
 use burn_rank::scorer::Scorer;
 use burn_rank::workbench::{normalizer, predict_in};
 
-use super::config::ExperimentConfig;
+use super::config::{Experiment, ExperimentConfig};
 use super::error::ExperimentError;
 use super::extreme_queries::ExtremeQueries;
 use super::split::Split;
@@ -21,7 +21,7 @@ use super::split::Split;
 /// The measures on each set of queries, keyed by the name of the set.
 pub type Evaluations = BTreeMap<&'static str, Evaluation>;
 
-/// Options for running a fit that an [`ExperimentConfig`] describes.
+/// Options for running a fit that an [`Experiment`] describes.
 pub struct FitOptions<'a> {
     /// The device for tensor operations.
     pub device: &'a Device,
@@ -92,7 +92,7 @@ impl Fit {
 ///
 /// # Errors
 /// Returns an [`ExperimentError`] if the data are invalid, the learner fails, or a measure cannot be computed.
-pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOptions) -> Result<Fit, ExperimentError> {
+pub fn fit(config: &Experiment, split: &Split, seed: u64, options: &FitOptions) -> Result<Fit, ExperimentError> {
     fit_in_place(config, &mut split.clone(), seed, options)
 }
 
@@ -101,12 +101,12 @@ pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOpt
 /// # Errors
 /// As [`fit`].
 pub fn fit_in_place(
-    config: &ExperimentConfig,
+    config: &Experiment,
     split: &mut Split,
     seed: u64,
     options: &FitOptions,
 ) -> Result<Fit, ExperimentError> {
-    let config = &config.fitted_to(split);
+    let config = &config.fitted_to(split)?;
     split.cut(config.shards())?;
     split.check(options.processes)?;
     let mut normalizer = match options.start {
@@ -126,7 +126,7 @@ pub fn fit_in_place(
 
 /// Fits the ranker to data that are already normalized, and computes its measures.
 fn fit_normalized(
-    config: &ExperimentConfig,
+    config: &Experiment,
     split: &Split,
     normalizer: Normalizer,
     data_hash: String,
@@ -142,11 +142,8 @@ fn fit_normalized(
         sets.into_iter().filter_map(|(name, data)| Some((name, data?))).collect();
     check_measures(&sets, &measures, &convention)?;
     let approximation = approximation(config, train)?;
-    let mut learner = config.learner()?;
-    if let Some(ranker) = options.start {
-        learner.start_from(ranker.model())?;
-    }
-    let fitted = learner.fit(train, validation.as_ref(), &context)?;
+    let started = options.start.map(|ranker| config.built.starting_from(ranker.model())).transpose()?;
+    let fitted = started.as_ref().unwrap_or(&config.built).fit(train, validation.as_ref(), &context)?;
 
     let mut evaluations = Evaluations::new();
     let mut last = None;
@@ -252,14 +249,14 @@ mod tests {
 
     const SHARDS: usize = 5;
 
-    fn config(normalizer: &str, scorer: &str) -> ExperimentConfig {
+    fn config(normalizer: &str, scorer: &str) -> Experiment {
         let text = format!(
             "normalizer = \"{normalizer}\"\nscorer = {{ {scorer} }}\nloss = {{ name = \"list_net\" }}\n\
              learner = {{ kind = \"gradient\", epochs = 4, batch_queries = 6, shards = {SHARDS}, evaluate_train_every = 2 }}\n\
              [data.synthetic]\n"
         );
         let document = Document::parse(Path::new("a.toml"), text, &[]).unwrap();
-        ExperimentConfig::from_document(&document).unwrap()
+        Experiment::from_document(&document).unwrap()
     }
 
     /// Returns sets of 40, 11 and 3 queries with 6 features. The test set is so small that some shards of it are empty.
@@ -285,7 +282,7 @@ mod tests {
 
     /// Trains in the same way as `burn-rank train`, and returns the bytes of the ranker and of the report.
     fn train(
-        config: &ExperimentConfig,
+        config: &Experiment,
         mut split: Split,
         folder: Option<&Path>,
         rounds: Option<usize>,
@@ -296,7 +293,7 @@ mod tests {
     }
 
     fn fit_to(
-        config: &ExperimentConfig,
+        config: &Experiment,
         split: &mut Split,
         folder: Option<&Path>,
         rounds: Option<usize>,
@@ -384,13 +381,13 @@ mod tests {
         split
     }
 
-    fn trees(normalizer: &str, learner: &str) -> ExperimentConfig {
+    fn trees(normalizer: &str, learner: &str) -> Experiment {
         let text = format!(
             "normalizer = \"{normalizer}\"\nloss = {{ name = \"lambda_ndcg\" }}\n\
              learner = {{ kind = \"boosted_trees\", rounds = 3, leaves = 4, {learner} }}\n[data.synthetic]\n"
         );
         let document = Document::parse(Path::new("a.toml"), text, &[]).unwrap();
-        ExperimentConfig::from_document(&document).unwrap()
+        Experiment::from_document(&document).unwrap()
     }
 
     #[test]

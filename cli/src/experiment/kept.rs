@@ -11,7 +11,7 @@ use burn_rank::measure::{Convention, Evaluation, Evaluator, Measure, MeasureErro
 use burn_rank::ranker::{Ranker, RankerError};
 use burn_rank::workbench::mean_of;
 
-use super::config::{ConfigError, Document, ExperimentConfig};
+use super::config::{ConfigError, Document, Experiment};
 use super::folder::{CONFIG, REPORT};
 use super::keep::{KEPT, KeptKind, kept_file};
 use super::record::{CrossValidationReport, Report};
@@ -23,7 +23,7 @@ pub struct KeptRun {
     /// The folder of the run.
     pub folder: PathBuf,
     /// The configuration of the run.
-    pub config: ExperimentConfig,
+    pub config: Experiment,
     /// The report of the run.
     pub report: CrossValidationReport,
     /// The folds of the run, in the order of the report.
@@ -104,7 +104,7 @@ impl KeptRun {
             Report::Cv(report) => report,
             Report::Train(_) => return Err(refuse("found the report of a `train` run, expected that of `cv`".into())),
         };
-        let config = ExperimentConfig::from_document(&Document::read(&folder.join(CONFIG), &[])?)?;
+        let config = Experiment::from_document(&Document::read(&folder.join(CONFIG), &[])?)?;
         let splits = config.data.splits(&config.cv, config.seed)?;
         let mut folds = Vec::new();
         for (result, details) in report.result.folds.iter().zip(&report.details) {

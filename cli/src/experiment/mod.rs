@@ -1,7 +1,8 @@
 //! Runs the experiments that configuration files define, and reports the results. An experiment can run over folds,
 //! settings and seeds.
 //!
-//! A [`Document`] is the text of a configuration with its overrides, and an [`ExperimentConfig`] holds its values.
+//! A [`Document`] is the text of a configuration with its overrides, and an [`ExperimentConfig`] holds its values. An
+//! [`Experiment`] is a checked configuration, with the learner that it describes.
 //! [`fit()`] runs an experiment on one split of the data; [`cross_validate`] runs it on every fold, setting and seed.
 //! The results of both are recorded in a [`Report`]. `docs/reference/configuration` lists the configuration keys.
 //!
@@ -9,16 +10,16 @@
 //! use std::path::Path;
 //!
 //! use burn::tensor::Device;
-//! use burn_rank_cli::experiment::{Document, ExperimentConfig, FitOptions, fit};
+//! use burn_rank_cli::experiment::{Document, Experiment, FitOptions, fit};
 //!
 //! let text = r#"
 //!     data = { synthetic = { train_queries = 20, validation_queries = 10, test_queries = 10, features = 6 } }
 //!     learner = { kind = "regression" }
 //! "#;
 //! let document = Document::parse(Path::new("ridge.toml"), text.to_string(), &["seed=2".to_string()])?;
-//! let config = ExperimentConfig::from_document(&document)?;
-//! let split = config.data.split(config.seed)?;
-//! let fitted = fit(&config, &split, config.seed, &FitOptions::new(&Device::flex()))?;
+//! let experiment = Experiment::from_document(&document)?;
+//! let split = experiment.data.split(experiment.seed)?;
+//! let fitted = fit(&experiment, &split, experiment.seed, &FitOptions::new(&Device::flex()))?;
 //! println!("{:?}", fitted.ranker.metadata().measures);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -43,7 +44,7 @@ mod train_run;
 pub(crate) use agreement::agree;
 pub use config::grid::{Point, label, points};
 pub use config::{
-    ConfigError, CrossValidationConfig, DataConfig, Document, ExperimentConfig, FoldsConfig, MeasureConfig,
+    ConfigError, CrossValidationConfig, DataConfig, Document, Experiment, ExperimentConfig, FoldsConfig, MeasureConfig,
     RangeConfig, RangeScale, Rung, SearchConfig, SplitBy, SplitConfig, SyntheticConfig, resolved_toml,
 };
 pub(crate) use config::{from_toml, written_value};

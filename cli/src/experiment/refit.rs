@@ -10,7 +10,8 @@ use burn_rank::refusal::Refusal;
 use burn_rank::workbench::json::json;
 
 use super::config::{
-    ConfigError, CrossValidationConfig, DataConfig, Document, ExperimentConfig, SplitBy, SyntheticConfig, resolved_toml,
+    ConfigError, CrossValidationConfig, DataConfig, Document, Experiment, ExperimentConfig, SplitBy, SyntheticConfig,
+    resolved_toml,
 };
 use super::error::ExperimentError;
 use super::record::{CrossValidation, Measures};
@@ -42,7 +43,7 @@ impl Chosen {
     ///
     /// # Errors
     /// Returns a [`ConfigError`] if a key is invalid for these data.
-    pub fn configuration(&self, data: &DataConfig) -> Result<(Document, ExperimentConfig), ConfigError> {
+    pub fn configuration(&self, data: &DataConfig) -> Result<(Document, Experiment), ConfigError> {
         let mut config = ExperimentConfig {
             data: data.clone(),
             grid: Map::new(),
@@ -56,11 +57,11 @@ impl Chosen {
 }
 
 /// Formats a configuration as TOML and parses it again, so that all checks apply.
-fn again(config: &ExperimentConfig) -> Result<(Document, ExperimentConfig), ConfigError> {
+fn again(config: &ExperimentConfig) -> Result<(Document, Experiment), ConfigError> {
     let place = Path::new("--refit");
     let empty = Document::parse(place, String::new(), &[])?;
     let document = Document::parse(place, resolved_toml(&empty, config)?, &[])?;
-    let config = ExperimentConfig::from_document(&document)?;
+    let config = Experiment::from_document(&document)?;
     Ok((document, config))
 }
 

@@ -247,13 +247,13 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::experiment::{Document, ExperimentConfig};
+    use crate::experiment::{Document, Experiment};
     use burn_rank::data::folds;
 
     fn splits(data: &str, cv: &str) -> Result<Splits, DataError> {
         let text = format!("{cv}\nlearner = {{ kind = \"regression\" }}\n[data]\n{data}\n");
         let document = Document::parse(Path::new("a.toml"), text, &[]).unwrap();
-        let config = ExperimentConfig::from_document(&document).unwrap();
+        let config = Experiment::from_document(&document).unwrap();
         config.data.splits(&config.cv, config.seed)
     }
 

@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
 use burn_rank::data::NormalizerKind;
-use burn_rank::learner::LearnerError;
 use burn_rank::ranker::{Ranker, RankerError};
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::counted;
 
-use super::config::ExperimentConfig;
+use super::config::{Experiment, ExperimentConfig, refusal_of};
 use super::error::ExperimentError;
 use super::folder::{CONFIG, Claim, NEXT, RANKER, START, settle};
 use super::split::Split;
@@ -37,6 +36,27 @@ pub(crate) fn ranker_file(path: &Path) -> Result<PathBuf, ExperimentError> {
     Ok(file)
 }
 
+impl Experiment {
+    /// Rejects a ranker that the learner cannot continue. Also rejects a ranker with another number of features than
+    /// the data.
+    ///
+    /// # Errors
+    /// Returns a [`Refusal`] for the key `start`.
+    pub(crate) fn check_start_ranker(&self, ranker: &Ranker, split: &Split) -> Result<(), Refusal> {
+        self.built.starting_from(ranker.model()).map_err(refusal_of)?;
+        let (found, expected) = (ranker.features(), split.train.feature_count);
+        if found == expected {
+            return Ok(());
+        }
+        let data = counted(expected, "feature");
+        let expected = match found > expected {
+            true => format!("one of the {data} of the training data, or data.read.features = {found}"),
+            false => format!("one of the {data} of the training data"),
+        };
+        Err(Refusal::new("start", format!("a ranker of {}", counted(found, "feature")), expected))
+    }
+}
+
 impl ExperimentConfig {
     /// Rejects a starting ranker and streamed data, because a cross-validation supports neither.
     ///
@@ -53,28 +73,6 @@ impl ExperimentConfig {
             }
             None => Ok(()),
         }
-    }
-
-    /// Rejects a ranker that the learner cannot continue. Also rejects a ranker with another number of features than
-    /// the data.
-    ///
-    /// # Errors
-    /// Returns a [`Refusal`] for the key `start`.
-    pub(crate) fn check_start_ranker(&self, ranker: &Ranker, split: &Split) -> Result<(), Refusal> {
-        let started = self.learner().and_then(|mut learner| learner.start_from(ranker.model()));
-        if let Err(LearnerError::Refused(refusal)) = started {
-            return Err(refusal);
-        }
-        let (found, expected) = (ranker.features(), split.train.feature_count);
-        if found == expected {
-            return Ok(());
-        }
-        let data = counted(expected, "feature");
-        let expected = match found > expected {
-            true => format!("one of the {data} of the training data, or data.read.features = {found}"),
-            false => format!("one of the {data} of the training data"),
-        };
-        Err(Refusal::new("start", format!("a ranker of {}", counted(found, "feature")), expected))
     }
 
     /// If a run starts from the ranker in its own folder, makes it start from a copy instead. The copy is kept in the

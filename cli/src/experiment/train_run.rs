@@ -10,7 +10,7 @@ use burn_rank::learner::{Interrupt, Progress, StopReason};
 use burn_rank::ranker::{Estimate, Ranker};
 
 use super::agreement::agree;
-use super::config::{Document, ExperimentConfig, resolved_toml};
+use super::config::{Document, Experiment, ExperimentConfig, resolved_toml};
 use super::error::{ExperimentError, OutputError};
 use super::fit::{Fit, FitOptions, fit_in_place};
 use super::folder::{CARD, Claim, OutputFolder, RANKER, RunKind, START};
@@ -24,7 +24,7 @@ pub type WriteReports = dyn Fn(&OutputFolder, &Report, &RunRecord) -> Result<(),
 /// A run that is ready to start: its configuration is checked, its data are read, and its folder is open.
 pub struct TrainRun<'p> {
     start: Instant,
-    config: ExperimentConfig,
+    config: Experiment,
     device: Device,
     start_ranker: Option<Ranker>,
     split: Split,
@@ -62,7 +62,7 @@ impl<'p> TrainRun<'p> {
     pub fn open(
         start: Instant,
         document: &Document,
-        mut config: ExperimentConfig,
+        mut config: Experiment,
         device: &Device,
         out: Option<PathBuf>,
         claim: Claim,
@@ -70,7 +70,7 @@ impl<'p> TrainRun<'p> {
     ) -> Result<Self, ExperimentError> {
         config.check_processes(processes.count())?;
         let path = out.unwrap_or_else(|| PathBuf::from("runs").join(&config.name));
-        let own_start = config.start_from_copy(&path, claim);
+        let own_start = config.config.start_from_copy(&path, claim);
         let resolved = resolved_toml(document, &config)?;
         let loaded = match &own_start {
             Some(path) => config.load_start(path, device).map(Some),

@@ -107,7 +107,7 @@ fn name(folder: &Path) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::experiment::{ExperimentConfig, Split};
+    use crate::experiment::{Experiment, Split};
     use burn_rank::data::SynthConfig;
     use burn_rank::json::from_value;
     use burn_rank::workbench::json::json;
@@ -115,8 +115,8 @@ pub(super) mod tests {
     /// Returns runs with the given learners, losses, cut-offs and scored test queries.
     pub(in crate::study) fn runs(of: &[(&str, Option<&str>, Option<usize>, Subject)]) -> Runs {
         let data = SynthConfig { queries: 4, features: 3, ..SynthConfig::default() }.generate().unwrap();
-        let config: ExperimentConfig =
-            from_value(json!({"data": {"synthetic": {}}, "learner": {"kind": "regression"}})).unwrap();
+        let config = from_value(json!({"data": {"synthetic": {}}, "learner": {"kind": "regression"}})).unwrap();
+        let config = Experiment::new(config).unwrap();
         let split = Split { fold: 1, train: data.clone(), validation: Some(data.clone()), test: Some(data) };
         let run = |(learner, loss, cut_off, subject): &(&str, Option<&str>, Option<usize>, Subject)| RunSubject {
             name: format!("{learner} {}", loss.unwrap_or_default()),

@@ -11,7 +11,7 @@ use super::entry::Setting;
 use super::error::StudyError;
 use super::source::Source;
 use super::subject::{ScoredQuery, Subject};
-use crate::experiment::{ExperimentConfig, ExperimentError, Fit, FitOptions, Split, fit};
+use crate::experiment::{Experiment, ExperimentConfig, ExperimentError, Fit, FitOptions, Split, fit};
 
 /// The number of generated queries for training, validation and test.
 const GENERATED: [usize; 3] = [80, 40, 160];
@@ -34,7 +34,8 @@ impl Material {
             _ => None,
         };
         if let Some(training) = training {
-            let (origin, config, split) = (training.origin.clone(), training.config.clone(), training.split.clone());
+            let (origin, config, split) =
+                (training.origin.clone(), training.config.config.clone(), training.split.clone());
             return Ok(Self { origin: format!("{origin}, fold {}", split.fold), split, config });
         }
         let seed = match setting.source {
@@ -82,7 +83,8 @@ impl Material {
         (config.loss, config.scorer, config.grid) = (loss, None, Map::new());
         let split = Split { test: None, ..self.split.clone() };
         let split = if select { split } else { Split { validation: None, ..split } };
-        Ok(fit(&config, &split, config.seed, &FitOptions::new(&Device::flex()))?)
+        let experiment = Experiment::new(config).map_err(ExperimentError::from)?;
+        Ok(fit(&experiment, &split, experiment.seed, &FitOptions::new(&Device::flex()))?)
     }
 
     /// Returns the queries in `data` with the scores of a fitted ranker.

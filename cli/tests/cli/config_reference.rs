@@ -29,8 +29,8 @@ use burn_rank::op::{Instructions, Step};
 use burn_rank::refusal::Found;
 use burn_rank::scorer::{Activation, InputConfig, NormKind, ScorerConfig};
 use burn_rank_cli::experiment::{
-    ConfigError, CrossValidationConfig, DataConfig, Document, ExperimentConfig, MeasureConfig, RangeConfig, RangeScale,
-    SearchConfig, SplitConfig, SyntheticConfig,
+    ConfigError, CrossValidationConfig, DataConfig, Document, Experiment, ExperimentConfig, MeasureConfig, RangeConfig,
+    RangeScale, SearchConfig, SplitConfig, SyntheticConfig,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -360,8 +360,8 @@ fn the_temperatures_are_those_that_the_page_names() {
 fn every_key_of_the_other_sections_is_listed() {
     let page = page();
     let least = Document::parse(Path::new("a.toml"), blocks(&page)[1].to_string(), &[]).unwrap();
-    let ExperimentConfig { description, seed, device, normalizer, .. } =
-        ExperimentConfig::from_document(&least).unwrap();
+    let least = Experiment::from_document(&least).unwrap();
+    let ExperimentConfig { description, seed, device, normalizer, .. } = &*least;
     let top = json!({"description": description, "seed": seed, "device": device, "normalizer": normalizer});
     for (heading, keys, defaults) in [
         ("## Top level", keys::<ExperimentConfig>(), top),
@@ -462,13 +462,13 @@ fn completed(text: &str) -> String {
 }
 
 /// The configuration as it is read from a file, with keys replaced as by `--set`.
-fn try_read(text: &str, set: &[String]) -> Result<ExperimentConfig, ConfigError> {
+fn try_read(text: &str, set: &[String]) -> Result<Experiment, ConfigError> {
     let bench = Bench::default();
     let path = bench.write("page.toml", text);
-    Document::read(&path, set).and_then(|document| ExperimentConfig::from_document(&document))
+    Document::read(&path, set).and_then(|document| Experiment::from_document(&document))
 }
 
-fn read(text: &str, set: &[&str]) -> ExperimentConfig {
+fn read(text: &str, set: &[&str]) -> Experiment {
     let set: Vec<String> = set.iter().map(|set| set.to_string()).collect();
     try_read(text, &set).unwrap_or_else(|error| panic!("{error} {set:?}\n{text}"))
 }
@@ -523,7 +523,7 @@ fn every_replacement_of_a_key_is_valid() {
         let set = code(row[0])[0];
         let config = read(whole, &[set]);
         let key = set.split_once('=').unwrap().0;
-        let value = key.split('.').try_fold(&json!(config), |value, part| value.get(part)).cloned();
+        let value = key.split('.').try_fold(&json!(*config), |value, part| value.get(part)).cloned();
         assert_eq!(value.is_none(), set.ends_with('='), "{set}: {value:?}");
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use burn_rank_cli::experiment::{Document, ExperimentConfig};
+use burn_rank_cli::experiment::{Document, Experiment};
 
 use crate::common::root;
 
@@ -31,7 +31,7 @@ fn every_configuration_is_valid() {
     for path in paths {
         let set: &[String] = if needs_data(&path) { &["data.folds=letor".to_string()] } else { &[] };
         let document = Document::read(&path, set).unwrap();
-        let config = ExperimentConfig::from_document(&document).unwrap_or_else(|error| panic!("{error}"));
+        let config = Experiment::from_document(&document).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(config.name, path.file_stem().unwrap().to_str().unwrap());
     }
 }
@@ -49,7 +49,7 @@ fn a_configuration_without_its_data_says_how_to_name_them() {
     for path in without {
         let text = fs::read_to_string(&path).unwrap();
         assert!(!text.contains("../"), "{}: a path that leads out of the repository", path.display());
-        let error = ExperimentConfig::from_document(&Document::read(&path, &[]).unwrap()).unwrap_err().to_string();
+        let error = Experiment::from_document(&Document::read(&path, &[]).unwrap()).unwrap_err().to_string();
         assert!(error.ends_with("for one run, as in --set data.folds=FOLDER"), "{error}");
     }
 }
@@ -61,7 +61,7 @@ fn what_is_published_names_what_it_takes() {
     let mut perceptrons = 0;
     for path in configurations(&root).into_iter().filter(|path| !path.starts_with(root.join("recommended"))) {
         let set: &[String] = if needs_data(&path) { &["data.folds=letor".to_string()] } else { &[] };
-        let config = ExperimentConfig::from_document(&Document::read(&path, set).unwrap()).unwrap();
+        let config = Experiment::from_document(&Document::read(&path, set).unwrap()).unwrap();
         let config: serde_json::Value = serde_json::from_str(&config.resolved().to_string()).unwrap();
         let is_perceptron = config["learner"]["kind"] == "gradient" && config["scorer"]["kind"] == "mlp";
         if !is_perceptron || ["quickstart.toml", "devices.toml"].iter().any(|name| path.ends_with(name)) {

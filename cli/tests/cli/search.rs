@@ -175,6 +175,11 @@ fn a_search_that_cannot_be_made_is_refused() {
             assert!(message.contains(&expected), "{message}");
         }
     }
+    // A learner is checked with the rounds that the budget gives it.
+    bench.write("a.toml", &format!("{SMALL}{}", halving("budget = 9", rate)));
+    let message = bench.refused(&["cv", "a.toml", "--set", "learner.epochs=20", "--set", "learner.warmup=10"]);
+    let expected = "--set learner.warmup=10: learner.warmup: found 10, expected less than learner.epochs, which is 9";
+    assert!(message.contains(expected), "{message}");
     let svm = "data = { synthetic = {} }\nlearner = { kind = \"svm_map\" }\n".to_string()
         + &halving("", "\"learner.c\" = [[0.1], [1.0]]");
     bench.write("svm.toml", &svm);

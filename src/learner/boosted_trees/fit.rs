@@ -1,6 +1,7 @@
 //! Implements the boosting rounds of boosted trees.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -205,12 +206,11 @@ impl RankingLearner for BoostedTrees {
         NAME
     }
 
-    fn start_from(&mut self, model: &Model) -> Result<(), LearnerError> {
+    fn starting_from(&self, model: &Model) -> Result<Arc<dyn RankingLearner>, LearnerError> {
         let Model::Trees(trees) = model else {
             return Err(Refusal::new("start", "another model", "a ranker that is a sum of trees").into());
         };
-        self.start = Some(trees.clone());
-        Ok(())
+        Ok(Arc::new(Self { start: Some(trees.clone()), ..self.clone() }))
     }
 
     fn fit(

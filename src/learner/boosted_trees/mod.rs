@@ -33,7 +33,7 @@
 //!
 //! With `seeds`, several tree ensembles grow side by side, each on its own random samples. The scores of these
 //! ensembles are averaged, and the fit saves one ensemble with the averaged scores. A fit may start from the trees of
-//! another fit (`start_from`).
+//! another fit (`starting_from`).
 //!
 //! A round computes the derivatives, grows a tree, and adds the tree's values to the validation scores. Growing a tree
 //! takes O(documents x features) per level (`histogram`). The fit ends early when no tree lowers the loss, or after

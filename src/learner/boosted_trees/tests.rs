@@ -1,6 +1,7 @@
 //! Tests of boosted trees on small data.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use burn::tensor::Device;
 use rand::RngExt;
@@ -403,8 +404,9 @@ fn a_fit_that_goes_on_is_the_fit_in_one_go() {
     let data = testing::random(30, 10, 4, 3);
     let fit_in = |rounds, start: Option<&Model>| {
         let config = BoostedTreesConfig { rounds, subsample: 0.7, min_documents: 5, ..BoostedTreesConfig::default() };
-        let mut learner = config.check(&Parts::default().with_loss(LossSpec::new("rank_net"))).unwrap();
-        start.iter().for_each(|model| learner.start_from(model).unwrap());
+        let learner: Arc<dyn RankingLearner> =
+            Arc::new(config.check(&Parts::default().with_loss(LossSpec::new("rank_net"))).unwrap());
+        let learner = start.map_or(learner.clone(), |model| learner.starting_from(model).unwrap());
         let folder = tempfile::tempdir().unwrap();
         let fitted = learner.fit(&data, None, &testing::context(Some(folder.path()))).unwrap();
         let trees: Vec<Vec<Node>> = serde_json::from_value(saved_trees(folder.path()).0).unwrap();
@@ -424,12 +426,11 @@ fn a_fit_that_goes_on_is_the_fit_in_one_go() {
 #[test]
 fn trees_start_from_trees_of_the_same_features() {
     let learner = || small().check(&Parts::default().with_loss(LossSpec::new("rank_net"))).unwrap();
-    let mut other = learner();
     let device = Device::flex();
     let linear = ScorerConfig::Linear(LinearScorerConfig::default()).init(2, 1, &device).unwrap();
-    let error = other.start_from(&Model::Scorer(linear)).unwrap_err().to_string();
+    let error = learner().starting_from(&Model::Scorer(linear)).unwrap_err().to_string();
     assert_eq!(error, "start = another model: expected a ranker that is a sum of trees");
-    other.start_from(&Model::Trees(TreeEnsemble::new(3))).unwrap();
+    let other = learner().starting_from(&Model::Trees(TreeEnsemble::new(3))).unwrap();
     let error = other.fit(&exclusive_or(), None, &testing::context(None)).unwrap_err().to_string();
     assert_eq!(error, "start = trees of 3 features: expected 2, those of the data");
     // A fit from other trees does not accept the state of this fit.
@@ -437,15 +438,14 @@ fn trees_start_from_trees_of_the_same_features() {
     learner().fit(&exclusive_or(), None, &testing::context(Some(folder.path()))).unwrap();
     let mut context = testing::context(Some(folder.path()));
     context.resume = true;
-    let mut starting = learner();
-    starting.start_from(&Model::Trees(TreeEnsemble::new(2))).unwrap();
+    let starting = learner().starting_from(&Model::Trees(TreeEnsemble::new(2))).unwrap();
     let error = starting.fit(&exclusive_or(), None, &context).unwrap_err().to_string();
     assert!(error.contains("state of another fit"), "{error}");
     // A resumed fit that starts from trees ends in the same bytes.
     let data = testing::random(20, 8, 3, 5);
-    let mut starting = learner();
-    starting.start_from(&learner().fit(&data, None, &testing::context(None)).unwrap().model).unwrap();
-    testing::assert_reproducible(&starting, &data, &data, 2);
+    let first = learner().fit(&data, None, &testing::context(None)).unwrap().model;
+    let starting = learner().starting_from(&first).unwrap();
+    testing::assert_reproducible(&*starting, &data, &data, 2);
 }
 
 #[test]
@@ -511,8 +511,7 @@ fn trees_that_go_on_keep_the_counts_that_all_of_them_have() {
     let bare = TreeArrays { statistics: NodeStatistics::default(), ..trees.arrays().clone() };
     let bare = Model::Trees(TreeEnsemble::from_arrays(3, bare).unwrap());
     let statistics = |start: &Model| {
-        let mut learner = learner();
-        learner.start_from(start).unwrap();
+        let learner = learner().starting_from(start).unwrap();
         let Model::Trees(trees) = learner.fit(&data, None, &testing::context(None)).unwrap().model else {
             panic!("trees")
         };

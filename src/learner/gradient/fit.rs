@@ -137,10 +137,6 @@ impl RankingLearner for Gradient {
         NAME
     }
 
-    fn draws_dashboard(&self) -> bool {
-        true
-    }
-
     fn fit(
         &self,
         train: &RankingDataset,

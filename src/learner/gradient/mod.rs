@@ -73,6 +73,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_query_weights: true,
     takes_document_weights: true,
     streams: true,
+    draws_dashboard: true,
     round_name: "epoch",
     rounds_key: Some("epochs"),
     ..LearnerEntry::of::<GradientConfig>(NAME)

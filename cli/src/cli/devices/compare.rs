@@ -19,7 +19,7 @@ use crate::cli::progress::Work;
 use crate::cli::run_args::FolderArgs;
 use crate::cli::signals::interrupt_on_signal;
 use crate::device_comparison::{DeviceComparison, DeviceRun, DeviceSetting, StepCost, precision};
-use crate::experiment::{Claim, Document, ExperimentConfig, OutputFolder};
+use crate::experiment::{Claim, Document, Experiment, ExperimentConfig, OutputFolder};
 use crate::report::{devices_page, devices_text};
 
 /// The name of the file with the table of a device comparison.
@@ -88,7 +88,7 @@ pub struct CompareArgs {
 impl CompareArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let document = Document::read(&self.config, &self.set)?;
-        let config = ExperimentConfig::from_document(&document)?;
+        let config = Experiment::from_document(&document)?;
         let settings = self.settings()?;
         let target = self.target.as_deref().map(|target| value_of_target(target, &config)).transpose()?;
         if !(self.margin > 0.0 && self.margin.is_finite()) {

@@ -10,7 +10,7 @@ use crate::cli::execution_args::work_on_this_thread;
 use crate::cli::failure::Failure;
 use crate::cli::run_args::{Opened, RunArgs};
 use crate::device_comparison::{StepCost, Trial, TrialOptions};
-use crate::experiment::ExperimentConfig;
+use crate::experiment::Experiment;
 
 /// Arguments of `devices trial`.
 #[derive(Debug, Args)]
@@ -47,10 +47,10 @@ impl TrialArgs {
             return Ok(None);
         }
         document.set(&format!("learner.epochs={}", StepCost::ROUNDS))?;
-        let config = ExperimentConfig::from_document(&document)?;
+        let config = Experiment::from_document(&document)?;
         let batches = StepCost::BATCHES.into_iter().map(|queries| {
             document.set(&format!("learner.batch_queries={queries}"))?;
-            Ok((queries, ExperimentConfig::from_document(&document)?))
+            Ok((queries, Experiment::from_document(&document)?))
         });
         let batches = batches.collect::<Result<Vec<_>, Failure>>()?;
         Ok(execution.scope(|| StepCost::measure(&config, &batches, &device))?)

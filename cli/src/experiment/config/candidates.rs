@@ -5,7 +5,7 @@ use burn_rank::learner::registry::LEARNERS;
 use burn_rank::refusal::Refusal;
 
 use super::document::{ConfigError, Document};
-use super::experiment::ExperimentConfig;
+use super::experiment::{Experiment, ExperimentConfig, refusal_of};
 use super::grid::{self, Point};
 use super::search::{Rung, SearchConfig, rungs};
 
@@ -21,7 +21,7 @@ pub(in crate::experiment) struct Candidate {
     /// A label that distinguishes the setting from the others, such as `learner.depth=6`.
     pub(in crate::experiment) label: String,
     /// The configuration with the setting's values filled in.
-    pub(in crate::experiment) config: ExperimentConfig,
+    pub(in crate::experiment) config: Experiment,
 }
 
 impl ExperimentConfig {
@@ -48,15 +48,6 @@ impl ExperimentConfig {
         Ok(())
     }
 
-    /// Returns a candidate for each grid point; without a grid, the only candidate is the configuration itself.
-    pub(in crate::experiment) fn grid_candidates(&self, document: &Document) -> Result<Vec<Candidate>, ConfigError> {
-        let candidate = |point: Point| {
-            let config = if point.is_empty() { self.clone() } else { at_point(document, GRID, &point)? };
-            Ok(Candidate { label: grid::label(&point), point, config })
-        };
-        self.points_of_grid(document)?.into_iter().map(candidate).collect()
-    }
-
     fn points_of_grid(&self, document: &Document) -> Result<Vec<Point>, ConfigError> {
         let place = |refusal: Refusal| document.place(&refusal);
         grid::check_keys(&self.grid).map_err(|refusal| place(refusal.under(GRID)))?;
@@ -75,7 +66,7 @@ impl ExperimentConfig {
         let candidate = |(index, point): (usize, Point)| {
             let mut config = at_point(document, SPACE, &point)?;
             if let SearchConfig::SuccessiveHalving { budget, .. } = search {
-                config.set_budget(*budget).map_err(place)?;
+                config = config.with_budget(*budget).map_err(place)?;
             }
             Ok(Candidate { label: format!("trial {}, {}", index + 1, grid::label(&point)), point, config })
         };
@@ -97,9 +88,28 @@ impl ExperimentConfig {
         }
     }
 
+    /// Returns the learner's number of rounds, if it has one.
+    fn rounds(&self) -> Option<usize> {
+        let entry = self.learner_entry()?;
+        let key = entry.rounds_key?;
+        let default = || entry.defaults().get(key).and_then(Value::as_u64);
+        self.learner.get(key).and_then(Value::as_u64).or_else(default).map(|rounds| rounds as usize)
+    }
+}
+
+impl Experiment {
+    /// Returns a candidate for each grid point; without a grid, the only candidate is the configuration itself.
+    pub(in crate::experiment) fn grid_candidates(&self, document: &Document) -> Result<Vec<Candidate>, ConfigError> {
+        let candidate = |point: Point| {
+            let config = if point.is_empty() { self.clone() } else { at_point(document, GRID, &point)? };
+            Ok(Candidate { label: grid::label(&point), point, config })
+        };
+        self.points_of_grid(document)?.into_iter().map(candidate).collect()
+    }
+
     /// If successive halving has a `budget`, makes it the learner's number of rounds. Rejects a learner that has no
     /// number of rounds.
-    fn set_budget(&mut self, budget: Option<usize>) -> Result<(), Refusal> {
+    fn with_budget(self, budget: Option<usize>) -> Result<Self, Refusal> {
         let Some(key) = self.learner_entry().and_then(|entry| entry.rounds_key) else {
             let kind = self.learner_kind();
             let with = LEARNERS.iter().filter(|entry| entry.rounds_key.is_some());
@@ -115,18 +125,10 @@ impl ExperimentConfig {
             let fault = "expected `search.budget` in its place: successive halving shares out the rounds of a trial";
             return Err(Refusal::fault(format!("{SPACE}.{dotted}"), fault));
         }
-        if let Some(budget) = budget {
-            self.learner.insert(key.to_string(), Value::from(budget));
-        }
-        Ok(())
-    }
-
-    /// Returns the learner's number of rounds, if it has one.
-    fn rounds(&self) -> Option<usize> {
-        let entry = self.learner_entry()?;
-        let key = entry.rounds_key?;
-        let default = || entry.defaults().get(key).and_then(Value::as_u64);
-        self.learner.get(key).and_then(Value::as_u64).or_else(default).map(|rounds| rounds as usize)
+        let Some(budget) = budget else { return Ok(self) };
+        let mut config = self.config;
+        config.learner.insert(key.to_string(), Value::from(budget));
+        Self::new(config).map_err(refusal_of)
     }
 }
 
@@ -152,9 +154,9 @@ fn check_rounds(trials: &[Candidate], reduction: usize) -> Result<(), Refusal> {
 
 /// Returns the configuration with the values of a grid point or trial applied. `from` is the table that lists the
 /// values: either `grid` or `search.space`.
-fn at_point(document: &Document, from: &str, point: &Point) -> Result<ExperimentConfig, ConfigError> {
+fn at_point(document: &Document, from: &str, point: &Point) -> Result<Experiment, ConfigError> {
     let at_point = document.at_point(from, point)?;
-    ExperimentConfig::read(&at_point).map_err(|refusal| {
+    Experiment::read(&at_point).map_err(|refusal| {
         let ConfigError { place, message } = at_point.place(&refusal);
         let table = from.split('.').next().unwrap_or_default();
         ConfigError { place, message: format!("{table}, at {}: {message}", grid::label(point)) }

@@ -1,6 +1,8 @@
 //! `ExperimentConfig`, the checked values of a configuration file. Unknown keys are rejected in every section.
 
+use std::ops::Deref;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use burn_rank::data::NormalizerKind;
 use burn_rank::data::letor::{Missing, Weights};
@@ -74,6 +76,21 @@ pub struct ExperimentConfig {
     pub search: Option<SearchConfig>,
 }
 
+/// A configuration, and its learner, which was built when the configuration was checked.
+#[derive(Debug, Clone)]
+pub struct Experiment {
+    pub(crate) config: ExperimentConfig,
+    pub(in crate::experiment) built: Arc<dyn RankingLearner>,
+}
+
+impl Deref for Experiment {
+    type Target = ExperimentConfig;
+
+    fn deref(&self) -> &ExperimentConfig {
+        &self.config
+    }
+}
+
 /// Lists the learners that have a property, as text that ends an error message, such as "`gradient` and `rank_svm` do".
 fn learners_that_do(has: impl Fn(&LearnerEntry) -> bool) -> String {
     let those = registry::LEARNERS.iter().filter(|entry| has(entry));
@@ -89,13 +106,22 @@ fn default_device() -> String {
     "flex".to_string()
 }
 
-impl ExperimentConfig {
+impl Experiment {
+    /// Builds the learner of a configuration and checks its parameters.
+    ///
+    /// # Errors
+    /// Returns a [`LearnerError`] that names the invalid parameter.
+    pub(crate) fn new(config: ExperimentConfig) -> Result<Self, LearnerError> {
+        let built = registry::build(&config.learner, &config.parts())?.into();
+        Ok(Self { config, built })
+    }
+
     /// Decodes a document, and checks the configuration that results from every grid point or trial.
     ///
     /// # Errors
     /// Returns a [`ConfigError`] that names the invalid key and the place where it was written.
     pub fn from_document(document: &Document) -> Result<Self, ConfigError> {
-        let config = Self::read(document).map_err(|refusal| document.place(&refusal))?;
+        let experiment = Self::read(document).map_err(|refusal| document.place(&refusal))?;
         for document in document.with_nulls() {
             let document = document?;
             if let Err(refusal) = Self::read(&document)
@@ -106,13 +132,13 @@ impl ExperimentConfig {
         }
         // A document at a point still has the table of that point.
         if !document.is_at_point() {
-            config.check_candidates(document)?;
+            experiment.check_candidates(document)?;
         }
-        Ok(config)
+        Ok(experiment)
     }
 
     pub(super) fn read(document: &Document) -> Result<Self, Refusal> {
-        let mut config: Self = document.value_as().map_err(|refusal| name_unread(name_scorers(refusal)))?;
+        let mut config: ExperimentConfig = document.value_as().map_err(|refusal| name_unread(name_scorers(refusal)))?;
         config.leave_out_unread(document);
         if config.name.is_empty() {
             config.name = document.stem();
@@ -135,14 +161,23 @@ impl ExperimentConfig {
         if config.measure.round == Some(0) {
             return Err(Refusal::new("measure.round", 0, "at least 1"));
         }
-        let mut learner = config.learner().map_err(refusal_of)?;
-        config.check_weights()?;
-        config.check_missing()?;
-        config.check_streaming()?;
-        config.check_start(learner.as_mut())?;
-        Ok(config)
+        let experiment = Self::new(config).map_err(refusal_of)?;
+        experiment.check_weights()?;
+        experiment.check_missing()?;
+        experiment.check_streaming()?;
+        experiment.check_start()?;
+        Ok(experiment)
     }
 
+    /// Before any file is read, rejects a starting ranker if the learner cannot continue training it.
+    fn check_start(&self) -> Result<(), Refusal> {
+        let Some(start) = &self.start else { return Ok(()) };
+        let refused = self.built.starting_from(&Model::Trees(TreeEnsemble::new(0))).map_err(refusal_of);
+        refused.map(drop).map_err(|refusal| Refusal::new("start", format!("{start:?}"), refusal.expected))
+    }
+}
+
+impl ExperimentConfig {
     /// If the grid point or trial in `document` sets the learner, removes `[scorer]` and `[loss]` if this learner does
     /// not read them. A section in which the grid point or trial sets a key stays.
     fn leave_out_unread(&mut self, document: &Document) {
@@ -286,14 +321,6 @@ impl ExperimentConfig {
         Err(Refusal::new("data.memory", memory, expected))
     }
 
-    /// Before any file is read, rejects a starting ranker if the learner cannot continue training it.
-    fn check_start(&self, learner: &mut dyn RankingLearner) -> Result<(), Refusal> {
-        let Some(start) = &self.start else { return Ok(()) };
-        let none = Model::Trees(TreeEnsemble::new(0));
-        let refused = learner.start_from(&none).map_err(refusal_of);
-        refused.map_err(|refusal| Refusal::new("start", format!("{start:?}"), refusal.expected))
-    }
-
     fn check_cross_validation(&self) -> Result<(), Refusal> {
         let CrossValidationConfig { folds, seeds, split } = &self.cv;
         if let Some(FoldsConfig { folds, by }) = split {
@@ -329,21 +356,13 @@ impl ExperimentConfig {
     }
 
     /// Returns the registry entry of the learner, or `None` for an unknown name.
-    pub(in crate::experiment) fn learner_entry(&self) -> Option<&'static LearnerEntry> {
+    pub(crate) fn learner_entry(&self) -> Option<&'static LearnerEntry> {
         registry::LEARNERS.iter().find(|entry| entry.name == self.learner_kind())
     }
 
     /// Returns the name of the learner, or an empty string if none is given.
-    pub(in crate::experiment) fn learner_kind(&self) -> &str {
+    pub(crate) fn learner_kind(&self) -> &str {
         self.learner.get("kind").and_then(Value::as_str).unwrap_or_default()
-    }
-
-    /// Builds the learner and checks its parameters.
-    ///
-    /// # Errors
-    /// Returns a [`LearnerError`] that names the invalid parameter.
-    pub fn learner(&self) -> Result<Box<dyn RankingLearner>, LearnerError> {
-        registry::build(&self.learner, &self.parts())
     }
 
     /// Returns the sections that a learner reads in addition to `[learner]`.
@@ -421,7 +440,7 @@ impl ExperimentConfig {
 }
 
 /// Converts a learner's error to a [`Refusal`] that names the configuration key that caused it.
-fn refusal_of(error: LearnerError) -> Refusal {
+pub(in crate::experiment) fn refusal_of(error: LearnerError) -> Refusal {
     match error {
         LearnerError::Refused(refusal) => refusal,
         LearnerError::Loss(LossError::Parameter { refusal, .. }) => refusal.under("loss"),
@@ -464,10 +483,10 @@ mod tests {
 
     const BASE: &str = "[data]\ntrain = [\"a\"]\n[learner]\nkind = \"gradient\"\n[loss]\nname = \"approx_ndcg\"\n";
 
-    fn read(text: &str, overrides: &[&str]) -> Result<ExperimentConfig, String> {
+    fn read(text: &str, overrides: &[&str]) -> Result<Experiment, String> {
         let overrides: Vec<String> = overrides.iter().map(|set| set.to_string()).collect();
         let document = Document::parse(Path::new("a.toml"), format!("{BASE}{text}"), &overrides);
-        document.and_then(|document| ExperimentConfig::from_document(&document)).map_err(|error| error.to_string())
+        document.and_then(|document| Experiment::from_document(&document)).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -617,7 +636,7 @@ mod tests {
         let text = |more: &str| format!("[scorer]\nkind = \"mlp\"\n[grid]\nlearner = {learners}\n{more}");
         let whole = format!("{BASE}{}", text("")).replace("approx_ndcg", "lambda_ndcg");
         let document = Document::parse(Path::new("a.toml"), whole, &[]).unwrap();
-        let points = ExperimentConfig::from_document(&document).unwrap().grid_candidates(&document).unwrap();
+        let points = Experiment::from_document(&document).unwrap().grid_candidates(&document).unwrap();
         let read_by: Vec<(bool, bool)> =
             points.iter().map(|point| (point.config.scorer.is_some(), point.config.loss.is_some())).collect();
         assert_eq!(read_by, [(true, true), (false, true), (false, false)]);

@@ -3,15 +3,27 @@
 
 use burn_rank::data::RankingDataset;
 use burn_rank::json::Map;
-use burn_rank::learner::{Fitting, FittingData};
+use burn_rank::learner::{Fitting, FittingData, LearnerError};
 use burn_rank::loss::QueryGradients;
 use burn_rank::scorer::ScorerConfig;
 use burn_rank::workbench::QUERY_GRADIENTS;
 use burn_rank::workbench::json::json;
 
 use super::document::Document;
-use super::experiment::ExperimentConfig;
+use super::experiment::{Experiment, ExperimentConfig};
 use crate::experiment::split::Split;
+
+impl Experiment {
+    /// Returns the configuration with the defaults for one split filled in. The normalizer `auto` is not yet resolved.
+    pub(in crate::experiment) fn fitted_to(&self, split: &Split) -> Result<Self, LearnerError> {
+        // A given round was found by a fit with validation queries and as many epochs.
+        let has_validation = split.validation.is_some() || self.measure.round.is_some();
+        let data = FittingData { train: &split.train, has_validation };
+        let mut config = self.config.clone();
+        config.complete_learner(self.fitting(Some(data)).learner);
+        if config.learner == self.config.learner { Ok(self.clone()) } else { Self::new(config) }
+    }
+}
 
 impl ExperimentConfig {
     fn fitting(&self, data: Option<FittingData>) -> Fitting {
@@ -46,16 +58,6 @@ impl ExperimentConfig {
         }
     }
 
-    /// Returns the configuration with the defaults for one split filled in. The normalizer `auto` is not yet resolved.
-    pub(in crate::experiment) fn fitted_to(&self, split: &Split) -> Self {
-        // A given round was found by a fit with validation queries and as many epochs.
-        let has_validation = split.validation.is_some() || self.measure.round.is_some();
-        let data = FittingData { train: &split.train, has_validation };
-        let mut config = self.clone();
-        config.complete_learner(self.fitting(Some(data)).learner);
-        config
-    }
-
     /// Returns the keys of `[learner]` whose defaults depend on the data.
     pub(super) fn open_keys(&self) -> impl Iterator<Item = &'static str> {
         self.fitting(None).of_data.iter().copied().filter(|key| !self.learner.contains_key(*key))
@@ -83,10 +85,10 @@ mod tests {
 
     const PERCEPTRON: &str = "[data]\ntrain = [\"a\"]\n[scorer]\nkind = \"mlp\"\n[learner]\nkind = \"gradient\"\n";
 
-    fn read(sets: &[&str]) -> ExperimentConfig {
+    fn read(sets: &[&str]) -> Experiment {
         let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
         let document = Document::parse(Path::new("a.toml"), PERCEPTRON.to_string(), &sets).unwrap();
-        ExperimentConfig::from_document(&document).unwrap()
+        Experiment::from_document(&document).unwrap()
     }
 
     /// Returns the normalizer, dropout, query gradients and learning rate of a configuration with the overrides `sets`.
@@ -128,8 +130,8 @@ mod tests {
     #[test]
     fn a_round_that_is_given_is_one_of_as_many_as_with_validation_queries() {
         let (given, other) = (read(&["loss.name=list_net", "measure.round=7"]), read(&["loss.name=list_net"]));
-        let epochs = |config: &ExperimentConfig, validates| {
-            config.fitted_to(&split(20, 5.0, validates)).learner["epochs"].clone()
+        let epochs = |config: &Experiment, validates| {
+            config.fitted_to(&split(20, 5.0, validates)).unwrap().learner["epochs"].clone()
         };
         assert_eq!(epochs(&given, false), epochs(&other, true));
         assert_ne!(epochs(&other, false), epochs(&other, true));
@@ -148,7 +150,9 @@ mod tests {
         assert_eq!(fitting(&sets), [json!("none"), json!(0.0), json!("raw"), json!(0.01)]);
         let more = ["learner.epochs=7", "learner.batch_queries=5", "learner.patience=7"];
         let config = read(&[&sets[..], &more].concat());
-        assert_eq!(config.fitted_to(&split(20, 5.0, true)), config);
+        let fitted = config.fitted_to(&split(20, 5.0, true)).unwrap();
+        assert_eq!(fitted.config, config.config);
+        assert!(std::sync::Arc::ptr_eq(&fitted.built, &config.built), "the learner is handed on");
         assert_eq!(config.warning_without_validation(), None);
     }
 
@@ -163,7 +167,7 @@ mod tests {
         let smooth_rank = [json!("none"), json!(0.0), Value::Null, Value::Null];
         assert_eq!(fitting(&["loss.name=smooth_ndcg", "learner={kind=\"smooth_rank\"}"]), smooth_rank);
         let linear = read(&["loss.name=list_net", "scorer={kind=\"linear\"}"]);
-        assert_eq!(linear.fitted_to(&split(20, 5.0, false)), linear);
+        assert_eq!(linear.fitted_to(&split(20, 5.0, false)).unwrap().config, linear.config);
         assert_eq!(linear.resolved()["learner"]["batch_queries"], json!(32));
     }
 
@@ -186,14 +190,14 @@ mod tests {
             (split(10, 900.0, true), [json!(8), json!(100), json!(20)]),
             (split(10, 3.0, false), [json!(16), alone.clone(), Value::Null]),
         ] {
-            let fitted = config.fitted_to(&split).resolved();
+            let fitted = config.fitted_to(&split).unwrap().resolved();
             assert_eq!(keys.map(|key| fitted["learner"][key].clone()), expected);
             assert_eq!(fitted["learner"]["learning_rate"], json!(0.001));
         }
         assert!(config.warning_without_validation().unwrap().contains(&format!("has {alone} epochs")));
         // All epochs count where something moves with them.
         for moving in ["learner.schedule={kind=\"cosine\"}", "learner.anneal={kind=\"linear\", from=1.0, to=0.1}"] {
-            let fitted = read(&["loss.name=soft_ndcg", moving]).fitted_to(&split(10, 3.0, true)).resolved();
+            let fitted = read(&["loss.name=soft_ndcg", moving]).fitted_to(&split(10, 3.0, true)).unwrap().resolved();
             assert_eq!(
                 keys.map(|key| fitted["learner"][key].clone()),
                 [json!(16), json!(100), Value::Null],

@@ -12,7 +12,8 @@ mod sections;
 
 pub use document::{ConfigError, Document};
 pub(crate) use document::{from_toml, written_value};
-pub use experiment::ExperimentConfig;
+pub(super) use experiment::refusal_of;
+pub use experiment::{Experiment, ExperimentConfig};
 pub use resolved::resolved_toml;
 pub use search::{RangeConfig, RangeScale, Rung, SearchConfig};
 pub use sections::{

@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 
 use super::options::{CrossValidationOptions, JobDone, JobProgress};
 use crate::experiment::config::candidates::Candidate;
-use crate::experiment::config::{CrossValidationConfig, ExperimentConfig, Rung, grid};
+use crate::experiment::config::{CrossValidationConfig, Experiment, ExperimentConfig, Rung, grid};
 use crate::experiment::error::{ExperimentError, OutputError};
 use crate::experiment::extreme_queries::ExtremeQueries;
 use crate::experiment::fit::{FitOptions, fit_in_place};
@@ -65,7 +65,7 @@ struct Job<'a> {
     contents: &'a SplitContents,
     /// Whether this is the only fit of its split.
     is_only: bool,
-    config: &'a ExperimentConfig,
+    config: &'a Experiment,
     seed: u64,
     /// A label such as `fold 1, seed 2`, which names the candidate if there are several.
     label: String,
@@ -165,7 +165,7 @@ impl Jobs<'_> {
         let Candidate { point, config, .. } = &self.candidates[0][best];
         let of_fold = |split| self.of_candidate(results, split, best).iter().map(|result| result.fit.best_round);
         Chosen {
-            config: config.clone(),
+            config: config.config.clone(),
             setting: grid::label(point),
             validation: values[best],
             best_rounds: (0..self.contents.len()).flat_map(of_fold).collect(),
@@ -331,7 +331,7 @@ impl Job<'_> {
             grid: Map::new(),
             search: None,
             cv: CrossValidationConfig { split: self.config.cv.split.clone(), ..CrossValidationConfig::default() },
-            ..self.config.clone()
+            ..self.config.config.clone()
         };
         let mut hash = Sha256::new();
         hash.update(env!("CARGO_PKG_VERSION"));
@@ -403,7 +403,7 @@ mod tests {
         let text = "data = { synthetic = { train_queries = 6, validation_queries = 0, test_queries = 4 } }\n\
                     learner = { kind = \"regression\" }\ncv = { seeds = [1, 2, 3, 4] }\n";
         let document = Document::parse(Path::new("a.toml"), text.to_string(), &[]).unwrap();
-        let config = ExperimentConfig::from_document(&document).unwrap();
+        let config = Experiment::from_document(&document).unwrap();
         let seen = Seen { together: Barrier::new(2), executions: Mutex::default() };
         let options = CrossValidationOptions {
             device: &Device::flex(),

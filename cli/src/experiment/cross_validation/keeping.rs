@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use crate::experiment::cross_validation::{JobDone, JobProgress};
     use crate::experiment::keep::Keep;
-    use crate::experiment::{Claim, Document, REPORT, Report, RunKind, cross_validate};
+    use crate::experiment::{Claim, Document, Experiment, REPORT, Report, RunKind, cross_validate};
     use burn_rank::learner::Interrupt;
 
     struct Silent;
@@ -125,7 +125,7 @@ mod tests {
         let text =
             format!("learner = {{ kind = \"regression\" }}\ncv = {{ split = 3 }}\ndata = {{ train = [{data:?}] }}\n");
         let document = Document::parse(Path::new("a.toml"), text, &[]).unwrap();
-        let config = ExperimentConfig::from_document(&document).unwrap();
+        let config = Experiment::from_document(&document).unwrap();
         let run = |claim, keep: Keep| {
             let path = folder.path().join("run");
             let mut output = OutputFolder::open(&path, RunKind::CrossValidation, "a", claim).unwrap();

@@ -17,7 +17,7 @@ use burn_rank::refusal::Refusal;
 use burn_rank::workbench::check_query;
 
 use super::config::candidates::Candidate;
-use super::config::{Document, ExperimentConfig};
+use super::config::{Document, Experiment, ExperimentConfig};
 use super::error::ExperimentError;
 use super::record::CrossValidationReport;
 use super::refit::Chosen;
@@ -34,7 +34,7 @@ use summary::summarize;
 /// folder.
 pub fn cross_validate(
     document: &Document,
-    config: &ExperimentConfig,
+    config: &Experiment,
     options: &CrossValidationOptions,
 ) -> Result<CrossValidationReport, ExperimentError> {
     cross_validate_and_choose(document, config, options).map(|(report, _)| report)
@@ -47,7 +47,7 @@ pub fn cross_validate(
 /// As [`cross_validate`].
 pub fn cross_validate_and_choose(
     document: &Document,
-    config: &ExperimentConfig,
+    config: &Experiment,
     options: &CrossValidationOptions,
 ) -> Result<(CrossValidationReport, Chosen), ExperimentError> {
     with_jobs(document, config, options, |jobs| {
@@ -60,7 +60,7 @@ pub fn cross_validate_and_choose(
 /// Reads the data, lists all fits, and passes the list to `then`.
 fn with_jobs<T>(
     document: &Document,
-    config: &ExperimentConfig,
+    config: &Experiment,
     options: &CrossValidationOptions,
     then: impl FnOnce(&Jobs) -> Result<T, ExperimentError>,
 ) -> Result<T, ExperimentError> {

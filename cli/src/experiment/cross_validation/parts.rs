@@ -8,7 +8,7 @@ use super::options::CrossValidationOptions;
 use super::part::Part;
 use super::summary::summarize;
 use super::with_jobs;
-use crate::experiment::config::{Document, ExperimentConfig, SearchConfig};
+use crate::experiment::config::{Document, Experiment, ExperimentConfig, SearchConfig};
 use crate::experiment::error::ExperimentError;
 use crate::experiment::folder::OutputFolder;
 use crate::experiment::record::CrossValidationReport;
@@ -34,7 +34,7 @@ pub struct PartDone {
 /// compares the trials of all parts between its rungs.
 pub fn cross_validate_part(
     document: &Document,
-    config: &ExperimentConfig,
+    config: &Experiment,
     part: Part,
     options: &CrossValidationOptions,
 ) -> Result<PartDone, ExperimentError> {
@@ -56,7 +56,7 @@ pub fn cross_validate_part(
 /// As [`merge_parts_and_choose`].
 pub fn merge_parts(
     document: &Document,
-    config: &ExperimentConfig,
+    config: &Experiment,
     folder: &OutputFolder,
     options: &CrossValidationOptions,
 ) -> Result<CrossValidationReport, ExperimentError> {
@@ -72,7 +72,7 @@ pub fn merge_parts(
 /// [`cross_validate_part`] can return.
 pub fn merge_parts_and_choose(
     document: &Document,
-    config: &ExperimentConfig,
+    config: &Experiment,
     folder: &OutputFolder,
     options: &CrossValidationOptions,
 ) -> Result<(CrossValidationReport, Chosen), ExperimentError> {

@@ -181,7 +181,7 @@ impl TrainReport {
         let measures = |set: &str| fit.evaluations.get(set).map(SetMeasures::from_evaluation);
         Self {
             name: config.name.clone(),
-            config: config.fitted_to(split).normalized_by(fit.ranker.normalizer().kind()).resolved(),
+            config: fit.ranker.metadata().config.clone(),
             convention: fit.ranker.metadata().convention.clone(),
             selection: config.measure.select,
             fold: split.fold,
