@@ -102,13 +102,17 @@ pub(crate) fn split_by(
     let units = units(dataset, keys, seed_for(seed, "folds", 0));
     let is_by_time = matches!(keys, Some(Keys::Times(_)));
     let more = if is_by_time { 2 } else { 0 };
-    if folds < 3 || folds > units.len().saturating_sub(more) {
-        let of = match keys {
-            None => "queries",
-            Some(Keys::Groups(_)) => "groups",
-            Some(Keys::Times(_)) => "times, less two",
+    let most = units.len().saturating_sub(more);
+    if folds < 3 || folds > most {
+        let (of, less) = match keys {
+            None => ("queries", ""),
+            Some(Keys::Groups(_)) => ("groups", ""),
+            Some(Keys::Times(_)) => ("times", ", less two"),
         };
-        let expected = format!("from 3 to {}, the number of {of}", units.len().saturating_sub(more));
+        let expected = match most {
+            0..3 => format!("at least {} {of} to split, found {}", 3 + more, units.len()),
+            _ => format!("from 3 to {most}, the number of {of}{less}"),
+        };
         return Err(Refusal::new("folds", folds, expected));
     }
     let parts = if is_by_time {
@@ -513,10 +517,7 @@ mod tests {
             assert!(ends(&fold.train).1 < ends(&fold.validation).0 && ends(&fold.validation).1 < ends(&fold.test).0);
         }
         let same = Keys::Times(vec![1.0; 10]);
-        assert_eq!(
-            split_by(&dataset, Some(&same), 3, 1).unwrap_err().expected,
-            "from 3 to 0, the number of times, less two"
-        );
+        assert_eq!(split_by(&dataset, Some(&same), 3, 1).unwrap_err().expected, "at least 5 times to split, found 1");
     }
 
     #[test]

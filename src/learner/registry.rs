@@ -35,7 +35,11 @@ pub fn build(table: &Map, parts: &Parts) -> Result<Box<dyn RankingLearner>, Lear
     let kind = match params.swap_remove(KIND) {
         Some(Value::String(kind)) => kind,
         Some(other) => return Err(Refusal::new(KEY, other, "the name of a learner").into()),
-        None => return Err(Refusal::fault(KEY, "missing; expected the name of a learner").into()),
+        None => {
+            return Err(
+                Refusal::fault(KEY, "missing; expected the name of a learner, such as kind = \"gradient\"").into()
+            );
+        }
     };
     let entry = LEARNERS.iter().find(|entry| entry.name == kind).ok_or_else(|| {
         let names: Vec<&str> = LEARNERS.iter().map(|entry| entry.name).collect();

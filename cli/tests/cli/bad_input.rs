@@ -203,10 +203,17 @@ fn errors_in_the_data_name_their_key() {
         ("folds = \"nowhere\"", "train", "data.folds: nowhere: No such file"),
         ("train = [\"a.txt\"]", "cv", "data.test = nothing: expected queries to test on, or cv.split"),
         ("synthetic = { test_queries = 0 }", "cv", "data.synthetic.test_queries = 0: expected queries to test on"),
-        ("train = [\"a.txt\"]\n[cv]\nsplit = 3", "cv", "cv.split = 3: expected from 3 to 1, the number of queries"),
+        ("train = [\"a.txt\"]\n[cv]\nsplit = 3", "cv", "cv.split = 3: expected at least 3 queries to split, found 1"),
     ] {
         bench.write("data.toml", &format!("[data]\n{data}\n{learner}"));
         contains(&bench.refused(&[command, "data.toml"]), &[expected]);
+    }
+    for (text, expected) in [
+        (learner, "data.toml: missing field `data`, expected [data] with folds = \"FOLDER\" or train = [\"FILE\"]"),
+        ("[data]\nsynthetic = {}\n", "data.toml: missing field `learner`, expected [learner] with kind = \"gradient\""),
+    ] {
+        bench.write("data.toml", text);
+        contains(&bench.refused(&["train", "data.toml"]), &[expected]);
     }
     bench.write("data.toml", &format!("[data]\nsynthetic = {{}}\n{learner}[cv]\nfolds = [1, 2]\nsplit = 3\n"));
     contains(

@@ -13,7 +13,7 @@ use burn_rank::loss::{LossError, LossSpec};
 use burn_rank::measure::Measure;
 use burn_rank::op::Instructions;
 use burn_rank::ranker::{Model, TreeEnsemble};
-use burn_rank::refusal::{Refusal, UnknownName};
+use burn_rank::refusal::{Found, Refusal, UnknownName};
 use burn_rank::scorer::ScorerConfig;
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::name_unread;
@@ -138,7 +138,8 @@ impl Experiment {
     }
 
     pub(super) fn read(document: &Document) -> Result<Self, Refusal> {
-        let mut config: ExperimentConfig = document.value_as().map_err(|refusal| name_unread(name_scorers(refusal)))?;
+        let mut config: ExperimentConfig =
+            document.value_as().map_err(|refusal| name_unread(name_scorers(show_section(refusal))))?;
         config.leave_out_unread(document);
         if config.name.is_empty() {
             config.name = document.stem();
@@ -447,6 +448,15 @@ pub(in crate::experiment) fn refusal_of(error: LearnerError) -> Refusal {
         LearnerError::Loss(error) => Refusal::fault("loss.name", error),
         error => Refusal::fault("learner", error),
     }
+}
+
+/// If a required section is missing, adds the shortest section that would do.
+fn show_section(mut refusal: Refusal) -> Refusal {
+    if let (Found::Missing(name), "") = (&refusal.found, &*refusal.key) {
+        let line = if name == "data" { "folds = \"FOLDER\" or train = [\"FILE\"]" } else { "kind = \"gradient\"" };
+        refusal.expected = format!("[{name}] with {line}");
+    }
+    refusal
 }
 
 /// If a scorer key is unknown, adds the kinds of scorer that have this key to the error.
