@@ -18,7 +18,7 @@ use burn_rank::workbench::text::{counted, is_standard_stream, nearest, shown};
 use burn_rank::workbench::{self, FileKind, Like, Source, name_unread, quoted, read_like};
 use clap::{Args, ValueEnum};
 
-use super::failure::Failure;
+use super::failure::{Context, Failure};
 use super::panics;
 use super::progress::during;
 use super::terminal;
@@ -263,10 +263,14 @@ fn columns_of(config: &Value) -> Columns {
 pub fn measures(asked: &[String], default: &str) -> Result<Vec<Measure>, Failure> {
     let asked = if asked.is_empty() { default.to_string() } else { asked.join(",") };
     let measure = |name: &str| {
-        name.parse().map_err(|error: MeasureError| match TrecMeasure::parse(name) {
-            Ok(_) => Failure::input(format!("{error}; `{name}` is trec_eval's: eval --qrels Q --run R --format trec")),
-            Err(_) => Failure::input(error),
-        })
+        name.parse()
+            .map_err(|error: MeasureError| match TrecMeasure::parse(name) {
+                Ok(_) => {
+                    Failure::input(format!("{error}; `{name}` is trec_eval's: eval --qrels Q --run R --format trec"))
+                }
+                Err(_) => Failure::input(error),
+            })
+            .context("--measures")
     };
     asked.split(',').map(measure).collect()
 }
@@ -290,7 +294,7 @@ pub fn assignments(flag: &str, assignments: &[String]) -> Result<Map, Failure> {
 /// `measure.convention`.
 pub fn convention(text: &str) -> Result<Convention, Failure> {
     if !text.trim_start().starts_with('{') {
-        return Ok(Convention::preset(text)?);
+        return Convention::preset(text).context("--convention");
     }
     let refuse = |message: &str| Failure::input(format!("--convention {}: {message}", shown(text)));
     let given = match serde_json::from_str(text) {

@@ -217,12 +217,13 @@ fn bad_files_are_refused_with_the_place() {
     contains(&bench().refused(&["eval", "--qrels", "nowhere", "--run", "run"]), &["nowhere: No such file"]);
     let bench = bench();
     let refused = |options: &[&str]| bench.refused(&[&EVAL[..], options].concat());
-    contains(&refused(&["-m", "ndgc@10"]), &["unknown measure `ndgc@10`", "did you mean `ndcg`?"]);
+    contains(&refused(&["-m", "ndgc@10"]), &["--measures: unknown measure `ndgc@10`", "did you mean `ndcg`?"]);
     contains(&refused(&["-m", "bpref"]), &["unknown measure `bpref`", "`bpref` is trec_eval's", "--format trec"]);
     contains(
         &refused(&["--format", "trec", "-m", "ndcg_cutt.10"]),
-        &["unknown measure `ndcg_cutt.10`", "did you mean `ndcg_cut`?"],
+        &["--measures: unknown measure `ndcg_cutt.10`", "did you mean `ndcg_cut`?"],
     );
+    contains(&refused(&["-c", "leter"]), &["--convention: unknown convention `leter`", "did you mean `letor`?"]);
     contains(&refused(&["--format", "trec", "-c", "letor"]), &["--convention letor", "expected `trec_eval`"]);
     for usage in [
         &["eval", "--run", "run"][..],

@@ -8,7 +8,7 @@ use burn_rank::workbench::json::json;
 
 use super::EvalArgs;
 use super::print::{AboutRun, note_empty};
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Context, Failure};
 use crate::cli::judged::Judgments;
 use crate::cli::terminal;
 
@@ -22,7 +22,7 @@ pub(super) fn evaluate_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut 
         )));
     }
     let asked = if args.measures.is_empty() { "official".to_string() } else { args.measures.join(",") };
-    let measures = TrecMeasure::parse_list(&asked)?;
+    let measures = TrecMeasure::parse_list(&asked).context("--measures")?;
     let options = TrecOptions { relevance_level: args.judging.level, depth: args.judging.depth() };
     let evaluator = TrecEvaluator::new(&measures, options)?;
     let judgments = Judgments::read(qrels, &args.judging)?;
