@@ -325,7 +325,8 @@ fn refitted(chosen: &Chosen, result: &CrossValidation, queries: usize, path: &Pa
         (Some(least), Some(most)) if least != most => format!(", the median of {least} to {most}"),
         _ => String::new(),
     };
-    let setting = if chosen.setting == "-" { String::new() } else { format!(": {}", harmless(&chosen.setting)) };
+    let setting =
+        if chosen.setting == "-" { String::new() } else { format!(": {}", harmless(&in_words(&chosen.setting))) };
     let line = format!(
         "refit{setting}: the best mean over folds on {} queries, {:.4}; trained on {} for {}{rounds}; written to {}. It has \
          no test value of its own: the means above are its estimate.",
@@ -335,7 +336,38 @@ fn refitted(chosen: &Chosen, result: &CrossValidation, queries: usize, path: &Pa
         counted(chosen.round(), "round"),
         path.display()
     );
-    wrapped(&line, 80).join("\n") + "\n"
+    lines(&line) + "\n"
+}
+
+/// Wraps a text to a terminal. Where the text has a no-break space, it is printed as a space and no line ends.
+fn lines(text: &str) -> String {
+    wrapped(text, 80).join("\n").replace(NO_BREAK, " ")
+}
+
+/// The character that keeps a key and its value on one line.
+const NO_BREAK: char = '\u{a0}';
+
+/// Formats the label of a grid point for a terminal, as in `loss.alpha = 20, learner.kind = gradient`. Tables become
+/// dotted keys.
+fn in_words(label: &str) -> String {
+    let (mut words, mut rest) = (Vec::new(), label);
+    while let Some((key, after)) = rest.split_once('=') {
+        let mut values = serde_json::Deserializer::from_str(after).into_iter();
+        let Some(Ok(value)) = values.next() else { return label.to_string() };
+        rest = after[values.byte_offset()..].trim_start();
+        add_words(key, &value, &mut words);
+    }
+    words.join(", ")
+}
+
+fn add_words(key: &str, value: &Value, words: &mut Vec<String>) {
+    match value.as_object() {
+        Some(table) => table.iter().for_each(|(name, value)| add_words(&format!("{key}.{name}"), value, words)),
+        None => {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            words.push(format!("{key}{NO_BREAK}={NO_BREAK}{value}"));
+        }
+    }
 }
 
 /// The files that a cross-validation kept.
@@ -406,7 +438,8 @@ fn render(result: &CrossValidation) -> String {
     table.row("std. error", [String::new()].into_iter().chain(cells(&result.standard_errors)));
     text += &table.text();
     for fold in result.folds.iter().filter(|fold| fold.selected != "-") {
-        text += &format!("fold {} selected {}\n", fold.fold, harmless(&fold.selected));
+        let line = format!("fold {} selected {}", fold.fold, harmless(&in_words(&fold.selected)));
+        text += &format!("{}\n", lines(&line));
     }
     text += &trials(result);
     let unfinished: Vec<String> = result
@@ -419,4 +452,19 @@ fn render(result: &CrossValidation) -> String {
         text += &format!("not converged, the best iterate counts: fold {}\n", unfinished.join(", "));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{in_words, lines};
+
+    #[test]
+    fn a_setting_is_printed_in_words() {
+        let text = lines(&in_words(
+            "loss.alpha=20 learner={\"kind\":\"boosted_trees\",\"learning_rate\":0.1,\"leaves\":31} scorer.hidden=[8,8]",
+        ));
+        let first = "loss.alpha = 20, learner.kind = boosted_trees, learner.learning_rate = 0.1,";
+        assert_eq!(text, format!("{first}\nlearner.leaves = 31, scorer.hidden = [8,8]"));
+        assert_eq!(in_words("normalizer=x"), "normalizer=x");
+    }
 }
