@@ -23,6 +23,9 @@ const TICK: Duration = Duration::from_millis(200);
 
 /// The number of columns below which there is no room for a bar.
 const NARROW: usize = 60;
+/// The number of columns for the time left.
+const LEFT: usize = 9;
+
 /// Runs `work`, and shows its name on the terminal while it runs, unless it ends quickly.
 pub(super) fn during<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let _shown = Work::new(what);
@@ -75,18 +78,27 @@ impl Work {
 
     /// Changes the name of the work that the display shows.
     pub(super) fn now(&self, what: &str) {
+        self.set(&in_room(what));
+    }
+
+    /// Changes the text of the display, which must fit.
+    fn set(&self, text: &str) {
         if let Some(Shown { bar, .. }) = &self.0 {
-            bar.set_message(in_room(what));
+            bar.set_message(text.to_string());
         }
     }
 
     /// Sets how many steps there are.
     pub(super) fn steps(&self, all: usize) {
+        self.count(all, "{pos}/{len} {eta} left {msg}");
+    }
+
+    /// Sets how many steps there are, and the template of what is shown about them.
+    fn count(&self, all: usize, figures: &str) {
         if let Some(Shown { bar, .. }) = &self.0
             && bar.length() != Some(all as u64)
         {
             bar.set_length(all as u64);
-            let figures = "{pos}/{len} {eta} left {msg}";
             styled(bar, &if columns() < NARROW { figures.to_string() } else { format!("{{bar:8}} {figures}") });
         }
     }
@@ -215,17 +227,20 @@ impl Lines {
         parts.insert(0, part(0, state.all.map_or_else(|| done.to_string(), |all| format!("{done}/{all}"))));
         parts.push(part(4, rate(each)));
         let left = state.all.map(|all| all.saturating_sub(done));
+        // The display shows the position by itself, and its own estimate would count the time before the first step.
+        let mut shown = figures();
         if let Some(left @ 1..) = left {
             let left = Duration::try_from_secs_f64(each.as_secs_f64() * left as f64).unwrap_or(Duration::MAX);
-            parts.push(part(3, format!("{:#} left", HumanDuration(left))));
+            let left = format!("{:#} left", HumanDuration(left));
+            shown.insert(0, part(0, left.clone()));
+            parts.push(part(3, left));
         }
         let line = fitted(parts, columns);
         match state.all {
-            // The display itself shows the position and the time left.
             Some(all) => {
-                work.steps(all);
+                work.count(all, "{pos}/{len} {msg}");
                 work.done(done);
-                work.now(&fitted(figures(), room()));
+                work.set(&fitted(shown, room() + LEFT));
             }
             None => work.now(&line),
         }
