@@ -39,7 +39,7 @@ pub struct InitArgs {
     /// File to write, which must not exist yet; `-` is standard output [default: NAME.toml, after the name of the data]
     #[arg(long)]
     out: Option<PathBuf>,
-    /// Print one JSON object instead of the summary
+    /// Print one JSON object instead of the summary; needs a file as --out
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -63,6 +63,9 @@ impl InitArgs {
         }
         let path = self.out.clone().unwrap_or_else(|| self.name());
         let to_output = is_standard_stream(&path);
+        if to_output && self.json {
+            return Err(Failure::input("--json: found --out -, expected a file: standard output holds one of the two"));
+        }
         if !to_output && path.symlink_metadata().is_ok() {
             return Err(exists(&path));
         }
@@ -76,9 +79,7 @@ impl InitArgs {
         let text = seen.configuration(&command);
         if to_output {
             write!(out, "{text}")?;
-            if !self.json {
-                summary(&seen).iter().for_each(|line| terminal::say(format_args!("{line}")));
-            }
+            summary(&seen).iter().for_each(|line| terminal::say(format_args!("{line}")));
             return Ok(());
         }
         let created = OpenOptions::new().write(true).create_new(true).open(&path);

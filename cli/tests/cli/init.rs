@@ -227,6 +227,7 @@ fn init_replaces_no_file_and_says_what_it_cannot_use() {
     contains(&bench.refused(&["init", "absent.txt", "--out", "a.toml"]), &["absent.txt"]);
     contains(&bench.refused(&["init", "-"]), &["found `-`, expected files"]);
     contains(&bench.refused(&["init", ".", "data.txt", "--out", "a.toml"]), &["found a folder among several paths"]);
+    contains(&bench.refused(&["init", "data.txt", "--out", "-", "--json"]), &["--json: found --out -"]);
     contains(&bench.refused(&["init", "data.txt", "--out", "none/a.toml"]), &["none/a.toml: cannot write"]);
     bench.write("same.txt", "1 qid:1 1:1\n1 qid:1 1:2\n");
     contains(&bench.refused(&["init", "same.txt"]), &["same.txt: found no training query with two labels"]);
