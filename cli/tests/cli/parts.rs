@@ -160,3 +160,26 @@ fn parts_that_cannot_be_are_refused() {
     let mark: Value = serde_json::from_slice(&fs::read(bench.path("a/.burn-rank")).unwrap()).unwrap();
     assert_eq!(mark.get("parts"), None);
 }
+
+#[test]
+fn a_description_may_differ_between_commands_that_share_a_folder() {
+    let bench = bench();
+    let (of_parts, of_run) = (["cv", "grid.toml", "--out", "a"], ["train", "grid.toml", "--out", "run"]);
+    let cv = |more: &[&str]| bench.output(&[&of_parts[..], more].concat());
+    let description = |name: &str| {
+        let config: toml::Table = fs::read_to_string(bench.path(name)).unwrap().parse().unwrap();
+        config.get("description").map(|text| text.as_str().unwrap().to_owned())
+    };
+    cv(&["--part", "1/2"]);
+    cv(&["--part", "2/2", "--set", "description=second"]);
+    assert_eq!(description("a/config.toml"), None, "parts leave the file as it is");
+    cv(&["--merge", "--set", "description=merged"]);
+    assert_eq!(description("a/config.toml").as_deref(), Some("merged"));
+    bench.output(&of_run);
+    bench.output(&[&of_run[..], &["--resume", "--set", "description=again"]].concat());
+    assert_eq!(description("run/config.toml").as_deref(), Some("again"));
+    let report: Value = serde_json::from_slice(&fs::read(bench.path("run/report.json")).unwrap()).unwrap();
+    assert_eq!(report["config"]["description"], "again");
+    bench.output(&of_run);
+    assert_eq!(description("run/config.toml"), None);
+}

@@ -137,10 +137,20 @@ impl Contents {
         self.ours.iter().any(|name| [REPORT, RANKER, STATE].contains(&&**name) || name.contains('/'))
     }
 
-    /// Returns whether the `config.toml` in the folder has this text.
+    /// Returns whether the `config.toml` in the folder is this configuration. The description may differ.
     pub(super) fn is_of(&self, folder: &Path, configuration: &str) -> bool {
-        self.has(CONFIG) && fs::read(folder.join(CONFIG)).is_ok_and(|text| text == configuration.as_bytes())
+        let there = fs::read_to_string(folder.join(CONFIG)).ok().filter(|_| self.has(CONFIG));
+        there.is_some_and(|text| {
+            text == configuration || undescribed(&text).is_some_and(|of| Some(of) == undescribed(configuration))
+        })
     }
+}
+
+/// Returns a configuration without its description, or `None` if the text is not TOML.
+fn undescribed(configuration: &str) -> Option<toml::Table> {
+    let mut table: toml::Table = configuration.parse().ok()?;
+    table.remove("description");
+    Some(table)
 }
 
 /// Returns the names in a folder and in its subfolders for jobs and kept files, as relative paths. Invalid UTF-8 in a

@@ -142,7 +142,8 @@ impl OutputFolder {
         looked(home, Holding::Alone, || Contents::read(home, files)).map(drop)
     }
 
-    /// Marks the folder, and writes the configuration if the run is new.
+    /// Marks the folder, and writes the configuration if the run is new. A command that works alone also writes a
+    /// configuration that has another description.
     fn begin(&self, mut mark: Mark, is_new: bool, wish: &Wish) -> io::Result<()> {
         fs::create_dir_all(&self.path)?;
         let (before, configuration) = (mark.clone(), wish.configuration.as_bytes());
@@ -156,14 +157,16 @@ impl OutputFolder {
         for name in wish.kind.writes().iter().filter(|name| WRITTEN_OFTEN.contains(name)) {
             mark.wrote.entry(name.to_string()).or_default();
         }
+        let there = fs::read(self.path.join(CONFIG)).unwrap_or_default();
+        let writes = is_new || wish.holding() == Holding::Alone && there != configuration;
         // In one writing: parts that begin at once write the same mark.
-        if is_new {
+        if writes {
             mark.expect(&self.path, CONFIG, digest_of(configuration));
         }
         if mark != before {
             mark.write(&self.path)?;
         }
-        if is_new { replace(&self.path.join(CONFIG), configuration) } else { Ok(()) }
+        if writes { replace(&self.path.join(CONFIG), configuration) } else { Ok(()) }
     }
 
     /// Rejects data that the run being repeated or continued did not use. The report of that run holds the hashes of
