@@ -15,13 +15,14 @@ use clap::{Args, Subcommand};
 use super::failure::Failure;
 use super::input;
 use crate::experiment::linear_weights;
-use crate::page::Table;
+use crate::page::{Table, wrapped};
 
 /// Advice, for each type of learner, on the first loss to try.
 const START: &str = "\
 Start with:
   boosted trees               lambda_ndcg
-  a network                   lambda_ndcg, or approx_ndcg with query_gradients = \"unit\"
+  a network                   lambda_ndcg, or approx_ndcg with
+                              query_gradients = \"unit\"
   a linear ranker             approx_ndcg
   a reranker, or two towers   softmax_cross_entropy
 
@@ -85,14 +86,14 @@ impl ModelsArgs {
                 writeln!(out, "{row}")?;
                 continue;
             }
-            writeln!(out, "learner {}: {}", entry.name, entry.summary)?;
+            writeln!(out, "{}", indented(&format!("learner {}: {}", entry.name, entry.summary), 2))?;
             let sections = [(entry.takes_loss, "[loss]"), (entry.takes_scorer, "[scorer]")];
             let sections: Vec<&str> = sections.iter().filter(|(takes, _)| *takes).map(|(_, name)| *name).collect();
             if !sections.is_empty() {
                 writeln!(out, "  reads       {}", sections.join(" "))?;
             }
             parameters(&defaults, out)?;
-            writeln!(out, "  source      {}\n", entry.paper)?;
+            writeln!(out, "  source      {}\n", indented(entry.paper, WORDS))?;
         }
         Ok(())
     }
@@ -112,11 +113,11 @@ impl ModelsArgs {
                 writeln!(out, "{row}")?;
                 continue;
             }
-            writeln!(out, "loss {}: {}", entry.name, entry.summary)?;
-            writeln!(out, "  formula     {}", entry.formula)?;
+            writeln!(out, "{}", indented(&format!("loss {}: {}", entry.name, entry.summary), 2))?;
+            writeln!(out, "  formula     {}", indented(entry.formula, WORDS))?;
             parameters(&defaults, out)?;
-            writeln!(out, "  cost        {}", entry.cost)?;
-            writeln!(out, "  source      {}\n", entry.paper)?;
+            writeln!(out, "  cost        {}", indented(entry.cost, WORDS))?;
+            writeln!(out, "  source      {}\n", indented(entry.paper, WORDS))?;
         }
         if !self.json {
             write!(out, "{}", cells())?;
@@ -174,6 +175,14 @@ impl ModelsArgs {
         }
         Ok(())
     }
+}
+
+/// The width of the words before a formula, a cost or a source.
+const WORDS: usize = 14;
+
+/// Wraps a text that begins after `indent` columns to a terminal. The lines after the first are indented.
+fn indented(text: &str, indent: usize) -> String {
+    wrapped(text, 80 - indent).join(&format!("\n{:indent$}", ""))
 }
 
 fn cell_value(cell: Cell) -> Value {

@@ -189,6 +189,10 @@ fn eval_works_under_one_and_under_every_convention() {
     for preset in ["standard", "letor", "trec_eval", "sklearn", "lightgbm", "xgboost", "rax", "tfranking"] {
         assert!(table.contains(preset), "{table}");
     }
+    let all = json(&bench.output(&[&eval[..], &["--compare-conventions", "--json"]].concat()));
+    let of = |name: &str| all["conventions"].as_array().unwrap().iter().find(|of| of["convention"] == name).unwrap();
+    assert_eq!(of("standard"), &value);
+    assert!(of("trec_eval")["error"].as_str().unwrap().contains("orders equal scores by document identifier"));
     let per_query = bench.output(&[&eval[..], &["--per-query"]].concat());
     assert!(per_query.lines().any(|line| line.starts_with("2 ") && line.contains('-')), "{per_query}");
 }
@@ -208,6 +212,7 @@ fn everything_that_can_be_trained_is_listed() {
     assert!(text.lines().any(|line| line.starts_with("kendall_tau  o*")), "{text}");
     assert!(bench.output(&["models", "--learners"]).contains("learner gradient"));
     assert!(bench.output(&["models", "--measures"]).contains("letor"));
+    assert_eq!(text.lines().find(|line| line.chars().count() > 80), None);
     let devices = bench.output(&["devices"]);
     assert!(devices.lines().any(|line| line.starts_with("flex") && line.contains("ready")));
     let default = |line: &str| line.contains("found, the default");

@@ -91,7 +91,7 @@ pub struct EvalArgs {
     /// best:N, or both, separated by a comma
     #[arg(long, value_name = "WHICH", conflicts_with_all = ["run", "compare_conventions", "format"])]
     queries: Option<String>,
-    /// Evaluate the same ranking under every convention
+    /// Evaluate the same ranking under every convention; with --json, the key `conventions` lists the results
     #[arg(long, conflicts_with_all = ["convention", "per_query", "format"])]
     compare_conventions: bool,
     /// Print a table, or lines in the format of trec_eval

@@ -160,28 +160,30 @@ pub(super) fn conventions(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let mut table = Table::new(["convention".to_string()].into_iter().chain(measures.iter().map(ToString::to_string)));
-    let (mut counts, mut undefined) = (None, Vec::new());
+    let (mut counts, mut undefined, mut objects) = (None, Vec::new(), Vec::new());
     for (name, evaluation) in rows {
         match evaluation {
-            Ok(evaluation) if as_json => writeln!(out, "{}", json!(evaluation))?,
+            Ok(evaluation) if as_json => objects.push(json!(evaluation)),
             Ok(evaluation) => {
                 counts.get_or_insert((evaluation.queries, evaluation.empty_queries));
                 let means = evaluation.means.iter().map(|(_, mean)| format!("{mean:.4}"));
                 table.row(name, means);
             }
-            Err(error) if as_json => writeln!(out, "{}", json!({"convention": name, "error": error}))?,
+            Err(error) if as_json => objects.push(json!({"convention": name, "error": error})),
             Err(error) => {
                 table.row(name, measures.iter().map(|_| "-"));
                 undefined.push(format!("{name} is not defined here: {error}"));
             }
         }
     }
+    if as_json {
+        writeln!(out, "{}", json!({"conventions": objects}))?;
+        return Ok(());
+    }
     if let Some((queries, empty)) = counts {
         writeln!(out, "{}, {empty} without a relevant document", counted(queries, "query"))?;
     }
-    if !as_json {
-        write!(out, "{}", table.text())?;
-    }
+    write!(out, "{}", table.text())?;
     undefined.iter().try_for_each(|line| writeln!(out, "{line}"))?;
     Ok(())
 }
