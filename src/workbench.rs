@@ -10,8 +10,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 
-use crate::data::{BatchPlanner, Columns, DataError, Input, Normalizer, NormalizerKind, RankingDataset, SynthConfig};
-use crate::distributed::Processes;
+use crate::data::{BatchPlanner, Columns, DataError, Input, Normalizer, RankingDataset, SynthConfig};
 use crate::loss::LossSpec;
 use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
@@ -64,7 +63,7 @@ pub mod text {
 
 /// Items of the library that tests in the command's package inspect.
 pub mod testing {
-    use super::{Processes, Range, RankingDataset};
+    use super::{Range, RankingDataset};
 
     pub use crate::data::in_file::{Source, of_source};
     pub use crate::data::parts::CHUNK;
@@ -76,8 +75,8 @@ pub mod testing {
     }
 
     /// Returns the range of documents that this process reads.
-    pub fn own_rows(data: &RankingDataset, processes: &dyn Processes) -> Range<usize> {
-        data.features.parts().own_rows(data.documents(), processes)
+    pub fn own_rows(data: &RankingDataset) -> Range<usize> {
+        data.features.parts().own_rows(data.documents(), data.features.readers())
     }
 }
 
@@ -143,7 +142,7 @@ pub fn absent_in_words(options: &crate::data::letor::ReadOptions) -> &'static st
 
 /// Methods of datasets.
 pub mod dataset {
-    use super::{DataError, Processes, RankingDataset};
+    use super::RankingDataset;
 
     /// Returns the identifier of a document or, if it has none, its number in the query, from 1.
     pub fn document_name(data: &RankingDataset, query: usize, place: usize) -> String {
@@ -155,17 +154,9 @@ pub mod dataset {
         data.cut(shards);
     }
 
-    /// Checks the features of the data; each process checks the values that it reads.
-    ///
-    /// # Errors
-    /// Returns [`DataError::Cell`] for the first value that is not allowed.
-    pub fn check_values_in(data: &RankingDataset, processes: &dyn Processes) -> Result<(), DataError> {
-        data.check_values_in(processes)
-    }
-
-    /// Returns the hash of the data that every process holds in full; features that processes share are left out.
-    pub fn own_hash(data: &RankingDataset, processes: &dyn Processes) -> String {
-        data.own_hash(processes)
+    /// Returns the hash of the data that every process holds in full, without features that a group reads in parts.
+    pub fn own_hash(data: &RankingDataset) -> String {
+        data.own_hash()
     }
 }
 
@@ -205,21 +196,12 @@ pub mod folds {
 
 /// Steps of fitting a normalizer that the command calls one by one.
 pub mod normalizer {
-    use super::{Normalizer, NormalizerKind, Processes, RankingDataset};
-
-    /// Fits a normalizer to the training data; where the data are streamed, the processes read them together.
-    pub fn fit_in(train: &RankingDataset, kind: NormalizerKind, processes: &dyn Processes) -> Normalizer {
-        Normalizer::fit_in(train, kind, processes)
-    }
+    use super::{Normalizer, RankingDataset};
 
     /// Adds what is needed to fill missing values: the means of the normalized training data, and the columns that mark
     /// missing values.
-    pub fn with_indicators(
-        normalizer: Normalizer,
-        normalized: &RankingDataset,
-        processes: &dyn Processes,
-    ) -> Normalizer {
-        normalizer.with_indicators(normalized, processes)
+    pub fn with_indicators(normalizer: Normalizer, normalized: &RankingDataset) -> Normalizer {
+        normalizer.with_indicators(normalized)
     }
 
     /// Fills missing values of normalized data, and adds the columns that mark them as missing.
@@ -278,15 +260,10 @@ pub mod significance {
     }
 }
 
-/// Scores data with a model; several processes share the work where they can.
+/// Scores data with a model; the group that the data are shared with divides the work where it can.
 #[cfg(feature = "learners")]
-pub fn predict_in(
-    model: &crate::ranker::Model,
-    data: &RankingDataset,
-    device: &Device,
-    processes: &dyn Processes,
-) -> Vec<f32> {
-    model.predict_in(data, device, processes)
+pub fn predict_together(model: &crate::ranker::Model, data: &RankingDataset, device: &Device) -> Vec<f32> {
+    model.predict_together(data, device)
 }
 
 /// Private items of learners that the command needs.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
 use burn_rank::data::RankingDataset;
-use burn_rank::distributed::OneProcess;
+use burn_rank::distributed::ProcessGroup;
 use burn_rank::learner::{Interrupt, Progress, Round};
 use burn_rank::op::Execution;
 use burn_rank_cli::experiment::{self, Claim, Document, Experiment, Fit, FitOptions, Split, TrainRun};
@@ -162,7 +162,7 @@ pub fn train(
     let (config, device, execution) = open(&document)?;
     listen(py, tell, move |progress, interrupt| {
         execution.scope(|| {
-            let run = TrainRun::open(began, &document, config, &device, out, claim, &OneProcess)
+            let run = TrainRun::open(began, &document, config, &device, out, claim, &ProcessGroup::default())
                 .map_err(errors::experiment)?;
             let done = run.fit(false, progress, interrupt, &write_reports).map_err(errors::experiment)?;
             Ok((done.fit.ranker.into(), done.folder, errors::encode(&done.report)?))
@@ -240,7 +240,6 @@ pub fn fit(
                 dashboard: false,
                 progress,
                 interrupt,
-                processes: &OneProcess,
             };
             let fit = experiment::fit(&config, &split, config.seed, &options).map_err(errors::experiment)?;
             let about = about(&fit)?;

@@ -12,7 +12,7 @@ use super::features::Features;
 use super::hash::hash_floats;
 use super::parts::Parts;
 use super::shards::Shards;
-use crate::distributed::{OneProcess, Processes};
+use crate::distributed::ProcessGroup;
 use crate::measure::Rankings;
 use crate::refusal::Refusal;
 use crate::text::{counted, hexadecimal};
@@ -118,27 +118,37 @@ impl RankingDataset {
 
     /// Checks the values of features that stay in a file. The check happens at the first use by this crate's learners,
     /// rankers and writers, not during reading. A dataset and its clones are checked only once; values in memory were
-    /// already checked during reading.
+    /// already checked during reading. If a group shares the reading, each process checks the values that it reads, and
+    /// all of them return the same error.
     ///
     /// # Errors
     /// Returns [`DataError::Cell`] for the first value that is infinite, or that is missing when missing values are not
     /// allowed.
     pub fn check_values(&self) -> Result<(), DataError> {
-        self.check_values_in(&OneProcess)
-    }
-
-    /// Checks values as [`check_values`](Self::check_values) does; processes that share the reading also share the
-    /// checks. Each process checks the values that it reads, and all processes return the same error.
-    pub(crate) fn check_values_in(&self, processes: &dyn Processes) -> Result<(), DataError> {
         if self.features.window().is_some() && self.features.in_file().is_some_and(|file| !file.is_known()) {
             // Whoever streams data also wants their hash: one pass makes both.
-            self.hash_with(|hash| self.features.hash_raw_into(hash, processes));
+            self.hash_with(|hash| self.features.hash_raw_into(hash));
         }
         self.features.check()
     }
 
+    /// Shares the dataset with other processes, which hold the same data. Fits divide their work among the group. If
+    /// features are streamed, each process reads only a part of them. Every process must then make the same calls in
+    /// the same order, because a call may wait for the others.
+    ///
+    /// A clone or a [selection](Self::select) of queries is shared with the same group. All datasets of a fit must be
+    /// shared with one group.
+    pub fn share_with(&mut self, group: &ProcessGroup) {
+        self.features.share_with(group);
+    }
+
+    /// Returns the group that the dataset is shared with.
+    pub(crate) fn group(&self) -> &ProcessGroup {
+        self.features.group()
+    }
+
     /// Cuts the documents into parts: the documents in each shard (a range of consecutive queries) form a part. Each
-    /// pass over the features processes the parts one after another. If several processes share the reading of streamed
+    /// pass over the features works through the parts one after another. If a group shares the reading of streamed
     /// features, each process reads whole parts. Sums and hashes are computed for each part, and then combined for the
     /// whole dataset.
     pub(crate) fn cut(&mut self, shards: usize) {
@@ -300,6 +310,7 @@ impl RankingDataset {
             }
         }
         out.features = features.into();
+        out.share_with(self.group());
         out
     }
 
@@ -405,13 +416,13 @@ impl RankingDataset {
     /// Returns the SHA-256 hash of the dataset's entire contents, in hexadecimal. The hash does not depend on file
     /// names, compression, line ends or the way in which numbers were written.
     pub fn data_hash(&self) -> String {
-        self.hash_with(|hash| self.features.hash_into(hash, &OneProcess))
+        self.hash_with(|hash| self.features.hash_into(hash))
     }
 
-    /// Returns the [hash](Self::data_hash) of the data that every process holds in full; features that processes share
-    /// are left out.
-    pub(crate) fn own_hash(&self, processes: &dyn Processes) -> String {
-        match self.features.readers(processes).count() {
+    /// Returns the [hash](Self::data_hash) of the data that every process holds in full. If a group shares the reading
+    /// of the features, they are left out.
+    pub(crate) fn own_hash(&self) -> String {
+        match self.features.readers().count() {
             1 => self.data_hash(),
             _ => self.hash_with(|_| ()),
         }

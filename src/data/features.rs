@@ -15,7 +15,7 @@ use super::in_file::{InFile, Survey};
 use super::indicators::Indicators;
 use super::normalizer::Normalizer;
 use super::parts::{CHUNK, Parts};
-use crate::distributed::{OneProcess, Processes};
+use crate::distributed::ProcessGroup;
 use crate::text::counted;
 
 /// The number of columns that a thread copies at a time; eight floats fill half a cache line of each row.
@@ -40,6 +40,8 @@ pub struct Features {
     file: Option<InFile>,
     /// The parts into which the values are divided. Each pass works through the parts in order.
     parts: Parts,
+    /// The group that the dataset is shared with.
+    group: ProcessGroup,
 }
 
 impl Features {
@@ -107,10 +109,19 @@ impl Features {
         &self.parts
     }
 
-    /// Returns the processes that share the reading: all processes if features are streamed, otherwise only the current
-    /// process.
-    pub(crate) fn readers<'a>(&self, processes: &'a dyn Processes) -> &'a dyn Processes {
-        self.file.as_ref().map_or(&OneProcess, |file| file.readers(processes))
+    /// Shares the dataset with a group.
+    pub(super) fn share_with(&mut self, group: &ProcessGroup) {
+        self.group = group.clone();
+    }
+
+    /// Returns the group that the dataset is shared with.
+    pub(super) fn group(&self) -> &ProcessGroup {
+        &self.group
+    }
+
+    /// Returns who shares the reading: the whole group if features are streamed, otherwise only the current process.
+    pub(crate) fn readers(&self) -> &ProcessGroup {
+        if self.window().is_some() { &self.group } else { ProcessGroup::ALONE }
     }
 
     /// Streams the values of a file: from now on, each use reads them again ([`InFile::stream`]). Returns false if the
@@ -127,7 +138,6 @@ impl Features {
 
     /// Returns the size in bytes of the windows in which training shuffles streamed queries; `None` if values are not
     /// streamed.
-    #[cfg_attr(not(feature = "learners"), allow(dead_code))]
     pub(crate) fn window(&self) -> Option<usize> {
         self.file.as_ref()?.window()
     }
@@ -184,17 +194,17 @@ impl Features {
 
     /// Calls `of_block` with consecutive blocks of the rows that this process reads, with sizes as in
     /// [`each_block_of_part`](Self::each_block_of_part). If values are in memory, every process reads all rows.
-    pub(crate) fn each_own_block(&self, processes: &dyn Processes, unit: usize, mut of_block: impl FnMut(&[f32])) {
+    pub(crate) fn each_own_block(&self, readers: &ProcessGroup, unit: usize, mut of_block: impl FnMut(&[f32])) {
         match &self.file {
-            Some(file) => file.each_own_block(processes, unit, of_block),
+            Some(file) => file.each_own_block(readers, unit, of_block),
             None => of_block(&self.own),
         }
     }
 
     /// Returns how many rows, out of `all`, are read by the process that reads the most.
     #[cfg_attr(not(feature = "learners"), allow(dead_code))]
-    pub(crate) fn most_own_rows(&self, all: usize, processes: &dyn Processes) -> usize {
-        self.parts.most_rows(all, self.readers(processes))
+    pub(crate) fn most_own_rows(&self, all: usize, readers: &ProcessGroup) -> usize {
+        self.parts.most_rows(all, readers)
     }
 
     /// Applies `of_chunk` to each chunk of rows (`width` values per row), and passes the results to `then` in the order
@@ -203,12 +213,11 @@ impl Features {
     pub(super) fn each_chunk(
         &self,
         width: usize,
-        processes: &dyn Processes,
         of_chunk: impl Fn(&[f32]) -> Vec<f64> + Sync,
         mut then: impl FnMut(&[f64]),
     ) {
         match &self.file {
-            Some(file) => file.each_chunk(processes, of_chunk, then),
+            Some(file) => file.each_chunk(self.readers(), of_chunk, then),
             None => {
                 let chunks: Vec<Vec<f64>> = self.own.par_chunks(CHUNK * width.max(1)).map(&of_chunk).collect();
                 chunks.iter().for_each(|numbers| then(numbers));
@@ -225,30 +234,30 @@ impl Features {
     }
 
     /// Returns the survey of all features: their ranges, sums, and missing or infinite values.
-    pub(super) fn survey(&self, width: usize, processes: &dyn Processes) -> Cow<'_, Survey> {
+    pub(super) fn survey(&self, width: usize) -> Cow<'_, Survey> {
         if let Some(file) = &self.file {
-            return file.survey_in(processes);
+            return file.survey_by(self.readers());
         }
         let of_part = |part| {
             let mut survey = Survey::new(width);
             survey.add(self.part_in_memory(part));
             survey.to_numbers()
         };
-        Cow::Owned(Survey::of_parts(&self.parts.gather_numbers(&OneProcess, of_part)))
+        Cow::Owned(Survey::of_parts(&self.parts.gather_numbers(ProcessGroup::ALONE, of_part)))
     }
 
     /// Returns the values in a range of columns, as one list per column, with a single pass over a file.
     #[cfg_attr(not(feature = "learners"), allow(dead_code))]
     pub(crate) fn columns(&self, width: usize, columns: Range<usize>) -> Vec<Vec<f32>> {
-        self.own_columns(width, columns, &OneProcess)
+        self.own_columns(width, columns, ProcessGroup::ALONE)
     }
 
     /// Returns the values in a range of columns, as one list per column, for the rows that this process reads.
     #[cfg_attr(not(feature = "learners"), allow(dead_code))]
-    pub(crate) fn own_columns(&self, width: usize, columns: Range<usize>, processes: &dyn Processes) -> Vec<Vec<f32>> {
-        let rows = self.most_own_rows(self.len() / width.max(1), processes);
+    pub(crate) fn own_columns(&self, width: usize, columns: Range<usize>, readers: &ProcessGroup) -> Vec<Vec<f32>> {
+        let rows = self.most_own_rows(self.len() / width.max(1), readers);
         let mut values: Vec<Vec<f32>> = columns.clone().map(|_| Vec::with_capacity(rows)).collect();
-        self.each_own_block(processes, 1, |rows| {
+        self.each_own_block(readers, 1, |rows| {
             values.par_chunks_mut(COLUMNS).enumerate().for_each(|(chunk, values)| {
                 let first = columns.start + chunk * COLUMNS;
                 for row in rows.chunks_exact(width) {
@@ -260,9 +269,9 @@ impl Features {
     }
 
     /// Adds all values to a hash, or the hash of each part if the documents are cut into parts.
-    pub(super) fn hash_into(&self, hash: &mut Sha256, processes: &dyn Processes) {
+    pub(super) fn hash_into(&self, hash: &mut Sha256) {
         match &self.file {
-            Some(file) => file.hash_into(hash, processes),
+            Some(file) => file.hash_into(hash, ProcessGroup::ALONE),
             None if self.parts.count() == 1 => hash_floats(&self.own, hash),
             None => (0..self.parts.count()).for_each(|part| {
                 let mut of_part = Sha256::new();
@@ -273,10 +282,10 @@ impl Features {
     }
 
     /// Adds the values to a hash as they are in the file, before normalization, and checks them.
-    pub(super) fn hash_raw_into(&self, hash: &mut Sha256, processes: &dyn Processes) {
+    pub(super) fn hash_raw_into(&self, hash: &mut Sha256) {
         match &self.file {
-            Some(file) => file.raw().hash_into(hash, processes),
-            None => self.hash_into(hash, processes),
+            Some(file) => file.raw().hash_into(hash, self.readers()),
+            None => self.hash_into(hash),
         }
     }
 
@@ -286,7 +295,7 @@ impl Features {
     pub(super) fn fingerprint_into(&self, hash: &mut Sha256) {
         match &self.file {
             Some(file) => file.fingerprint_into(hash),
-            None => self.hash_into(hash, &OneProcess),
+            None => self.hash_into(hash),
         }
     }
 

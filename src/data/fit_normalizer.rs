@@ -9,7 +9,6 @@ use super::normal;
 use super::normalizer::{FeatureMap, Normalizer, NormalizerKind};
 use super::order_statistics::order_statistics;
 use super::parts::CHUNK;
-use crate::distributed::{OneProcess, Processes};
 
 /// The largest number of quantiles that are kept for each feature.
 const QUANTILES: usize = 257;
@@ -29,35 +28,30 @@ const CELLS: usize = 1 << 22;
 const DOCUMENTS: usize = CHUNK;
 
 impl Normalizer {
-    /// Fits a normalizer to training data.
+    /// Fits a normalizer to training data. If a group shares the reading, each process reads a part of the data.
     pub fn fit(train: &RankingDataset, kind: NormalizerKind) -> Self {
-        Self::fit_in(train, kind, &OneProcess)
-    }
-
-    /// Fits a normalizer to training data; if the data are streamed, each process reads a share of them.
-    pub(crate) fn fit_in(train: &RankingDataset, kind: NormalizerKind, processes: &dyn Processes) -> Self {
         let map = match kind {
             NormalizerKind::None => FeatureMap::None,
             NormalizerKind::QueryMinMax => FeatureMap::QueryMinMax,
             NormalizerKind::ZScore => {
-                let (mean, scale) = fit_z_score(train, processes);
+                let (mean, scale) = fit_z_score(train);
                 FeatureMap::ZScore { mean, scale }
             }
             NormalizerKind::ClippedZScore => {
-                let (mean, scale) = fit_z_score(train, processes);
+                let (mean, scale) = fit_z_score(train);
                 FeatureMap::ClippedZScore { mean, scale }
             }
             NormalizerKind::Auto => {
-                let is_normalized = is_normalized_by_query(train, processes);
+                let is_normalized = is_normalized_by_query(train);
                 let kind = if is_normalized { NormalizerKind::ClippedZScore } else { NormalizerKind::Gauss };
-                return Self::fit_in(train, kind, processes);
+                return Self::fit(train, kind);
             }
             NormalizerKind::Log1p => {
-                let varies = train.feature_ranges_in(processes).into_iter().map(varies);
+                let varies = train.feature_ranges().into_iter().map(varies);
                 FeatureMap::Log1p { scale: varies.map(|varies| f64::from(u8::from(varies))).collect() }
             }
-            NormalizerKind::Quantile => fit_quantiles(train, processes),
-            NormalizerKind::Gauss => fit_gauss(train, processes),
+            NormalizerKind::Quantile => fit_quantiles(train),
+            NormalizerKind::Gauss => fit_gauss(train),
         };
         Self { features: train.feature_count, map, missing: None }
     }
@@ -75,14 +69,14 @@ impl Normalizer {
         let normalizer = Self::fit(train, kind);
         let mut normalized = train.clone();
         normalizer.apply(&mut normalized)?;
-        Ok(normalizer.with_indicators(&normalized, &OneProcess))
+        Ok(normalizer.with_indicators(&normalized))
     }
 
     /// Adds what is needed to fill missing values: the means of the normalized training data, and the columns that mark
     /// missing values.
-    pub(crate) fn with_indicators(self, normalized: &RankingDataset, processes: &dyn Processes) -> Self {
+    pub(crate) fn with_indicators(self, normalized: &RankingDataset) -> Self {
         let documents = normalized.documents();
-        let survey = normalized.features.survey(self.features, processes);
+        let survey = normalized.features.survey(self.features);
         let counts = survey.missing_of.iter().map(|missing| documents - missing);
         let mean = |(sum, count): (&f64, usize)| if count == 0 { 0.0 } else { (sum / count as f64) as f32 };
         let means = survey.sums.iter().zip(counts).map(mean).collect();
@@ -153,9 +147,9 @@ fn varies((low, high): (f32, f32)) -> bool {
 }
 
 /// Returns whether each feature ranges from 0 to 1 in nearly every query in which it varies.
-fn is_normalized_by_query(train: &RankingDataset, processes: &dyn Processes) -> bool {
+fn is_normalized_by_query(train: &RankingDataset) -> bool {
     let width = train.feature_count;
-    let readers = train.features.readers(processes);
+    let readers = train.features.readers();
     let own = train.features.parts().own_rows(train.documents(), readers);
     // Queries that begin in the own rows.
     let starts = &train.offsets[..train.queries()];
@@ -191,11 +185,11 @@ fn is_normalized_by_query(train: &RankingDataset, processes: &dyn Processes) -> 
 
 /// Returns the mean and the inverse standard deviation of each feature. The inverse deviation is 0 for a constant
 /// feature.
-fn fit_z_score(train: &RankingDataset, processes: &dyn Processes) -> (Vec<f64>, Vec<f64>) {
-    let survey = train.features.survey(train.feature_count, processes);
+fn fit_z_score(train: &RankingDataset) -> (Vec<f64>, Vec<f64>) {
+    let survey = train.features.survey(train.feature_count);
     let counts: Vec<f64> = survey.missing_of.iter().map(|missing| (train.documents() - missing) as f64).collect();
     let mean: Vec<f64> = survey.sums.iter().zip(&counts).map(|(sum, count)| sum / count).collect();
-    let squares = squares(train, &mean, processes);
+    let squares = squares(train, &mean);
     let varies = survey.ranges().into_iter().map(varies);
     let scale = varies
         .zip(squares.into_iter().zip(&counts))
@@ -207,7 +201,7 @@ fn fit_z_score(train: &RankingDataset, processes: &dyn Processes) -> (Vec<f64>, 
 
 /// Returns, for each feature, the sum of `(x - mean)^2` over the documents in which the feature is present. The sum is
 /// accumulated part by part, in the order of the documents.
-fn squares(data: &RankingDataset, mean: &[f64], processes: &dyn Processes) -> Vec<f64> {
+fn squares(data: &RankingDataset, mean: &[f64]) -> Vec<f64> {
     let width = data.feature_count;
     let of_chunk = |rows: &[f32]| {
         let mut sums = vec![0.0f64; width];
@@ -223,7 +217,7 @@ fn squares(data: &RankingDataset, mean: &[f64], processes: &dyn Processes) -> Ve
     };
     if data.features.parts().count() == 1 {
         let mut total = vec![0.0f64; width];
-        data.features.each_chunk(width, processes, of_chunk, |sums| add(&mut total, sums));
+        data.features.each_chunk(width, of_chunk, |sums| add(&mut total, sums));
         return total;
     }
     let of_part = |part: usize| {
@@ -236,7 +230,7 @@ fn squares(data: &RankingDataset, mean: &[f64], processes: &dyn Processes) -> Ve
         }
         total
     };
-    let parts = data.features.parts().gather_numbers(data.features.readers(processes), of_part);
+    let parts = data.features.parts().gather_numbers(data.features.readers(), of_part);
     parts
         .into_iter()
         .reduce(|mut total, part| {
@@ -250,26 +244,22 @@ fn add(total: &mut [f64], more: &[f64]) {
     total.iter_mut().zip(more).for_each(|(total, more)| *total += more);
 }
 
-fn fit_quantiles(train: &RankingDataset, processes: &dyn Processes) -> FeatureMap {
-    let mut values = values_at(train, quantile_ranks, processes);
+fn fit_quantiles(train: &RankingDataset) -> FeatureMap {
+    let mut values = values_at(train, quantile_ranks);
     values.iter_mut().filter(|values| values.first() == values.last()).for_each(Vec::clear);
     FeatureMap::Quantile { values }
 }
 
 /// Returns, for each feature, the values at certain ranks of its training values in ascending order. Missing values are
 /// left out. `places(n)` returns the wanted ranks among `n` values, in ascending order, possibly with repetitions.
-fn values_at(
-    train: &RankingDataset,
-    places: impl Fn(usize) -> Vec<usize> + Sync,
-    processes: &dyn Processes,
-) -> Vec<Vec<f32>> {
+fn values_at(train: &RankingDataset, places: impl Fn(usize) -> Vec<usize> + Sync) -> Vec<Vec<f32>> {
     let width = train.feature_count;
     if let Some(file) = train.features.in_file() {
         let of = |feature: usize| places(train.documents() - file.missing_of()[feature]);
         let asked: Vec<Vec<usize>> = (0..width).map(of).collect();
         let mut once = asked.clone();
         once.iter_mut().for_each(Vec::dedup);
-        let mut found = order_statistics(&train.features, &once, processes);
+        let mut found = order_statistics(&train.features, &once);
         for (values, asked) in found.iter_mut().zip(&asked) {
             let same = asked.chunk_by(|one, next| one == next).zip(&*values);
             *values = same.flat_map(|(same, value)| std::iter::repeat_n(*value, same.len())).collect();
@@ -299,9 +289,9 @@ fn places_of(shares: &[f64], values: usize) -> Vec<usize> {
     }
 }
 
-fn fit_gauss(train: &RankingDataset, processes: &dyn Processes) -> FeatureMap {
+fn fit_gauss(train: &RankingDataset) -> FeatureMap {
     let shares = gauss_shares();
-    let knots = values_at(train, |values| places_of(&shares, values), processes);
+    let knots = values_at(train, |values| places_of(&shares, values));
     let (values, places) = knots.par_iter().map(|of_knot| put_together(of_knot, &shares)).unzip();
     FeatureMap::Gauss { values, places }
 }

@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 
 use super::features::Features;
-use crate::distributed::Processes;
+use crate::distributed::ProcessGroup;
 
 /// The number of different values of the upper 16 bits, which the first pass counts.
 const FIRST: usize = 1 << 16;
@@ -19,9 +19,9 @@ const COLUMNS: usize = 8;
 
 /// Returns, for each feature, the values at `ranks` in the order of [`f32::total_cmp`]. Missing values are ignored. The
 /// ranks of a feature are given in ascending order, and count from 0. The results equal the values of a sorted copy,
-/// bit for bit. If several processes share the reading, they add up their counts.
-pub(super) fn order_statistics(features: &Features, ranks: &[Vec<usize>], processes: &dyn Processes) -> Vec<Vec<f32>> {
-    let readers = features.readers(processes);
+/// bit for bit. A group that shares the reading adds up its counts.
+pub(super) fn order_statistics(features: &Features, ranks: &[Vec<usize>]) -> Vec<Vec<f32>> {
+    let readers = features.readers();
     let most = ranks.iter().map(Vec::len).max().unwrap_or(0);
     let at_once = (COUNTS / FIRST.max(most * NEXT)).max(1);
     let mut values = Vec::with_capacity(ranks.len());
@@ -49,8 +49,8 @@ pub(super) fn order_statistics(features: &Features, ranks: &[Vec<usize>], proces
     values
 }
 
-/// Adds the counts of all processes.
-fn add_counts(columns: &mut [Column], readers: &dyn Processes) {
+/// Adds the counts of all readers.
+fn add_counts(columns: &mut [Column], readers: &ProcessGroup) {
     let counts = || columns.iter().flat_map(|column| column.counts.iter());
     let all = readers.gather(counts().flat_map(|count| count.to_le_bytes()).collect());
     columns.iter_mut().for_each(|column| column.counts.fill(0));
@@ -150,7 +150,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::distributed::OneProcess;
 
     proptest! {
         #[test]
@@ -176,7 +175,7 @@ mod tests {
                 expected.push(there.iter().map(|rank| column[*rank].to_bits()).collect::<Vec<u32>>());
                 ranks.push(there);
             }
-            let found = order_statistics(&features, &ranks, &OneProcess);
+            let found = order_statistics(&features, &ranks);
             let bits: Vec<Vec<u32>> =
                 found.iter().map(|values| values.iter().map(|value| value.to_bits()).collect()).collect();
             prop_assert_eq!(bits, expected);

@@ -8,10 +8,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::shards::{Shards, own};
-use crate::distributed::Processes;
+use crate::distributed::ProcessGroup;
 
-/// The number of documents in a chunk. The size of a chunk is fixed, so sums do not depend on the number of threads or
-/// processes.
+/// The number of documents in a chunk. The size of a chunk is fixed, so sums do not depend on who adds them.
 pub const CHUNK: usize = 4096;
 
 /// Ranges of consecutive documents that together cover the data; a single range, unless the data were cut.
@@ -48,32 +47,32 @@ impl Parts {
 
     /// Returns the documents, out of `all`, that this process reads. A process reads the documents of its own parts or,
     /// if there is only one part, a share of its chunks.
-    pub fn own_rows(&self, all: usize, readers: &dyn Processes) -> Range<usize> {
+    pub fn own_rows(&self, all: usize, readers: &ProcessGroup) -> Range<usize> {
         self.share(readers.rank(), readers.count(), all)
     }
 
     /// Returns the number of documents, out of `all`, that are read by the process that reads the most.
-    pub fn most_rows(&self, all: usize, readers: &dyn Processes) -> usize {
+    pub fn most_rows(&self, all: usize, readers: &ProcessGroup) -> usize {
         (0..readers.count()).map(|process| self.share(process, readers.count(), all).len()).max().unwrap_or(0)
     }
 
-    fn share(&self, process: usize, processes: usize, all: usize) -> Range<usize> {
+    fn share(&self, process: usize, readers: usize, all: usize) -> Range<usize> {
         if self.count() == 1 {
-            let chunks = Shards::new(all.div_ceil(CHUNK), processes).range(process);
+            let chunks = Shards::new(all.div_ceil(CHUNK), readers).range(process);
             return all.min(chunks.start * CHUNK)..all.min(chunks.end * CHUNK);
         }
-        let parts = Shards::new(self.count(), processes).range(process);
+        let parts = Shards::new(self.count(), readers).range(process);
         self.bounds[parts.start]..self.bounds[parts.end]
     }
 
     /// Returns the results of `of_part` for all parts, in order. Each process computes the results of its own parts.
-    pub fn gather(&self, readers: &dyn Processes, of_part: impl FnMut(usize) -> Vec<u8>) -> Vec<Vec<u8>> {
+    pub fn gather(&self, readers: &ProcessGroup, of_part: impl FnMut(usize) -> Vec<u8>) -> Vec<Vec<u8>> {
         readers.gather_all(own(self.count(), readers).map(of_part).collect())
     }
 
     /// Returns the numbers that `of_part` computes for each part. [`gather`](Self::gather) collects the numbers of all
-    /// processes.
-    pub fn gather_numbers(&self, readers: &dyn Processes, mut of_part: impl FnMut(usize) -> Vec<f64>) -> Vec<Vec<f64>> {
+    /// readers.
+    pub fn gather_numbers(&self, readers: &ProcessGroup, mut of_part: impl FnMut(usize) -> Vec<f64>) -> Vec<Vec<f64>> {
         let all = self.gather(readers, |part| of_part(part).into_iter().flat_map(f64::to_le_bytes).collect());
         all.iter().map(|bytes| numbers(bytes)).collect()
     }
@@ -87,7 +86,6 @@ pub(super) fn numbers(bytes: &[u8]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::distributed::OneProcess;
     use crate::distributed::testing::in_processes;
 
     #[test]
@@ -112,10 +110,10 @@ mod tests {
         }
         let share = |process| parts(1).share(process, 2, 3 * CHUNK + 5);
         assert_eq!((share(0), share(1)), (0..2 * CHUNK, 2 * CHUNK..3 * CHUNK + 5));
-        let doubled = |readers: &dyn Processes| parts(4).gather_numbers(readers, |part| vec![2.0 * part as f64; part]);
-        assert_eq!(doubled(&OneProcess), [vec![], vec![2.0], vec![4.0; 2], vec![6.0; 3]]);
+        let doubled = |readers: &ProcessGroup| parts(4).gather_numbers(readers, |part| vec![2.0 * part as f64; part]);
+        assert_eq!(doubled(ProcessGroup::ALONE), [vec![], vec![2.0], vec![4.0; 2], vec![6.0; 3]]);
         for count in 1..6 {
-            assert!(in_processes(count, doubled).iter().all(|found| *found == doubled(&OneProcess)));
+            assert!(in_processes(count, doubled).iter().all(|found| *found == doubled(ProcessGroup::ALONE)));
         }
     }
 }

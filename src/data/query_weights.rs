@@ -84,6 +84,19 @@ mod tests {
     }
 
     #[test]
+    fn what_learners_take_is_shared_as_the_dataset_is() {
+        crate::distributed::testing::in_processes(2, |group| {
+            for weights in [[3.0, 2.0, 1.0], [3.0, 0.0, 1.0]] {
+                let mut data = weighted(&weights);
+                assert_eq!(data.group().count(), 1);
+                data.share_with(group);
+                let taken = data.weighted_for_training().unwrap();
+                assert_eq!((taken.group().count(), taken.group().rank()), (2, group.rank()));
+            }
+        });
+    }
+
+    #[test]
     fn weights_follow_their_queries() {
         let data = weighted(&[3.0, 0.0, 1.0]);
         assert_eq!(data.select(&[2, 0]).query_weights, [1.0, 3.0]);

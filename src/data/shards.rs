@@ -1,15 +1,15 @@
-//! A shard is a range of consecutive queries; shards are processed one after another, or by several processes.
+//! A shard is a range of consecutive queries. One process works on the shards in turn, or each process on some of them.
 
 use std::ops::Range;
 
 #[cfg(feature = "learners")]
 use rand::seq::SliceRandom;
 
-use crate::distributed::Processes;
+use crate::distributed::ProcessGroup;
 
-/// Divides pieces of work among the processes in order, and returns the pieces for this process.
-pub fn own(pieces: usize, processes: &dyn Processes) -> Range<usize> {
-    Shards::new(pieces, processes.count()).range(processes.rank())
+/// Divides pieces of work among a group in order, and returns the pieces for this process.
+pub fn own(pieces: usize, group: &ProcessGroup) -> Range<usize> {
+    Shards::new(pieces, group.count()).range(group.rank())
 }
 
 /// The parts into which queries are cut. The sizes of parts differ by at most one query.

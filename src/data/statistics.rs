@@ -6,7 +6,6 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::dataset::RankingDataset;
-use crate::distributed::{OneProcess, Processes};
 
 /// Counts that describe a dataset.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -102,18 +101,13 @@ impl RankingDataset {
     /// Returns the smallest and the largest value of each feature, ignoring missing values. A feature without values
     /// gets (0, 0).
     pub fn feature_ranges(&self) -> Vec<(f32, f32)> {
-        self.feature_ranges_in(&OneProcess)
-    }
-
-    /// Returns the [`feature_ranges`](Self::feature_ranges), computed jointly by `processes`.
-    pub(crate) fn feature_ranges_in(&self, processes: &dyn Processes) -> Vec<(f32, f32)> {
         let width = self.feature_count;
         if width == 0 || self.documents() == 0 {
             return vec![(0.0, 0.0); width];
         }
         match self.features.in_file() {
-            Some(file) => file.ranges(processes),
-            None => self.features.survey(width, processes).ranges(),
+            Some(file) => file.ranges(self.features.readers()),
+            None => self.features.survey(width).ranges(),
         }
     }
 }

@@ -6,11 +6,17 @@
 //! processes therefore take the same steps, and results are identical, byte for byte, for any number of processes. A
 //! process reads streamed features only for its shards or, without shards, for its share of the documents. Only the
 //! first process writes files, shows progress, and makes decisions that depend on time.
+//!
+//! A fit is shared by the [`ProcessGroup`] with which its datasets are
+//! [shared](crate::data::RankingDataset::share_with).
 
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(feature = "mpi")]
 mod world;
+
+use std::ops::Deref;
+use std::sync::Arc;
 
 #[cfg(feature = "mpi")]
 #[cfg_attr(docsrs, doc(cfg(feature = "mpi")))]
@@ -20,7 +26,7 @@ pub use world::World;
 ///
 /// All processes must exchange bytes at the same points of their work. If one process fails, all must end, because the
 /// others would wait for it.
-pub trait Processes: Sync {
+pub trait Processes: Send + Sync {
     /// Returns the number of this process, from 0.
     fn rank(&self) -> usize;
 
@@ -105,6 +111,28 @@ impl Processes for OneProcess {
 
     fn gather(&self, own: Vec<u8>) -> Vec<Vec<u8>> {
         vec![own]
+    }
+}
+
+/// The processes that a dataset is shared with: by default, only the current process.
+#[derive(Clone, Default)]
+pub struct ProcessGroup(Option<Arc<dyn Processes>>);
+
+impl ProcessGroup {
+    /// The group of the current process alone.
+    pub(crate) const ALONE: &Self = &Self(None);
+
+    /// Creates a group of the given processes.
+    pub fn new(processes: impl Processes + 'static) -> Self {
+        Self(Some(Arc::new(processes)))
+    }
+}
+
+impl Deref for ProcessGroup {
+    type Target = dyn Processes;
+
+    fn deref(&self) -> &Self::Target {
+        self.0.as_deref().unwrap_or(&OneProcess)
     }
 }
 

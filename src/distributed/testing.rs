@@ -1,17 +1,17 @@
 //! Simulates processes by threads, for tests.
 
-use std::sync::{Barrier, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 
-use super::Processes;
+use super::{ProcessGroup, Processes};
 
-struct Member<'a> {
+struct Member {
     rank: usize,
-    messages: &'a Mutex<Vec<Vec<u8>>>,
-    barrier: &'a Barrier,
+    messages: Arc<Mutex<Vec<Vec<u8>>>>,
+    barrier: Arc<Barrier>,
     count: usize,
 }
 
-impl Processes for Member<'_> {
+impl Processes for Member {
     fn rank(&self) -> usize {
         self.rank
     }
@@ -31,12 +31,12 @@ impl Processes for Member<'_> {
 }
 
 /// Runs `work` in `count` processes, and returns their results.
-pub(crate) fn in_processes<T: Send>(count: usize, work: impl Fn(&dyn Processes) -> T + Sync) -> Vec<T> {
-    let (messages, barrier) = (Mutex::new(vec![Vec::new(); count]), Barrier::new(count));
+pub(crate) fn in_processes<T: Send>(count: usize, work: impl Fn(&ProcessGroup) -> T + Sync) -> Vec<T> {
+    let (messages, barrier) = (Arc::new(Mutex::new(vec![Vec::new(); count])), Arc::new(Barrier::new(count)));
     std::thread::scope(|threads| {
         let start = |rank| {
-            let (member, work) = (Member { rank, messages: &messages, barrier: &barrier, count }, &work);
-            threads.spawn(move || work(&member))
+            let (messages, barrier, work) = (messages.clone(), barrier.clone(), &work);
+            threads.spawn(move || work(&ProcessGroup::new(Member { rank, messages, barrier, count })))
         };
         let started: Vec<_> = (0..count).map(start).collect();
         started.into_iter().map(|thread| thread.join().unwrap()).collect()

@@ -7,8 +7,8 @@ use burn::tensor::Device;
 use rand::RngExt;
 
 use crate::data::RankingDataset;
+use crate::distributed::ProcessGroup;
 use crate::distributed::testing::in_processes;
-use crate::distributed::{OneProcess, Processes};
 use crate::learner::entry::RankingLearner;
 use crate::learner::shared::context::{FitContext, Interrupt, Progress, Round, Selection, StopReason};
 use crate::measure::{Convention, Measure};
@@ -164,6 +164,13 @@ pub(crate) fn assert_reproducible(
     assert_eq!((rest.best_round, rest.stop, rest.importance), (whole.best_round, whole.stop, whole.importance));
 }
 
+/// Returns the dataset, shared with a group.
+pub(crate) fn shared(data: &RankingDataset, group: &ProcessGroup) -> RankingDataset {
+    let mut data = data.clone();
+    data.share_with(group);
+    data
+}
+
 /// Asserts that a fit gives the same result with any number of processes. Also asserts that the fit can be stopped
 /// after `rounds` rounds and resumed with a different number of processes.
 pub(crate) fn assert_same_in_processes(
@@ -172,21 +179,21 @@ pub(crate) fn assert_same_in_processes(
     validation: &RankingDataset,
     rounds: usize,
 ) {
-    let fit = |processes: &dyn Processes, directory: Option<&Path>, interrupt: Interrupt| {
+    let fit = |group: &ProcessGroup, directory: Option<&Path>, interrupt: Interrupt| {
         let resume = directory.is_some();
-        let context = FitContext { processes, interrupt, resume, ..context(directory) };
-        let fitted = learner.fit(train, Some(validation), &context).unwrap();
+        let context = FitContext { interrupt, resume, ..context(directory) };
+        let fitted = learner.fit(&shared(train, group), Some(&shared(validation, group)), &context).unwrap();
         (Parts::from_model(&fitted.model), fitted.history, fitted.best_round, fitted.stop)
     };
     let whole = Interrupt::default;
-    let alone = fit(&OneProcess, None, whole());
+    let alone = fit(ProcessGroup::ALONE, None, whole());
     for (count, other) in [(1, 3), (2, 1), (3, 2)] {
-        let made = in_processes(count, |processes| fit(processes, None, whole()));
+        let made = in_processes(count, |group| fit(group, None, whole()));
         assert!(made.iter().all(|made| *made == alone), "{count} processes");
         let folder = tempfile::tempdir().unwrap();
-        let stopped = in_processes(count, |processes| fit(processes, Some(folder.path()), whole().after(rounds)));
+        let stopped = in_processes(count, |group| fit(group, Some(folder.path()), whole().after(rounds)));
         assert!(stopped.iter().all(|(_, history, ..)| history.len() == rounds));
-        let made = in_processes(other, |processes| fit(processes, Some(folder.path()), whole()));
+        let made = in_processes(other, |group| fit(group, Some(folder.path()), whole()));
         assert!(made.iter().all(|made| *made == alone), "{count} processes, resumed in {other}");
     }
 }

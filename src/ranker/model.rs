@@ -12,8 +12,6 @@ use crate::data::RankingDataset;
 use crate::data::padding::{Padding, groups};
 #[cfg(feature = "learners")]
 use crate::data::shards::own;
-#[cfg(feature = "learners")]
-use crate::distributed::Processes;
 use crate::memory::product;
 use crate::refusal::Refusal;
 use crate::scorer::{Scorer, ScorerConfig};
@@ -93,14 +91,14 @@ impl Model {
 
 #[cfg(feature = "learners")]
 impl Model {
-    /// Scores data like [`predict`](Self::predict), and divides a scorer's work between processes if there are several.
-    pub(crate) fn predict_in(&self, data: &RankingDataset, device: &Device, processes: &dyn Processes) -> Vec<f32> {
+    /// Scores data like [`predict`](Self::predict), and divides the work among the group that the data are shared with.
+    pub(crate) fn predict_together(&self, data: &RankingDataset, device: &Device) -> Vec<f32> {
         match self {
-            Model::Scorer(scorer) if processes.count() > 1 => {
+            Model::Scorer(scorer) if data.group().count() > 1 => {
                 let scorer = scorer.clone().to_device(device);
-                Prepared::new(data, &scorer, device, processes).scores(&scorer)
+                Prepared::new(data, &scorer, device).scores(&scorer)
             }
-            Model::Trees(trees) => trees.scores_in(data, processes).into_iter().map(|score| score as f32).collect(),
+            Model::Trees(trees) => trees.scores_together(data).into_iter().map(|score| score as f32).collect(),
             _ => self.predict(data, device),
         }
     }
@@ -126,38 +124,32 @@ fn scorer_scores(scorer: &Scorer, data: &RankingDataset, device: &Device) -> Vec
 #[cfg(feature = "learners")]
 const KEPT: usize = 1 << 24;
 
-/// Data that are prepared for repeated scoring. If there are several processes, each one scores only some of the
-/// chunks. If the data were split into shards, a process scores the chunks of its own shards. Chunks stay on the device
-/// until they hold [`KEPT`] feature values. Later chunks are sent to the device for each prediction, so large data are
+/// Data that are prepared for repeated scoring. Each process of the data's group scores only some of the chunks. If the
+/// data were split into shards, a process scores the chunks of its own shards. Chunks stay on the device until they
+/// hold [`KEPT`] feature values. Later chunks are sent to the device for each prediction, so large data are
 /// not held twice.
 #[cfg(feature = "learners")]
 pub(crate) struct Prepared<'a> {
     data: &'a RankingDataset,
     device: Device,
-    processes: &'a dyn Processes,
     kept: Vec<Chunk>,
     others: Vec<Padding>,
-    /// The chunks of all processes, in order; empty if there is only one process.
+    /// The chunks of the whole group, in order; empty if there is only one process.
     all: Vec<Padding>,
 }
 
 #[cfg(feature = "learners")]
 impl<'a> Prepared<'a> {
     /// Splits normalized data into chunks for a type of scorer. Keeps as many chunks on the device as [`KEPT`] allows.
-    pub(crate) fn new(
-        data: &'a RankingDataset,
-        scorer: &Scorer,
-        device: &Device,
-        processes: &'a dyn Processes,
-    ) -> Self {
+    pub(crate) fn new(data: &'a RankingDataset, scorer: &Scorer, device: &Device) -> Self {
         let mut room = KEPT;
         let mut kept = Vec::new();
         let mut pieces = chunks(data, scorer);
         if let [_] = &pieces[..] {
             pieces = pieces.concat().into_iter().map(|chunk| vec![chunk]).collect();
         }
-        let own = pieces[own(pieces.len(), processes)].concat();
-        let all = if processes.count() == 1 { Vec::new() } else { pieces.concat() };
+        let own = pieces[own(pieces.len(), data.group())].concat();
+        let all = if data.group().count() == 1 { Vec::new() } else { pieces.concat() };
         let mut others = own.into_iter().peekable();
         while let Some(padding) = others.next_if(|padding| {
             let [rows, width] = padding.shape();
@@ -168,7 +160,7 @@ impl<'a> Prepared<'a> {
         }) {
             kept.push(Chunk::new(padding, data, device));
         }
-        Self { data, device: device.clone(), processes, kept, others: others.collect(), all }
+        Self { data, device: device.clone(), kept, others: others.collect(), all }
     }
 
     /// Returns the data.
@@ -180,10 +172,10 @@ impl<'a> Prepared<'a> {
     pub(crate) fn scores(&self, scorer: &Scorer) -> Vec<f32> {
         let others = put(self.others.clone(), self.data, &self.device);
         let mut scores = scores(scorer, self.data, self.kept.iter().cloned().chain(others));
-        if self.processes.count() > 1 {
+        if self.data.group().count() > 1 {
             let own = self.kept.iter().map(|chunk| &chunk.padding).chain(&self.others);
             let own = own.flat_map(Padding::documents).map(|document| scores[document].into()).collect();
-            let all = self.processes.gather_numbers(own);
+            let all = self.data.group().gather_numbers(own);
             for (document, score) in self.all.iter().flat_map(Padding::documents).zip(all) {
                 scores[document] = score as f32;
             }
@@ -329,8 +321,11 @@ mod tests {
         let scorer = ScorerConfig::Linear(LinearScorerConfig::default()).init(2, 5, &device).unwrap();
         let expected = Model::Scorer(scorer.clone()).predict(&data, &device);
         for count in 1..4 {
-            let scores = |processes: &dyn Processes| Prepared::new(&data, &scorer, &device, processes).scores(&scorer);
-            let scores = crate::distributed::testing::in_processes(count, scores);
+            let scores = crate::distributed::testing::in_processes(count, |group| {
+                let mut data = data.clone();
+                data.share_with(group);
+                Prepared::new(&data, &scorer, &device).scores(&scorer)
+            });
             assert!(scores.iter().all(|scores| *scores == expected), "{count} processes");
         }
     }

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::data::RankingDataset;
-use crate::distributed::{OneProcess, Processes};
+use crate::distributed::ProcessGroup;
 
 /// The value of [`TreeArrays::feature`] that marks a leaf.
 pub const LEAF: u32 = u32::MAX;
@@ -372,13 +372,17 @@ impl TreeEnsemble {
     /// Returns the [scores](Self::scores) of all documents in a dataset. Features stored in a file are read block by
     /// block.
     pub(crate) fn scores_of(&self, data: &RankingDataset) -> Vec<f64> {
-        self.scores_in(data, &OneProcess)
+        self.scores_by(ProcessGroup::ALONE, data)
     }
 
-    /// Computes [`scores_of`](Self::scores_of) in several processes. Each process scores the documents whose features
-    /// it reads.
-    pub(crate) fn scores_in(&self, data: &RankingDataset, processes: &dyn Processes) -> Vec<f64> {
-        let readers = data.features.readers(processes);
+    /// Computes [`scores_of`](Self::scores_of) together with the other readers of the data. Each process scores the
+    /// documents whose features it reads.
+    #[cfg(feature = "learners")]
+    pub(crate) fn scores_together(&self, data: &RankingDataset) -> Vec<f64> {
+        self.scores_by(data.features.readers(), data)
+    }
+
+    fn scores_by(&self, readers: &ProcessGroup, data: &RankingDataset) -> Vec<f64> {
         let mut scores = Vec::with_capacity(data.features.most_own_rows(data.documents(), readers));
         data.features.each_own_block(readers, 1, |rows| scores.extend(self.scores(rows)));
         readers.gather_numbers(scores)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use burn::tensor::Device;
-use burn_rank::distributed::{OneProcess, Processes};
+use burn_rank::distributed::ProcessGroup;
 use burn_rank::json::Value;
 use burn_rank::learner::StopReason;
 use burn_rank::workbench::json::json;
@@ -96,19 +96,19 @@ impl CvArgs {
         if keep.any() && self.out.is_none() {
             return Err(Failure::input("--keep needs the folder of the run: --out DIR"));
         }
-        together(|processes| {
+        together(|group| {
             let opened = self.run.open()?;
             // Checks the folds before a folder is made.
             opened.config.check_folds().map_err(ExperimentError::from)?;
-            if let Some(refit) = self.refit.as_ref().filter(|_| processes.leads()) {
+            if let Some(refit) = self.refit.as_ref().filter(|_| group.leads()) {
                 check_folder(refit, self.folder.claim())?;
             }
-            let several = processes.count() > 1;
+            let several = group.count() > 1;
             if part.is_some() || self.merge || several {
                 opened.config.check_parts().map_err(ExperimentError::from)?;
             }
             let work = match part {
-                _ if several => return opened.execution.scope(|| self.in_parts(&opened, processes, keep, start, out)),
+                _ if several => return opened.execution.scope(|| self.in_parts(&opened, group, keep, start, out)),
                 Some(part) => Work::Part(part),
                 None if self.merge => Work::Merge,
                 None => Work::Whole,
@@ -121,29 +121,29 @@ impl CvArgs {
     fn in_parts(
         &self,
         opened: &Opened,
-        processes: &dyn Processes,
+        group: &ProcessGroup,
         keep: Keep,
         start: Instant,
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
-        let (rank, count) = (processes.rank(), processes.count());
+        let (rank, count) = (group.rank(), group.count());
         if self.out.is_none() || self.part.is_some() || self.merge {
             let what = "the folder that they share, and makes its parts itself: --out DIR, without --part and --merge";
             return Err(Failure::input(format!("cv in {count} processes needs {what}")));
         }
-        agree(processes, &opened.config, &[]).map_err(Failure::from)?;
-        if processes.leads() {
+        agree(group, &opened.config, &[]).map_err(Failure::from)?;
+        if group.leads() {
             // Rejects an occupied folder, and creates the folder that the parts share.
             let resolved = resolved_toml(&opened.document, &opened.config)?;
             drop(self.open(&resolved, self.folder.claim())?);
         }
-        processes.wait();
+        group.wait();
         let part = Part::new(rank + 1, count).map_err(Failure::from)?;
         let quiet = Self { quiet: true, json: false, ..self.clone() };
-        let of_part = if processes.leads() { &Self { json: false, ..self.clone() } } else { &quiet };
+        let of_part = if group.leads() { &Self { json: false, ..self.clone() } } else { &quiet };
         of_part.cross_validate(opened, Work::Part(part), keep, start, &mut std::io::sink())?;
-        processes.wait();
-        if processes.leads() { self.cross_validate(opened, Work::Merge, keep, start, out) } else { Ok(()) }
+        group.wait();
+        if group.leads() { self.cross_validate(opened, Work::Merge, keep, start, out) } else { Ok(()) }
     }
 
     /// Opens the folder given by `--out`, or returns `None` without this option.
@@ -250,7 +250,15 @@ impl CvArgs {
         let (document, config) = chosen.configuration(data)?;
         let rounds = Rounds::new(self.quiet, config.measure.select);
         let claim = self.folder.claim();
-        let run = TrainRun::open(Instant::now(), &document, config, device, Some(path.into()), claim, &OneProcess)?;
+        let run = TrainRun::open(
+            Instant::now(),
+            &document,
+            config,
+            device,
+            Some(path.into()),
+            claim,
+            &ProcessGroup::default(),
+        )?;
         rounds.read();
         let report = self.out.as_ref().map(|out| out.join(REPORT).display().to_string());
         let run = run.with_estimate(result.estimate(report));

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use burn_rank::distributed::Processes;
+use burn_rank::distributed::ProcessGroup;
 use burn_rank::learner::{NoProgress, Progress, StopReason};
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::learner::in_words;
@@ -50,31 +50,25 @@ impl TrainArgs {
         let start = Instant::now();
         work_on_this_thread();
         let option = self.start.as_ref().map(|path| ("start", "--continue", path.display().to_string()));
-        together(|processes| {
+        together(|group| {
             let opened = self.run.open_with(option)?;
-            opened.execution.scope(|| self.train(opened, processes, start, out))
+            opened.execution.scope(|| self.train(opened, group, start, out))
         })
     }
 
-    fn train(
-        &self,
-        opened: Opened,
-        processes: &dyn Processes,
-        start: Instant,
-        out: &mut dyn Write,
-    ) -> Result<(), Failure> {
+    fn train(&self, opened: Opened, group: &ProcessGroup, start: Instant, out: &mut dyn Write) -> Result<(), Failure> {
         let Opened { document, config, device, .. } = opened;
         self.check_dashboard(&config)?;
         let (path, claim) = (self.out.clone(), self.folder.claim());
-        let rounds = Rounds::new(self.dashboard || self.quiet || !processes.leads(), config.measure.select);
-        let run = TrainRun::open(start, &document, config, &device, path, claim, processes)?;
+        let rounds = Rounds::new(self.dashboard || self.quiet || !group.leads(), config.measure.select);
+        let run = TrainRun::open(start, &document, config, &device, path, claim, group)?;
         rounds.read();
         let name = run.config().name.clone();
-        let progress: &dyn Progress = if processes.leads() { &rounds } else { &NoProgress };
+        let progress: &dyn Progress = if group.leads() { &rounds } else { &NoProgress };
         let done = run.fit(self.dashboard, progress, interrupt_on_signal()?, &write_reports)?;
         let FinishedRun { folder: path, fit, report } = done;
 
-        if !processes.leads() {
+        if !group.leads() {
             // Only the first process prints the result.
         } else if self.json {
             let mut summary = json!({

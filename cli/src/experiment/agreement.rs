@@ -1,7 +1,7 @@
 //! Before several processes begin a fit, checks that they can share it and would all run the same fit.
 
 use burn_rank::data::RankingDataset;
-use burn_rank::distributed::Processes;
+use burn_rank::distributed::ProcessGroup;
 use burn_rank::json::Value;
 use burn_rank::learner::registry::LEARNERS;
 use burn_rank::op::Execution;
@@ -58,16 +58,16 @@ impl ExperimentConfig {
 /// # Errors
 /// Returns the same [`ExperimentError::Process`] in every process.
 pub(crate) fn agree(
-    processes: &dyn Processes,
+    group: &ProcessGroup,
     config: &ExperimentConfig,
     sets: &[Option<&RankingDataset>],
 ) -> Result<(), ExperimentError> {
-    if processes.count() == 1 {
+    if group.count() == 1 {
         return Ok(());
     }
     let mut data = Sha256::new();
     for set in sets {
-        data.update(set.map(|set| own_hash(set, processes)).unwrap_or_default());
+        data.update(set.map(own_hash).unwrap_or_default());
         data.update([0]);
     }
     let has = [
@@ -76,12 +76,12 @@ pub(crate) fn agree(
         ("set of instructions", Execution::current().instructions().name().to_string()),
         ("data hash", short(data)),
     ];
-    compare(processes, &has)
+    compare(group, &has)
 }
 
 /// Gathers the values in `has` from all processes, and returns an error if a process differs from the first one.
-fn compare(processes: &dyn Processes, has: &[(&'static str, String)]) -> Result<(), ExperimentError> {
-    let all = processes.gather_all(has.iter().map(|(_, value)| value.clone().into_bytes()).collect());
+fn compare(group: &ProcessGroup, has: &[(&'static str, String)]) -> Result<(), ExperimentError> {
+    let all = group.gather_all(has.iter().map(|(_, value)| value.clone().into_bytes()).collect());
     for (process, values) in all.chunks(has.len()).enumerate() {
         for ((what, _), (value, first)) in has.iter().zip(values.iter().zip(&all)) {
             if value != first {
@@ -134,10 +134,10 @@ mod tests {
     #[test]
     fn another_version_configuration_or_data_than_those_of_the_first_process_are_refused() {
         let compared = |odd: Option<usize>| {
-            in_processes(3, move |processes| {
-                let data = if Some(processes.rank()) == odd { "b" } else { "a" };
+            in_processes(3, move |group| {
+                let data = if Some(group.rank()) == odd { "b" } else { "a" };
                 let has = [("version", "1".to_string()), ("data hash", data.to_string())];
-                compare(processes, &has).map_err(|error| error.to_string())
+                compare(group, &has).map_err(|error| error.to_string())
             })
         };
         assert_eq!(compared(None), vec![Ok(()); 3]);

@@ -5,13 +5,12 @@ use std::path::Path;
 
 use burn::tensor::{DType, Device};
 use burn_rank::data::{Normalizer, RankingDataset};
-use burn_rank::distributed::{OneProcess, Processes};
 use burn_rank::learner::{FitContext, Importance, Interrupt, LearnerError, NoProgress, Progress, Round, StopReason};
 use burn_rank::loss::Approximation;
 use burn_rank::measure::{Convention, Evaluation, Measure, evaluate};
 use burn_rank::ranker::{Metadata, Model, Ranker, Versions};
 use burn_rank::scorer::Scorer;
-use burn_rank::workbench::{normalizer, predict_in};
+use burn_rank::workbench::{normalizer, predict_together};
 
 use super::config::{Experiment, ExperimentConfig};
 use super::error::ExperimentError;
@@ -37,12 +36,10 @@ pub struct FitOptions<'a> {
     pub progress: &'a dyn Progress,
     /// Signals a request to stop early.
     pub interrupt: Interrupt,
-    /// The processes that share the fit. All processes are given the same data, but each may read only a part of them.
-    pub processes: &'a dyn Processes,
 }
 
 impl<'a> FitOptions<'a> {
-    /// Returns options for a fit in a single process that writes no files and reports no progress.
+    /// Returns options for a fit that writes no files and reports no progress.
     pub fn new(device: &'a Device) -> Self {
         Self {
             device,
@@ -52,7 +49,6 @@ impl<'a> FitOptions<'a> {
             dashboard: false,
             progress: &NoProgress,
             interrupt: Interrupt::default(),
-            processes: &OneProcess,
         }
     }
 }
@@ -108,17 +104,17 @@ pub fn fit_in_place(
 ) -> Result<Fit, ExperimentError> {
     let config = &config.fitted_to(split)?;
     split.cut(config.shards())?;
-    split.check(options.processes)?;
+    split.check()?;
     let mut normalizer = match options.start {
         Some(ranker) => ranker.normalizer().clone(),
-        None => normalizer::fit_in(&split.train, config.normalizer, options.processes),
+        None => Normalizer::fit(&split.train, config.normalizer),
     };
     let data_hash = split.train.data_hash();
     for data in split.sets_mut() {
         normalizer.apply(data)?;
     }
     if config.indicates_missing() {
-        normalizer = normalizer::with_indicators(normalizer, &split.train, options.processes);
+        normalizer = normalizer::with_indicators(normalizer, &split.train);
         split.sets_mut().for_each(|data| normalizer::fill(&normalizer, data));
     }
     fit_normalized(config, split, normalizer, data_hash, seed, options)
@@ -148,7 +144,7 @@ fn fit_normalized(
     let mut evaluations = Evaluations::new();
     let mut last = None;
     for (name, data) in sets {
-        let scores = predict_in(&fitted.model, data, options.device, options.processes);
+        let scores = predict_together(&fitted.model, data, options.device);
         evaluations.insert(name, evaluate(&data.rankings(&scores), &measures, &convention)?);
         last = Some((name, data, scores));
     }
@@ -188,7 +184,6 @@ fn context<'a>(config: &ExperimentConfig, seed: u64, options: &FitOptions<'a>) -
         dashboard: options.dashboard,
         progress: options.progress,
         interrupt: options.interrupt.clone(),
-        processes: options.processes,
     }
 }
 
@@ -244,7 +239,7 @@ mod tests {
     use super::*;
     use crate::testing::{Reads, in_processes, streamed_and_counted};
     use burn_rank::data::SynthConfig;
-    use burn_rank::distributed::OneProcess;
+    use burn_rank::distributed::ProcessGroup;
     use burn_rank::workbench::testing::{self, CHUNK, own};
 
     const SHARDS: usize = 5;
@@ -286,9 +281,9 @@ mod tests {
         mut split: Split,
         folder: Option<&Path>,
         rounds: Option<usize>,
-        processes: &dyn Processes,
+        group: &ProcessGroup,
     ) -> (Vec<u8>, TrainReport) {
-        let (fit, data) = fit_to(config, &mut split, folder, rounds, processes);
+        let (fit, data) = fit_to(config, &mut split, folder, rounds, group);
         (fit.ranker.to_bytes(), TrainReport::new(config, data, &split, &fit))
     }
 
@@ -297,16 +292,17 @@ mod tests {
         split: &mut Split,
         folder: Option<&Path>,
         rounds: Option<usize>,
-        processes: &dyn Processes,
+        group: &ProcessGroup,
     ) -> (Fit, Sets<DataReport>) {
         split.cut(config.shards()).unwrap();
+        split.sets_mut().for_each(|data| data.share_with(group));
         let sets = [Some(&split.train), split.validation.as_ref(), split.test.as_ref()];
-        agree(processes, config, &sets).unwrap();
-        split.check(processes).unwrap();
+        agree(group, config, &sets).unwrap();
+        split.check().unwrap();
         let interrupt = rounds.map_or_else(Interrupt::default, |rounds| Interrupt::default().after(rounds));
         let device = Device::flex();
         let resume = folder.is_some();
-        let options = FitOptions { directory: folder, resume, interrupt, processes, ..FitOptions::new(&device) };
+        let options = FitOptions { directory: folder, resume, interrupt, ..FitOptions::new(&device) };
         let data = Sets::from_split(split);
         (fit_in_place(config, split, config.seed, &options).unwrap(), data)
     }
@@ -326,8 +322,8 @@ mod tests {
     #[test]
     fn auto_names_the_normalizer_that_it_took() {
         let (auto, gauss) = (config("auto", "kind = \"linear\""), config("gauss", "kind = \"linear\""));
-        let whole = train(&auto, split(), None, None, &OneProcess);
-        assert!(whole == train(&gauss, split(), None, None, &OneProcess));
+        let whole = train(&auto, split(), None, None, &ProcessGroup::default());
+        assert!(whole == train(&gauss, split(), None, None, &ProcessGroup::default()));
         assert_eq!(whole.1.config["normalizer"], json!("gauss"));
     }
 
@@ -342,19 +338,22 @@ mod tests {
             ("quantile", "kind = \"linear\"", 1 << 10),
         ] {
             let (config, split) = (config(normalizer, scorer), split());
-            let whole = train(&config, streamed(&split, window).0, None, None, &OneProcess);
+            let whole = train(&config, streamed(&split, window).0, None, None, &ProcessGroup::default());
             if window == 1 << 20 {
-                assert!(train(&config, split.clone(), None, None, &OneProcess) == whole, "in memory, {normalizer}");
+                assert!(
+                    train(&config, split.clone(), None, None, &ProcessGroup::default()) == whole,
+                    "in memory, {normalizer}"
+                );
             }
             for count in 1..4 {
-                let made = in_processes(count, |processes| {
+                let made = in_processes(count, |group| {
                     let (streamed, reads) = streamed(&split, window);
-                    let made = train(&config, streamed, None, None, processes);
+                    let made = train(&config, streamed, None, None, group);
                     let mut cut = split.clone();
                     cut.cut(SHARDS).unwrap();
                     for (data, reads) in cut.sets_mut().zip(reads) {
                         let parts = testing::parts(data);
-                        let own = &parts[own(SHARDS, processes)];
+                        let own = &parts[own(SHARDS, group)];
                         let bound = |query: usize| data.offsets[query] * data.feature_count;
                         let values = bound(own[0].start)..bound(own[own.len() - 1].end);
                         for (at, reads) in reads.lock().unwrap().iter().enumerate() {
@@ -400,13 +399,13 @@ mod tests {
             ("query_min_max", "bins = 255", 1 << 20),
         ] {
             let config = trees(normalizer, learner);
-            let whole = train(&config, split.clone(), None, None, &OneProcess);
+            let whole = train(&config, split.clone(), None, None, &ProcessGroup::default());
             for count in 1..4 {
-                let made = in_processes(count, |processes| {
+                let made = in_processes(count, |group| {
                     let (mut streamed, reads) = streamed(&split, window);
-                    let (fit, data_of) = fit_to(&config, &mut streamed, None, None, processes);
-                    for (data, reads) in split.clone().sets_mut().zip(reads) {
-                        let own = testing::own_rows(data, processes);
+                    let (fit, data_of) = fit_to(&config, &mut streamed, None, None, group);
+                    for (data, reads) in streamed.clone().sets_mut().zip(reads) {
+                        let own = testing::own_rows(data);
                         for (row, reads) in reads.lock().unwrap().chunks(data.feature_count).enumerate() {
                             // Queries at the ends are normalized as a whole.
                             let is_far = (30..CHUNK - 30).contains(&(row % CHUNK));
@@ -426,29 +425,29 @@ mod tests {
     #[test]
     fn trees_that_were_stopped_go_on_in_another_number_of_processes() {
         let (config, split) = (trees("z_score", "bins = 16"), large_split());
-        let fit = |folder: Option<&Path>, rounds, processes: &dyn Processes| {
-            train(&config, streamed(&split, 1 << 16).0, folder, rounds, processes)
+        let fit = |folder: Option<&Path>, rounds, group: &ProcessGroup| {
+            train(&config, streamed(&split, 1 << 16).0, folder, rounds, group)
         };
-        let whole = train(&config, split.clone(), None, None, &OneProcess);
+        let whole = train(&config, split.clone(), None, None, &ProcessGroup::default());
         let folder = tempfile::tempdir().unwrap();
-        let stopped = in_processes(3, |processes| fit(Some(folder.path()), Some(1), processes));
+        let stopped = in_processes(3, |group| fit(Some(folder.path()), Some(1), group));
         assert!(stopped.iter().all(|stopped| *stopped != whole));
-        let made = in_processes(2, |processes| fit(Some(folder.path()), None, processes));
+        let made = in_processes(2, |group| fit(Some(folder.path()), None, group));
         assert!(made.iter().all(|made| *made == whole));
     }
 
     #[test]
     fn a_fit_that_was_stopped_goes_on_in_another_number_of_processes() {
         let (config, split) = (config("z_score", "kind = \"linear\""), split());
-        let fit = |folder: Option<&Path>, rounds, processes: &dyn Processes| {
-            train(&config, streamed(&split, 1 << 10).0, folder, rounds, processes)
+        let fit = |folder: Option<&Path>, rounds, group: &ProcessGroup| {
+            train(&config, streamed(&split, 1 << 10).0, folder, rounds, group)
         };
-        let whole = fit(None, None, &OneProcess);
+        let whole = fit(None, None, &ProcessGroup::default());
         for (count, other) in [(1, 3), (3, 2), (2, 1)] {
             let folder = tempfile::tempdir().unwrap();
-            let stopped = in_processes(count, |processes| fit(Some(folder.path()), Some(2), processes));
+            let stopped = in_processes(count, |group| fit(Some(folder.path()), Some(2), group));
             assert!(stopped.iter().all(|stopped| *stopped != whole));
-            let made = in_processes(other, |processes| fit(Some(folder.path()), None, processes));
+            let made = in_processes(other, |group| fit(Some(folder.path()), None, group));
             assert!(made.iter().all(|made| *made == whole), "{count} processes, resumed in {other}");
         }
     }

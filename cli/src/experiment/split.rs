@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 
 use burn_rank::data::letor::{ReadOptions, Weights};
 use burn_rank::data::{DataError, Input, RankingDataset, folds};
-use burn_rank::distributed::{OneProcess, Processes};
 use burn_rank::refusal::Refusal;
-use burn_rank::workbench::dataset::{check_values_in, cut};
+use burn_rank::workbench::dataset::cut;
 use burn_rank::workbench::text::counted;
 use burn_rank::workbench::{self, FileWidth, Keys, Like, absent_in_words, fewer_features, read_like};
 
@@ -46,8 +45,8 @@ impl Split {
         [Some(&mut self.train), self.validation.as_mut(), self.test.as_mut()].into_iter().flatten()
     }
 
-    /// Divides each set into `shards` shards, so that several processes can share the work. If the features are
-    /// streamed, each process reads only its own shards.
+    /// Divides each set into `shards` shards, so that a group can share the work. If the features are streamed, each
+    /// process reads only its own shards.
     ///
     /// # Errors
     /// Returns a [`Refusal`] if there are more shards than training queries.
@@ -61,9 +60,9 @@ impl Split {
         Ok(())
     }
 
-    /// Rejects invalid feature values. All processes return the same error.
-    pub(crate) fn check(&self, processes: &dyn Processes) -> Result<(), DataError> {
-        self.sets().try_for_each(|data| check_values_in(data, processes))
+    /// Rejects invalid feature values.
+    pub(crate) fn check(&self) -> Result<(), DataError> {
+        self.sets().try_for_each(RankingDataset::check_values)
     }
 }
 
@@ -82,7 +81,7 @@ impl DataConfig {
     /// Returns the split that `train` uses, and the warnings about its files.
     pub(super) fn told_split(&self, seed: u64) -> Result<Told, DataError> {
         let told = self.unchecked_split(seed)?;
-        told.split.check(&OneProcess)?;
+        told.split.check()?;
         Ok(told)
     }
 

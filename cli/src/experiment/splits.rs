@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use burn_rank::data::folds::{Fold, QueryFold};
 use burn_rank::data::{DataError, RankingDataset};
-use burn_rank::distributed::OneProcess;
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench;
 
@@ -208,7 +207,7 @@ impl Splits {
     /// Reads the files of a fold, and returns an error if their data have changed since the first reading.
     fn read_files(&self, data: &DataConfig, fold: &Fold, at: usize) -> Result<Split, DataError> {
         let Told { split, warnings } = data.read_fold(fold)?;
-        split.check(&OneProcess)?;
+        split.check()?;
         let found = SplitContents::of(&split);
         match self.contents[at].get() {
             Some(contents) if contents.data != found.data => Err(DataError::Changed { fold: fold.number }),

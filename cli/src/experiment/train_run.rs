@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use burn::tensor::Device;
-use burn_rank::distributed::Processes;
+use burn_rank::distributed::ProcessGroup;
 use burn_rank::learner::{Interrupt, Progress, StopReason};
 use burn_rank::ranker::{Estimate, Ranker};
 
@@ -22,7 +22,7 @@ use super::split::{Split, Told};
 pub type WriteReports = dyn Fn(&OutputFolder, &Report, &RunRecord) -> Result<(), OutputError>;
 
 /// A run that is ready to start: its configuration is checked, its data are read, and its folder is open.
-pub struct TrainRun<'p> {
+pub struct TrainRun {
     start: Instant,
     config: Experiment,
     device: Device,
@@ -35,7 +35,6 @@ pub struct TrainRun<'p> {
     folder: Option<OutputFolder>,
     resume: bool,
     estimate: Option<Estimate>,
-    processes: &'p dyn Processes,
 }
 
 /// A finished run, whose files are written.
@@ -50,15 +49,15 @@ pub struct FinishedRun {
     pub report: Report,
 }
 
-impl<'p> TrainRun<'p> {
+impl TrainRun {
     /// Reads the data and opens the folder `out`, by default `runs/NAME`. The run's total time is measured from
-    /// `start`. If several processes share the run, only the first one opens the folder.
+    /// `start`. If a group shares the run, only its first process opens the folder.
     ///
     /// # Errors
     /// Returns an [`ExperimentError`] if the starting ranker, the data or the folder cannot be used. The folder is
     /// checked first, because reading the data may take a long time. It is created only after the data have been read,
-    /// so invalid data leave nothing behind. Also returns an error if several processes cannot share the work, or if
-    /// one of them would run a different fit.
+    /// so invalid data leave nothing behind. Also returns an error if the group cannot share the work, or if one of its
+    /// processes would run a different fit.
     pub fn open(
         start: Instant,
         document: &Document,
@@ -66,9 +65,9 @@ impl<'p> TrainRun<'p> {
         device: &Device,
         out: Option<PathBuf>,
         claim: Claim,
-        processes: &'p dyn Processes,
+        group: &ProcessGroup,
     ) -> Result<Self, ExperimentError> {
-        config.check_processes(processes.count())?;
+        config.check_processes(group.count())?;
         let path = out.unwrap_or_else(|| PathBuf::from("runs").join(&config.name));
         let own_start = config.config.start_from_copy(&path, claim);
         let resolved = resolved_toml(document, &config)?;
@@ -80,7 +79,7 @@ impl<'p> TrainRun<'p> {
             ExperimentError::Refused(refusal) => document.place(&refusal).into(),
             error => error,
         })?;
-        let leads = processes.leads();
+        let leads = group.leads();
         if leads {
             OutputFolder::check(&path, RunKind::Train, &resolved, claim)?;
         }
@@ -90,9 +89,10 @@ impl<'p> TrainRun<'p> {
             config.check_start_ranker(ranker, &split).map_err(|refusal| document.place(&refusal))?;
         }
         split.cut(config.shards())?;
+        split.sets_mut().for_each(|data| data.share_with(group));
         let sets = [Some(&split.train), split.validation.as_ref(), split.test.as_ref()];
-        agree(processes, &config, &sets)?;
-        split.check(processes)?;
+        agree(group, &config, &sets)?;
+        split.check()?;
         // Read now, because the file may move when the folder is opened.
         let own_start = own_start.filter(|_| leads).map(|path| read_start(&path)).transpose()?;
         let data = Sets::from_split(&split);
@@ -110,20 +110,7 @@ impl<'p> TrainRun<'p> {
         let folder = leads.then(open).transpose()?;
         let resume = matches!(claim, Claim::Resume);
         let device = device.clone();
-        Ok(Self {
-            start,
-            config,
-            device,
-            start_ranker,
-            split,
-            data,
-            warnings,
-            path,
-            folder,
-            resume,
-            estimate: None,
-            processes,
-        })
+        Ok(Self { start, config, device, start_ranker, split, data, warnings, path, folder, resume, estimate: None })
     }
 
     /// Returns the configuration of the run.
@@ -152,20 +139,8 @@ impl<'p> TrainRun<'p> {
         write_reports: &WriteReports,
     ) -> Result<FinishedRun, ExperimentError> {
         let fitting = Instant::now();
-        let Self {
-            start,
-            config,
-            device,
-            start_ranker,
-            mut split,
-            data,
-            warnings,
-            path,
-            mut folder,
-            resume,
-            estimate,
-            processes,
-        } = self;
+        let Self { start, config, device, start_ranker, mut split, data, warnings, path, mut folder, resume, estimate } =
+            self;
         warnings.iter().for_each(|warning| progress.warn(warning));
         let options = FitOptions {
             start: start_ranker.as_ref(),
@@ -175,7 +150,6 @@ impl<'p> TrainRun<'p> {
             dashboard,
             progress,
             interrupt,
-            processes,
         };
         let fitted = fit_in_place(&config, &mut split, config.seed, &options);
         let mut fit = fitted.map_err(|error| match &folder {

@@ -15,7 +15,6 @@ use serde::Serialize;
 
 use super::dataset::RankingDataset;
 use super::statistics::Statistics;
-use crate::distributed::OneProcess;
 use crate::text::{counted, plural};
 pub use known::ISTELLA_MISSING;
 
@@ -149,7 +148,7 @@ impl Check {
             self.names.clone_from(&data.feature_names);
         }
         let statistics = data.statistics();
-        let survey = data.features.survey(data.feature_count, &OneProcess);
+        let survey = data.features.survey(data.feature_count);
         let set = SetReport { name: name.to_string(), statistics, ranges: survey.ranges() };
         let missing: Vec<usize> = (1..).zip(&survey.missing_of).filter(|(_, n)| **n > 0).map(|(f, _)| f).collect();
         self.check_width(&set);

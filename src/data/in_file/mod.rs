@@ -22,7 +22,7 @@ use super::hash::hash_floats;
 use super::indicators::Indicators;
 use super::normalizer::{Normalizer, NormalizerKind};
 use super::parts::{CHUNK, Parts, numbers};
-use crate::distributed::{OneProcess, Processes};
+use crate::distributed::ProcessGroup;
 pub(super) use survey::Survey;
 
 /// The number of rows that a thread copies at a time.
@@ -144,15 +144,9 @@ impl InFile {
         self.file = Arc::new(Rows::new(source.clone(), *width, starts.clone(), parts));
     }
 
-    /// Returns the parts that each pass over the values processes one after another.
+    /// Returns the parts through which each pass over the values works one after another.
     pub fn parts(&self) -> &Parts {
         &self.file.parts
-    }
-
-    /// Returns the processes that share the reading: all processes if features are streamed, otherwise only the current
-    /// process.
-    pub fn readers<'a>(&self, processes: &'a dyn Processes) -> &'a dyn Processes {
-        if self.streaming.is_some() { processes } else { &OneProcess }
     }
 
     /// Returns the number of values.
@@ -301,8 +295,8 @@ impl InFile {
 
     /// Calls `of_block` with consecutive blocks of the rows that this process reads, with sizes as in
     /// [`each_block_of_part`](Self::each_block_of_part).
-    pub fn each_own_block(&self, processes: &dyn Processes, unit: usize, of_block: impl FnMut(&[f32])) {
-        self.each_block_of(self.parts().own_rows(self.file.rows(), self.readers(processes)), unit, of_block);
+    pub fn each_own_block(&self, readers: &ProcessGroup, unit: usize, of_block: impl FnMut(&[f32])) {
+        self.each_block_of(self.parts().own_rows(self.file.rows(), readers), unit, of_block);
     }
 
     fn each_block_of(&self, rows: Range<usize>, unit: usize, mut of_block: impl FnMut(&[f32])) {
@@ -365,15 +359,15 @@ impl InFile {
     /// Adds all values to a hash, or the hash of each part if the rows are cut into parts. If values are not
     /// normalized, the result is kept, and the next call with the same hash reads nothing. Values are surveyed in the
     /// same pass over the file.
-    pub fn hash_into(&self, hash: &mut Sha256, processes: &dyn Processes) {
+    pub fn hash_into(&self, hash: &mut Sha256, readers: &ProcessGroup) {
         let begun = if self.parts().count() == 1 { hash.clone() } else { Sha256::new() };
         if self.normalized.is_some() {
-            return self.hashed(begun, processes).0.go_on(hash);
+            return self.hashed(begun, readers).0.go_on(hash);
         }
         let before = begun.clone().finalize();
         let known = self.file.hashed.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let hashed = known.filter(|known| known.began_with(&before)).unwrap_or_else(|| {
-            let (hashed, survey) = self.hashed(begun, processes);
+            let (hashed, survey) = self.hashed(begun, readers);
             // It may be known.
             let _ = self.file.survey.set(survey);
             *self.file.hashed.lock().unwrap_or_else(PoisonError::into_inner) = Some(hashed.clone());
@@ -383,8 +377,7 @@ impl InFile {
     }
 
     /// Adds all values to the hash `begun`, or hashes each part, and surveys the values in the same pass.
-    fn hashed(&self, begun: Sha256, processes: &dyn Processes) -> (Hashed, Survey) {
-        let readers = self.readers(processes);
+    fn hashed(&self, begun: Sha256, readers: &ProcessGroup) -> (Hashed, Survey) {
         if self.parts().count() == 1 {
             let (after, survey) = self.hashed_in_turns(begun.clone(), readers);
             return (Hashed::Whole { before: begun.finalize(), after }, survey);
@@ -403,7 +396,7 @@ impl InFile {
 
     /// Adds all values to a hash, and surveys them. Values are hashed in order, so each process adds the values that it
     /// reads, then passes the hash to the next process.
-    fn hashed_in_turns(&self, mut hash: Sha256, readers: &dyn Processes) -> (Sha256, Survey) {
+    fn hashed_in_turns(&self, mut hash: Sha256, readers: &ProcessGroup) -> (Sha256, Survey) {
         let mut survey = Survey::new(self.width());
         for turn in 0..readers.count() {
             let is_mine = turn == readers.rank();
@@ -432,11 +425,10 @@ impl InFile {
     /// into parts.
     pub fn each_chunk(
         &self,
-        processes: &dyn Processes,
+        readers: &ProcessGroup,
         of_chunk: impl Fn(&[f32]) -> Vec<f64> + Sync,
         mut then: impl FnMut(&[f64]),
     ) {
-        let readers = self.readers(processes);
         let mut own = Vec::new();
         self.each_own_block(readers, CHUNK, |rows| {
             let chunks: Vec<Vec<f64>> = rows.par_chunks(CHUNK * self.width()).map(&of_chunk).collect();
@@ -455,7 +447,7 @@ impl InFile {
     /// Adds the raw values in the file and the normalizer to a hash.
     #[cfg(any(feature = "learners", test))]
     pub fn fingerprint_into(&self, hash: &mut Sha256) {
-        self.raw().hash_into(hash, &OneProcess);
+        self.raw().hash_into(hash, ProcessGroup::ALONE);
         if let Some(normalized) = &self.normalized {
             hash.update(serde_json::to_vec(&normalized.normalizer).unwrap_or_default());
         }
@@ -473,10 +465,10 @@ impl InFile {
 
     /// Returns the survey of the values in the file, which is made only once.
     fn survey(&self) -> &Survey {
-        self.file.survey.get_or_init(|| self.raw().surveyed(&OneProcess))
+        self.file.survey.get_or_init(|| self.raw().surveyed(ProcessGroup::ALONE))
     }
 
-    fn surveyed(&self, processes: &dyn Processes) -> Survey {
+    fn surveyed(&self, readers: &ProcessGroup) -> Survey {
         if self.parts().count() == 1 {
             let mut all = Survey::new(self.width());
             let of_chunk = |rows: &[f32]| {
@@ -484,7 +476,7 @@ impl InFile {
                 survey.add(rows);
                 survey.to_numbers()
             };
-            self.each_chunk(processes, of_chunk, |numbers| all.join(&Survey::from_numbers(numbers)));
+            self.each_chunk(readers, of_chunk, |numbers| all.join(&Survey::from_numbers(numbers)));
             return all;
         }
         let of_part = |part: usize| {
@@ -492,14 +484,14 @@ impl InFile {
             self.each_block_of_part(part, survey::ROWS, |rows| survey.add(rows));
             survey.to_numbers()
         };
-        Survey::of_parts(&self.parts().gather_numbers(self.readers(processes), of_part))
+        Survey::of_parts(&self.parts().gather_numbers(readers, of_part))
     }
 
     /// Returns the survey of the values, after normalization if the features are normalized.
-    pub fn survey_in(&self, processes: &dyn Processes) -> Cow<'_, Survey> {
+    pub fn survey_by(&self, readers: &ProcessGroup) -> Cow<'_, Survey> {
         match self.normalized {
             None => Cow::Borrowed(self.survey()),
-            Some(_) => Cow::Owned(self.surveyed(processes)),
+            Some(_) => Cow::Owned(self.surveyed(readers)),
         }
     }
 
@@ -528,10 +520,10 @@ impl InFile {
 
     /// Returns the smallest and the largest value of each feature, ignoring missing values. A feature without values
     /// gets (0, 0).
-    pub fn ranges(&self, processes: &dyn Processes) -> Vec<(f32, f32)> {
+    pub fn ranges(&self, readers: &ProcessGroup) -> Vec<(f32, f32)> {
         let Some(normalized) = &self.normalized else { return self.survey().ranges() };
         if normalized.is_by_query() {
-            return self.surveyed(processes).ranges();
+            return self.surveyed(readers).ranges();
         }
         // No other normalizer changes the order of values.
         let survey = self.survey();

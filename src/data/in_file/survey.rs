@@ -87,7 +87,7 @@ impl Survey {
         self.highs.iter_mut().zip(&next.highs).for_each(|(high, other)| *high = high.max(*other));
     }
 
-    /// Returns the survey as numbers, which processes can exchange.
+    /// Returns the survey as numbers, to be exchanged with other readers.
     pub fn to_numbers(&self) -> Vec<f64> {
         let place = |place: Option<usize>| place.map_or(-1.0, |place| place as f64);
         let (infinite, value) = self.first_infinite.unzip();

@@ -85,26 +85,30 @@ fn filled_values_in_a_file_are_those_in_memory() {
         .step_by(5)
         .for_each(|value| *value = if value.is_nan() { 0.5 } else { *value });
     data.features.to_mut_slice().iter_mut().skip(4).step_by(5).for_each(|value| *value = f32::NAN);
-    let filled = |data: &RankingDataset, kind, processes: &dyn Processes| {
-        let normalizer = Normalizer::fit_in(data, kind, processes);
+    let filled = |data: &RankingDataset, kind| {
+        let normalizer = Normalizer::fit(data, kind);
         let mut normalized = data.clone();
         normalizer.apply(&mut normalized).unwrap();
-        let normalizer = normalizer.with_indicators(&normalized, processes);
+        let normalizer = normalizer.with_indicators(&normalized);
         normalizer.fill(&mut normalized);
         (normalizer, normalized)
     };
     for kind in KINDS {
-        let (normalizer, memory) = filled(&data, kind, &OneProcess);
+        let (normalizer, memory) = filled(&data, kind);
         assert_eq!(normalizer.indicated(), [1, 3, 4]);
         assert!(memory.features.to_slice().iter().all(|value| value.is_finite()));
         for is_read in [false, true] {
             let mut file = in_slices(&data, &[100, 101], false);
             assert!(file.features.stream(if is_read { 1 } else { 1 << 20 }, 1 << 10));
-            for processes in 1..3 {
-                let normalizers = in_processes(processes, |processes| filled(&file, kind, processes).0);
-                assert!(normalizers.iter().all(|other| *other == normalizer), "{kind:?}, {processes} processes");
+            for count in 1..3 {
+                let normalizers = in_processes(count, |group| {
+                    let mut file = file.clone();
+                    file.share_with(group);
+                    filled(&file, kind).0
+                });
+                assert!(normalizers.iter().all(|other| *other == normalizer), "{kind:?}, {count} processes");
             }
-            let (_, file) = filled(&file, kind, &OneProcess);
+            let (_, file) = filled(&file, kind);
             assert_eq!(file.data_hash(), memory.data_hash(), "{kind:?}");
             assert_eq!(file.feature_ranges(), memory.feature_ranges(), "{kind:?}");
             assert_eq!((file.first_missing(), file.statistics()), (None, memory.statistics()));
@@ -152,12 +156,12 @@ fn what_is_changed_is_a_copy() {
 fn processes_read_their_parts_and_find_the_same_as_one_and_as_memory() {
     let mut data = data();
     data.features.to_mut_slice()[77] = f32::NAN;
-    let found_in = |data: &RankingDataset, kind, processes: &dyn Processes| {
-        data.check_values_in(processes).unwrap();
-        let normalizer = Normalizer::fit_in(data, kind, processes);
+    let found_in = |data: &RankingDataset, kind| {
+        data.check_values().unwrap();
+        let normalizer = Normalizer::fit(data, kind);
         let mut normalized = data.clone();
         normalizer.apply(&mut normalized).unwrap();
-        let ranges = normalized.feature_ranges_in(processes);
+        let ranges = normalized.feature_ranges();
         (normalizer, ranges, data.data_hash(), data.statistics(), data.first_missing())
     };
     for kind in KINDS {
@@ -170,15 +174,16 @@ fn processes_read_their_parts_and_find_the_same_as_one_and_as_memory() {
         };
         let mut in_memory = data.clone();
         in_memory.cut(7);
-        let expected = found_in(&in_memory, kind, &OneProcess);
+        let expected = found_in(&in_memory, kind);
         assert_ne!(expected.2, data.data_hash());
         for count in 1..4 {
-            let found = in_processes(count, |processes| {
+            let found = in_processes(count, |group| {
                 let (mut file, reads) = counted_in_slices(&data, &[100, 101], false);
                 assert!(file.features.stream(1 << 20, 1 << 10));
                 file.cut(7);
-                let found = found_in(&file, kind, processes);
-                let own = own(7, processes);
+                file.share_with(group);
+                let found = found_in(&file, kind);
+                let own = own(7, group);
                 let (first, last) =
                     (file.features.parts().rows(own.start, 0), file.features.parts().rows(own.end - 1, 0));
                 let own = 5 * first.start..5 * last.end;
@@ -199,15 +204,16 @@ fn processes_share_data_that_are_not_cut_to_the_bits_of_one() {
     let mut data = config.generate().unwrap();
     assert!(data.documents() > 3 * CHUNK);
     data.features.to_mut_slice()[3 * CHUNK + 77] = f32::NAN;
-    let found_in = |data: &RankingDataset, kind, processes: &dyn Processes| {
-        data.check_values_in(processes).unwrap();
-        let normalizer = Normalizer::fit_in(data, kind, processes);
+    let found_in = |data: &RankingDataset, kind| {
+        data.check_values().unwrap();
+        let normalizer = Normalizer::fit(data, kind);
         let mut normalized = data.clone();
         normalizer.apply(&mut normalized).unwrap();
-        let ranges = normalized.feature_ranges_in(processes);
-        let columns = normalized.features.own_columns(3, 1..3, processes);
+        let ranges = normalized.feature_ranges();
+        let readers = normalized.features.readers();
+        let columns = normalized.features.own_columns(3, 1..3, readers);
         let columns = columns.into_iter().map(|own| {
-            let all = processes.gather_numbers(own.into_iter().map(f64::from).collect());
+            let all = readers.gather_numbers(own.into_iter().map(f64::from).collect());
             all.into_iter().map(f64::to_bits).collect::<Vec<u64>>()
         });
         (normalizer, ranges, columns.collect::<Vec<_>>(), data.data_hash(), data.statistics(), data.first_missing())
@@ -220,13 +226,14 @@ fn processes_share_data_that_are_not_cut_to_the_bits_of_one() {
             NormalizerKind::Quantile | NormalizerKind::Gauss => 5,
             NormalizerKind::Auto => 6,
         };
-        let expected = found_in(&data, kind, &OneProcess);
+        let expected = found_in(&data, kind);
         for count in 1..4 {
-            let found = in_processes(count, |processes| {
+            let found = in_processes(count, |group| {
                 let (mut file, reads) = counted_in_slices(&data, &[5000, 9001], false);
                 assert!(file.features.stream(1 << 20, 1 << 10));
-                let found = found_in(&file, kind, processes);
-                let own = file.features.parts().own_rows(data.documents(), processes);
+                file.share_with(group);
+                let found = found_in(&file, kind);
+                let own = file.features.parts().own_rows(data.documents(), group);
                 assert_eq!(own.start % CHUNK, 0);
                 for (row, reads) in reads.lock().unwrap().chunks(3).enumerate() {
                     // Queries at the ends of a chunk are normalized as a whole.
@@ -252,11 +259,12 @@ fn an_error_in_the_part_of_one_process_is_that_of_all() {
     data.features.to_mut_slice()[33] = f32::NAN;
     data.features.to_mut_slice()[71] = f32::INFINITY;
     for (refuses_missing, message) in [(true, "row 6, feature 3: NaN"), (false, "row 14, feature 1: inf")] {
-        let found = in_processes(3, |processes| {
+        let found = in_processes(3, |group| {
             let mut file = in_slices(&data, &[9], refuses_missing);
             assert!(file.features.stream(1 << 20, 1 << 10));
             file.cut(9);
-            file.check_values_in(processes).unwrap_err().to_string()
+            file.share_with(group);
+            file.check_values().unwrap_err().to_string()
         });
         assert!(found.iter().all(|found| found.contains(message)), "{found:?}");
     }

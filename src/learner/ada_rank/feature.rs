@@ -7,10 +7,9 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::config::{AdaRankConfig, Directions};
-use super::weak::{Member, WeakRankers, measured};
+use super::weak::{Member, WeakRankers, checked, measured};
 use crate::data::RankingDataset;
 use crate::data::shards::own;
-use crate::distributed::{OneProcess, Processes};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::context::FitContext;
 use crate::learner::shared::judge::Judge;
@@ -27,8 +26,8 @@ pub(super) struct FeatureRanker {
     pub direction: f64,
 }
 
-/// All features that may serve as weak rankers, with the measure `E` that each achieves on each query. If several
-/// processes share the fit, each process evaluates `E` for some of the features.
+/// All features that may serve as weak rankers, with the measure `E` that each achieves on each query. Each process of
+/// the group evaluates `E` for some of the features.
 pub(super) struct FeatureRankers<'a> {
     feature_count: usize,
     reuse: bool,
@@ -40,15 +39,15 @@ pub(super) struct FeatureRankers<'a> {
     /// For each ranker in `own`, the measure `E` on each query that the convention counts.
     values: Vec<Vec<f64>>,
     device: Device,
-    processes: &'a dyn Processes,
+    train: &'a RankingDataset,
 }
 
 impl<'a> FeatureRankers<'a> {
     pub(super) fn new(
         config: &AdaRankConfig,
         judge: &Judge,
-        train: &RankingDataset,
-        context: &FitContext<'a>,
+        train: &'a RankingDataset,
+        context: &FitContext,
     ) -> Result<Self, LearnerError> {
         let directions: &[f64] = match config.directions {
             Directions::Both => &[1.0, -1.0],
@@ -60,22 +59,21 @@ impl<'a> FeatureRankers<'a> {
             .filter(|(_, (smallest, largest))| smallest < largest)
             .flat_map(|(feature, _)| directions.iter().map(move |&direction| FeatureRanker { feature, direction }))
             .collect();
-        let processes = context.processes;
-        let own = own(rankers.len(), processes);
+        let own = own(rankers.len(), train.group());
         // A thread of one process measures each ranker.
         let measured = |rankers: &[FeatureRanker]| -> Result<Vec<Vec<f64>>, LearnerError> {
             rankers
                 .par_iter()
-                .map(Execution::current().bind(|ranker| measured(judge, train, &scores(ranker, train), &OneProcess)))
+                .map(Execution::current().bind(|ranker| checked(judge, &judge.values(train, &scores(ranker, train))?)))
                 .collect()
         };
         let mut values = measured(&rankers[own.clone()]);
         // If one process cannot measure, all of them return an error.
-        if processes.any(values.is_err()) {
+        if train.group().any(values.is_err()) {
             values = measured(&rankers);
         }
         let (feature_count, device) = (train.feature_count, context.device.clone());
-        Ok(Self { feature_count, reuse: config.reuse, rankers, own, values: values?, device, processes })
+        Ok(Self { feature_count, reuse: config.reuse, rankers, own, values: values?, device, train })
     }
 }
 
@@ -99,7 +97,7 @@ impl WeakRankers for FeatureRankers<'_> {
     ) -> Result<Option<FeatureRanker>, LearnerError> {
         let used = |ranker: &FeatureRanker| members.iter().any(|member| member.ranker.feature == ranker.feature);
         let of = |values: &Vec<f64>| distribution.iter().zip(values).map(|(weight, value)| weight * value).sum();
-        let phis = self.processes.gather_numbers(self.values.iter().map(of).collect());
+        let phis = self.train.group().gather_numbers(self.values.iter().map(of).collect());
         let mut best: Option<(f64, FeatureRanker)> = None;
         for (ranker, phi) in self.rankers.iter().zip(phis) {
             if !self.reuse && used(ranker) {
@@ -116,20 +114,14 @@ impl WeakRankers for FeatureRankers<'_> {
         Ok(scores(ranker, data))
     }
 
-    fn values(
-        &self,
-        ranker: &FeatureRanker,
-        judge: &Judge,
-        train: &RankingDataset,
-        processes: &dyn Processes,
-    ) -> Result<Vec<f64>, LearnerError> {
+    fn values(&self, ranker: &FeatureRanker, judge: &Judge, train: &RankingDataset) -> Result<Vec<f64>, LearnerError> {
         match self.rankers.iter().position(|known| known == ranker) {
             Some(known) if self.own.contains(&known) => {
-                Ok(processes.gather_numbers(self.values[known - self.own.start].clone()))
+                Ok(self.train.group().gather_numbers(self.values[known - self.own.start].clone()))
             }
             // Another process has the values.
-            Some(_) => Ok(processes.gather_numbers(Vec::new())),
-            None => measured(judge, train, &scores(ranker, train), processes),
+            Some(_) => Ok(self.train.group().gather_numbers(Vec::new())),
+            None => measured(judge, train, &scores(ranker, train)),
         }
     }
 

@@ -9,7 +9,6 @@ use super::feature::FeatureRankers;
 use super::scorer::ScorerRankers;
 use super::weak::{Member, WeakRankers, measured};
 use crate::data::RankingDataset;
-use crate::distributed::Processes;
 use crate::learner::entry::RankingLearner;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::additive::Additive;
@@ -51,7 +50,6 @@ struct Boosting<'a, W> {
     scores: Additive<'a>,
     /// For each query that the convention counts, the measure `E(f_t, q)` of the current sum.
     values: Vec<f64>,
-    processes: &'a dyn Processes,
 }
 
 impl<W: WeakRankers> Boosting<'_, W> {
@@ -65,7 +63,7 @@ impl<W: WeakRankers> Boosting<'_, W> {
 
     /// Returns the measure `E` of the current sum on every query that the convention counts.
     fn measured(&self) -> Result<Vec<f64>, LearnerError> {
-        measured(self.judge, self.train, self.scores.on_train(), self.processes)
+        measured(self.judge, self.train, self.scores.on_train())
     }
 }
 
@@ -93,7 +91,7 @@ impl<W: WeakRankers> Iterative for Boosting<'_, W> {
         let Some(ranker) = self.weak.choose(&weights, history.next(), &state.members)? else {
             return Ok(Step::End(StopReason::Converged));
         };
-        let weak_values = self.weak.values(&ranker, self.judge, self.train, self.processes)?;
+        let weak_values = self.weak.values(&ranker, self.judge, self.train)?;
         let phi: f64 = weights.iter().zip(&weak_values).map(|(weight, value)| weight * value).sum();
         if phi <= 0.0 {
             let reason = format!(
@@ -153,8 +151,7 @@ impl AdaRank {
         rounds: Rounds,
     ) -> Result<Fitted, LearnerError> {
         let (scores, values) = (Additive::new(train, validation), Vec::new());
-        let processes = rounds.context.processes;
-        let mut boosting = Boosting { learner: self, weak, judge, train, scores, values, processes };
+        let mut boosting = Boosting { learner: self, weak, judge, train, scores, values };
         rounds.most(self.config.rounds).drive(&(&self.config, &self.scorer), &mut boosting)
     }
 

@@ -5,8 +5,8 @@
 //! divided by the standard deviation of its scores on the training data. Linear scorers are summed into one linear
 //! scorer, and other scorers are kept as an ensemble.
 //!
-//! With several processes, every process trains the same scorer, since each step depends on the previous one. Each
-//! process then computes the scores of some of the documents.
+//! Every process of a group trains the same scorer, since each step depends on the previous one. Each process then
+//! computes the scores of some of the documents.
 
 use burn::module::Module;
 use burn::nn::loss::Reduction;
@@ -21,7 +21,6 @@ use serde::{Deserialize, Serialize};
 use super::config::{AdaRankConfig, Emphasis, NAME, WeakScorer};
 use super::weak::{Member, WeakRankers};
 use crate::data::{BatchPlanner, BatchPlannerConfig, RankingBatch, RankingDataset};
-use crate::distributed::Processes;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::context::FitContext;
 use crate::learner::shared::judge::Judge;
@@ -51,7 +50,6 @@ pub(super) struct ScorerRankers<'a> {
     batcher: BatchPlanner,
     seed: u64,
     device: Device,
-    processes: &'a dyn Processes,
 }
 
 impl<'a> ScorerRankers<'a> {
@@ -60,7 +58,7 @@ impl<'a> ScorerRankers<'a> {
         weak: &'a WeakScorer,
         judge: &Judge,
         train: &'a RankingDataset,
-        context: &FitContext<'a>,
+        context: &FitContext,
     ) -> Result<Self, LearnerError> {
         checks::learnable(NAME, &*weak.loss.built, train, context)?;
         let values = judge.values(train, &vec![0.0; train.documents()])?;
@@ -78,7 +76,6 @@ impl<'a> ScorerRankers<'a> {
             batcher,
             seed: context.seed,
             device: context.device.clone(),
-            processes: context.processes,
         })
     }
 
@@ -124,11 +121,10 @@ impl<'a> ScorerRankers<'a> {
         Ok(scorer.valid())
     }
 
-    /// Returns the score of every document. If several processes share the fit, each process computes the scores of
-    /// some documents.
+    /// Returns the score of every document. Each process of the data's group computes the scores of some documents.
     fn predict(&self, scorer: Scorer, data: &RankingDataset) -> Vec<f32> {
         let scorer = scorer.to_device(&self.device);
-        Prepared::new(data, &scorer, &self.device, self.processes).scores(&scorer)
+        Prepared::new(data, &scorer, &self.device).scores(&scorer)
     }
 
     fn build(&self, ranker: &ScorerRanker) -> Result<Scorer, LearnerError> {

@@ -5,10 +5,10 @@ use proptest::prelude::*;
 use super::config::{AdaRank, AdaRankConfig, Directions, Emphasis};
 use super::feature::FeatureRankers;
 use crate::data::RankingDataset;
+use crate::distributed::ProcessGroup;
 use crate::distributed::testing::in_processes;
-use crate::distributed::{OneProcess, Processes};
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
-use crate::learner::shared::context::{FitContext, Fitted, Round, StopReason};
+use crate::learner::shared::context::{Fitted, Round, StopReason};
 use crate::learner::shared::judge::Judge;
 use crate::learner::testing::{self, dataset};
 use crate::loss::LossSpec;
@@ -225,11 +225,11 @@ fn a_measure_that_a_process_cannot_take_is_refused_by_all() {
     let convention = crate::measure::Convention::preset("letor").unwrap();
     let selection = crate::learner::shared::context::Selection { measure: Measure::Ap(None), convention, round: None };
     let judge = Judge::new(&selection).unwrap();
-    let refused = |processes: &dyn Processes| {
-        let context = FitContext { processes, ..testing::context(None) };
+    let refused = |group: &ProcessGroup| {
+        let (data, context) = (testing::shared(&data, group), testing::context(None));
         let rankers = FeatureRankers::new(&AdaRankConfig::default(), &judge, &data, &context);
         rankers.err().expect("refused").to_string()
     };
-    let alone = refused(&OneProcess);
+    let alone = refused(ProcessGroup::ALONE);
     assert!(in_processes(3, refused).iter().all(|refused| *refused == alone), "{alone}");
 }

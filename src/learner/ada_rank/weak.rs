@@ -4,7 +4,6 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::data::RankingDataset;
-use crate::distributed::Processes;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks::in_unit_interval;
 use crate::learner::shared::judge::{Judge, counted};
@@ -27,14 +26,8 @@ pub(super) trait WeakRankers {
     fn scores(&self, ranker: &Self::Ranker, data: &RankingDataset) -> Result<Vec<f64>, LearnerError>;
 
     /// Returns the measure `E` of a weak ranker on every query that the convention counts.
-    fn values(
-        &self,
-        ranker: &Self::Ranker,
-        judge: &Judge,
-        train: &RankingDataset,
-        processes: &dyn Processes,
-    ) -> Result<Vec<f64>, LearnerError> {
-        measured(judge, train, &self.scores(ranker, train)?, processes)
+    fn values(&self, ranker: &Self::Ranker, judge: &Judge, train: &RankingDataset) -> Result<Vec<f64>, LearnerError> {
+        measured(judge, train, &self.scores(ranker, train)?)
     }
 
     /// Returns the names and values that a round reports about its weak ranker.
@@ -51,15 +44,15 @@ pub(super) struct Member<R> {
     pub(super) ranker: R,
 }
 
-/// Returns the measure `E` of the scores on every query that the convention counts. If several processes share the fit,
-/// each process evaluates some of the queries.
-pub(super) fn measured(
-    judge: &Judge,
-    data: &RankingDataset,
-    scores: &[f64],
-    processes: &dyn Processes,
-) -> Result<Vec<f64>, LearnerError> {
-    let values = counted(&judge.shared_values(data, scores, processes)?);
+/// Returns the measure `E` of the scores on every query that the convention counts. Each process of the data's group
+/// evaluates some of the queries.
+pub(super) fn measured(judge: &Judge, data: &RankingDataset, scores: &[f64]) -> Result<Vec<f64>, LearnerError> {
+    checked(judge, &judge.shared_values(data, scores)?)
+}
+
+/// Returns the values of the queries that the convention counts, which must lie in `[0, 1]`.
+pub(super) fn checked(judge: &Judge, values: &[Option<f64>]) -> Result<Vec<f64>, LearnerError> {
+    let values = counted(values);
     in_unit_interval(judge.measure(), &values)?;
     Ok(values)
 }

@@ -230,17 +230,15 @@ impl RankingLearner for BoostedTrees {
         let steps = self.config.steps_for(surrogate);
         let setting = Setting {
             config: &self.config,
-            objective: Objective::new(self.loss.built.clone(), steps, train, &context.device, context.processes)?,
+            objective: Objective::new(self.loss.built.clone(), steps, train, &context.device)?,
             train,
-            blocks: Block::of_data(train, self.config.bins, context.processes),
+            blocks: Block::of_data(train, self.config.bins),
             buffers: Buffers::default(),
             params: self.config.tree(train.feature_count, steps)?,
             start: self.start.as_ref(),
-            processes: context.processes,
         };
         let start = self.start.as_ref();
-        let member =
-            |number| Member::new(train, validation, member_seed(context.seed, number), start, context.processes);
+        let member = |number| Member::new(train, validation, member_seed(context.seed, number), start);
         let members = (0..self.config.seeds.unwrap_or(1)).map(member).collect();
         let annealing = self.config.anneal.as_ref().zip(self.annealed.as_deref());
         let (loss, length) = (&self.loss.record, self.config.rounds);

@@ -12,7 +12,6 @@ use rayon::prelude::*;
 
 use super::sums::Sums;
 use crate::data::RankingDataset;
-use crate::distributed::Processes;
 use crate::learner::solver::bins::{Binned, MAX_BINS, bins_in_passes, bins_of};
 use crate::op::Execution;
 
@@ -48,19 +47,19 @@ pub(super) struct Block {
     slots: Vec<Vec<Cells>>,
 }
 
-/// Returns how many groups each block gets, given the total number of groups. If several processes share the fit, every
-/// block is one group, so all processes form the same blocks.
-fn groups_of_a_block(groups: usize, processes: &dyn Processes) -> usize {
+/// Returns how many groups of features each block gets, given their total number. If the data are shared, every block is
+/// one group of features, so that every process forms the same blocks.
+fn groups_of_a_block(groups: usize, data: &RankingDataset) -> usize {
     let blocks = BLOCKS_PER_THREAD * rayon::current_num_threads();
-    if processes.count() > 1 { 1 } else { groups.div_ceil(blocks).min(MOST_GROUPS) }
+    if data.group().count() > 1 { 1 } else { groups.div_ceil(blocks).min(MOST_GROUPS) }
 }
 
 impl Block {
     /// Cuts the features of a dataset into at most `bins` bins, block by block. Streamed features are cut in a few
     /// passes ([`bins_in_passes`]).
-    pub(super) fn of_data(data: &RankingDataset, bins: usize, processes: &dyn Processes) -> Vec<Self> {
+    pub(super) fn of_data(data: &RankingDataset, bins: usize) -> Vec<Self> {
         let width = data.feature_count;
-        let features = LANES * groups_of_a_block(width.div_ceil(LANES), processes);
+        let features = LANES * groups_of_a_block(width.div_ceil(LANES), data);
         let block = |first: usize| Self::new(data.documents(), first..width.min(first + features));
         let mut blocks: Vec<Self> = (0..width).step_by(features).map(block).collect();
         let Some(memory) = data.features.memory() else {
@@ -73,7 +72,7 @@ impl Block {
             blocks.par_iter_mut().for_each(Execution::current().bind(fill));
             return blocks;
         };
-        bins_in_passes(data, bins, memory, processes, |feature, binned| blocks[feature / features].push(binned));
+        bins_in_passes(data, bins, memory, |feature, binned| blocks[feature / features].push(binned));
         blocks
     }
 

@@ -13,7 +13,6 @@ use super::sample::Sample;
 use super::split::TreeParams;
 use super::tree::grow;
 use crate::data::RankingDataset;
-use crate::distributed::Processes;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::additive::Additive;
 use crate::learner::shared::gains::start_gains;
@@ -42,7 +41,6 @@ pub(super) struct Setting<'a> {
     pub params: TreeParams,
     /// The trees from which the fit starts, if any.
     pub start: Option<&'a TreeEnsemble>,
-    pub processes: &'a dyn Processes,
 }
 
 /// The trees of one ensemble, saved so that a fit can resume.
@@ -87,13 +85,8 @@ pub(super) struct Member<'a> {
 }
 
 /// Adds the values of a tree to the scores of all documents of a dataset.
-fn add(
-    tree: &[Node],
-    scores: &mut [f64],
-    data: &RankingDataset,
-    processes: &dyn Processes,
-) -> Result<(), LearnerError> {
-    let added = ensemble([tree], data.feature_count)?.scores_in(data, processes);
+fn add(tree: &[Node], scores: &mut [f64], data: &RankingDataset) -> Result<(), LearnerError> {
+    let added = ensemble([tree], data.feature_count)?.scores_together(data);
     scores.iter_mut().zip(added).for_each(|(score, value)| *score += value);
     Ok(())
 }
@@ -138,11 +131,10 @@ impl<'a> Member<'a> {
         validation: Option<&'a RankingDataset>,
         seed: u64,
         start: Option<&TreeEnsemble>,
-        processes: &dyn Processes,
     ) -> Self {
         let mut scores = Additive::new(train, validation);
         if let Some(start) = start {
-            scores.set(|data| start.scores_in(data, processes));
+            scores.set(|data| start.scores_together(data));
         }
         Self { seed, scores, loss: 0.0, derivatives: Derivatives::default() }
     }
@@ -150,7 +142,7 @@ impl<'a> Member<'a> {
     /// Adds the values of the saved trees to the scores when a fit resumes.
     pub(super) fn resume(&mut self, setting: &Setting, trees: &Trees) -> Result<(), LearnerError> {
         for tree in &trees.trees {
-            self.scores.add(|data, scores| add(tree, scores, data, setting.processes))?;
+            self.scores.add(|data, scores| add(tree, scores, data))?;
         }
         self.differentiate(&setting.objective);
         Ok(())
@@ -182,9 +174,8 @@ impl<'a> Member<'a> {
         let mut sample = Sample::new(setting.config, setting.train, self.seed, round);
         let documents = [&mut sample.documents, &mut sample.others].map(std::mem::take);
         let features = |node: usize| sample.features(node);
-        let Setting { blocks, buffers, params, processes, .. } = setting;
-        let processes = *processes;
-        let mut grown = grow(blocks, buffers, documents, &features, &fitted_to, params, processes);
+        let Setting { blocks, buffers, params, train, .. } = setting;
+        let mut grown = grow(blocks, buffers, documents, &features, &fitted_to, params, train.group());
         if grown.leaves() == 1 {
             return Ok(None);
         }
@@ -205,7 +196,7 @@ impl<'a> Member<'a> {
             grown.add_to(scores);
             Ok(())
         })?;
-        self.scores.add_to_validation(|data, scores| add(&grown.nodes, scores, data, processes))?;
+        self.scores.add_to_validation(|data, scores| add(&grown.nodes, scores, data))?;
         self.differentiate(&setting.objective);
         if !self.loss.is_finite() {
             let reason = "the loss is no longer finite: lower learner.learning_rate or raise learner.l2".into();

@@ -12,7 +12,6 @@ use super::config::{NAME, Steps};
 use super::derivatives::Derivatives;
 use crate::data::shards::own;
 use crate::data::{Keep, RankingDataset};
-use crate::distributed::Processes;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::flat_loss::FlatLoss;
 use crate::loss::{Curved, RankingLoss};
@@ -25,9 +24,8 @@ pub(super) struct Objective<'a> {
     queries: f64,
     /// Computes first derivatives by automatic differentiation; `None` for Newton steps, for which the loss gives its
     /// derivatives.
-    flat: Option<FlatLoss<'a>>,
+    flat: Option<FlatLoss>,
     steps: Steps,
-    processes: &'a dyn Processes,
 }
 
 impl<'a> Objective<'a> {
@@ -36,17 +34,16 @@ impl<'a> Objective<'a> {
         steps: Steps,
         data: &'a RankingDataset,
         device: &Device,
-        processes: &'a dyn Processes,
     ) -> Result<Self, LearnerError> {
         let flat = match steps {
             Steps::Newton => None,
             Steps::Balance | Steps::LineSearch => Some(
-                FlatLoss::new(data, Keep::TwoLabels, DType::F32, device, processes)
+                FlatLoss::new(data, Keep::TwoLabels, DType::F32, device)
                     .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?,
             ),
         };
         let queries = (0..data.queries()).filter(|&query| data.has_two_labels(query)).count() as f64;
-        Ok(Self { loss, data, queries, flat, steps, processes })
+        Ok(Self { loss, data, queries, flat, steps })
     }
 
     /// Returns the method that computes the value of a leaf.
@@ -101,7 +98,7 @@ impl<'a> Objective<'a> {
             let weights = self.data.document_weights.get(documents.clone());
             curved.derivatives(self.data.query_labels(query), &scores[documents], weights)
         };
-        let own = own(self.data.queries(), self.processes);
+        let own = own(self.data.queries(), self.data.group());
         let found: Vec<_> = own.into_par_iter().map(Execution::current().bind(of_query)).collect();
         let documents = found.iter().map(|query| query.gradient.len()).sum();
         let [gradient, curvature] = [0; 2].map(|_| Vec::with_capacity(documents));
@@ -112,7 +109,7 @@ impl<'a> Objective<'a> {
             all.curvature.append(&mut query.curvature);
         }
         let [losses, gradient, curvature] =
-            [losses, all.gradient, all.curvature].map(|own| self.processes.gather_numbers(own));
+            [losses, all.gradient, all.curvature].map(|own| self.data.group().gather_numbers(own));
         (losses.into_iter().sum(), Derivatives { gradient, curvature })
     }
 }
@@ -120,7 +117,6 @@ impl<'a> Objective<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::distributed::OneProcess;
     use crate::learner::testing::dataset;
     use crate::loss::LossSpec;
 
@@ -150,7 +146,7 @@ mod tests {
             // In scores: the spread of scores would be held.
             let loss = LossSpec::new(name).with_default_temperature(None).unwrap().build().unwrap();
             let steps = if loss.about().curvature.is_some() { Steps::Newton } else { Steps::LineSearch };
-            let objective = Objective::new(loss.into(), steps, data, &Device::flex(), &OneProcess).unwrap();
+            let objective = Objective::new(loss.into(), steps, data, &Device::flex()).unwrap();
             let (value, found) = objective.derivatives(&SCORES);
             assert!((value - objective.value(&SCORES)).abs() < 1e-6, "{name}");
             let mut scores = SCORES;

@@ -71,7 +71,7 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// Encodes the split as bytes, to be sent to other processes.
+    /// Encodes the split as bytes, to be exchanged in a group.
     pub(super) fn to_bytes(self) -> Vec<u8> {
         let Self { gain, feature, bin, missing_left, direction, left } = self;
         let [gradient, curvature] = left.words();

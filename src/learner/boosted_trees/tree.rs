@@ -17,7 +17,7 @@ use super::histogram::{Block, codes, missing_code, threshold};
 use super::split::{Bounds, Scan, Split, TreeParams, Worth, best};
 use super::sums::{FixedPoint, Sums};
 use crate::data::shards::own;
-use crate::distributed::Processes;
+use crate::distributed::ProcessGroup;
 use crate::op::Execution;
 use crate::ranker::{Node, NodeStatistics};
 
@@ -80,8 +80,8 @@ struct Leaf {
 
 /// Grows a tree on a sample of documents, given in ascending order. The documents `others` do not affect the tree and
 /// are only assigned to its leaves. Given the node of a leaf, `features` returns for each feature whether a split of
-/// the leaf may use it. If several processes share the fit, each computes the histograms of some blocks, and all use
-/// the best split of all blocks.
+/// the leaf may use it. Each process of the group computes the histograms of some blocks, and all use the best split of
+/// all blocks.
 pub(super) fn grow(
     blocks: &mut [Block],
     buffers: &mut Buffers,
@@ -89,7 +89,7 @@ pub(super) fn grow(
     features: &dyn Fn(usize) -> Vec<bool>,
     derivatives: &Derivatives,
     params: &TreeParams,
-    processes: &dyn Processes,
+    group: &ProcessGroup,
 ) -> Grown {
     let worth = Worth { params, units: FixedPoint::new(derivatives, &documents) };
     buffers.set(derivatives, &worth.units);
@@ -97,7 +97,7 @@ pub(super) fn grow(
     let (of_sample, bounds) = (0..documents.len(), Bounds::NONE);
     let root =
         Leaf { node: 0, depth: 0, documents: of_sample, others: 0..others.len(), sums, bounds, slot: 0, split: None };
-    let mut grower = Grower { blocks, buffers, features, worth, documents, others, processes };
+    let mut grower = Grower { blocks, buffers, features, worth, documents, others, group };
     let (mut nodes, mut statistics, mut gains) = (Vec::new(), NodeStatistics::default(), Vec::new());
     grower.add(&root, &mut nodes, &mut statistics);
     let mut leaves = vec![grower.with_split(root)];
@@ -144,11 +144,11 @@ fn next(leaves: &[Leaf], by_level: bool) -> Option<(usize, Split)> {
 }
 
 /// Returns, for each leaf, the split with the largest gain that any process has found; at equal gains, the first split.
-fn best_of_all<const N: usize>(found: [Option<Split>; N], processes: &dyn Processes) -> [Option<Split>; N] {
-    if processes.count() == 1 {
+fn best_of_all<const N: usize>(found: [Option<Split>; N], group: &ProcessGroup) -> [Option<Split>; N] {
+    if group.count() == 1 {
         return found;
     }
-    let all = processes.gather_all(found.iter().map(|split| split.map_or(Vec::new(), Split::to_bytes)).collect());
+    let all = group.gather_all(found.iter().map(|split| split.map_or(Vec::new(), Split::to_bytes)).collect());
     std::array::from_fn(|leaf| best(all.iter().skip(leaf).step_by(N).map(|bytes| Split::from_bytes(bytes))))
 }
 
@@ -161,7 +161,7 @@ struct Grower<'a> {
     documents: Vec<u32>,
     /// The documents outside the sample, sorted by leaf.
     others: Vec<u32>,
-    processes: &'a dyn Processes,
+    group: &'a ProcessGroup,
 }
 
 impl Grower<'_> {
@@ -192,9 +192,9 @@ impl Grower<'_> {
             block.fill(slot, documents, own);
             scan.best_split(block, slot)
         };
-        let mine = self::own(self.blocks.len(), self.processes);
+        let mine = self::own(self.blocks.len(), self.group);
         let found: Vec<_> = self.blocks[mine].par_iter_mut().map(Execution::current().bind(of_block)).collect();
-        [root.split] = best_of_all([best(found)], self.processes);
+        [root.split] = best_of_all([best(found)], self.group);
         root
     }
 
@@ -230,10 +230,10 @@ impl Grower<'_> {
             block.subtract(slot, leaf.slot);
             [0, 1].map(|side| scans[side].and_then(|scan| scan.best_split(block, slots[side])))
         };
-        let mine = self::own(self.blocks.len(), self.processes);
+        let mine = self::own(self.blocks.len(), self.group);
         let found: Vec<_> = self.blocks[mine].par_iter_mut().map(Execution::current().bind(of_block)).collect();
         let found = [0, 1].map(|side| best(found.iter().map(|splits| splits[side])));
-        for (child, split) in children.iter_mut().zip(best_of_all(found, self.processes)) {
+        for (child, split) in children.iter_mut().zip(best_of_all(found, self.group)) {
             child.split = split;
         }
         children
@@ -265,7 +265,6 @@ impl Grower<'_> {
 mod tests {
     use super::*;
     use crate::data::RankingDataset;
-    use crate::distributed::OneProcess;
     use crate::learner::boosted_trees::split::Direction;
     use crate::learner::testing::dataset;
     use crate::ranker::TreeEnsemble;
@@ -285,14 +284,15 @@ mod tests {
     }
 
     fn fit(data: &RankingDataset, targets: &[f64], params: &TreeParams) -> (Vec<Node>, Vec<f64>) {
-        let mut blocks = Block::of_data(data, 255, &OneProcess);
+        let mut blocks = Block::of_data(data, 255);
         let derivatives = Derivatives {
             gradient: targets.iter().map(|target| -target).collect(),
             curvature: vec![1.0; targets.len()],
         };
         let features = |_| vec![true; data.feature_count];
         let documents = [(0..targets.len() as u32).collect(), Vec::new()];
-        let grown = grow(&mut blocks, &mut Buffers::default(), documents, &features, &derivatives, params, &OneProcess);
+        let grown =
+            grow(&mut blocks, &mut Buffers::default(), documents, &features, &derivatives, params, ProcessGroup::ALONE);
         let mut trees = TreeEnsemble::new(data.feature_count);
         trees.push(&grown.nodes).unwrap();
         let scores = trees.scores(data.features.to_slice());

@@ -19,7 +19,6 @@ use crate::data::padding::groups;
 use crate::data::shards::{Shards, own};
 use crate::data::windows::{Window, Windows};
 use crate::data::{BatchPlanner, BatchPlannerConfig, DataError, Keep, RankingBatch, RankingDataset};
-use crate::distributed::Processes;
 use crate::seed::seed_for;
 
 /// The length, as a share of the length of the part's longest list, below which a list starts a new part. Only a part
@@ -61,7 +60,6 @@ impl<'a> Batches<'a> {
         config: &GradientConfig,
         seed: u64,
         device: &Device,
-        processes: &dyn Processes,
     ) -> Result<Self, DataError> {
         let config_of_steps = BatchPlannerConfig {
             queries: Some(config.batch_queries),
@@ -84,7 +82,7 @@ impl<'a> Batches<'a> {
                 .window()
                 .filter(|_| config_of_steps.shuffle)
                 .map(|bytes| Windows::new(data, &shards, bytes, seed)),
-            own: own(shards.count(), processes),
+            own: own(shards.count(), data.group()),
             shards,
             queries: config.batch_queries,
         })
@@ -98,6 +96,11 @@ impl<'a> Batches<'a> {
     /// Returns the division of the training queries into shards.
     pub(super) fn shards(&self) -> &Shards {
         &self.shards
+    }
+
+    /// Returns the training data.
+    pub(super) fn data(&self) -> &'a RankingDataset {
+        self.data
     }
 
     /// Returns the range of shards whose gradients this process computes.
@@ -174,7 +177,6 @@ fn cut(queries: &[usize], length: impl Fn(usize) -> usize, cells: usize) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::distributed::OneProcess;
     use crate::learner::testing;
 
     #[test]
@@ -193,7 +195,7 @@ mod tests {
     fn one_step_of_all_queries_keeps_its_parts() {
         let data = testing::two_documents();
         let config = GradientConfig::default();
-        let batches = Batches::new(&data, &config, 1, &Device::flex(), &OneProcess).unwrap();
+        let batches = Batches::new(&data, &config, 1, &Device::flex()).unwrap();
         assert_eq!((batches.per_epoch(), batches.epoch(1).steps), (1, vec![vec![0]]));
         assert_eq!(batches.parts(0, &[0]).count(), 1);
         assert_eq!(batches.whole[0].get().unwrap().len(), 1);

@@ -1,4 +1,4 @@
-//! Encodes the loss and the gradients of a shard as bytes, in order to exchange them between processes. Numbers are
+//! Encodes the loss and the gradients of a shard as bytes, in order to exchange them in a group. Numbers are
 //! stored as 32-bit floats, in the order in which a module visits its parameters.
 
 use burn::module::{Module, ModuleVisitor, Param};

@@ -27,7 +27,7 @@ impl Gradient {
         context: &FitContext,
         first: usize,
     ) -> Result<Option<Dashboard>, LearnerError> {
-        if !context.dashboard || !context.processes.leads() || !std::io::stdout().is_terminal() {
+        if !context.dashboard || !session.data().group().leads() || !std::io::stdout().is_terminal() {
             return Ok(None);
         }
         let interrupter = Interrupter::new();
@@ -76,14 +76,14 @@ impl Iterative for Run<'_> {
 
     fn resume(&mut self, state: &mut Self::State, history: &History) -> Result<(), LearnerError> {
         state.take().map_or(Ok(()), |saved| self.session.restore(saved))?;
-        self.log = MetricsLog::open(self.context.folder(), history.rounds())?;
+        self.log = MetricsLog::open(self.context.folder(self.session.data()), history.rounds())?;
         self.dashboard = self.learner.dashboard(&self.session, self.context, history.next())?;
         Ok(())
     }
 
     fn round(&mut self, history: &History, _: &mut Self::State) -> Result<Step, LearnerError> {
         let stop_requested = self.dashboard.as_ref().is_some_and(Dashboard::stop_requested);
-        if self.context.processes.agree(stop_requested) {
+        if self.session.data().group().agree(stop_requested) {
             return Ok(Step::End(StopReason::Interrupted));
         }
         self.epoch = history.next();

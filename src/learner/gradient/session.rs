@@ -21,7 +21,6 @@ use super::precision::LossScale;
 use super::step::TrainingStep;
 use crate::data::RankingDataset;
 use crate::device::{count_read, root_cause};
-use crate::distributed::Processes;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealState;
 use crate::learner::shared::checks::{ask_training, learnable, parameter};
@@ -77,7 +76,6 @@ pub(super) struct Session<'a> {
     annealed: Option<&'a str>,
     anneal: AnnealState,
     seed: u64,
-    processes: &'a dyn Processes,
     batches: Batches<'a>,
     train: Prepared<'a>,
     validation: Option<Prepared<'a>>,
@@ -109,7 +107,7 @@ impl<'a> Session<'a> {
         }
         learnable(NAME, &*built, train, context)?;
         let device = context.device.clone().autodiff();
-        let batches = Batches::new(train, config, context.seed, &device, context.processes)
+        let batches = Batches::new(train, config, context.seed, &device)
             .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
         if let OptimizerConfig::Lbfgs { .. } = config.optimizer
             && batches.per_epoch() > 1
@@ -131,9 +129,8 @@ impl<'a> Session<'a> {
             annealed: annealed.as_deref(),
             anneal: AnnealState::default(),
             seed: context.seed,
-            processes: context.processes,
-            train: Prepared::new(train, &best, &context.device, context.processes),
-            validation: validation.map(|data| Prepared::new(data, &best, &context.device, context.processes)),
+            train: Prepared::new(train, &best, &context.device),
+            validation: validation.map(|data| Prepared::new(data, &best, &context.device)),
             optimizer: Descent::new(&config.optimizer, config.clip.as_ref(), &model),
             scheduler: config.schedule.build(config.warmup, config.epochs, batches.per_epoch())?,
             average: config.average.map(AveragedWeights::new),
@@ -144,6 +141,11 @@ impl<'a> Session<'a> {
             batches,
             best,
         })
+    }
+
+    /// Returns the training data.
+    pub(super) fn data(&self) -> &'a RankingDataset {
+        self.batches.data()
     }
 
     /// Returns the current model.
@@ -168,8 +170,8 @@ impl<'a> Session<'a> {
         for (index, queries) in steps.iter().enumerate() {
             self.batches.read_ahead(&planned, index);
             learning_rate = self.config.learning_rate * self.scheduler.step().base();
-            let (batches, processes) = (&self.batches, self.processes);
-            let step = TrainingStep { batches, processes, queries, run: self.seed, epoch, index, dropout };
+            let batches = &self.batches;
+            let step = TrainingStep { batches, queries, run: self.seed, epoch, index, dropout };
             let Descended { model, loss, moved } =
                 self.optimizer.step(learning_rate, self.model.clone(), &step, self.scale.as_mut());
             if self.scale.is_some_and(|scale| scale.is_exhausted()) {

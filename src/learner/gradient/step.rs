@@ -9,13 +9,11 @@ use super::batches::Batches;
 use super::exchange::{from_bytes, to_bytes};
 use super::model::{RankingModel, TrainingBatch};
 use super::noise::drawn;
-use crate::distributed::Processes;
 use crate::seed::seed_for;
 
 /// The queries of one optimizer step, and the numbers from which the seeds of its dropout and noise are derived.
 pub(super) struct TrainingStep<'a> {
     pub(super) batches: &'a Batches<'a>,
-    pub(super) processes: &'a dyn Processes,
     pub(super) queries: &'a [usize],
     /// The seed of the fit.
     pub(super) run: u64,
@@ -36,12 +34,12 @@ impl TrainingStep<'_> {
     /// `scale`. Repeated calls with the same model give the same result.
     pub(super) fn gradients(&self, model: &RankingModel, scale: f64) -> Sum {
         let sums = self.batches.own().map(|shard| self.of_shard(model, shard, scale));
-        let sum = match self.processes.count() {
+        let sum = match self.batches.data().group().count() {
             1 => added(model, sums.flatten()),
             _ => {
                 let own =
                     sums.map(|sum| sum.map_or(Vec::new(), |(loss, grads)| to_bytes(model, loss, grads))).collect();
-                let all = self.processes.gather_all(own);
+                let all = self.batches.data().group().gather_all(own);
                 let there = all.iter().filter(|bytes| !bytes.is_empty());
                 added(model, there.map(|bytes| from_bytes(model, bytes)))
             }

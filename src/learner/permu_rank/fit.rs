@@ -92,7 +92,7 @@ impl<B: Bound> Iterative for Alternation<'_, B> {
         let cost = self.learner.costs[state.cost];
         let from = state.path.last().unwrap_or(&self.start);
         let solved = self.bound.minimize(&self.sets, cost, from);
-        let solved = match Attempt::new(NAME, cost, solved, history, self.context)? {
+        let solved = match Attempt::new(NAME, cost, solved, history, self.context, self.train)? {
             Attempt::Solved(solved) => solved,
             Attempt::Interrupted(half) => {
                 state.best.get_or_insert(half);

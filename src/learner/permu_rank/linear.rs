@@ -67,7 +67,7 @@ impl Bound for LinearBound<'_> {
         self.queries.par_iter_mut().zip(&sets.queries).for_each(Execution::current().bind(extend));
         let risk = |weights: &[f64]| self.risk(sets, weights);
         let PermuRankConfig { tolerance, max_steps, .. } = *self.config;
-        CuttingPlanes::new(cost).minimize(start, &risk, tolerance, max_steps, &|| self.context.interrupted())
+        CuttingPlanes::new(cost).minimize(start, &risk, tolerance, max_steps, &|| self.context.interrupted(data))
     }
 
     fn scores(&self, weights: &[f64], data: &RankingDataset) -> Vec<f64> {

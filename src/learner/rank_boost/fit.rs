@@ -10,7 +10,6 @@ use super::config::{NAME, RankBoost};
 use super::potentials::Levels;
 use crate::data::RankingDataset;
 use crate::data::shards::own;
-use crate::distributed::Processes;
 use crate::learner::entry::RankingLearner;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::additive::Additive;
@@ -67,10 +66,10 @@ fn is_larger(edge: f64, other: f64) -> bool {
 /// Returns the feature, the threshold and the edge of the weak ranker with the largest absolute edge. `bins` holds the
 /// binned values of `features`, which are the features of this process.
 pub(super) fn best_weak_ranker(
+    train: &RankingDataset,
     bins: &[Binned],
     features: Range<usize>,
     potentials: &[f64],
-    processes: &dyn Processes,
 ) -> Option<(usize, f32, f64)> {
     let best_of = |(feature, Binned { codes, thresholds, .. }): (usize, &Binned)| {
         let mut sums = vec![0.0; thresholds.len() + 1];
@@ -91,7 +90,7 @@ pub(super) fn best_weak_ranker(
     let candidates: Vec<_> = features.into_par_iter().zip(bins).map(Execution::current().bind(best_of)).collect();
     let numbers = |(feature, threshold, edge)| [feature as f64, f64::from(threshold), edge];
     // Among edges that are equal except for rounding, the order of the features decides.
-    let candidates = processes.gather_numbers(candidates.into_iter().flatten().flat_map(numbers).collect());
+    let candidates = train.group().gather_numbers(candidates.into_iter().flatten().flat_map(numbers).collect());
     let candidates = candidates.as_chunks().0.iter();
     let candidates = candidates.map(|&[feature, threshold, edge]| (feature as usize, threshold as f32, edge));
     candidates.reduce(|best, next| if is_larger(next.2, best.2) { next } else { best })
@@ -103,7 +102,6 @@ struct Boosting<'a> {
     /// The binned values of the features that this process examines.
     bins: Vec<Binned>,
     features: Range<usize>,
-    processes: &'a dyn Processes,
     levels: Levels<'a>,
     scores: Additive<'a>,
     potentials: Vec<f64>,
@@ -132,7 +130,7 @@ impl Iterative for Boosting<'_> {
     }
 
     fn round(&mut self, _: &History, stumps: &mut Vec<Stump>) -> Result<Step, LearnerError> {
-        let weak = best_weak_ranker(&self.bins, self.features.clone(), &self.potentials, self.processes)
+        let weak = best_weak_ranker(self.train, &self.bins, self.features.clone(), &self.potentials)
             .filter(|(_, _, edge)| edge.abs() > SMALLEST_EDGE);
         let Some((feature, threshold, edge)) = weak else {
             return Ok(Step::End(StopReason::Converged));
@@ -198,11 +196,10 @@ impl RankingLearner for RankBoost {
         context: &FitContext,
     ) -> Result<Fitted, LearnerError> {
         let rounds = Rounds::new(NAME, train, validation, context)?;
-        let processes = context.processes;
-        let features = own(train.feature_count, processes);
+        let features = own(train.feature_count, train.group());
         let bins = bins_of_all(train, features.clone(), self.config.thresholds + 1);
-        let (levels, scores) = (Levels::new(train, processes), Additive::new(train, validation));
-        let mut boosting = Boosting { train, bins, features, processes, levels, scores, potentials: Vec::new() };
+        let (levels, scores) = (Levels::new(train), Additive::new(train, validation));
+        let mut boosting = Boosting { train, bins, features, levels, scores, potentials: Vec::new() };
         rounds.most(self.config.rounds).patience(self.config.patience).drive(&self.config, &mut boosting)
     }
 }

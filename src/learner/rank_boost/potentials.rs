@@ -1,22 +1,21 @@
 //! The exponential loss of pairs and the potential of every document, computed without forming any pair.
 
 use crate::data::RankingDataset;
-use crate::distributed::Processes;
 use crate::learner::shared::share::Share;
 
-/// The documents of each query, grouped by label in ascending order. If several processes share the fit, each process
-/// holds some of the queries.
+/// The documents of each query, grouped by label in ascending order. Each process of the data's group holds some of the
+/// queries.
 pub(super) struct Levels<'a> {
     share: Share<'a>,
-    /// The number of pairs in the queries of all processes.
+    /// The number of pairs in all queries.
     pairs: f64,
     /// For each query of this process with at least two different labels, the lists of documents with equal labels.
     queries: Vec<Vec<Vec<usize>>>,
 }
 
 impl<'a> Levels<'a> {
-    pub(super) fn new(data: &'a RankingDataset, processes: &'a dyn Processes) -> Self {
-        let share = Share::new(data, processes);
+    pub(super) fn new(data: &'a RankingDataset) -> Self {
+        let share = Share::new(data);
         let mut queries = Vec::new();
         let mut pairs = 0.0;
         for query in share.queries() {

@@ -5,7 +5,6 @@ use proptest::prelude::*;
 use super::config::RankBoostConfig;
 use super::fit::{LARGEST_EDGE, best_weak_ranker};
 use super::potentials::Levels;
-use crate::distributed::OneProcess;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::context::StopReason;
 use crate::learner::solver::bins::bins_of_all;
@@ -18,7 +17,7 @@ fn potentials_are_those_of_the_pairs() {
     let data = dataset(1, &[&[(2.0, &[0.0]), (0.0, &[0.0]), (1.0, &[0.0])], &[(1.0, &[0.0]), (1.0, &[0.0])]]);
     let scores = [0.0, 1.0, 3.0, 5.0, 6.0];
     let [a, b, c] = [1.0f64.exp(), 3.0f64.exp(), (-2.0f64).exp()]; // 0 over 1, 0 over 2, 2 over 1
-    let (mean, potentials) = Levels::new(&data, &OneProcess).potentials(&scores);
+    let (mean, potentials) = Levels::new(&data).potentials(&scores);
     let total = a + b + c;
     assert!((mean - total / 3.0).abs() < 1e-12);
     let expected = [(a + b) / total, -(a + c) / total, (c - b) / total, 0.0, 0.0];
@@ -32,10 +31,10 @@ fn the_first_round_is_worked_by_hand() {
     // Pairs: (a, c), (b, c), relevant a and b. x > 0.5 holds only for a: edge 1/2; y > 0.5 only for c: edge -1.
     let data = dataset(2, &[&[(1.0, &[1.0, 0.0]), (1.0, &[0.0, 0.0]), (0.0, &[0.0, 1.0])]]);
     let bins = bins_of_all(&data, 0..2, 256);
-    let levels = Levels::new(&data, &OneProcess);
+    let levels = Levels::new(&data);
     let (mean, potentials) = levels.potentials(&[0.0; 3]);
     assert_eq!((mean, &potentials[..]), (1.0, &[0.5, 0.5, -1.0][..]));
-    assert_eq!(best_weak_ranker(&bins, 0..2, &potentials, &OneProcess), Some((1, 0.5, -1.0)));
+    assert_eq!(best_weak_ranker(&data, &bins, 0..2, &potentials), Some((1, 0.5, -1.0)));
     // On only the first feature: alpha = 1/2 ln 3, so the loss is (1/sqrt(3) + 1) / 2.
     let data = dataset(1, &[&[(1.0, &[1.0]), (1.0, &[0.0]), (0.0, &[0.0])]]);
     let config = RankBoostConfig { rounds: 1, ..RankBoostConfig::default() };
@@ -75,7 +74,7 @@ fn scores_far_apart_leave_the_loss_finite() {
 
     // Scores 0, 800, 1600 by label: the loss sums over the neighboring labels' 16 pairs, e^-800 each.
     let scores: Vec<f64> = data.labels.iter().map(|&label| 800.0 * f64::from(label)).collect();
-    let (mean, potentials) = Levels::new(&data, &OneProcess).potentials(&scores);
+    let (mean, potentials) = Levels::new(&data).potentials(&scores);
     assert_eq!(mean, 0.0);
     for (label, potential) in data.labels.iter().zip(potentials) {
         let expected = [-1.0 / 8.0, 0.0, 1.0 / 8.0][*label as usize];

@@ -23,18 +23,19 @@ impl RankingLearner for RankSvm {
         context: &FitContext,
     ) -> Result<Fitted, LearnerError> {
         let rounds = Rounds::new(NAME, train, validation, context)?;
-        let risk = PairRisk::new(train, self.config.weighting, context.processes);
+        let risk = PairRisk::new(train, self.config.weighting);
+        let interrupted = || context.interrupted(train);
         cost_path::fit(rounds, &self.config, &self.costs, |cost, start| match self.config.loss {
             RankSvmLoss::Hinge => CuttingPlanes::new(cost).minimize(
                 start,
                 &|weights| risk.hinge(weights),
                 self.config.tolerance,
                 self.config.max_steps,
-                &|| context.interrupted(),
+                &interrupted,
             ),
             RankSvmLoss::SquaredHinge => {
                 let limits = (self.config.tolerance, self.config.max_steps);
-                Ok(newton::minimize(&risk, cost, start, limits, &|| context.interrupted()))
+                Ok(newton::minimize(&risk, cost, start, limits, &interrupted))
             }
         })
     }

@@ -7,7 +7,6 @@ use rayon::prelude::*;
 use super::config::PairWeighting;
 use super::pairs::{Active, Levels};
 use crate::data::RankingDataset;
-use crate::distributed::Processes;
 use crate::learner::shared::share::Share;
 use crate::learner::solver::cutting_plane::Risk;
 use crate::op::Execution;
@@ -19,8 +18,8 @@ struct Query {
     levels: Levels,
 }
 
-/// Computes the risk from the labels of each query, without storing pairs. If several processes share the fit, each
-/// process holds some queries, and the sums over all queries are returned in every process.
+/// Computes the risk from the labels of each query, without storing pairs. Each process of the data's group holds some
+/// queries, and every process gets the sums over all queries.
 pub(super) struct PairRisk<'a> {
     share: Share<'a>,
     /// The queries of this process that have documents with different labels.
@@ -38,8 +37,8 @@ pub(super) struct SquaredHinge {
 }
 
 impl<'a> PairRisk<'a> {
-    pub(super) fn new(data: &'a RankingDataset, weighting: PairWeighting, processes: &'a dyn Processes) -> Self {
-        let share = Share::new(data, processes);
+    pub(super) fn new(data: &'a RankingDataset, weighting: PairWeighting) -> Self {
+        let share = Share::new(data);
         let mut queries: Vec<Query> = share
             .queries()
             .map(|query| {
@@ -126,7 +125,6 @@ impl<'a> PairRisk<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::distributed::OneProcess;
     use crate::learner::shared::linear::scores;
     use crate::learner::testing;
 
@@ -169,7 +167,7 @@ mod tests {
         let data = testing::random(2, 12, 3, 5);
         let weights = [0.4, -1.1, 0.8];
         for weighting in [PairWeighting::Pair, PairWeighting::Query] {
-            let risk = PairRisk::new(&data, weighting, &OneProcess);
+            let risk = PairRisk::new(&data, weighting);
             let by_query = weighting == PairWeighting::Query;
             let hinge = risk.hinge(&weights);
             let (value, gradient) =
@@ -191,7 +189,7 @@ mod tests {
         // One pair a hair short of the margin, at scores of a million.
         let data = testing::dataset(1, &[&[(1.0, &[1e6 + 1.0]), (0.0, &[1e6])]]);
         let short = 1e-5;
-        let found = PairRisk::new(&data, PairWeighting::Pair, &OneProcess).squared_hinge(&[1.0 - short]);
+        let found = PairRisk::new(&data, PairWeighting::Pair).squared_hinge(&[1.0 - short]);
         let t = (1e6 + 1.0) * (1.0 - short) - 1e6 * (1.0 - short);
         assert!((found.value / (1.0 - t).powi(2) - 1.0).abs() < 1e-9, "{}", found.value);
         assert!((found.value / (short * short) - 1.0).abs() < 1e-3, "{}", found.value);
@@ -200,7 +198,7 @@ mod tests {
     #[test]
     fn the_curvature_is_the_change_of_the_gradient() {
         let data = testing::random(2, 12, 3, 6);
-        let risk = PairRisk::new(&data, PairWeighting::Query, &OneProcess);
+        let risk = PairRisk::new(&data, PairWeighting::Query);
         let (weights, direction, step) = ([0.4, -1.1, 0.8], [1.0, 0.5, -2.0], 1e-7);
         let at = risk.squared_hinge(&weights);
         let moved: Vec<f64> = weights.iter().zip(&direction).map(|(w, d)| w + step * d).collect();

@@ -3,11 +3,11 @@
 use super::config::{PairWeighting, RankSvmConfig, RankSvmLoss};
 use super::newton;
 use super::risk::PairRisk;
+use crate::distributed::ProcessGroup;
 use crate::distributed::testing::in_processes;
-use crate::distributed::{OneProcess, Processes};
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::candidates::Candidates;
-use crate::learner::shared::context::{FitContext, StopReason};
+use crate::learner::shared::context::StopReason;
 use crate::learner::solver::cutting_plane::CuttingPlanes;
 use crate::learner::testing::{self, linear_weights};
 
@@ -36,7 +36,7 @@ fn two_documents_have_the_analytic_solution() {
 #[test]
 fn the_duality_gap_bounds_the_distance_to_the_optimum() {
     let data = testing::random(4, 20, 3, 1);
-    let risk = PairRisk::new(&data, PairWeighting::Query, &OneProcess);
+    let risk = PairRisk::new(&data, PairWeighting::Query);
     let (zeros, forever) = ([0.0; 3], || false);
     let hinge = |tolerance, most| {
         CuttingPlanes::new(20.0).minimize(&zeros, &|weights| risk.hinge(weights), tolerance, most, &forever).unwrap()
@@ -112,15 +112,15 @@ fn only_the_first_process_decides_to_stop() {
     let data = testing::random(20, 8, 3, 2);
     for loss in LOSSES {
         let learner = config(loss, 0.01).check(&Parts::default()).unwrap();
-        let fit = |processes: &dyn Processes| {
-            let context = FitContext { processes, ..testing::context(None) };
-            if !processes.leads() {
+        let fit = |group: &ProcessGroup| {
+            let context = testing::context(None);
+            if !group.leads() {
                 context.interrupt.request();
             }
-            let fitted = learner.fit(&data, None, &context).unwrap();
+            let fitted = learner.fit(&testing::shared(&data, group), None, &context).unwrap();
             (fitted.history, fitted.stop, linear_weights(&fitted.model))
         };
-        let alone = fit(&OneProcess);
+        let alone = fit(ProcessGroup::ALONE);
         assert!(in_processes(3, fit).iter().all(|fitted| *fitted == alone));
     }
 }

@@ -41,7 +41,7 @@ impl Iterative for Lambdas<'_> {
     }
 
     fn scores(&self, _: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
-        Ok(Some(Share::new(data, self.context.processes).all_scores(&self.solution.weights).into()))
+        Ok(Some(Share::new(data).all_scores(&self.solution.weights).into()))
     }
 
     fn recorded(&mut self, recorded: &Recorded, best: &mut Self::State) -> Result<Option<StopReason>, LearnerError> {
@@ -77,7 +77,7 @@ impl RankingLearner for Regression {
             vec![1.0 / train.documents() as f64; train.documents()]
         };
         NormalEquations::ask_memory(train.feature_count)?;
-        let equations = NormalEquations::new(train, &targets, &weights, self.config.intercept, context.processes);
+        let equations = NormalEquations::new(train, &targets, &weights, self.config.intercept);
         let solution = LinearSolution { weights: vec![0.0; train.feature_count], bias: 0.0 };
         rounds.drive(&self.config, &mut Lambdas { lambdas: &self.lambdas, equations, solution, context })
     }

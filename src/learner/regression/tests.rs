@@ -1,7 +1,6 @@
 //! Tests of ridge regression on small data.
 
 use super::config::RegressionConfig;
-use crate::distributed::OneProcess;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::gains::{balanced_weights, start_gains};
 use crate::learner::solver::normal_equations::NormalEquations;
@@ -13,15 +12,14 @@ use crate::measure::Gain;
 fn normal_equations_of_three_points_are_worked_by_hand() {
     // x = 0, 1, 2 with targets 1, 2, 4 and equal weights: variance of x 2/3, covariance 1, mean target 7/3.
     let data = dataset(1, &[&[(0.0, &[0.0]), (0.0, &[1.0]), (0.0, &[2.0])]]);
-    let equations = NormalEquations::new(&data, &[1.0, 2.0, 4.0], &[1.0; 3], true, &OneProcess);
+    let equations = NormalEquations::new(&data, &[1.0, 2.0, 4.0], &[1.0; 3], true);
     let solution = equations.solve(1.0 / 3.0).unwrap();
     assert!((solution.weights[0] - 1.0).abs() < 1e-12, "1 / (2/3 + 1/3)");
     assert!((solution.bias - (7.0 / 3.0 - 1.0)).abs() < 1e-12);
     // Residuals of s = 4/3 + x: 1/3, 1/3, -2/3; their mean square is 2/9.
     assert!((equations.objective(&[1.0], 1.0 / 3.0) - (2.0 / 9.0 + 1.0 / 3.0)).abs() < 1e-12);
     // Without intercept: sum x t / (sum x^2 + 3 lambda) = 10 / (5 + 5).
-    let through_zero =
-        NormalEquations::new(&data, &[1.0, 2.0, 4.0], &[1.0; 3], false, &OneProcess).solve(5.0 / 3.0).unwrap();
+    let through_zero = NormalEquations::new(&data, &[1.0, 2.0, 4.0], &[1.0; 3], false).solve(5.0 / 3.0).unwrap();
     assert!((through_zero.weights[0] - 1.0).abs() < 1e-12);
     assert_eq!(through_zero.bias, 0.0);
 }
@@ -33,7 +31,7 @@ fn blocks_add_up_to_the_whole() {
     let data = dataset(2, &[&documents]);
     // An exact linear target is recovered up to the penalty.
     let targets: Vec<f64> = rows.iter().map(|row| 3.0 * f64::from(row[0]) - f64::from(row[1]) + 5.0).collect();
-    let solution = NormalEquations::new(&data, &targets, &vec![1.0; 3000], true, &OneProcess).solve(1e-12).unwrap();
+    let solution = NormalEquations::new(&data, &targets, &vec![1.0; 3000], true).solve(1e-12).unwrap();
     assert!((solution.weights[0] - 3.0).abs() < 1e-9 && (solution.weights[1] + 1.0).abs() < 1e-9);
     assert!((solution.bias - 5.0).abs() < 1e-9);
 }
@@ -83,9 +81,8 @@ fn start_gains_are_those_of_the_loss_and_errors_name_no_foreign_keys() {
 #[test]
 fn a_constant_feature_has_no_weight_beside_an_intercept() {
     let data = dataset(2, &[&[(0.0, &[0.0, 3.0]), (1.0, &[1.0, 3.0]), (2.0, &[2.0, 3.0])]]);
-    let weight = |intercept| {
-        NormalEquations::new(&data, &[1.0, 2.0, 3.0], &[1.0; 3], intercept, &OneProcess).solve(0.1).unwrap().weights[1]
-    };
+    let weight =
+        |intercept| NormalEquations::new(&data, &[1.0, 2.0, 3.0], &[1.0; 3], intercept).solve(0.1).unwrap().weights[1];
     assert_eq!(weight(true), 0.0);
     assert!(weight(false) > 0.1);
 }

@@ -82,7 +82,7 @@ pub(crate) fn trainable(
 ) -> Result<(), LearnerError> {
     let refuse = |reason: String| Err(LearnerError::Data { learner, reason });
     for data in [Some(train), validation].into_iter().flatten() {
-        data.check_values_in(context.processes).or_else(|error| refuse(error.to_string()))?;
+        data.check_values().or_else(|error| refuse(error.to_string()))?;
     }
     if let Some(validation) = validation.filter(|data| data.feature_count != train.feature_count) {
         return refuse(format!(
@@ -104,7 +104,7 @@ pub(crate) fn trainable(
 /// Rejects training data in which no feature varies, and warns of constant features.
 fn check_features(learner: &'static str, train: &RankingDataset, context: &FitContext) -> Result<(), LearnerError> {
     let constant: Vec<String> = (0..)
-        .zip(train.feature_ranges_in(context.processes))
+        .zip(train.feature_ranges())
         .filter(|&(feature, (smallest, largest))| smallest == largest && !train.is_partly_missing(feature))
         .map(|(feature, _): (usize, _)| (feature + 1).to_string())
         .collect();

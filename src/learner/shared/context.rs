@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
-use crate::distributed::{OneProcess, Processes};
+use crate::data::RankingDataset;
 use crate::measure::{Convention, Measure};
 use crate::ranker::Model;
 
@@ -152,7 +152,8 @@ pub struct FitContext<'a> {
     pub seed: u64,
     /// The measure and the convention by which the best round is selected.
     pub selection: Selection,
-    /// The folder for the saved state and the metrics log, or `None` to write no files.
+    /// The folder for the saved state and the metrics log, or `None` to write no files. If a group shares the fit, only
+    /// its first process writes files.
     pub directory: Option<&'a Path>,
     /// Whether to resume the fit whose state is saved in `directory`, if there is one.
     pub resume: bool,
@@ -162,13 +163,10 @@ pub struct FitContext<'a> {
     pub progress: &'a dyn Progress,
     /// The request through which the fit can be stopped early.
     pub interrupt: Interrupt,
-    /// The processes that share the fit: [`OneProcess`](crate::distributed::OneProcess), or several processes with the
-    /// same data. Only the first process writes into the directory and reports progress.
-    pub processes: &'a dyn Processes,
 }
 
 impl FitContext<'_> {
-    /// Creates a context for a fit that runs in one process, writes no files and reports no progress.
+    /// Creates a context for a fit that writes no files and reports no progress.
     ///
     /// ```
     /// use burn::tensor::Device;
@@ -188,19 +186,18 @@ impl FitContext<'_> {
             dashboard: false,
             progress: &NoProgress,
             interrupt: Interrupt::default(),
-            processes: &OneProcess,
         }
     }
 
-    /// Returns the folder of the fit, or `None` in all processes except the first.
-    pub(crate) fn folder(&self) -> Option<&Path> {
-        self.directory.filter(|_| self.processes.leads())
+    /// Returns the folder of the fit. If the training data are shared, only the first process of their group gets it.
+    pub(crate) fn folder(&self, train: &RankingDataset) -> Option<&Path> {
+        self.directory.filter(|_| train.group().leads())
     }
 
-    /// Returns whether the first process was asked to stop. All processes must make this call at the same point of the
-    /// fit.
-    pub(crate) fn interrupted(&self) -> bool {
-        self.processes.agree(self.interrupt.requested())
+    /// Returns whether the first process of the training data's group was asked to stop. Every process must make this
+    /// call at the same point of the fit.
+    pub(crate) fn interrupted(&self, train: &RankingDataset) -> bool {
+        train.group().agree(self.interrupt.requested())
     }
 }
 

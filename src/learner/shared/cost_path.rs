@@ -36,10 +36,11 @@ impl Attempt {
         solved: Result<Solved, String>,
         history: &History,
         context: &FitContext,
+        train: &RankingDataset,
     ) -> Result<Self, LearnerError> {
         match solved {
             Ok(solved) if solved.converged => Ok(Self::Solved(solved)),
-            Ok(solved) if context.interrupted() => Ok(Self::Interrupted(solved.weights)),
+            Ok(solved) if context.interrupted(train) => Ok(Self::Interrupted(solved.weights)),
             Ok(solved) => {
                 context.progress.warn(&complaint(&solved, learner, cost));
                 Ok(Self::Solved(solved))
@@ -79,7 +80,7 @@ struct State {
 struct CostPath<'a, S> {
     learner: &'static str,
     costs: &'a [f64],
-    features: usize,
+    train: &'a RankingDataset,
     solve: S,
     context: &'a FitContext<'a>,
     /// The weights of the last round, and whether the solver reached its tolerance.
@@ -90,14 +91,14 @@ impl<S: Fn(f64, &[f64]) -> Result<Solved, String>> Iterative for CostPath<'_, S>
     type State = State;
 
     fn initial(&self) -> State {
-        let zeros = vec![0.0; self.features];
+        let zeros = vec![0.0; self.train.feature_count];
         State { last: zeros.clone(), best: zeros, best_converged: false }
     }
 
     fn round(&mut self, history: &History, state: &mut State) -> Result<Step, LearnerError> {
         let cost = self.costs[history.rounds().len()];
         let solved = (self.solve)(cost, &state.last);
-        let solved = match Attempt::new(self.learner, cost, solved, history, self.context)? {
+        let solved = match Attempt::new(self.learner, cost, solved, history, self.context, self.train)? {
             Attempt::Solved(solved) => solved,
             Attempt::Interrupted(half) => {
                 if history.best_round() == 0 {
@@ -115,7 +116,7 @@ impl<S: Fn(f64, &[f64]) -> Result<Solved, String>> Iterative for CostPath<'_, S>
     }
 
     fn scores(&self, _: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
-        Ok(Some(Share::new(data, self.context.processes).all_scores(&self.last.0).into()))
+        Ok(Some(Share::new(data).all_scores(&self.last.0).into()))
     }
 
     fn recorded(&mut self, recorded: &Recorded, state: &mut State) -> Result<Option<StopReason>, LearnerError> {
@@ -147,7 +148,7 @@ pub(crate) fn fit(
     costs: &[f64],
     solve: impl Fn(f64, &[f64]) -> Result<Solved, String>,
 ) -> Result<Fitted, LearnerError> {
-    let (learner, features, context) = (rounds.learner, rounds.train.feature_count, rounds.context);
-    let mut path = CostPath { learner, costs, features, solve, context, last: (Vec::new(), false) };
+    let (learner, train, context) = (rounds.learner, rounds.train, rounds.context);
+    let mut path = CostPath { learner, costs, train, solve, context, last: (Vec::new(), false) };
     rounds.most(costs.len()).drive(params, &mut path)
 }

@@ -1,52 +1,47 @@
 //! Computes the sum of a loss over the queries of a dataset, and its derivative with respect to the score of each
-//! document. The labels of the queries are padded once, and the loss can then be computed for any scores. If several
-//! processes share the fit, each process computes some of the batches.
+//! document. The labels of the queries are padded once, and the loss can then be computed for any scores. Each process
+//! of the data's group computes some of the batches.
 
 use burn::tensor::{Bool, DType, Device, Tensor};
 
 use crate::data::padding::Padding;
 use crate::data::shards::own;
 use crate::data::{BatchPlanner, BatchPlannerConfig, DataError, Keep, RankingDataset};
-use crate::distributed::Processes;
+use crate::distributed::ProcessGroup;
 use crate::loss::{Lists, RankingLoss};
 
 /// The maximum number of document positions in one batch, including padding.
 const CELLS: usize = 1 << 14;
 
 /// The padded queries of a dataset, for which a loss can be computed at any scores.
-pub(crate) struct FlatLoss<'p> {
+pub(crate) struct FlatLoss {
     /// The batches that this process computes.
     batches: Vec<Batch>,
-    /// How the batches of all processes are padded; empty if there is only one process.
+    /// How the batches of the whole group are padded; empty if there is only one process.
     all: Vec<Padding>,
     dtype: DType,
     device: Device,
-    processes: &'p dyn Processes,
+    group: ProcessGroup,
 }
 
-impl<'p> FlatLoss<'p> {
+impl FlatLoss {
     /// Groups the queries that `keep` selects into batches by similar length, and pads each batch. Losses are computed
     /// in the number type `dtype`.
-    pub(crate) fn new(
-        data: &RankingDataset,
-        keep: Keep,
-        dtype: DType,
-        device: &Device,
-        processes: &'p dyn Processes,
-    ) -> Result<Self, DataError> {
+    pub(crate) fn new(data: &RankingDataset, keep: Keep, dtype: DType, device: &Device) -> Result<Self, DataError> {
         let plan = BatchPlanner::new(data, &BatchPlannerConfig { keep, ..BatchPlannerConfig::in_order(CELLS) }, 0)?;
         let plan = plan.epoch(0);
-        let own = &plan[own(plan.len(), processes)];
+        let group = data.group().clone();
+        let own = &plan[own(plan.len(), &group)];
         let batches = own.iter().map(|queries| Batch::new(data, queries, dtype, device)).collect();
-        let exchanged = if processes.count() > 1 { &plan[..] } else { &[] };
+        let exchanged = if group.count() > 1 { &plan[..] } else { &[] };
         let all = exchanged.iter().map(|queries| Padding::from_queries(data, queries)).collect();
-        Ok(Self { batches, all, dtype, device: device.clone(), processes })
+        Ok(Self { batches, all, dtype, device: device.clone(), group })
     }
 
     /// Returns the sum of the losses, given the score of each document.
     pub(crate) fn value(&self, loss: &dyn RankingLoss, scores: &[f64]) -> f64 {
         let sum = |batch: &Batch| number(&batch.loss(loss, batch.scores(scores, self.dtype, &self.device)));
-        self.processes.gather_numbers(self.batches.iter().map(sum).collect()).into_iter().sum()
+        self.group.gather_numbers(self.batches.iter().map(sum).collect()).into_iter().sum()
     }
 
     /// Returns the sum of the losses and its derivative with respect to each score, given the score of each document.
@@ -62,10 +57,10 @@ impl<'p> FlatLoss<'p> {
             let Some(found) = leaf.grad(&output.backward()) else { continue };
             batch.padding.scatter(found, &mut gradient);
         }
-        let total = self.processes.gather_numbers(losses).into_iter().sum();
-        if self.processes.count() > 1 {
+        let total = self.group.gather_numbers(losses).into_iter().sum();
+        if self.group.count() > 1 {
             let own = self.batches.iter().flat_map(|batch| batch.padding.documents());
-            let slopes = self.processes.gather_numbers(own.map(|document| gradient[document]).collect());
+            let slopes = self.group.gather_numbers(own.map(|document| gradient[document]).collect());
             let documents = self.all.iter().flat_map(Padding::documents);
             documents.zip(slopes).for_each(|(document, slope)| gradient[document] = slope);
         }
@@ -115,7 +110,6 @@ fn number(loss: &Tensor<1>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::distributed::OneProcess;
     use crate::learner::testing::dataset;
     use crate::loss::{LossSpec, explain};
 
@@ -133,7 +127,7 @@ mod tests {
         for name in ["approx_ndcg", "list_net"] {
             let loss = LossSpec::new(name).build().unwrap();
             for keep in [Keep::All, Keep::TwoLabels] {
-                let flat = FlatLoss::new(&data, keep, DType::F64, &Device::flex(), &OneProcess).unwrap();
+                let flat = FlatLoss::new(&data, keep, DType::F64, &Device::flex()).unwrap();
                 let (value, gradient) = flat.value_and_gradient(&*loss, &SCORES);
                 assert!((flat.value(&*loss, &SCORES) - value).abs() < 1e-12);
                 let mut sum = 0.0;

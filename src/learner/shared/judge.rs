@@ -3,7 +3,6 @@
 use super::context::{FitContext, Selection};
 use crate::data::RankingDataset;
 use crate::data::shards::own;
-use crate::distributed::Processes;
 use crate::learner::error::LearnerError;
 use crate::measure::{Evaluator, Measure, Rankings, mean};
 
@@ -36,17 +35,17 @@ impl Judge {
         self.values_of_model(data, &scores)
     }
 
-    /// Does the same as [`values`](Self::values), but divides the queries among the processes.
+    /// Does the same as [`values`](Self::values), but divides the queries among the group of the data.
     pub(crate) fn shared_values(
         &self,
         data: &RankingDataset,
         scores: &[f64],
-        processes: &dyn Processes,
     ) -> Result<Vec<Option<f64>>, LearnerError> {
-        if processes.count() == 1 {
+        let group = data.group();
+        if group.count() == 1 {
             return self.values(data, scores);
         }
-        let queries = own(data.queries(), processes);
+        let queries = own(data.queries(), group);
         let documents = data.offsets[queries.start]..data.offsets[queries.end];
         let scores_of_own: Vec<f32> = scores[documents.clone()].iter().map(|&score| score as f32).collect();
         let offsets: Vec<usize> =
@@ -58,12 +57,12 @@ impl Judge {
             document_ids: data.document_ids.get(documents).unwrap_or_default(),
         };
         let own = self.evaluator.first_measure(&rankings);
-        if processes.any(own.is_err()) {
+        if group.any(own.is_err()) {
             // The error names the query by its number in the data, and is the same in every process.
             return self.values(data, scores);
         }
         let numbers = |value: Option<f64>| [f64::from(u8::from(value.is_some())), value.unwrap_or_default()];
-        let all = processes.gather_numbers(own?.into_iter().flat_map(numbers).collect());
+        let all = group.gather_numbers(own?.into_iter().flat_map(numbers).collect());
         Ok(all.as_chunks().0.iter().map(|&[counts, value]| (counts == 1.0).then_some(value)).collect())
     }
 
@@ -91,7 +90,7 @@ pub(crate) fn counted(values: &[Option<f64>]) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::distributed::testing::in_processes;
-    use crate::learner::testing::{context, dataset, random};
+    use crate::learner::testing::{context, dataset, random, shared};
 
     #[test]
     fn processes_share_the_queries_and_find_the_same_error() {
@@ -107,13 +106,13 @@ mod tests {
         let named = (0..data.documents()).map(|document| format!("d{document:02}")).collect();
         for data in [data.clone(), RankingDataset { document_ids: named, ..data.clone() }] {
             for count in 1..10 {
-                let found = in_processes(count, |processes| judge.shared_values(&data, &scores, processes).unwrap());
+                let found = in_processes(count, |group| judge.shared_values(&shared(&data, group), &scores).unwrap());
                 assert!(found.iter().all(|found| *found == expected), "{count} processes");
             }
         }
         scores[5 * 6 + 2] = f64::NAN;
         let found =
-            in_processes(3, |processes| judge.shared_values(&data, &scores, processes).unwrap_err().to_string());
+            in_processes(3, |group| judge.shared_values(&shared(&data, group), &scores).unwrap_err().to_string());
         assert!(found.iter().all(|found| found.contains("document 3 of query 6 has the score NaN")), "{found:?}");
     }
 

@@ -28,7 +28,6 @@ use super::judge::Judge;
 use super::surrogate_value::SurrogateValue;
 use crate::atomic_file;
 use crate::data::RankingDataset;
-use crate::distributed::Processes;
 use crate::json::{self, Map, Value};
 use crate::learner::error::LearnerError;
 use crate::loss::{LossEntry, OWN_LOSS, RankingLoss, registry};
@@ -282,7 +281,7 @@ impl<'a> Rounds<'a> {
             run.stopped
         } else if self.most.into_iter().chain(taken).any(|most| made >= most) {
             Some(StopReason::Completed)
-        } else if self.context.processes.agree(self.context.interrupt.is_due(made)) {
+        } else if self.train.group().agree(self.context.interrupt.is_due(made)) {
             Some(StopReason::Interrupted)
         } else if self
             .patience
@@ -305,7 +304,7 @@ impl<'a> Rounds<'a> {
     ) -> Result<Option<StopReason>, LearnerError> {
         let measured = |set, data: &RankingDataset| -> Result<Option<Vec<Option<f64>>>, LearnerError> {
             let scores = learner.scores(set, data)?;
-            scores.map(|scores| self.judge.shared_values(data, &scores, self.context.processes)).transpose()
+            scores.map(|scores| self.judge.shared_values(data, &scores)).transpose()
         };
         let on_train = measured(Set::Training, self.train)?;
         let on_validation = self.validation.map(|data| measured(Set::Validation, data)).transpose()?.flatten();
@@ -405,10 +404,9 @@ impl<S: Serialize + DeserializeOwned> Run<S> {
         params: &impl Serialize,
         learner: &impl Iterative<State = S>,
     ) -> Result<Self, LearnerError> {
-        let path = rounds.context.folder().map(|directory| directory.join(STATE_FILE));
+        let path = rounds.context.folder(rounds.train).map(|directory| directory.join(STATE_FILE));
         let fit = fit_hash(rounds, params);
-        let saved =
-            if rounds.context.resume { read::<S>(path.as_deref(), &fit, rounds.context.processes)? } else { None };
+        let saved = if rounds.context.resume { read::<S>(path.as_deref(), &fit, rounds.train)? } else { None };
         rounds
             .context
             .progress
@@ -471,12 +469,12 @@ fn has_its_checksum(state: &[u8]) -> bool {
 fn read<S: DeserializeOwned>(
     path: Option<&Path>,
     fit: &str,
-    processes: &dyn Processes,
+    train: &RankingDataset,
 ) -> Result<Option<Saved<Vec<Round>, S>>, LearnerError> {
     let there = path.filter(|path| path.exists());
     let unusable = |path: &Path, reason: String| LearnerError::UnusableState { path: path.to_owned(), reason };
     let bytes = there.map(|path| std::fs::read(path).map_err(|error| unusable(path, error.to_string()))).transpose()?;
-    let bytes = processes.broadcast(bytes.unwrap_or_default());
+    let bytes = train.group().broadcast(bytes.unwrap_or_default());
     if bytes.is_empty() && there.is_none() {
         return Ok(None);
     }

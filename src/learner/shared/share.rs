@@ -1,4 +1,4 @@
-//! Divides the queries of a dataset among processes, and computes sums over the documents of all processes.
+//! Divides the queries of a dataset among its group, and computes sums over all documents.
 //!
 //! Queries are divided into blocks, in the order of the file, and sums over blocks are added in this order. Sums are
 //! therefore bit-identical for any number of threads and processes.
@@ -10,7 +10,6 @@ use rayon::prelude::*;
 use super::linear;
 use crate::data::RankingDataset;
 use crate::data::shards::own;
-use crate::distributed::Processes;
 use crate::learner::solver::vectors::add_scaled;
 use crate::op::Execution;
 
@@ -20,15 +19,14 @@ const QUERIES: usize = 16;
 /// The queries that this process handles, which form whole blocks.
 pub(crate) struct Share<'a> {
     data: &'a RankingDataset,
-    processes: &'a dyn Processes,
     queries: Range<usize>,
 }
 
 impl<'a> Share<'a> {
-    pub(crate) fn new(data: &'a RankingDataset, processes: &'a dyn Processes) -> Self {
-        let blocks = own(data.queries().div_ceil(QUERIES), processes);
+    pub(crate) fn new(data: &'a RankingDataset) -> Self {
+        let blocks = own(data.queries().div_ceil(QUERIES), data.group());
         let first = |block: usize| (block * QUERIES).min(data.queries());
-        Self { data, processes, queries: first(blocks.start)..first(blocks.end) }
+        Self { data, queries: first(blocks.start)..first(blocks.end) }
     }
 
     /// Returns the range of queries that this process handles.
@@ -57,8 +55,7 @@ impl<'a> Share<'a> {
         self.gather(self.scores(weights))
     }
 
-    /// Returns `sum_d c_d x_d` over the documents of all processes, where each process passes `c_d` for its own
-    /// documents.
+    /// Returns `sum_d c_d x_d` over all documents, where each process passes `c_d` for its own documents.
     pub(crate) fn weighted_features(&self, coefficients: &[f64]) -> Vec<f64> {
         let data = self.data;
         let place = self.documents().start;
@@ -81,23 +78,23 @@ impl<'a> Share<'a> {
         total
     }
 
-    /// Returns the numbers that the processes pass, concatenated in the order of the processes.
+    /// Returns the numbers that the group passes, concatenated in the order of the ranks.
     pub(crate) fn gather(&self, own: Vec<f64>) -> Vec<f64> {
-        self.processes.gather_numbers(own)
+        self.data.group().gather_numbers(own)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::distributed::OneProcess;
+    use crate::distributed::ProcessGroup;
     use crate::distributed::testing::in_processes;
-    use crate::learner::testing::{dataset, random};
+    use crate::learner::testing::{dataset, random, shared};
 
     #[test]
     fn products_agree_with_hand_sums() {
         let data = dataset(2, &[&[(0.0, &[1.0, 2.0]), (1.0, &[0.0, -1.0])], &[(2.0, &[3.0, 0.5])]]);
-        let share = Share::new(&data, &OneProcess);
+        let share = Share::new(&data);
         assert_eq!(share.weighted_features(&[1.0, -2.0, 10.0]), [31.0, 9.0]);
         assert_eq!((share.queries(), share.places(1)), (0..2, 2..3));
         assert_eq!(share.all_scores(&[1.0, 2.0]), [5.0, -2.0, 4.0]);
@@ -108,14 +105,15 @@ mod tests {
         // Three blocks, the last of which is smaller.
         let data = random(2 * QUERIES + 3, 5, 4, 1);
         let weights = [0.3, -1.7, 0.01, 123.4];
-        let found = |processes: &dyn Processes| {
-            let share = Share::new(&data, processes);
+        let found = |group: &ProcessGroup| {
+            let data = shared(&data, group);
+            let share = Share::new(&data);
             let scores = share.scores(&weights);
             let places = share.queries().flat_map(|query| share.places(query));
             assert!(places.eq(0..scores.len()));
             (share.weighted_features(&scores), share.all_scores(&weights))
         };
-        let alone = found(&OneProcess);
+        let alone = found(ProcessGroup::ALONE);
         assert_eq!(alone.1, linear::scores(&data, &weights));
         for count in 1..6 {
             assert!(in_processes(count, found).iter().all(|found| *found == alone), "{count} processes");

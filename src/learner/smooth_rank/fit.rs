@@ -11,7 +11,6 @@ use super::linear::LinearObjective;
 use super::network::NetworkObjective;
 use super::objective::Objective;
 use crate::data::RankingDataset;
-use crate::distributed::Processes;
 use crate::learner::entry::RankingLearner;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;
@@ -34,11 +33,11 @@ struct State {
 
 impl SmoothRank {
     /// Returns the weights of a ridge regression on the gains, from which the fit starts.
-    pub(super) fn ridge(&self, train: &RankingDataset, processes: &dyn Processes) -> Result<Vec<f64>, LearnerError> {
+    pub(super) fn ridge(&self, train: &RankingDataset) -> Result<Vec<f64>, LearnerError> {
         let targets = start_gains(NAME, train, &*self.loss.built)?;
         let weights = if self.config.start_balanced { balanced_weights(train) } else { vec![1.0; train.documents()] };
         NormalEquations::ask_memory(train.feature_count)?;
-        let equations = NormalEquations::new(train, &targets, &weights, true, processes);
+        let equations = NormalEquations::new(train, &targets, &weights, true);
         let solution = equations.solve(self.config.start_lambda).ok_or_else(|| LearnerError::Solver {
             learner: NAME,
             reason: format!(
@@ -172,6 +171,6 @@ impl RankingLearner for SmoothRank {
                 LinearObjective::new(train, validation, Some(map), context)?
             }
         };
-        anneal(&objective, &self.ridge(&objective.train, context.processes)?)
+        anneal(&objective, &self.ridge(&objective.train)?)
     }
 }

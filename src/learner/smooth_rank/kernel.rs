@@ -87,7 +87,9 @@ impl KernelMap {
         };
         let features =
             data.features.to_slice().par_chunks_exact(self.feature_count).flat_map_iter(of).collect::<Vec<f32>>();
-        RankingDataset { features: features.into(), feature_count: components, ..data.clone() }
+        let mut mapped = RankingDataset { features: features.into(), feature_count: components, ..data.clone() };
+        mapped.share_with(data.group());
+        mapped
     }
 
     /// Returns a scorer that reads the original features and gives the same scores as a linear scorer of the components
@@ -118,6 +120,15 @@ mod tests {
                 assert!((found - expected).abs() < 1e-4, "{document} {other}: {found} {expected}");
             }
         }
+    }
+
+    #[test]
+    fn components_are_shared_as_the_features_are() {
+        let data = testing::random(2, 10, 3, 6);
+        let map = KernelMap::new(&data, 20, 20, 0.7, 1);
+        crate::distributed::testing::in_processes(2, |group| {
+            assert_eq!(map.map(&testing::shared(&data, group)).group().count(), 2);
+        });
     }
 
     #[test]

@@ -8,7 +8,6 @@ use super::config::NAME;
 use super::kernel::KernelMap;
 use super::objective::Objective;
 use crate::data::{Keep, RankingDataset};
-use crate::distributed::Processes;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::context::FitContext;
 use crate::learner::shared::flat_loss::FlatLoss;
@@ -24,9 +23,8 @@ pub(super) struct LinearObjective<'a> {
     pub(super) train: Cow<'a, RankingDataset>,
     validation: Option<Cow<'a, RankingDataset>>,
     kernel: Option<KernelMap>,
-    losses: FlatLoss<'a>,
+    losses: FlatLoss,
     device: Device,
-    processes: &'a dyn Processes,
 }
 
 impl<'a> LinearObjective<'a> {
@@ -34,17 +32,17 @@ impl<'a> LinearObjective<'a> {
         train: Cow<'a, RankingDataset>,
         validation: Option<Cow<'a, RankingDataset>>,
         kernel: Option<KernelMap>,
-        context: &FitContext<'a>,
+        context: &FitContext,
     ) -> Result<Self, LearnerError> {
-        let losses = FlatLoss::new(&train, Keep::All, DType::F64, &context.device, context.processes)
+        let losses = FlatLoss::new(&train, Keep::All, DType::F64, &context.device)
             .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
-        Ok(Self { train, validation, kernel, losses, device: context.device.clone(), processes: context.processes })
+        Ok(Self { train, validation, kernel, losses, device: context.device.clone() })
     }
 }
 
 impl Objective for LinearObjective<'_> {
     fn value_and_gradient(&self, weights: &[f64], loss: &dyn RankingLoss) -> (f64, Vec<f64>) {
-        let share = Share::new(&self.train, self.processes);
+        let share = Share::new(&self.train);
         let (value, slopes) = self.losses.value_and_gradient(loss, &share.all_scores(weights));
         (value, share.weighted_features(&slopes[share.documents()]))
     }
@@ -54,7 +52,7 @@ impl Objective for LinearObjective<'_> {
             (Set::Validation, Some(data)) => data,
             _ => &self.train,
         };
-        Share::new(data, self.processes).all_scores(weights)
+        Share::new(data).all_scores(weights)
     }
 
     fn model(&self, weights: &[f64]) -> Model {

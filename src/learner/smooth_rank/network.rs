@@ -5,7 +5,6 @@ use super::descent::{self, Limits};
 use super::objective::Objective;
 use crate::data::shards::own;
 use crate::data::{BatchPlanner, BatchPlannerConfig, RankingBatch, RankingDataset};
-use crate::distributed::Processes;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks::ask_training;
 use crate::learner::shared::context::FitContext;
@@ -28,7 +27,6 @@ pub(super) struct NetworkObjective<'a> {
     network: FlatScorer,
     /// The batches that this process computes.
     batches: Vec<RankingBatch>,
-    processes: &'a dyn Processes,
     train: &'a RankingDataset,
     validation: Option<&'a RankingDataset>,
 }
@@ -46,10 +44,10 @@ impl<'a> NetworkObjective<'a> {
         ask_training(scorer, train, plan.shapes(), "the length of lists", context)?;
         let scorer = scorer.init(train.feature_count, seed_for(context.seed, NAME, 0), &context.device)?;
         let network = FlatScorer::new(scorer, &context.device);
-        let (plan, processes) = (plan.epoch(0), context.processes);
-        let own = &plan[own(plan.len(), processes)];
+        let plan = plan.epoch(0);
+        let own = &plan[own(plan.len(), train.group())];
         let batches = own.iter().map(|queries| RankingBatch::assemble(train, queries, &training)).collect();
-        Ok(Self { network, batches, processes, train, validation })
+        Ok(Self { network, batches, train, validation })
     }
 
     /// Returns the weights with which the scorer predicts the gains best in the least-squares sense. The minimization
@@ -84,7 +82,7 @@ impl Objective for NetworkObjective<'_> {
         }
         let mut value = 0.0;
         let mut gradient = vec![0.0; weights.len()];
-        for sum in self.processes.gather_numbers(sums).chunks_exact(1 + weights.len()) {
+        for sum in self.train.group().gather_numbers(sums).chunks_exact(1 + weights.len()) {
             value += sum[0];
             gradient.iter_mut().zip(&sum[1..]).for_each(|(gradient, slope)| *gradient += slope);
         }

@@ -7,7 +7,6 @@ use super::descent::{self, Limits};
 use super::linear::LinearObjective;
 use super::objective::Objective;
 use crate::data::RankingDataset;
-use crate::distributed::OneProcess;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::candidates::Candidates;
 use crate::learner::shared::context::StopReason;
@@ -103,7 +102,7 @@ fn a_large_lambda_or_sigma_stays_at_the_ridge_solution() {
         let learner = config.check(&Parts::default()).unwrap();
         let fitted = learner.fit(&data, None, &testing::context(None)).unwrap();
         let (weights, _) = linear_weights(&fitted.model);
-        for (weight, start) in weights.iter().zip(learner.ridge(&data, &OneProcess).unwrap()) {
+        for (weight, start) in weights.iter().zip(learner.ridge(&data).unwrap()) {
             assert!((f64::from(*weight) - start).abs() < 1e-5, "{lambda} {sigma}");
         }
     }
@@ -120,7 +119,7 @@ fn annealing_lowers_the_sharpest_loss() {
     let weights: Vec<f64> = weights.into_iter().map(f64::from).collect();
     let (objective, loss) = (objective(&data), learner.surrogate(0.25).unwrap());
     let value = |weights: &[f64]| objective.value_and_gradient(weights, &*loss).0;
-    assert!(value(&weights) < value(&learner.ridge(&data, &OneProcess).unwrap()) - 0.05, "{}", value(&weights));
+    assert!(value(&weights) < value(&learner.ridge(&data).unwrap()) - 0.05, "{}", value(&weights));
 }
 
 #[test]

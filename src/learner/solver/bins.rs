@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use crate::data::RankingDataset;
 use crate::data::shards::own;
-use crate::distributed::Processes;
+use crate::distributed::ProcessGroup;
 use crate::op::Execution;
 
 /// The maximum number of bins of a feature.
@@ -41,7 +41,7 @@ impl Binned {
         Self { codes: values.iter().map(|&x| code(x)).collect(), thresholds, has_missing }
     }
 
-    /// Encodes the bins as bytes, in order to exchange them between processes.
+    /// Encodes the bins as bytes, in order to exchange them.
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![u8::from(self.has_missing)];
         bytes.extend(&self.codes);
@@ -66,19 +66,17 @@ pub(crate) fn bins_of(data: &RankingDataset, features: Range<usize>, bins: usize
 /// Cuts all features as [`bins_of`] does, and calls `of_feature` with the bins of each feature in turn. Each pass over
 /// the data file reads as many columns as fit into `memory`, but at least [`TOGETHER`].
 ///
-/// If several processes share the fit, each process reads some of the rows. For a few columns at a time, the processes
-/// exchange their rows, and each process bins some of these columns.
+/// If a group shares the reading, each process reads some of the rows. For a few columns at a time, the readers exchange
+/// their rows, and each process bins some of these columns.
 pub(crate) fn bins_in_passes(
     data: &RankingDataset,
     bins: usize,
     memory: usize,
-    processes: &dyn Processes,
     mut of_feature: impl FnMut(usize, Binned),
 ) {
     let width = data.feature_count;
-    let readers = data.features.readers(processes);
-    // With several processes, each has half of its memory for the columns of its own rows, and half for the columns of
-    // all processes.
+    let readers = data.features.readers();
+    // Each of several readers has half of its memory for the columns of its own rows, and half for whole columns.
     let halves = readers.count().min(2);
     let held = |rows: usize| memory / halves / (size_of::<f32>() * rows.max(1));
     let in_a_pass = held(data.features.most_own_rows(data.documents(), readers));
@@ -100,9 +98,9 @@ pub(crate) fn bins_in_passes(
     }
 }
 
-/// Returns the bins of columns whose rows are spread over the processes. Each process receives all rows of the columns,
+/// Returns the bins of columns whose rows are spread over the readers. Each process receives all rows of the columns,
 /// and bins some of the columns.
-fn shared_bins(columns: &[Vec<f32>], documents: usize, bins: usize, readers: &dyn Processes) -> Vec<Binned> {
+fn shared_bins(columns: &[Vec<f32>], documents: usize, bins: usize, readers: &ProcessGroup) -> Vec<Binned> {
     let bytes = columns.iter().flatten().flat_map(|value| value.to_le_bytes()).collect();
     let rows = readers.gather(bytes);
     let binned = |column: usize| {
@@ -201,10 +199,10 @@ mod tests {
         let bytes = |binned: &[Binned]| binned.iter().map(Binned::to_bytes).collect::<Vec<_>>();
         let expected: Vec<Binned> = columns.iter().map(|values| Binned::new(values, 9)).collect();
         for count in 2..5 {
-            let made = in_processes(count, |processes| {
-                let rows = own(90, processes);
+            let made = in_processes(count, |group| {
+                let rows = own(90, group);
                 let own: Vec<Vec<f32>> = columns.iter().map(|values| values[rows.clone()].to_vec()).collect();
-                bytes(&shared_bins(&own, 90, 9, processes))
+                bytes(&shared_bins(&own, 90, 9, group))
             });
             assert!(made.iter().all(|made| *made == bytes(&expected)), "{count} processes");
         }

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::RankingDataset;
 use crate::data::shards::own;
-use crate::distributed::Processes;
 use crate::memory;
 use crate::op::Execution;
 use crate::refusal::Refusal;
@@ -70,34 +69,29 @@ impl NormalEquations {
     }
 
     /// Computes the sums over all documents in parallel blocks, given the targets and weights of the documents. If
-    /// there are several processes, each process computes some columns of the matrix. All sums are therefore added in
+    /// the data are shared, each process computes some columns of the matrix. All sums are therefore added in
     /// the same order as in a single process.
     ///
     /// Without an intercept, all means are replaced by 0.
-    pub fn new(
-        data: &RankingDataset,
-        targets: &[f64],
-        weights: &[f64],
-        intercept: bool,
-        processes: &dyn Processes,
-    ) -> Self {
+    pub fn new(data: &RankingDataset, targets: &[f64], weights: &[f64], intercept: bool) -> Self {
+        let group = data.group();
         let features = data.feature_count;
         let total: f64 = weights.iter().sum();
         let mut means = DVector::zeros(features);
         let mut target_mean = 0.0;
         if intercept {
-            let own = own(features, processes);
+            let own = own(features, group);
             let mut of_own = vec![0.0; own.len()];
             for (d, &c) in weights.iter().enumerate() {
                 target_mean += c / total * targets[d];
                 let row = &data.row(d)[own.clone()];
                 of_own.iter_mut().zip(row).for_each(|(mean, &x)| *mean += c / total * f64::from(x));
             }
-            means = DVector::from_vec(processes.gather_numbers(of_own));
+            means = DVector::from_vec(group.gather_numbers(of_own));
         }
         // One more column holds the targets.
         let columns = features + 1;
-        let own = own(columns, processes);
+        let own = own(columns, group);
         let block_sums = |documents: &[usize]| {
             let rows = DMatrix::from_fn(documents.len(), columns, |row, feature| {
                 let d = documents[row];
@@ -116,7 +110,7 @@ impl NormalEquations {
                 group.par_chunks(BLOCK).map(Execution::current().bind(block_sums)).collect();
             blocks.iter().for_each(|block| sums += block);
         }
-        let sums = DMatrix::from_vec(columns, columns, processes.gather_numbers(sums.as_slice().to_vec()));
+        let sums = DMatrix::from_vec(columns, columns, group.gather_numbers(sums.as_slice().to_vec()));
         Self {
             products: sums.view((0, 0), (features, features)).into_owned(),
             moments: sums.view((0, features), (features, 1)).column(0).into_owned(),

@@ -22,11 +22,11 @@ impl RankingLearner for SvmMap {
         context: &FitContext,
     ) -> Result<Fitted, LearnerError> {
         let rounds = Rounds::new(NAME, train, validation, context)?;
-        let risk = ApRisk::new(train, context.processes)?;
+        let risk = ApRisk::new(train)?;
         let SvmMapConfig { tolerance, max_steps, .. } = &self.config;
         cost_path::fit(rounds, &self.config, &self.costs, |cost, start| {
             CuttingPlanes::new(cost)
-                .minimize(start, &|weights| risk.at(weights), *tolerance, *max_steps, &|| context.interrupted())
+                .minimize(start, &|weights| risk.at(weights), *tolerance, *max_steps, &|| context.interrupted(train))
         })
     }
 }

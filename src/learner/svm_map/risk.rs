@@ -5,7 +5,6 @@ use rayon::prelude::*;
 use super::config::NAME;
 use super::most_violated;
 use crate::data::RankingDataset;
-use crate::distributed::Processes;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::share::Share;
 use crate::learner::solver::cutting_plane::Risk;
@@ -18,19 +17,19 @@ struct Query {
     irrelevant: Vec<usize>,
 }
 
-/// The risk in the objective of SVMmap, which is a mean over queries. If several processes share the fit, each process
-/// holds some queries, and the sums over all queries are returned in every process.
+/// The risk in the objective of SVMmap, which is a mean over queries. Each process of the data's group holds some
+/// queries, and every process gets the sums over all queries.
 pub(super) struct ApRisk<'a> {
     share: Share<'a>,
     /// The queries of this process that have both relevant and irrelevant documents.
     queries: Vec<Query>,
-    /// The number of queries, in all processes, that have both relevant and irrelevant documents.
+    /// The number of queries, of the whole group, that have both relevant and irrelevant documents.
     count: f64,
 }
 
 impl<'a> ApRisk<'a> {
-    pub(super) fn new(data: &'a RankingDataset, processes: &'a dyn Processes) -> Result<Self, LearnerError> {
-        let share = Share::new(data, processes);
+    pub(super) fn new(data: &'a RankingDataset) -> Result<Self, LearnerError> {
+        let share = Share::new(data);
         let first = share.documents().start;
         let queries: Vec<Query> = share
             .queries()

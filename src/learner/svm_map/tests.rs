@@ -2,7 +2,6 @@
 
 use super::config::SvmMapConfig;
 use super::risk::ApRisk;
-use crate::distributed::OneProcess;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::candidates::Candidates;
 use crate::learner::shared::context::StopReason;
@@ -30,7 +29,7 @@ fn two_documents_have_the_analytic_solution() {
 #[test]
 fn the_risk_bounds_the_loss_and_its_planes_lie_below_it() {
     let data = testing::random(3, 12, 3, 4);
-    let risk = ApRisk::new(&data, &OneProcess).unwrap();
+    let risk = ApRisk::new(&data).unwrap();
     let judge = Judge::from_context(&testing::context(None)).unwrap();
     let points = [[0.0, 0.0, 0.0], [0.5, -0.2, 0.1], [-1.0, 2.0, 0.3], [4.0, 0.1, -3.0]];
     for at in points {
@@ -48,7 +47,7 @@ fn the_risk_bounds_the_loss_and_its_planes_lie_below_it() {
 #[test]
 fn the_duality_gap_is_reached() {
     let data = testing::random(5, 20, 4, 9);
-    let risk = ApRisk::new(&data, &OneProcess).unwrap();
+    let risk = ApRisk::new(&data).unwrap();
     let minimize = |most| {
         let planes = CuttingPlanes::new(50.0);
         planes.minimize(&[0.0; 4], &|weights| risk.at(weights), 1e-8, most, &|| false).unwrap()

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use burn_rank::distributed::OneProcess;
 use burn_rank::json::Map;
 use burn_rank::learner::{Progress, Round, SURROGATE, StopReason};
 use burn_rank::op::Execution;
@@ -299,7 +298,6 @@ impl Job<'_> {
                     Some(rounds) => options.interrupt.after(rounds),
                     None => options.interrupt.clone(),
                 },
-                processes: &OneProcess,
             },
         )?;
         let result = JobResult {
