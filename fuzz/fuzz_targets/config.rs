@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use burn_rank_cli::experiment::{Document, ExperimentConfig, points, resolved_toml};
+use burn_rank_cli::experiment::{Document, Experiment, ExperimentConfig, points, resolved_toml};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
@@ -13,13 +13,13 @@ fuzz_target!(|text: &str| {
     let overrides: Vec<String> = overrides.lines().map(str::to_owned).collect();
     let path = Path::new("/fuzz/config.toml");
     let Ok(document) = Document::parse(path, text.to_owned(), &overrides) else { return };
-    let Ok(config) = ExperimentConfig::from_document(&document) else { return };
+    let Ok(config) = Experiment::from_document(&document) else { return };
     let _ = points(&config.grid);
     let Ok(resolved) = resolved_toml(&document, &config) else { return };
     let document = Document::parse(path, resolved, &[]).expect("a resolved configuration is TOML");
-    let again = ExperimentConfig::from_document(&document).expect("a resolved configuration is one");
+    let again = Experiment::from_document(&document).expect("a resolved configuration is one");
     // Equal paths can be written in several ways.
     assert_eq!(again.data, config.data);
-    let config = ExperimentConfig { data: again.data.clone(), ..config };
+    let config = ExperimentConfig { data: again.data.clone(), ..(*config).clone() };
     assert_eq!(again.resolved(), config.resolved());
 });
