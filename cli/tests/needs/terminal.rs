@@ -7,11 +7,19 @@ use std::time::{Duration, Instant};
 
 use crate::bench::{Bench, SMALL};
 
-/// Returns whether util-linux's `script` is there to provide a terminal.
+/// Returns whether util-linux's `script` is there to provide a terminal, and the `env` of coreutils to start it.
 pub fn lent() -> Result<(), String> {
-    let found = Command::new("script").arg("--version").output();
+    let found = script().arg("--version").output();
     let lends = found.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("util-linux"));
-    if lends { Ok(()) } else { Err("no `script` of util-linux".into()) }
+    if lends { Ok(()) } else { Err("no `script` of util-linux, or no `env --default-signal`".into()) }
+}
+
+/// Returns the command `script`, which ignores no signal of a terminal. What a shell starts in the background ignores
+/// some, and so would all that it starts.
+fn script() -> Command {
+    let mut script = Command::new("env");
+    script.args(["--default-signal=INT,QUIT,HUP", "script"]);
+    script
 }
 
 /// Longest time that something on a terminal may take.
@@ -32,7 +40,7 @@ impl Terminal {
             "trap : INT; stty rows 24 cols {columns}; sh -c 'echo $$ > pid; exec \"{}\" {arguments}'; code=$?; {then}; exit $code",
             program.display()
         );
-        let mut script = Command::new("script");
+        let mut script = script();
         script.current_dir(bench.path("")).args(["-qec", &line, "/dev/null"]).env("TERM", "xterm");
         script.env("SHELL", "/bin/sh").env_remove("NO_COLOR").envs(variables.iter().copied());
         let mut script = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
