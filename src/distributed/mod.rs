@@ -119,7 +119,7 @@ impl Processes for OneProcess {
 pub struct ProcessGroup(Option<Arc<dyn Processes>>);
 
 impl ProcessGroup {
-    /// The group of the current process alone.
+    /// The group that contains only the current process.
     pub(crate) const ALONE: &Self = &Self(None);
 
     /// Creates a group of the given processes.

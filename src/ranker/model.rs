@@ -125,7 +125,7 @@ fn scorer_scores(scorer: &Scorer, data: &RankingDataset, device: &Device) -> Vec
 const KEPT: usize = 1 << 24;
 
 /// Data that are prepared for repeated scoring. Each process of the data's group scores only some of the chunks. If the
-/// data were split into shards, a process scores the chunks of its own shards. Chunks stay on the device until they
+/// data were split into shards, a process scores the chunks of the shards that it works on. Chunks stay on the device until they
 /// hold [`KEPT`] feature values. Later chunks are sent to the device for each prediction, so large data are
 /// not held twice.
 #[cfg(feature = "learners")]

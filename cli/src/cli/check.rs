@@ -13,7 +13,7 @@ use clap::Args;
 use super::failure::Failure;
 use super::input;
 use super::progress::during;
-use crate::page::{Table, wrapped};
+use crate::page::{Table, indented, wrapped};
 
 const READING: &str = "\
 Each file is a set. A folder is the three sets of one of its folds: Fold1,
@@ -139,8 +139,8 @@ impl CheckArgs {
     }
 }
 
-/// The width of the text of a finding, in terminal columns.
-const TEXT: usize = 80 - "problem  ".len();
+/// The width of what precedes the message of a finding, in terminal columns.
+const INDENT: usize = "problem  ".len();
 
 fn render(report: &Report) -> String {
     let mut table =
@@ -162,10 +162,8 @@ fn render(report: &Report) -> String {
             Level::Note => "note",
         };
         let set = if report.sets.len() > 1 { format!("{}: ", finding.set) } else { String::new() };
-        let lines = wrapped(&harmless(&format!("{set}{}", finding.message)), TEXT);
-        for (at, line) in lines.iter().enumerate() {
-            text += &format!("{:7}  {line}\n", if at == 0 { level } else { "" });
-        }
+        let message = harmless(&format!("{set}{}", finding.message)).into_owned();
+        text += &format!("{level:7}  {}\n", indented(&message, INDENT));
     }
     let (problems, all) = (report.problems(), report.findings.len());
     let notes = all - problems;

@@ -15,6 +15,7 @@ use super::failure::Failure;
 use super::input;
 use super::terminal;
 use crate::experiment::proposal::{Choice, Labels, Seen, Source};
+use crate::page::indented;
 
 const READING: &str = "\
 DATA is one of:
@@ -228,13 +229,6 @@ fn summary(seen: &Seen) -> Vec<String> {
         line("missing values", missing),
         line("sets", seen.sets()),
     ];
-    lines.extend(continued("first choice", &format!("{choice}: {why}")));
+    lines.extend(line("first choice", indented(&format!("{choice}: {why}"), WORDS)).lines().map(String::from));
     lines
-}
-
-/// Formats an entry of the summary: the label `word`, then the text `words`, wrapped at 80 columns.
-fn continued(word: &str, words: &str) -> Vec<String> {
-    let lines = crate::page::wrapped(words, 80 - WORDS);
-    let word = |at: usize| if at == 0 { word } else { "" };
-    lines.iter().enumerate().map(|(at, line)| format!("{:WORDS$}{line}", word(at))).collect()
 }

@@ -14,7 +14,7 @@ use burn_rank::measure::{Convention, Measure, MeasureError};
 use burn_rank::ranker::Ranker;
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::json::json;
-use burn_rank::workbench::text::{counted, is_standard_stream, nearest, shown};
+use burn_rank::workbench::text::{counted, is_standard_stream, shown};
 use burn_rank::workbench::{self, FileKind, Like, Source, name_unread, quoted, read_like};
 use clap::{Args, ValueEnum};
 
@@ -235,7 +235,9 @@ impl ReadArgs {
 fn name_column(refusal: Refusal) -> Refusal {
     let Some(unknown) = refusal.unknown_name() else { return refusal };
     let name = unknown.name.rsplit('.').next().unwrap_or_default();
-    let column = nearest(name, ["label", "query", "id", "weight", "drop"]);
+    let refused = from_value::<Columns>(Map::from_iter([(name.to_owned(), Value::Null)]).into()).err();
+    let of_columns = refused.as_ref().and_then(Refusal::unknown_name);
+    let column = of_columns.map_or_else(|| Some(name.to_owned()), |unknown| unknown.nearest());
     match column.filter(|column| column == name || unknown.nearest().is_none()) {
         Some(column) => {
             let message = format!("unknown field `{}`; did you mean `columns.{column}`?", shown(&unknown.name));

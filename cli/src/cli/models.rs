@@ -15,7 +15,7 @@ use clap::{Args, Subcommand};
 use super::failure::Failure;
 use super::input;
 use crate::experiment::linear_weights;
-use crate::page::{Table, wrapped};
+use crate::page::{Table, indented};
 
 /// Advice, for each type of learner, on the first loss to try.
 const START: &str = "\
@@ -179,11 +179,6 @@ impl ModelsArgs {
 
 /// The width of the words before a formula, a cost or a source.
 const WORDS: usize = 14;
-
-/// Wraps a text that begins after `indent` columns to a terminal. The lines after the first are indented.
-fn indented(text: &str, indent: usize) -> String {
-    wrapped(text, 80 - indent).join(&format!("\n{:indent$}", ""))
-}
 
 fn cell_value(cell: Cell) -> Value {
     json!({"measure": cell.measure.name(), "relaxation": cell.relaxation.name(), "cost": cell.cost().to_string(),

@@ -5,4 +5,4 @@ mod html;
 mod table;
 
 pub(crate) use html::{Html, details, element, figure, figures, note, section};
-pub(crate) use table::{Cell, Table, with_error, wrapped};
+pub(crate) use table::{Cell, Table, indented, with_error, wrapped};

@@ -167,9 +167,21 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// Wraps a text that begins after `indent` columns to a terminal. The lines after the first are indented.
+pub(crate) fn indented(text: &str, indent: usize) -> String {
+    wrapped(text, 80 - indent).join(&format!("\n{:indent$}", ""))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_after_the_first_are_indented() {
+        let words = ["word"; 16].join(" ");
+        let lines = format!("{}\n  word", ["word"; 15].join(" "));
+        assert_eq!((indented(&words, 2), indented("a b", 2)), (lines, "a b".to_string()));
+    }
 
     #[test]
     fn lines_break_between_words() {

@@ -284,6 +284,12 @@ fn damage(error: io::Error) -> io::Error {
 mod tests {
     use super::*;
 
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        io::Write::write_all(&mut encoder, text).unwrap();
+        encoder.finish().unwrap()
+    }
+
     #[test]
     fn a_compressed_stream_is_limited_by_the_bytes_read_of_it() {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
@@ -342,12 +348,7 @@ mod tests {
 
     #[test]
     fn a_text_that_is_compressed_twice_is_refused() {
-        let compressed = |text: &[u8]| {
-            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-            io::Write::write_all(&mut encoder, text).unwrap();
-            encoder.finish().unwrap()
-        };
-        let twice = compressed(&compressed(b"1 qid:1 1:0.5\n"));
+        let twice = gzip(&gzip(b"1 qid:1 1:0.5\n"));
         let (mut reader, _) = sniff(Path::new("data.gz"), Cursor::new(twice), None).unwrap();
         let message = reader.read_to_end(&mut Vec::new()).unwrap_err().to_string();
         assert_eq!(message, TWICE);
@@ -355,18 +356,13 @@ mod tests {
 
     #[test]
     fn defect_18_a_compressed_text_that_is_cut_off_or_followed_by_something_else_says_so() {
-        let member = |text: &[u8]| {
-            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-            io::Write::write_all(&mut encoder, text).unwrap();
-            encoder.finish().unwrap()
-        };
         let read = |bytes: Vec<u8>| {
             let mut text = Vec::new();
             let (mut reader, _) = sniff(Path::new("data.gz"), Cursor::new(bytes), None).unwrap();
             reader.read_to_end(&mut text).map(|_| text).map_err(|error| error.to_string())
         };
-        let whole = member(&b"1 qid:1 1:0.5\n".repeat(1000));
-        let two = [whole.clone(), member(b"last")].concat();
+        let whole = gzip(&b"1 qid:1 1:0.5\n".repeat(1000));
+        let two = [whole.clone(), gzip(b"last")].concat();
         assert_eq!(read(two).unwrap().len(), 14_004);
         assert_eq!(read([whole.clone(), vec![0; 700]].concat()).unwrap().len(), 14_000);
         for length in [3, 9, 11, 40, whole.len() - 8, whole.len() - 1] {

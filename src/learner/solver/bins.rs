@@ -76,7 +76,7 @@ pub(crate) fn bins_in_passes(
 ) {
     let width = data.feature_count;
     let readers = data.features.readers();
-    // Each of several readers has half of its memory for the columns of its own rows, and half for whole columns.
+    // Several readers each need memory twice: for columns of the rows that they read, and for whole columns.
     let halves = readers.count().min(2);
     let held = |rows: usize| memory / halves / (size_of::<f32>() * rows.max(1));
     let in_a_pass = held(data.features.most_own_rows(data.documents(), readers));

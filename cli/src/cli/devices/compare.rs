@@ -126,7 +126,7 @@ impl CompareArgs {
         Ok(writeln!(out, "{}written to {}", devices_text(&comparison), self.out.display())?)
     }
 
-    /// Runs the configuration on every device with every seed, each in a process of its own. Then measures training
+    /// Runs the configuration on every device with every seed, each in a separate process. Then measures training
     /// steps on each device that did not fail.
     fn runs(
         &self,

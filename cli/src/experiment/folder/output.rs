@@ -143,7 +143,7 @@ impl OutputFolder {
     }
 
     /// Marks the folder, and writes the configuration if the run is new. A command that works alone also writes a
-    /// configuration that has another description.
+    /// configuration whose description differs.
     fn begin(&self, mut mark: Mark, is_new: bool, wish: &Wish) -> io::Result<()> {
         fs::create_dir_all(&self.path)?;
         let (before, configuration) = (mark.clone(), wish.configuration.as_bytes());

@@ -36,12 +36,16 @@ fn csv_is_read_with_its_quotes_and_missing_values() {
     assert_eq!(bits(data.features.to_slice()), bits(&[0.5, 3.0, -0.01, f32::NAN, 7.0, 1.0]));
 }
 
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(bytes).unwrap();
+    gzip.finish().unwrap()
+}
+
 #[test]
 fn csv_is_recognized_by_its_name_and_by_its_contents() {
     let expected = read_named("train.csv", CSV.as_bytes(), &keep()).unwrap().data_hash();
-    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    gzip.write_all(CSV.as_bytes()).unwrap();
-    let gzip = gzip.finish().unwrap();
+    let gzip = gzip(CSV.as_bytes());
     let windows = format!("\u{feff}{}", CSV.replace('\n', "\r\n"));
     let tabs =
         "label\tquery\tdocument\tbm25\tclicks\n2\ta\tx\t0.5\t3\n0\ta\ty\t-0.01\tNA\n1\tb\t\"z, \"\"w\"\"\"\t7\t1\n";
@@ -62,11 +66,6 @@ fn csv_is_recognized_by_its_name_and_by_its_contents() {
 
 #[test]
 fn tables_with_other_separators_are_refused_by_the_separator() {
-    let gzip = |bytes: &[u8]| {
-        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        gzip.write_all(bytes).unwrap();
-        gzip.finish().unwrap()
-    };
     for separator in [";", "|"] {
         // With a decimal comma.
         let table = "label;query;f\n1;a;0,5\n".replace(';', separator);
