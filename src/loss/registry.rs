@@ -87,8 +87,9 @@ pub fn build(name: &str, params: &Map) -> Result<Box<dyn RankingLoss>, LossError
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LossSpec {
-    /// The registered name of the loss. Configuration files may omit the name if they give a `measure` or a
-    /// `relaxation`; the loss is then a [`RelaxedMeasure`](super::RelaxedMeasure).
+    /// The registered name of the loss. Configuration files may also name a measure and a relaxation, as
+    /// [`parse`](Self::parse) reads them, or omit the name if they give a `measure` or a `relaxation`; the loss is then a
+    /// [`RelaxedMeasure`](super::RelaxedMeasure).
     pub name: String,
     /// The parameters that differ from the defaults. A given temperature (`alpha`, `sigma`) is measured in scores, as
     /// in the papers, unless `temperature_unit` says otherwise. A default temperature is measured in spreads: one
@@ -114,7 +115,7 @@ impl<'de> Visitor<'de> for SpecVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<LossSpec, A::Error> {
-        let (mut name, mut params) = (None, Map::new());
+        let (mut name, mut params): (Option<String>, _) = (None, Map::new());
         while let Some(key) = fields.next_key::<String>()? {
             if key == "name" {
                 name = Some(fields.next_value()?);
@@ -123,8 +124,14 @@ impl<'de> Visitor<'de> for SpecVisitor {
             }
         }
         let joined = ["measure", "relaxation"].iter().any(|part| params.contains_key(*part));
-        match name {
-            Some(name) => Ok(LossSpec { name, params }),
+        match name.as_deref().map(LossSpec::parse) {
+            Some(mut spec) => {
+                if let Some(twice) = params.keys().find(|key| spec.params.contains_key(*key)) {
+                    return Err(A::Error::custom(format!("the loss `{spec}` says its `{twice}` in its name already")));
+                }
+                spec.params.extend(params);
+                Ok(spec)
+            }
             None if joined => Ok(LossSpec::joined(params)),
             None => Err(A::Error::missing_field("name")),
         }
@@ -377,6 +384,11 @@ mod tests {
         assert_eq!(cell.build().unwrap().about().smoothing.unwrap().parameter, "sigma");
         let written = crate::json::to_value(&cell).unwrap();
         assert_eq!(crate::json::from_value::<LossSpec>(written).unwrap(), cell);
+        let named: LossSpec = crate::json::from_value(json!({"name": "ap:rank_indicators", "sigma": 2})).unwrap();
+        assert_eq!(named, cell);
+        let twice = json!({"name": "ndcg@10:soft_sort", "k": 5});
+        let refused = crate::json::from_value::<LossSpec>(twice).unwrap_err();
+        assert_eq!(refused.with_key(), "the loss `ndcg@10:soft_sort` says its `k` in its name already");
         let none = crate::json::from_value::<LossSpec>(json!({"alpha": 1.0})).unwrap_err();
         assert_eq!(none.with_key(), "missing field `name`");
         let wrong = crate::json::from_value::<LossSpec>(json!({"name": 3})).unwrap_err();
