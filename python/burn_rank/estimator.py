@@ -58,7 +58,7 @@ class RankingEstimator(BaseEstimator):
 
     ``learner``, ``loss`` and ``scorer`` are names, or dicts with the keys that docs/reference/configuration lists, as
     in ``{"kind": "boosted_trees", "rounds": 200}`` and ``{"name": "approx_ndcg", "alpha": 10.0}``. ``normalizer`` is
-    the key ``normalizer`` of a configuration. ``measure`` and ``convention`` select among rounds, and :meth:`score`
+    the key ``normalizer`` of a configuration; None stands for the default of the learner. ``measure`` and ``convention`` select among rounds, and :meth:`score`
     uses them. ``progress`` works as in :func:`burn_rank.train`.
 
     ``columns`` gives the meaning of the columns of a data frame, with the keys of ``[data.columns]``: ``label``,
@@ -80,7 +80,7 @@ class RankingEstimator(BaseEstimator):
         learner: str | Mapping[str, Any] = "boosted_trees",
         loss: str | Mapping[str, Any] | None = None,
         scorer: str | Mapping[str, Any] | None = None,
-        normalizer: str = "none",
+        normalizer: str | None = None,
         measure: str = "ndcg@10",
         convention: str | Mapping[str, Any] = "standard",
         seed: int = 1,
@@ -108,12 +108,13 @@ class RankingEstimator(BaseEstimator):
         config: dict[str, Any] = {
             "name": "estimator",
             "seed": self.seed,
-            "normalizer": self.normalizer,
             # The place of a file name.
             "data": {"train": ["arrays"]},
             "learner": learner,
             "measure": {"select": self.measure, "report": [self.measure], "convention": self.convention},
         }
+        if self.normalizer is not None:
+            config["normalizer"] = self.normalizer
         if self.missing is not None:
             if self.missing not in ("indicator", "keep"):
                 expected = "None, 'keep' or 'indicator'; replace values in X for another choice"

@@ -1,4 +1,6 @@
-//! Defaults for perceptrons. They were tuned on generated data, MQ2008 and OHSUMED.
+//! Defaults that depend on the scorer and the loss. Every scorer takes the normalizer `auto`, because a rate suits only
+//! features of similar scale. The other defaults are for perceptrons. All were tuned on generated data, MQ2008 and
+//! OHSUMED.
 //!
 //! | key | default |
 //! |---|---|
@@ -84,11 +86,8 @@ impl GradientConfig {
 
     /// Returns default values that depend on the scorer, the loss and the data of an experiment.
     pub(super) fn fitting_to(&self, parts: &Parts, data: Option<FittingData>) -> Fitting {
-        let Some(scorer @ (ScorerConfig::Mlp(_) | ScorerConfig::Attention(_))) = parts.scorer else {
-            return Fitting::default();
-        };
         let fitting = Fitting { normalizer: NormalizerKind::Auto, ..Fitting::default() };
-        let is_perceptron = matches!(scorer, ScorerConfig::Mlp(_));
+        let is_perceptron = matches!(parts.scorer, Some(ScorerConfig::Mlp(_)));
         let takes_all = matches!(self.optimizer, OptimizerConfig::Lbfgs { .. });
         // A loss that cannot be built is refused with the learner.
         let Some(Ok(loss)) = parts.loss.as_ref().map(TrainingLoss::build) else { return fitting };

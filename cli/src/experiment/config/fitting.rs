@@ -158,11 +158,11 @@ mod tests {
 
     #[test]
     fn other_scorers_and_learners_keep_their_defaults() {
-        let linear = [json!("none"), Value::Null, Value::Null, json!(0.01)];
+        let linear = [json!("auto"), Value::Null, Value::Null, json!(0.01)];
         assert_eq!(fitting(&["loss.name=approx_ndcg", "scorer={kind=\"linear\"}"]), linear);
         let attention = [json!("auto"), json!(0.1), Value::Null, json!(0.01)];
         assert_eq!(fitting(&["loss.name=approx_ndcg", "scorer={kind=\"attention\"}"]), attention);
-        let latent_cross = [json!("none"), json!(0.1), Value::Null, json!(0.01)];
+        let latent_cross = [json!("auto"), json!(0.1), Value::Null, json!(0.01)];
         assert_eq!(fitting(&["loss.name=approx_ndcg", "scorer={kind=\"latent_cross\"}"]), latent_cross);
         let smooth_rank = [json!("none"), json!(0.0), Value::Null, Value::Null];
         assert_eq!(fitting(&["loss.name=smooth_ndcg", "learner={kind=\"smooth_rank\"}"]), smooth_rank);
