@@ -161,11 +161,7 @@ impl CvArgs {
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
         let Opened { document, config, device, .. } = opened;
-        let claim = match work {
-            Work::Whole => self.folder.claim(),
-            Work::Part(part) => Claim::Part { of: part.of() },
-            Work::Merge => Claim::Merge,
-        };
+        let claim = self.claim(work);
         // An occupied folder is reported before the data are read, and data that cannot be read leave no folder behind.
         let resolved = resolved_toml(document, config)?;
         if let (Some(path), Some(_)) = (&self.out, &self.refit) {
@@ -213,29 +209,45 @@ impl CvArgs {
         }
         let kept = folder.as_ref().filter(|_| keep.any()).map(|folder| Kept::of(&result, keep, folder));
         let refit = match (&self.refit, refit_data) {
-            (Some(path), Some(data)) => Some((path, &chosen, data)),
+            (Some(path), Some(data)) => Some((path.as_path(), &chosen, data)),
             _ => None,
         };
-        if !self.json {
-            self.print(&result, kept, None, out)?;
-            out.flush()?;
-            let Some((path, chosen, data)) = refit else { return Ok(()) };
-            let documents = self.refit(&result, path, chosen, &data, device)?;
-            if !self.quiet {
-                write!(out, "{}", refitted(chosen, &result, documents, path))?;
-            }
-            return Ok(());
+        self.print_and_refit(&result, kept, refit, device, out)
+    }
+
+    /// Returns what this work may do with the folder of the cross-validation.
+    fn claim(&self, work: Work) -> Claim {
+        match work {
+            Work::Whole => self.folder.claim(),
+            Work::Part(part) => Claim::Part { of: part.of() },
+            Work::Merge => Claim::Merge,
         }
-        let refit = match refit {
-            Some((path, chosen, data)) => {
-                self.refit(&result, path, chosen, &data, device)?;
-                let mut record = Value::from(chosen);
-                record["out"] = json!(path);
-                Some(record)
-            }
-            None => None,
-        };
-        self.print(&result, kept, refit, out)
+    }
+
+    /// Prints the result, and makes the refit. A terminal shows the result before the refit begins; JSON is one object
+    /// at the end.
+    fn print_and_refit(
+        &self,
+        result: &CrossValidation,
+        kept: Option<Kept>,
+        refit: Option<(&Path, &Chosen, DataConfig)>,
+        device: &Device,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let Some((path, chosen, data)) = refit else { return self.print(result, kept, None, out) };
+        if self.json {
+            self.refit(result, path, chosen, &data, device)?;
+            let mut record = Value::from(chosen);
+            record["out"] = json!(path);
+            return self.print(result, kept, Some(record), out);
+        }
+        self.print(result, kept, None, out)?;
+        out.flush()?;
+        let queries = self.refit(result, path, chosen, &data, device)?;
+        if !self.quiet {
+            write!(out, "{}", refitted(chosen, result, queries, path))?;
+        }
+        Ok(())
     }
 
     /// Trains the chosen setting on all queries and returns the number of queries.

@@ -126,27 +126,19 @@ impl ModelsArgs {
     }
 
     fn measures(&self, out: &mut dyn Write) -> Result<(), Failure> {
-        let mut table = Table::new(["measure", "what"]);
-        for family in Measure::FAMILIES {
-            if self.json {
-                writeln!(
-                    out,
-                    "{}",
-                    json!({"measure": family.form(), "aliases": family.aliases, "what": family.description})
-                )?;
+        if self.json {
+            for family in Measure::FAMILIES {
+                let row = json!({"measure": family.form(), "aliases": family.aliases, "what": family.description});
+                writeln!(out, "{row}")?;
             }
-            table.row(family.form(), [family.description]);
-        }
-        let mut presets = Table::new(["convention", "what"]);
-        for preset in Convention::PRESETS {
-            if self.json {
+            for preset in Convention::PRESETS {
                 writeln!(out, "{}", json!({"convention": preset.name, "what": preset.description}))?;
             }
-            presets.row(preset.name, [preset.description]);
+            return Ok(());
         }
-        if !self.json {
-            write!(out, "{}\n{}", table.words(), presets.words())?;
-        }
+        let families = Measure::FAMILIES.iter().map(|family| (family.form(), family.description));
+        let presets = Convention::PRESETS.iter().map(|preset| (preset.name.to_string(), preset.description));
+        write!(out, "{}\n{}", described("measure", families), described("convention", presets))?;
         Ok(())
     }
 
@@ -175,6 +167,13 @@ impl ModelsArgs {
         }
         Ok(())
     }
+}
+
+/// Lists names next to their descriptions, which are wrapped to a terminal. The first line is a title.
+fn described<'a>(title: &str, rows: impl Iterator<Item = (String, &'a str)>) -> String {
+    let rows: Vec<(String, &str)> = std::iter::once((title.to_string(), "what")).chain(rows).collect();
+    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0) + 2;
+    rows.iter().map(|(name, what)| format!("{name:<width$}{}\n", indented(what, width))).collect()
 }
 
 /// The width of the words before a formula, a cost or a source.
@@ -208,8 +207,8 @@ fn cells() -> String {
     let tables: Vec<String> = RelaxationName::ALL.chunks(4).map(part).collect();
     let legend = CellCost::ALL.map(|cost| format!("{}  {cost}\n", cost.mark()));
     format!(
-        "Any measure through any relaxation: loss = {{ measure = \"ap\", relaxation =\n\"rank_indicators\" }}, or \
-         ap:rank_indicators on the command line.\n\n{}\n{}*  has a name of its own, listed above\n\n",
+        "Any measure through any relaxation, by a name such as ap:rank_indicators:\n\n{}\n{}*  has a name of its own, \
+         listed above\n\n",
         tables.join("\n"),
         legend.concat()
     )
@@ -258,6 +257,14 @@ mod tests {
         assert_eq!(row("kendall_tau"), ["o*", "o", "c", "p"]);
         assert_eq!(row("success"), ["o", "o", "o", "t"]);
         assert_eq!(cell_value(Cell::all().next().unwrap())["loss"], json!("approx_ndcg"));
+    }
+
+    #[test]
+    fn descriptions_are_wrapped_next_to_their_names() {
+        let text = described("measure", [("ndcg[@k]".to_string(), ["word"; 20].join(" ").as_str())].into_iter());
+        let expected =
+            format!("measure   what\nndcg[@k]  {}\n{:10}{}\n", ["word"; 14].join(" "), "", ["word"; 6].join(" "));
+        assert_eq!(text, expected);
     }
 
     #[test]
