@@ -106,7 +106,7 @@ def networks():
 
 
 def direct():
-    head, rows = table(page("losses.md"), ["set", "`lambda_ndcg` - LightGBM"])
+    head, rows = table(page("losses.md"), ["set", "`lambda_ndcg` - `list_net`"])
     found = []
     for name in ["`list_net`", "`lambda_ndcg`"]:
         column = head.index(f"`approx_ndcg` - {name}")
@@ -116,38 +116,32 @@ def direct():
     return forest(title, found, -0.02, 0.02, 0.01, "above 0: direct optimization is better; bars: one standard error")
 
 
-# Losses of the picture, and their names in the tables of linear rankers.
-LINEAR = {
+# Losses of the picture by their names in the tables, where cells have the name of their parts.
+CHOSEN = {
     "lambda_ndcg": "lambda_ndcg",
     "lambda_loss": "lambda_loss",
     "softmax_cross_entropy": "softmax_cross_entropy",
     "xe_ndcg": "xe_ndcg",
     "rank_net": "rank_net",
-    "approx_ndcg": "ndcg:approximate_positions",
-    "soft_ndcg": "ndcg:expected_ranks",
-    "smooth_ndcg": "ndcg:rank_indicators",
-    "approx_ap": "ap:approximate_positions",
+    "ndcg:approximate_positions": "approx_ndcg",
+    "ndcg:expected_ranks": "soft_ndcg",
+    "ndcg:rank_indicators": "smooth_ndcg",
+    "ap:approximate_positions": "approx_ap",
 }
 
 
 def choice():
-    head, rows = table(page("losses.md"), ["loss", "compared with"])
-    networks = {row[0].split(", ")[1].strip("`"): difference(row[head.index("pooled, NDCG@10")]) for row in rows}
-    _, rows = table(page("losses.md").split("### Linear, NDCG@10")[1], ["loss", "temperature"])
-    cells = {row[0].strip("`"): row[2:] for row in rows if row[1] != "tuned"}
-    linear = {}
-    for loss, name in LINEAR.items():
-        found = [difference(re.search(r"\((.*)\)", cell)[1]) for cell in cells[name]]
-        mean = sum(value for value, _, _ in found) / len(found)
-        error = math.hypot(*(upper - value for value, _, upper in found)) / len(found)
-        linear[loss] = mean, mean - error, mean + error
+    network, linear = page("losses.md").split("A network:\n")[1].split("A linear ranker:\n")
     drawn = []
-    for what, found in [("a network", networks), ("a linear ranker", linear)]:
+    for what, text in [("a network", network), ("a linear ranker", linear)]:
+        head, rows = table(text, ["loss", "gen"])
+        cells = {row[0].strip("`"): row[head.index("pooled, NDCG@10")] for row in rows}
+        found = {loss: difference(cells[name]) for name, loss in CHOSEN.items()}
         drawn.append([what])
         for loss, figures in sorted(found.items(), key=lambda item: -item[1][0]):
             drawn.append((loss, *figures, RED if loss.startswith(("approx_", "soft_", "smooth_")) else BLUE))
     title = "Losses minus ListNet, NDCG@10 (red: direct, blue: bounds)"
-    return forest(title, drawn, -0.02, 0.02, 0.01, "above 0: better than ListNet; bars: one standard error")
+    return forest(title, drawn, -0.01, 0.01, 0.01, "above 0: better than ListNet; bars: one standard error")
 
 
 def trees():

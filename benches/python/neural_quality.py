@@ -141,7 +141,7 @@ def net(binary, folder, folds, sets, seeds, threads, out):
             with open(config, "w") as file:
                 file.write(CONFIG)
             sets = [f"data.folds={json.dumps(os.path.abspath(folder))}", f"cv.folds={folds}", f"cv.seeds={seeds}", *sets]
-            command = [binary, "cv", config, "--out", out, "--jobs", str(threads)]
+            command = [binary, "cv", config, "--out", out, "--jobs", str(threads), *(["--resume"] if os.path.exists(out) else [])]
             command += [part for key in sets for part in ("--set", key)]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     with open(path) as file:
@@ -296,6 +296,15 @@ def measured(binary, files, scores):
     return {measure: [number(query["measures"].get(measure)) for query in report["per_query"]] for measure in MEASURES}
 
 
+def generated(binary, out, name):
+    """The folder of a generated set, made where it is not there."""
+    folder = os.path.join(out, "data", name)
+    if not os.path.exists(folder):
+        os.makedirs(os.path.dirname(folder), exist_ok=True)
+        subprocess.run([binary, "synth", *SETS[name][0].split(), "--parts", "5", "--out", folder], check=True, stdout=subprocess.DEVNULL)
+    return folder
+
+
 def mean(values):
     values = values[~numpy.isnan(values)]
     return values.mean(), values.std(ddof=1) / len(values) ** 0.5
@@ -399,11 +408,7 @@ def main():
         name, _, folder = name.partition("=")
         folds = ALL_FOLDS
         if not folder:
-            options, folds = SETS[name]
-            folder = os.path.join(arguments.out, "data", name)
-            if not os.path.exists(folder):
-                os.makedirs(os.path.dirname(folder), exist_ok=True)
-                subprocess.run([binary, "synth", *options.split(), "--parts", "5", "--out", folder], check=True, stdout=subprocess.DEVNULL)
+            folder, folds = generated(binary, arguments.out, name), SETS[name][1]
         of_set = found.setdefault(name, {})
         for method in methods:
             place = method.translate(str.maketrans({",": "", ":": "", " ": "-"}))
