@@ -7,8 +7,8 @@
 
 A SET is one that neural_quality.py generates (gen, new, unseen, big, steps), or NAME=FOLDER with S1.txt .. S5.txt or Fold1 .. Fold5. Every
 fit is one of `burn-rank cv`, whose configuration names the scorer, the loss and the measure. What is in --out is not run again: a run goes on
-where an earlier one ended. --only runs the methods whose names match, which are names of losses, `MEASURE RELAXATION`, or with temperatures
-`MEASURE RELAXATION VALUE`; the three relaxations that hold tensors of pairs take ten times as long as the others.
+where an earlier one ended. --only runs the methods whose names match, which are losses, such as `lambda_ndcg` and `ap:soft_sort`, and with
+temperatures a value after it; the three relaxations that hold tensors of pairs take ten times as long as the others.
 
 --table figures (the default): test queries. A figure is a difference from `list_net`, paired over queries, with its standard error; sets are
 weighed by 1 / SE^2. Each fit keeps the round with the best NDCG@10 of the validation queries. The last table of each kind of ranker has each
@@ -29,8 +29,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import neural_quality
-import numpy
-from neural_quality import ALL_FOLDS, SETS, in_words, mean, pooled
+from neural_quality import ALL_FOLDS, MEASURES, SETS, in_words, mean, of_queries, pooled
 
 RANKERS = {"network": [], "linear": ["scorer={kind=\"linear\"}"]}
 # What burn-rank calls each measure of a cell when it is exact.
@@ -48,10 +47,6 @@ BASE = "list_net"
 SHORT = ("approx_", "smooth_", "soft_", "relaxed_measure")
 
 
-def cell(measure, relaxation):
-    return [f'loss={{measure="{measure}",relaxation="{relaxation}"}}']
-
-
 def named_losses(binary):
     listed = subprocess.run([binary, "models", "--losses", "--json"], check=True, capture_output=True, text=True).stdout.splitlines()
     return [name for name in (json.loads(line)["loss"] for line in listed) if not name.startswith(SHORT)]
@@ -63,75 +58,58 @@ def temperatures(relaxation):
     return key, [value / times, value, value * times] if key == "sigma" else [value * times, value, value / times]
 
 
-def jobs_of(arguments):
-    """Name, keys and selecting measure of each method."""
+def methods_of(arguments):
+    """Name, keys and selecting measure of each method. Its name is the loss, and with temperatures the value or what selects."""
     if arguments.table == "temperatures":
         for measure, select in (("ndcg", "ndcg@10"), ("ap", "map")):
-            yield f"{BASE} by {select}", [f"loss.name={BASE}"], select
+            yield f"{BASE} {select}", [f"loss.name={BASE}"], select
             for relaxation in RELAXATIONS:
                 key, values = temperatures(relaxation)
                 for value in values:
-                    keys = [*cell(measure, relaxation), f"loss.{key}={value}", "loss.temperature_unit=spread"]
-                    yield f"{measure} {relaxation} {value:g}", keys, select
+                    keys = [f"loss.name={measure}:{relaxation}", f"loss.{key}={value}", "loss.temperature_unit=spread"]
+                    yield f"{measure}:{relaxation} {value:g}", keys, select
         return
-    for name in named_losses(arguments.binary):
+    for name in [*named_losses(arguments.binary), *(f"{measure}:{relaxation}" for measure in OWN for relaxation in RELAXATIONS)]:
         yield name, [f"loss.name={name}"], "ndcg@10"
-    for measure in OWN:
-        for relaxation in RELAXATIONS:
-            yield f"{measure} {relaxation}", cell(measure, relaxation), "ndcg@10"
 
 
-def made(path):
-    return os.path.exists(os.path.join(path, "report.json"))
+def place(arguments, name, ranker, method):
+    return os.path.join(arguments.out, name, ranker, re.sub("[ :]", "-", method))
 
 
 def run(arguments, sets, methods):
-    report = json.dumps(sorted({"ndcg@10", *OWN.values()}))
+    report = json.dumps(sorted({*MEASURES, *OWN.values()}))
 
     def one(job):
         name, (folder, folds), ranker, (method, keys, select) = job
-        out = os.path.join(arguments.out, name, ranker, method.replace(" ", "-"))
-        if not made(out):
-            keys = [*RANKERS[ranker], *keys, f"measure.report={report}", f"measure.select={select}"]
-            try:
-                neural_quality.net(arguments.binary, folder, folds, keys, arguments.seeds, 1, out)
-            except subprocess.CalledProcessError as error:
-                return f"{name}, {ranker}, {method}: exit code {error.returncode}"
-        return None
+        keys = [*RANKERS[ranker], *keys, f"measure.report={report}", f"measure.select={select}"]
+        try:
+            neural_quality.net(arguments.binary, folder, folds, keys, arguments.seeds, 1, place(arguments, name, ranker, method))
+            return f"{name}, {ranker}, {method}"
+        except subprocess.CalledProcessError as error:
+            return f"{name}, {ranker}, {method}: exit code {error.returncode}"
 
-    jobs = [(name, place, ranker, method) for ranker in arguments.rankers for name, place in sets.items() for method in methods]
+    jobs = [(name, where, ranker, method) for ranker in arguments.rankers for name, where in sets.items() for method in methods]
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        for number, (failed, job) in enumerate(zip(pool.map(one, jobs), jobs), 1):
-            print(failed or f"{number} of {len(jobs)}: {job[0]}, {job[2]}, {job[3][0]}", file=sys.stderr, flush=True)
+        for number, done in enumerate(pool.map(one, jobs), 1):
+            print(f"{number} of {len(jobs)}: {done}", file=sys.stderr, flush=True)
 
 
 def reports(arguments, sets, methods, ranker):
     """The report of each method that was run, by set."""
-    found = {}
+    found = {name: {} for name in sets}
     for name in sets:
         for method, _, _ in methods:
-            path = os.path.join(arguments.out, name, ranker, method.replace(" ", "-"), "report.json")
+            path = os.path.join(place(arguments, name, ranker, method), "report.json")
             if os.path.exists(path):
                 with open(path) as file:
-                    found.setdefault(name, {})[method] = json.load(file)
+                    found[name][method] = json.load(file)
     return found
 
 
-def of_queries(report, measure):
-    return numpy.array([value for fold in report["details"] for value in fold["per_query"]["values"][measure]], dtype=float)
-
-
-def difference(found, method, measure):
-    """Mean difference from the base and its error, by set; None where the method was not run."""
-    both = lambda reports: method in reports and BASE in reports
-    return [
-        mean(of_queries(reports[method], measure) - of_queries(reports[BASE], measure)) if both(reports) else None for reports in found.values()
-    ]
-
-
 def over_sets(figures):
-    """Both figures pooled, empty where a set is missing."""
-    return in_words(*pooled(figures)) if figures and all(figures) else ""
+    """The figures pooled, empty where a set is missing."""
+    return in_words(*pooled(figures)) if all(figures) else ""
 
 
 def row(*cells):
@@ -145,24 +123,27 @@ def head(*cells):
 
 def figures_tables(arguments, sets, methods):
     for ranker in arguments.rankers:
-        found = reports(arguments, sets, methods, ranker)
+        found = {
+            name: {method: {measure: of_queries(report, measure) for measure in {*MEASURES, *OWN.values()}} for method, report in of_set.items()}
+            for name, of_set in reports(arguments, sets, methods, ranker).items()
+        }
+        difference = lambda method, measure: neural_quality.differences(found, method, BASE, measure)
         print(f"\n### {ranker}\n")
         head("loss", *found, "pooled, NDCG@10", "pooled, MAP")
-        of_base = [mean(of_queries(reports[BASE], "ndcg@10")) for reports in found.values()]
+        of_base = [mean(of_set[BASE]["ndcg@10"]) for of_set in found.values()]
         row(f"`{BASE}`, its NDCG@10", *(f"{value:.4f} ± {error:.4f}" for value, error in of_base), "", "")
         rows = []
-        for name in [*named_losses(arguments.binary), *(f"{measure} {relaxation}" for measure in ("ndcg", "ap") for relaxation in RELAXATIONS)]:
-            figures = difference(found, name, "ndcg@10")
-            if name != BASE and all(figures):
+        for name, _, _ in methods:
+            figures = difference(name, "ndcg@10")
+            if name != BASE and all(figures) and (":" not in name or name.startswith(("ndcg:", "ap:"))):
                 rows.append((pooled(figures)[0], name, figures))
         for _, name, figures in sorted(rows, reverse=True):
-            map_too = over_sets(difference(found, name, "map"))
-            row(f"`{name.replace(' ', ':')}`", *(in_words(*figure) for figure in figures), over_sets(figures), map_too)
+            row(f"`{name}`", *(in_words(*figure) for figure in figures), over_sets(figures), over_sets(difference(name, "map")))
         for title, looked_at in (("NDCG@10", "ndcg@10"), ("MAP", "map"), ("its own measure", None)):
             print(f"\n#### {ranker}: cells, {title}\n")
             head("measure", *(f"`{relaxation}`" for relaxation in RELAXATIONS))
             for measure, own in OWN.items():
-                cells = [over_sets(difference(found, f"{measure} {relaxation}", looked_at or own)) for relaxation in RELAXATIONS]
+                cells = [over_sets(difference(f"{measure}:{relaxation}", looked_at or own)) for relaxation in RELAXATIONS]
                 if any(cells):
                     row(f"`{measure}`" if looked_at else f"`{measure}`, in {own}", *cells)
 
@@ -174,7 +155,7 @@ def temperature_tables(arguments, sets, methods):
     def figure(ranker, measure, select, relaxation, value):
         differences = []
         for reports_of in found[ranker].values():
-            one, base = reports_of.get(f"{measure} {relaxation} {value:g}"), reports_of.get(f"{BASE} by {select}")
+            one, base = reports_of.get(f"{measure}:{relaxation} {value:g}"), reports_of.get(f"{BASE} {select}")
             if not one or not base:
                 return ""
             differences += [[a - b for a, b in zip(validation(one), validation(base))]]
@@ -207,7 +188,7 @@ def main():
     for name in arguments.sets or ["gen", "unseen"]:
         name, _, folder = name.partition("=")
         sets[name] = (folder, ALL_FOLDS) if folder else (neural_quality.generated(arguments.binary, arguments.out, name), SETS[name][1])
-    methods = list(jobs_of(arguments))
+    methods = list(methods_of(arguments))
     if not arguments.made:
         run(arguments, sets, [method for method in methods if method[0].startswith(BASE) or arguments.only.search(method[0])])
     {"figures": figures_tables, "temperatures": temperature_tables}[arguments.table](arguments, sets, methods)

@@ -13,10 +13,6 @@ gradients, and three libraries of trees. `.. 10 epochs` are the latter two losse
 validation queries. LightGBM has lambdarank and at least 20 documents in a leaf, XGBoost rank:ndcg, CatBoost YetiRank. Leaves (7, 15, 31) and
 depths (3, 4, 6; CatBoost 4, 6) are chosen for each fold by validation NDCG@10 with the first seed.
 
---table losses: losses by what is trained (a network, a linear scorer, boosted trees). Losses with a temperature have three, half the default,
-the default and twice it; each fold chooses one by the NDCG@10 of its validation queries. Trees have the settings of
-configs/recommended/trees.toml, without the grid. Prints the choice first, then every loss.
-
 --table ingredients: what each default of a perceptron is worth. One at a time is taken away. `gauss, all values` maps each feature by all its
 training values instead of 257 knots, before burn-rank sees the data.
 
@@ -85,42 +81,8 @@ INGREDIENTS = {
     for what, keys in WITHOUT.items()
     if (loss, what) != ("lambda_ndcg", "raw gradients")
 }
-NETWORK, LINEAR, TREES = "a network", "a linear ranker", "boosted trees"
-TRAINED = {
-    NETWORK: [],
-    LINEAR: ["scorer={kind=\"linear\"}"],
-    TREES: ["scorer=", "learner={kind=\"boosted_trees\",rounds=1000,learning_rate=0.05,leaves=15,subsample=0.8,colsample=0.5}"],
-}
-# The first loss of each is the one that others are compared with.
-BOUNDS = {
-    NETWORK: ["list_net", "lambda_ndcg", "softmax_cross_entropy", "xe_ndcg", "rank_net"],
-    LINEAR: ["list_net", "lambda_ndcg", "softmax_cross_entropy", "xe_ndcg", "rank_net"],
-    TREES: ["lambda_ndcg", "xe_ndcg", "rank_net"],
-}
-TEMPERATURES = {
-    "approx_ndcg": ("alpha", [10, 20, 40]),
-    "soft_ndcg": ("sigma", [0.05, 0.1, 0.2]),
-    "smooth_ndcg": ("sigma", [0.01, 0.02, 0.04]),
-    "approx_ap": ("alpha", [10, 20, 40]),
-}
-# Trees have warmer temperatures.
-TREE_TEMPERATURES = {"approx_ndcg": ("alpha", [2, 4, 8]), "soft_ndcg": ("sigma", [0.25, 0.5, 1.0]), "soft_ap": ("sigma", [0.25, 0.5, 1.0])}
-
-
-def losses_of(what):
-    """Method and keys of each loss of what is trained, the one that others are compared with first."""
-    prefix = "" if what == NETWORK else f"{what}: "
-    found = {f"{prefix}{loss}": [*TRAINED[what], f"loss.name={loss}"] for loss in BOUNDS[what]}
-    for loss, (key, values) in (TREE_TEMPERATURES if what == TREES else TEMPERATURES).items():
-        grid = f'grid={{"loss.{key}"={json.dumps(values)}}}'
-        found[f"{prefix}{loss}, temperature chosen"] = [*TRAINED[what], f"loss.name={loss}", "loss.temperature_unit=spread", grid]
-    return found
-
-
-LOSSES = {method: keys for what in TRAINED for method, keys in losses_of(what).items()}
 TABLES = {
     "trees": [*POINTS, *NETS],
-    "losses": list(LOSSES),
     "ingredients": ["lambda_ndcg", "approx_ndcg", *INGREDIENTS],
 }
 CONFIG = """\
@@ -130,6 +92,11 @@ learner = { kind = "gradient" }
 measure = { convention = "standard", select = "ndcg@10", report = ["ndcg@10", "map"] }
 """
 ROUNDS, PATIENCE = 1500, 100
+
+
+def of_queries(report, measure):
+    """The value of each test query of a cross-validation, NaN where the convention leaves it out."""
+    return numpy.array([value for fold in report["details"] for value in fold["per_query"]["values"][measure]], dtype=float)
 
 
 def net(binary, folder, folds, sets, seeds, threads, out):
@@ -146,7 +113,7 @@ def net(binary, folder, folds, sets, seeds, threads, out):
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     with open(path) as file:
         report = json.load(file)
-    values = {measure: [value for fold in report["details"] for value in fold["per_query"]["values"][measure]] for measure in MEASURES}
+    values = {measure: of_queries(report, measure) for measure in MEASURES}
     fits = [fit["best_round"] for fold in report["details"] for fit in fold["fits"]]
     selected = [fold["selected"] for fold in report["folds"] if fold["selected"] != "-"]
     return values, f"best rounds {fits}, selected {selected}"
@@ -360,27 +327,6 @@ def differences_table(found, rows, names):
         print(f"| {heading} | `{other.split(': ')[-1]}` | {' | '.join(cells)} |")
 
 
-def losses_table(found, methods):
-    """The best loss of what is trained, by the pooled difference from the first, and those within .005 of it, of those run on every set."""
-    print("| you train | and care for | start with | compared with | difference | within .005 of it |\n|---|---|---|---|--:|---|")
-    short = lambda method: method.split(": ")[-1].split(",")[0]
-    everywhere = [method for method in methods if all(method in of_set for of_set in found.values())]
-    of_all = {what: [method for method in losses_of(what) if method in everywhere] for what in TRAINED}
-    of_all = {what: own for what, own in of_all.items() if len(own) > 1 and own[0] == list(losses_of(what))[0]}
-    for what, own in of_all.items():
-        for measure, title in zip(MEASURES, ["NDCG@10", "MAP"]):
-            figures = {method: pooled(differences(found, method, own[0], measure)) for method in own[1:]}
-            figures[own[0]] = (0.0, 0.0)
-            best = max(figures, key=lambda method: figures[method][0])
-            near = [method for method in sorted(own, key=lambda method: -figures[method][0]) if figures[method][0] >= figures[best][0] - 0.005]
-            listed = ", ".join(f"`{short(method)}`" for method in near if method != best)
-            difference = in_words(*figures[best]) if best != own[0] else "0"
-            print(f"| {what} | {title} | `{short(best)}` | `{short(own[0])}` | {difference} | {listed} |")
-    print()
-    rows = [(f"{what}, `{short(method)}`", method, list(losses_of(what))[0]) for what in TRAINED for method in list(losses_of(what))[1:]]
-    differences_table(found, rows, "loss")
-
-
 def ingredients_table(found, methods):
     rows = [(f"`{method.split(', ')[0]}`, {method.split(', ', 1)[1]}", method, method.split(", ")[0]) for method in INGREDIENTS if method in methods]
     differences_table(found, rows, "without")
@@ -399,7 +345,7 @@ def main():
     arguments = parser.parse_intermixed_args()
     binary, seeds = os.path.abspath(arguments.binary), [int(seed) for seed in arguments.seeds.split(",")]
     methods = TABLES[arguments.table] if arguments.methods is None else [name.strip() for name in arguments.methods.split(";")]
-    keys = {**NETS, **INGREDIENTS, **LOSSES}
+    keys = {**NETS, **INGREDIENTS}
     for name in methods:
         if name not in TABLES[arguments.table]:
             sys.exit(f"{name} is not a method of --table {arguments.table}: expected {'; '.join(TABLES[arguments.table])}")
@@ -427,7 +373,7 @@ def main():
                 values, how = net(binary, source, own_folds, keys[method], seeds, arguments.threads, out)
             of_set[method] = {measure: numpy.array(values[measure], dtype=float) for measure in MEASURES}
             print(f"{name}, {method}: {mean(of_set[method]['ndcg@10'])[0]:.4f}, {how}, {time.time() - start:.0f} s", file=sys.stderr, flush=True)
-    {"trees": trees_table, "losses": losses_table, "ingredients": ingredients_table}[arguments.table](found, methods)
+    {"trees": trees_table, "ingredients": ingredients_table}[arguments.table](found, methods)
 
 
 if __name__ == "__main__":
