@@ -58,8 +58,8 @@ class RankingEstimator(BaseEstimator):
 
     ``learner``, ``loss`` and ``scorer`` are names, or dicts with the keys that docs/reference/configuration lists, as
     in ``{"kind": "boosted_trees", "rounds": 200}`` and ``{"name": "approx_ndcg", "alpha": 10.0}``. ``normalizer`` is
-    the key ``normalizer`` of a configuration; None stands for the default of the learner. ``measure`` and ``convention`` select among rounds, and :meth:`score`
-    uses them. ``progress`` works as in :func:`burn_rank.train`.
+    the key ``normalizer`` of a configuration; None stands for the default of the learner. ``measure`` and
+    ``convention`` select among rounds, and :meth:`score` uses them. ``progress`` works as in :func:`burn_rank.train`.
 
     ``columns`` gives the meaning of the columns of a data frame, with the keys of ``[data.columns]``: ``label``,
     ``query``, ``id``, ``weight`` (names), ``drop`` (a list). Every other column is a feature. ``columns={}`` selects
