@@ -23,7 +23,7 @@ RELAXATIONS = {
     "sigmoid_ranks": ("sigma", 0.05, 1, 2),
     "rank_indicators": ("sigma", 0.02, 2, 1),
     "expected_ranks": ("sigma", 0.1, 1, 2),
-    "neural_sort": ("sigma", 5.0, 1, -5),
+    "neural_sort": ("sigma", 0.2, 1, 0),
     "soft_sort": ("sigma", 0.15, 1, 1),
     "smooth_indicators": ("alpha", 5.0, -1, 2),
     "projected_ranks": ("sigma", 0.0125, 1, 6),
@@ -56,9 +56,7 @@ def cut(folder, into, documents, seed):
 
 def built_in(name, documents):
     """What the default takes times the spread."""
-    power = RELAXATIONS[name][3]
-    # neural_sort counts a list of fewer than 4 documents as one of 4.
-    return (8 / (max(documents, 4) if power < 0 else documents)) ** power
+    return (8 / documents) ** RELAXATIONS[name][3]
 
 
 def validation(binary, folder, name, documents, power, seed):
@@ -116,7 +114,7 @@ def main():
                 cut(folder, pathlib.Path(work), documents, arguments.seed)
                 for name in arguments.relaxations.split(","):
                     default = RELAXATIONS[name][3]
-                    near = [-6, -5, -4, -3, -2, 0] if default < 0 else [0, 1, 2, 3, 4] if default < 6 else [0, 2, 4, 6, 8]
+                    near = [0, 1, 2, 3, 4] if default < 6 else [0, 2, 4, 6, 8]
                     powers = map(int, arguments.powers.split(",")) if arguments.powers else near
                     cells = []
                     for power in powers:

@@ -9,9 +9,7 @@
 //! `alpha` is measured per standard deviation. The `sigma` of rank indicators is measured in variances. In a list of
 //! fewer than 8 documents, neighboring scores are too far apart for the default temperatures. To make the defaults work
 //! for lists of any length, a surrogate of a measure also divides the scores by `(8 / n)^p`. The power `p` is
-//! [`Relaxation::short_list_power`](super::Relaxation::short_list_power). A negative `p` moves the scores of short
-//! lists further apart. With a negative `p`, a list with fewer than 4 documents is treated as if it had 4. An even
-//! sharper relaxation would have no gradient.
+//! [`Relaxation::short_list_power`](super::Relaxation::short_list_power).
 //!
 //! No gradient passes through the spread, unless a line search requests the gradient of the value
 //! ([`Change::FullGradient`](super::Change::FullGradient)). With a temperature in spreads, multiplying the scores of a
@@ -113,7 +111,7 @@ impl Lists {
 
     /// Divides the centered scores by their spread times `max(8 / n, 1)^power`. The spread is computed from
     /// `seen(centered)`, where `seen` may detach the gradient.
-    fn over_spread(&self, power: i32, seen: fn(Tensor<2>) -> Tensor<2>) -> Self {
+    fn over_spread(&self, power: u32, seen: fn(Tensor<2>) -> Tensor<2>) -> Self {
         // The scores are centered first, because an offset shared by all scores would determine the rounding errors.
         let centered = self.centered();
         let spread = spread(self, seen(centered.clone()));
@@ -125,17 +123,11 @@ impl Lists {
 /// In lists with fewer documents than this, the temperature depends on the length of the list.
 const SHORT: f64 = 8.0;
 
-/// The largest ratio `8 / n` that is used if `power` is negative. This limit keeps scores in very short lists from
-/// growing further.
-const LARGEST_GROWING: f64 = 2.0;
-
 /// Returns the factor `max(8 / n, 1)^power` of each list, `[B, 1]`, which is exactly 1 for 8 or more documents.
-fn of_short_list(lists: &Lists, power: i32) -> Tensor<2> {
-    let largest = if power < 0 { LARGEST_GROWING } else { SHORT };
-    let ratio = (one_in_place_of_zero(lists.counts()).unsqueeze_dim::<2>(1).recip() * SHORT).clamp(1.0, largest);
+fn of_short_list(lists: &Lists, power: u32) -> Tensor<2> {
+    let ratio = (one_in_place_of_zero(lists.counts()).unsqueeze_dim::<2>(1).recip() * SHORT).clamp(1.0, SHORT);
     // Products instead of `powi` keep 1 exactly 1 on every backend.
-    let factor = (1..power.unsigned_abs()).fold(ratio.clone(), |product, _| product * ratio.clone());
-    if power < 0 { factor.recip() } else { factor }
+    (1..power).fold(ratio.clone(), |product, _| product * ratio.clone())
 }
 
 /// Returns the spread of the scores in each list, `[B, 1]`, given the centered scores.
@@ -173,7 +165,7 @@ impl Debug for Scale {
 impl Scale {
     /// Returns the lists with scores converted to this unit. In short lists, the spread is multiplied by
     /// `max(8 / n, 1)^power`.
-    pub fn of(self, lists: &Lists, power: i32) -> Lists {
+    pub fn of(self, lists: &Lists, power: u32) -> Lists {
         match (self.unit, self.is_differentiated) {
             (TemperatureUnit::Score, _) => lists.clone(),
             (TemperatureUnit::Spread, false) => lists.over_spread(power, Tensor::detach),
@@ -345,16 +337,14 @@ mod tests {
             ("approx_kendall_tau", 2),
             ("smooth_ndcg", 1),
             ("ndcg:soft_sort", 1),
-            ("ndcg:neural_sort", -5),
+            ("ndcg:neural_sort", 0),
             ("ndcg:projected_ranks", 6),
         ] {
             let spread = LossSpec::parse(name).resolved().unwrap();
             let symbol = spread.keys().find(|key| ["alpha", "sigma"].contains(&key.as_str())).unwrap();
             let score = LossSpec::parse(name).with(symbol, spread[symbol].clone());
             for n in [2, 3, 5, 7, 8] {
-                let ratio = 8.0 / n as f64;
-                let over =
-                    standard_deviation(&SCORES[..n]) * if power < 0 { ratio.min(2.0) } else { ratio }.powi(power);
+                let over = standard_deviation(&SCORES[..n]) * (8.0 / n as f64).powi(power as i32);
                 let scaled: Vec<f64> = SCORES[..n].iter().map(|score| score / over).collect();
                 let explained = |spec: &LossSpec, scores: &[f64]| {
                     explain(&*spec.build().unwrap(), scores, &LABELS[..n], DType::F64).unwrap()

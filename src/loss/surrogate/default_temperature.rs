@@ -19,8 +19,7 @@ impl Cell {
             // The temperature is in variances.
             RelaxationName::RankIndicators => 0.02 * times * times,
             RelaxationName::ExpectedRanks => 0.1 * times,
-            // The weights grow with the number of documents.
-            RelaxationName::NeuralSort => 5.0 * times,
+            RelaxationName::NeuralSort => 0.2 * times,
             RelaxationName::SoftSort => 0.15 * times,
             RelaxationName::SmoothIndicators => 5.0 / times,
             // Documents further apart have no gradient, so a measure of few ranks needs a larger temperature.

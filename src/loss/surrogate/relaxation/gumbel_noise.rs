@@ -57,7 +57,7 @@ impl Relaxation for GumbelNoise {
         self.relaxation.temperature_unit()
     }
 
-    fn short_list_power(&self) -> i32 {
+    fn short_list_power(&self) -> u32 {
         self.relaxation.short_list_power()
     }
 

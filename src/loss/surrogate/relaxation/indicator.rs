@@ -41,7 +41,7 @@ impl Relaxation for Indicator {
         self.temperature.unit
     }
 
-    fn short_list_power(&self) -> i32 {
+    fn short_list_power(&self) -> u32 {
         1
     }
 

@@ -60,7 +60,7 @@ impl Relaxation for ProjectedRanks {
 
     /// Returns a large power, because documents in a short list are often more than `sigma` apart and then have no
     /// gradient.
-    fn short_list_power(&self) -> i32 {
+    fn short_list_power(&self) -> u32 {
         6
     }
 

@@ -83,10 +83,9 @@ pub trait Relaxation: Debug + Send + Sync {
     }
 
     /// Returns the power `p` that adapts a temperature in spreads to short lists. The default is 2. In a list of
-    /// `n < 8` documents, scores are divided by `(8 / n)^p`. With a positive power, documents in a short list influence
-    /// each other over larger score differences. With a negative power, a list with fewer than 4 documents is treated
-    /// as if it had 4.
-    fn short_list_power(&self) -> i32 {
+    /// `n < 8` documents, scores are divided by `(8 / n)^p`, so documents in a short list influence each other over
+    /// larger score differences.
+    fn short_list_power(&self) -> u32 {
         2
     }
 

@@ -47,7 +47,7 @@ impl Relaxation for SoftSort {
         self.temperature.unit
     }
 
-    fn short_list_power(&self) -> i32 {
+    fn short_list_power(&self) -> u32 {
         1
     }
 
