@@ -1,6 +1,6 @@
 //! Defaults that depend on the scorer and the loss. Every scorer takes the normalizer `auto`, because a rate suits only
-//! features of similar scale. The other defaults are for perceptrons. All were tuned on generated data, MQ2008 and
-//! OHSUMED.
+//! features of similar scale. Every scorer takes unit gradients for a direct loss, so that no query dominates a step.
+//! The other defaults are for perceptrons. All were tuned on generated data, MQ2008 and OHSUMED.
 //!
 //! | key | default |
 //! |---|---|
@@ -87,11 +87,14 @@ impl GradientConfig {
     /// Returns default values that depend on the scorer, the loss and the data of an experiment.
     pub(super) fn fitting_to(&self, parts: &Parts, data: Option<FittingData>) -> Fitting {
         let fitting = Fitting { normalizer: NormalizerKind::Auto, ..Fitting::default() };
-        let is_perceptron = matches!(parts.scorer, Some(ScorerConfig::Mlp(_)));
-        let takes_all = matches!(self.optimizer, OptimizerConfig::Lbfgs { .. });
         // A loss that cannot be built is refused with the learner.
         let Some(Ok(loss)) = parts.loss.as_ref().map(TrainingLoss::build) else { return fitting };
-        if !is_perceptron || takes_all {
+        if matches!(self.optimizer, OptimizerConfig::Lbfgs { .. }) {
+            return fitting;
+        }
+        let query_gradients = if is_direct(&*loss) { QueryGradients::Unit } else { QueryGradients::Raw };
+        let fitting = Fitting { query_gradients, ..fitting };
+        if !matches!(parts.scorer, Some(ScorerConfig::Mlp(_))) {
             return fitting;
         }
         let mut learner = Map::from_iter([("learning_rate".to_string(), json!(self.perceptron_rate(&*loss)))]);
@@ -100,8 +103,7 @@ impl GradientConfig {
             let of_data = [json!(epochs), json!(batch_queries), json!(patience)];
             learner.extend(OF_DATA.iter().map(|key| key.to_string()).zip(of_data));
         }
-        let query_gradients = if is_direct(&*loss) { QueryGradients::Unit } else { QueryGradients::Raw };
-        Fitting { dropout: Some(DROPOUT), query_gradients, learner, of_data: &OF_DATA, ..fitting }
+        Fitting { dropout: Some(DROPOUT), learner, of_data: &OF_DATA, ..fitting }
     }
 }
 

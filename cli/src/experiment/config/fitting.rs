@@ -158,12 +158,13 @@ mod tests {
 
     #[test]
     fn other_scorers_and_learners_keep_their_defaults() {
-        let linear = [json!("auto"), Value::Null, Value::Null, json!(0.01)];
-        assert_eq!(fitting(&["loss.name=approx_ndcg", "scorer={kind=\"linear\"}"]), linear);
-        let attention = [json!("auto"), json!(0.1), Value::Null, json!(0.01)];
-        assert_eq!(fitting(&["loss.name=approx_ndcg", "scorer={kind=\"attention\"}"]), attention);
-        let latent_cross = [json!("auto"), json!(0.1), Value::Null, json!(0.01)];
-        assert_eq!(fitting(&["loss.name=approx_ndcg", "scorer={kind=\"latent_cross\"}"]), latent_cross);
+        for (scorer, dropout) in [("linear", Value::Null), ("attention", json!(0.1)), ("latent_cross", json!(0.1))] {
+            let scorer = format!("scorer={{kind=\"{scorer}\"}}");
+            for (loss, query_gradients) in [("list_net", Value::Null), ("approx_ndcg", json!("unit"))] {
+                let expected = [json!("auto"), dropout.clone(), query_gradients, json!(0.01)];
+                assert_eq!(fitting(&[&format!("loss.name={loss}"), &scorer]), expected, "{scorer}, {loss}");
+            }
+        }
         let smooth_rank = [json!("none"), json!(0.0), Value::Null, Value::Null];
         assert_eq!(fitting(&["loss.name=smooth_ndcg", "learner={kind=\"smooth_rank\"}"]), smooth_rank);
         let linear = read(&["loss.name=list_net", "scorer={kind=\"linear\"}"]);
