@@ -141,11 +141,15 @@ def figures_tables(arguments, sets, methods):
             row(f"`{name}`", *(in_words(*figure) for figure in figures), over_sets(figures), over_sets(difference(name, "map")))
         for title, looked_at in (("NDCG@10", "ndcg@10"), ("MAP", "map"), ("its own measure", None)):
             print(f"\n#### {ranker}: cells, {title}\n")
-            head("measure", *(f"`{relaxation}`" for relaxation in RELAXATIONS))
-            for measure, own in OWN.items():
-                cells = [over_sets(difference(f"{measure}:{relaxation}", looked_at or own)) for relaxation in RELAXATIONS]
-                if any(cells):
-                    row(f"`{measure}`" if looked_at else f"`{measure}`, in {own}", *cells)
+            rows = {
+                measure: {relaxation: over_sets(difference(f"{measure}:{relaxation}", looked_at or own)) for relaxation in RELAXATIONS}
+                for measure, own in OWN.items()
+            }
+            ran = [relaxation for relaxation in RELAXATIONS if any(cells[relaxation] for cells in rows.values())]
+            head("measure", *(f"`{relaxation}`" for relaxation in ran))
+            for measure, cells in rows.items():
+                if any(cells.values()):
+                    row(f"`{measure}`" if looked_at else f"`{measure}`, in {OWN[measure]}", *(cells[relaxation] for relaxation in ran))
 
 
 def temperature_tables(arguments, sets, methods):
@@ -166,7 +170,9 @@ def temperature_tables(arguments, sets, methods):
     for relaxation in RELAXATIONS:
         key, values = temperatures(relaxation)
         for value, what in zip(values, ("half", "default", "twice")):
-            row(f"`{relaxation}`", f"{what}: `{key}` {value:g}", *(figure(*column, relaxation, value) for column in columns))
+            figures = [figure(*column, relaxation, value) for column in columns]
+            if any(figures):
+                row(f"`{relaxation}`", f"{what}: `{key}` {value:g}", *figures)
 
 
 def main():
