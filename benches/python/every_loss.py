@@ -12,7 +12,7 @@ temperatures a value after it; the three relaxations that hold tensors of pairs 
 
 --table figures (the default): test queries. A figure is a difference from `list_net`, paired over queries, with its standard error; sets are
 weighed by 1 / SE^2. Each fit keeps the round with the best NDCG@10 of the validation queries. The last table of each kind of ranker has each
-cell's own measure.
+cell's own measure, next to four bounds.
 
 --table temperatures: validation queries alone. NDCG and AP through each relaxation at half the default temperature, at the default and at twice
 it. A figure is the mean over sets and folds of the difference from `list_net`, in the NDCG@10 of NDCG and the MAP of AP; the measure of the
@@ -43,6 +43,8 @@ RELAXATIONS = {
     "neural_sort": ("sigma", 0.2), "soft_sort": ("sigma", 0.15), "smooth_indicators": ("alpha", 5), "projected_ranks": ("sigma", 0.0125),
 }
 BASE = "list_net"
+# Bounds that stand next to the cells in the table of each cell's own measure.
+BOUNDS = ["softmax_cross_entropy", "lambda_ndcg", "lambda_loss", "rank_net"]
 # Short names of cells, which are in the tables as cells.
 SHORT = ("approx_", "smooth_", "soft_", "relaxed_measure")
 
@@ -141,15 +143,15 @@ def figures_tables(arguments, sets, methods):
             row(f"`{name}`", *(in_words(*figure) for figure in figures), over_sets(figures), over_sets(difference(name, "map")))
         for title, looked_at in (("NDCG@10", "ndcg@10"), ("MAP", "map"), ("its own measure", None)):
             print(f"\n#### {ranker}: cells, {title}\n")
-            rows = {
-                measure: {relaxation: over_sets(difference(f"{measure}:{relaxation}", looked_at or own)) for relaxation in RELAXATIONS}
-                for measure, own in OWN.items()
-            }
-            ran = [relaxation for relaxation in RELAXATIONS if any(cells[relaxation] for cells in rows.values())]
-            head("measure", *(f"`{relaxation}`" for relaxation in ran))
-            for measure, cells in rows.items():
-                if any(cells.values()):
-                    row(f"`{measure}`" if looked_at else f"`{measure}`, in {OWN[measure]}", *(cells[relaxation] for relaxation in ran))
+            rows = {}
+            for measure, own in OWN.items():
+                of_cells = {relaxation: over_sets(difference(f"{measure}:{relaxation}", looked_at or own)) for relaxation in RELAXATIONS}
+                if any(of_cells.values()):
+                    rows[measure] = of_cells if looked_at else {**{name: over_sets(difference(name, own)) for name in BOUNDS}, **of_cells}
+            ran = [name for name in (*([] if looked_at else BOUNDS), *RELAXATIONS) if any(of_row[name] for of_row in rows.values())]
+            head("measure", *(f"`{name}`" for name in ran))
+            for measure, of_row in rows.items():
+                row(f"`{measure}`" if looked_at else f"`{measure}`, in {OWN[measure]}", *(of_row[name] for name in ran))
 
 
 def temperature_tables(arguments, sets, methods):

@@ -278,7 +278,8 @@ def mean(values):
 
 
 def pooled(figures):
-    """Mean and standard error of several means, by 1 / SE^2."""
+    """Mean and standard error of several means, by 1 / SE^2. A set whose queries all have the same difference is left out."""
+    figures = [(value, error) for value, error in figures if error > 0]
     weights = [1 / error**2 for _, error in figures]
     return sum(weight * value for weight, (value, _) in zip(weights, figures)) / sum(weights), sum(weights) ** -0.5
 
