@@ -278,10 +278,12 @@ def mean(values):
 
 
 def pooled(figures):
-    """Mean and standard error of several means, by 1 / SE^2. A set whose queries all have the same difference is left out."""
-    figures = [(value, error) for value, error in figures if error > 0]
-    weights = [1 / error**2 for _, error in figures]
-    return sum(weight * value for weight, (value, _) in zip(weights, figures)) / sum(weights), sum(weights) ** -0.5
+    """Mean and standard error of several means, by 1 / SE^2. Sets whose queries all differ alike are left out, unless all do."""
+    uneven = [(value, error) for value, error in figures if error > 0]
+    if not uneven:
+        return statistics.mean(value for value, _ in figures), 0.0
+    weights = [1 / error**2 for _, error in uneven]
+    return sum(weight * value for weight, (value, _) in zip(weights, uneven)) / sum(weights), sum(weights) ** -0.5
 
 
 def in_words(value, error):
@@ -314,23 +316,18 @@ def differences(found, method, other, measure):
     return [mean(of_set[method][measure] - of_set[other][measure]) if both(of_set) else None for of_set in found.values()]
 
 
-def differences_table(found, rows, names):
-    """Rows are (heading, method, the method that it is compared with)."""
+def ingredients_table(found, methods):
     one = len(found) == 1
     columns = [f"{name}, {title}" for name in found for title in ("NDCG@10", "MAP")] if one else [*found, "pooled, NDCG@10", "pooled, MAP"]
-    print(f"| {names} | compared with | " + " | ".join(columns) + " |\n|---|---|" + "---|" * len(columns))
-    for heading, method, other in rows:
-        of_sets = {measure: differences(found, method, other, measure) for measure in MEASURES}
+    print("| without | compared with | " + " | ".join(columns) + " |\n|---|---|" + "---|" * len(columns))
+    for method in filter(methods.__contains__, INGREDIENTS):
+        loss, what = method.split(", ", 1)
+        of_sets = {measure: differences(found, method, loss, measure) for measure in MEASURES}
         if not any(of_sets["ndcg@10"]):
             continue
         cells = [] if one else [in_words(*figure) if figure else "" for figure in of_sets["ndcg@10"]]
         cells += [in_words(*pooled(list(filter(None, of_sets[measure])))) for measure in MEASURES]
-        print(f"| {heading} | `{other.split(': ')[-1]}` | {' | '.join(cells)} |")
-
-
-def ingredients_table(found, methods):
-    rows = [(f"`{method.split(', ')[0]}`, {method.split(', ', 1)[1]}", method, method.split(", ")[0]) for method in INGREDIENTS if method in methods]
-    differences_table(found, rows, "without")
+        print(f"| `{loss}`, {what} | `{loss}` | {' | '.join(cells)} |")
 
 
 def main():
@@ -358,7 +355,7 @@ def main():
             folder, folds = generated(binary, arguments.out, name), SETS[name][1]
         of_set = found.setdefault(name, {})
         for method in methods:
-            place = method.translate(str.maketrans({",": "", ":": "", " ": "-"}))
+            place = method.translate(str.maketrans({",": "", " ": "-"}))
             out, start = os.path.join(arguments.out, name, place), time.time()
             if arguments.made and not any(os.path.exists(os.path.join(out, file)) for file in ("report.json", "values.json")):
                 continue
