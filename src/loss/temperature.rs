@@ -344,7 +344,7 @@ mod tests {
             let symbol = spread.keys().find(|key| ["alpha", "sigma"].contains(&key.as_str())).unwrap();
             let score = LossSpec::parse(name).with(symbol, spread[symbol].clone());
             for n in [2, 3, 5, 7, 8] {
-                let over = standard_deviation(&SCORES[..n]) * (8.0 / n as f64).powi(power as i32);
+                let over = standard_deviation(&SCORES[..n]) * (8.0 / n as f64).powi(power);
                 let scaled: Vec<f64> = SCORES[..n].iter().map(|score| score / over).collect();
                 let explained = |spec: &LossSpec, scores: &[f64]| {
                     explain(&*spec.build().unwrap(), scores, &LABELS[..n], DType::F64).unwrap()
