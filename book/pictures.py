@@ -106,13 +106,14 @@ def networks():
 
 
 def direct():
-    head, rows = table(page("losses.md"), ["set", "`lambda_ndcg` - `list_net`"])
     found = []
-    for name in ["`list_net`", "`lambda_ndcg`"]:
-        column = head.index(f"`approx_ndcg` - {name}")
-        found.append([f"minus {name.strip('`')}"])
-        found += [(row[0], *difference(row[column]), RED) for row in rows]
-    title = "approx_ndcg with unit gradients, NDCG@10, perceptron"
+    for measure, loss in [("NDCG@10", "approx_ndcg"), ("MAP", "soft_ap")]:
+        head, rows = table(page("losses.md").split(f"n {measure}:\n")[1], ["set", "`lambda_ndcg` - `list_net`"])
+        for name in ["list_net", "lambda_ndcg"]:
+            column = head.index(f"`{loss}` - `{name}`")
+            found.append([f"{loss} minus {name}, {measure}"])
+            found += [(row[0], *difference(row[column]), RED) for row in rows]
+    title = "Direct optimization with unit gradients, perceptron"
     return forest(title, found, -0.02, 0.02, 0.01, "above 0: direct optimization is better; bars: one standard error")
 
 

@@ -7,11 +7,12 @@
 A SET is one of those below, which `burn-rank synth` makes, or NAME=FOLDER with S1.txt .. S5.txt or Fold1 .. Fold5; without any, all of those
 below. What is in --out is not run again: a run goes on where an earlier one ended. Every fit of ours is one of `burn-rank cv` and its defaults.
 
---table trees (the default): perceptrons on three losses, `lambda_ndcg`, `list_net` and, for direct optimization, `approx_ndcg` with unit
-gradients, and three libraries of trees. `.. 10 epochs` are the latter two losses with 10 epochs at a rate of .003. Trees have a learning rate of
-.05, 80 % of the documents and of the features for each tree, and at most 1,500 trees, which stop after 100 without a better NDCG@10 on
-validation queries. LightGBM has lambdarank and at least 20 documents in a leaf, XGBoost rank:ndcg, CatBoost YetiRank. Leaves (7, 15, 31) and
-depths (3, 4, 6; CatBoost 4, 6) are chosen for each fold by validation NDCG@10 with the first seed.
+--table trees (the default): perceptrons on four losses, `lambda_ndcg`, `list_net` and, for direct optimization, `approx_ndcg` and `soft_ap`
+with unit gradients, and three libraries of trees. `.. 10 epochs` are `list_net` and `approx_ndcg` with 10 epochs at a rate of .003; `plain`
+adds z-scores and no dropout. Trees have a learning rate of .05, 80 % of the documents and of the features for each tree, and at most 1,500
+trees, which stop after 100 without a better NDCG@10 on validation queries. LightGBM has lambdarank and at least 20 documents in a leaf,
+XGBoost rank:ndcg, CatBoost YetiRank. Leaves (7, 15, 31) and depths (3, 4, 6; CatBoost 4, 6) are chosen for each fold by validation NDCG@10
+with the first seed.
 
 --table ingredients: what each default of a perceptron is worth. One at a time is taken away. `gauss, all values` maps each feature by all its
 training values instead of 257 knots, before burn-rank sees the data.
@@ -43,12 +44,16 @@ SETS = {
 ALL_FOLDS = [1, 2, 3, 4, 5]
 MEASURES = ["ndcg@10", "map"]
 BRIEF = ["learner.epochs=10", "learner.learning_rate=0.003"]
+PLAIN = [*BRIEF, "normalizer=z_score", "scorer.dropout=0"]
 NETS = {
     "lambda_ndcg": ["loss.name=lambda_ndcg"],
     "list_net": ["loss.name=list_net"],
     "approx_ndcg": ["loss.name=approx_ndcg"],
+    "soft_ap": ["loss.name=soft_ap"],
     "list_net, 10 epochs": ["loss.name=list_net", *BRIEF],
     "approx_ndcg, 10 epochs": ["loss.name=approx_ndcg", *BRIEF],
+    "list_net, 10 epochs, plain": ["loss.name=list_net", *PLAIN],
+    "approx_ndcg, 10 epochs, plain": ["loss.name=approx_ndcg", *PLAIN],
 }
 # What one of a library's points is called, and the points.
 POINTS = {"LightGBM": ("leaves", [7, 15, 31]), "XGBoost": ("depth", [3, 4, 6]), "CatBoost": ("depth", [4, 6])}
@@ -62,7 +67,10 @@ DIFFERENCES = [
     ("lambda_ndcg", "list_net"),
     ("approx_ndcg", "list_net"),
     ("approx_ndcg", "lambda_ndcg"),
+    ("soft_ap", "list_net"),
+    ("soft_ap", "lambda_ndcg"),
     ("approx_ndcg, 10 epochs", "list_net, 10 epochs"),
+    ("approx_ndcg, 10 epochs, plain", "list_net, 10 epochs, plain"),
 ]
 ALL_VALUES = "gauss, all values"
 WITHOUT = {
