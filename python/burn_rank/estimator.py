@@ -50,7 +50,7 @@ except ImportError:
 
 
 #: The default loss of each learner that needs a loss.
-DEFAULT_LOSSES = {"boosted_trees": "lambda_ndcg", "gradient": "list_net"}
+DEFAULT_LOSSES = {"boosted_trees": "lambda_ndcg", "gradient": "lambda_ndcg"}
 
 
 class RankingEstimator(BaseEstimator):

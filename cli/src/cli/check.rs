@@ -21,7 +21,7 @@ Fold2, ...; parts S1, S2, ...; or train, vali and test.
 
 How to read the findings:
   problem  Results would be wrong, or nothing would be learned: the same query in
-           two sets, a feature that gives the label away, labels above 31, a set
+           two sets, a feature that gives the label away, labels above 30, a set
            with more features than the first, no query with two labels, a number
            that stands for missing values.
   note     Good to know: queries with one label or without a relevant document,

@@ -20,8 +20,8 @@ pub use known::ISTELLA_MISSING;
 
 /// Values of larger magnitude are reported, because without a normalizer they would dominate what a scorer learns.
 const HUGE: f32 = 1e6;
-/// The largest label whose gain `2^y - 1` fits in a signed 32-bit integer, the type that most tools use for it.
-const LARGEST_LABEL: f32 = 31.0;
+/// The largest label that losses with the gain `2^y - 1` accept.
+const LARGEST_LABEL: f32 = 30.0;
 /// The number of feature values that the checks read into memory at a time.
 const CELLS: usize = 1 << 22;
 /// The largest number of examples that a finding lists.
@@ -260,16 +260,17 @@ impl Check {
         let large = with(&|label| label > LARGEST_LABEL);
         if let Some(largest) = large.last() {
             let words = format!(
-                "labels up to {largest}: one gain 2^y - 1 outweighs all others; grade them from 0 to 4, \
-                or take gain = \"linear\" in the convention and the loss"
+                "labels up to {largest}: losses with the gain 2^y - 1 take labels from 0 to \
+                {LARGEST_LABEL}; grade them from 0 to 4, or take gain = \"linear\" in the convention and the \
+                loss"
             );
             self.find(Level::Problem, Kind::LabelLevel, set, &large, words);
         }
         let fractions = with(&|label| label.fract() != 0.0);
         if !fractions.is_empty() {
             let words = format!(
-                "labels that are not whole{}: fine for gains 2^y - 1 and y; a table of gains, TREC \
-                judgments and other tools take whole ones",
+                "labels that are not whole{}: take gain = \"linear\" in the convention and the loss; losses with \
+                another gain, TREC judgments and other tools take whole ones",
                 as_in(&fractions)
             );
             self.find(Level::Note, Kind::LabelLevel, set, &fractions, words);

@@ -4,9 +4,9 @@ use std::ops::Deref;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use burn_rank::data::NormalizerKind;
-use burn_rank::data::letor::{Missing, Weights};
-use burn_rank::json::{Map, Value};
+use burn_rank::data::letor::{Missing, ReadOptions, Weights};
+use burn_rank::data::{Columns, NormalizerKind};
+use burn_rank::json::{Map, Value, from_value};
 use burn_rank::learner::registry::LearnerEntry;
 use burn_rank::learner::{LearnerError, Parts, RankingLearner, Selection, registry};
 use burn_rank::loss::{LossError, LossSpec};
@@ -139,7 +139,7 @@ impl Experiment {
 
     pub(super) fn read(document: &Document) -> Result<Self, Refusal> {
         let mut config: ExperimentConfig =
-            document.value_as().map_err(|refusal| name_unread(name_scorers(show_section(refusal))))?;
+            document.value_as().map_err(|refusal| name_unread(name_section(name_scorers(show_section(refusal)))))?;
         config.leave_out_unread(document);
         if config.name.is_empty() {
             config.name = document.stem();
@@ -465,7 +465,7 @@ fn name_scorers(refusal: Refusal) -> Refusal {
     if refusal.key != format!("scorer.{name}") {
         return refusal;
     }
-    let decoded = |table: Map| burn_rank::json::from_value::<ScorerConfig>(Value::Object(table)).err();
+    let decoded = |table: Map| from_value::<ScorerConfig>(Value::Object(table)).err();
     let unknown = |table: Map| decoded(table).and_then(|refusal| refusal.unknown_name().cloned());
     let of_kind = |kind: &str| Map::from_iter([("kind".to_string(), json!(kind))]);
     let kinds = unknown(of_kind("")).map_or(vec![], |unknown| unknown.known);
@@ -480,6 +480,27 @@ fn name_scorers(refusal: Refusal) -> Refusal {
     }
     let expected = format!("{}; a scorer of {} has it", refusal.expected, kinds.join(" or "));
     Refusal { expected, ..refusal }
+}
+
+/// If a key of `[data]` is unknown there, adds the section of the data that has this key to the error.
+fn name_section(refusal: Refusal) -> Refusal {
+    let Some(UnknownName { name, .. }) = refusal.unknown_name() else { return refusal };
+    let section = refusal.key.strip_suffix(name.as_str()).and_then(|section| section.strip_suffix('.'));
+    // No section knows the key `unknown`, so the error lists the keys that it knows.
+    let unknown = || Value::Object(Map::from_iter([("unknown".to_string(), Value::Null)]));
+    let sections = [
+        ("data", from_value::<DataConfig>(unknown()).err()),
+        ("data.columns", from_value::<Columns>(unknown()).err()),
+        ("data.read", from_value::<ReadOptions>(unknown()).err()),
+    ];
+    if !sections.iter().any(|(within, _)| section == Some(within)) {
+        return refusal;
+    }
+    let has = |refused: &Option<Refusal>| refused.as_ref()?.unknown_name().map(|unknown| unknown.known.contains(name));
+    match sections.iter().find(|(_, refused)| has(refused) == Some(true)) {
+        Some((section, _)) => Refusal { expected: format!("{}; [{section}] has it", refusal.expected), ..refusal },
+        None => refusal,
+    }
 }
 
 fn sort_by_key(table: &mut Map) {
@@ -546,6 +567,20 @@ mod tests {
             let error = read("", &[set]).unwrap_err();
             assert!(error.starts_with(&format!("--set {set}: {expected}")), "{error}");
         }
+    }
+
+    #[test]
+    fn a_key_of_another_section_of_the_data_names_that_section() {
+        for (text, expected) in [
+            ("[data.read]\nlabel = \"rating\"", "; [data.columns] has it"),
+            ("[data.read]\nwindow = 2", "; [data] has it"),
+            ("[data.columns]\nsort = true", "; [data.read] has it"),
+        ] {
+            let error = read(text, &[]).unwrap_err();
+            assert!(error.starts_with("a.toml:8:1: data.") && error.contains(expected), "{error}");
+        }
+        let error = read("[data.read]\nalpha = 2", &[]).unwrap_err();
+        assert!(!error.contains("has it"), "{error}");
     }
 
     #[test]
