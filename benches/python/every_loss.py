@@ -40,7 +40,7 @@ OWN = {
 # The default temperature in spreads; that of rank_indicators is in variances, so that half a temperature is a quarter.
 RELAXATIONS = {
     "approximate_positions": ("alpha", 20), "sigmoid_ranks": ("sigma", 0.05), "rank_indicators": ("sigma", 0.02), "expected_ranks": ("sigma", 0.1),
-    "neural_sort": ("sigma", 0.2), "soft_sort": ("sigma", 0.15), "smooth_indicators": ("alpha", 5), "projected_ranks": ("sigma", 0.0125),
+    "neural_sort": ("sigma", 0.2), "soft_sort": ("sigma", 0.075), "smooth_indicators": ("alpha", 10), "projected_ranks": ("sigma", 0.00625),
 }
 BASE = "list_net"
 # Bounds that stand next to the cells in the table of each cell's own measure.

@@ -24,9 +24,9 @@ RELAXATIONS = {
     "rank_indicators": ("sigma", 0.02, 2, 1),
     "expected_ranks": ("sigma", 0.1, 1, 2),
     "neural_sort": ("sigma", 0.2, 1, 0),
-    "soft_sort": ("sigma", 0.15, 1, 1),
-    "smooth_indicators": ("alpha", 5.0, -1, 2),
-    "projected_ranks": ("sigma", 0.0125, 1, 6),
+    "soft_sort": ("sigma", 0.075, 1, 2),
+    "smooth_indicators": ("alpha", 10.0, -1, 3),
+    "projected_ranks": ("sigma", 0.00625, 1, 7),
 }
 # The most lists that a query is cut into.
 LISTS = 8

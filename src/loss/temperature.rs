@@ -336,9 +336,10 @@ mod tests {
             ("soft_ndcg", 2),
             ("approx_kendall_tau", 2),
             ("smooth_ndcg", 1),
-            ("ndcg:soft_sort", 1),
+            ("ndcg:soft_sort", 2),
             ("ndcg:neural_sort", 0),
-            ("ndcg:projected_ranks", 6),
+            ("ndcg:smooth_indicators", 3),
+            ("ndcg:projected_ranks", 7),
         ] {
             let spread = LossSpec::parse(name).resolved().unwrap();
             let symbol = spread.keys().find(|key| ["alpha", "sigma"].contains(&key.as_str())).unwrap();

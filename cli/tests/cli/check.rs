@@ -187,9 +187,10 @@ fn files_that_are_sorted_by_label_are_named() {
 
 #[test]
 fn labels_that_fit_no_gain_are_named() {
-    let (kind, message) = only(&letor("a", 30, 3, 3, |label, _| *label *= 50.0), &[]);
+    let (kind, message) =
+        only(&letor("a", 30, 3, 3, |label, _| *label = if *label == 2.0 { 31.0 } else { *label }), &[]);
     assert_eq!(kind, "problem label_level");
-    contains(&message, &["labels up to 100", "gain = \"linear\""]);
+    contains(&message, &["labels up to 31", "from 0 to 30", "gain = \"linear\""]);
     let (kind, message) = only(&letor("a", 30, 3, 3, |label, _| *label *= 0.5), &[]);
     assert_eq!(kind, "note label_level");
     contains(&message, &["labels that are not whole, as in 0.5"]);

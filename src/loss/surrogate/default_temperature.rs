@@ -20,10 +20,10 @@ impl Cell {
             RelaxationName::RankIndicators => 0.02 * times * times,
             RelaxationName::ExpectedRanks => 0.1 * times,
             RelaxationName::NeuralSort => 0.2 * times,
-            RelaxationName::SoftSort => 0.15 * times,
-            RelaxationName::SmoothIndicators => 5.0 / times,
+            RelaxationName::SoftSort => 0.075 * times,
+            RelaxationName::SmoothIndicators => 10.0 / times,
             // Documents further apart have no gradient, so a measure of few ranks needs a larger temperature.
-            RelaxationName::ProjectedRanks => times * if falls_gradually(self.measure) { 0.0125 } else { 0.05 },
+            RelaxationName::ProjectedRanks => times * if falls_gradually(self.measure) { 0.00625 } else { 0.025 },
         }
     }
 }

@@ -61,7 +61,7 @@ impl Relaxation for ProjectedRanks {
     /// Returns a large power, because documents in a short list are often more than `sigma` apart and then have no
     /// gradient.
     fn short_list_power(&self) -> u32 {
-        6
+        7
     }
 
     fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
