@@ -141,6 +141,9 @@ impl ClickModel {
                 }
             }
         }
+        if sessions == 0 {
+            return Err(inconsistent("number of queries with scores", 0, "at least 1"));
+        }
         if clicks == 0 {
             return Err(inconsistent("number of clicks", 0, format!("a click in one of {sessions} sessions")));
         }

@@ -39,7 +39,11 @@ pub enum DataError {
         "{}:{line}:{column}: found query `{query}` again, expected its documents on consecutive lines (it began at {}:{first_line}{})",
         path.display(),
         first_path.display(),
-        if path == first_path { "; option `sort` = true puts them together" } else { "" }
+        match path == first_path {
+            true if line <= first_line => "; the file is given twice",
+            true => "; option `sort` = true puts them together",
+            false => "",
+        }
     )]
     InterleavedQuery {
         /// The file where the query occurs again.

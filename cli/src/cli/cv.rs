@@ -12,7 +12,7 @@ use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, harmless};
 use clap::Args;
 
-use super::failure::{Context, Failure};
+use super::failure::Failure;
 use super::processes::together;
 use super::progress::{Fits, Rounds, during};
 use super::run_args::{FolderArgs, Opened, RunArgs};
@@ -335,7 +335,13 @@ fn check_folder(path: &Path, claim: Claim) -> Result<(), Failure> {
         Claim::Resume => std::fs::read_to_string(path.join(CONFIG)).unwrap_or_default(),
         _ => String::new(),
     };
-    OutputFolder::check(path, RunKind::Train, &there, claim).map_err(Failure::from).context("--refit")
+    OutputFolder::check(path, RunKind::Train, &there, claim).map_err(|error| match claim {
+        Claim::New if path.join(CONFIG).exists() => Failure::input(format!(
+            "--refit: {}: holds a run; --resume keeps it if its configuration is the same, --overwrite replaces it",
+            path.display()
+        )),
+        _ => Failure::from(error).context("--refit"),
+    })
 }
 
 /// Describes, for the terminal, which setting a refit used and where its ranker is.

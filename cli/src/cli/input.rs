@@ -196,14 +196,13 @@ impl ReadArgs {
     /// configuration.
     fn assigned(&self, trained: Option<&Value>) -> Result<Map, Failure> {
         let asked = assignments("--read", &self.options)?;
-        let says = self.missing.is_some() || OF_MISSING.iter().any(|key| asked.contains_key(*key));
-        let read = trained.filter(|_| !says).map(|config| &config["data"]["read"]);
+        let read = trained.map(|config| &config["data"]["read"]);
         let trained = OF_MISSING.iter().filter_map(|key| Some((key.to_string(), read?.get(key)?.clone())));
         Ok(trained.chain(asked).collect())
     }
 
-    /// Returns the options for reading data. Without options for missing values, the options from the training of the
-    /// ranker apply; `trained` is its configuration.
+    /// Returns the options for reading data. Options for missing values that the user did not set are those from the
+    /// training of the ranker; `trained` is its configuration.
     fn options_after(&self, trained: Option<&Value>) -> Result<ReadOptions, Failure> {
         let refuse = |refusal: Refusal| Failure::input(format!("--read {}", refusal.with_key()));
         let (mut asked, mut columns) = (Map::new(), Map::new());

@@ -24,8 +24,8 @@ const LONG: usize = 400;
 const MIN_DOCUMENTS: usize = 20;
 /// The number of folds into which the queries of a single set are divided.
 const FOLDS: usize = 5;
-/// Larger labels do not count as grades, because the gain 2^y - 1 of one document would outweigh all others.
-const LARGEST_GRADE: f32 = 31.0;
+/// Larger labels do not count as grades, because losses with the gain 2^y - 1 refuse them.
+const LARGEST_GRADE: f32 = 30.0;
 
 /// Where the queries come from.
 #[derive(Debug, Clone, PartialEq)]
@@ -201,7 +201,9 @@ impl Seen {
         text += &table("learner", &self.learner(choice));
         let (select, report) = match labels {
             Labels::OnePositive => ("mrr", r#"["mrr", "success@1", "success@10", "ndcg@10"]"#),
-            _ => ("ndcg@10", r#"["ndcg@1", "ndcg@5", "ndcg@10", "map"]"#),
+            // MAP needs a label from which documents are relevant.
+            Labels::Values => ("ndcg@10", r#"["ndcg@1", "ndcg@5", "ndcg@10"]"#),
+            Labels::Grades | Labels::Binary => ("ndcg@10", r#"["ndcg@1", "ndcg@5", "ndcg@10", "map"]"#),
         };
         let convention = match labels {
             Labels::Values => r#"{ preset = "standard", gain = "linear" }"#,

@@ -62,7 +62,11 @@ fn write_id(line: &mut Vec<u8>, id: &str) -> Result<(), DataError> {
         line.extend_from_slice(id.as_bytes());
     }
     if document_id(&line[start..]) != id.as_bytes() || id.contains('\n') {
-        return Err(unwritable("document identifier", id, "one line without blanks at its ends"));
+        return Err(unwritable(
+            "document identifier",
+            id,
+            "one line without blanks at its ends that does not begin with `docid =`; tables hold every identifier",
+        ));
     }
     Ok(())
 }

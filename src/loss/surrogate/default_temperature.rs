@@ -23,7 +23,7 @@ impl Cell {
             RelaxationName::SoftSort => 0.075 * times,
             RelaxationName::SmoothIndicators => 10.0 / times,
             // Documents further apart have no gradient, so a measure of few ranks needs a larger temperature.
-            RelaxationName::ProjectedRanks => times * if falls_gradually(self.measure) { 0.00625 } else { 0.025 },
+            RelaxationName::ProjectedRanks => times * if falls_gradually(self.measure) { 0.00625 } else { 0.05 },
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `burn-rank devices compare CONFIG` runs one experiment on several devices, each fit in a separate process.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -18,7 +19,7 @@ use crate::cli::input;
 use crate::cli::progress::Work;
 use crate::cli::run_args::FolderArgs;
 use crate::cli::signals::interrupt_on_signal;
-use crate::device_comparison::{DeviceComparison, DeviceRun, DeviceSetting, StepCost, precision};
+use crate::device_comparison::{DeviceComparison, DeviceRun, DeviceSetting, StepCost, Trial, precision};
 use crate::experiment::{Claim, Document, Experiment, ExperimentConfig, OutputFolder};
 use crate::report::{devices_page, devices_text};
 
@@ -107,8 +108,12 @@ impl CompareArgs {
         }
         folder.write_json(PLAN, &plan)?;
         let runs = self.runs(&settings, &seeds, target, &folder)?;
-        let mut data = runs.iter().filter_map(|run| run.trials.as_ref().ok()).flatten().map(|trial| &trial.data);
-        if data.next().is_some_and(|first| data.any(|other| other != first)) {
+        // A split of the data depends on the seed. Without one, all trials have the same data.
+        let seed_splits = config.data.split.is_some();
+        let mut first = BTreeMap::new();
+        let mut trials = runs.iter().filter_map(|run| run.trials.as_ref().ok()).flatten();
+        let of_seed = |trial: &Trial| seed_splits.then_some(trial.seed);
+        if trials.any(|trial| *first.entry(of_seed(trial)).or_insert(&trial.data) != &trial.data) {
             return Err(Failure::input(format!(
                 "{}: holds fits on other data; choose another --out, or --overwrite it",
                 self.out.display()

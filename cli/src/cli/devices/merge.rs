@@ -28,6 +28,13 @@ pub struct MergeArgs {
 
 impl MergeArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let place = |path: &Path| fs::canonicalize(path).ok();
+        if let Some(out) = &self.out
+            && self.folders.iter().any(|folder| place(folder).is_some() && place(folder) == place(out))
+        {
+            let message = "found a folder to merge, expected another one";
+            return Err(Failure::input(format!("--out {}: {message}", out.display())));
+        }
         let tables = self.folders.iter().map(|folder| Ok((name(folder), read(folder)?)));
         let tables = tables.collect::<Result<Vec<_>, Failure>>()?;
         let merged = DeviceComparison::merge(tables).map_err(|error| match error {

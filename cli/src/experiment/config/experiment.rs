@@ -342,6 +342,10 @@ impl ExperimentConfig {
         if let Some(at) = folds.iter().position(|fold| *fold == 0) {
             return Err(Refusal::new(format!("cv.folds[{at}]"), 0, "at least 1"));
         }
+        if let Some(at) = (0..folds.len()).find(|&at| folds[..at].contains(&folds[at])) {
+            let found = format!("{} again", folds[at]);
+            return Err(Refusal::new(format!("cv.folds[{at}]"), found, "each fold once"));
+        }
         match (0..seeds.len()).find(|&at| seeds[..at].contains(&seeds[at])) {
             Some(at) => Err(Refusal::new(format!("cv.seeds[{at}]"), format!("{} again", seeds[at]), "each seed once")),
             None => Ok(()),
@@ -534,6 +538,7 @@ mod tests {
             ),
             ("[measure]\nselect = \"map\"\nreport = [\"mpa\"]", "a.toml:9:1: measure.report[0]: unknown measure `mpa`"),
             ("[cv]\nsplit = 1", "a.toml:8:1: cv.split: found 1, expected at least 3"),
+            ("[cv]\nfolds = [2, 2]", "a.toml:8:1: cv.folds[1]: found 2 again, expected each fold once"),
             ("[cv]\nseeds = [1, 2, 1]", "a.toml:8:1: cv.seeds[2]: found 1 again, expected each seed once"),
             ("[data.read]\nmax_cells = 0", "a.toml:8:1: data.read.max_cells: found 0, expected at least 1"),
             ("[grid]\n\"data.fold\" = [1, 2]", "a.toml:8:1: grid.data.fold: expected a key that begins with"),

@@ -37,7 +37,13 @@ pub(super) fn check_keys(grid: &Map) -> Result<(), Refusal> {
 pub fn points(grid: &Map) -> Result<Vec<Point>, Refusal> {
     let mut lists = Vec::with_capacity(grid.len());
     for (key, values) in grid {
-        let no_list = || Refusal::fault(key, "expected a list of values, at least one").under("grid");
+        let no_list = || {
+            // An unquoted key with a dot is a table in TOML.
+            let quote = values.as_object().and_then(|table| table.iter().next());
+            let quote = quote.map(|(name, _)| format!("; put the key in quotes, as in \"{key}.{name}\" = [..]"));
+            let fault = format!("expected a list of values, at least one{}", quote.unwrap_or_default());
+            Refusal::fault(key, fault).under("grid")
+        };
         lists.push((key, values.as_array().filter(|values| !values.is_empty()).ok_or_else(no_list)?));
     }
     let count = lists.iter().fold(1usize, |count, (_, values)| count.saturating_mul(values.len()));
@@ -79,6 +85,8 @@ mod tests {
         let empty = json!({"k": []});
         let error = points(empty.as_object().unwrap()).unwrap_err().to_string();
         assert_eq!(error, "grid.k: expected a list of values, at least one");
+        let error = points(&Map::from_iter([("learner".into(), json!({"epochs": [1]}))])).unwrap_err().to_string();
+        assert!(error.ends_with("put the key in quotes, as in \"learner.epochs\" = [..]"), "{error}");
     }
 
     #[test]
