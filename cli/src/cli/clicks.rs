@@ -4,10 +4,12 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use burn_rank::data::columnar::Format;
 use burn_rank::data::trec::read_run_scores_from;
 use burn_rank::data::{ClickModel, Clicks, RankingDataset};
 use burn_rank::measure::Convention;
 use burn_rank::workbench::json::json;
+use burn_rank::workbench::separator_of_name;
 use burn_rank::workbench::text::is_standard_stream;
 use clap::Args;
 
@@ -95,6 +97,10 @@ impl ClicksArgs {
         model.check()?;
         if is_standard_stream(&self.out) {
             return Err(Failure::input("--out -: expected a file; the weights are written next to it"));
+        }
+        if Format::from_path(&self.out).is_some() || separator_of_name(&self.out).is_some() {
+            let expected = "expected a name of LETOR text, as in clicks.txt: no table is written";
+            return Err(Failure::input(format!("--out {}: {expected}", self.out.display())));
         }
         let weights = beside(&self.out);
         let logged_by = self.scores.as_ref().or(self.run.as_ref());

@@ -178,6 +178,8 @@ fn exists(path: &Path) -> Failure {
 /// Returns the command that the user can run next with the new configuration.
 fn command(seen: &Seen, path: &Path) -> String {
     let path = if is_standard_stream(path) { "FILE.toml".to_string() } else { path.display().to_string() };
+    let plain = |c: char| c.is_alphanumeric() || "/._-+".contains(c);
+    let path = if path.chars().all(plain) { path } else { format!("'{}'", path.replace('\'', r"'\''")) };
     match seen.cross_validates() {
         true => format!("burn-rank cv {path}"),
         false => format!("burn-rank train {path}"),

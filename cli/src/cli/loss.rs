@@ -108,15 +108,19 @@ impl LossArgs {
         let input = input::text(file)?;
         let (name, is_file) = (&input.name().to_path_buf(), workbench::is_file(&input));
         let mut source = Source::open(input, &ReadOptions::default()).map_err(|error| Failure::Input(error.into()))?;
-        let (mut block, mut number) = (Vec::new(), 0);
+        let (mut block, mut number, mut empty) = (Vec::new(), 0, true);
         loop {
             source.next_block(&mut block).map_err(|error| Failure::Input(error.into()))?;
+            if block.is_empty() && empty {
+                return Err(Failure::input(format!("{}: found no list, expected one in each line", name.display())));
+            }
             if block.is_empty() {
                 return Ok(());
             }
             for line in block.split_inclusive(|byte| *byte == b'\n') {
                 number += 1;
                 if !line.trim_ascii().is_empty() {
+                    empty = false;
                     let explained = evaluation.explain_line(name, number, line.trim_ascii_end(), out);
                     explained.map_err(|failure| if is_file { or_kind(failure, name) } else { failure })?;
                 }

@@ -7,7 +7,7 @@ use burn::tensor::{DType, Device};
 use burn_rank::data::{Normalizer, RankingDataset};
 use burn_rank::learner::{FitContext, Importance, Interrupt, LearnerError, NoProgress, Progress, Round, StopReason};
 use burn_rank::loss::Approximation;
-use burn_rank::measure::{Convention, Evaluation, Measure, evaluate};
+use burn_rank::measure::{Evaluation, evaluate};
 use burn_rank::ranker::{Metadata, Model, Ranker, Versions};
 use burn_rank::scorer::Scorer;
 use burn_rank::workbench::{normalizer, predict_together};
@@ -129,21 +129,18 @@ fn fit_normalized(
     seed: u64,
     options: &FitOptions,
 ) -> Result<Fit, ExperimentError> {
-    let Split { train, validation, test, .. } = split;
+    let Split { train, validation, .. } = split;
     let context = context(config, seed, options);
     let convention = config.measure.convention.clone();
     let measures = config.measures();
-    let sets = [("train", Some(train)), ("validation", validation.as_ref()), ("test", test.as_ref())];
-    let sets: Vec<(&'static str, &RankingDataset)> =
-        sets.into_iter().filter_map(|(name, data)| Some((name, data?))).collect();
-    check_measures(&sets, &measures, &convention)?;
+    check_measures(config, split)?;
     let approximation = approximation(config, train)?;
     let started = options.start.map(|ranker| config.built.starting_from(ranker.model())).transpose()?;
     let fitted = started.as_ref().unwrap_or(&config.built).fit(train, validation.as_ref(), &context)?;
 
     let mut evaluations = Evaluations::new();
     let mut last = None;
-    for (name, data) in sets {
+    for (name, data) in sets(split) {
         let scores = predict_together(&fitted.model, data, options.device);
         evaluations.insert(name, evaluate(&data.rankings(&scores), &measures, &convention)?);
         last = Some((name, data, scores));
@@ -187,15 +184,21 @@ fn context<'a>(config: &ExperimentConfig, seed: u64, options: &FitOptions<'a>) -
     }
 }
 
+/// Returns the sets of a split, each with its name.
+fn sets(split: &Split) -> impl Iterator<Item = (&'static str, &RankingDataset)> {
+    let sets =
+        [("train", Some(&split.train)), ("validation", split.validation.as_ref()), ("test", split.test.as_ref())];
+    sets.into_iter().filter_map(|(name, data)| Some((name, data?)))
+}
+
 /// Computes all measures using the labels as scores. Labels that a measure rejects are thus found before the fit.
-fn check_measures(
-    sets: &[(&'static str, &RankingDataset)],
-    measures: &[Measure],
-    convention: &Convention,
-) -> Result<(), ExperimentError> {
-    sets.iter().try_for_each(|(set, data)| match evaluate(&data.rankings(&data.labels), measures, convention) {
-        Ok(_) => Ok(()),
-        Err(source) => Err(ExperimentError::Set { set, source }),
+pub(super) fn check_measures(config: &ExperimentConfig, split: &Split) -> Result<(), ExperimentError> {
+    let measures = config.measures();
+    sets(split).try_for_each(|(set, data)| {
+        match evaluate(&data.rankings(&data.labels), &measures, &config.measure.convention) {
+            Ok(_) => Ok(()),
+            Err(source) => Err(ExperimentError::Set { set, source }),
+        }
     })
 }
 

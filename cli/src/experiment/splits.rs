@@ -150,19 +150,20 @@ impl Splits {
         matches!(self.source, Source::Queries { .. })
     }
 
-    /// Returns what is known about the split with index `at`: its statistics, hashes and test queries. Reads the
-    /// split's files unless they have been read before.
+    /// Reads the split with index `at`, and returns its statistics, hashes and test queries if `check` accepts it.
     ///
     /// # Errors
-    /// Returns a [`DataError`] if a file is invalid.
+    /// Returns a [`DataError`] if a file is invalid, and the error of `check`.
     ///
     /// # Panics
     /// Panics if `at` is not below [`count`](Self::count).
-    pub fn contents(&self, at: usize) -> Result<&SplitContents, DataError> {
-        if let Some(contents) = self.contents[at].get() {
-            return Ok(contents);
-        }
+    pub fn contents<E: From<DataError>>(
+        &self,
+        at: usize,
+        check: impl FnOnce(&Split) -> Result<(), E>,
+    ) -> Result<&SplitContents, E> {
         let split = self.read(at, true)?;
+        check(&split)?;
         Ok(self.contents[at].get_or_init(|| SplitContents::of(&split)))
     }
 
@@ -267,7 +268,8 @@ mod tests {
         let splits = splits(&format!("folds = {:?}", folder.path()), "cv = { folds = [1, 3] }").unwrap();
         assert_eq!(splits.folds().collect::<Vec<_>>(), [1, 3]);
         let first = splits.read(0, true).unwrap();
-        assert_eq!((splits.contents(0).unwrap().fold, splits.contents(0).unwrap().bytes), (1, 24));
+        let contents = |at| splits.contents(at, |_| Ok::<_, DataError>(())).unwrap();
+        assert_eq!((contents(0).fold, contents(0).bytes), (1, 24));
         part(1, 0.25);
         assert!(splits.read(0, true).unwrap() == first, "held in memory");
         assert!(splits.read(0, false).unwrap() == first, "held in memory, for the last time");
@@ -276,7 +278,7 @@ mod tests {
         assert_eq!(error.to_string(), expected);
         part(1, 0.5);
         assert!(splits.read(0, true).unwrap() == first);
-        assert_eq!(splits.contents(1).unwrap().test_queries, ["2"]);
+        assert_eq!(contents(1).test_queries, ["2"]);
         part(1, 0.25);
         assert!(matches!(splits.read(0, true), Err(DataError::Changed { fold: 1 })), "the last one read is another");
     }
@@ -305,7 +307,8 @@ mod tests {
         let splits = splits(data, "cv = { split = 3 }").unwrap();
         let mut tested: Vec<String> = Vec::new();
         for at in 0..splits.count() {
-            let (split, contents) = (splits.read(at, true).unwrap(), splits.contents(at).unwrap());
+            let split = splits.read(at, true).unwrap();
+            let contents = splits.contents(at, |_| Ok::<_, DataError>(())).unwrap();
             assert_eq!((split.fold, split.bytes()), (contents.fold, contents.bytes));
             assert_eq!(split.test.unwrap().query_ids, contents.test_queries);
             tested.extend_from_slice(&contents.test_queries);

@@ -223,6 +223,23 @@ fn errors_in_the_data_name_their_key() {
 }
 
 #[test]
+fn a_fold_that_cannot_be_measured_is_found_before_the_first_fit() {
+    let bench = Bench::default();
+    let line = |at: usize| format!("{} qid:{} 1:{}\n", u8::from(at == 1 || at == 8), at / 4, at % 4);
+    bench.write("sparse.txt", &(0..40).map(line).collect::<String>());
+    let set = "data={train=[\"sparse.txt\"]}";
+    bench.write(
+        "cv.toml",
+        "learner = { kind = \"regression\" }\ncv = { split = 5 }\nmeasure = { report = [\"map\"] }\n",
+    );
+    let message = bench.refused(&["cv", "cv.toml", "--set", set, "--out", "out"]);
+    contains(&message, &["fold ", " queries: map has no mean", "excludes every query"]);
+    assert!(!bench.path("out/jobs").exists());
+    let twice = bench.refused(&["cv", "cv.toml", "--set", "data={train=[\"sparse.txt\",\"sparse.txt\"]}"]);
+    contains(&twice, &["found query `0` again", "the file is given twice"]);
+}
+
+#[test]
 fn unknown_devices_are_refused() {
     let bench = Bench::default();
     bench.write("small.toml", SMALL);
@@ -366,6 +383,8 @@ fn bad_lists_of_a_loss_are_refused() {
         contains(&message, &[expected]);
         assert!(!message.contains(" at line "), "{message}");
     }
+    bench.write("empty", "\n");
+    contains(&bench.refused(&["loss", "approx_ndcg", "empty"]), &["empty: found no list, expected one in each line"]);
     contains(&bench.refused(&["loss", "approx_ndgc", "lists"]), &["approx_ndgc", "did you mean `approx_ndcg`?"]);
     contains(&bench.refused(&["loss", "approx_ndcg", "--set", "alpha", "lists"]), &["--set alpha", "key=value"]);
 }

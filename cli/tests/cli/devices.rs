@@ -104,12 +104,25 @@ fn tables_of_machines_are_put_together() {
     assert_eq!((rows[3]["machine"].as_str(), rows[3]["device"].as_str()), (Some("other"), Some("flex")));
     assert_eq!(rows[3]["equivalence"]["verdict"], "identical");
     assert!(bench.path("both/devices.html").exists());
+    let message = bench.refused(&["devices", "merge", "other", "out", "--out", "out"]);
+    assert!(message.contains("--out out: found a folder to merge, expected another one"), "{message}");
     let text = fs::read_to_string(bench.path("other/devices.json")).unwrap();
     bench.write("other/devices.json", &text.replacen("\"epochs\": 3", "\"epochs\": 4", 1));
     let message = bench.refused(&["devices", "merge", "out", "other"]);
     assert!(message.contains("other: found another configuration than in out"), "{message}");
     let message = bench.refused(&["devices", "merge", "out", "nowhere"]);
     assert!(message.contains("nowhere/devices.json"), "{message}");
+}
+
+#[test]
+fn a_split_by_the_seed_is_compared_seed_by_seed() {
+    let bench = Bench::default();
+    bench.output(&["synth", "--queries", "20", "--features", "3", "--out", "data.txt"]);
+    bench.write("split.toml", "data = { train = [\"data.txt\"], split = {} }\nlearner = { kind = \"regression\" }\n");
+    let compare =
+        ["devices", "compare", "split.toml", "--devices", "flex,flex+threads=1", "--seeds", "2", "--out", "o"];
+    let table: Value = serde_json::from_str(&bench.output(&[&compare[..], &["--json"]].concat())).unwrap();
+    assert_eq!(table["devices"][1]["equivalence"]["verdict"], "identical");
 }
 
 #[test]

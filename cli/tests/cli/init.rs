@@ -155,6 +155,18 @@ fn labels_that_are_no_grades_are_their_own_gain() {
 }
 
 #[test]
+fn rates_below_1_are_not_measured_by_map() {
+    let bench = Bench::default();
+    let rates = |query, place| {
+        let (label, values) = grades(query, place);
+        (label * 0.2, values)
+    };
+    let (config, _) = written(&bench, &letor(40, 6, rates));
+    contains_all(&config, &["report = [\"ndcg@1\", \"ndcg@5\", \"ndcg@10\"]"]);
+    cross_validated(&bench);
+}
+
+#[test]
 fn files_are_sets_by_their_names_and_paths_start_at_the_configuration() {
     let bench = Bench::default();
     for (name, queries) in [("train.txt", 30), ("vali.txt", 8), ("test.txt", 9)] {
@@ -238,6 +250,8 @@ fn init_replaces_no_file_and_says_what_it_cannot_use() {
         serde_json::from_str(&bench.output(&["init", "data.txt", "--out", "b.toml", "--json"])).unwrap();
     assert_eq!((record["choice"].as_str(), record["labels"].as_str()), (Some("network"), Some("grades")));
     assert_eq!(record["train"]["queries"], 30);
+    let summary = bench.output(&["init", "data.txt", "--out", "my data.toml"]);
+    contains_all(&summary, &["burn-rank cv 'my data.toml'"]);
 }
 
 pub(super) fn contains_all(text: &str, parts: &[&str]) {

@@ -38,6 +38,17 @@ fn trained() -> Bench {
 }
 
 #[test]
+fn a_named_treatment_keeps_what_else_the_ranker_remembers() {
+    let bench = Bench::default();
+    bench.write("run.toml", &CONFIG.replace("missing = \"keep\"", "missing = \"keep\", absent = \"missing\""));
+    bench.write("train.txt", &documents().replace(" 1:nan", ""));
+    bench.output(&["train", "run.toml", "--out", "run"]);
+    let scores = bench.output(&["predict", "run", "train.txt"]);
+    assert_eq!(bench.output(&["predict", "run", "train.txt", "--missing", "keep"]), scores);
+    assert_ne!(bench.output(&["predict", "run", "train.txt", "--missing", "keep", "--read", "absent=zero"]), scores);
+}
+
+#[test]
 fn trees_learn_what_missing_values_mean() {
     let bench = trained();
     let scores = bench.output(&["predict", "run", "train.txt", "--missing", "keep"]);

@@ -19,8 +19,10 @@ use burn_rank::workbench::check_query;
 use super::config::candidates::Candidate;
 use super::config::{Document, Experiment, ExperimentConfig};
 use super::error::ExperimentError;
+use super::fit::check_measures;
 use super::record::CrossValidationReport;
 use super::refit::Chosen;
+use super::split::Split;
 use super::splits::SplitContents;
 use jobs::Jobs;
 use keeping::keep;
@@ -71,8 +73,12 @@ fn with_jobs<T>(
     };
     let seeds = if config.cv.seeds.is_empty() { vec![config.seed] } else { config.cv.seeds.clone() };
     let splits = config.data.splits(&config.cv, config.seed)?;
-    // All data are read before the first fit, so that no error in a file comes after hours.
-    let contents = (0..splits.count()).map(|at| splits.contents(at)).collect::<Result<Vec<_>, _>>()?;
+    // All data are read and measured before the first fit, so that no error about them comes after hours.
+    let check = |split: &Split| {
+        let in_fold = |source| ExperimentError::Job { label: format!("fold {}", split.fold), source: Box::new(source) };
+        check_measures(config, split).map_err(in_fold)
+    };
+    let contents = (0..splits.count()).map(|at| splits.contents(at, check)).collect::<Result<Vec<_>, _>>()?;
     splits.tell(|fold, warning| options.progress.warn(fold, warning));
     if contents.iter().any(|of| of.data.validation.is_none())
         && let Some(warning) = config.warning_without_validation()
