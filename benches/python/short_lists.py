@@ -24,8 +24,8 @@ RELAXATIONS = {
     "rank_indicators": ("sigma", 0.02, 2, 1),
     "expected_ranks": ("sigma", 0.1, 1, 2),
     "neural_sort": ("sigma", 0.2, 1, 0),
-    "soft_sort": ("sigma", 0.075, 1, 2),
-    "smooth_indicators": ("alpha", 10.0, -1, 3),
+    "soft_sort": ("sigma", 0.075, 1, 1),
+    "smooth_indicators": ("alpha", 10.0, -1, 2),
     "projected_ranks": ("sigma", 0.00625, 1, 7),
 }
 # The most lists that a query is cut into.

@@ -336,9 +336,9 @@ mod tests {
             ("soft_ndcg", 2),
             ("approx_kendall_tau", 2),
             ("smooth_ndcg", 1),
-            ("ndcg:soft_sort", 2),
+            ("ndcg:soft_sort", 1),
             ("ndcg:neural_sort", 0),
-            ("ndcg:smooth_indicators", 3),
+            ("ndcg:smooth_indicators", 2),
             ("ndcg:projected_ranks", 7),
         ] {
             let spread = LossSpec::parse(name).resolved().unwrap();

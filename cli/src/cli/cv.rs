@@ -19,7 +19,7 @@ use super::run_args::{FolderArgs, Opened, RunArgs};
 use super::signals::interrupt_on_signal;
 use crate::experiment::{
     CONFIG, Chosen, Claim, CrossValidation, CrossValidationOptions, DataConfig, ExperimentError, FoldResult, KEPT,
-    Keep, Measures, OutputFolder, Part, PartDone, REPORT, Report, RunKind, RunRecord, TrainRun, agree,
+    Keep, Measures, OutputFolder, Part, PartDone, RANKER, REPORT, Report, RunKind, RunRecord, TrainRun, agree,
     cross_validate_and_choose, cross_validate_part, merge_parts_and_choose, resolved_toml,
 };
 use crate::page::{Table, wrapped};
@@ -336,7 +336,7 @@ fn check_folder(path: &Path, claim: Claim) -> Result<(), Failure> {
         _ => String::new(),
     };
     OutputFolder::check(path, RunKind::Train, &there, claim).map_err(|error| match claim {
-        Claim::New if path.join(CONFIG).exists() => Failure::input(format!(
+        Claim::New if path.join(RANKER).exists() => Failure::input(format!(
             "--refit: {}: holds a run; --resume keeps it if its configuration is the same, --overwrite replaces it",
             path.display()
         )),

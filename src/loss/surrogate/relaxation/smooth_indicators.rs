@@ -65,10 +65,6 @@ impl Relaxation for SmoothIndicators {
         self.temperature.unit
     }
 
-    fn short_list_power(&self) -> u32 {
-        3
-    }
-
     fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
         match parameter {
             "alpha" => Some(Arc::new(Self { temperature: self.temperature.with_value(value), ..*self })),

@@ -48,7 +48,7 @@ impl Relaxation for SoftSort {
     }
 
     fn short_list_power(&self) -> u32 {
-        2
+        1
     }
 
     fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
