@@ -72,6 +72,7 @@ fn every_surrogate_of_ndcg_and_dcg_overfits_three_lists_at_its_defaults() {
 #[ignore = "prints a table, in two minutes"]
 fn powers_for_short_lists() {
     for (relaxation, symbol, temperature, power) in [
+        (RelaxationName::ApproximatePositions, "alpha", 20.0, 2),
         (RelaxationName::SoftSort, "sigma", 0.075, 1),
         (RelaxationName::SmoothIndicators, "alpha", 10.0, 2),
         (RelaxationName::ProjectedRanks, "sigma", 0.00625, 7),
