@@ -111,11 +111,10 @@ impl LossArgs {
         let (mut block, mut number, mut empty) = (Vec::new(), 0, true);
         loop {
             source.next_block(&mut block).map_err(|error| Failure::Input(error.into()))?;
-            if block.is_empty() && empty {
-                return Err(Failure::input(format!("{}: found no list, expected one in each line", name.display())));
-            }
             if block.is_empty() {
-                return Ok(());
+                let nothing =
+                    || Failure::input(format!("{}: found no list, expected one in each line", name.display()));
+                return if empty { Err(nothing()) } else { Ok(()) };
             }
             for line in block.split_inclusive(|byte| *byte == b'\n') {
                 number += 1;

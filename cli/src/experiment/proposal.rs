@@ -11,6 +11,7 @@ use std::path::PathBuf;
 
 use burn_rank::data::Statistics;
 use burn_rank::json::{Map, Value};
+use burn_rank::loss::MAX_EXPONENTIAL_LABEL;
 use burn_rank::workbench::text::counted;
 use serde::Serialize;
 
@@ -24,8 +25,6 @@ const LONG: usize = 400;
 const MIN_DOCUMENTS: usize = 20;
 /// The number of folds into which the queries of a single set are divided.
 const FOLDS: usize = 5;
-/// Larger labels do not count as grades, because losses with the gain 2^y - 1 refuse them.
-const LARGEST_GRADE: f32 = 30.0;
 
 /// Where the queries come from.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,7 +78,8 @@ impl Seen {
     /// Returns the kind of labels that the training documents have.
     pub fn labels(&self) -> Labels {
         let labels: Vec<f32> = self.train.labels.iter().map(|(label, _)| *label).collect();
-        if labels.iter().any(|label| label.fract() != 0.0 || *label > LARGEST_GRADE) {
+        // Losses with the gain 2^y - 1 refuse other labels.
+        if labels.iter().any(|&label| label.fract() != 0.0 || f64::from(label) > MAX_EXPONENTIAL_LABEL) {
             return Labels::Values;
         }
         let with = self.train.queries - self.train.empty_queries;

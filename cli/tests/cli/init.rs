@@ -32,6 +32,14 @@ fn grades(query: usize, place: usize) -> (f64, [String; 3]) {
     (label, features(query, place, label))
 }
 
+/// Grades times a number.
+fn scaled(times: f64) -> impl Fn(usize, usize) -> (f64, [String; 3]) {
+    move |query, place| {
+        let (label, values) = grades(query, place);
+        (label * times, values)
+    }
+}
+
 fn clicks(query: usize, place: usize) -> (f64, [String; 3]) {
     let label = f64::from((query * 7 + place * 5).is_multiple_of(4));
     (label, features(query, place, label))
@@ -139,11 +147,7 @@ fn missing_values_get_trees_and_a_network_in_the_grid() {
 #[test]
 fn labels_that_are_no_grades_are_their_own_gain() {
     let bench = Bench::default();
-    let values = |query, place| {
-        let (label, values) = grades(query, place);
-        (label * 12.5, values)
-    };
-    let (config, _) = written(&bench, &letor(40, 6, values));
+    let (config, _) = written(&bench, &letor(40, 6, scaled(12.5)));
     contains_all(
         &config,
         &[
@@ -157,11 +161,7 @@ fn labels_that_are_no_grades_are_their_own_gain() {
 #[test]
 fn rates_below_1_are_not_measured_by_map() {
     let bench = Bench::default();
-    let rates = |query, place| {
-        let (label, values) = grades(query, place);
-        (label * 0.2, values)
-    };
-    let (config, _) = written(&bench, &letor(40, 6, rates));
+    let (config, _) = written(&bench, &letor(40, 6, scaled(0.2)));
     contains_all(&config, &["report = [\"ndcg@1\", \"ndcg@5\", \"ndcg@10\"]"]);
     cross_validated(&bench);
 }

@@ -28,9 +28,9 @@ pub struct MergeArgs {
 
 impl MergeArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
-        let place = |path: &Path| fs::canonicalize(path).ok();
         if let Some(out) = &self.out
-            && self.folders.iter().any(|folder| place(folder).is_some() && place(folder) == place(out))
+            && let Ok(place) = out.canonicalize()
+            && self.folders.iter().any(|folder| folder.canonicalize().is_ok_and(|folder| folder == place))
         {
             let message = "found a folder to merge, expected another one";
             return Err(Failure::input(format!("--out {}: {message}", out.display())));

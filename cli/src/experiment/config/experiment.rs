@@ -1,5 +1,6 @@
 //! `ExperimentConfig`, the checked values of a configuration file. Unknown keys are rejected in every section.
 
+use std::fmt::Display;
 use std::ops::Deref;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use burn_rank::scorer::ScorerConfig;
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::name_unread;
 use burn_rank::workbench::text::counted;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::document::{ConfigError, Document};
@@ -342,14 +344,8 @@ impl ExperimentConfig {
         if let Some(at) = folds.iter().position(|fold| *fold == 0) {
             return Err(Refusal::new(format!("cv.folds[{at}]"), 0, "at least 1"));
         }
-        if let Some(at) = (0..folds.len()).find(|&at| folds[..at].contains(&folds[at])) {
-            let found = format!("{} again", folds[at]);
-            return Err(Refusal::new(format!("cv.folds[{at}]"), found, "each fold once"));
-        }
-        match (0..seeds.len()).find(|&at| seeds[..at].contains(&seeds[at])) {
-            Some(at) => Err(Refusal::new(format!("cv.seeds[{at}]"), format!("{} again", seeds[at]), "each seed once")),
-            None => Ok(()),
-        }
+        check_once("fold", folds)?;
+        check_once("seed", seeds)
     }
 
     fn check_search(&self) -> Result<(), Refusal> {
@@ -454,6 +450,17 @@ pub(in crate::experiment) fn refusal_of(error: LearnerError) -> Refusal {
     }
 }
 
+/// Rejects a number that a list of `[cv]` repeats; `what` is one of the list.
+fn check_once<T: PartialEq + Display>(what: &str, numbers: &[T]) -> Result<(), Refusal> {
+    match (0..numbers.len()).find(|&at| numbers[..at].contains(&numbers[at])) {
+        Some(at) => {
+            let found = format!("{} again", numbers[at]);
+            Err(Refusal::new(format!("cv.{what}s[{at}]"), found, format!("each {what} once")))
+        }
+        None => Ok(()),
+    }
+}
+
 /// If a required section is missing, adds the shortest section that would do.
 fn show_section(mut refusal: Refusal) -> Refusal {
     if let (Found::Missing(name), "") = (&refusal.found, &*refusal.key) {
@@ -489,22 +496,24 @@ fn name_scorers(refusal: Refusal) -> Refusal {
 /// If a key of `[data]` is unknown there, adds the section of the data that has this key to the error.
 fn name_section(refusal: Refusal) -> Refusal {
     let Some(UnknownName { name, .. }) = refusal.unknown_name() else { return refusal };
-    let section = refusal.key.strip_suffix(name.as_str()).and_then(|section| section.strip_suffix('.'));
-    // No section knows the key `unknown`, so the error lists the keys that it knows.
-    let unknown = || Value::Object(Map::from_iter([("unknown".to_string(), Value::Null)]));
     let sections = [
-        ("data", from_value::<DataConfig>(unknown()).err()),
-        ("data.columns", from_value::<Columns>(unknown()).err()),
-        ("data.read", from_value::<ReadOptions>(unknown()).err()),
+        ("data", knows::<DataConfig>(name)),
+        ("data.columns", knows::<Columns>(name)),
+        ("data.read", knows::<ReadOptions>(name)),
     ];
-    if !sections.iter().any(|(within, _)| section == Some(within)) {
+    if !sections.iter().any(|(section, _)| refusal.key == format!("{section}.{name}")) {
         return refusal;
     }
-    let has = |refused: &Option<Refusal>| refused.as_ref()?.unknown_name().map(|unknown| unknown.known.contains(name));
-    match sections.iter().find(|(_, refused)| has(refused) == Some(true)) {
+    match sections.iter().find(|(_, knows)| *knows) {
         Some((section, _)) => Refusal { expected: format!("{}; [{section}] has it", refusal.expected), ..refusal },
         None => refusal,
     }
+}
+
+/// Returns whether a section has the key `name`.
+fn knows<T: DeserializeOwned>(name: &str) -> bool {
+    let only = Map::from_iter([(name.to_string(), Value::Null)]);
+    from_value::<T>(only.into()).err().is_none_or(|refusal| refusal.unknown_name().is_none())
 }
 
 fn sort_by_key(table: &mut Map) {
