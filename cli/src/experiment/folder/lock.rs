@@ -68,7 +68,8 @@ fn exists(path: &Path) -> Result<bool, OutputError> {
         Ok(there) if there.is_dir() => Ok(true),
         Ok(_) => unwritable(io::Error::new(io::ErrorKind::NotADirectory, "is a file, expected a folder")),
         Err(error) if error.kind() != io::ErrorKind::NotFound => unwritable(error),
-        Err(_) if fs::symlink_metadata(path).is_ok() => {
+        // Another process may make the folder between the two looks, so only a link is an error.
+        Err(_) if fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink()) => {
             let found = "is a link to a folder that does not exist; make it, or choose another with --out";
             Err(OutputError::not_ours(path, found))
         }
