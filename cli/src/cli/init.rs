@@ -181,7 +181,7 @@ fn command(seen: &Seen, path: &Path) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+".contains(c);
     let path = if path.chars().all(plain) { path } else { format!("'{}'", path.replace('\'', r"'\''")) };
     match seen.cross_validates() {
-        true => format!("burn-rank cv {path}"),
+        true => format!("burn-rank cv {path} --refit final"),
         false => format!("burn-rank train {path}"),
     }
 }

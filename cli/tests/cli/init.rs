@@ -83,7 +83,7 @@ fn graded_labels_get_a_network_and_a_grid_with_trees() {
     assert!(summary.lines().count() <= 12 && summary.lines().all(|line| line.chars().count() <= 80), "{summary}");
     contains_all(
         &summary,
-        &["40 queries, 240 documents, 3 features", "a network", "written to", "burn-rank cv data.toml"],
+        &["40 queries, 240 documents, 3 features", "a network", "written to", "burn-rank cv data.toml --refit final"],
     );
     let result = cross_validated(&bench);
     assert_eq!(result["folds"].as_array().unwrap().len(), 5);
@@ -251,7 +251,7 @@ fn init_replaces_no_file_and_says_what_it_cannot_use() {
     assert_eq!((record["choice"].as_str(), record["labels"].as_str()), (Some("network"), Some("grades")));
     assert_eq!(record["train"]["queries"], 30);
     let summary = bench.output(&["init", "data.txt", "--out", "my data.toml"]);
-    contains_all(&summary, &["burn-rank cv 'my data.toml'"]);
+    contains_all(&summary, &["burn-rank cv 'my data.toml' --refit final"]);
 }
 
 pub(super) fn contains_all(text: &str, parts: &[&str]) {
