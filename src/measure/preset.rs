@@ -80,7 +80,7 @@ impl Convention {
         },
         Preset {
             name: "xgboost",
-            description: "XGBoost: ties in file order; AP@k divides by min(k, relevant), P@k by the documents retrieved; empty queries 1 where a measure is 0/0, such as NDCG and AP",
+            description: "XGBoost: ties in file order; AP@k divides by min(k, relevant), P@k by the documents retrieved; empty queries 1 where a measure is 0/0, such as NDCG and AP; XGBoost's plain ndcg and map are ndcg@32 and map@32",
             change: |c| {
                 file_order_one(c);
                 c.precision_denominator = PrecisionDenominator::Retrieved;

@@ -108,7 +108,7 @@ pub struct Quality {
 #[non_exhaustive]
 pub enum MergeError {
     /// Tables whose configuration, data, seeds or versions differ.
-    #[error("{second}: found another {what} than in {first}; expected the same configuration, data, seeds and version")]
+    #[error("{second}: found {what} than in {first}; expected the same configuration, data, seeds and version")]
     Differs {
         /// The first table.
         first: String,
@@ -179,15 +179,23 @@ impl DeviceComparison {
         merged.devices = named(&first, std::mem::take(&mut merged.devices));
         for (second, table) in tables {
             let differs = [
-                ("configuration", table.config != merged.config),
-                ("data", table.data != merged.data),
-                ("version", table.versions != merged.versions),
-                ("seeds", seeds(&table.devices).is_some_and(|of| seeds(&merged.devices).is_some_and(|all| all != of))),
+                ("another configuration", table.config != merged.config),
+                ("other data", table.data != merged.data),
+                ("another version", table.versions != merged.versions),
             ];
             if let Some((what, _)) = differs.into_iter().find(|(_, differs)| *differs) {
                 return Err(MergeError::Differs { first, second, what });
             }
             merged.devices.extend(named(&second, table.devices));
+        }
+        let mut fitted = merged.devices.iter().filter(|row| row.failure.is_none());
+        if let Some(baseline) = fitted.next() {
+            for row in fitted {
+                if let Some(what) = difference(&baseline.trials, &row.trials) {
+                    let second = row.machine.clone().unwrap_or_default();
+                    return Err(MergeError::Differs { first, second, what });
+                }
+            }
         }
         merged.judge()?;
         Ok(Some(merged))
@@ -208,10 +216,17 @@ impl DeviceComparison {
     }
 }
 
-/// Returns the seeds of the first row that has fits.
-fn seeds(rows: &[DeviceRow]) -> Option<Vec<u64>> {
-    let row = rows.iter().find(|row| !row.trials.is_empty())?;
-    Some(row.trials.iter().map(|trial| trial.seed).collect())
+/// Returns the first thing in which the fits of two devices differ and may not; `None` if they can be compared. A split
+/// of the data may depend on the seed, so fits are compared seed by seed.
+fn difference(first: &[Trial], second: &[Trial]) -> Option<&'static str> {
+    let seeds = |trials: &[Trial]| trials.iter().map(|trial| trial.seed).collect::<Vec<u64>>();
+    let excluded = |trial: &Trial| trial.values.iter().map(Option::is_none).collect::<Vec<bool>>();
+    let pairs = || first.iter().zip(second);
+    let differs = [
+        ("other seeds", seeds(first) != seeds(second)),
+        ("other data", pairs().any(|(first, second)| first.data != second.data || excluded(first) != excluded(second))),
+    ];
+    differs.into_iter().find_map(|(what, differs)| differs.then_some(what))
 }
 
 /// Tests whether the rankers of a row are equivalent to the rankers of the first device.
@@ -387,7 +402,11 @@ mod tests {
         let mut other = one();
         other.data.insert("train".into(), "b".into());
         let error = DeviceComparison::merge(vec![("x".into(), one()), ("y".into(), other)]).unwrap_err();
-        assert!(error.to_string().starts_with("y: found another data than in x"), "{error}");
+        assert!(error.to_string().starts_with("y: found other data than in x"), "{error}");
+        let mut fewer = one();
+        fewer.devices[0].trials[1].values.pop();
+        let error = DeviceComparison::merge(vec![("x".into(), one()), ("y".into(), fewer)]).unwrap_err();
+        assert!(error.to_string().starts_with("y: found other data than in x"), "{error}");
         let merged = DeviceComparison::merge(vec![("x".into(), one()), ("y".into(), one())]).unwrap().unwrap();
         let names: Vec<String> = merged.devices.iter().map(DeviceRow::name).collect();
         assert_eq!(names, ["x: flex", "y: flex"]);

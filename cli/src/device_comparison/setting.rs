@@ -70,6 +70,8 @@ impl FromStr for DeviceSetting {
             let known = ["threads", "precision"];
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
             match key {
+                "threads" if setting.threads.is_some() => return Err(refuse("found threads twice".into())),
+                "precision" if setting.precision.is_some() => return Err(refuse("found precision twice".into())),
                 "threads" => {
                     let threads = value.parse().ok().filter(|threads| (1..=1024).contains(threads));
                     let refused = || refuse(format!("threads = `{value}`, expected a number from 1 to 1024"));
@@ -161,6 +163,8 @@ mod tests {
             "device `flex+threads=0`: threads = `0`, expected a number from 1 to 1024"
         );
         assert!(refusal("flex+precision=f64").contains("expected f32, f16 or bf16"));
+        assert!(refusal("flex+threads=1+threads=2").ends_with("found threads twice"));
+        assert!(refusal("flex+precision=f32+precision=f32").ends_with("found precision twice"));
     }
 
     #[test]

@@ -5,14 +5,15 @@ use crate::device_comparison::{DeviceComparison, DeviceRow, StepCost};
 use crate::number;
 use crate::page::{Cell, Html, Table, details, element, figure, figures, note, section, wrapped};
 use crate::plot::{Dot, Ink, Line, Lines, Row, Rows, Scale};
+use burn_rank::measure::significance::{Equivalence, EquivalenceVerdict};
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::harmless;
 
 /// The titles of the tables.
 const QUALITY: &str = "quality by device";
-const SPEED: &str = "speed by device, in documents per second";
+const SPEED: &str = "speed by device, in documents per second, and times";
 const FIRST_BATCH: &str = "errors of the first batch, and memory, by device";
-const STEP: &str = "a training step by device";
+const STEP: &str = "one training step by device";
 const RATES: &str = "training documents per second by the queries of a step";
 
 /// Returns a comparison as a terminal shows it.
@@ -110,20 +111,20 @@ fn first_batch_table(comparison: &DeviceComparison) -> Table {
 }
 
 fn speed_table(comparison: &DeviceComparison) -> Table {
-    let mut table = Table::new(["device", "train/s", "score/s", "target s", "open s", "compile s", "round s"]);
+    let mut table = Table::new(["device", "train docs/s", "score docs/s", "target", "open", "compile", "round"]);
     for row in &comparison.devices {
-        let rates = [row.train_documents_per_second, row.score_documents_per_second].map(whole).into_iter();
-        let seconds = [row.seconds_to_target, row.seconds.open, row.seconds.compile].map(|value| decimals(value, 2));
-        table.row(row.name(), rates.chain(seconds).chain([decimals(row.seconds.round, 3)]));
+        let rates = [row.train_documents_per_second, row.score_documents_per_second].map(whole);
+        let times = [row.seconds_to_target, row.seconds.open, row.seconds.compile, row.seconds.round];
+        table.row(row.name(), rates.into_iter().chain(times.map(|value| cell(value, duration))));
     }
     table
 }
 
 fn step_table(comparison: &DeviceComparison) -> Table {
-    let mut table = Table::new(["device", "step ms", "kernels ms", "launches", "reads"]);
+    let mut table = Table::new(["device", "time", "in kernels", "kernel launches", "device reads"]);
     for (row, step) in measured(comparison) {
-        let [whole, kernels] = [step.seconds, step.kernel_seconds].map(milliseconds);
-        table.row(row.name(), [whole, kernels, decimals(step.launches, 1), decimals(Some(step.reads), 3)]);
+        let [time, kernels] = [step.seconds, step.kernel_seconds].map(|value| cell(value, duration));
+        table.row(row.name(), [time, kernels, decimals(step.launches, 1), cell(Some(step.reads), briefly)]);
     }
     table
 }
@@ -138,8 +139,18 @@ fn rate_table(comparison: &DeviceComparison) -> Table {
     table
 }
 
-fn milliseconds(seconds: Option<f64>) -> Cell {
-    decimals(seconds.map(|seconds| seconds * 1e3), 3)
+/// Formats a number with at most two decimals.
+fn briefly(value: f64) -> String {
+    format!("{value:.2}").trim_end_matches('0').trim_end_matches('.').to_string()
+}
+
+/// Formats a time in milliseconds below a second, and in seconds from there.
+fn duration(seconds: f64) -> String {
+    match 1e3 * seconds {
+        ms if ms < 9.995 => format!("{ms:.2} ms"),
+        ms if ms < 999.5 => format!("{ms:.0} ms"),
+        _ => number::seconds(seconds),
+    }
 }
 
 /// Returns remarks on single devices.
@@ -147,18 +158,18 @@ fn remarks(comparison: &DeviceComparison) -> Vec<String> {
     let mut remarks = Vec::new();
     for row in &comparison.devices {
         let name = row.name();
-        let kernels = row.step.iter().flat_map(|step| step.kernels.iter().take(3).map(move |kernel| (step, kernel)));
-        let shares = kernels.filter_map(|(step, kernel)| Some((&kernel.name, kernel.seconds? / step.kernel_seconds?)));
-        for (number, (kernel, share)) in shares.enumerate() {
-            let what = if number == 0 { "most of the time of kernels:" } else { "then" };
-            remarks.push(format!("{name}: {what} {kernel} {:.0}%", 100.0 * share));
-        }
         remarks.extend(row.failure.as_ref().map(|why| format!("{name} failed: {why}")));
         if row.is_wrong() {
             remarks.push(format!("{name}: loss or gradient of the first batch are wrong, whatever the quality is"));
         }
-        if let Some(seeds) = row.equivalence.and_then(|of| of.seeds_to_decide) {
-            remarks.push(format!("{name}: about {seeds} seeds would decide"));
+        match row.equivalence {
+            Some(Equivalence { seeds_to_decide: Some(seeds), .. }) => {
+                remarks.push(format!("{name}: about {seeds} seeds would decide"));
+            }
+            Some(of) if of.verdict == EquivalenceVerdict::NotDecided => {
+                remarks.push(format!("{name}: more seeds would not decide; more queries might"));
+            }
+            _ => {}
         }
         if let (Some(target), Some(best), None) = (comparison.target, row.best, row.seconds_to_target) {
             remarks.push(format!("{name}: the target {target} was not reached; the best value is {best:.4}"));
@@ -214,8 +225,8 @@ fn speed(comparison: &DeviceComparison) -> Html {
         plot("Seconds to the target", rate(|row| row.seconds_to_target), true),
     ]);
     let what = note(
-        "Medians over seeds. Each fit runs in a new process. Training is timed without the measures of a round. Compile \
-         is what the first round took more than the median of the others.",
+        "Medians over seeds. Each fit runs in a new process. Training is timed without the measures of a round. Target \
+         is the time until --target was reached. Compile is what the first round took more than the median of the others.",
     );
     section("speed", "Speed", what.then(speed_table(comparison).html(SPEED)).then(plots))
 }
@@ -232,10 +243,10 @@ fn steps(comparison: &DeviceComparison) -> Html {
     if measured(comparison).next().is_none() {
         return Html::default();
     }
-    let mut kernels = Table::new(["kernel", "device", "launches", "ms"]);
+    let mut kernels = Table::new(["kernel", "device", "launches", "time"]);
     for (row, step) in measured(comparison) {
         for kernel in step.kernels.iter().take(KERNELS) {
-            let cells = [row.name().into(), decimals(Some(kernel.launches), 1), milliseconds(kernel.seconds)];
+            let cells = [row.name().into(), decimals(Some(kernel.launches), 1), cell(kernel.seconds, duration)];
             kernels.row(kernel.name.as_str(), cells);
         }
     }

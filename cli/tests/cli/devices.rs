@@ -81,6 +81,9 @@ fn a_comparison_that_was_stopped_goes_on() {
         "{message}"
     );
     let table = bench.output(&[&again[..], &["--resume"]].concat());
+    for column in [" train docs/s  score docs/s ", " ms  ", " device reads\n"] {
+        assert!(table.contains(column), "{table}");
+    }
     assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
     let after: Value = serde_json::from_str(&fs::read_to_string(bench.path("out/devices.json")).unwrap()).unwrap();
     // The measured rows stay, and the missing fit has the same ranker.
@@ -104,6 +107,15 @@ fn tables_of_machines_are_put_together() {
     assert_eq!((rows[3]["machine"].as_str(), rows[3]["device"].as_str()), (Some("other"), Some("flex")));
     assert_eq!(rows[3]["equivalence"]["verdict"], "identical");
     assert!(bench.path("both/devices.html").exists());
+    for twice in [["out", "out"], ["out", "other/../out"]] {
+        let message = bench.refused(&[&["devices", "merge"], &twice[..]].concat());
+        assert!(message.contains(&format!("{}: found the same folder twice", twice[1])), "{message}");
+    }
+    // Folders of one name go by their paths.
+    fs::create_dir_all(bench.path("laptop/out")).unwrap();
+    fs::copy(bench.path("out/devices.json"), bench.path("laptop/out/devices.json")).unwrap();
+    let merged = bench.output(&["devices", "merge", "out", "laptop/out"]);
+    assert!(merged.contains("\nlaptop/out: flex+threads=1 "), "{merged}");
     let message = bench.refused(&["devices", "merge", "other", "out", "--out", "out"]);
     assert!(message.contains("--out out: found a folder to merge, expected another one"), "{message}");
     let text = fs::read_to_string(bench.path("other/devices.json")).unwrap();
@@ -148,46 +160,113 @@ fn what_cannot_be_compared_is_refused_before_anything_is_run() {
     }
 }
 
+/// The arguments of a comparison of one device in `out`, and `more`.
+fn alone<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let compare = ["devices", "compare", "small.toml", "--devices", "flex", "--seeds", "2", "--out", "out"];
+    [&compare[..], more].concat()
+}
+
 #[test]
-fn a_device_whose_fit_fails_has_a_row_that_says_why() {
+fn a_device_whose_fit_fails_says_why() {
     let bench = Bench::default();
-    // One thread and sixteen bits pass; the label of the data fails in every device alike.
     bench.write("small.toml", SMALL);
-    bench.write("train.txt", "1 qid:1 1:0.5\n0 qid:1 1:oops\n");
-    let files = "data={train=[\"train.txt\"]}";
-    let run = bench.run(&[
-        "devices",
-        "compare",
-        "small.toml",
-        "--devices",
-        "flex",
-        "--seeds",
-        "2",
-        "--set",
-        files,
-        "--out",
-        "out",
-    ]);
+    let run = bench.run(&alone(&["--set", "learner.learning_rate=1e30"]));
     let message = String::from_utf8(run.code(1).get_output().stderr.clone()).unwrap();
     assert!(message.contains("no device could run the configuration: flex: seed 1: "), "{message}");
-    assert!(message.contains("train.txt:2"), "{message}");
+}
+
+#[test]
+fn data_that_cannot_be_read_are_bad_input_and_leave_no_folder() {
+    let bench = Bench::default();
+    bench.write("small.toml", SMALL);
+    bench.write("train.txt", "1 qid:1 1:0.5\n0 qid:1 1:oops\n");
+    for (files, expected) in
+        [("data={train=[\"train.txt\"]}", "train.txt:2"), ("data={train=[\"nofile\"]}", "nofile: No such file")]
+    {
+        let message = bench.refused(&alone(&["--set", files]));
+        assert!(message.contains(expected), "{message}");
+        assert!(!bench.path("out").exists());
+    }
+}
+
+#[test]
+fn a_result_that_is_damaged_or_of_another_fit_is_made_again() {
+    let bench = Bench::default();
+    bench.write("small.toml", SMALL);
+    bench.output(&alone(&[]));
+    let read = |name: &str| fs::read_to_string(bench.path("out").join(name)).unwrap();
+    let ranker = |text: &str| serde_json::from_str::<Value>(text).unwrap()["result"]["ranker"].clone();
+    let [first, second] = [read("trial-1-seed-1.json"), read("trial-1-seed-2.json")];
+    let forged = second.replacen("\"threads\": ", "\"threads\": 1", 1);
+    assert_ne!(forged, second);
+    for damaged in [&first, &forged, &second[..second.len() / 2]] {
+        bench.write("out/trial-1-seed-2.json", damaged);
+        let message = bench.run(&alone(&["--resume"])).success().get_output().stderr.clone();
+        let message = String::from_utf8(message).unwrap();
+        assert!(message.contains("trial-1-seed-2.json: found damage, or the result of another fit"), "{message}");
+        assert!(!message.contains("trial-1-seed-1.json"), "{message}");
+        assert_eq!(ranker(&read("trial-1-seed-2.json")), ranker(&second));
+    }
+}
+
+/// Returns the identifier of a process that `parent` started, and whose arguments hold a word but not another.
+#[cfg(target_os = "linux")]
+fn child_of(parent: u32, word: &str, not: &str) -> Option<u32> {
+    let ids = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    ids.into_iter().find(|id| {
+        let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        let arguments = fs::read_to_string(format!("/proc/{id}/cmdline")).unwrap_or_default();
+        let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
+        let mut words = arguments.split('\0');
+        fields.get(1) == Some(&&*parent.to_string()) && words.clone().any(|of| of == word) && !words.any(|of| of == not)
+    })
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_fit_dies_with_the_comparison_that_started_it() {
+    use std::process::{Command, Stdio};
+    use std::{thread, time};
+
+    let bench = Bench::default();
+    bench.write("small.toml", SMALL);
+    let mut compare = Command::new(assert_cmd::cargo::cargo_bin("burn-rank"));
+    compare.current_dir(bench.path("")).args(alone(&["--set", "learner.epochs=1000000"]));
+    let mut compare = compare.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let wait_for = |what: &str, done: &mut dyn FnMut() -> bool| {
+        let begun = time::Instant::now();
+        while !done() {
+            assert!(begun.elapsed() < time::Duration::from_secs(60), "{what}");
+            thread::sleep(time::Duration::from_millis(20));
+        }
+    };
+    let mut fit = None;
+    wait_for("no fit begins", &mut || {
+        fit = child_of(compare.id(), "trial", "--read-only");
+        fit.is_some()
+    });
+    compare.kill().unwrap();
+    compare.wait().unwrap();
+    // The first process may be slow to ask how its new child has ended.
+    let is_running = |stat: String| !stat.contains(") Z ");
+    wait_for("the fit goes on", &mut || {
+        !fs::read_to_string(format!("/proc/{}/stat", fit.unwrap())).is_ok_and(is_running)
+    });
 }
 
 #[test]
 fn fits_on_other_data_are_not_mixed_and_files_of_the_user_stay() {
     let bench = Bench::default();
-    compared(&bench);
-    let again = ["devices", "compare", "small.toml", "--devices", "flex,flex@baseline,flex+threads=1", "--seeds", "2"];
-    let again = [&again[..], &["--target", "ndcg@10=0.01", "--out", "out"]].concat();
-    // As after the data have changed between two parts of a comparison.
-    let fit = bench.path("out/trial-2-seed-2.json");
-    let mut trial: Value = serde_json::from_str(&fs::read_to_string(&fit).unwrap()).unwrap();
-    trial["data"]["train"] = "another".into();
-    fs::write(&fit, trial.to_string()).unwrap();
-    let message = bench.refused(&[&again[..], &["--resume"]].concat());
+    bench.write("small.toml", "data = { train = [\"data.txt\"] }\nlearner = { kind = \"regression\" }\n");
+    bench.output(&["synth", "--queries", "20", "--features", "3", "--out", "data.txt"]);
+    bench.output(&alone(&[]));
+    // The data change between two parts of a comparison.
+    fs::remove_file(bench.path("out/trial-1-seed-2.json")).unwrap();
+    bench.output(&["synth", "--queries", "20", "--features", "3", "--seed", "9", "--out", "data.txt"]);
+    let message = bench.refused(&alone(&["--resume"]));
     assert!(message.contains("out: holds fits on other data"), "{message}");
     bench.write("out/trial-notes.json", "mine");
-    bench.output(&[&again[..], &["--overwrite"]].concat());
+    bench.output(&alone(&["--overwrite"]));
     assert_eq!(fs::read_to_string(bench.path("out/trial-notes.json")).unwrap(), "mine");
 }
 

@@ -2,18 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
-use std::thread;
-use std::time::Duration;
+use std::process::Command;
 
 use burn_rank::json::Value;
-use burn_rank::learner::Interrupt;
 use burn_rank::workbench::json::json;
 use clap::Args;
-use serde::{Serialize, de::DeserializeOwned};
 
+use super::process::{Ended, Results, run};
 use crate::cli::failure::Failure;
 use crate::cli::input;
 use crate::cli::progress::Work;
@@ -32,9 +29,6 @@ pub(super) const PAGE: &str = "devices.html";
 /// The name of the file with the arguments of a device comparison.
 const PLAN: &str = "plan.json";
 
-/// How long to wait before checking again whether the process of a fit has ended.
-const LOOK: Duration = Duration::from_millis(50);
-
 const READING: &str = "\
 A device is DEVICE[@INSTRUCTIONS][+threads=N][+precision=TYPE]:
   flex                          the CPU, its best instructions, a thread per core
@@ -49,7 +43,10 @@ Verdicts, compared with the first device:
   different    the 95% interval excludes 0, or the loss or gradient of the first
                batch is further than 1e-3 (16 bits: 5e-2) of its largest
                component from double precision, whatever the quality is
-  not decided  neither; the number of seeds that would decide is printed";
+  not decided  neither; the number of seeds that would decide is printed, if any
+
+Queries and seeds both vary, and the intervals count both. Times are medians over
+seeds; docs are documents.";
 
 /// Arguments of `devices compare`.
 #[derive(Debug, Args)]
@@ -101,13 +98,14 @@ impl CompareArgs {
             "version": env!("CARGO_PKG_VERSION"),
         });
         self.check_plan(&plan)?;
+        self.check_data(config.seed)?;
         let seeds: Vec<u64> = (config.seed..).take(self.seeds as usize).collect();
         let folder = OutputFolder::of_files(&self.out, &[TABLE, PAGE, PLAN])?;
         if self.folder.claim() != Claim::Resume {
             self.forget_trials()?;
         }
         folder.write_json(PLAN, &plan)?;
-        let runs = self.runs(&settings, &seeds, target, &folder)?;
+        let runs = self.runs(&settings, &seeds, target, &Results { folder: &folder, plan: &plan })?;
         // A split of the data depends on the seed. Without one, all trials have the same data.
         let seed_splits = config.data.split.is_some();
         let mut first = BTreeMap::new();
@@ -138,7 +136,7 @@ impl CompareArgs {
         settings: &[DeviceSetting],
         seeds: &[u64],
         target: Option<f64>,
-        folder: &OutputFolder,
+        results: &Results,
     ) -> Result<Vec<DeviceRun>, Failure> {
         let interrupt = interrupt_on_signal()?;
         let none = |setting: &DeviceSetting| DeviceRun { device: setting.clone(), trials: Ok(Vec::new()), step: None };
@@ -150,7 +148,7 @@ impl CompareArgs {
                 work.now(&format!("{device}, seed {seed}"));
                 if let Ok(done) = trials {
                     let command = self.command(device, seed, target)?;
-                    match self.child(folder, &trial_name(number, seed), command, &interrupt)? {
+                    match results.of(&trial_name(number, seed), command, &interrupt)? {
                         Ok(trial) => done.push(trial),
                         Err(reason) => *trials = Err(format!("seed {seed}: {reason}")),
                     }
@@ -163,7 +161,7 @@ impl CompareArgs {
             if run.trials.is_ok() {
                 let mut command = self.command(&run.device, seeds[0], None)?;
                 command.arg("--steps");
-                match self.child::<Option<StepCost>>(folder, &steps_name(number), command, &interrupt)? {
+                match results.of::<Option<StepCost>>(&steps_name(number), command, &interrupt)? {
                     Ok(cost) => run.step = cost,
                     Err(reason) => log::warn!("{}: training steps were not measured: {reason}", run.device),
                 }
@@ -243,30 +241,16 @@ impl CompareArgs {
         Ok(())
     }
 
-    /// Runs a process, and keeps its result in the file `name`. If an interrupted comparison left this file, returns
-    /// its contents and runs nothing. The inner error says why the process failed.
-    fn child<T: Serialize + DeserializeOwned>(
-        &self,
-        folder: &OutputFolder,
-        name: &str,
-        command: Command,
-        interrupt: &Interrupt,
-    ) -> Result<Result<T, String>, Failure> {
-        let known = fs::read(folder.file(name)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        if let Some(known) = known {
-            return Ok(Ok(known));
+    /// Reads the data as the fits will, before anything is written. The process that reads them ends with their memory.
+    fn check_data(&self, seed: u64) -> Result<(), Failure> {
+        let flex = "flex".parse().map_err(Failure::input)?;
+        let mut command = self.command(&flex, seed, None)?;
+        command.arg("--read-only");
+        match run(command, &interrupt_on_signal()?)? {
+            Ended::Printed(_) => Ok(()),
+            Ended::Failed(reason) => Err(Failure::input(reason)),
+            Ended::Interrupted => Err(Failure::work("interrupted; nothing was written")),
         }
-        let found = match run(command, interrupt)? {
-            Ended::Interrupted => {
-                return Err(Failure::work("interrupted; the fits so far are saved, --resume continues"));
-            }
-            Ended::Failed(reason) => return Ok(Err(reason)),
-            Ended::Printed(text) => {
-                serde_json::from_str::<T>(&text).map_err(|error| Failure::work(format!("{name}: {error}")))?
-            }
-        };
-        folder.write_json(name, &found)?;
-        Ok(Ok(found))
     }
 
     /// Returns the command that runs a fit.
@@ -290,54 +274,8 @@ impl CompareArgs {
         if let Some(threads) = setting.threads {
             command.env("RAYON_NUM_THREADS", threads.to_string());
         }
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Ok(command)
     }
-}
-
-enum Ended {
-    /// The process succeeded and printed this text on its standard output.
-    Printed(String),
-    /// The process failed, with this error.
-    Failed(String),
-    /// A signal stopped the process.
-    Interrupted,
-}
-
-/// Runs a command until it ends, or until a signal requests a stop.
-fn run(mut command: Command, interrupt: &Interrupt) -> Result<Ended, Failure> {
-    let mut child = command.spawn()?;
-    let all = |stream: Option<Box<dyn Read + Send>>| {
-        thread::spawn(move || {
-            let mut bytes = Vec::new();
-            // Bytes that cannot be read are missing at the end of the text.
-            let _ = stream.map(|mut stream| stream.read_to_end(&mut bytes));
-            String::from_utf8_lossy(&bytes).into_owned()
-        })
-    };
-    let output = all(child.stdout.take().map(|stream| Box::new(stream) as _));
-    let errors = all(child.stderr.take().map(|stream| Box::new(stream) as _));
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break status;
-        }
-        if interrupt.requested() {
-            child.kill()?;
-            child.wait()?;
-            return Ok(Ended::Interrupted);
-        }
-        thread::sleep(LOOK);
-    };
-    let (output, errors) = (output.join().unwrap_or_default(), errors.join().unwrap_or_default());
-    if interrupt.requested() {
-        return Ok(Ended::Interrupted);
-    }
-    if status.success() {
-        return Ok(Ended::Printed(output));
-    }
-    let said = errors.lines().rev().find(|line| !line.trim().is_empty()).map(str::trim);
-    let said = said.map(|line| line.strip_prefix("error: ").unwrap_or(line).to_string());
-    Ok(Ended::Failed(said.unwrap_or_else(|| format!("the process ended with {status} and said nothing"))))
 }
 
 /// Returns whether a file name belongs to a fit or to a measurement of training steps.

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::compare::{PAGE, TABLE};
 use crate::cli::failure::Failure;
-use crate::device_comparison::{DeviceComparison, MergeError};
+use crate::device_comparison::DeviceComparison;
 use crate::experiment::OutputFolder;
 use crate::report::{devices_page, devices_text};
 
@@ -35,12 +35,9 @@ impl MergeArgs {
             let message = "found a folder to merge, expected another one";
             return Err(Failure::input(format!("--out {}: {message}", out.display())));
         }
-        let tables = self.folders.iter().map(|folder| Ok((name(folder), read(folder)?)));
+        let tables = self.names()?.into_iter().zip(&self.folders).map(|(name, folder)| Ok((name, read(folder)?)));
         let tables = tables.collect::<Result<Vec<_>, Failure>>()?;
-        let merged = DeviceComparison::merge(tables).map_err(|error| match error {
-            MergeError::Differs { .. } => Failure::input(error),
-            error => Failure::work(error),
-        })?;
+        let merged = DeviceComparison::merge(tables).map_err(Failure::input)?;
         let merged = merged.ok_or_else(|| Failure::input("expected two folders or more"))?;
         if let Some(path) = &self.out {
             let folder = OutputFolder::of_files(path, &[TABLE, PAGE])?;
@@ -51,6 +48,19 @@ impl MergeArgs {
             return Ok(writeln!(out, "{}", serde_json::to_string(&merged).map_err(Failure::work)?)?);
         }
         Ok(out.write_all(devices_text(&merged).as_bytes())?)
+    }
+
+    /// Returns the names of the machines: the last components of the folders' paths, or the whole paths if two folders
+    /// have the same last component.
+    fn names(&self) -> Result<Vec<String>, Failure> {
+        let places: Vec<_> = self.folders.iter().map(|folder| folder.canonicalize().ok()).collect();
+        if let Some(at) = (1..places.len()).find(|&at| places[at].is_some() && places[..at].contains(&places[at])) {
+            let message = "found the same folder twice, expected each once";
+            return Err(Failure::input(format!("{}: {message}", self.folders[at].display())));
+        }
+        let names: Vec<String> = self.folders.iter().map(|folder| name(folder)).collect();
+        let is_unique = (1..names.len()).all(|at| !names[..at].contains(&names[at]));
+        Ok(if is_unique { names } else { self.folders.iter().map(|folder| folder.display().to_string()).collect() })
     }
 }
 

@@ -1,9 +1,10 @@
 //! `burn-rank devices` lists the devices and instruction sets that this build supports, and those found on this
-//! machine. `compare.rs` runs one experiment on several devices, `trial.rs` performs one of these runs, and `merge.rs`
-//! merges the tables of several machines.
+//! machine. `compare.rs` runs one experiment on several devices, each run in a process of `process.rs`, `trial.rs`
+//! performs one of these runs, and `merge.rs` merges the tables of several machines.
 
 mod compare;
 mod merge;
+mod process;
 mod trial;
 
 use std::io::Write;

@@ -6,13 +6,14 @@ use std::time::Instant;
 
 use clap::Args;
 
+use super::process::end_with_input;
 use crate::cli::execution_args::work_on_this_thread;
 use crate::cli::failure::Failure;
 use crate::cli::run_args::{Opened, RunArgs};
 use crate::device_comparison::{StepCost, Trial, TrialOptions};
 use crate::experiment::Experiment;
 
-/// Arguments of `devices trial`.
+/// Arguments of `devices trial`, which ends when its standard input ends.
 #[derive(Debug, Args)]
 pub struct TrialArgs {
     #[command(flatten)]
@@ -23,12 +24,20 @@ pub struct TrialArgs {
     /// Measure the cost of training steps instead of a fit
     #[arg(long)]
     steps: bool,
+    /// Read the data and end
+    #[arg(long)]
+    read_only: bool,
 }
 
 impl TrialArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let begun = Instant::now();
+        end_with_input();
         work_on_this_thread();
+        if self.read_only {
+            let Opened { config, execution, .. } = self.run.open()?;
+            return Ok(execution.scope(|| config.data.split(config.seed).map(drop))?);
+        }
         let text = if self.steps { serde_json::to_string(&self.step_cost()?) } else { self.trial(begun)? };
         Ok(writeln!(out, "{}", text.map_err(Failure::work)?)?)
     }
