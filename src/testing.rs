@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 
 use burn::tensor::{DType, Tensor};
-use rand::{RngExt, SeedableRng};
+use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::loss::{Explained, RankingLoss, explain};
@@ -30,6 +30,12 @@ pub(crate) fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f64> {
 /// Returns a random number generator that depends only on the seed.
 pub(crate) fn random(seed: u64) -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(seed)
+}
+
+/// Draws a number from the standard normal distribution.
+pub(crate) fn normal(random: &mut impl Rng) -> f64 {
+    let (u, v): (f64, f64) = (random.random_range(f64::MIN_POSITIVE..1.0), random.random());
+    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }
 
 /// Returns `n` independent numbers in [-1, 1) that depend only on the seed.

@@ -22,6 +22,22 @@ pub(crate) fn named(values: &Measures, name: &str) -> Option<f64> {
     values.get(name).and_then(Value::as_f64)
 }
 
+/// Returns the names of the measures to show in a table, given the values of its rows. Measures that are 1 in every row,
+/// or 0, are left out, and the second value says so. The measure `kept` is always shown.
+pub(crate) fn varying<'a, I: Iterator<Item = &'a Measures>>(
+    rows: impl Fn() -> I,
+    kept: &str,
+) -> (Vec<&'a String>, String) {
+    let constant = |name: &String, value: f64| name != kept && rows().all(|row| named(row, name) == Some(value));
+    let all: Vec<&String> = rows().next().map(|first| first.keys().collect()).unwrap_or_default();
+    let left_out = [1.0, 0.0].into_iter().filter_map(|value| {
+        let names: Vec<&str> = all.iter().filter(|name| constant(name, value)).map(|name| name.as_str()).collect();
+        (!names.is_empty()).then(|| format!(" Always {value}, so not in the table: {}.", names.join(", ")))
+    });
+    let words = left_out.collect();
+    (all.into_iter().filter(|name| !constant(name, 0.0) && !constant(name, 1.0)).collect(), words)
+}
+
 /// Formats a whole number with separators between groups of three digits.
 pub(crate) fn count(value: usize) -> String {
     let digits = value.to_string();
@@ -155,6 +171,18 @@ mod tests {
             ["0.12 s", "60.0 s", "3 min 20 s", "2 h 05 min"]
         );
         assert_eq!([memory(63.4), memory(2048.0)], ["63 MiB", "2.00 GiB"]);
+    }
+
+    #[test]
+    fn measures_that_are_always_1_or_0_are_left_out() {
+        let row = |values: [f64; 4]| -> Measures {
+            let names = ["ndcg", "mrr", "p@1", "map"].map(String::from).into_iter();
+            names.zip(values.map(Value::from)).collect()
+        };
+        let rows = [row([1.0, 1.0, 0.0, 1.0]), row([1.0, 1.0, 0.0, 0.5])];
+        let (shown, words) = varying(|| rows.iter(), "ndcg");
+        assert_eq!(shown, ["ndcg", "map"]);
+        assert_eq!(words, " Always 1, so not in the table: mrr. Always 0, so not in the table: p@1.");
     }
 
     #[test]

@@ -18,11 +18,11 @@ use super::progress::{Fits, Rounds, during};
 use super::run_args::{FolderArgs, Opened, RunArgs};
 use super::signals::interrupt_on_signal;
 use crate::experiment::{
-    CONFIG, Chosen, Claim, CrossValidation, CrossValidationOptions, DataConfig, ExperimentError, FoldResult, KEPT,
-    Keep, Measures, OutputFolder, Part, PartDone, RANKER, REPORT, Report, RunKind, RunRecord, TrainRun, agree,
-    cross_validate_and_choose, cross_validate_part, merge_parts_and_choose, resolved_toml,
+    CONFIG, Chosen, Claim, CrossValidation, CrossValidationOptions, CrossValidationReport, DataConfig, ExperimentError,
+    FoldResult, KEPT, Keep, Measures, OutputFolder, Part, PartDone, RANKER, REPORT, Report, RunKind, RunRecord,
+    TrainRun, agree, cross_validate_and_choose, cross_validate_part, merge_parts_and_choose, resolved_toml,
 };
-use crate::page::{Table, wrapped};
+use crate::page::{Table, indented, wrapped};
 use crate::report::write_reports;
 
 /// Which fits this process runs.
@@ -201,18 +201,19 @@ impl CvArgs {
             None => error,
         })?;
         let fit_time = fitting.elapsed();
-        let result = report.result.clone();
+        let report = Report::Cv(report);
         if let Some(folder) = &mut folder {
             let record = RunRecord::new(&config.device, fit_time, start.elapsed());
-            write_reports(folder, &Report::Cv(report), &record)?;
+            write_reports(folder, &report, &record)?;
             folder.finish()?;
         }
-        let kept = folder.as_ref().filter(|_| keep.any()).map(|folder| Kept::of(&result, keep, folder));
+        let Report::Cv(report) = &report else { return Ok(()) };
+        let kept = folder.as_ref().filter(|_| keep.any()).map(|folder| Kept::of(&report.result, keep, folder));
         let refit = match (&self.refit, refit_data) {
             (Some(path), Some(data)) => Some((path.as_path(), &chosen, data)),
             _ => None,
         };
-        self.print_and_refit(&result, kept, refit, device, out)
+        self.print_and_refit(report, kept, refit, device, out)
     }
 
     /// Returns what this work may do with the folder of the cross-validation.
@@ -228,24 +229,24 @@ impl CvArgs {
     /// at the end.
     fn print_and_refit(
         &self,
-        result: &CrossValidation,
+        report: &CrossValidationReport,
         kept: Option<Kept>,
         refit: Option<(&Path, &Chosen, DataConfig)>,
         device: &Device,
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
-        let Some((path, chosen, data)) = refit else { return self.print(result, kept, None, out) };
+        let Some((path, chosen, data)) = refit else { return self.print(report, kept, None, out) };
         if self.json {
-            self.refit(result, path, chosen, &data, device)?;
+            self.refit(&report.result, path, chosen, &data, device)?;
             let mut record = Value::from(chosen);
             record["out"] = json!(path);
-            return self.print(result, kept, Some(record), out);
+            return self.print(report, kept, Some(record), out);
         }
-        self.print(result, kept, None, out)?;
+        self.print(report, kept, None, out)?;
         out.flush()?;
-        let queries = self.refit(result, path, chosen, &data, device)?;
+        let queries = self.refit(&report.result, path, chosen, &data, device)?;
         if !self.quiet {
-            write!(out, "{}", refitted(chosen, result, queries, path))?;
+            write!(out, "{}", refitted(chosen, report, queries, path))?;
         }
         Ok(())
     }
@@ -288,13 +289,18 @@ impl CvArgs {
     /// Prints the result of the cross-validation, and which files were kept.
     fn print(
         &self,
-        result: &CrossValidation,
+        report: &CrossValidationReport,
         kept: Option<Kept>,
         refit: Option<Value>,
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
         if self.json {
-            let mut record = json!(result);
+            let mut record = json!(report.result);
+            record["query_means"] = json!(report.query_means());
+            let grid = report.standings();
+            if !grid.is_empty() {
+                record["grid"] = json!(grid);
+            }
             if let Some(kept) = kept {
                 record["kept"] = json!({"files": kept.files, "bytes": kept.bytes});
             }
@@ -303,7 +309,7 @@ impl CvArgs {
             }
             writeln!(out, "{record}")?;
         } else if !self.quiet {
-            write!(out, "{}", render(result))?;
+            write!(out, "{}", render(report))?;
             if let Some(kept) = kept {
                 let files = counted(kept.files.len(), "file");
                 writeln!(out, "kept {files}, {} bytes, in {}", kept.bytes, kept.place.display())?;
@@ -345,55 +351,22 @@ fn check_folder(path: &Path, claim: Claim) -> Result<(), Failure> {
 }
 
 /// Describes, for the terminal, which setting a refit used and where its ranker is.
-fn refitted(chosen: &Chosen, result: &CrossValidation, queries: usize, path: &Path) -> String {
+fn refitted(chosen: &Chosen, report: &CrossValidationReport, queries: usize, path: &Path) -> String {
     let (least, most) = (chosen.best_rounds.iter().min(), chosen.best_rounds.iter().max());
     let rounds = match (least, most) {
         (Some(least), Some(most)) if least != most => format!(", the median of {least} to {most}"),
         _ => String::new(),
     };
-    let setting =
-        if chosen.setting == "-" { String::new() } else { format!(": {}", harmless(&in_words(&chosen.setting))) };
+    let name = report.standings().into_iter().find(|standing| standing.setting == chosen.setting);
+    let name = name.map(|standing| format!(": {}", harmless(&standing.name))).unwrap_or_default();
     let line = format!(
-        "refit{setting}: the best mean over folds on {} queries, {:.4}; trained on {} for {}{rounds}; written to {}. It has \
-         no test value of its own: the means above are its estimate.",
-        result.selected_on,
-        chosen.validation,
+        "refit{name}, trained on {} for {}{rounds}; written to {}. It has no test value of its own: the means above are its \
+         estimate.",
         counted(queries, "query"),
         counted(chosen.round(), "round"),
         path.display()
     );
-    lines(&line) + "\n"
-}
-
-/// Wraps a text to a terminal. Where the text has a no-break space, it is printed as a space and no line ends.
-fn lines(text: &str) -> String {
-    wrapped(text, 80).join("\n").replace(NO_BREAK, " ")
-}
-
-/// The character that keeps a key and its value on one line.
-const NO_BREAK: char = '\u{a0}';
-
-/// Formats the label of a grid point for a terminal, as in `loss.alpha = 20, learner.kind = gradient`. Tables become
-/// dotted keys.
-fn in_words(label: &str) -> String {
-    let (mut words, mut rest) = (Vec::new(), label);
-    while let Some((key, after)) = rest.split_once('=') {
-        let mut values = serde_json::Deserializer::from_str(after).into_iter();
-        let Some(Ok(value)) = values.next() else { return label.to_string() };
-        rest = after[values.byte_offset()..].trim_start();
-        add_words(key, &value, &mut words);
-    }
-    words.join(", ")
-}
-
-fn add_words(key: &str, value: &Value, words: &mut Vec<String>) {
-    match value.as_object() {
-        Some(table) => table.iter().for_each(|(name, value)| add_words(&format!("{key}.{name}"), value, words)),
-        None => {
-            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            words.push(format!("{key}{NO_BREAK}={NO_BREAK}{value}"));
-        }
-    }
+    wrapped(&line, 80).join("\n") + "\n"
 }
 
 /// The files that a cross-validation kept.
@@ -438,9 +411,34 @@ fn trials(result: &CrossValidation) -> String {
     text
 }
 
-fn render(result: &CrossValidation) -> String {
+/// The number of points of a grid that are printed.
+const POINTS: usize = 20;
+
+/// The number of terminal columns in front of the name of a point.
+const INDENT: usize = "validation   error  folds  ".len();
+
+/// Formats the points of a grid, the best first.
+fn points(report: &CrossValidationReport) -> String {
+    let standings = report.standings();
+    let Some(verdict) = report.verdict() else { return String::new() };
+    let (on, folds) = (&report.result.selected_on, report.result.folds.len());
+    let mut text = format!("\n{on:>10}   error  folds  {} points, the best first\n", standings.len());
+    for standing in standings.iter().take(POINTS) {
+        let [mean, error] = [standing.validation, standing.standard_error]
+            .map(|value| if value.is_finite() { format!("{value:.4}") } else { "-".to_string() });
+        let name = indented(&harmless(&standing.name), INDENT);
+        text += &format!("{mean:>10}  {error:>6}  {:>2}/{folds:<2}  {name}\n", standing.folds.len());
+    }
+    if standings.len() > POINTS {
+        text += &format!("{} more points\n", standings.len() - POINTS);
+    }
+    text + &format!("\nverdict  {}\n", indented(&harmless(&verdict), "verdict  ".len()))
+}
+
+fn render(report: &CrossValidationReport) -> String {
+    let result = &report.result;
     let mut text = format!(
-        "{}: {} convention, {}, {} without a relevant document, {}\n",
+        "{}: {} convention, {}, {} empty, {}\n",
         harmless(&result.name),
         result.convention.name,
         counted(result.queries, "test query"),
@@ -460,13 +458,15 @@ fn render(result: &CrossValidation) -> String {
     for fold in &result.folds {
         table.row(fold.fold.to_string(), [format!("{:.4}", fold.validation)].into_iter().chain(cells(&fold.measures)));
     }
-    table.row("mean", [String::new()].into_iter().chain(cells(&result.measures)));
-    table.row("std. error", [String::new()].into_iter().chain(cells(&result.standard_errors)));
-    text += &table.text();
-    for fold in result.folds.iter().filter(|fold| fold.selected != "-") {
-        let line = format!("fold {} selected {}", fold.fold, harmless(&in_words(&fold.selected)));
-        text += &format!("{}\n", lines(&line));
+    let mut mean = |name: &str, cells: Vec<String>| table.row(name, [String::new()].into_iter().chain(cells));
+    let (of_folds, of_queries) = (cells(&result.measures), cells(&report.query_means()));
+    let differ = of_folds != of_queries;
+    mean(if differ { "mean of folds" } else { "mean" }, of_folds);
+    if differ {
+        mean("mean of queries", of_queries);
     }
+    mean("std. error", cells(&result.standard_errors));
+    text += &table.text();
     text += &trials(result);
     let unfinished: Vec<String> = result
         .folds
@@ -477,20 +477,5 @@ fn render(result: &CrossValidation) -> String {
     if !unfinished.is_empty() {
         text += &format!("not converged, the best iterate counts: fold {}\n", unfinished.join(", "));
     }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{in_words, lines};
-
-    #[test]
-    fn a_setting_is_printed_in_words() {
-        let text = lines(&in_words(
-            "loss.alpha=20 learner={\"kind\":\"boosted_trees\",\"learning_rate\":0.1,\"leaves\":31} scorer.hidden=[8,8]",
-        ));
-        let first = "loss.alpha = 20, learner.kind = boosted_trees, learner.learning_rate = 0.1,";
-        assert_eq!(text, format!("{first}\nlearner.leaves = 31, scorer.hidden = [8,8]"));
-        assert_eq!(in_words("normalizer=x"), "normalizer=x");
-    }
+    text + &points(report)
 }

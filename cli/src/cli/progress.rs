@@ -214,8 +214,19 @@ impl Lines {
         (state.begun, state.before, state.all) = (Instant::now(), None, all);
     }
 
-    /// Shows how many steps are finished, with the measurements of the last step.
-    fn show(&self, done: usize, figures: impl Fn() -> Vec<Part>) {
+    /// Shows the step that has just begun in the redrawn line.
+    fn begun(&self, what: &str) {
+        let state = self.state();
+        let Some(work) = &state.work else { return };
+        match state.all {
+            Some(_) => work.set(&fitted(vec![part(0, shortened(&harmless(what), room() + LEFT))], room() + LEFT)),
+            None => work.now(what),
+        }
+    }
+
+    /// Shows how many steps are finished, with the measurements of the last step. If `now` is given, the redrawn line
+    /// shows it, the step in progress, in place of the measurements.
+    fn show(&self, done: usize, now_running: Option<String>, figures: impl Fn() -> Vec<Part>) {
         let state = &mut *self.state();
         let Some(work) = &state.work else { return };
         let (now, columns) = (Instant::now(), columns());
@@ -228,7 +239,7 @@ impl Lines {
         parts.push(part(4, rate(each)));
         let left = state.all.map(|all| all.saturating_sub(done));
         // The display shows the position by itself, and its own estimate would count the time before the first step.
-        let mut shown = figures();
+        let mut shown = now_running.map_or_else(&figures, |running| vec![part(1, running)]);
         if let Some(left @ 1..) = left {
             let left = Duration::try_from_secs_f64(each.as_secs_f64() * left as f64).unwrap_or(Duration::MAX);
             let left = format!("{:#} left", HumanDuration(left));
@@ -317,7 +328,7 @@ impl Progress for Rounds {
             parts.extend(others.iter().map(|(name, value)| figure(7, name, *value)));
             parts
         };
-        self.lines.show(round.round, figures);
+        self.lines.show(round.round, None, figures);
     }
 
     fn warn(&self, message: &str) {
@@ -334,8 +345,10 @@ impl Progress for Rounds {
 pub struct Fits {
     lines: Lines,
     measure: Measure,
-    /// The warnings of all fits; each warning has the names of the fits that gave it.
-    warnings: Mutex<BTreeMap<String, Vec<String>>>,
+    /// The names of the fits that are running.
+    running: Mutex<Vec<String>>,
+    /// The warnings of all fits by their cause. Each warning has the name of the fit that gave it.
+    warnings: Mutex<BTreeMap<String, Vec<(String, String)>>>,
 }
 
 impl Fits {
@@ -343,37 +356,67 @@ impl Fits {
     /// selects rounds.
     pub fn new(hidden: bool, measure: Measure) -> Self {
         let lines = Lines::new(hidden, "reading the data, then the first fits");
-        Self { lines, measure, warnings: Mutex::default() }
+        Self { lines, measure, running: Mutex::default(), warnings: Mutex::default() }
     }
 
-    /// Prints the newest line, and each warning with the fits that gave it.
+    /// Prints the newest line, and one warning for each cause.
     pub fn end(&self) {
         self.lines.end();
-        for (message, fits) in &*self.warnings.lock().unwrap_or_else(PoisonError::into_inner) {
+        for fits in self.warnings.lock().unwrap_or_else(PoisonError::into_inner).values() {
             let others = match fits.len() - 1 {
                 0 => String::new(),
                 others => format!(" and {others} more"),
             };
-            terminal::say(format_args!("warning: {message} ({}{others})", fits[0]));
+            let (fit, message) = &fits[0];
+            terminal::say(format_args!("warning: {message} ({fit}{others})"));
         }
+    }
+
+    fn running(&self) -> MutexGuard<'_, Vec<String>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+/// Returns the cause of a warning: its text with a placeholder for each number or list of numbers, because fits warn of
+/// the same fault with other numbers.
+fn cause(message: &str) -> String {
+    let mut cause = String::new();
+    for word in message.split(' ') {
+        let digit = word.contains(|c: char| c.is_ascii_digit());
+        match (digit, cause.ends_with("# ")) {
+            (true, true) => {}
+            (true, false) => cause += "# ",
+            (false, _) => cause += &format!("{word} "),
+        }
+    }
+    cause
+}
+
 impl JobProgress for Fits {
+    fn begin(&self, label: &str) {
+        self.running().push(label.to_string());
+        self.lines.begun(label);
+    }
+
     fn done(&self, job: &JobDone) {
         self.lines.state().all = Some(job.all);
-        let figures = || {
-            let known = [(1, self.measure.to_string(), job.selection), (2, SURROGATE.to_string(), job.surrogate)];
-            let known = known.into_iter().filter_map(|(rank, name, value)| Some(figure(rank, &name, value?)));
-            known.chain([part(5, format!("in {}", job.label))]).collect()
+        let running = {
+            let mut running = self.running();
+            running.retain(|label| label != job.label);
+            running.last().cloned()
         };
-        self.lines.show(job.finished, figures);
+        let figures = || {
+            let known = [(2, self.measure.to_string(), job.selection), (5, SURROGATE.to_string(), job.surrogate)];
+            let known = known.into_iter().filter_map(|(rank, name, value)| Some(figure(rank, &name, value?)));
+            [part(1, job.label.to_string())].into_iter().chain(known).collect()
+        };
+        self.lines.show(job.finished, running, figures);
     }
 
     fn warn(&self, label: &str, message: &str) {
         let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = warnings.entry(message.to_string()).or_default();
-        fits.push(label.to_string());
+        let fits = warnings.entry(cause(message)).or_default();
+        fits.push((label.to_string(), message.to_string()));
         fits.sort();
     }
 }
@@ -408,6 +451,16 @@ mod tests {
         ] {
             assert_eq!(fitted(parts(), columns), line, "{columns}");
         }
+    }
+
+    #[test]
+    fn warnings_of_one_cause_differ_in_numbers_only() {
+        let of = |idle: usize, loss: &str| {
+            format!("gradient: {idle} of 40 training queries have nothing to learn for {loss}")
+        };
+        assert_eq!(cause(&of(3, "list_net")), cause(&of(12, "list_net")));
+        assert_ne!(cause(&of(3, "list_net")), cause(&of(3, "lambda_ndcg")));
+        assert_eq!(cause("features (numbers 1, 2, 7) are constant"), cause("features (numbers 5) are constant"));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! All output to standard output and standard error goes through this file. Characters that would control a terminal
-//! are printed as escapes, because names in data, configurations and arguments may come from anyone.
+//! are printed as escapes, because names in data, configurations and arguments may come from anyone. On a terminal, the
+//! word at the beginning of a line that says what the line is, such as `warning:`, has a color.
 
+use std::ffi::OsStr;
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
@@ -14,14 +16,53 @@ use super::screen;
 pub(super) fn output() -> Box<dyn Write> {
     // The stream is not locked, because the dashboard draws on standard output from another thread.
     let output = BufWriter::new(io::stdout());
-    if io::stdout().is_terminal() { Box::new(Harmless::new(output)) } else { Box::new(output) }
+    let is_terminal = io::stdout().is_terminal();
+    if is_terminal { Box::new(Harmless::new(output, has_colors(is_terminal))) } else { Box::new(output) }
+}
+
+/// Words at the beginning of a line, each with the code of its color.
+const LEADS: [(&str, &str); 10] = [
+    ("error:", "1;31"),
+    ("problem", "31"),
+    ("fails", "31"),
+    ("warning:", "33"),
+    ("open", "33"),
+    ("note", "36"),
+    ("note:", "36"),
+    ("vacuous", "36"),
+    ("holds", "32"),
+    ("verdict", "1;32"),
+];
+
+/// Returns whether the user wants colors on a terminal: `NO_COLOR` and `TERM=dumb` turn them off.
+fn has_colors(is_terminal: bool) -> bool {
+    let [no_color, term] = ["NO_COLOR", "TERM"].map(std::env::var_os);
+    is_terminal && allows_colors(no_color.as_deref(), term.as_deref())
+}
+
+fn allows_colors(no_color: Option<&OsStr>, term: Option<&OsStr>) -> bool {
+    no_color.is_none_or(OsStr::is_empty) && term.is_some_and(|term| term != "dumb")
+}
+
+/// Adds the color to the word with which a line begins, if it has one.
+fn painted(lead: &str) -> String {
+    match LEADS.iter().find(|(word, _)| *word == lead) {
+        Some((word, color)) => format!("\x1b[{color}m{word}\x1b[0m"),
+        None => lead.to_string(),
+    }
 }
 
 /// Prints a message as one line on standard error, above any progress lines. If the terminal is gone, the message is
 /// lost without an error.
 pub(super) fn say(message: impl Display) {
     // The line is written at once, since the end of all processes of an MPI program may cut off the rest.
-    let line = format!("{}\n", harmless(&message.to_string()));
+    let message = message.to_string();
+    let line = match message.split_once(' ') {
+        Some((lead, rest)) if has_colors(io::stderr().is_terminal()) => {
+            format!("{} {}\n", painted(&harmless(lead)), harmless(rest))
+        }
+        _ => format!("{}\n", harmless(&message)),
+    };
     screen::above(|| {
         let _ = io::stderr().write_all(line.as_bytes());
     });
@@ -64,11 +105,34 @@ struct Harmless<W> {
     to: W,
     /// The first bytes of a character whose remaining bytes have not been written yet.
     cut: Vec<u8>,
+    colors: bool,
+    /// The beginning of a line that has not been written yet, because it may become a word with a color.
+    lead: Option<String>,
 }
 
 impl<W: Write> Harmless<W> {
-    fn new(to: W) -> Self {
-        Self { to, cut: Vec::new() }
+    fn new(to: W, colors: bool) -> Self {
+        Self { to, cut: Vec::new(), colors, lead: Some(String::new()) }
+    }
+
+    /// Writes text without control characters, and colors the words at the beginnings of lines.
+    fn show(&mut self, text: &str) -> io::Result<()> {
+        if !self.colors {
+            return self.to.write_all(text.as_bytes());
+        }
+        let mut shown = String::new();
+        for c in text.chars() {
+            match &mut self.lead {
+                Some(lead) if c.is_alphabetic() || c == ':' => lead.push(c),
+                lead => {
+                    let lead = lead.take().unwrap_or_default();
+                    shown += &if c == ' ' { painted(&lead) } else { lead };
+                    shown.push(c);
+                    self.lead = (c == '\n').then(String::new);
+                }
+            }
+        }
+        self.to.write_all(shown.as_bytes())
     }
 }
 
@@ -78,19 +142,23 @@ impl<W: Write> Write for Harmless<W> {
         text.extend_from_slice(bytes);
         let mut chunks = text.utf8_chunks().peekable();
         while let Some(chunk) = chunks.next() {
-            self.to.write_all(harmless_lines(chunk.valid()).as_bytes())?;
+            self.show(&harmless_lines(chunk.valid()))?;
             let rest = chunk.invalid();
             let may_go_on = std::str::from_utf8(rest).is_err_and(|error| error.error_len().is_none());
             if chunks.peek().is_none() && may_go_on {
                 self.cut = rest.to_vec();
             } else if !rest.is_empty() {
-                self.to.write_all("\u{fffd}".as_bytes())?;
+                self.show("\u{fffd}")?;
             }
         }
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
+        if let Some(lead) = self.lead.as_mut().filter(|lead| !lead.is_empty()) {
+            self.to.write_all(std::mem::take(lead).as_bytes())?;
+            self.lead = None;
+        }
         self.to.flush()
     }
 }
@@ -100,7 +168,7 @@ mod tests {
     use super::*;
 
     fn written(writes: &[&[u8]]) -> String {
-        let mut writer = Harmless::new(Vec::new());
+        let mut writer = Harmless::new(Vec::new(), false);
         writes.iter().for_each(|bytes| writer.write_all(bytes).unwrap());
         writer.flush().unwrap();
         String::from_utf8(writer.to).unwrap()
@@ -111,6 +179,29 @@ mod tests {
         assert_eq!(written(&[b"a\tb\n", b"\x1b]0;pwn\x07\r\x7f"]), "a\tb\n\\u{1b}]0;pwn\\u{7}\\r\\u{7f}");
         // A byte that is not UTF-8 might be a control character of another encoding.
         assert_eq!(written(&[b"x\x9b31m\xff"]), "x\u{fffd}31m\u{fffd}");
+    }
+
+    #[test]
+    fn words_at_the_beginning_of_a_line_have_colors_where_a_terminal_has_them() {
+        let text = "problem  a problem\nproblems\nnote  b\nwarning: c\nverdict";
+        for at in 0..text.len() {
+            let mut writer = Harmless::new(Vec::new(), true);
+            let (first, second) = text.as_bytes().split_at(at);
+            [first, second].iter().for_each(|bytes| writer.write_all(bytes).unwrap());
+            writer.flush().unwrap();
+            let shown = String::from_utf8(writer.to).unwrap();
+            let expected = "\x1b[31mproblem\x1b[0m  a problem\nproblems\n\x1b[36mnote\x1b[0m  b\n\x1b[33mwarning:\x1b[0m c\nverdict";
+            assert_eq!(shown, expected, "cut at {at}");
+        }
+        assert_eq!(written(&[text.as_bytes()]), text);
+    }
+
+    #[test]
+    fn colors_can_be_turned_off() {
+        let allowed =
+            |no_color: Option<&str>, term: Option<&str>| allows_colors(no_color.map(OsStr::new), term.map(OsStr::new));
+        assert!(allowed(None, Some("xterm")) && allowed(Some(""), Some("xterm")));
+        assert!(!allowed(Some("1"), Some("xterm")) && !allowed(None, Some("dumb")) && !allowed(None, None));
     }
 
     #[test]

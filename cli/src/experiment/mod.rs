@@ -62,7 +62,7 @@ pub use keep::{KEPT, Keep};
 pub use kept::{KeptError, KeptFold, KeptRun};
 pub use record::{
     CrossValidation, CrossValidationReport, DataReport, FitReport, FoldDetails, FoldResult, Measures, MissingValue,
-    PartialDependence, PerQuery, Report, RunRecord, SearchReport, SetMeasures, Sets, TrainReport, Trial,
+    PartialDependence, PerQuery, Report, RunRecord, SearchReport, SetMeasures, Sets, Standing, TrainReport, Trial,
 };
 pub use refit::Chosen;
 pub use split::Split;

@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 
 use burn_rank::workbench::text::escape_markup;
 
-use crate::plot::Ink;
+use crate::plot::{Ink, Plot};
 
 /// HTML in which all elements are closed and all text is escaped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,7 +17,7 @@ impl Html {
     }
 
     /// Accepts a plot as it is, because SVG is already markup.
-    pub(crate) fn svg(svg: String) -> Self {
+    fn svg(svg: String) -> Self {
         Self(svg)
     }
 
@@ -84,15 +84,34 @@ pub(crate) fn details(summary: &str, content: Html) -> Html {
 }
 
 /// Builds a figure: a title, a legend and a plot.
-pub(crate) fn figure(title: impl Into<Html>, svg: String, legend: &[(Ink, String)]) -> Html {
+pub(crate) fn figure(title: &str, plot: &dyn Plot, legend: &[(Ink, String)]) -> Html {
+    element("figure", caption(title, legend).then(Html::svg(plot.svg())))
+}
+
+/// Builds a figure that has the whole width of the page. The page shows its plot as it is drawn for one column where
+/// the screen is narrow.
+pub(crate) fn wide_figure(title: &str, plot: &dyn Plot, legend: &[(Ink, String)]) -> Html {
+    let both = [("narrow", plot.svg()), ("wide", plot.wide_svg())];
+    let plots = both.into_iter().map(|(class, svg)| Html::svg(svg).within("div", &[("class", class)])).collect();
+    caption(title, legend).then(plots).within("figure", &[("class", "whole")])
+}
+
+/// A function that draws a figure.
+pub(crate) type Draw = fn(&str, &dyn Plot, &[(Ink, String)]) -> Html;
+
+/// Returns the function for one of `count` figures. A single figure has the whole width of the page.
+pub(crate) fn figure_of(count: usize) -> Draw {
+    if count == 1 { wide_figure } else { figure }
+}
+
+fn caption(title: &str, legend: &[(Ink, String)]) -> Html {
     let entry = |(ink, name): &(Ink, String)| {
         let swatch = Html::default().within("i", &[("class", &format!("swatch {}", ink.name()))]);
         element("li", swatch.then(Html::text(name)))
     };
     let legend: Html = legend.iter().map(entry).collect();
     let legend = if legend.is_empty() { legend } else { legend.within("ul", &[("class", "legend")]) };
-    let caption = element("figcaption", element("strong", title).then(legend));
-    element("figure", caption.then(Html::svg(svg)))
+    element("figcaption", element("strong", title).then(legend))
 }
 
 /// Places figures side by side if the page is wide enough.

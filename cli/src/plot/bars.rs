@@ -3,7 +3,7 @@
 use plotters::prelude::{PathElement, Rectangle};
 
 use super::axis::{Axis, DATA, Grid, axes, fill, stroke};
-use super::{Ink, svg};
+use super::{Ink, Plot, svg};
 
 /// Bins of a histogram.
 const BINS: usize = 20;
@@ -74,13 +74,14 @@ impl Bars {
         };
         Self { label: label.to_string(), bars: counts.iter().enumerate().map(bar).collect(), marks: marks.to_vec(), x }
     }
+}
 
-    /// Draws the plot as SVG.
-    pub fn svg(&self) -> String {
+impl Plot for Bars {
+    fn drawn(&self, width: u32) -> String {
         let highest = self.bars.iter().map(|(_, _, height, _)| *height).filter(|height| height.is_finite());
         let highest = highest.fold(0.0, f64::max);
         let y = Axis::between(0.0, if highest > 0.0 { 1.05 * highest } else { 1.0 }, 5);
-        svg(240, &self.label, |area| {
+        svg(width, 240, &self.label, |area| {
             let mut chart = axes(area, &self.x, &y, "", Grid::Horizontal)?;
             let drawn = self.bars.iter().filter(|(_, _, height, _)| *height > 0.0);
             chart.draw_series(

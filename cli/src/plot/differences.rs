@@ -3,7 +3,7 @@
 use plotters::prelude::{PathElement, Rectangle};
 
 use super::axis::{Axis, Grid, axes, fill, stroke};
-use super::{Ink, svg};
+use super::{Ink, Plot, svg};
 
 /// The largest number of bars. If there are more values, an evenly spaced selection is drawn.
 const MOST: usize = 300;
@@ -19,23 +19,24 @@ pub struct Differences {
     pub values: Vec<f64>,
     /// The subjects of bars above 0 and below 0, which determine their colors.
     pub inks: [Ink; 2],
+    /// Values that the vertical axis must also cover, so that several plots have the same axis.
+    pub heights: Vec<f64>,
 }
 
-impl Differences {
-    /// Draws the plot as SVG.
-    pub fn svg(&self) -> String {
+impl Plot for Differences {
+    fn drawn(&self, width: u32) -> String {
         let mut values: Vec<f64> = self.values.iter().copied().filter(|value| value.is_finite()).collect();
         values.sort_by(|a, b| b.total_cmp(a));
         let count = values.len();
         let bars = count.min(MOST);
-        let width = count as f64 / bars.max(1) as f64;
+        let each = count as f64 / bars.max(1) as f64;
         let bar = |bar: usize| {
-            let (from, to) = (bar as f64 * width, (bar + 1) as f64 * width);
-            (from + 0.05 * width, to - 0.05 * width, values[(0.5 * (from + to)) as usize])
+            let (from, to) = (bar as f64 * each, (bar + 1) as f64 * each);
+            (from + 0.05 * each, to - 0.05 * each, values[(0.5 * (from + to)) as usize])
         };
         let x = Axis::between(0.0, count.max(1) as f64, 6).whole();
-        let y = Axis::around(values.iter().copied().chain([0.0]), 0.05, 5);
-        svg(240, &self.label, |area| {
+        let y = Axis::around(values.iter().chain(&self.heights).copied().chain([0.0]), 0.05, 5);
+        svg(width, 240, &self.label, |area| {
             let mut chart = axes(area, &x, &y, &self.x_name, Grid::Horizontal)?;
             chart.draw_series((0..bars).map(bar).map(|(from, to, value)| {
                 let ink = if value > 0.0 { self.inks[0] } else { self.inks[1] };
@@ -55,7 +56,7 @@ mod tests {
     fn many_values_have_few_bars() {
         let plot = |values: Vec<f64>| {
             let inks = [Ink::Test, Ink::Validation];
-            Differences { label: String::new(), x_name: String::new(), values, inks }.svg()
+            Differences { label: String::new(), x_name: String::new(), values, inks, heights: vec![] }.svg()
         };
         let bars = |svg: &str, ink: &str| {
             svg.lines().filter(|line| line.starts_with("<rect") && line.contains(&format!("\"{ink}\""))).count()

@@ -69,6 +69,26 @@ impl Ink {
     }
 }
 
+/// Replaces the CSS class of each ink with its color in the light scheme of pages.
+pub(super) fn to_colors(svg: &str) -> String {
+    Ink::ALL.iter().fold(svg.to_string(), |svg, ink| {
+        let color = match ink {
+            Ink::Text => "#5a6470",
+            Ink::Axis => "#adb1b7",
+            Ink::Grid => "#dde1e6",
+            Ink::Mark => "#6b7480",
+            Ink::Train => "#1f6fb5",
+            Ink::Validation => "#b4430a",
+            Ink::Test => "#0b7a5c",
+            Ink::Surrogate => "#7a4fb5",
+            Ink::Objective => "#4b5560",
+        };
+        ["stroke", "fill"].iter().fold(svg, |svg, what| {
+            svg.replace(&format!("class=\"{what}-{}\"", ink.name()), &format!("{what}=\"{color}\""))
+        })
+    })
+}
+
 /// Replaces the placeholder color of each ink with a CSS class.
 pub(super) fn to_classes(shapes: &str) -> String {
     let plain = shapes.replace(" opacity=\"1\"", "").replace(" font-family=\"sans-serif\"", "");

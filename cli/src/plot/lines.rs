@@ -5,7 +5,7 @@ use plotters::prelude::{Circle, LineSeries, PathElement};
 use serde::{Deserialize, Serialize};
 
 use super::axis::{Axis, DATA, Grid, axes, fill, stroke};
-use super::{Ink, px, svg};
+use super::{Ink, Plot, px, svg};
 
 /// A line with at most this number of points has a dot at each point.
 const MARKED_POINTS: usize = 40;
@@ -64,9 +64,8 @@ pub struct Lines {
     pub heights: Vec<f64>,
 }
 
-impl Lines {
-    /// Draws the plot as SVG.
-    pub fn svg(&self) -> String {
+impl Plot for Lines {
+    fn drawn(&self, width: u32) -> String {
         let across = if self.x_labels.is_some() { Scale::Linear } else { self.across };
         let finite = |(x, y): &(f64, f64)| x.is_finite() && y.is_finite();
         let place = |(x, y): &(f64, f64)| (across.place(*x), self.upward.place(*y));
@@ -86,7 +85,7 @@ impl Lines {
             Scale::Log => Axis::powers(ys, 0.05, 5),
             Scale::Linear => Axis::around(ys, 0.05, 5),
         };
-        svg(280, &self.label, |area| {
+        svg(width, 280, &self.label, |area| {
             let mut chart = axes(area, &x, &y, &self.x_name, Grid::Horizontal)?;
             for &mark in marks.iter().filter(|mark| mark.is_finite()) {
                 let ends = vec![(mark, y.from), (mark, y.to)];

@@ -25,30 +25,65 @@ use plotters::prelude::{DrawingArea, IntoDrawingArea, SVGBackend};
 /// The number of drawing units per pixel; the `plotters` library rounds positions to whole units.
 const UNITS: u32 = 10;
 
-/// The width of a plot in pixels, before it is scaled to the page.
+/// The width of a plot in pixels, before it is scaled to the page: of one next to others, and of one that has the whole
+/// width of a page.
 const WIDTH: u32 = 480;
+const WHOLE_WIDTH: u32 = 1000;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), Box<dyn std::error::Error>>;
+
+/// A plot, which can be drawn at several widths.
+pub trait Plot {
+    /// Draws the plot as SVG for a width in pixels.
+    fn drawn(&self, width: u32) -> String;
+
+    /// Draws the plot for one column of a page.
+    fn svg(&self) -> String {
+        self.drawn(WIDTH)
+    }
+
+    /// Draws the plot for the whole width of a page.
+    fn wide_svg(&self) -> String {
+        self.drawn(WHOLE_WIDTH)
+    }
+}
+
+/// Draws a plot as an SVG file of its own, with the colors of the light scheme.
+pub fn standalone(plot: &dyn Plot) -> String {
+    let svg = plot.drawn(STANDALONE_WIDTH);
+    let size = svg.split_once("viewBox=\"0 0 ").and_then(|(_, rest)| rest.split_once('"')).map_or("", |(size, _)| size);
+    let (width, height) = size.split_once(' ').unwrap_or_default();
+    let pixels = |units: &str| units.parse::<u32>().unwrap_or_default() / UNITS;
+    let root = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" font-family=\"sans-serif\"",
+        pixels(width),
+        pixels(height)
+    );
+    ink::to_colors(&svg.replacen("<svg class=\"plot\"", &root, 1))
+}
+
+/// The width of a plot in a file of its own, in pixels.
+const STANDALONE_WIDTH: u32 = 720;
 
 /// Converts pixels to units.
 fn px(pixels: u32) -> u32 {
     pixels * UNITS
 }
 
-/// Returns a plot as SVG that is `height` pixels high and contains the shapes that `draw` adds. `label` describes the
-/// plot to readers who cannot see it.
-fn svg(height: u32, label: &str, draw: impl FnOnce(&Area) -> Drawn) -> String {
+/// Returns a plot as SVG that is `width` by `height` pixels large and contains the shapes that `draw` adds. `label`
+/// describes the plot to readers who cannot see it.
+fn svg(width: u32, height: u32, label: &str, draw: impl FnOnce(&Area) -> Drawn) -> String {
     let mut drawn = String::new();
     {
-        let area = SVGBackend::with_string(&mut drawn, (px(WIDTH), px(height))).into_drawing_area();
+        let area = SVGBackend::with_string(&mut drawn, (px(width), px(height))).into_drawing_area();
         draw(&area).and_then(|()| Ok(area.present()?)).expect("a string takes any drawing");
     }
     // The first line opens an element with plotters' fixed size and a namespace that HTML does not need.
     let shapes = drawn.split_once('\n').map_or("", |(_, shapes)| shapes);
     format!(
         "<svg class=\"plot\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n{}",
-        px(WIDTH),
+        px(width),
         px(height),
         burn_rank::workbench::text::escape_markup(label),
         ink::to_classes(shapes)
@@ -99,6 +134,7 @@ mod tests {
                 x_name: "queries".into(),
                 values: vec![0.5, -1.0, f64::INFINITY],
                 inks: [Ink::Test, Ink::Train],
+                heights: vec![2.0],
             }
             .svg(),
             scatter(vec![point(0.5, 0.25), point(f64::NAN, 1.0)]).svg(),
@@ -126,6 +162,15 @@ mod tests {
         }
         assert!(plots()[0].contains("aria-label=\"&lt;&amp;&quot;&gt;\""));
         assert!(plots()[0].contains("class=\"stroke-train\""));
+    }
+
+    #[test]
+    fn a_plot_in_a_file_of_its_own_has_a_size_and_colors() {
+        let dot = Dot::new(0.5, Ink::Test).with_interval(0.25, 1.0);
+        let rows = Rows { label: "a < b".into(), rows: vec![Row { name: "b".into(), dots: vec![dot] }], zero: true };
+        let svg = standalone(&rows);
+        assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"720\" height=\"62\""), "{svg}");
+        assert!(svg.contains("stroke=\"#0b7a5c\"") && !svg.contains("class="), "{svg}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use plotters::prelude::Circle;
 
 use super::axis::{Axis, Grid, axes, fill};
-use super::{Ink, Scale, px, svg};
+use super::{Ink, Plot, Scale, px, svg};
 
 /// One point.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,9 +31,8 @@ pub struct Scatter {
     pub across: Scale,
 }
 
-impl Scatter {
-    /// Draws the plot as SVG.
-    pub fn svg(&self) -> String {
+impl Plot for Scatter {
+    fn drawn(&self, width: u32) -> String {
         let across = if self.x_labels.is_some() { Scale::Linear } else { self.across };
         let place = |point: &Point| Point { x: across.place(point.x), ..*point };
         let points: Vec<Point> =
@@ -46,7 +45,7 @@ impl Scatter {
             (None, Scale::Linear) => Axis::around(xs(), 0.04, 6),
         };
         let y = Axis::around(points.iter().map(|point| point.y), 0.05, 5);
-        svg(240, &self.label, |area| {
+        svg(width, 240, &self.label, |area| {
             let mut chart = axes(area, &x, &y, &self.x_name, Grid::Horizontal)?;
             chart.draw_series(points.iter().map(|point| Circle::new((point.x, point.y), px(4), fill(point.ink))))?;
             Ok(())

@@ -35,8 +35,8 @@ pub(super) fn cost(record: &RunRecord) -> Fact {
     Fact::new("time", number::seconds(record.total_seconds), format!("on {}{memory}", record.device))
 }
 
-/// Builds the top of a page: the title, the experiment's description and the key figures.
-pub(super) fn header(command: &str, name: &str, config: &Value, facts: Vec<Fact>) -> Html {
+/// Builds the top of a page: the title, the conclusion, the experiment's description and the key figures.
+pub(super) fn header(command: &str, name: &str, conclusion: Html, config: &Value, facts: Vec<Fact>) -> Html {
     let description = config["description"].as_str().unwrap_or_default();
     let fact = |fact: Fact| {
         let value = fact.value.then(Html::text(fact.note).within("span", &[]));
@@ -45,7 +45,7 @@ pub(super) fn header(command: &str, name: &str, config: &Value, facts: Vec<Fact>
     let facts = facts.into_iter().map(fact).collect::<Html>().within("dl", &[("class", "facts")]);
     let eyebrow = Html::text(format!("burn-rank {command}")).within("p", &[("class", "eyebrow")]);
     let description = if description.is_empty() { Html::default() } else { element("p", description) };
-    element("header", eyebrow.then(element("h1", name)).then(description).then(facts))
+    element("header", eyebrow.then(element("h1", name)).then(conclusion).then(description).then(facts))
 }
 
 /// Returns a sentence that describes the convention.
@@ -114,12 +114,12 @@ pub(super) fn provenance(
             table.row("instructions of the fused CPU kernels", [record.instructions.clone()]);
         }
         table.row("time in all", [number::seconds(record.total_seconds)]);
-        table.row("time of fitting, by the process that ended the run", [number::seconds(record.fit_seconds)]);
+        table.row("time of fitting, in the process that ended the run", [number::seconds(record.fit_seconds)]);
         table.row("largest memory", [record.peak_memory_mib.map_or("not known here".into(), number::memory)]);
         table.row("finished", [number::date(record.finished)]);
     }
     let files = note(
-        "report.json holds every number of this page, run.json those that differ between machines and moments; \
+        "report.json has every number of this page, and run.json those that differ from machine to machine. \
          burn-rank report FOLDER makes the page again from both.",
     );
     section("provenance", "How it was made", table.html("how the run was made").then(files))

@@ -4,10 +4,10 @@ use burn_rank::learner::Importance;
 
 use super::about::{Fact, Frame, configuration, convention_in_words, cost, header, provenance};
 use super::curves::{self, Curves};
-use super::{data, extremes, importance, queries, search, weights};
-use crate::experiment::{CrossValidationReport, FitReport, FoldDetails, Measures, RunRecord};
+use super::{conclusion, data, extremes, importance, queries, search, weights};
+use crate::experiment::{CrossValidationReport, FitReport, FoldDetails, FoldResult, Measures, RunRecord, Standing};
 use crate::number;
-use crate::page::{Cell, Html, Table, element, figure, figures, note, section, with_error};
+use crate::page::{Cell, Html, Table, details, element, figures, note, section, wide_figure, with_error};
 use crate::plot::{Dot, Ink, Row, Rows};
 
 pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) -> Frame {
@@ -42,7 +42,8 @@ pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) 
         configuration(&report.config),
         provenance(&report.versions, &result.seeds, &result.convention, record),
     ];
-    let top = header("cv", &result.name, &report.config, facts(report, record));
+    let top =
+        header("cv", &result.name, conclusion::of_cross_validation(report), &report.config, facts(report, record));
     let main = element("main", sections.into_iter().collect::<Html>());
     Frame { command: "cv", name: result.name.clone(), body: top.then(main) }
 }
@@ -94,7 +95,8 @@ fn facts(report: &CrossValidationReport, record: Option<&RunRecord>) -> Vec<Fact
 
 fn results(report: &CrossValidationReport) -> Html {
     let result = &report.result;
-    let names: Vec<&String> = result.measures.keys().collect();
+    let rows = || result.folds.iter().map(|fold| &fold.measures).chain([&result.measures]);
+    let (names, hidden) = number::varying(rows, &report.selection.to_string());
     let selected_on = selected_on(report);
     let validation = format!("{selected_on} {}", report.selection);
     let columns = ["fold", "queries", validation.as_str()].into_iter().chain(names.iter().map(|name| name.as_str()));
@@ -108,7 +110,17 @@ fn results(report: &CrossValidationReport) -> Html {
         table.row(fold.fold.to_string(), first.chain(cells(&fold.measures, &fold.standard_errors)));
     }
     let first = [number::count(result.queries), String::new()].into_iter().map(Cell::from);
-    table.marked_row("total", "mean", first.chain(cells(&result.measures, &result.standard_errors)));
+    let query_means = report.query_means();
+    let differ = names.iter().any(|name| {
+        let printed = |means| number::measure(number::named(means, name));
+        printed(&query_means) != printed(&result.measures)
+    });
+    let name = if differ { "mean of folds" } else { "mean" };
+    table.marked_row("total", name, first.chain(cells(&result.measures, &result.standard_errors)));
+    if differ {
+        let means = names.iter().map(|name| Cell::number(number::measure(number::named(&query_means, name))));
+        table.marked_row("total", "mean of queries", [Cell::default(), Cell::default()].into_iter().chain(means));
+    }
 
     let selection = report.selection.to_string();
     let selection_ink = if selected_on == "training" { Ink::Train } else { Ink::Validation };
@@ -129,10 +141,11 @@ fn results(report: &CrossValidationReport) -> Html {
         (Ink::Test, "test, \u{b1} standard error".to_string()),
         (selection_ink, format!("{selected_on}, at the {} selected", choice(report))),
     ];
-    let plot = figure(title.as_str(), Rows { label: title.clone(), rows, zero: false }.svg(), &legend);
+    let plot = wide_figure(&title, &Rows { label: title.clone(), rows, zero: false }, &legend);
+    let means = if differ { " cv prints the mean of folds, and compare uses the mean of queries." } else { "" };
     let words = Html::text(format!(
-        " Without a relevant document: {} of {}. \u{b1} is a standard error: of a fold over its queries, of the mean over \
-         the queries of all folds; the mean itself is that of the folds.",
+        " Empty, without a relevant document: {} of {}. \u{b1} is a standard error: of a fold over its queries, of the \
+         mean over the queries of all folds.{means}{hidden}",
         number::count(result.empty_queries),
         number::counted(result.queries, "query"),
     ));
@@ -140,30 +153,53 @@ fn results(report: &CrossValidationReport) -> Html {
     table.html("measures by fold").then(words).then(figures([plot]))
 }
 
-/// Builds a section with the selection measure of every grid point in every fold.
+/// The largest number of points that the plot and the table of the grid show.
+const SHOWN: usize = 40;
+
+/// Builds a section with the points of the grid, the best first: their means on validation queries, how many folds
+/// select them, and their values in every fold.
 fn grid(report: &CrossValidationReport) -> Html {
-    if report.points.len() < 2 {
-        return Html::default();
-    }
+    let standings = report.standings();
+    let Some(best) = standings.first() else { return Html::default() };
     let folds = &report.result.folds;
-    let columns = ["point".to_string()].into_iter().chain(folds.iter().map(|fold| format!("fold {}", fold.fold)));
-    let mut table = Table::new(columns.chain(["folds that select it".to_string()]));
-    for (p, point) in report.points.iter().enumerate() {
-        let chosen = |fold: usize| folds.get(fold).is_some_and(|fold| fold.selected == *point);
-        let cell = |(fold, details): (usize, &FoldDetails)| {
-            let text = number::measure(details.points.get(p).copied());
-            if chosen(fold) { element("mark", text) } else { Html::from(text) }
-        };
-        let times = (0..folds.len()).filter(|&fold| chosen(fold)).count();
-        let cells = report.details.iter().enumerate().map(cell).chain([Html::from(times.to_string())]);
-        table.row(element("code", point.as_str()), cells);
+    let shown = &standings[..standings.len().min(SHOWN)];
+    let measure = format!("{} ({})", report.selection, report.result.convention.name);
+    let row = |(at, of): (usize, &Standing)| {
+        let ink = if at == 0 { Ink::Validation } else { Ink::Mark };
+        Row { name: of.name.clone(), dots: vec![Dot::new(of.validation, ink).with_error(Some(of.standard_error))] }
+    };
+    let title = format!("{measure} of each point on validation queries");
+    let legend = [(Ink::Validation, format!("{}, the best mean, \u{b1} standard error over folds", best.name))];
+    let rows = Rows { label: title.clone(), rows: shown.iter().enumerate().map(row).collect(), zero: false };
+    let mut table = Table::new(["point", "validation", "folds won"]);
+    for (at, of) in shown.iter().enumerate() {
+        let mean = with_error(Some(of.validation), Some(of.standard_error));
+        let won = Cell::from(format!("{} of {}", of.folds.len(), folds.len()));
+        table.marked_row(if at == 0 { "selected" } else { "" }, of.name.as_str(), [mean, won]);
     }
     let what = note(format!(
-        "{} ({}) on validation queries, mean over seeds. Each fold selects its own point, marked, without looking at its \
+        "{measure} on validation queries, mean over folds{}. Each fold selects its own best point, without looking at its \
          test queries.",
-        report.selection, report.result.convention.name
+        if report.result.seeds.len() > 1 { " and seeds" } else { "" }
     ));
-    section("grid", "Grid", table.html("grid").then(what))
+    let by_fold = details("Every point in every fold", by_fold(report, &standings).html("grid by fold"));
+    let plot = figures([wide_figure(&title, &rows, &legend)]);
+    section("grid", "Grid", plot.then(table.html("grid")).then(what).then(by_fold))
+}
+
+/// Builds a table with the value of each point in each fold, and with the keys that the point sets.
+fn by_fold(report: &CrossValidationReport, standings: &[Standing]) -> Table {
+    let folds = report.result.folds.iter().map(|fold| format!("fold {}", fold.fold));
+    let mut table = Table::new(["point".to_string()].into_iter().chain(folds).chain(["setting".to_string()]));
+    for of in standings {
+        let cell = |(fold, details): (&FoldResult, &FoldDetails)| {
+            let text = number::measure(details.points.get(of.index).copied());
+            if of.folds.contains(&fold.fold) { element("mark", text) } else { Html::from(text) }
+        };
+        let cells = report.result.folds.iter().zip(&report.details).map(cell);
+        table.row(of.name.as_str(), cells.chain([element("code", of.setting.as_str())]));
+    }
+    table
 }
 
 /// Draws the first seed's learning curves for the setting that each fold selected.

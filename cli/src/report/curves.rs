@@ -58,7 +58,7 @@ impl Curves<'_> {
     fn objective(&self, fit: &FitReport) -> Html {
         let points = points(&fit.history, |round| Some(round.objective));
         let name = format!("objective{}, training", self.loss());
-        let title = format!("what the learner minimizes, by {}", self.axis(&fit.history));
+        let title = format!("objective that the learner minimizes, by {}", self.axis(&fit.history));
         self.figure(fit, title, vec![Line { name, ink: Ink::Objective, points }], vec![])
     }
 
@@ -72,7 +72,7 @@ impl Curves<'_> {
         let label = format!("Curves of {}: {}", title, names.join("; "));
         let (x_name, x_labels) = (self.axis(&fit.history), grid(&fit.history).map(|(_, labels)| labels));
         let (across, upward) = (Scale::Linear, Scale::Linear);
-        figure(title, Lines { label, x_name, lines, marks, x_labels, across, upward, heights }.svg(), &legend)
+        figure(&title, &Lines { label, x_name, lines, marks, x_labels, across, upward, heights }, &legend)
     }
 
     /// Says how much the surrogate differs from the exact measure at the selected round.
@@ -113,23 +113,24 @@ impl Curves<'_> {
             self.convention.name,
             round_word(self.config)
         );
-        let paths = path(history).map(|(name, _)| format!(" Curves begin anew with each {name}.")).unwrap_or_default();
+        let paths = path(history).map(|(name, _)| format!(" Curves start again with each {name}.")).unwrap_or_default();
         let surrogate = match history.iter().any(|round| surrogate(round).is_some()) {
             true => {
                 let moment = match round_word(self.config) {
-                    "epoch" => ", each at the weights that the epoch met it with",
+                    "epoch" => ", each measured when the epoch reached it",
                     _ => "",
                 };
                 let same = match history.iter().any(|round| exact_learnable(round).is_some()) {
-                    true => " \"Exact, the same queries\" is their exact mean.",
+                    true => " \"Exact, the same queries\" is the exact measure on these queries.",
                     false => "",
                 };
                 format!(
-                    " Surrogate: the mean over the training queries with something to learn{moment}.{same} It differs from the exact \
-                     measure since its ranks are smooth. Another cut-off or convention of the loss adds to the gap."
+                    " Surrogate: the mean over the training queries with something to learn{moment}.{same} The surrogate differs \
+                     from the exact measure because its ranks are smooth. The difference is larger if the loss has another \
+                     cut-off or convention."
                 )
             }
-            false => " The learner minimizes what stands for the measure, on another scale: only the directions of the two compare."
+            false => " The objective has another scale than the measure, so compare only whether they rise or fall."
                 .to_string(),
         };
         note(exact + &surrogate + &paths)
@@ -140,8 +141,8 @@ impl Curves<'_> {
         // Without exponentials the discount itself is used.
         let Some(found) = fit.approximation.as_ref().filter(|found| found.terms > 0) else { return Html::default() };
         note(format!(
-            "The loss takes its discount as a sum of {} exponentials: in lists of up to {} it is off by {} at most, {} in \
-             float32.",
+            "The loss approximates its discount by a sum of {} exponentials. In lists of up to {}, the error is at most {}, or \
+             {} in float32.",
             found.terms,
             number::counted(found.documents, "document"),
             number::figure(found.error_f64),

@@ -37,7 +37,7 @@ fn counts(first: &str) -> Table {
         "queries",
         "documents",
         "features",
-        "without a relevant document",
+        "empty",
         "with one label only",
         "shortest, median, longest query",
         "SHA-256",
@@ -94,7 +94,7 @@ fn histograms(sets: &[Histograms]) -> Html {
     let labels: BTreeSet<u32> = sets.iter().flat_map(|set| set.labels.keys().copied()).collect();
     let categories: Vec<String> = labels.iter().map(|bits| f32::from_bits(*bits).to_string()).collect();
     let by_label = sets.iter().map(|set| group(set, &set.labels, labels.iter().copied())).collect();
-    let by_label = Bars::grouped("Share of documents by label", categories, by_label).svg();
+    let by_label = Bars::grouped("Share of documents by label", categories, by_label);
 
     let known = sets.iter().flat_map(|set| set.lengths.keys().copied());
     let (low, high) = known.fold((usize::MAX, 0), |(low, high), length| (low.min(length), high.max(length)));
@@ -103,7 +103,7 @@ fn histograms(sets: &[Histograms]) -> Html {
         .collect();
     let by_length = sets.iter().map(|set| group(set, &set.lengths, starts.iter().copied())).collect();
     let names = starts.iter().map(|start| number::count(*start)).collect();
-    let by_length = Bars::ranges("Share of queries by number of documents", names, by_length).svg();
+    let by_length = Bars::ranges("Share of queries by number of documents", names, by_length);
 
     let mut table = Table::new(
         ["documents with label".to_string()]
@@ -120,10 +120,13 @@ fn histograms(sets: &[Histograms]) -> Html {
         table.row(set.name.as_str(), labels.iter().map(cell));
     }
     let plots = figures([
-        figure("documents by label, %", by_label, &legend),
-        figure("queries by number of documents, %", by_length, &legend),
+        figure("documents by label, %", &by_label, &legend),
+        figure("queries by number of documents, %", &by_length, &legend),
     ]);
-    let lengths = note("A bar of list lengths counts the queries from the number at its left up to the next.");
+    let lengths = note(
+        "Each bar of list lengths counts the queries from the number at its left up to the next number. Empty queries have no \
+         relevant document.",
+    );
     plots.then(lengths).then(table.html("documents by label"))
 }
 

@@ -1,9 +1,10 @@
 //! A comparison of devices: the tables and remarks that a terminal and a page show, and the page with notes and plots.
 
 use super::about::{Fact, Frame, configuration, header};
+use super::conclusion::conclusion;
 use crate::device_comparison::{DeviceComparison, DeviceRow, StepCost};
 use crate::number;
-use crate::page::{Cell, Html, Table, details, element, figure, figures, note, section, wrapped};
+use crate::page::{Cell, Html, Table, details, element, figure, figure_of, figures, note, section, wrapped};
 use crate::plot::{Dot, Ink, Line, Lines, Row, Rows, Scale};
 use burn_rank::measure::significance::{Equivalence, EquivalenceVerdict};
 use burn_rank::workbench::json::json;
@@ -48,7 +49,8 @@ pub(super) fn frame(comparison: &DeviceComparison) -> Frame {
     });
     let verdict = |row: &DeviceRow| {
         let quality = row.quality.map_or_else(|| "not measured".to_string(), |of| number::measure(Some(of.mean)));
-        Fact::new(row.name().as_str(), row.verdict(), format!("{} {quality}", comparison.measure))
+        let verdict = Html::text(row.verdict()).within("strong", &[("class", row.verdict())]);
+        Fact::new(row.name().as_str(), verdict, format!("{} {quality}", comparison.measure))
     };
     let facts = comparison.devices.iter().map(verdict).collect();
     let main = element(
@@ -67,8 +69,20 @@ pub(super) fn frame(comparison: &DeviceComparison) -> Frame {
     Frame {
         command: "devices compare",
         name: comparison.name.clone(),
-        body: header("devices compare", &comparison.name, &about, facts).then(main),
+        body: header("devices compare", &comparison.name, outcome(comparison), &about, facts).then(main),
     }
+}
+
+/// Says how many devices give the same ranker as the first.
+fn outcome(comparison: &DeviceComparison) -> Html {
+    let [first, others @ ..] = comparison.devices.as_slice() else { return Html::default() };
+    let same = others.iter().filter(|row| ["identical", "same"].contains(&row.verdict())).count();
+    let words = format!(
+        "{same} of {} give the same quality as {}.",
+        number::counted(others.len(), "other device"),
+        first.name()
+    );
+    if others.is_empty() { Html::default() } else { conclusion(&words, same == others.len()) }
 }
 
 /// Creates a cell of a value that is formatted with `words`, or a dash if it was not measured.
@@ -160,7 +174,9 @@ fn remarks(comparison: &DeviceComparison) -> Vec<String> {
         let name = row.name();
         remarks.extend(row.failure.as_ref().map(|why| format!("{name} failed: {why}")));
         if row.is_wrong() {
-            remarks.push(format!("{name}: loss or gradient of the first batch are wrong, whatever the quality is"));
+            remarks.push(format!(
+                "{name}: the loss or gradient of the first batch is wrong, even if the quality is the same"
+            ));
         }
         match row.equivalence {
             Some(Equivalence { seeds_to_decide: Some(seeds), .. }) => {
@@ -188,7 +204,7 @@ fn plot(title: &str, rows: Vec<Row>, zero: bool) -> Html {
     if rows.is_empty() {
         return Html::default();
     }
-    figure(title, Rows { label: title.to_string(), rows, zero }.svg(), &[])
+    figure(title, &Rows { label: title.to_string(), rows, zero }, &[])
 }
 
 fn quality(comparison: &DeviceComparison) -> Html {
@@ -208,9 +224,9 @@ fn quality(comparison: &DeviceComparison) -> Html {
     ]);
     let what = note(format!(
         "Identical: the same bytes for every seed. Same: the 90% interval of the difference, from low to high, lies \
-         within {} of 0. Different: the 95% interval excludes 0, or loss or gradient of the first batch are wrong. \
-         Errors are shares of the largest component; the exact values come from double precision at the same scores. \
-         \u{2013} is not measured.",
+         within {} of 0. Different: the 95% interval excludes 0, or the loss or gradient of the first batch is wrong. \
+         Errors are relative to the largest component. The exact values come from double precision at the same scores. \
+         \u{2013}: not measured.",
         comparison.margin
     ));
     let tables = quality_table(comparison).html(QUALITY).then(first_batch_table(comparison).html(FIRST_BATCH));
@@ -225,8 +241,8 @@ fn speed(comparison: &DeviceComparison) -> Html {
         plot("Seconds to the target", rate(|row| row.seconds_to_target), true),
     ]);
     let what = note(
-        "Medians over seeds. Each fit runs in a new process. Training is timed without the measures of a round. Target \
-         is the time until --target was reached. Compile is what the first round took more than the median of the others.",
+        "Medians over seeds. Each fit runs in a new process. The time of training excludes the measures of a round. Target \
+         is the time until --target was reached. Compile is the time of the first round minus the median of the others.",
     );
     section("speed", "Speed", what.then(speed_table(comparison).html(SPEED)).then(plots))
 }
@@ -252,6 +268,7 @@ fn steps(comparison: &DeviceComparison) -> Html {
     }
     let rates = measured(comparison).flat_map(|(_, step)| &step.throughput).map(|of| of.documents_per_second);
     let heights = vec![0.0, rates.fold(0.0, f64::max)];
+    let draw = figure_of(measured(comparison).filter(|(_, step)| !step.throughput.is_empty()).count());
     let throughput = measured(comparison).filter(|(_, step)| !step.throughput.is_empty()).map(|(row, step)| {
         let title = format!("{}: training documents per second", row.name());
         let points = step.throughput.iter().map(|of| (of.batch_queries as f64, of.documents_per_second)).collect();
@@ -263,12 +280,12 @@ fn steps(comparison: &DeviceComparison) -> Html {
             heights: heights.clone(),
             ..Lines::default()
         };
-        figure(title, plot.svg(), &[])
+        draw(&title, &plot, &[])
     });
     let plots = figures(throughput);
     let what = note(
-        "A step is timed in a separate process, and its kernels are watched in one more fit, which is not timed. The \
-         host waits at every read. What is not in kernels is work of the host, or waiting.",
+        "A step is timed in a separate process. Its kernels are observed in one more fit, which is not timed. The host \
+         waits at every read. The rest of a step's time is work of the host, or waiting.",
     );
     let longest = format!("The {KERNELS} kernels that take the longest");
     let kernels = (!kernels.is_empty()).then(|| details(&longest, kernels.html("kernels of a training step")));
@@ -290,6 +307,6 @@ fn made(comparison: &DeviceComparison) -> Html {
     }
     let versions = &comparison.versions;
     let what =
-        note(format!("burn-rank {}, burn {}. devices.json holds every number.", versions.burn_rank, versions.burn));
+        note(format!("burn-rank {}, burn {}. devices.json has every number.", versions.burn_rank, versions.burn));
     section("made", "How it was made", table.html("machines").then(what))
 }

@@ -33,8 +33,8 @@ pub(super) fn extremes(parts: &[(String, &ExtremeQueries)], convention: &Convent
         if queries.is_empty() { queries } else { element("p", element("strong", title)).then(queries) }
     };
     let what = note(format!(
-        "By {} ({}). Of each query {}; ideal: the place of the document in the order of the labels. Documents of equal \
-         scores stand in the order of the data, whatever the convention makes of them.",
+        "The queries with the lowest and the highest {} ({}). Each table shows {}. ideal: the rank of the document when \
+         sorted by label. Documents with equal scores are in the order of the data.",
         first.measure,
         convention.name,
         ExtremeQueries::SHOWN

@@ -46,8 +46,8 @@ pub(super) fn importance(rankers: &[(String, &Importance)]) -> Html {
         ),
     };
     let what = note(format!(
-        "Features are numbered as in the data, from 1. The gain of a split is what it takes from the model of the loss that \
-         its tree is fitted to; features that say the same share it.{unused}{several}"
+        "Features are numbered as in the data, from 1. The gain of a split is the decrease of the loss that its tree \
+         expects. Features with the same information share the gain.{unused}{several}"
     ));
     section("importance", "Feature importance", figures([plot, table.html("importance")]).then(what))
 }

@@ -4,6 +4,7 @@
 
 mod about;
 mod comparison;
+mod conclusion;
 mod cross_validation;
 mod curves;
 mod data;
@@ -24,7 +25,7 @@ use burn_rank::workbench::text::escape_markup;
 
 use self::about::Frame;
 pub use self::comparison::{ComparedMeasure, ComparisonReport, Rankings, ScoredDocument};
-pub(crate) use self::comparison::{letter, pair_table};
+pub(crate) use self::comparison::{forest_svg, labels, latex_table, letter, pair_table};
 pub(crate) use self::devices::devices_text;
 pub(crate) use self::extremes::ranking_table;
 pub(crate) use self::study::study_table;

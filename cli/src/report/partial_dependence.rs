@@ -3,7 +3,7 @@
 use super::about::normalized;
 use crate::experiment::PartialDependence;
 use crate::number;
-use crate::page::{Html, Table, details, figure, figures, note, section};
+use crate::page::{Draw, Html, Table, details, figure_of, figures, note, section};
 use crate::plot::{Ink, Line, Lines};
 
 /// Builds the section on partial dependence, with a plot for each feature; it is empty without features.
@@ -14,18 +14,19 @@ pub(super) fn partial_dependence(features: &[PartialDependence], normalizer: &st
     }
     // All have one scale upward, so that they can be compared.
     let heights: Vec<f64> = drawn.iter().flat_map(|found| found.scores.iter().copied()).collect();
-    let plots = drawn.iter().map(|found| plot(found, &heights));
+    let draw = figure_of(drawn.len());
+    let plots = drawn.iter().map(|found| plot(found, &heights, draw));
     let what = note(format!(
-        "Mean score of a sample of training documents with the feature at one value in all of them, the others as they are. \
-         Across are the quantiles of the feature, {}: every step is as many documents, so that a value stands \
-         as wide as it is frequent. Features that depend on each other may be moved to where no document is.",
+        "Each plot shows the mean score of a sample of training documents if all of them had the same value of the feature. \
+         The other features keep their values. The horizontal axis has the quantiles of the feature, {}, so frequent values \
+         take more room. If features depend on each other, some of these documents do not exist in the data.",
         normalized(normalizer)
     ));
     let numbers = details("The numbers", drawn.iter().map(|found| table(found)).collect());
     section("partial-dependence", "Partial dependence", figures(plots).then(what).then(numbers))
 }
 
-fn plot(found: &PartialDependence, heights: &[f64]) -> Html {
+fn plot(found: &PartialDependence, heights: &[f64], draw: Draw) -> Html {
     let title = format!("mean score by feature {}", found.feature);
     let points = found.scores.iter().enumerate().map(|(place, &score)| ((place + 1) as f64, score)).collect();
     let plot = Lines {
@@ -36,7 +37,7 @@ fn plot(found: &PartialDependence, heights: &[f64]) -> Html {
         heights: heights.to_vec(),
         ..Lines::default()
     };
-    figure(title, plot.svg(), &[])
+    draw(&title, &plot, &[])
 }
 
 fn table(found: &PartialDependence) -> Html {

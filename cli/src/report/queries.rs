@@ -32,12 +32,12 @@ pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, co
     let set = &first.set;
     let name = format!("{selection} ({})", convention.name);
     let label = format!("Histogram of {name} over {} {set} queries", sorted.len());
-    let svg = Bars::histogram(&label, &sorted, Ink::from_set(set), &[mean]).svg();
+    let bars = Bars::histogram(&label, &sorted, Ink::from_set(set), &[mean]);
     let legend = [
         (Ink::from_set(set), format!("{set} queries")),
         (Ink::Mark, format!("mean over queries, {}", number::measure(Some(mean)))),
     ];
-    let plot = figure(format!("{set} queries by {name}"), svg, &legend);
+    let plot = figure(&format!("{set} queries by {name}"), &bars, &legend);
 
     let mut summary = Table::default();
     summary.row("queries", [number::count(sorted.len())]);
@@ -56,7 +56,7 @@ pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, co
     let lowest = details(&format!("The {} lowest queries", values.len().min(NAMED)), lowest.html("lowest queries"));
     let out = if left_out > 0 {
         note(format!(
-            "{} with nothing to measure: the {} convention leaves them out.",
+            "{} with nothing to measure are left out by the {} convention.",
             number::counted(left_out, "query"),
             convention.name
         ))

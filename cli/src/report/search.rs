@@ -4,7 +4,7 @@ use burn_rank::json::Value;
 
 use crate::experiment::{CrossValidationReport, FoldResult, Rung, SearchReport, Trial};
 use crate::number;
-use crate::page::{Cell, Html, Table, details, element, figure, figures, note, section};
+use crate::page::{Cell, Draw, Html, Table, details, element, figure_of, figures, note, section};
 use crate::plot::{Ink, Line, Lines, Point, Scale, Scatter};
 
 /// The maximum number of trials in the table for a fold.
@@ -26,8 +26,10 @@ pub(super) fn search(report: &CrossValidationReport) -> Html {
     let folds = &report.result.folds;
     // Every trial has the same keys.
     let keys: Vec<&String> = folds.iter().flat_map(|fold| &fold.trials).take(1).flat_map(|t| t.values.keys()).collect();
-    let by_key = keys.iter().map(|key| by_key(report, key, &measure));
-    let by_rung = folds.iter().filter(|_| search.rungs.len() > 1).map(|fold| by_rung(search, fold, &measure));
+    let with_rungs = if search.rungs.len() > 1 { folds.as_slice() } else { &[] };
+    let draw = figure_of(keys.len() + with_rungs.len());
+    let by_key = keys.iter().map(|key| by_key(report, key, &measure, draw));
+    let by_rung = with_rungs.iter().map(|fold| by_rung(search, fold, &measure, draw));
     let tables = folds.iter().filter(|fold| !fold.trials.is_empty()).map(|fold| table(search, fold, &keys));
     let plots = figures(by_key.chain(by_rung));
     section("search", "Search", note(words(report, search, &measure)).then(plots).then(tables.collect()))
@@ -42,20 +44,20 @@ fn words(report: &CrossValidationReport, search: &SearchReport, measure: &str) -
             };
             let rungs: Vec<String> = rungs.iter().map(rung).collect();
             format!(
-                "Successive halving in each fold: {}. A trial that was dropped has its measure at that time.",
+                "Successive halving in each fold: {}. The value of a dropped trial is from the time when it was dropped.",
                 rungs.join(", then ")
             )
         }
     };
     let seeds = if report.result.seeds.len() > 1 { ", mean over seeds" } else { "" };
     format!(
-        "{how} {measure} on validation queries{seeds}. Each fold draws its own trials and selects one of them without \
+        "{how} Values are {measure} on validation queries{seeds}. Each fold draws its own trials, and selects one without \
          looking at its test queries."
     )
 }
 
 /// Plots the selection measure of every trial against the value that the trial drew for a key.
-fn by_key(report: &CrossValidationReport, key: &str, measure: &str) -> Html {
+fn by_key(report: &CrossValidationReport, key: &str, measure: &str, draw: Draw) -> Html {
     let domain = &report.config["search"]["space"][key];
     let listed = domain.as_array();
     let labels = listed.map(|values| values.iter().map(short).collect::<Vec<_>>());
@@ -79,11 +81,11 @@ fn by_key(report: &CrossValidationReport, key: &str, measure: &str) -> Html {
     let label = format!("{measure} of each trial by {key}");
     let plot = Scatter { label, x_name: key.to_string(), points, x_labels: labels, across };
     let legend = [(TRIAL, "trial".to_string()), (SELECTED, "trial that a fold selects".to_string())];
-    figure(format!("{measure} by {key}"), plot.svg(), &legend)
+    draw(&format!("{measure} by {key}"), &plot, &legend)
 }
 
 /// Plots how the selection measure of each trial in a fold changes from rung to rung.
-fn by_rung(search: &SearchReport, fold: &FoldResult, measure: &str) -> Html {
+fn by_rung(search: &SearchReport, fold: &FoldResult, measure: &str, draw: Draw) -> Html {
     let line = |trial: &Trial, ink: Ink| {
         let height = |value: &Option<f64>| value.unwrap_or(f64::NAN);
         let rounds = search.rungs.iter().map(|rung| rung.rounds as f64);
@@ -102,7 +104,7 @@ fn by_rung(search: &SearchReport, fold: &FoldResult, measure: &str) -> Html {
         ..Lines::default()
     };
     let legend = [(TRIAL, "trial".to_string()), (SELECTED, "trial selected".to_string())];
-    figure(title.clone(), plot.svg(), &legend)
+    draw(&title, &plot, &legend)
 }
 
 /// Builds a table of the trials in a fold, beginning with the selected one.

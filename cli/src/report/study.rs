@@ -1,8 +1,9 @@
 //! The page of one study, and a page of several studies with an index.
 
 use super::about::{Fact, Frame, header};
+use super::conclusion::conclusion;
 use crate::number;
-use crate::page::{Cell, Html, Table, element, figure, figures, note, section};
+use crate::page::{Cell, Draw, Html, Table, element, figure_of, figures, note, section};
 use crate::plot::{Ink, Line, Lines};
 use crate::study::{Claim, Curves, StudyReport, Verdict};
 use burn_rank::workbench::json::json;
@@ -16,11 +17,12 @@ pub(super) fn frame(report: &StudyReport) -> Frame {
         facts.push(Fact::new("queries", number::count(queries), documents));
     }
     if let Some(tied) = about.tied_queries {
-        facts.push(Fact::new("with equal scores", number::count(tied), "about which the theorems say nothing"));
+        facts.push(Fact::new("with equal scores", number::count(tied), "not covered by the theorems"));
     }
     let description = format!("Shows {} ({}). On {}.{}", report.summary, report.paper, about.subject, quick(report));
     let main = element("main", sections(report, "").then(made(report)));
-    let body = header("study", &report.study, &json!({ "description": description }), facts).then(main);
+    let about = json!({ "description": description });
+    let body = header("study", &report.study, outcome(std::slice::from_ref(report)), &about, facts).then(main);
     Frame { command: "study", name: report.study.clone(), body }
 }
 
@@ -45,12 +47,25 @@ pub(super) fn index(reports: &[StudyReport]) -> Frame {
     Frame {
         command: "study",
         name: "all".to_string(),
-        body: header("study", "all", &about, verdicts(reports)).then(element("main", main)),
+        body: header("study", "all", outcome(reports), &about, verdicts(reports)).then(element("main", main)),
     }
 }
 
 fn quick(report: &StudyReport) -> &'static str {
     if report.quick { " Quick: with fewer values, epochs and samples." } else { "" }
+}
+
+/// Says how many claims hold.
+fn outcome(reports: &[StudyReport]) -> Html {
+    let count = |verdict: Verdict| reports.iter().map(|report| report.findings.count(verdict)).sum::<usize>();
+    let all: usize = reports.iter().map(|report| report.findings.claims.len()).sum();
+    let (holds, fails) = (count(Verdict::Holds), count(Verdict::Fails));
+    let others = match all - holds - fails {
+        0 => String::new(),
+        _ => " The others are not decided by these data.".to_string(),
+    };
+    let words = format!("Of {}, {holds} hold and {fails} fail.{others}", number::counted(all, "claim"));
+    conclusion(&words, fails == 0)
 }
 
 fn verdicts(reports: &[StudyReport]) -> Vec<Fact> {
@@ -76,7 +91,11 @@ fn sections(report: &StudyReport, prefix: &str) -> Html {
     };
     let tables = findings.tables.iter().map(table).collect();
     named("claims", "Claims", claims(&findings.claims))
-        .then(named("curves", "Curves", figures(findings.curves.iter().map(curves))))
+        .then(named(
+            "curves",
+            "Curves",
+            figures(findings.curves.iter().map(|shown| curves(shown, figure_of(findings.curves.len())))),
+        ))
         .then(named("tables", "Tables", tables))
 }
 
@@ -88,7 +107,8 @@ fn made(report: &StudyReport) -> Html {
 fn claims(claims: &[Claim]) -> Html {
     let claim = |claim: &Claim| {
         let words = Html::text(format!(" {}: {}", claim.source, claim.claim));
-        element("p", element("strong", claim.verdict.name()).then(words)).then(note(claim.found.as_str()))
+        element("p", Html::text(claim.verdict.name()).within("strong", &[("class", claim.verdict.name())]).then(words))
+            .then(note(claim.found.as_str()))
     };
     claims.iter().map(claim).collect()
 }
@@ -104,7 +124,7 @@ pub(crate) fn study_table(shown: &crate::study::Table) -> Table {
     table
 }
 
-fn curves(shown: &Curves) -> Html {
+fn curves(shown: &Curves, draw: Draw) -> Html {
     const INKS: [Ink; 5] = [Ink::Test, Ink::Objective, Ink::Validation, Ink::Train, Ink::Surrogate];
     let line = |(number, (name, values)): (usize, &(String, Vec<Option<f64>>))| Line {
         name: name.clone(),
@@ -121,5 +141,5 @@ fn curves(shown: &Curves) -> Html {
         upward: shown.upward,
         ..Lines::default()
     };
-    figure(shown.title.as_str(), plot.svg(), &legend)
+    draw(&shown.title, &plot, &legend)
 }

@@ -154,6 +154,7 @@ fn comparison(systems: usize, known: bool) -> String {
         empty_queries: 1,
         systems: (0..systems).map(|system| format!("{HOSTILE}{system}")).collect(),
         query_ids: [HOSTILE, "q2", "q3", "q4"].map(String::from).to_vec(),
+        folds: Vec::new(),
         measures: vec![of(Measure::Ndcg(Some(10))), of(Measure::Ap(None))],
         config,
     };
@@ -328,8 +329,9 @@ fn the_page_of_a_fit_is_complete() {
         "surrogate approx_ndcg, training",
         "At epoch 2: surrogate 0.4000, exact on the same queries (at 1, the last measured before) 0.3300",
         "exact on validation queries 0.4200",
-        "a sum of 16 exponentials: in lists of up to 4 documents it is off by 1.500e\u{2212}7 at most",
-        "1 query with nothing to measure: the standard convention leaves them out.",
+        "a sum of 16 exponentials. In lists of up to 4 documents, the error is at most 1.500e\u{2212}7",
+        "ndcg@10 is 0.4567 \u{b1} 0.0321 on 3 test queries. Epoch 2 of 3 was selected on the validation queries.",
+        "1 query with nothing to measure are left out by the standard convention.",
         "normalized by z_score",
         "query 2: 0.2500, 40 documents",
         "39</th><td>\u{2013}</td><td>2</td><td>1</td><td>&lt;/title",
@@ -354,8 +356,11 @@ fn the_page_of_a_cross_validation_is_complete() {
         "letor convention",
         "0.4000<small> \u{b1} 0.0350</small>",
         "2 folds \u{d7} 2 grid points \u{d7} 2 seeds",
-        "<code>loss.alpha=10.0</code>",
-        "<td><mark>0.4800</mark></td><td>0.4800</td><td>1</td>",
+        "<th scope=\"row\">alpha 10.0</th><td>0.5000</td><td><mark>0.5000</mark></td><td><code>loss.alpha=10.0</code></td>",
+        "<tr class=\"selected\"><th scope=\"row\">alpha 10.0</th><td>0.5000<small> \u{b1} 0.0000</small></td><td>1 of 2</td></tr>",
+        "alpha 10.0 is the best on validation queries: ndcg@10 0.5000. Second is &lt;i&gt;, 0.0200 \u{b1} 0.0000 below.",
+        "On 6 test queries in 2 folds, the points that the folds selected reach ndcg@10 0.4000 \u{b1} 0.0350.",
+        "<tr class=\"total\"><th scope=\"row\">mean of queries</th><td></td><td></td><td>0.5000</td><td>0.2500</td></tr>",
         "fold 2: ndcg@10 (letor)",
         "Seed 1, the first of 2.",
         "One dot per fold.",
@@ -370,9 +375,10 @@ fn the_page_of_a_cross_validation_is_complete() {
 fn the_page_of_a_comparison_is_complete() {
     let page = comparison(2, true);
     for part in [
-        "4<span>1 without a relevant document</span>",
+        "4<span>1 empty</span>",
         "<tr><th scope=\"row\">B \u{2212} A</th><td>+0.1667</td>",
-        "ndcg@10 of B less that of A, query by query",
+        "ndcg@10 of each query: B \u{2212} A",
+        "ndcg@10: no difference shown between A and B.",
         "query q2: +0.7500, from 0.2500 to 1.0000",
         "query q3: \u{2212}0.2500, from 0.7500 to 0.5000",
         "From A to B: gained",
@@ -382,7 +388,7 @@ fn the_page_of_a_comparison_is_complete() {
         assert!(page.contains(part), "{part}");
     }
     let three = comparison(3, false);
-    for part in ["tukey: Tukey", "ndcg@10 of C less that of B", "The rankings are not known"] {
+    for part in ["tukey: Tukey", "ndcg@10 of each query: C \u{2212} B", "The rankings are not known"] {
         assert!(three.contains(part), "{part}");
     }
     assert!(!page.contains("tukey"));

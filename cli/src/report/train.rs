@@ -4,7 +4,7 @@ use burn_rank::workbench::learner::in_words;
 
 use super::about::{Fact, Frame, configuration, convention_in_words, cost, header, provenance, round_word};
 use super::curves::Curves;
-use super::{data, extremes, importance, partial_dependence, queries, weights};
+use super::{conclusion, data, extremes, importance, partial_dependence, queries, weights};
 use crate::experiment::{RunRecord, SetMeasures, TrainReport};
 use crate::number;
 use crate::page::{Cell, Html, Table, element, note, section, with_error};
@@ -30,7 +30,7 @@ pub(super) fn frame(report: &TrainReport, record: Option<&RunRecord>) -> Frame {
         configuration(&report.config),
         provenance(&report.versions, &[report.fit.seed], &report.convention, record),
     ];
-    let top = header("train", &report.name, &report.config, facts(report, record));
+    let top = header("train", &report.name, conclusion::of_train(report), &report.config, facts(report, record));
     let main = element("main", sections.into_iter().collect::<Html>());
     Frame { command: "train", name: report.name.clone(), body: top.then(main) }
 }
@@ -58,8 +58,9 @@ fn facts(report: &TrainReport, record: Option<&RunRecord>) -> Vec<Fact> {
 }
 
 fn results(report: &TrainReport) -> Html {
-    let names: Vec<&String> = report.measures.train.measures.keys().collect();
-    let columns = ["set", "queries", "without a relevant document"].into_iter().chain(names.iter().map(|n| n.as_str()));
+    let rows = || report.measures.iter().map(|(_, measures)| &measures.measures);
+    let (names, hidden) = number::varying(rows, &report.selection.to_string());
+    let columns = ["set", "queries", "empty"].into_iter().chain(names.iter().map(|n| n.as_str()));
     let mut table = Table::new(columns);
     for (set, measures) in report.measures.iter() {
         let counts = [measures.queries, measures.empty_queries].map(|value| Cell::from(number::count(value)));
@@ -69,6 +70,8 @@ fn results(report: &TrainReport) -> Html {
         };
         table.row(set, counts.into_iter().chain(names.iter().map(value)));
     }
-    let errors = Html::text(" \u{b1} is the standard error of the mean over queries.");
+    let errors = Html::text(format!(
+        " Empty queries have no relevant document. \u{b1} is the standard error of the mean over queries.{hidden}"
+    ));
     table.html("measures").then(note(convention_in_words(&report.convention).then(errors)))
 }

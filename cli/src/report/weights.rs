@@ -40,14 +40,22 @@ pub(super) fn weights(fits: &[(String, &FitReport)], normalizer: &str) -> Html {
 
     let named = rankers.iter().map(|(name, _)| *name);
     let mut table = Table::new(["feature"].into_iter().chain(named));
-    for &feature in &order {
+    let is_zero = |feature: &usize| rankers.iter().all(|(_, weights)| weights[*feature] == 0.0);
+    let zeros = order.iter().filter(|feature| is_zero(feature)).count();
+    let zero = match zeros {
+        0 => String::new(),
+        1 => " One feature has the weight 0 and is not shown.".to_string(),
+        zeros => format!(" {zeros} features have the weight 0 and are not shown."),
+    };
+    for &feature in order.iter().filter(|feature| !is_zero(feature)) {
         let cells = rankers.iter().map(|(_, weights)| number::figure(f64::from(weights[feature])));
         table.row(name(feature), cells);
     }
     let several = if rankers.len() > 1 { " One dot per fold." } else { "" };
     let normalized = normalized(normalizer);
-    let what =
-        note(format!("Features are numbered as in the data, from 1; weights apply to features {normalized}.{several}"));
+    let what = note(format!(
+        "Features are numbered as in the data, from 1. Weights apply to features {normalized}.{zero}{several}"
+    ));
     section("weights", "Feature weights", figures([plot, table.html("weights")]).then(what))
 }
 
@@ -57,5 +65,5 @@ pub(super) fn by_feature(what: &str, rows: impl ExactSizeIterator<Item = Row>) -
         all if all <= DRAWN => format!("{what} by feature"),
         all => format!("{what} by feature, the {DRAWN} largest of {all}"),
     };
-    figure(title.as_str(), Rows { label: title.clone(), rows: rows.take(DRAWN).collect(), zero: true }.svg(), &[])
+    figure(&title, &Rows { label: title.clone(), rows: rows.take(DRAWN).collect(), zero: true }, &[])
 }

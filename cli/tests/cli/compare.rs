@@ -23,21 +23,20 @@ fn bench() -> Bench {
 #[test]
 fn two_systems_agree_with_values_worked_by_hand() {
     // Reciprocal ranks 1/2 1/2 1/2 and 1 1 1/2: differences 1/2 1/2 0, of mean 1/3 and deviation sqrt(1/12), so that t
-    // = 2 with 2 degrees of freedom; 2 of the 4 sign assignments of two halves are as far from 0 as the observed one.
+    // = 2 with 2 degrees of freedom; 2 of the 4 sign assignments of two halves are as far from 0 as the observed one. The
+    // standard error is 1/6, and t with 2 degrees of freedom has the quantiles 4.303 at .975 and 1.061 at .8.
     let expected = "\
-convention standard, 4 queries, 1 without a relevant document
+convention standard, 4 queries, 1 empty
 compared on 3 of them
-A  a
-B  b
 
 mean     mrr
-A     0.5000
-B     0.8333
+a     0.5000
+b     0.8333
 
 mrr       diff      low     high       t  random      d  win/tie/loss
-B - A  +0.3333  +0.0000  +0.5000  0.1835  0.5000  +1.15         2/1/0
+b - a  +0.3333  +0.0000  +0.5000  0.1835  0.5000  +1.15         2/1/0
 
-mrr       A       B    B - A
+mrr       a       b    b - a
 1    0.5000  1.0000  +0.5000
 2    0.5000  1.0000  +0.5000
 3    0.5000  0.5000  +0.0000
@@ -46,6 +45,9 @@ mrr       A       B    B - A
 low, high: 95% bootstrap interval; t, random: two-sided p-values;
 d: effect size; win/tie/loss: queries. 100000 resamples, seed 0.
 How to read this: burn-rank compare --help
+
+verdict  mrr: no difference shown between a and b. With these 3 queries, a
+         difference of 0.8939 would be found four times in five.
 ";
     assert_eq!(bench().output(&["compare", "a", "b", "data", "-m", "mrr", "-q"]), expected);
 }
@@ -76,10 +78,13 @@ fn more_than_two_systems_get_tukeys_test() {
     let bench = bench();
     bench.write("c", A);
     let table = bench.output(&["compare", "a", "b", "c", "data", "-m", "mrr,ndcg@10", "--resamples", "1000"]);
-    for row in ["B - A  +0.3333", "C - A  +0.0000", "C - B  -0.3333"] {
+    for row in ["b - a  +0.3333", "c - a  +0.0000", "c - b  -0.3333"] {
         assert!(table.contains(row), "{row} is not in\n{table}");
     }
     assert!(table.lines().all(|line| line.chars().count() <= 80), "fits 80 columns:\n{table}");
+    // The measures agree here, and three queries are too few for any verdict but this.
+    let verdict = "verdict  mrr: b has the highest mean, 0.8333. The test distinguishes none of the\n         others from it (Tukey's test, p >= 0.05).\n";
+    assert!(table.contains(verdict), "{table}");
     let value: Value =
         serde_json::from_str(&bench.output(&["compare", "a", "b", "c", "data", "-m", "mrr", "--json"])).unwrap();
     let pairs = value["measures"]["mrr"]["pairs"].as_array().unwrap();
@@ -100,16 +105,16 @@ fn runs_are_compared_on_the_same_queries() {
     bench.write("two", &run("second", &[("2", "x"), ("1", "x")]));
     let table = bench.output(&["compare", "one", "two", "--qrels", "qrels", "-m", "mrr", "-q"]);
     for row in [
-        "convention trec_eval, 2 queries, 0 without",
-        "A  one (first)",
-        "B  two (second)",
-        "B - A  +0.5000",
-        "2    0.0000  1.0000  +1.0000",
+        "convention trec_eval, 2 queries, 0 empty",
+        "one  one (first)",
+        "two  two (second)",
+        "two - one  +0.5000",
+        "2    0.0000  1.0000    +1.0000",
     ] {
         assert!(table.contains(row), "{row} is not in\n{table}");
     }
     let complete = bench.output(&["compare", "one", "two", "--qrels", "qrels", "-m", "mrr", "--complete"]);
-    assert!(complete.contains("compared on 3 of them") && complete.contains("B - A  +0.3333"), "{complete}");
+    assert!(complete.contains("compared on 3 of them") && complete.contains("two - one  +0.3333"), "{complete}");
 
     bench.write("part", &run("part", &[("2", "x")]));
     for (runs, lacking, having) in [(["one", "part"], "part", "one"), (["part", "one"], "part", "one")] {
@@ -238,11 +243,14 @@ fn a_page_shows_which_queries_changed_and_leaves_the_tables_as_they_are() {
     let bench = bench();
     let compare = ["compare", "a", "b", "data", "-m", "mrr"];
     let tables = bench.output(&compare);
-    assert_eq!(bench.output(&[&compare[..], &["--html", "page.html"]].concat()), tables);
+    let written = format!("{tables}written to page.html\n");
+    assert_eq!(bench.output(&[&compare[..], &["--html", "page.html"]].concat()), written);
     let page = std::fs::read_to_string(bench.path("page.html")).unwrap();
     assert_eq!(bench.output(&[&compare[..], &["--html", "-"]].concat()), page);
     for part in [
-        "<title>A, B \u{b7} burn-rank compare</title>",
+        "<title>a, b \u{b7} burn-rank compare</title>",
+        "<p class=\"verdict open\">mrr: no difference shown between a and b.",
+        "mrr: mean differences with 95% intervals",
         "<td>+0.3333</td><td>+0.0000</td><td>+0.5000</td><td>0.1835</td><td>0.5000</td>",
         "query 2: +0.5000, from 0.5000 to 1.0000",
         // The relevant document is the second by A and the first by B.
@@ -250,9 +258,73 @@ fn a_page_shows_which_queries_changed_and_leaves_the_tables_as_they_are() {
     ] {
         assert!(page.contains(part), "{part}");
     }
-    assert!(!page.contains("From A to B: lost"));
+    assert!(!page.contains("From a to b: lost"));
     let message = bench.refused(&[&compare[..], &["--html", "b"]].concat());
     assert!(message.contains("--html b: expected a different file: this one is read"), "{message}");
+}
+
+#[test]
+fn a_paper_gets_a_table_in_latex_and_a_forest_plot() {
+    let bench = bench();
+    bench.write("c_d", B);
+    let compare = ["compare", "a", "b", "c_d", "data", "-m", "mrr,ndcg@10", "--resamples", "100"];
+    let table = "\
+% 4 queries (1 empty), convention standard. Needs the package booktabs.
+% Bold: the highest mean. Dagger: not distinguished from it (Tukey's HSD, level 5.000\\%).
+\\begin{tabular}{lrr}
+\\toprule
+ & mrr & ndcg@10 \\\\
+\\midrule
+a & 0.5000$^\\dagger$ & 0.6309$^\\dagger$ \\\\
+b & \\textbf{0.8333} & \\textbf{0.8770} \\\\
+c\\_d & \\textbf{0.8333} & \\textbf{0.8770} \\\\
+\\bottomrule
+\\end{tabular}
+";
+    assert_eq!(bench.output(&[&compare[..], &["--latex", "-"]].concat()), table);
+    let both = bench.output(&[&compare[..], &["--latex", "t.tex", "--svg", "forest.svg"]].concat());
+    assert!(both.ends_with("\nwritten to t.tex, forest.svg\n"), "{both}");
+    assert_eq!(std::fs::read_to_string(bench.path("t.tex")).unwrap(), table);
+    let svg = std::fs::read_to_string(bench.path("forest.svg")).unwrap();
+    assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" width=") && svg.ends_with("</svg>\n"), "{svg}");
+    // Two measures of three pairs, and the names of both.
+    assert_eq!(svg.matches("<circle").count(), 6);
+    assert!(svg.contains("mrr: c_d \u{2212} a"), "{svg}");
+    let message = bench.refused(&[&compare[..], &["--latex", "x", "--svg", "x"]].concat());
+    assert_eq!(message, "error: --svg x: expected a different file: this one is written\n");
+}
+
+#[test]
+fn names_that_are_too_long_for_the_tables_become_letters() {
+    let bench = bench();
+    bench.write("a-rather-long-name", A);
+    bench.write("another-long-name", B);
+    let table = bench.output(&["compare", "a-rather-long-name", "another-long-name", "data", "-m", "mrr"]);
+    for row in ["\nA  a-rather-long-name\nB  another-long-name\n", "\nB - A  +0.3333", "between A and B."] {
+        assert!(table.contains(row), "{row} is not in\n{table}");
+    }
+    let page =
+        bench.output(&["compare", "a-rather-long-name", "another-long-name", "data", "-m", "mrr", "--html", "-"]);
+    assert!(page.contains("between a-rather-long-name and another-long-name"));
+}
+
+#[test]
+fn cv_and_compare_name_the_mean_of_folds_and_the_mean_of_queries() {
+    let bench = Bench::default();
+    bench.output(&["synth", "--queries", "23", "--features", "5", "--out", "data.txt"]);
+    let config = "data = { train = [\"data.txt\"] }\nlearner = { kind = \"regression\" }\ncv = { split = 3 }\n";
+    bench.write("cv.toml", config);
+    let table = bench.output(&["cv", "cv.toml", "--out", "one"]);
+    bench.output(&["cv", "cv.toml", "--set", "learner.lambda=[1000.0]", "--out", "two"]);
+    let compared = bench.output(&["compare", "one", "two", "--resamples", "100"]);
+    let row = |text: &str, name: &str| text.lines().find(|line| line.starts_with(name)).map(str::to_string);
+    let last = |line: String| line.split_whitespace().last().unwrap().to_string();
+    for name in ["mean of folds", "mean of queries"] {
+        let in_cv = row(&table, name).unwrap_or_else(|| panic!("{table}"));
+        let at = compared.lines().position(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{compared}"));
+        assert_eq!(last(in_cv), last(compared.lines().nth(at + 1).unwrap().to_string()), "{name}: {table}{compared}");
+    }
+    assert_ne!(last(row(&table, "mean of folds").unwrap()), last(row(&table, "mean of queries").unwrap()));
 }
 
 #[test]
@@ -268,7 +340,7 @@ fn a_page_of_runs_has_their_documents_where_they_are_known() {
         page.contains("<tr><th scope=\"row\">b</th><td>0</td><td>1</td><td>\u{2013}</td><td>2</td></tr>"),
         "{page}"
     );
-    assert!(page.contains("From A to B: lost"));
+    assert!(page.contains("From one to two: lost"));
 
     let bench = finished_runs();
     let page_of_runs = || {
@@ -281,5 +353,5 @@ fn a_page_of_runs_has_their_documents_where_they_are_known() {
         bench.output(&["cv", &config, "--out", run, "--resume", "--keep", "scores"]);
     }
     let page = page_of_runs();
-    assert!(page.contains("rank in B") && !page.contains("The rankings are not known"));
+    assert!(page.contains("rank in b") && !page.contains("The rankings are not known"));
 }

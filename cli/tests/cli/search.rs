@@ -131,6 +131,48 @@ fn halving_drops_trials_and_goes_on_with_the_others_to_the_same_bytes() {
 }
 
 #[test]
+fn a_grid_ends_with_its_points_under_short_names_and_with_a_verdict() {
+    let bench = super::grid("{ split = 3 }");
+    let table = bench.output(&["cv", "grid.toml"]);
+    let (_, points) = table
+        .split_once("\nvalidation   error  folds  2 points, the best first\n")
+        .unwrap_or_else(|| panic!("no points in\n{table}"));
+    let rows: Vec<Vec<&str>> = points.lines().take(2).map(|line| line.split_whitespace().collect()).collect();
+    let names: Vec<String> = rows.iter().map(|row| row[3..].join(" ")).collect();
+    assert!(names.contains(&"lambda 0.01".to_string()) && names.contains(&"lambda 100.0".to_string()), "{table}");
+    let won: usize = rows.iter().map(|row| row[2].strip_suffix("/3").unwrap().parse::<usize>().unwrap()).sum();
+    assert_eq!(won, 3, "{table}");
+    assert!(rows[0][0].parse::<f64>().unwrap() >= rows[1][0].parse::<f64>().unwrap(), "{table}");
+    assert!(
+        points.contains(&format!("verdict  {} is the best on validation queries: ndcg@10 0.", names[0])),
+        "{table}"
+    );
+    assert!(!table.contains('{') && table.lines().all(|line| line.chars().count() <= 80), "{table}");
+    let found = json(&bench.output(&["cv", "grid.toml", "--json"]));
+    let of_point = |point: usize, key: &str| found["grid"][point][key].clone();
+    assert_eq!(of_point(0, "name"), names[0].as_str());
+    assert_eq!(format!("{:.4}", of_point(1, "validation").as_f64().unwrap()), rows[1][0]);
+    assert!(of_point(0, "setting").as_str().unwrap().starts_with("learner.lambda=["));
+}
+
+#[test]
+fn a_warning_of_many_fits_is_one_line() {
+    let bench = super::grid("{ split = 3 }");
+    // The second feature does not vary.
+    let constant: String =
+        (0..12).map(|query| format!("{} qid:{query} 1:{query} 2:1\n0 qid:{query} 1:0 2:1\n", 1 + query % 2)).collect();
+    bench.write("data.txt", &constant);
+    let stderr = bench.run(&["cv", "grid.toml"]).success().get_output().stderr.clone();
+    let said = String::from_utf8(stderr).unwrap();
+    let warnings: Vec<&str> = said.lines().filter(|line| line.starts_with("warning: ")).collect();
+    assert_eq!(warnings.len(), 1, "{said}");
+    assert!(
+        warnings[0].contains("constant") && warnings[0].ends_with("and 5 more)") && !warnings[0].contains('{'),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_search_that_cannot_be_made_is_refused() {
     let bench = Bench::default();
     let random = |space: &str| format!("[search]\nkind = \"random\"\ntrials = 3\n[search.space]\n{space}\n");

@@ -201,18 +201,10 @@ pub fn equivalence(differences: &[Vec<f64>], margin: f64) -> Result<Equivalence,
 
 #[cfg(test)]
 mod tests {
-    use rand::{Rng, RngExt};
-
     use super::*;
-    use crate::testing::random;
+    use crate::testing::{normal, random};
 
     const MARGIN: f64 = 0.005;
-
-    /// Draws a number from the standard normal distribution.
-    fn normal(random: &mut impl Rng) -> f64 {
-        let (u, v): (f64, f64) = (random.random_range(f64::MIN_POSITIVE..1.0), random.random());
-        (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
-    }
 
     /// Standard deviations of a difference: by query, by seed, and the rest.
     type Spread = [f64; 3];

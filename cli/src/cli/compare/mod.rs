@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use burn_rank::measure::significance::{ComparisonConfig, SystemPair};
 use burn_rank::workbench::atomic_file;
 use burn_rank::workbench::significance::compare_all_telling;
-use burn_rank::workbench::text::is_standard_stream;
+use burn_rank::workbench::text::{harmless, is_standard_stream};
 use clap::{Args, value_parser};
 
 use super::execution_args::ExecutionArgs;
@@ -24,7 +24,7 @@ use super::input;
 use super::judged::JudgingArgs;
 use super::progress::Work;
 use crate::experiment::OutputError;
-use crate::report::{ComparedMeasure, ComparisonReport, comparison_page};
+use crate::report::{ComparedMeasure, ComparisonReport, comparison_page, forest_svg, latex_table};
 use systems::Systems;
 
 const MEASURES: &str = "ndcg@10,map";
@@ -38,14 +38,15 @@ Inputs:
   compare A B [C...] --qrels Q   TREC runs
   compare A B [C...]             folders of finished `train` or `cv` runs that
                                  were tested on the same queries: the values of
-                                 their reports, over the queries of all folds
-                                 (the table of `cv` has the mean of the folds);
-                                 other measures and conventions of runs that
-                                 kept scores or rankers (`cv --keep`)
+                                 their reports; other measures and conventions
+                                 of runs that kept scores or rankers
+                                 (`cv --keep`)
 
 How to read the tables:
-  The first table has the mean of every system. Then, for each measure and pair,
-  `B - A` is the mean difference over queries: above 0, B is better.
+  The first table has the mean of every system over all queries. Where the mean
+  of the folds differs, as `cv` prints it, a second table has it. Then, for each
+  measure and pair, `B - A` is the mean difference over queries: above 0, B is
+  better.
   low, high     bootstrap interval of the difference (95% unless --confidence):
                 how large it may be; an interval that contains 0 decides
                 nothing
@@ -59,6 +60,11 @@ How to read the tables:
   d             mean difference in standard deviations of the differences: below
                 0.2 is small, however small p is
   win/tie/loss  queries on which B is better, equal, worse
+  verdict       for two systems, the outcome of `random` at the level
+                1 - confidence; if it shows no difference, also the difference
+                that a t-test would find four times in five. For more systems,
+                the best one, and those that `tukey` does not distinguish from
+                it
   A p-value is for a comparison chosen before looking at the results.
 
 Queries are the same for all systems. Those that the convention excludes are left
@@ -98,6 +104,12 @@ pub struct CompareArgs {
     /// most. An existing file is replaced; with `-`, the page goes to standard output instead of the tables
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Also write the means as a LaTeX table for a paper; `-` as for --html
+    #[arg(long, value_name = "FILE")]
+    latex: Option<PathBuf>,
+    /// Also write a forest plot of the differences with their intervals as an SVG file; `-` as for --html
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
     /// One JSON object
     #[arg(long)]
     json: bool,
@@ -117,9 +129,17 @@ impl CompareArgs {
         let config =
             ComparisonConfig { resamples: self.resamples as usize, confidence: self.confidence, seed: self.seed };
         config.check()?;
-        if let Some(page) = &self.html {
-            let read: Vec<&PathBuf> = self.files.iter().chain(&self.qrels).collect();
-            input::not_over("--html", page, &read, "is read")?;
+        let outputs = [("--html", &self.html), ("--latex", &self.latex), ("--svg", &self.svg)];
+        let read: Vec<&PathBuf> = self.files.iter().chain(&self.qrels).collect();
+        let mut named: Vec<&PathBuf> = Vec::new();
+        for (option, path) in outputs {
+            let Some(path) = path else { continue };
+            if named.contains(&path) {
+                let message = format!("{option} {}: expected a different file: this one is written", path.display());
+                return Err(Failure::input(message));
+            }
+            input::not_over(option, path, &read, "is read")?;
+            named.push(path);
         }
         input::once(self.files.iter().chain(&self.qrels))?;
         let systems = self.execution.scope(|| self.systems())?;
@@ -134,18 +154,35 @@ impl CompareArgs {
             })
             .collect::<Result<Vec<Vec<SystemPair>>, _>>()?;
         drop(work);
-        if let Some(path) = &self.html {
-            let page = page(&systems, &pairs, &config)?;
+        let report = report(&systems, pairs, config);
+        let (mut written, mut shown) = (Vec::new(), None);
+        for (option, path) in outputs {
+            let Some(path) = path else { continue };
+            let text = match option {
+                "--html" => comparison_page(&report, &|query: usize, system: usize| {
+                    systems.rankings.of(query, &systems.queries[query], system)
+                })?,
+                "--latex" => latex_table(&report),
+                _ => forest_svg(&report),
+            };
             if is_standard_stream(path) {
-                return Ok(out.write_all(page.as_bytes())?);
+                shown = Some(text);
+                continue;
             }
-            atomic_file::write(path, page.as_bytes())
+            atomic_file::write(path, text.as_bytes())
                 .map_err(|source| OutputError::Unwritable { path: path.clone(), source })?;
+            written.push(path.display().to_string());
+        }
+        if let Some(text) = shown {
+            return Ok(out.write_all(text.as_bytes())?);
         }
         if self.json {
-            writeln!(out, "{}", print::json(&systems, &pairs, &config, self.per_query))?;
-        } else {
-            print::tables(&systems, &pairs, &config, self.per_query, out)?;
+            writeln!(out, "{}", print::json(&report, self.per_query))?;
+            return Ok(());
+        }
+        print::tables(&report, self.per_query, out)?;
+        if !written.is_empty() {
+            writeln!(out, "written to {}", harmless(&written.join(", ")))?;
         }
         Ok(())
     }
@@ -172,23 +209,22 @@ impl CompareArgs {
     }
 }
 
-/// Builds the HTML page that compares systems.
-fn page(systems: &Systems, pairs: &[Vec<SystemPair>], config: &ComparisonConfig) -> Result<String, Failure> {
+/// Puts the values of the systems together with the tests of all pairs, given as `pairs[measure]`.
+fn report(systems: &Systems, pairs: Vec<Vec<SystemPair>>, config: ComparisonConfig) -> ComparisonReport {
     let first = &systems.evaluations[0];
-    let compared = |(at, pairs): (usize, &Vec<SystemPair>)| ComparedMeasure {
+    let compared = |(at, pairs): (usize, Vec<SystemPair>)| ComparedMeasure {
         measure: first.means[at].0,
         values: systems.evaluations.iter().map(|evaluation| evaluation.per_query[at].clone()).collect(),
-        pairs: pairs.clone(),
+        pairs,
     };
-    let report = ComparisonReport {
+    ComparisonReport {
         convention: first.convention.clone(),
         queries: first.queries,
         empty_queries: first.empty_queries,
         systems: systems.names.clone(),
         query_ids: systems.queries.clone(),
-        measures: pairs.iter().enumerate().map(compared).collect(),
-        config: *config,
-    };
-    let documents = |query: usize, system: usize| systems.rankings.of(query, &systems.queries[query], system);
-    Ok(comparison_page(&report, &documents)?)
+        folds: systems.folds.clone(),
+        measures: pairs.into_iter().enumerate().map(compared).collect(),
+        config,
+    }
 }

@@ -3,77 +3,103 @@
 use std::io::Write;
 
 use burn_rank::json::{Map, Value};
-use burn_rank::measure::significance::{ComparisonConfig, SystemPair};
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, harmless};
 
-use super::systems::Systems;
 use crate::cli::failure::Failure;
-use crate::page::Table;
-use crate::report::{letter, pair_table};
+use crate::page::{Table, indented};
+use crate::report::{ComparedMeasure, ComparisonReport, labels, letter, pair_table};
 
-/// Prints the tables, given the compared pairs of systems for each measure as `pairs[measure]`.
-pub(super) fn tables(
-    systems: &Systems,
-    pairs: &[Vec<SystemPair>],
-    config: &ComparisonConfig,
-    per_query: bool,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
-    let first = &systems.evaluations[0];
+/// The number of columns of a terminal.
+const COLUMNS: usize = 80;
+
+/// Prints the tables, and what they say in a sentence for each measure.
+pub(super) fn tables(report: &ComparisonReport, per_query: bool, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(
         out,
-        "convention {}, {}, {} without a relevant document",
-        first.convention.name,
-        counted(first.queries, "query"),
-        first.empty_queries
+        "convention {}, {}, {} empty",
+        report.convention.name,
+        counted(report.queries, "query"),
+        report.empty_queries
     )?;
-    writeln!(out, "compared on {} of them", pairs[0][0].comparison.queries)?;
-    for (at, name) in systems.names.iter().enumerate() {
-        writeln!(out, "{}  {}", letter(at), harmless(name))?;
+    writeln!(out, "compared on {} of them", report.measures[0].pairs[0].comparison.queries)?;
+    let labels = labels_that_fit(report, per_query);
+    for (label, name) in labels.iter().zip(&report.systems).filter(|(label, name)| label != name) {
+        writeln!(out, "{}  {}", harmless(label), harmless(name))?;
     }
     writeln!(out)?;
-    write!(out, "{}", means(systems).text())?;
-    for (measure, pairs) in pairs.iter().enumerate() {
+    let folds: Vec<Vec<_>> = report.measures.iter().map(|of| of.fold_means(&report.folds)).collect();
+    let queries: Vec<Vec<_>> = report.measures.iter().map(ComparedMeasure::means).collect();
+    if report.fold_means_differ() {
+        write!(
+            out,
+            "{}\n{}",
+            means("mean of queries", report, &labels, &queries),
+            means("mean of folds", report, &labels, &folds)
+        )?;
+    } else {
+        write!(out, "{}", means("mean", report, &labels, &queries))?;
+    }
+    for of in &report.measures {
         writeln!(out)?;
-        write!(out, "{}", pair_table(first.means[measure].0, pairs).text())?;
+        write!(out, "{}", pair_table(of.measure, &of.pairs, &labels).text())?;
     }
     if per_query {
-        for measure in 0..first.means.len() {
+        for of in &report.measures {
             writeln!(out)?;
-            write!(out, "{}", query_table(systems, measure).text())?;
+            write!(out, "{}", query_table(report, of, &labels).text())?;
         }
     }
     writeln!(out)?;
-    let tukey = if systems.names.len() > 2 { ", tukey" } else { "" };
-    let percent = 100.0 * config.confidence;
+    let tukey = if labels.len() > 2 { ", tukey" } else { "" };
+    let percent = 100.0 * report.config.confidence;
     writeln!(out, "low, high: {percent}% bootstrap interval; t, random{tukey}: two-sided p-values;")?;
-    let resamples = format!("{} resamples, seed {}", config.resamples, config.seed);
+    let resamples = format!("{} resamples, seed {}", report.config.resamples, report.config.seed);
     writeln!(out, "d: effect size; win/tie/loss: queries. {resamples}.")?;
-    writeln!(out, "How to read this: burn-rank compare --help")?;
+    writeln!(out, "How to read this: burn-rank compare --help\n")?;
+    for of in &report.measures {
+        let sentence = harmless(&report.verdict(of, &labels).sentence).into_owned();
+        writeln!(out, "verdict  {}", indented(&sentence, "verdict  ".len()))?;
+    }
     Ok(())
 }
 
-fn means(systems: &Systems) -> Table {
-    let measures = systems.evaluations[0].means.iter().map(|(measure, _)| measure.to_string());
-    let mut table = Table::new(["mean".to_string()].into_iter().chain(measures));
-    for (at, evaluation) in systems.evaluations.iter().enumerate() {
-        table.row(letter(at), evaluation.means.iter().map(|(_, mean)| format!("{mean:.4}")));
+/// Returns the names of the systems, or their letters if a table with the names has lines that are too long.
+fn labels_that_fit(report: &ComparisonReport, per_query: bool) -> Vec<String> {
+    let labels = labels(&report.systems);
+    let fits = |of: &ComparedMeasure| {
+        let tables =
+            [Some(pair_table(of.measure, &of.pairs, &labels)), per_query.then(|| query_table(report, of, &labels))];
+        tables.into_iter().flatten().all(|table| table.text().lines().all(|line| line.chars().count() <= COLUMNS))
+    };
+    if report.measures.iter().all(fits) { labels } else { (0..labels.len()).map(letter).collect() }
+}
+
+/// Formats the mean of each system by each measure, given as `values[measure][system]`.
+fn means(name: &str, report: &ComparisonReport, labels: &[String], values: &[Vec<Option<f64>>]) -> String {
+    let measures = report.measures.iter().map(|of| of.measure.to_string());
+    let mut table = Table::new([name.to_string()].into_iter().chain(measures));
+    for (at, label) in labels.iter().enumerate() {
+        table.row(label.as_str(), values.iter().map(|means| cell(means[at])));
     }
-    table
+    table.text()
+}
+
+fn cell(value: Option<f64>) -> String {
+    value.map_or("-".to_string(), |value| format!("{value:.4}"))
 }
 
 /// Builds a table that shows one measure for every query under each system. With two systems, it also shows their
 /// difference.
-fn query_table(systems: &Systems, measure: usize) -> Table {
-    let count = systems.names.len();
-    let difference = (count == 2).then(|| "B - A".to_string());
-    let header = [systems.evaluations[0].means[measure].0.to_string()].into_iter();
-    let mut table = Table::new(header.chain((0..count).map(letter)).chain(difference));
-    let cell = |value: Option<f64>| value.map_or("-".to_string(), |value| format!("{value:.4}"));
-    for (q, query) in systems.queries.iter().enumerate() {
-        let values: Vec<Option<f64>> =
-            systems.evaluations.iter().map(|evaluation| evaluation.per_query[measure][q]).collect();
+fn query_table(report: &ComparisonReport, of: &ComparedMeasure, labels: &[String]) -> Table {
+    let difference = match labels {
+        [first, second] => Some(format!("{second} - {first}")),
+        _ => None,
+    };
+    let header = [of.measure.to_string()].into_iter();
+    let mut table = Table::new(header.chain(labels.iter().cloned()).chain(difference));
+    for (q, query) in report.query_ids.iter().enumerate() {
+        let values: Vec<Option<f64>> = of.values.iter().map(|values| values[q]).collect();
         let difference = match values[..] {
             [Some(a), Some(b)] => Some(format!("{:+.4}", b - a)),
             _ => None,
@@ -84,40 +110,32 @@ fn query_table(systems: &Systems, measure: usize) -> Table {
 }
 
 /// Returns the complete comparison as JSON.
-pub(super) fn json(systems: &Systems, pairs: &[Vec<SystemPair>], config: &ComparisonConfig, per_query: bool) -> Value {
-    let first = &systems.evaluations[0];
-    let of_measure = |(measure, pairs): (usize, &Vec<SystemPair>)| {
-        let means: Vec<f64> = systems.evaluations.iter().map(|evaluation| evaluation.means[measure].1).collect();
-        (first.means[measure].0.to_string(), json!({"means": means, "pairs": pairs}))
+pub(super) fn json(report: &ComparisonReport, per_query: bool) -> Value {
+    let labels = labels(&report.systems);
+    let of_measure = |of: &ComparedMeasure| {
+        let mut value = json!({"means": of.means(), "pairs": of.pairs, "verdict": report.verdict(of, &labels)});
+        if report.folds.len() > 1 {
+            value["fold_means"] = json!(of.fold_means(&report.folds));
+        }
+        (of.measure.to_string(), value)
     };
     let mut object = json!({
-        "convention": first.convention,
-        "queries": first.queries,
-        "empty_queries": first.empty_queries,
-        "systems": systems.names,
-        "config": config,
-        "measures": pairs.iter().enumerate().map(of_measure).collect::<Map>(),
+        "convention": report.convention,
+        "queries": report.queries,
+        "empty_queries": report.empty_queries,
+        "systems": report.systems,
+        "config": report.config,
+        "measures": report.measures.iter().map(of_measure).collect::<Map>(),
     });
     if per_query {
         let row = |(q, query): (usize, &String)| {
-            let values = first.means.iter().enumerate().map(|(measure, (name, _))| {
-                let of_systems: Vec<Option<f64>> =
-                    systems.evaluations.iter().map(|evaluation| evaluation.per_query[measure][q]).collect();
-                (name.to_string(), json!(of_systems))
+            let values = report.measures.iter().map(|of| {
+                let of_systems: Vec<Option<f64>> = of.values.iter().map(|values| values[q]).collect();
+                (of.measure.to_string(), json!(of_systems))
             });
             json!({"query": query, "measures": values.collect::<Map>()})
         };
-        object["per_query"] = systems.queries.iter().enumerate().map(row).collect();
+        object["per_query"] = report.query_ids.iter().enumerate().map(row).collect();
     }
     object
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn systems_have_letters() {
-        assert_eq!([0, 1, 25, 26, 27, 52, 701, 702].map(letter), ["A", "B", "Z", "AA", "AB", "BA", "ZZ", "AAA"]);
-    }
 }

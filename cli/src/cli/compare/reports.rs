@@ -152,7 +152,8 @@ impl Systems {
         let tests = runs[0].folds.iter().map(|fold| &fold.test);
         Ok(Self {
             names: folders.iter().map(|path| path.display().to_string()).collect(),
-            queries: tests.flat_map(|test| test.query_ids.iter().cloned()).collect(),
+            queries: tests.clone().flat_map(|test| test.query_ids.iter().cloned()).collect(),
+            folds: tests.map(|test| test.queries()).collect(),
             evaluations,
             rankings: match args.html {
                 Some(_) => rankings_of(&mut runs),
@@ -209,6 +210,7 @@ impl Systems {
         Ok(Self {
             names: folders.iter().map(|path| path.display().to_string()).collect(),
             queries: first.folds.iter().flat_map(|fold| fold.per_query.queries.iter().cloned()).collect(),
+            folds: first.folds.iter().map(|fold| fold.per_query.queries.len()).collect(),
             evaluations: finished.iter().map(|finished| finished.evaluation(&measures)).collect(),
             rankings: match args.html {
                 Some(_) => kept_rankings(args, folders),

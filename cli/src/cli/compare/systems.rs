@@ -22,6 +22,8 @@ pub(super) struct Systems {
     pub(super) queries: Vec<String>,
     /// One evaluation per system; all cover the same queries in the same order.
     pub(super) evaluations: Vec<Evaluation>,
+    /// The number of queries in each fold, for runs that were tested on folds.
+    pub(super) folds: Vec<usize>,
     /// The rankings of the systems, if they are known.
     pub(super) rankings: SystemRankings,
 }
@@ -65,7 +67,7 @@ impl Systems {
             }
         };
         let names = systems.iter().map(|path| path.display().to_string()).collect();
-        Ok(Self { names, evaluations, queries, rankings })
+        Ok(Self { names, evaluations, queries, folds: Vec::new(), rankings })
     }
 
     /// Evaluates TREC runs against the same relevance judgments.
@@ -95,6 +97,7 @@ impl Systems {
             names: runs.iter().zip(&judged).map(name).collect(),
             evaluations: judged.iter().map(summary).collect::<Result<_, _>>()?,
             queries: judged[0].queries.iter().map(|(query, _)| query.clone()).collect(),
+            folds: Vec::new(),
             rankings,
         })
     }

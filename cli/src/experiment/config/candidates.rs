@@ -7,6 +7,7 @@ use burn_rank::refusal::Refusal;
 use super::document::{ConfigError, Document};
 use super::experiment::{Experiment, ExperimentConfig, refusal_of};
 use super::grid::{self, Point};
+use super::names;
 use super::search::{Rung, SearchConfig, rungs};
 
 /// The names of the configuration tables that hold a grid and a search space.
@@ -18,7 +19,7 @@ const SPACE: &str = "search.space";
 pub(in crate::experiment) struct Candidate {
     /// The value that the setting gives to each configuration key.
     pub(in crate::experiment) point: Point,
-    /// A label that distinguishes the setting from the others, such as `learner.depth=6`.
+    /// A short name that distinguishes the setting from the others, such as `depth 6`.
     pub(in crate::experiment) label: String,
     /// The configuration with the setting's values filled in.
     pub(in crate::experiment) config: Experiment,
@@ -68,7 +69,7 @@ impl ExperimentConfig {
             if let SearchConfig::SuccessiveHalving { budget, .. } = search {
                 config = config.with_budget(*budget).map_err(place)?;
             }
-            Ok(Candidate { label: format!("trial {}, {}", index + 1, grid::label(&point)), point, config })
+            Ok(Candidate { label: format!("trial {}, {}", index + 1, names::in_words(&point)), point, config })
         };
         let points = search.points(self.seed, fold).map_err(place)?;
         let trials = points.into_iter().enumerate().map(candidate).collect::<Result<Vec<_>, _>>()?;
@@ -100,11 +101,13 @@ impl ExperimentConfig {
 impl Experiment {
     /// Returns a candidate for each grid point; without a grid, the only candidate is the configuration itself.
     pub(in crate::experiment) fn grid_candidates(&self, document: &Document) -> Result<Vec<Candidate>, ConfigError> {
-        let candidate = |point: Point| {
+        let candidate = |(point, label): (Point, String)| {
             let config = if point.is_empty() { self.clone() } else { at_point(document, GRID, &point)? };
-            Ok(Candidate { label: grid::label(&point), point, config })
+            Ok(Candidate { label, point, config })
         };
-        self.points_of_grid(document)?.into_iter().map(candidate).collect()
+        let points = self.points_of_grid(document)?;
+        let names = names::names(&points, &self.resolved());
+        points.into_iter().zip(names).map(candidate).collect()
     }
 
     /// If successive halving has a `budget`, makes it the learner's number of rounds. Rejects a learner that has no

@@ -6,6 +6,7 @@ mod document;
 mod experiment;
 mod fitting;
 pub(super) mod grid;
+pub(super) mod names;
 mod resolved;
 pub(super) mod search;
 mod sections;

@@ -232,6 +232,7 @@ impl Jobs<'_> {
             while !options.interrupt.requested() {
                 let Some(next) = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front() else { break };
                 let job = self.job(pass.numbers[next]);
+                options.progress.begin(&job.label);
                 let result = job.run(pass, options);
                 if result.as_ref().is_ok_and(|result| !result.has_reached(pass.rounds)) {
                     break;

@@ -8,6 +8,8 @@ use crate::experiment::keep::Keep;
 
 /// Receives the progress of a cross-validation, from several threads at once.
 pub trait JobProgress: Sync {
+    /// Called when the job named `label` begins.
+    fn begin(&self, _label: &str) {}
     /// Called when a job has ended.
     fn done(&self, job: &JobDone);
     /// Called with a warning about the fit in the job named `label`.

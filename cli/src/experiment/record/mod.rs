@@ -6,6 +6,7 @@ mod measures;
 mod partial_dependence;
 mod report;
 mod run;
+mod standing;
 
 pub use cross_validation::{CrossValidation, FoldResult, SearchReport, Trial};
 pub use measures::Measures;
@@ -15,3 +16,4 @@ pub use report::{
     CrossValidationReport, DataReport, FitReport, FoldDetails, PerQuery, Report, SetMeasures, Sets, TrainReport,
 };
 pub use run::RunRecord;
+pub use standing::Standing;

@@ -1,19 +1,31 @@
 //! The HTML page that compares systems: means, intervals, paired tests, and the difference on every query. It also
 //! shows both rankings of the queries on which the systems differ most.
 
+mod latex;
 mod moved;
+mod names;
+mod verdict;
 
 use burn_rank::measure::significance::{ComparisonConfig, SignificanceError, SystemPair, bootstrap};
 use burn_rank::measure::{Convention, Measure, mean};
 use burn_rank::workbench::json::json;
+use burn_rank::workbench::mean_of;
 
 use super::about::{Fact, Frame, convention_in_words, header};
+use super::conclusion::conclusion;
 use crate::number;
-use crate::page::{Cell, Html, Table, element, figure, figures, note, section};
-use crate::plot::{Differences, Ink};
+use crate::page::{Cell, Html, Table, element, figure_of, figures, note, section};
+use crate::plot::{Differences, Dot, Ink, Row, Rows, standalone};
+
+pub(crate) use latex::latex_table;
+pub(crate) use names::{labels, letter};
+pub(crate) use verdict::Verdict;
 
 /// If there are more pairs of systems than this, only the pairs with the first system are shown query by query.
 const PAIRS: usize = 6;
+
+/// If there are more pairs of systems than this, the plot of differences shows only the pairs with one system.
+const FOREST: usize = 15;
 
 /// The results of comparing systems that were measured on the same queries.
 #[derive(Debug, Clone)]
@@ -28,6 +40,8 @@ pub struct ComparisonReport {
     pub systems: Vec<String>,
     /// Identifier of each query.
     pub query_ids: Vec<String>,
+    /// The number of queries in each fold, for systems that were tested on folds.
+    pub folds: Vec<usize>,
     /// The measures; the first measure decides which queries are shown.
     pub measures: Vec<ComparedMeasure>,
     /// The settings of the statistical tests.
@@ -60,51 +74,87 @@ pub struct ScoredDocument {
 /// query and the system, both counted from 0.
 pub type Rankings<'a> = dyn Fn(usize, usize) -> Option<Vec<ScoredDocument>> + 'a;
 
-/// Returns the letters that identify a system on the page. They run from A to Z, then continue with AA and so on.
-pub(crate) fn letter(system: usize) -> String {
-    let last = char::from(b'A' + (system % 26) as u8);
-    match system / 26 {
-        0 => last.to_string(),
-        more => format!("{}{last}", letter(more - 1)),
+impl ComparedMeasure {
+    /// Returns the mean of each system over the queries.
+    pub(crate) fn means(&self) -> Vec<Option<f64>> {
+        self.values.iter().map(|values| mean(values)).collect()
+    }
+
+    /// Returns the mean of each system over the means of the folds, as `cv` prints it. `folds` has the number of
+    /// queries in each fold.
+    pub(crate) fn fold_means(&self, folds: &[usize]) -> Vec<Option<f64>> {
+        let of_system = |values: &Vec<Option<f64>>| {
+            let mut rest = values.as_slice();
+            let of_fold = |&queries: &usize| {
+                let (fold, others) = rest.split_at_checked(queries)?;
+                rest = others;
+                mean(fold)
+            };
+            mean_of(folds.iter().map(of_fold).collect::<Option<Vec<f64>>>()?.into_iter())
+        };
+        self.values.iter().map(of_system).collect()
+    }
+}
+
+impl ComparisonReport {
+    /// Returns what the tests found by one measure.
+    pub(crate) fn verdict(&self, of: &ComparedMeasure, labels: &[String]) -> Verdict {
+        Verdict::new(of.measure, &of.pairs, labels, &self.config)
+    }
+
+    /// Returns whether the means over folds differ from the means over queries in their printed digits.
+    pub(crate) fn fold_means_differ(&self) -> bool {
+        let printed = |means: Vec<Option<f64>>| means.into_iter().map(number::measure).collect::<Vec<_>>();
+        self.folds.len() > 1
+            && self.measures.iter().any(|of| printed(of.means()) != printed(of.fold_means(&self.folds)))
     }
 }
 
 /// Builds the page.
 pub(super) fn frame(report: &ComparisonReport, rankings: &Rankings) -> Result<Frame, SignificanceError> {
+    let labels = labels(&report.systems);
     let sections = [
-        section("results", "Results", means(report)?),
-        section("tests", "Tests", tests(report)),
-        differences(report),
-        moved::moved(report, rankings),
+        section("results", "Results", means(report, &labels)?),
+        section("tests", "Tests", tests(report, &labels)),
+        differences(report, &labels),
+        moved::moved(report, &labels, rankings),
     ];
-    let name = report.systems.iter().enumerate().map(|(at, _)| letter(at)).collect::<Vec<_>>().join(", ");
+    let name = match labels.as_slice() {
+        few if few.len() <= PAIRS => few.join(", "),
+        many => format!("{} systems", many.len()),
+    };
     let description = format!("{} systems on the same queries.", report.systems.len());
-    let top = header("compare", &name, &json!({ "description": description }), facts(report));
+    let verdict = |of: &ComparedMeasure| {
+        let verdict = report.verdict(of, &labels);
+        conclusion(&verdict.sentence, verdict.is_clear())
+    };
+    let verdicts = report.measures.iter().map(verdict).collect();
+    let top = header("compare", &name, verdicts, &json!({ "description": description }), facts(report, &labels));
     let main = element("main", sections.into_iter().collect::<Html>());
     Ok(Frame { command: "compare", name, body: top.then(main) })
 }
 
-fn facts(report: &ComparisonReport) -> Vec<Fact> {
+fn facts(report: &ComparisonReport, labels: &[String]) -> Vec<Fact> {
     let convention = format!("{} convention", report.convention.name);
     let mut facts: Vec<Fact> = Vec::new();
     if let Some(of) = report.measures.first() {
-        for (at, values) in of.values.iter().enumerate().take(4) {
-            let name = format!("{} {}", letter(at), of.measure);
-            facts.push(Fact::new(name, number::measure(mean(values)), convention.clone()));
+        for (label, mean) in labels.iter().zip(of.means()).take(4) {
+            facts.push(Fact::new(format!("{label} {}", of.measure), number::measure(mean), convention.clone()));
         }
     }
-    let empty = format!("{} without a relevant document", number::count(report.empty_queries));
+    let empty = format!("{} empty", number::count(report.empty_queries));
     facts.push(Fact::new("queries", number::count(report.queries), empty));
     facts
 }
 
 /// Builds a table with the mean and the interval of each measure for each system.
-fn means(report: &ComparisonReport) -> Result<Html, SignificanceError> {
+fn means(report: &ComparisonReport, labels: &[String]) -> Result<Html, SignificanceError> {
+    let has_files = labels != report.systems.as_slice();
     let columns = report.measures.iter().map(|of| of.measure.to_string());
-    let first = ["system".to_string(), "file".to_string()].into_iter();
-    let mut table = Table::new(first.chain(columns));
+    let files = has_files.then(|| "file".to_string());
+    let mut table = Table::new(["system".to_string()].into_iter().chain(columns.clone()).chain(files));
     for (at, name) in report.systems.iter().enumerate() {
-        let mut cells = vec![Html::text(name)];
+        let mut cells = Vec::new();
         for of in &report.measures {
             let counted: Vec<f64> = of.values[at].iter().copied().flatten().collect();
             let value = Html::text(number::measure(mean(&of.values[at])));
@@ -117,18 +167,29 @@ fn means(report: &ComparisonReport) -> Result<Html, SignificanceError> {
                 }
             });
         }
-        table.row(letter(at), cells);
+        cells.extend(has_files.then(|| Html::text(name)));
+        table.row(labels[at].as_str(), cells);
     }
     let words = format!(
-        " Next to each mean is its {}% bootstrap interval over queries. The intervals of two systems may overlap although \
-         their difference is certain: the tests below are paired.",
+        " Each value is the mean over queries, with its {}% bootstrap interval. The intervals of two systems may overlap \
+         although one is better: the tests below compare the systems query by query.",
         100.0 * report.config.confidence
     );
-    Ok(table.html("means").then(note(convention_in_words(&report.convention).then(Html::text(words)))))
+    let words = note(convention_in_words(&report.convention).then(Html::text(words)));
+    let mut folds = Html::default();
+    if report.fold_means_differ() {
+        let mut table = Table::new(["mean of folds".to_string()].into_iter().chain(columns));
+        let means: Vec<_> = report.measures.iter().map(|of| of.fold_means(&report.folds)).collect();
+        for (at, label) in labels.iter().enumerate() {
+            table.row(label.as_str(), means.iter().map(|means| number::measure(means[at])));
+        }
+        folds = table.html("means of folds").then(note("cv prints the mean of the folds. The tests use the queries."));
+    }
+    Ok(table.html("means").then(words).then(folds))
 }
 
 /// Builds a table of the pairs of systems under one measure.
-pub(crate) fn pair_table(measure: Measure, pairs: &[SystemPair]) -> Table {
+pub(crate) fn pair_table(measure: Measure, pairs: &[SystemPair], labels: &[String]) -> Table {
     let with_tukey = pairs.iter().any(|pair| pair.tukey.is_some());
     let columns = [&measure.to_string(), "diff", "low", "high", "t", "random"].map(String::from).into_iter();
     let columns = columns.chain(with_tukey.then(|| "tukey".to_string()));
@@ -141,27 +202,78 @@ pub(crate) fn pair_table(measure: Measure, pairs: &[SystemPair]) -> Table {
         let effect = Cell::of(format!("{:+.2}", of.cohen_d), number::difference(of.cohen_d));
         let counts = [of.wins, of.ties, of.losses].map(number::count).join("/");
         let cells = differences.into_iter().chain(p_values).map(Cell::number);
-        let name = Cell::number(format!("{} \u{2212} {}", letter(pair.second), letter(pair.first)));
+        let [first, second] = [pair.first, pair.second].map(|system| &labels[system]);
+        let name = Cell::of(format!("{second} - {first}"), minus(first, second));
         table.row(name, cells.chain([effect, Cell::number(counts)]));
     }
     table
 }
 
-fn tests(report: &ComparisonReport) -> Html {
-    let with_tukey = report.systems.len() > 2;
-    let tables =
-        report.measures.iter().map(|of| pair_table(of.measure, &of.pairs).html(format!("pairs by {}", of.measure)));
+/// Names the difference of two systems.
+fn minus(first: &str, second: &str) -> String {
+    format!("{second} \u{2212} {first}")
+}
+
+fn tests(report: &ComparisonReport, labels: &[String]) -> Html {
+    let tables = report
+        .measures
+        .iter()
+        .map(|of| pair_table(of.measure, &of.pairs, labels).html(format!("pairs by {}", of.measure)));
     let config = &report.config;
+    let tukey = if labels.len() > 2 { "tukey: Tukey's test, which corrects for the number of pairs; " } else { "" };
     let words = format!(
-        "A difference above 0 says that the system named first is better. low, high: {}% bootstrap interval of the mean \
-         difference; t: paired t-test; random: Fisher's randomization test{}; d: mean difference in standard deviations; \
-         win/tie/loss: queries. {} resamples, seed {}. A p-value is for a comparison chosen before looking at the results.",
+        "Where a difference is above 0, the system named first is better. low, high: {}% bootstrap interval of the mean \
+         difference; t: paired t-test; random: Fisher's randomization test; {tukey}d: mean difference in standard \
+         deviations; win/tie/loss: queries. {} resamples, seed {}. A p-value is valid for a comparison that was chosen \
+         before looking at the results.",
         100.0 * config.confidence,
-        if with_tukey { "; tukey: Tukey's test over all pairs" } else { "" },
         number::count(config.resamples),
         config.seed
     );
-    tables.collect::<Html>().then(note(words))
+    let draw = figure_of(report.measures.len());
+    let legend = [
+        (Ink::Test, "the system named first is better".to_string()),
+        (Ink::Validation, "it is worse".to_string()),
+        (Ink::Mark, "no difference shown".to_string()),
+    ];
+    let plot = |of: &ComparedMeasure| {
+        let title = format!("{}: mean differences with {}% intervals", of.measure, 100.0 * config.confidence);
+        let plot = Rows { label: title.clone(), rows: forest(report, of, labels, ""), zero: true };
+        draw(&title, &plot, &legend)
+    };
+    figures(report.measures.iter().map(plot)).then(tables.collect::<Html>()).then(note(words))
+}
+
+/// Returns a row for each pair of systems, with the mean difference and its interval. If there are many pairs, these
+/// are only the pairs with the best system.
+fn forest(report: &ComparisonReport, of: &ComparedMeasure, labels: &[String], prefix: &str) -> Vec<Row> {
+    let best = report.verdict(of, labels).best.unwrap_or(0);
+    let shown = |pair: &&SystemPair| of.pairs.len() <= FOREST || pair.first == best || pair.second == best;
+    let row = |pair: &SystemPair| {
+        let found = &pair.comparison;
+        let p = pair.tukey.map_or(found.randomization.p_value, |tukey| tukey.p_value);
+        let ink = match found.mean_difference {
+            _ if p >= 1.0 - report.config.confidence => Ink::Mark,
+            difference if difference > 0.0 => Ink::Test,
+            _ => Ink::Validation,
+        };
+        let dot = Dot::new(found.mean_difference, ink).with_interval(found.bootstrap.low, found.bootstrap.high);
+        Row { name: format!("{prefix}{}", minus(&labels[pair.first], &labels[pair.second])), dots: vec![dot] }
+    };
+    of.pairs.iter().filter(shown).map(row).collect()
+}
+
+/// Draws the differences of all pairs and measures, with their intervals, as a file of its own.
+pub(crate) fn forest_svg(report: &ComparisonReport) -> String {
+    let labels = labels(&report.systems);
+    let rows = |of: &ComparedMeasure| {
+        let prefix = if report.measures.len() > 1 { format!("{}: ", of.measure) } else { String::new() };
+        forest(report, of, &labels, &prefix)
+    };
+    let names: Vec<String> = report.measures.iter().map(|of| of.measure.to_string()).collect();
+    let label =
+        format!("Mean differences of {} with {}% intervals", names.join(", "), 100.0 * report.config.confidence);
+    standalone(&Rows { label, rows: report.measures.iter().flat_map(rows).collect(), zero: true })
 }
 
 /// Returns the pairs of systems that are shown query by query. If there are many pairs, these are only the pairs with
@@ -182,21 +294,28 @@ fn by_query(of: &ComparedMeasure, pair: &SystemPair) -> Vec<(usize, f64)> {
 }
 
 /// Plots, for each pair of systems, the difference on every query.
-fn differences(report: &ComparisonReport) -> Html {
+fn differences(report: &ComparisonReport, labels: &[String]) -> Html {
     let Some(of) = report.measures.first() else { return Html::default() };
-    let plots = shown_pairs(report).into_iter().map(|pair| {
-        let (first, second) = (letter(pair.first), letter(pair.second));
+    let pairs = shown_pairs(report);
+    let heights: Vec<f64> =
+        pairs.iter().flat_map(|pair| by_query(of, pair)).map(|(_, difference)| difference).collect();
+    let draw = figure_of(pairs.len());
+    let plots = pairs.iter().map(|pair| {
+        let (first, second) = (&labels[pair.first], &labels[pair.second]);
         let inks = [Ink::Test, Ink::Validation];
         let legend = [(inks[0], format!("{second} is better")), (inks[1], format!("{first} is better"))];
-        let title = format!("{} of {second} less that of {first}, query by query", of.measure);
+        let title = format!("{} of each query: {}", of.measure, minus(first, second));
         let values = by_query(of, pair).into_iter().map(|(_, difference)| difference).collect();
-        let plot = Differences { label: format!("Sorted bars: {title}"), x_name: "queries".into(), values, inks };
-        figure(title.clone(), plot.svg(), &legend)
+        let label = format!("Sorted bars: {title}");
+        let plot = Differences { label, x_name: "queries".into(), values, inks, heights: heights.clone() };
+        draw(&title, &plot, &legend)
     });
     let mut words =
-        "One bar per query, in descending order; of more than 300 queries, 300 at equal distances.".to_string();
-    if shown_pairs(report).len() < of.pairs.len() {
-        words += " Of many pairs, those with system A.";
+        "One bar per query, from the largest gain to the largest loss. With more than 300 queries, the plot \
+                     shows 300 of them, evenly spaced."
+            .to_string();
+    if pairs.len() < of.pairs.len() {
+        words += &format!(" There are many pairs, so only those with {} are shown.", labels[0]);
     }
     section("differences", "Query by query", figures(plots).then(note(words)))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use burn_rank::measure::significance::SystemPair;
 use burn_rank::workbench::text::shortened;
 
-use super::{ComparedMeasure, ComparisonReport, Rankings, ScoredDocument, by_query, letter, shown_pairs};
+use super::{ComparedMeasure, ComparisonReport, Rankings, ScoredDocument, by_query, shown_pairs};
 use crate::experiment::LONGEST_IDENTIFIER;
 use crate::number;
 use crate::page::{Html, Table, details, element, note, section};
@@ -31,22 +31,30 @@ struct Placed {
 }
 
 /// Builds the section for all shown pairs of systems. It is empty if the systems do not differ on any query.
-pub(super) fn moved(report: &ComparisonReport, rankings: &Rankings) -> Html {
+pub(super) fn moved(report: &ComparisonReport, labels: &[String], rankings: &Rankings) -> Html {
     let Some(of) = report.measures.first() else { return Html::default() };
-    let parts: Html = shown_pairs(report).into_iter().map(|pair| of_pair(report, of, pair, rankings)).collect();
+    let of_pair = |pair| of_pair(report, of, pair, labels, rankings);
+    let parts: Html = shown_pairs(report).into_iter().map(of_pair).collect();
     if parts.is_empty() {
         return parts;
     }
     let words = format!(
-        "By {}. Of each query the first {FIRST} documents of either system and those that belong among the first {BELONG}, \
-         in the order of the second system; ideal: the place of the document in the order of the labels. Documents of \
-         equal scores stand in the order of the data.",
+        "The queries with the largest differences in {}. Each table shows the first {FIRST} documents of both systems, \
+         and the {BELONG} documents with the highest labels, in the order of the second system. ideal: the rank of the \
+         document when sorted by label. Documents with equal scores are in the order of the data.",
         of.measure
     );
     section("moved", "What changed most", note(words).then(parts))
 }
 
-fn of_pair(report: &ComparisonReport, of: &ComparedMeasure, pair: &SystemPair, rankings: &Rankings) -> Html {
+fn of_pair(
+    report: &ComparisonReport,
+    of: &ComparedMeasure,
+    pair: &SystemPair,
+    labels: &[String],
+    rankings: &Rankings,
+) -> Html {
+    let names = [pair.first, pair.second].map(|system| labels[system].as_str());
     let mut order = by_query(of, pair);
     order.sort_by(|a, b| b.1.total_cmp(&a.1));
     let gained: Vec<_> = order.iter().copied().filter(|(_, difference)| *difference > 0.0).take(QUERIES).collect();
@@ -60,10 +68,10 @@ fn of_pair(report: &ComparisonReport, of: &ComparedMeasure, pair: &SystemPair, r
             let title = format!("query {}: {difference}, from {first} to {second}", report.query_ids[query]);
             let both = rankings(query, pair.first).zip(rankings(query, pair.second));
             let shown = match both {
-                Some((one, other)) => table(pair, &side_by_side(&one, &other)),
+                Some((one, other)) => table(names, &side_by_side(&one, &other)),
                 None => note(
-                    "The rankings are not known: reports have only values. Compare rankers on their data, or runs of cv \
-                     that kept their scores (--keep scores).",
+                    "The rankings are not known, because reports have only values. To see rankings, compare rankers on \
+                     their data, or runs of cv that kept their scores (--keep scores).",
                 ),
             };
             details(&title, shown)
@@ -71,13 +79,13 @@ fn of_pair(report: &ComparisonReport, of: &ComparedMeasure, pair: &SystemPair, r
         let queries: Html = queries.iter().map(of_query).collect();
         if queries.is_empty() { queries } else { element("p", element("strong", title)).then(queries) }
     };
-    let (first, second) = (letter(pair.first), letter(pair.second));
+    let [first, second] = names;
     list(format!("From {first} to {second}: gained"), &gained)
         .then(list(format!("From {first} to {second}: lost"), &lost))
 }
 
-fn table(pair: &SystemPair, documents: &[Placed]) -> Html {
-    let ranks = [pair.first, pair.second].map(|system| format!("rank in {}", letter(system)));
+fn table(names: [&str; 2], documents: &[Placed]) -> Html {
+    let ranks = names.map(|name| format!("rank in {name}"));
     let [first, second] = ranks;
     let columns = ["document".to_string(), "label".to_string(), first, second, "ideal".to_string()];
     let mut table = Table::new(columns);
