@@ -54,6 +54,7 @@ pub fn a_browser_sees_pages_that_fit_in_light_and_dark() {
             let least = if name.starts_with("compare") { 1.0 } else { 6.0 };
             assert!(number("plots") >= least && seen["plots"] == seen["plotsInAll"], "{name}: {seen}");
             assert_eq!(seen["cut"], json!([]), "{name}: labels outside of their plots");
+            assert_eq!((&seen["concluded"], &seen["cutTables"]), (&json!(true), &json!(0)), "{name}: {seen}");
             assert!(number("smallest") >= 10.0, "{name}: {seen}");
             assert_eq!(seen["dark"], dark, "{name}");
             assert!(number("faintText") >= 4.5, "{name}: {seen}");
