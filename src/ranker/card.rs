@@ -29,7 +29,12 @@ impl Ranker {
             row("missing values", missing_values(self.normalizer().indicated(), &self.column_names()));
         }
         row("convention of the measures", markdown_code(&metadata.convention.name));
-        for (measure, value) in &metadata.measures {
+        let mut measures: Vec<(&String, &f64)> = metadata.measures.iter().collect();
+        // Training, then validation, then test queries: in the order of their use.
+        measures.sort_by_key(|(name, _)| {
+            ["validation ", "test "].iter().position(|set| name.starts_with(set)).map_or(0, |at| at + 1)
+        });
+        for (measure, value) in measures {
             row(&escape_markdown(measure), format!("{value:.4}"));
         }
         if let Some(estimate) = &metadata.estimate {

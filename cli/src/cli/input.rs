@@ -12,7 +12,7 @@ use burn_rank::json::{Map, Value, from_value};
 use burn_rank::measure::trec_eval::TrecMeasure;
 use burn_rank::measure::{Convention, Measure, MeasureError};
 use burn_rank::ranker::Ranker;
-use burn_rank::refusal::Refusal;
+use burn_rank::refusal::{Found, Refusal};
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, is_standard_stream, shown};
 use burn_rank::workbench::{self, FileKind, Like, Source, name_unread, quoted, read_like};
@@ -22,7 +22,7 @@ use super::failure::{Context, Failure};
 use super::panics;
 use super::progress::during;
 use super::terminal;
-use crate::experiment::{self, RANKER, from_toml, written_value};
+use crate::experiment::{self, RANKER, from_toml, moved_in_words, written_value};
 
 /// While a command reads a memory-mapped file, at most this much of the file stays in memory.
 const RESIDENT: ByteSize = ByteSize::mib(256);
@@ -156,10 +156,8 @@ impl ReadArgs {
             data.check_values()?;
             Ok::<_, DataError>(data)
         })?;
-        let (moved, rows) = (data.moved(), counted(data.documents(), "row"));
-        if moved > 0 {
-            let what = format!("moved {moved} of {rows} next to the other rows of their query");
-            terminal::say(format_args!("note: {named}: {what}"));
+        if let Some(moved) = moved_in_words(&named, &data) {
+            terminal::say(format_args!("note: {moved}"));
         }
         Ok(data)
     }
@@ -215,7 +213,7 @@ impl ReadArgs {
         let mut options: ReadOptions =
             from_value(Value::from(asked)).map_err(|refusal| refuse(name_column(refusal)))?;
         let columns = from_value(Value::from(columns)).map_err(|refusal: Refusal| refusal.under("columns"));
-        options.columns = columns.map_err(|refusal| refuse(name_unread(refusal)))?;
+        options.columns = columns.map_err(|refusal| refuse(show_list(name_unread(refusal))))?;
         if options.columns.weight.is_some() {
             options.document_weights = Weights::File;
         }
@@ -228,6 +226,15 @@ impl ReadArgs {
         }
         Ok(options)
     }
+}
+
+/// Returns the refusal. If names were given without brackets, the message shows the list of these names.
+fn show_list(mut refusal: Refusal) -> Refusal {
+    if let (Found::Value(found), "columns.drop") = (&refusal.found, &*refusal.key) {
+        let names: Vec<String> = found.trim_matches('"').split(',').map(|name| format!("{:?}", name.trim())).collect();
+        refusal.expected += &format!(", as in columns.drop=[{}]", names.join(", "));
+    }
+    refusal
 }
 
 /// Returns the refusal. If the unknown key is rather a key of `[data.columns]`, the message names that key.

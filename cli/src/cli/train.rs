@@ -17,8 +17,9 @@ use super::processes::together;
 use super::progress::Rounds;
 use super::run_args::{FolderArgs, Opened, RunArgs};
 use super::signals::interrupt_on_signal;
+use super::terminal;
 use crate::experiment::{Evaluations, ExperimentConfig, FinishedRun, Report, TrainRun};
-use crate::page::Table;
+use crate::page::{Table, wrapped};
 use crate::report::write_reports;
 
 /// Arguments of `train`.
@@ -63,11 +64,18 @@ impl TrainArgs {
         let rounds = Rounds::new(self.dashboard || self.quiet || !group.leads(), config.measure.select);
         let run = TrainRun::open(start, &document, config, &device, path, claim, group)?;
         rounds.read();
+        if group.leads() && !self.quiet {
+            note_unread(run.config());
+        }
         let name = run.config().name.clone();
         let progress: &dyn Progress = if group.leads() { &rounds } else { &NoProgress };
         let done = run.fit(self.dashboard, progress, interrupt_on_signal()?, &write_reports)?;
         let FinishedRun { folder: path, fit, report } = done;
 
+        let cautions = match &report {
+            Report::Train(report) => &*report.cautions,
+            Report::Cv(_) => &[],
+        };
         if !group.leads() {
             // Only the first process prints the result.
         } else if self.json {
@@ -75,6 +83,9 @@ impl TrainArgs {
                 "out": path, "best_round": fit.best_round, "rounds": fit.history.len(), "stop": fit.stop,
                 "measures": fit.evaluations, "seconds": start.elapsed().as_secs_f64(),
             });
+            if !cautions.is_empty() {
+                summary["cautions"] = json!(cautions);
+            }
             if let Some(importance) = &fit.importance {
                 summary["importance"] = json!(importance);
                 if let Report::Train(report) = &report {
@@ -94,6 +105,9 @@ impl TrainArgs {
                 path.display()
             )?;
             write!(out, "{}", table(&fit.evaluations))?;
+            for line in cautions.iter().flat_map(|caution| wrapped(caution, 80)) {
+                writeln!(out, "{}", harmless(&line))?;
+            }
         }
         match fit.stop {
             StopReason::Interrupted => {
@@ -121,15 +135,31 @@ impl TrainArgs {
     }
 }
 
+/// Names the sections of the configuration that `train` does not read.
+fn note_unread(config: &ExperimentConfig) {
+    let given = [
+        ("[grid]", !config.grid.is_empty()),
+        ("[search]", config.search.is_some()),
+        ("[cv]", config.cv != Default::default()),
+    ];
+    let given: Vec<&str> = given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect();
+    if !given.is_empty() {
+        terminal::say(format_args!("note: train ignores {}; only cv reads them", given.join(" and ")));
+    }
+}
+
+/// The sets of queries, in the order of their use.
+const SETS: [&str; 3] = ["train", "validation", "test"];
+
 /// Formats the measures of each set as a table.
 fn table(evaluations: &Evaluations) -> String {
     let Some(first) = evaluations.values().next() else { return String::new() };
     let header = format!("{} convention", first.convention.name);
     let names = first.means.iter().map(|(measure, _)| measure.to_string());
     let mut table = Table::new([header, "queries".to_string(), "empty".to_string()].into_iter().chain(names));
-    for (set, evaluation) in evaluations {
+    for (set, evaluation) in SETS.iter().filter_map(|set| Some((*set, evaluations.get(set)?))) {
         let counts = [evaluation.queries, evaluation.empty_queries].map(|count| count.to_string());
-        table.row(*set, counts.into_iter().chain(evaluation.means.iter().map(|(_, mean)| format!("{mean:.4}"))));
+        table.row(set, counts.into_iter().chain(evaluation.means.iter().map(|(_, mean)| format!("{mean:.4}"))));
     }
     table.text()
 }

@@ -38,10 +38,12 @@ pub enum ExperimentError {
     #[error(transparent)]
     Output(#[from] OutputError),
     /// Labels that a measure does not accept; detected before the fit.
-    #[error("{set} queries: {source}")]
+    #[error("{set} queries{}: {source}", all.map(|label| format!(", all labels of which are {label}")).unwrap_or_default())]
     Set {
         /// `train`, `validation` or `test`.
         set: &'static str,
+        /// The label of all documents, if they have the same.
+        all: Option<f32>,
         /// The reason why the measure cannot be computed.
         source: MeasureError,
     },

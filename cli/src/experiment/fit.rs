@@ -197,7 +197,10 @@ pub(super) fn check_measures(config: &ExperimentConfig, split: &Split) -> Result
     sets(split).try_for_each(|(set, data)| {
         match evaluate(&data.rankings(&data.labels), &measures, &config.measure.convention) {
             Ok(_) => Ok(()),
-            Err(source) => Err(ExperimentError::Set { set, source }),
+            Err(source) => {
+                let all = data.labels.first().copied().filter(|first| data.labels.iter().all(|label| label == first));
+                Err(ExperimentError::Set { set, all, source })
+            }
         }
     })
 }

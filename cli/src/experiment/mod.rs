@@ -25,6 +25,7 @@
 //! ```
 
 mod agreement;
+mod cautions;
 mod config;
 mod cross_validation;
 mod error;
@@ -66,6 +67,7 @@ pub use record::{
 };
 pub use refit::Chosen;
 pub use split::Split;
+pub(crate) use split::moved_in_words;
 pub use splits::{SplitContents, Splits};
 pub(crate) use start::ranker_file;
 pub use train_run::{FinishedRun, TrainRun, WriteReports};

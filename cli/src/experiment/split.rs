@@ -199,10 +199,12 @@ impl DataConfig {
     }
 }
 
-/// Returns a warning if a query's rows were not consecutive in the files of a set. Otherwise, returns `None`.
-fn moved_in_words(key: &str, data: &RankingDataset) -> Option<String> {
+/// Returns a warning if a query's rows were not consecutive in the files of a set. Otherwise, returns `None`. `key`
+/// names the set.
+pub(crate) fn moved_in_words(key: &str, data: &RankingDataset) -> Option<String> {
     let (moved, rows) = (data.moved(), counted(data.documents(), "row"));
-    (moved > 0).then(|| format!("{key}: moved {moved} of {rows} next to the other rows of their query"))
+    let doubt = if 2 * moved > data.documents() { "; is the column of the queries the right one?" } else { "" };
+    (moved > 0).then(|| format!("{key}: moved {moved} of {rows} next to the other rows of their query{doubt}"))
 }
 
 /// Finds the folds in a folder.

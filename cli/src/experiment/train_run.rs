@@ -29,6 +29,8 @@ pub struct TrainRun {
     start_ranker: Option<Ranker>,
     split: Split,
     warnings: Vec<String>,
+    /// What qualifies the values of the run.
+    cautions: Vec<String>,
     data: Sets<DataReport>,
     path: PathBuf,
     /// The folder, which only the first process opens.
@@ -83,8 +85,8 @@ impl TrainRun {
         if leads {
             OutputFolder::check(&path, RunKind::Train, &resolved, claim)?;
         }
-        let Told { mut split, mut warnings } = config.data.unchecked_split(config.seed)?;
-        warnings.extend(config.warning_without_validation().filter(|_| split.validation.is_none()));
+        let Told { mut split, warnings } = config.data.unchecked_split(config.seed)?;
+        let cautions = config.cautions(&split);
         if let Some(ranker) = &start_ranker {
             config.check_start_ranker(ranker, &split).map_err(|refusal| document.place(&refusal))?;
         }
@@ -110,7 +112,20 @@ impl TrainRun {
         let folder = leads.then(open).transpose()?;
         let resume = matches!(claim, Claim::Resume);
         let device = device.clone();
-        Ok(Self { start, config, device, start_ranker, split, data, warnings, path, folder, resume, estimate: None })
+        Ok(Self {
+            start,
+            config,
+            device,
+            start_ranker,
+            split,
+            data,
+            warnings,
+            cautions,
+            path,
+            folder,
+            resume,
+            estimate: None,
+        })
     }
 
     /// Returns the configuration of the run.
@@ -123,7 +138,7 @@ impl TrainRun {
     /// them.
     #[must_use]
     pub fn with_estimate(self, estimate: Estimate) -> Self {
-        Self { estimate: Some(estimate), warnings: Vec::new(), ..self }
+        Self { estimate: Some(estimate), warnings: Vec::new(), cautions: Vec::new(), ..self }
     }
 
     /// Fits the ranker, and writes it with its card; then calls `write_reports`. Only the first process writes files. A
@@ -139,9 +154,21 @@ impl TrainRun {
         write_reports: &WriteReports,
     ) -> Result<FinishedRun, ExperimentError> {
         let fitting = Instant::now();
-        let Self { start, config, device, start_ranker, mut split, data, warnings, path, mut folder, resume, estimate } =
-            self;
-        warnings.iter().for_each(|warning| progress.warn(warning));
+        let Self {
+            start,
+            config,
+            device,
+            start_ranker,
+            mut split,
+            data,
+            warnings,
+            mut cautions,
+            path,
+            mut folder,
+            resume,
+            estimate,
+        } = self;
+        warnings.iter().chain(&cautions).for_each(|warning| progress.warn(warning));
         let options = FitOptions {
             start: start_ranker.as_ref(),
             device: &device,
@@ -160,7 +187,8 @@ impl TrainRun {
             fit.ranker = fit.ranker.with_estimate(estimate);
         }
         let fit_time = fitting.elapsed();
-        let report = Report::Train(TrainReport::new(&config, data, &split, &fit));
+        cautions.extend(fit.caution(&config));
+        let report = Report::Train(TrainReport { cautions, ..TrainReport::new(&config, data, &split, &fit) });
         let mut written = path;
         if let Some(folder) = &mut folder {
             folder.write(RANKER, &fit.ranker.to_bytes())?;

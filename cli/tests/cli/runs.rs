@@ -140,7 +140,7 @@ fn a_perceptron_without_validation_queries_has_fixed_epochs_and_says_so() {
     bench.write("unnamed.toml", &UNNAMED.replace("validation_queries = 8", "validation_queries = 0"));
     let warned = |args: &[&str]| {
         let output = bench.run(args).success().get_output().stderr.clone();
-        String::from_utf8(output).unwrap().matches("no validation queries: the fit has").count()
+        String::from_utf8(output).unwrap().matches("the fit has 25 epochs").count()
     };
     assert_eq!(warned(&["train", "unnamed.toml", "--out", "run"]), 1);
     let report: Value = serde_json::from_str(&fs::read_to_string(bench.path("run/report.json")).unwrap()).unwrap();

@@ -63,14 +63,20 @@ impl ExperimentConfig {
         self.fitting(None).of_data.iter().copied().filter(|key| !self.learner.contains_key(*key))
     }
 
-    /// Returns a warning if there are no validation queries and nothing else determines the number of epochs.
-    pub(in crate::experiment) fn warning_without_validation(&self) -> Option<String> {
-        self.open_keys().find(|key| *key == "epochs").filter(|_| self.measure.round.is_none())?;
+    /// Returns a warning for data without validation queries, unless the configuration gives the round. `advice` says
+    /// what the training queries' choice means, and begins the list of what to do.
+    pub(in crate::experiment) fn warning_without_validation(&self, advice: &str) -> Option<String> {
+        if self.measure.round.is_some() {
+            return None;
+        }
         let data = FittingData { train: &RankingDataset::default(), has_validation: false };
-        let epochs = &self.fitting(Some(data)).learner["epochs"];
+        let epochs = self.open_keys().find(|key| *key == "epochs").map(|key| {
+            format!("; the fit has {} epochs, a number that suits other data", self.fitting(Some(data)).learner[key])
+        });
         Some(format!(
-            "no validation queries: the fit has {epochs} epochs, a number that suits other data; with `data.split = {{}}`, which \
-             keeps some training queries apart, or files in data.validation, it has as many as suit these data"
+            "no validation queries: the round is chosen on the training queries{advice}, data.split = {{}}, or files in \
+             data.validation{}",
+            epochs.unwrap_or_default()
         ))
     }
 }
@@ -135,7 +141,7 @@ mod tests {
         };
         assert_eq!(epochs(&given, false), epochs(&other, true));
         assert_ne!(epochs(&other, false), epochs(&other, true));
-        assert_eq!(given.warning_without_validation(), None);
+        assert_eq!(given.warning_without_validation(""), None);
     }
 
     #[test]
@@ -153,7 +159,7 @@ mod tests {
         let fitted = config.fitted_to(&split(20, 5.0, true)).unwrap();
         assert_eq!(fitted.config, config.config);
         assert!(std::sync::Arc::ptr_eq(&fitted.built, &config.built), "the learner is handed on");
-        assert_eq!(config.warning_without_validation(), None);
+        assert!(!config.warning_without_validation("").unwrap().contains("epochs"));
     }
 
     #[test]
@@ -195,7 +201,7 @@ mod tests {
             assert_eq!(keys.map(|key| fitted["learner"][key].clone()), expected);
             assert_eq!(fitted["learner"]["learning_rate"], json!(0.001));
         }
-        assert!(config.warning_without_validation().unwrap().contains(&format!("has {alone} epochs")));
+        assert!(config.warning_without_validation("").unwrap().contains(&format!("has {alone} epochs")));
         // All epochs count where something moves with them.
         for moving in ["learner.schedule={kind=\"cosine\"}", "learner.anneal={kind=\"linear\", from=1.0, to=0.1}"] {
             let fitted = read(&["loss.name=soft_ndcg", moving]).fitted_to(&split(10, 3.0, true)).unwrap().resolved();

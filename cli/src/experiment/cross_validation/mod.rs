@@ -13,9 +13,12 @@ pub use options::{CrossValidationOptions, JobDone, JobProgress};
 pub use part::Part;
 pub use parts::{PartDone, cross_validate_part, merge_parts, merge_parts_and_choose};
 
+use std::cell::Cell;
+
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::check_query;
 
+use super::cautions::EmptyQueries;
 use super::config::candidates::Candidate;
 use super::config::{Document, Experiment, ExperimentConfig};
 use super::error::ExperimentError;
@@ -74,17 +77,20 @@ fn with_jobs<T>(
     let seeds = if config.cv.seeds.is_empty() { vec![config.seed] } else { config.cv.seeds.clone() };
     let splits = config.data.splits(&config.cv, config.seed)?;
     // All data are read and measured before the first fit, so that no error about them comes after hours.
+    let empty = Cell::new(EmptyQueries::default());
     let check = |split: &Split| {
         let in_fold = |source| ExperimentError::Job { label: format!("fold {}", split.fold), source: Box::new(source) };
+        if let Some(test) = &split.test {
+            empty.set(empty.get().and(EmptyQueries::of(test, &config.measure.convention)));
+        }
         check_measures(config, split).map_err(in_fold)
     };
     let contents = (0..splits.count()).map(|at| splits.contents(at, check)).collect::<Result<Vec<_>, _>>()?;
     splits.tell(|fold, warning| options.progress.warn(fold, warning));
-    if contents.iter().any(|of| of.data.validation.is_none())
-        && let Some(warning) = config.warning_without_validation()
-    {
-        options.progress.warn("all folds", &warning);
-    }
+    let chosen = config.warning_without_validation("; use cv.split");
+    let chosen = chosen.filter(|_| contents.iter().any(|of| of.data.validation.is_none()));
+    let empty = empty.get().caution("test", &config.measure.convention);
+    chosen.iter().chain(&empty).for_each(|warning| options.progress.warn("all folds", warning));
     if options.keep.runs {
         contents.iter().flat_map(|of| &of.test_queries).try_for_each(|query| check_query(query))?;
     }

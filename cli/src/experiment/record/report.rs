@@ -48,6 +48,9 @@ pub struct TrainReport {
     pub data: Sets<DataReport>,
     /// The measures of the ranker at the best round, on each set of queries.
     pub measures: Sets<SetMeasures>,
+    /// What qualifies the measures, in sentences, as that the training queries chose the round.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cautions: Vec<String>,
     /// The fit.
     #[serde(flatten)]
     pub fit: FitReport,
@@ -191,6 +194,7 @@ impl TrainReport {
                 validation: measures("validation"),
                 test: measures("test"),
             },
+            cautions: Vec::new(),
             fit: FitReport::new(fit, config.seed),
             partial_dependence: PartialDependence::of_ranker(&fit.ranker, fit.importance.as_ref(), &split.train),
             per_query: PerQuery::new(split, fit),

@@ -1,0 +1,98 @@
+//! Sentences that qualify the values of a run: which queries chose its round, and how few queries its means cover.
+
+use burn_rank::data::RankingDataset;
+use burn_rank::measure::{Convention, EmptyQuery};
+use burn_rank::workbench::text::counted;
+
+use super::config::ExperimentConfig;
+use super::fit::Fit;
+use super::split::Split;
+
+impl ExperimentConfig {
+    /// Returns what a reader of the values of a fit on this split must know.
+    pub(super) fn cautions(&self, split: &Split) -> Vec<String> {
+        let chosen = self.warning_without_validation(", whose value is too high; use cv");
+        let chosen = chosen.filter(|_| split.validation.is_none());
+        let sets = [
+            ("training", Some(&split.train)),
+            ("validation", split.validation.as_ref()),
+            ("test", split.test.as_ref()),
+        ];
+        let empty = sets.into_iter().filter_map(|(name, data)| {
+            let empty = EmptyQueries::of(data?, &self.measure.convention);
+            empty.caution(name, &self.measure.convention)
+        });
+        chosen.into_iter().chain(empty).collect()
+    }
+}
+
+impl Fit {
+    /// Returns a hint if training by gradients made the ranker worse from the start.
+    pub(super) fn caution(&self, config: &ExperimentConfig) -> Option<String> {
+        let (first, last) = (self.history.first()?.objective, self.history.last()?.objective);
+        let rose = config.learner_kind() == "gradient" && self.best_round == 1 && last > first;
+        rose.then(|| {
+            format!("the first epoch is the best, and the loss rose from {first:.4} to {last:.4}: try a smaller learner.learning_rate")
+        })
+    }
+}
+
+/// The queries of a set without a relevant document.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct EmptyQueries {
+    queries: usize,
+    empty: usize,
+    /// The smallest label above 0 that is too low for a relevant document.
+    lowest: Option<f32>,
+}
+
+impl EmptyQueries {
+    /// Counts the queries of a set.
+    pub(super) fn of(data: &RankingDataset, convention: &Convention) -> Self {
+        let is_relevant = |label: &f32| f64::from(*label) >= convention.relevant_from;
+        let has_none = |query: &[usize]| !data.labels[query[0]..query[1]].iter().any(is_relevant);
+        let low = data.labels.iter().copied().filter(|label| *label > 0.0 && !is_relevant(label));
+        Self {
+            queries: data.queries(),
+            empty: data.offsets.windows(2).filter(|query| has_none(query)).count(),
+            lowest: low.min_by(f32::total_cmp),
+        }
+    }
+
+    /// Adds the counts of another set.
+    pub(super) fn and(self, other: Self) -> Self {
+        let lowest = self.lowest.into_iter().chain(other.lowest).min_by(f32::total_cmp);
+        Self { queries: self.queries + other.queries, empty: self.empty + other.empty, lowest }
+    }
+
+    /// Returns a sentence about the queries called `name` if more than half of them have no relevant document. It names
+    /// the convention that would help.
+    pub(super) fn caution(self, name: &str, convention: &Convention) -> Option<String> {
+        let Self { queries, empty, lowest } = self;
+        if 2 * empty <= queries {
+            return None;
+        }
+        let counts = match convention.empty {
+            EmptyQuery::Exclude => format!("the means are over the other {}", queries - empty),
+            EmptyQuery::Value(value) => format!("each counts as {value} in the means"),
+        };
+        let preset = match convention.name.as_str() {
+            "custom" | "standard" => String::new(),
+            name => format!("preset = {name:?}, "),
+        };
+        let helps = match (lowest, convention.empty) {
+            // Half of the smallest label is surely below it, also as a number of 64 bits.
+            (Some(lowest), _) => Some(format!(
+                "for labels from {lowest}, set measure.convention = {{ {preset}gain = \"linear\", relevant_from = {} }}",
+                lowest / 2.0
+            )),
+            (None, EmptyQuery::Exclude) => {
+                Some(format!("measure.convention = {{ {preset}empty = {{ value = 0.0 }} }} counts them as 0"))
+            }
+            (None, EmptyQuery::Value(_)) => None,
+        };
+        let (from, helps) = (convention.relevant_from, helps.map(|helps| format!("; {helps}")).unwrap_or_default());
+        let of = counted(queries, &format!("{name} query"));
+        Some(format!("{empty} of {of} have no document with a label of {from} or above: {counts}{helps}"))
+    }
+}
