@@ -82,6 +82,22 @@ impl RankingDataset {
         self.query_labels(q).iter().any(|&label| label >= 1.0)
     }
 
+    /// Says why no query has two documents with different labels.
+    pub(crate) fn one_label_in_words(&self) -> String {
+        let has_one = |q: usize| self.range(q).len() == 1;
+        match self.labels.split_first() {
+            Some(_) if (0..self.queries()).all(has_one) => {
+                "every query has one document, so that no query has two labels (is the column of the queries the right \
+                 one?)"
+                    .to_owned()
+            }
+            Some((first, others)) if others.iter().all(|label| label == first) => {
+                format!("all labels are {first}, so that no query has two labels")
+            }
+            _ => "no query has two labels".to_owned(),
+        }
+    }
+
     /// Returns whether query `q` has two documents with different labels.
     pub fn has_two_labels(&self, q: usize) -> bool {
         self.query_labels(q).windows(2).any(|pair| pair[0] != pair[1])

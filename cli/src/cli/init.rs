@@ -14,16 +14,16 @@ use super::check::{Set, read, sets};
 use super::failure::Failure;
 use super::input;
 use super::terminal;
-use crate::experiment::proposal::{Choice, Labels, Seen, Source};
+use crate::experiment::proposal::{self, Choice, Labels, Seen, Source};
 use crate::page::indented;
 
 const READING: &str = "\
 DATA is one of:
   a folder of folds: Fold1, Fold2, ...; parts S1, S2, ...; or train, vali and test
   one file, which `cv` cuts into folds by query
-  several files: those whose names begin with vali or dev are validation queries,
-  those whose names begin with test are test queries, all others are training
-  queries
+  several files: those with the word vali, valid or dev in their names are
+  validation queries, those with test are test queries, all others are training
+  queries. Words end at a dot, hyphen, underscore or digit: rank.test, dev2.csv
 
 The first choice is a network, or trees where values are missing, or a linear
 scorer where fewer than 20 training queries have two labels. The file says why,
@@ -47,14 +47,18 @@ pub struct InitArgs {
     reading: input::ReadArgs,
 }
 
-/// Guesses from a file's name which data set it belongs to: 0 for training, 1 for validation, 2 for test.
+/// Guesses from a file's name which data set it belongs to: 0 for training, 1 for validation, 2 for test. The last word
+/// of the name that names a set decides.
 fn set_of(file: &Path) -> usize {
     let name = file.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    match () {
-        _ if ["vali", "dev"].iter().any(|start| name.starts_with(start)) => 1,
-        _ if name.starts_with("test") => 2,
-        _ => 0,
-    }
+    let words = name.rsplit(|c: char| matches!(c, '.' | '_' | '-') || c.is_ascii_digit());
+    let set = |word: &str| match word {
+        "train" | "training" => Some(0),
+        "vali" | "valid" | "validation" | "dev" => Some(1),
+        "test" | "testing" => Some(2),
+        _ => None,
+    };
+    words.into_iter().find_map(set).unwrap_or(0)
 }
 
 impl InitArgs {
@@ -118,19 +122,24 @@ impl InitArgs {
     fn look(&self, out: &Path) -> Result<Seen, Failure> {
         let (source, sets) = self.source(out)?;
         let (mut train, mut relevant, mut missing, mut istellas) = (None, 0, 0, false);
-        let (mut widths, mut names) = (Vec::new(), Vec::new());
+        let (mut widths, mut names, mut labels, mut folds) = (Vec::new(), Vec::new(), Vec::new(), None);
+        let files = sets.iter().filter(|set| !set.files.is_empty()).count();
+        let is_cut = files == 1 && matches!(source, Source::Files { .. });
         for (at, Set { files, .. }) in sets.iter().enumerate().filter(|(_, set)| !set.files.is_empty()) {
             let (data, number) = read(&self.reading, files, &names)?;
             istellas |= number;
             let statistics = data.statistics();
             widths.push(statistics.features);
             missing += statistics.missing_values;
+            labels.extend(statistics.labels.iter().map(|(label, _)| *label));
             if at == 0 {
                 relevant = data.labels.iter().filter(|label| **label >= 1.0).count();
                 train = Some(statistics);
+                folds = is_cut.then(|| proposal::folds(&data, &labels)).flatten();
                 names = data.feature_names;
             }
         }
+        labels.sort_by(f32::total_cmp);
         let train = train.ok_or_else(|| Failure::input("init: found no training file, expected one"))?;
         let mut keys = self.reading.keys()?;
         if istellas {
@@ -138,7 +147,7 @@ impl InitArgs {
         }
         let differs = widths.iter().any(|width| *width != train.features);
         let features = widths.into_iter().max().filter(|_| differs);
-        Ok(Seen { source, train, relevant, missing, features, read: keys })
+        Ok(Seen { source, train, relevant, labels, folds, missing, features, read: keys })
     }
 
     /// Returns how the configuration refers to the data. Also returns the training, validation and test sets to
@@ -229,8 +238,15 @@ fn summary(seen: &Seen) -> Vec<String> {
         line("labels", format!("{kind}; {}{more}", shown.join(", "))),
         line("to learn from", format!("{} with two labels", counted(seen.teaching(), "query"))),
         line("missing values", missing),
-        line("sets", seen.sets()),
+        line("sets", indented(&seen.sets(), WORDS)),
     ];
+    if let Source::Files { train, validation, test } = &seen.source
+        && train.len() + validation.len() + test.len() > 1
+    {
+        for (set, files) in [("  train", train), ("  validation", validation), ("  test", test)] {
+            lines.extend(files.iter().map(|file| line(set, harmless(&file.display().to_string()).into_owned())));
+        }
+    }
     lines.extend(line("first choice", indented(&format!("{choice}: {why}"), WORDS)).lines().map(String::from));
     lines
 }

@@ -9,9 +9,10 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use burn_rank::data::Statistics;
+use burn_rank::data::{RankingDataset, Statistics};
 use burn_rank::json::{Map, Value};
 use burn_rank::loss::MAX_EXPONENTIAL_LABEL;
+use burn_rank::workbench::folds::split_by;
 use burn_rank::workbench::text::counted;
 use serde::Serialize;
 
@@ -23,8 +24,10 @@ const MANY: usize = 1000;
 const LONG: usize = 400;
 /// The default for the smallest number of documents that a leaf may hold.
 const MIN_DOCUMENTS: usize = 20;
-/// The number of folds into which the queries of a single set are divided.
-const FOLDS: usize = 5;
+/// The seed of the proposed configuration.
+const SEED: u64 = 1;
+/// The largest and the smallest number of folds into which the queries of a single set are divided.
+const FOLDS: [usize; 2] = [5, 3];
 
 /// Where the queries come from.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +46,10 @@ pub(crate) struct Seen {
     pub train: Statistics,
     /// The number of training documents with a label of at least 1.
     pub relevant: usize,
+    /// The labels that occur in any set, in ascending order.
+    pub labels: Vec<f32>,
+    /// The number of folds into which the queries of a single set can be divided.
+    pub folds: Option<usize>,
     /// The number of missing values in all sets.
     pub missing: usize,
     /// The largest number of features in any set. This is `None` if all sets have the same number.
@@ -75,13 +82,12 @@ pub(crate) enum Labels {
 }
 
 impl Seen {
-    /// Returns the kind of labels that the training documents have.
+    /// Returns the kind of labels that the documents have.
     pub fn labels(&self) -> Labels {
-        let labels: Vec<f32> = self.train.labels.iter().map(|(label, _)| *label).collect();
-        // Losses with the gain 2^y - 1 refuse other labels.
-        if labels.iter().any(|&label| label.fract() != 0.0 || f64::from(label) > MAX_EXPONENTIAL_LABEL) {
+        if are_values(&self.labels) {
             return Labels::Values;
         }
+        let labels: Vec<f32> = self.train.labels.iter().map(|(label, _)| *label).collect();
         let with = self.train.queries - self.train.empty_queries;
         match labels.len() {
             2 if labels[0] == 0.0 && self.relevant == with => Labels::OnePositive,
@@ -118,17 +124,7 @@ impl Seen {
     pub fn cross_validates(&self) -> bool {
         match &self.source {
             Source::Folds(..) => true,
-            Source::Files { test, .. } => !test.is_empty() || self.folds().is_some(),
-        }
-    }
-
-    /// Returns the number of folds into which a single set is divided, or `None` if it is not divided.
-    pub fn folds(&self) -> Option<usize> {
-        match &self.source {
-            Source::Files { validation, test, .. } if validation.is_empty() && test.is_empty() => {
-                Some(FOLDS.min(self.train.queries)).filter(|folds| *folds >= 3)
-            }
-            _ => None,
+            Source::Files { test, .. } => !test.is_empty() || self.folds.is_some(),
         }
     }
 
@@ -136,7 +132,7 @@ impl Seen {
     fn selects(&self) -> bool {
         match &self.source {
             Source::Folds(..) => true,
-            Source::Files { validation, .. } => !validation.is_empty() || self.folds().is_some(),
+            Source::Files { validation, .. } => !validation.is_empty() || self.folds.is_some(),
         }
     }
 
@@ -153,7 +149,7 @@ impl Seen {
     pub fn sets(&self) -> String {
         match &self.source {
             Source::Folds(_, count) => counted(*count, "fold"),
-            Source::Files { validation, test, .. } => match (validation.is_empty(), test.is_empty(), self.folds()) {
+            Source::Files { validation, test, .. } => match (validation.is_empty(), test.is_empty(), self.folds) {
                 (.., Some(folds)) => format!("one, which cv cuts into {folds} folds by query"),
                 (true, true, None) => "one, too small for folds: rounds are chosen on the training queries".to_string(),
                 (false, true, _) => {
@@ -171,19 +167,19 @@ impl Seen {
         let labels = self.labels();
         let gain = if labels == Labels::Values { ", gain = \"linear\"" } else { "" };
         let mut text = format!(
-            "# A first configuration by `burn-rank init`. Every key is described in docs/reference/configuration.\n#   {command}\nseed = 1\n\
+            "# A first configuration by `burn-rank init`. `burn-rank help config` lists every key.\n#   {command}\nseed = {SEED}\n\
              # Features by their ranks among the training values, or z-scores, as the data ask for.\nnormalizer = \"auto\"\n"
         );
         text += &self.data();
-        let scorers = match choice {
-            Choice::Linear => Some((Choice::Linear, format!(" A linear scorer: {why}."))),
-            Choice::Network => Some((Choice::Network, format!(" A perceptron: {why}."))),
-            // For the grid.
-            Choice::Trees => self.selects().then(|| (Choice::Network, String::new())),
+        let scorer_of = match choice {
+            Choice::Linear => Some("linear scorer"),
+            Choice::Network => Some("perceptron"),
+            // The network has its scorer in the grid.
+            Choice::Trees => None,
         };
-        if let Some((of, about)) = scorers.filter(|_| choice != Choice::Trees || self.cross_validates()) {
-            text += &format!("\n# Read by the learner `gradient`.{about}\n");
-            text += &table("scorer", &scorer(of));
+        if let Some(name) = scorer_of {
+            text +=
+                &format!("\n# Read by the learner `gradient`. A {name}: {why}.\n{}", table("scorer", &scorer(choice)));
         }
         let why_loss = match labels {
             Labels::Values => "The gain is the label itself, as the labels are no grades from 0 to 4.",
@@ -205,16 +201,19 @@ impl Seen {
             Labels::Values => ("ndcg@10", r#"["ndcg@1", "ndcg@5", "ndcg@10"]"#),
             Labels::Grades | Labels::Binary => ("ndcg@10", r#"["ndcg@1", "ndcg@5", "ndcg@10", "map"]"#),
         };
-        let convention = match labels {
-            Labels::Values => r#"{ preset = "standard", gain = "linear" }"#,
-            _ => r#""standard""#,
+        let convention = match (labels, relevant_from(&self.labels)) {
+            (Labels::Values, 1.0) => r#"{ preset = "standard", gain = "linear" }"#.to_string(),
+            (Labels::Values, from) => {
+                format!(r#"{{ preset = "standard", gain = "linear", relevant_from = {} }}"#, from as f32)
+            }
+            _ => r#""standard""#.to_string(),
         };
         let about = match labels {
             Labels::OnePositive => "# One document of a query is relevant: what counts is its rank.\n",
             _ => "",
         };
         text += &format!("\n{about}[measure]\nconvention = {convention}\nselect = \"{select}\"\nreport = {report}\n");
-        if let Some(folds) = self.folds() {
+        if let Some(folds) = self.folds {
             text += &format!(
                 "\n# `cv` tests on each fold once. Cut by query: rows of one query are never on both sides.\n[cv]\nsplit = \
                  {folds}\n"
@@ -287,14 +286,14 @@ impl Seen {
             return String::new();
         }
         if !self.selects() {
-            return "\n# With validation queries, a [grid] compares learners: see docs/reference/configuration.\n"
+            return "\n# With validation queries, a [grid] compares learners: see `burn-rank help config grid`.\n"
                 .to_string();
         }
         let inline = |keys: &[(&str, String)]| {
             let keys: Vec<String> = keys.iter().map(|(key, value)| format!("{key} = {value}")).collect();
             format!("{{ {} }}", keys.join(", "))
         };
-        let decided = "Once it is decided, remove this section.";
+        let decided = "Then write the winner into the sections above, and remove this one.";
         match choice {
             Choice::Network => format!(
                 "\n# One `cv` says what is better on these data: the network or trees, with 31 leaves or 7. {decided}\n[grid]\n\
@@ -312,13 +311,45 @@ impl Seen {
             ),
             Choice::Trees => format!(
                 "\n# One `cv` says what is better on these data: trees, with 31 leaves or 7, or a network. {decided}\n[grid]\n\
-                 learner = [\n    {},\n    {},\n    {},\n]\n",
+                 learner = [\n    {},\n    {},\n    {},\n]\n# Only the network reads it.\nscorer = [{}]\n",
                 inline(&self.trees(31)),
                 inline(&self.trees(7)),
                 inline(&self.learner(Choice::Network)),
+                inline(&scorer(Choice::Network)),
             ),
         }
     }
+}
+
+/// Returns whether labels are numbers that are not grades. Losses with the gain 2^y - 1 refuse such labels.
+fn are_values(labels: &[f32]) -> bool {
+    labels.iter().any(|&label| label.fract() != 0.0 || f64::from(label) > MAX_EXPONENTIAL_LABEL)
+}
+
+/// Returns the lowest label of a relevant document in the proposed convention. Labels below 1 that are not grades are
+/// relevant too, since a query without a relevant document would be left out of the means.
+fn relevant_from(labels: &[f32]) -> f64 {
+    let lowest = labels.iter().copied().find(|label| *label > 0.0);
+    // Half of the label is surely below it, also as a number of 64 bits.
+    lowest.filter(|lowest| *lowest < 1.0 && are_values(labels)).map_or(1.0, |lowest| f64::from(lowest / 2.0))
+}
+
+/// Returns the largest number of folds, up to 5, that leave queries to learn from and to measure in each set of a fold.
+/// `labels` are the labels that occur.
+pub(crate) fn folds(data: &RankingDataset, labels: &[f32]) -> Option<usize> {
+    let from = relevant_from(labels);
+    let labels_of = |query: usize| &data.labels[data.offsets[query]..data.offsets[query + 1]];
+    let teaches = |query: &usize| labels_of(*query).windows(2).any(|pair| pair[0] != pair[1]);
+    let counts = |query: &usize| labels_of(*query).iter().any(|label| f64::from(*label) >= from);
+    let [most, least] = FOLDS;
+    (least..=most).rev().find(|count| {
+        split_by(data, None, *count, SEED).is_ok_and(|folds| {
+            folds.iter().all(|fold| {
+                fold.train.iter().any(teaches)
+                    && [&fold.validation, &fold.test].iter().all(|set| set.iter().any(counts))
+            })
+        })
+    })
 }
 
 fn scorer(choice: Choice) -> Vec<(&'static str, String)> {

@@ -190,6 +190,61 @@ fn files_are_sets_by_their_names_and_paths_start_at_the_configuration() {
 }
 
 #[test]
+fn a_set_is_a_word_of_the_name_and_numbered_queries_are_no_leak() {
+    let bench = Bench::default();
+    // LightGBM's files: the lines have no query, and the sizes of the queries stand in another file.
+    for (name, queries) in [("rank.train", 30), ("rank.test", 9)] {
+        let text = letor(queries, 6, |query, place| grades(query + name.len() * 100, place));
+        let lines: String =
+            text.lines().map(|line| format!("{}\n", line.replace(&line[2..line.find(" 1:").unwrap()], ""))).collect();
+        bench.write(name, &lines.replace("  ", " "));
+        bench.write(&format!("{name}.query"), &"6\n".repeat(queries));
+    }
+    let findings = bench.output(&["check", "rank.train", "rank.test"]);
+    assert!(findings.contains("0 problems") && findings.contains("both files number their queries"), "{findings}");
+    let summary = bench.output(&["init", "rank.train", "rank.test"]);
+    let line = |word: &str| summary.lines().find(|line| line.trim_start().starts_with(word)).unwrap_or_default();
+    assert!(line("train ").ends_with("  rank.train") && line("test ").ends_with("  rank.test"), "{summary}");
+    let config = fs::read_to_string(bench.path("rank.toml")).unwrap();
+    contains_all(&config, &["train = [\"rank.train\"]", "test = [\"rank.test\"]"]);
+    // The same file twice is a leak, whatever its queries are called.
+    fs::copy(bench.path("rank.train"), bench.path("again.test")).unwrap();
+    fs::copy(bench.path("rank.train.query"), bench.path("again.test.query")).unwrap();
+    assert!(bench.output(&["check", "rank.train", "again.test"]).contains("30 queries are in"));
+    for (name, key) in [
+        ("a_dev.txt", "validation"),
+        ("b-valid2.txt", "validation"),
+        ("MY.VALI.txt", "validation"),
+        ("test1.txt", "test"),
+        ("train-test.txt", "test"),
+        ("latest.txt", "train"),
+        ("developers.txt", "train"),
+    ] {
+        bench.write("train.txt", &letor(30, 6, grades));
+        bench.write(name, &letor(9, 6, grades).replace("qid:", "qid:n"));
+        let config = bench.output(&["init", "train.txt", name, "--out", "-"]);
+        let line = config.lines().find(|line| line.contains(name) && line.contains(" = [")).unwrap_or_default();
+        assert!(line.starts_with(&format!("{key} = ")), "{name}: {line}");
+    }
+}
+
+#[test]
+fn missing_values_leave_a_file_that_runs_without_its_grid() {
+    let bench = Bench::default();
+    let (config, _) = written(&bench, &letor(40, 6, missing));
+    let short = config.replace("epochs = 100", "epochs = 2").replace("rounds = 300", "rounds = 3");
+    bench.write("alone.toml", short.split("\n[grid]").next().unwrap());
+    bench.output(&["train", "alone.toml", "--out", "run"]);
+    bench.output(&["cv", "alone.toml", "--out", "cv"]);
+    // The network of the grid has its scorer there.
+    bench.write("short.toml", &short);
+    let result = bench.output(&["cv", "short.toml", "--out", "grid", "--json", "--refit", "refit"]);
+    assert!(serde_json::from_str::<Value>(&result).is_ok(), "{result}");
+    let networks = fs::read_to_string(bench.path("grid/config.toml")).unwrap();
+    contains_all(&networks, &["mlp"]);
+}
+
+#[test]
 fn a_folder_of_folds_is_named_by_its_folder() {
     let bench = Bench::default();
     fs::create_dir(bench.path("parts")).unwrap();

@@ -132,6 +132,8 @@ pub struct Check {
     queries: HashMap<String, usize>,
     /// The index of the first set that contains each document, by the hash of its features.
     documents: HashMap<u64, usize>,
+    /// Whether the queries of each set are numbered in their order.
+    counted: Vec<bool>,
     /// The names of the features, if the first set names its features.
     names: Vec<String>,
 }
@@ -231,7 +233,7 @@ impl Check {
             (0..data.queries()).filter(|&q| of(q)).map(|q| data.query_ids[q].clone()).collect()
         };
         if queries == single_label_queries {
-            let words = "no query has two labels: there is nothing to learn".to_string();
+            let words = format!("{}: there is nothing to learn", data.one_label_in_words());
             self.find(Level::Problem, Kind::OneLabel, set, &ids(&|q| !data.has_two_labels(q)), words);
         } else if single_label_queries > 0 {
             let ids = ids(&|q| !data.has_two_labels(q));
@@ -370,19 +372,40 @@ impl Check {
     /// Reports queries and documents of the set that already occur in earlier sets.
     fn check_overlap(&mut self, set: &SetReport, data: &RankingDataset, hashes: &[u64]) {
         let this = self.sets.len();
-        let mut again: Vec<Vec<String>> = vec![Vec::new(); this];
-        for id in &data.query_ids {
+        let mut again: Vec<Vec<usize>> = vec![Vec::new(); this];
+        for (q, id) in data.query_ids.iter().enumerate() {
             let first = *self.queries.entry(id.clone()).or_insert(this);
             if first < this {
-                again[first].push(id.clone());
+                again[first].push(q);
             }
         }
-        for (first, ids) in again.into_iter().enumerate().filter(|(_, ids)| !ids.is_empty()) {
-            let verb = if ids.len() == 1 { "is" } else { "are" };
+        let is_counted = are_counted(&data.query_ids);
+        for (first, queries) in again.into_iter().enumerate().filter(|(_, queries)| !queries.is_empty()) {
+            let shares = |q: &usize| {
+                let mut documents = data.range(*q).filter(|d| hashes[*d] != EMPTY).peekable();
+                documents.peek().is_some() && documents.all(|d| self.documents.get(&hashes[d]) == Some(&first))
+            };
+            // Files that count their queries have the same numbers for different queries.
+            let may_differ = is_counted && self.counted[first];
+            let (same, other): (Vec<usize>, Vec<usize>) = queries.into_iter().partition(|q| !may_differ || shares(q));
             let name = self.sets[first].name.clone();
-            let words = format!("{} {verb} in {name} too{}", counted(ids.len(), "query"), as_in_query(&ids));
-            self.find(Level::Problem, Kind::SameQuery, set, &ids, words);
+            let [same, other] =
+                [same, other].map(|of| of.iter().map(|&q| data.query_ids[q].clone()).collect::<Vec<_>>());
+            if !same.is_empty() {
+                let verb = if same.len() == 1 { "is" } else { "are" };
+                let words = format!("{} {verb} in {name} too{}", counted(same.len(), "query"), as_in_query(&same));
+                self.find(Level::Problem, Kind::SameQuery, set, &same, words);
+            }
+            if !other.is_empty() {
+                let words = format!(
+                    "{} {} the number of one in {name}, but no document in common: both files number their queries",
+                    counted(other.len(), "query"),
+                    have(other.len())
+                );
+                self.find(Level::Note, Kind::SameQuery, set, &other, words);
+            }
         }
+        self.counted.push(is_counted);
         let mut again: Vec<Vec<String>> = vec![Vec::new(); this];
         for (q, id) in data.query_ids.iter().enumerate() {
             for (place, d) in data.range(q).enumerate().filter(|(_, d)| hashes[*d] != EMPTY) {
@@ -431,6 +454,14 @@ fn hashes(data: &RankingDataset) -> Vec<u64> {
         }
     }
     hashes
+}
+
+/// Returns whether the identifiers of queries are the numbers from 0 or 1, in any order.
+fn are_counted(ids: &[String]) -> bool {
+    let mut numbers: Vec<usize> = ids.iter().filter_map(|id| id.parse().ok()).collect();
+    numbers.sort_unstable();
+    let first = numbers.first().copied().unwrap_or(2);
+    numbers.len() == ids.len() && first <= 1 && (first..).zip(&numbers).all(|(number, found)| number == *found)
 }
 
 /// Returns `, as in A` for the first example `A`; empty without examples.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use burn_rank::json::{Value, from_value};
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::FileKind;
-use burn_rank::workbench::text::shown;
+use burn_rank::workbench::text::{did_you_mean, nearest, shown};
 use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 
@@ -103,6 +103,7 @@ impl Document {
                 Some(kind) => format!("found {}, expected a configuration", kind.in_words()),
                 None => error.to_string(),
             }),
+            ErrorKind::NotFound => refuse(format!("{error}{}", did_you_mean(&near_file(path)))),
             _ => refuse(error.to_string()),
         })?;
         Self::parse(path, text, overrides).map_err(|error| match FileKind::of_file(path) {
@@ -241,9 +242,12 @@ impl Document {
         self.assigned.iter().any(|(assigned, _)| assigned == key)
     }
 
-    /// Returns whether the grid point or trial in this document sets the section or a key in it.
-    pub(super) fn tries_in(&self, section: &str) -> bool {
-        self.assigned.iter().any(|(assigned, _)| assigned.split('.').next() == Some(section))
+    /// Returns whether the grid or the search varies the section or a key in it. A section to which the grid gives a
+    /// single value is the same at all points.
+    pub(super) fn varies(&self, section: &str) -> bool {
+        let values = self.root.get("grid").and_then(|grid| grid.get(section)).and_then(Value::as_array);
+        let is_fixed = values.is_some_and(|values| values.len() == 1);
+        self.assigned.iter().any(|(key, _)| key.split('.').next() == Some(section) && !(is_fixed && key == section))
     }
 
     /// Returns whether the document contains the values of a grid point or trial.
@@ -329,6 +333,19 @@ impl Document {
         }
         span
     }
+}
+
+/// Returns the path of a file in the same folder whose name is similar to that of a file that does not exist.
+fn near_file(path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let is_file = |entry: &fs::DirEntry| entry.path().is_file();
+    let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok).filter(is_file);
+    let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    // Of other kinds of files, only one with the same name but for its ending may be meant.
+    let stem = path.file_stem()?.to_str()?;
+    let may_be = |name: &&str| name.ends_with(".toml") || name.split('.').next() == Some(stem);
+    let near = nearest(path.file_name()?.to_str()?, names.iter().map(String::as_str).filter(may_be))?;
+    Some(path.with_file_name(near).display().to_string())
 }
 
 /// Returns whether a dotted key equals `around` or names something inside it.

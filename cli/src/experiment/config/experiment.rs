@@ -182,13 +182,13 @@ impl Experiment {
 
 impl ExperimentConfig {
     /// If the grid point or trial in `document` sets the learner, removes `[scorer]` and `[loss]` if this learner does
-    /// not read them. A section in which the grid point or trial sets a key stays.
+    /// not read them. A section that the grid or the search varies stays.
     fn leave_out_unread(&mut self, document: &Document) {
         let Some(entry) = self.learner_entry().filter(|_| document.tries("learner")) else { return };
-        if !entry.takes_scorer && !document.tries_in("scorer") {
+        if !entry.takes_scorer && !document.varies("scorer") {
             self.scorer = None;
         }
-        if !entry.takes_loss && !document.tries_in("loss") {
+        if !entry.takes_loss && !document.varies("loss") {
             self.loss = None;
         }
     }
