@@ -57,7 +57,7 @@ pub enum DeviceError {
         nearest: Option<String>,
     },
     /// This build lacks the backend.
-    #[error("device `{found}`: this build has no {backend} backend; build with `--features {backend}`")]
+    #[error("device `{found}`: {}", not_built(backend))]
     NotBuilt {
         /// The device name given.
         found: String,
@@ -82,6 +82,19 @@ pub enum DeviceError {
         /// The backend's error message, or the wrong result of the test computation.
         reason: String,
     },
+}
+
+/// Says that this build lacks a backend, and how to build with it. Names the backend that has been tested on a GPU where
+/// this one has not.
+pub(crate) fn not_built(backend: &str) -> String {
+    let tested = match backend {
+        "cuda" | "rocm" | "metal" => "; the one tested on a GPU is `vulkan`",
+        _ => "",
+    };
+    format!(
+        "this build has no {backend} backend; build with its feature, as in `cargo install --locked --path cli --features \
+         {backend}`{tested}"
+    )
 }
 
 fn names() -> String {

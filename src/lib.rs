@@ -66,6 +66,7 @@ pub mod device;
 pub mod distributed;
 mod execution;
 mod file_kind;
+mod foreign_names;
 pub mod guide;
 #[cfg(feature = "ranker")]
 mod interleaved;

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use crate::foreign_names::{ours, plain};
+
 /// Returns whether a path is `-`, which means standard input for reading and standard output for writing.
 pub fn is_standard_stream(path: &Path) -> bool {
     path.as_os_str() == "-"
@@ -53,9 +55,20 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns the known name that is most similar to `found`, if any is similar enough. A name that differs only in two
-/// swapped adjacent letters is preferred.
+/// Returns the known name that is most likely meant by `found`, if any is likely enough. A name that another tool uses
+/// stands for ours. Otherwise the most similar name is chosen; a name that differs only in two swapped adjacent letters
+/// is preferred.
 pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let known: Vec<&str> = known.into_iter().collect();
+    if let Some(same) = known.iter().find(|name| **name != found && plain(name) == plain(found)) {
+        return Some(same.to_string());
+    }
+    let mut is_foreign = false;
+    if let Some(ours) = ours(found).inspect(|_| is_foreign = true).find(|name| known.contains(name)) {
+        return Some(ours.to_string());
+    }
+    // What another tool means by the name is hardly meant by a similar one.
+    let least = if is_foreign { 0.92 } else { 0.75 };
     let found = found.to_lowercase();
     let similarity = |name: &str| {
         let name = name.to_lowercase();
@@ -65,7 +78,7 @@ pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     known
         .into_iter()
         .map(|name| (similarity(name), name))
-        .filter(|(similarity, _)| *similarity > 0.75)
+        .filter(|(similarity, _)| *similarity > least)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, name)| name.to_string())
 }
@@ -213,5 +226,24 @@ mod tests {
         assert_eq!(nearest("zzz", ["approx_ndcg", "list_net"]), None);
         assert_eq!(nearest("mpa", ["map", "ap", "pair_accuracy", "opa"]), Some("map".to_string()));
         assert_eq!(nearest("batch", ["patience", "batch_queries"]), Some("batch_queries".to_string()));
+        assert_eq!(nearest("ApproxNDCG", ["approx_ap", "approx_ndcg"]), Some("approx_ndcg".to_string()));
+    }
+
+    #[test]
+    fn a_name_of_another_tool_suggests_ours() {
+        for (found, known, expected) in [
+            ("batch_size", &["batch_cells", "batch_queries"][..], Some("batch_queries")),
+            ("rank_xendcg", &["rank_net", "xe_ndcg"], Some("xe_ndcg")),
+            ("rank:ndcg", &["rank_net", "lambda_ndcg"], Some("lambda_ndcg")),
+            ("lambdamart", &["list_mle", "lambda_ndcg"], Some("lambda_ndcg")),
+            ("lambdamart", &["ada_rank", "boosted_trees"], Some("boosted_trees")),
+            ("lr", &["learning_rate"], Some("learning_rate")),
+            ("transformer", &["linear", "attention"], Some("attention")),
+            ("ListNetLoss", &["list_net"], Some("list_net")),
+            // Known elsewhere only.
+            ("num_leaves", &["learning_rate", "epochs"], None),
+        ] {
+            assert_eq!(nearest(found, known.iter().copied()).as_deref(), expected, "{found}");
+        }
     }
 }

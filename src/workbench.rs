@@ -53,6 +53,21 @@ pub mod memory {
     pub use crate::memory::{Shortage, ask, available, peak, peak_during, product};
 }
 
+/// The pages about configuration files, in the order in which a key is looked up.
+pub const CONFIGURATION: [&str; 6] = [
+    include_str!("../docs/reference/configuration/README.md"),
+    include_str!("../docs/reference/configuration/measures.md"),
+    include_str!("../docs/reference/configuration/learners.md"),
+    include_str!("../docs/reference/configuration/scorers.md"),
+    include_str!("../docs/reference/configuration/losses.md"),
+    include_str!("../docs/reference/configuration/data.md"),
+];
+
+/// Returns the names here for a name of another tool for ranking, the likeliest first.
+pub fn names_here(foreign: &str) -> impl Iterator<Item = &'static str> {
+    crate::foreign_names::ours(foreign)
+}
+
 /// Text for people.
 pub mod text {
     pub use crate::text::{
@@ -91,6 +106,11 @@ pub fn ask_memory(key: &str, what: impl Display, bytes: u64, advice: impl Displa
 /// Returns a device for small computations on data that are not yet on any device.
 pub fn host() -> Device {
     crate::device::host()
+}
+
+/// Says that this build lacks a backend, and how to build with it.
+pub fn not_built(backend: &str) -> String {
+    crate::device::not_built(backend)
 }
 
 /// Returns whether the tensors of a device are in the memory of this process.

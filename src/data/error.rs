@@ -249,6 +249,28 @@ impl DataError {
     }
 }
 
+/// Says why a text with a comma is not read as a number, in words that follow `numbers`; empty for other texts.
+pub(crate) fn comma_in_words(text: &str) -> &'static str {
+    let parts: Vec<&str> = text.trim().trim_start_matches(['-', '+']).split(',').collect();
+    let (whole, fraction) = parts[parts.len() - 1].split_once('.').unwrap_or((parts[parts.len() - 1], ""));
+    let before = &parts[..parts.len() - 1];
+    let are_digits = before.iter().chain([&whole]).all(|part| !part.is_empty() && is_of_digits(part));
+    if before.is_empty() || !are_digits || !is_of_digits(fraction) {
+        return "";
+    }
+    let in_thousands = before[1..].iter().chain([&whole]).all(|part| part.len() == 3) && before[0].len() <= 3;
+    match (in_thousands, before.len() > 1 || text.contains('.')) {
+        (true, true) => " (commas between thousands are not read)",
+        (true, false) => " (a comma is not read, neither between thousands nor as a decimal point)",
+        (false, false) => " (a decimal comma is not read: write a point)",
+        (false, true) => "",
+    }
+}
+
+fn is_of_digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// Prepares a piece of text for a message. The result is quoted, shortened and safe to print on a terminal.
 pub fn quoted(text: &[u8]) -> String {
     const LONGEST: usize = 40;
@@ -256,5 +278,26 @@ pub fn quoted(text: &[u8]) -> String {
     match shown.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("`{}...`", harmless(&shown[..end])),
         None => format!("`{}`", harmless(&shown)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comma_in_a_number_is_said_to_be_one() {
+        for (text, expected) in [
+            ("12,5", "a decimal comma"),
+            ("-0,25", "a decimal comma"),
+            ("1,299.00", "commas between thousands"),
+            ("1,000,000", "commas between thousands"),
+            ("1,299", "neither between thousands nor as a decimal point"),
+        ] {
+            assert!(comma_in_words(text).contains(expected), "{text}: {}", comma_in_words(text));
+        }
+        for text in ["", ",", "12,", "red, blue", "1,2,3.5.6", "3.5", "1,5e3"] {
+            assert_eq!(comma_in_words(text), "", "{text}");
+        }
     }
 }

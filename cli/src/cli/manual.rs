@@ -65,12 +65,12 @@ pub struct ManArgs {
 impl ManArgs {
     /// Writes man pages for `command`, the whole command line.
     pub(super) fn run(self, command: Command, out: &mut dyn Write) -> Result<(), Failure> {
-        // `burn-rank help` gets no page, since it only repeats the other pages.
+        // The commands `help` get no page, since they only repeat the other pages.
         let mut root = command.disable_help_subcommand(true);
         root.build();
         match &self.out {
             None => {
-                let (command, parent) = find(&root, &self.command)?;
+                let (command, parent) = find("man", &root, &self.command)?;
                 Ok(write_page(command, parent, out)?)
             }
             Some(folder) => {
@@ -84,8 +84,12 @@ impl ManArgs {
     }
 }
 
-/// Finds a command and its parent by the names that lead to the command.
-fn find<'a>(root: &'a Command, path: &[String]) -> Result<(&'a Command, Option<&'a Command>), Failure> {
+/// Finds a command and its parent by the names that lead to the command. `of` is the command that asks.
+pub(super) fn find<'a>(
+    of: &str,
+    root: &'a Command,
+    path: &[String],
+) -> Result<(&'a Command, Option<&'a Command>), Failure> {
     path.iter().try_fold((root, None), |(command, _), name| {
         let child = command.find_subcommand(name).ok_or_else(|| {
             let known: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
@@ -95,7 +99,7 @@ fn find<'a>(root: &'a Command, path: &[String]) -> Result<(&'a Command, Option<&
                 false => format!("a command of `{parent}`: {}", known.join(", ")),
             };
             let guess = did_you_mean(&nearest(name, known));
-            Failure::input(format!("man: found `{name}`, expected {expected}{guess}"))
+            Failure::input(format!("{of}: found `{name}`, expected {expected}{guess}"))
         })?;
         Ok((child, Some(command)))
     })
@@ -111,7 +115,7 @@ fn pages_below(command: &Command, parent: Option<&Command>, pages: &mut Vec<(Str
     let mut page = Vec::new();
     write_page(command, parent, &mut page)?;
     pages.push((format!("{}.1", title(command)), page));
-    let mut shown = command.get_subcommands().filter(|child| !child.is_hide_set());
+    let mut shown = command.get_subcommands().filter(|child| !child.is_hide_set() && child.get_name() != "help");
     shown.try_for_each(|child| pages_below(child, Some(command), pages))
 }
 

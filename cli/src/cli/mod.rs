@@ -14,6 +14,7 @@ mod eval;
 mod execution_args;
 mod failure;
 mod files;
+mod help;
 mod importance;
 mod init;
 mod input;
@@ -48,8 +49,10 @@ pub use failure::Failure;
 /// The commands that a new user runs first.
 const FIRST_STEPS: &str = "\
 First steps:
-  burn-rank train configs/quickstart.toml   a ranker on generated data, in seconds
-  burn-rank init DATA                       a configuration for your data
+  burn-rank synth --queries 200 --features 10 --out data.txt   or your own data
+  burn-rank init data.txt                   write a configuration, data.toml
+  burn-rank cv data.toml --refit ranker     compare learners, train the best one
+  burn-rank help config                     every key of a configuration
   burn-rank models --losses                 every loss, and which to start with";
 
 /// Learning to rank: train, evaluate and compare search rankers.
@@ -58,6 +61,7 @@ First steps:
     name = "burn-rank",
     version,
     max_term_width = 100,
+    disable_help_subcommand = true,
     after_help = format!("{FIRST_STEPS}\n\nExit codes: {EXIT_CODES}")
 )]
 struct Cli {
@@ -105,6 +109,8 @@ enum Command {
     Completions(manual::CompletionsArgs),
     /// Print or write man pages
     Man(manual::ManArgs),
+    /// Print the help of a command, or the keys of configuration files
+    Help(help::HelpArgs),
 }
 
 /// Runs the command line of this process.
@@ -145,6 +151,7 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
         Command::Devices(args) => args.run(&mut *out),
         Command::Completions(args) => args.run(Cli::command(), &mut *out),
         Command::Man(args) => args.run(Cli::command(), &mut *out),
+        Command::Help(args) => args.run(Cli::command(), &mut *out),
     };
     // Results come before messages about them.
     let flushed = out.flush().map_err(Failure::from);

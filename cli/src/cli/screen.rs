@@ -113,6 +113,11 @@ pub(super) fn columns() -> usize {
     usize::from(size().0.saturating_sub(3).max(1))
 }
 
+/// Returns the number of columns for text that stays on the terminal.
+pub(super) fn width() -> usize {
+    usize::from(size().0)
+}
+
 /// Runs code that writes to the terminal above the drawn lines.
 pub(super) fn above<T>(write: impl FnOnce() -> T) -> T {
     DRAWN.suspend(write)

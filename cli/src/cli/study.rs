@@ -15,7 +15,7 @@ use super::input;
 use super::progress::Work;
 use super::scored::Scored;
 use crate::experiment::{Document, Experiment, JOBS, KeptRun, OutputFolder, REPORT, settle};
-use crate::page::{Table, wrapped};
+use crate::page::{Table, indented, wrapped};
 use crate::report::{studies_page, study_page, study_table};
 use crate::study::{
     Runs, STUDIES, Source, StudyEntry, StudyError, StudyOptions, StudyProgress, StudyReport, Subject, Training, find,
@@ -28,8 +28,9 @@ const PAGE: &str = "study.html";
 /// The argument that selects all studies.
 const ALL: &str = "all";
 
-/// The largest width of a printed line about a claim, in characters.
-const LINE: usize = 110;
+/// The largest width of a printed line, in characters, and the indent of the lines below a verdict.
+const LINE: usize = 80;
+const INDENT: usize = "vacuous  ".len();
 
 const READING: &str = "\
 Inputs:
@@ -283,28 +284,32 @@ impl StudyProgress for Work {
 fn print(report: &StudyReport, out: &mut dyn Write) -> Result<(), Failure> {
     let findings = &report.findings;
     let about = &findings.about;
-    writeln!(out, "{}: {}", report.study, report.summary)?;
-    writeln!(out, "{}", report.paper)?;
-    write!(out, "{}", harmless(&about.subject))?;
+    let mut subject = harmless(&about.subject).into_owned();
     if let (Some(queries), Some(documents), Some(tied)) = (about.queries, about.documents, about.tied_queries) {
-        write!(
-            out,
+        subject += &format!(
             ": {} with something to rank, {}, {} with equal scores",
             counted(queries, "query"),
             counted(documents, "document"),
             counted(tied, "query")
-        )?;
+        );
     }
-    writeln!(out, "{}", if report.quick { " (quick)" } else { "" })?;
+    subject += if report.quick { " (quick)" } else { "" };
+    let title = format!("{}: {}", report.study, report.summary);
+    for line in [&title, &report.paper, &subject].into_iter().flat_map(|text| wrapped(text, LINE)) {
+        writeln!(out, "{line}")?;
+    }
     for table in &findings.tables {
-        write!(out, "\n{}\n{}", table.title, study_table(table).text())?;
+        writeln!(out)?;
+        for line in wrapped(&table.title, LINE) {
+            writeln!(out, "{line}")?;
+        }
+        write!(out, "{}", study_table(table).within(LINE))?;
     }
     writeln!(out)?;
     for claim in &findings.claims {
-        writeln!(out, "{:7}  {}: {}", claim.verdict.name(), claim.source, claim.claim)?;
-        for line in wrapped(&claim.found, LINE) {
-            writeln!(out, "         {line}")?;
-        }
+        let words = indented(&format!("{}: {}", claim.source, claim.claim), INDENT);
+        writeln!(out, "{:7}  {words}", claim.verdict.name())?;
+        writeln!(out, "{:INDENT$}{}", "", indented(&claim.found, INDENT))?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! `burn-rank synth` generates data in the shape of MSLR-WEB, as LETOR text or as a table.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -43,7 +43,8 @@ pub struct SynthArgs {
     #[arg(long, value_enum, default_value_t = Hidden::Smooth)]
     scorer: Hidden,
     /// File to write; an existing file is replaced. NAME.arrow and NAME.parquet become tables. Any other file is text,
-    /// which is written block by block to save memory. Without --out, or with `-`, the data go to standard output
+    /// which is written block by block to save memory. With `-`, the data go to standard output, and without --out, too,
+    /// unless that is a terminal
     #[arg(short, long)]
     out: Option<PathBuf>,
     /// Write the queries to N files of about equal size, S1.txt, S2.txt, ..., which `data.folds` can read. The folder
@@ -90,6 +91,11 @@ impl SynthArgs {
         let out_file = self.out.as_ref().filter(|path| !is_standard_stream(path));
         match (out_file, self.parts) {
             (None, Some(_)) => Err(Failure::input("--parts: expected a folder in --out, found `-`")),
+            (None, None) if self.out.is_none() && io::stdout().is_terminal() => {
+                let advice =
+                    "expected a file, as in --out data.txt: standard output is a terminal; --out - prints there";
+                Err(Failure::input(format!("--out: {advice}")))
+            }
             (None, None) => match config.write(&mut BufWriter::new(out)) {
                 Err(DataError::Io { source, .. }) => Err(source.into()),
                 other => Ok(other.map(drop)?),

@@ -10,7 +10,9 @@ use burn_rank::workbench::text::{harmless, harmless_lines};
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
+use super::help::dotted_key;
 use super::screen;
+use crate::page::wrapped;
 
 /// Returns standard output for a command: escaped on a terminal, and unchanged in a file or a pipe.
 pub(super) fn output() -> Box<dyn Write> {
@@ -52,16 +54,16 @@ fn painted(lead: &str) -> String {
     }
 }
 
-/// Prints a message as one line on standard error, above any progress lines. If the terminal is gone, the message is
-/// lost without an error.
+/// Prints a message on standard error, above any progress lines. A terminal shows it in lines that break between words;
+/// elsewhere the message is one line. If the terminal is gone, the message is lost without an error.
 pub(super) fn say(message: impl Display) {
-    // The line is written at once, since the end of all processes of an MPI program may cut off the rest.
-    let message = message.to_string();
-    let line = match message.split_once(' ') {
-        Some((lead, rest)) if has_colors(io::stderr().is_terminal()) => {
-            format!("{} {}\n", painted(&harmless(lead)), harmless(rest))
-        }
-        _ => format!("{}\n", harmless(&message)),
+    let line = harmless(&message.to_string()).into_owned();
+    // The text is written at once, since the end of all processes of an MPI program may cut off the rest.
+    let is_terminal = io::stderr().is_terminal();
+    let line = if is_terminal { wrapped(&line, screen::width()).join("\n") } else { line };
+    let line = match line.split_once(' ') {
+        Some((lead, rest)) if has_colors(is_terminal) => format!("{} {rest}\n", painted(lead)),
+        _ => line + "\n",
     };
     screen::above(|| {
         let _ = io::stderr().write_all(line.as_bytes());
@@ -88,12 +90,37 @@ pub(super) fn refuse<C: Parser>(mut error: Error, arguments: &[std::ffi::OsStrin
             }
         }
     }
-    let invalid = error.get(ContextKind::InvalidArg).map(ToString::to_string);
-    if error.kind() == ErrorKind::UnknownArgument && invalid.as_deref() == Some("--no-tui") {
-        error.insert(ContextKind::SuggestedArg, ContextValue::String("--dashboard".into()));
+    if error.kind() == ErrorKind::UnknownArgument {
+        suggest(&mut error, arguments);
     }
     let _ = error.print();
     code(&error)
+}
+
+/// Adds a hint to the error about an unknown option: the option that took its place, or the key of the configuration
+/// that it names.
+fn suggest(error: &mut Error, arguments: &[std::ffi::OsString]) {
+    let Some(invalid) = error.get(ContextKind::InvalidArg).map(ToString::to_string) else { return };
+    if invalid == "--no-tui" {
+        error.insert(ContextKind::SuggestedArg, ContextValue::String("--dashboard".into()));
+        return;
+    }
+    // clap would have the option passed as a value.
+    if error.get(ContextKind::SuggestedArg).is_none() {
+        error.remove(ContextKind::Suggested);
+    }
+    let arguments: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy()).collect();
+    let runs_a_configuration =
+        ["train", "cv", "devices"].iter().any(|name| arguments.get(1).is_some_and(|is| is.as_ref() == *name));
+    let Some(name) = invalid.strip_prefix("--").filter(|_| runs_a_configuration) else { return };
+    let Some(key) = dotted_key(name) else { return };
+    let after = |at: usize| arguments.get(at + 1).filter(|next| !next.starts_with('-'));
+    let at = arguments.iter().position(|argument| *argument == invalid);
+    let joined = arguments.iter().find_map(|argument| argument.strip_prefix(&invalid)?.strip_prefix('='));
+    let value = joined.or_else(|| at.and_then(after).map(|value| &**value)).unwrap_or("VALUE");
+    let hint = format!("to set a key of the configuration, use '--set {key}={value}'");
+    error.remove(ContextKind::SuggestedArg);
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
 }
 
 fn code(error: &Error) -> u8 {

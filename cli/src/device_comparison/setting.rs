@@ -8,6 +8,7 @@ use burn_rank::device::BACKENDS;
 use burn_rank::learner::gradient::Precision;
 use burn_rank::op::Instructions;
 use burn_rank::workbench::learner::precision_name;
+use burn_rank::workbench::not_built;
 use burn_rank::workbench::text::{did_you_mean, nearest};
 use serde::{Deserialize, Serialize};
 
@@ -61,7 +62,7 @@ impl FromStr for DeviceSetting {
                 return Err(refuse(format!("found `{backend}`, expected one of {}{near}", names.join(", "))));
             }
             Some(known) if !known.built => {
-                return Err(refuse(format!("this build has no {backend} backend; build with `--features {backend}`")));
+                return Err(refuse(not_built(known.name)));
             }
             Some(_) => {}
         }

@@ -101,18 +101,25 @@ impl Table {
     /// Returns the table as text. The first column is left-aligned, and the others are right-aligned. Every line ends
     /// with a newline.
     pub(crate) fn text(&self) -> String {
-        self.aligned(
-            |column, cell, width| if column == 0 { format!("{cell:width$}") } else { format!("{cell:>width$}") },
-        )
+        self.within(usize::MAX)
+    }
+
+    /// Returns the table as text of at most `width` characters a line, where the columns allow it. Columns that do not
+    /// fit follow below, after the first column again.
+    pub(crate) fn within(&self, width: usize) -> String {
+        self.aligned(width, |column, cell, width| match column {
+            0 => format!("{cell:width$}"),
+            _ => format!("{cell:>width$}"),
+        })
     }
 
     /// Returns a table of words as text, with all columns left-aligned. Every line ends with a newline.
     pub(crate) fn words(&self) -> String {
-        self.aligned(|_, cell, width| format!("{cell:width$}"))
+        self.aligned(usize::MAX, |_, cell, width| format!("{cell:width$}"))
     }
 
     /// Special characters are escaped, so that they cannot break a line or change its width.
-    fn aligned(&self, align: impl Fn(usize, &str, usize) -> String) -> String {
+    fn aligned(&self, most: usize, align: impl Fn(usize, &str, usize) -> String) -> String {
         let escaped = |text: &String| harmless(text).into_owned();
         let head = (!self.columns.is_empty()).then(|| self.columns.iter().map(escaped).collect());
         let rows = self.rows.iter().map(|(_, cells)| cells.iter().map(|cell| escaped(&cell.text)).collect());
@@ -121,11 +128,21 @@ impl Table {
         let cells = |c: usize| rows.iter().filter_map(move |row| row.get(c));
         let widths: Vec<usize> =
             (0..columns).map(|c| cells(c).map(|cell| cell.chars().count()).max().unwrap_or(0)).collect();
-        let line = |row: &Vec<String>| {
-            let cells: Vec<String> = row.iter().enumerate().map(|(c, cell)| align(c, cell, widths[c])).collect();
-            format!("{}\n", cells.join("  ").trim_end())
+        let line = |row: &Vec<String>, shown: &[usize]| {
+            let cells = shown.iter().filter_map(|&c| Some(align(c, row.get(c)?, widths[c])));
+            format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
         };
-        rows.iter().map(line).collect()
+        let mut blocks: Vec<Vec<usize>> = vec![vec![0]];
+        for column in 1..columns {
+            let block = blocks.last_mut().expect("begins with one block");
+            let width: usize = block.iter().chain([&column]).map(|&c| widths[c] + 2).sum();
+            match block.len() > 1 && width > most.saturating_add(2) {
+                true => blocks.push(vec![0, column]),
+                false => block.push(column),
+            }
+        }
+        let text = |shown: &Vec<usize>| rows.iter().map(|row| line(row, shown)).collect::<String>();
+        blocks.iter().map(text).collect::<Vec<_>>().join("\n")
     }
 
     /// Returns the HTML of the table; `label` describes it to readers who cannot see it. A table that is too wide for
@@ -197,6 +214,14 @@ mod tests {
         table.row("long name", ["0.25"]);
         assert_eq!(table.text(), "name       value\na              1\nlong name   0.25\n");
         assert_eq!(table.words(), "name       value\na          1\nlong name  0.25\n");
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_follow_below() {
+        let mut table = Table::new(["", "one", "two", "three"]);
+        table.row("a", ["1", "2", "3"]);
+        assert_eq!(table.within(11), "   one  two\na    1    2\n\n   three\na      3\n");
+        assert_eq!(table.within(1), "   one\na    1\n\n   two\na    2\n\n   three\na      3\n");
     }
 
     #[test]

@@ -74,11 +74,6 @@ fn results(report: &TrainReport) -> Html {
         " Empty queries have no relevant document. \u{b1} is the standard error of the mean over queries.{hidden}"
     ));
     let cautions = report.cautions.iter().map(|caution| note(caution.as_str())).collect::<Html>();
-    let no_test = match (&report.measures.test, &report.measures.validation) {
-        (Some(_), _) => Html::default(),
-        (None, Some(_)) => note("No test queries: these figures are of the training and validation queries."),
-        (None, None) => note("No test queries: these figures are of the training queries."),
-    };
     let about = note(convention_in_words(&report.convention).then(errors));
-    cautions.then(no_test).then(table.html("measures")).then(about)
+    cautions.then(table.html("measures")).then(about)
 }

@@ -29,7 +29,7 @@ fn without_validation_queries_a_warning_precedes_the_fit_and_the_result_repeats_
     let report: Value = serde_json::from_str(&fs::read_to_string(bench.path("run/report.json")).unwrap()).unwrap();
     assert!(report["cautions"][0].as_str().unwrap().starts_with(CHOSEN), "{report}");
     let page = fs::read_to_string(bench.path("run/report.html")).unwrap();
-    assert!(page.contains(CHOSEN) && page.contains("No test queries: these figures are of the training queries."));
+    assert!(page.contains(CHOSEN) && page.contains("There are no test queries."));
     let (out, _) = trained(&bench, &["one.toml", "--out", "json", "--json"]);
     assert!(serde_json::from_str::<Value>(&out).unwrap()["cautions"][0].as_str().unwrap().starts_with(CHOSEN));
     // A round that is given was not chosen here, and with validation queries nothing is to be said.

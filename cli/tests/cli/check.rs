@@ -120,7 +120,10 @@ fn data_without_a_query_of_two_labels_are_a_problem() {
     let output = bench.run(&["check", "--strict", "data.txt"]).code(1);
     let message = String::from_utf8(output.get_output().stderr.clone()).unwrap();
     contains(&message, &["check found 1 problem, expected none with --strict"]);
-    contains(&bench.output(&["check", "data.txt"]), &["problem no query has two labels: there is nothing to learn"]);
+    contains(
+        &bench.output(&["check", "data.txt"]),
+        &["problem all labels are 0, so that no query has two labels: there is nothing to learn"],
+    );
 }
 
 #[test]

@@ -10,6 +10,11 @@ use super::bad_input::contains;
 /// The studies that need only a ranking.
 const OF_A_RANKING: [&str; 3] = ["position-accuracy", "measure-accuracy", "softrank-directness"];
 
+/// Returns the words of a text, without its line breaks and columns.
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn a_study_prints_its_verdicts_and_leaves_its_page() {
     let bench = Bench::default();
@@ -18,7 +23,7 @@ fn a_study_prints_its_verdicts_and_leaves_its_page() {
         assert!(list.contains(name), "{list}");
         let text = bench.output(&["study", name, "--queries", "12", "--quick", "--out", name]);
         assert!(text.starts_with(name) && text.contains("  Theorem"), "{text}");
-        assert!(text.lines().skip(2).all(|line| line.chars().count() <= 140), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let report: Value =
             serde_json::from_str(&fs::read_to_string(bench.path(name).join("study.json")).unwrap()).unwrap();
         assert_eq!((report["study"].as_str(), report["queries"].as_u64()), (Some(name), Some(12)));
@@ -27,9 +32,9 @@ fn a_study_prints_its_verdicts_and_leaves_its_page() {
             let verdict = claim["verdict"].as_str().unwrap();
             assert!(["holds", "fails", "vacuous", "open"].contains(&verdict), "{claim}");
             assert!(claim["numbers"].is_object(), "{claim}");
-            let line =
-                format!("{verdict:7}  {}: {}", claim["source"].as_str().unwrap(), claim["claim"].as_str().unwrap());
-            assert!(text.contains(&line), "{line}");
+            let words =
+                format!("{verdict} {}: {}", claim["source"].as_str().unwrap(), claim["claim"].as_str().unwrap());
+            assert!(in_one_line(&text).contains(&in_one_line(&words)), "{words}");
         }
         let page = fs::read_to_string(bench.path(name).join("study.html")).unwrap();
         assert!(page.starts_with("<!DOCTYPE html>") && page.contains("<svg") && page.ends_with("</html>\n"));
@@ -114,7 +119,8 @@ fn a_given_ranking_is_studied() {
     let of_instance = claims.iter().find(|claim| claim["source"] == "Theorem 6, of the instance").unwrap();
     assert_eq!(of_instance["numbers"]["not covered"], 0.0, "{of_instance}");
     let text = bench.output(&["study", "softrank-directness", "--scores", "scores", "data", "--over", "1"]);
-    assert!(text.contains("\nopen     Theorem 2") && text.contains("the claim covers none of 2 queries"), "{text}");
+    assert!(text.contains("\nopen     Theorem 2"), "{text}");
+    assert!(in_one_line(&text).contains("the claim covers none of 2 queries"), "{text}");
 }
 
 /// Two rankers on two queries: the first errs on no pair, the second on the two pairs of the label 2.

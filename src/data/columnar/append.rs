@@ -357,6 +357,9 @@ impl<'a, 'b> Appender<'a, 'b> {
         let numbers = floats(batch.column(column)).map_err(|error| self.unreadable(error))?;
         let values = with_nan(&numbers);
         match values.iter().position(|value| !(*value >= 0.0 && value.is_finite())) {
+            Some(row) if values[row].is_nan() => {
+                Err(self.cell(batch, column, row, &format!("{expected}; leave out rows without one")))
+            }
             Some(row) => Err(self.cell(batch, column, row, expected)),
             None => Ok(values),
         }

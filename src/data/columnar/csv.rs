@@ -18,7 +18,7 @@ use super::append::{Appender, or_largest};
 use super::schema::{self, Layout};
 use super::{check_groups, unfit};
 use crate::data::assembly::Assembly;
-use crate::data::error::{DataError, quoted};
+use crate::data::error::{DataError, comma_in_words, quoted};
 use crate::data::input::Input;
 use crate::data::letor::parse_f32;
 use crate::data::text::source::Source;
@@ -356,8 +356,9 @@ impl Decoder<'_> {
             let numbers: Vec<Option<Option<f32>>> = texts.iter().map(value).collect();
             let wrong = numbers.iter().position(Option::is_none);
             if let Some(row) = wrong.filter(|row| first.as_ref().is_none_or(|first| *row < first.row)) {
-                let found = quoted(texts.value(row).as_bytes());
-                first = Some(Fault { row, column: Some(field.name().clone()), found, expected: "a number".to_owned() });
+                let text = texts.value(row);
+                let (found, expected) = (quoted(text.as_bytes()), format!("a number{}", comma_in_words(text)));
+                first = Some(Fault { row, column: Some(field.name().clone()), found, expected });
             }
             arrays.push(Arc::new(numbers.into_iter().map(Option::flatten).collect::<Float32Array>()));
         }

@@ -8,8 +8,9 @@ use arrow_schema::{DataType, Field, Schema};
 use super::unfit;
 use crate::data::assembly::Assembly;
 use crate::data::columns::{Columns, KeyColumn, Like};
-use crate::data::error::{DataError, quoted};
+use crate::data::error::{DataError, comma_in_words, quoted};
 use crate::data::text::options::Weights;
+use crate::foreign_names::ours;
 use crate::text::{counted, did_you_mean, first_of, nearest};
 
 /// The role of each column, as an index into the columns of the file or, after [`Layout::project`], of its batches.
@@ -81,7 +82,7 @@ impl Layout {
         columns.check_dropped()?;
         let label = match like.ignores_labels {
             true => columns.optional(&LABEL, |_| true, "numbers")?,
-            false => Some(columns.required(&LABEL, is_number, "numbers")?),
+            false => Some(columns.required(&LABEL, is_number, "numbers: map words to grades, such as 0, 1, 2")?),
         };
         let is_query = |data_type: &DataType| is_identifier(data_type) || data_type.is_floating();
         let query = columns.required(&QUERY, is_query, "text or whole numbers")?;
@@ -183,7 +184,15 @@ impl Table<'_> {
         self.optional(role, fits, expected)?.ok_or_else(|| {
             let usual: Vec<String> = role.usual.iter().map(|name| shown(name)).collect();
             let expected = format!("a column {}, or another by option `columns.{}`", usual.join(" or "), role.option);
-            self.lacks(role.usual[0], &expected)
+            // A column that other tools would read in this role is likelier than one of a similar name.
+            let is_role = |name: &&str| ours(name).any(|ours| ours == role.option);
+            match self.names().find(is_role) {
+                Some(name) => {
+                    let found = format!("columns {}", first_of(self.names()));
+                    unfit(self.path, found, format!("{expected}{}", did_you_mean(&Some(name.to_owned()))))
+                }
+                None => self.lacks(role.usual[0], &expected),
+            }
         })
     }
 
@@ -335,7 +344,11 @@ impl Table<'_> {
             && let Ok(row) = row.parse()
         {
             let (path, column) = (self.path.to_path_buf(), field.name().clone());
-            return DataError::Cell { path, row, column, found: text.clone(), expected: expected.to_owned() };
+            let expected = match comma_in_words(text.trim_matches('`')) {
+                "" => expected.to_owned(),
+                comma => format!("numbers{comma}"),
+            };
+            return DataError::Cell { path, row, column, found: text.clone(), expected };
         }
         let found = format!("column `{}` of type {}", field.name().escape_debug(), field.data_type());
         unfit(self.path, found, expected)

@@ -349,7 +349,7 @@ fn values_that_cannot_be_are_reported_with_row_and_column() {
         ),
         (
             with(vec![("label", Arc::new(Float32Array::from(vec![Some(2.0), Some(0.0), None])))]),
-            "row 3, column `label`: found null, expected a label (a number of at least 0)",
+            "row 3, column `label`: found null, expected a label (a number of at least 0); leave out rows without one",
         ),
         (
             with(vec![("query", Arc::new(StringArray::from(vec!["a", "", "b"])))]),
@@ -418,7 +418,10 @@ fn tables_that_do_not_fit_are_refused() {
             "found no features, expected a column `features` of lists, or one column per feature",
         ),
         (table(vec![label(), query(), ("qid", queries())]), "found columns `query` and `qid`, expected one of them"),
-        (table(vec![("label", queries()), query()]), "found column `label` of type Utf8, expected numbers"),
+        (
+            table(vec![("label", queries()), query()]),
+            "found column `label` of type Utf8, expected numbers: map words to grades, such as 0, 1, 2",
+        ),
         (
             table(vec![label(), ("query", Arc::new(BooleanArray::from(vec![true; 3])))]),
             "found column `query` of type Boolean, expected text or whole numbers",

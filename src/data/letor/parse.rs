@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::number::{byte, parse_f32};
-use crate::data::error::quoted;
+use crate::data::error::{comma_in_words, quoted};
 use crate::data::rows::Rows;
 use crate::data::text::options::{Groups, MISSING_HINT, Missing, ReadOptions};
 
@@ -343,12 +343,15 @@ impl Parser<'_> {
 
     #[cold]
     fn fault(&self, start: usize, expected: &str) -> Fault {
-        let found = match &self.text[start..self.token_end(start)] {
+        let token = &self.text[start..self.token_end(start)];
+        let found = match token {
             [] => "the end of the line".to_owned(),
             token => quoted(token),
         };
+        let value = std::str::from_utf8(token).unwrap_or_default();
+        let comma = comma_in_words(value.rsplit(':').next().unwrap_or_default());
         let column = start - self.line_start + 1;
-        Fault::Syntax { line: self.parsed.lines, column, found, expected: expected.to_owned() }
+        Fault::Syntax { line: self.parsed.lines, column, found, expected: format!("{expected}{comma}") }
     }
 }
 

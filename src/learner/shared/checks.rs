@@ -277,7 +277,11 @@ pub(crate) fn learnable(
     }
     let idle = degenerate_queries(loss, &train.labels, &train.offsets)?.len();
     if idle == train.queries() {
-        let reason = format!("no training query has anything to learn for {}: check the labels", about.name);
+        let why = match (0..train.queries()).any(|q| train.has_two_labels(q)) {
+            true => "check the labels".to_owned(),
+            false => train.one_label_in_words(),
+        };
+        let reason = format!("no training query has anything to learn for {}: {why}", about.name);
         return Err(LearnerError::Data { learner, reason });
     }
     if idle > 0 {

@@ -147,7 +147,8 @@ fn faults_of_csv_have_their_row_and_column() {
         ("label,query,f\n1,a,2\n1,a,many\n", "a.csv: row 2, column `f`: found `many`, expected a number"),
         (
             "label,query,f\n1,a,2\n,a,1\n",
-            "a.csv: row 2, column `label`: found null, expected a label (a number of at least 0)",
+            "a.csv: row 2, column `label`: found null, expected a label (a number of at least 0); leave out rows \
+             without one",
         ),
         (
             "label,query,f\n1,a,2\n1,,1\n",
@@ -194,10 +195,12 @@ fn faults_of_csv_have_their_row_and_column() {
         ),
         (
             "label,query,f,price\n1,a,2,\n1,a,2,\"0,5\"\n",
-            "a.csv: row 2, column `price`: found `0,5`, expected numbers, as every column of a feature has (option \
-             `columns.drop` = [\"price\"] leaves it out)",
+            "a.csv: row 2, column `price`: found `0,5`, expected numbers (a decimal comma is not read: write a point)",
         ),
-        ("label,query,f\ngood,a,2\n", "a.csv: row 1, column `label`: found `good`, expected numbers"),
+        (
+            "label,query,f\ngood,a,2\n",
+            "a.csv: row 1, column `label`: found `good`, expected numbers: map words to grades, such as 0, 1, 2",
+        ),
         (
             "label,query,f\n1,a,2\n1,a,-1e300\n",
             "a.csv: row 2, column `f`: found -1e300, expected a finite value of feature 1 of at most 3.4028235e38 in size, \
@@ -270,7 +273,7 @@ fn columns_have_the_names_that_the_options_give_them() {
         "expected a column `titel` (option `columns.drop`); did you mean `title`?",
     );
     refused(but(&|columns| columns.label = Some("title".into())), "expected a column `title` (option `columns.label`)");
-    let expected = "own.csv: row 1, column `url`: found `u1`, expected numbers";
+    let expected = "own.csv: row 1, column `url`: found `u1`, expected numbers: map words to grades, such as 0, 1, 2";
     refused(but(&|columns| columns.label = Some("url".into())), expected);
     // A label that another column replaces is not learned from.
     let both = "label,clicks,query,f\n1,0,a,1\n";
