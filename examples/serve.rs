@@ -2,11 +2,13 @@
 //!
 //! ```text
 //! cargo run --release --example serve -- runs/first/ranker.safetensors 127.0.0.1:8080
+//! curl 127.0.0.1:8080
 //! curl --data '[[0.3, 2.0, 14.0], [0.1, 7.5, null]]' 127.0.0.1:8080
 //! ```
 //!
-//! The body is a JSON array with the raw features of each document, `null` for a missing value. The answer is an array of
-//! scores in the same order. What cannot be scored gets status 400 and `{"error": ...}`.
+//! A request without a body gets the names of the features, or their numbers. The body of other requests is a JSON array
+//! with the raw features of each document in the order of these names, and `null` for a missing value. The answer is an
+//! array of scores in the order of the documents. What cannot be scored gets status 400 and `{"error": ...}`.
 
 use std::error::Error;
 use std::io::Read;
@@ -15,7 +17,7 @@ use std::path::Path;
 use burn::tensor::Device;
 use burn_rank::data::RankingDataset;
 use burn_rank::ranker::Ranker;
-use tiny_http::{Response, Server};
+use tiny_http::{Method, Response, Server};
 
 /// Requests that are answered at the same time.
 const THREADS: usize = 4;
@@ -34,8 +36,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn serve(server: &Server, ranker: &Ranker) {
     let answer_requests = || {
         for mut request in server.incoming_requests() {
-            let (status, body) = match scores(request.as_reader(), ranker) {
-                Ok(scores) => (200, scores),
+            let answer = match request.method() {
+                Method::Get => Ok(names(ranker)),
+                _ => scores(request.as_reader(), ranker),
+            };
+            let (status, body) = match answer {
+                Ok(answer) => (200, answer),
                 Err(error) => (400, serde_json::json!({"error": error.to_string()}).to_string()),
             };
             // The client may have gone.
@@ -45,12 +51,18 @@ fn serve(server: &Server, ranker: &Ranker) {
     std::thread::scope(|scope| (0..THREADS).for_each(|_| drop(scope.spawn(answer_requests))));
 }
 
+/// The names of the features in the order in which documents have them.
+fn names(ranker: &Ranker) -> String {
+    serde_json::json!(ranker.column_names()[..ranker.features()]).to_string()
+}
+
 fn scores(body: impl Read, ranker: &Ranker) -> Result<String, Box<dyn Error>> {
     let documents: Vec<Vec<Option<f32>>> = serde_json::from_reader(body.take(MOST))?;
     let expected = ranker.features();
     if let Some(place) = documents.iter().position(|features| features.len() != expected) {
         let found = documents[place].len();
-        return Err(format!("document {}: found {found} features, expected {expected}", place + 1).into());
+        let order = "in the order that a GET request answers with";
+        return Err(format!("document {}: found {found} features, expected {expected}, {order}", place + 1).into());
     }
     let features = documents.iter().flatten().map(|value| value.unwrap_or(f32::NAN)).collect();
     let labels = vec![0.0; documents.len()];
@@ -89,7 +101,7 @@ mod tests {
         };
         let model = Model::Scorer(Scorer::Linear(LinearScorer::from_weights(weights, 0.0, &Device::flex())));
         let metadata = Metadata {
-            feature_names: None,
+            feature_names: Some(["clicks", "price"].map(String::from).to_vec()),
             config: serde_json::json!({}).into(),
             convention: Convention::default(),
             measures: BTreeMap::new(),
@@ -103,9 +115,13 @@ mod tests {
 
     /// Status and body of the answer to a request.
     fn post(address: SocketAddr, body: &str) -> (u16, String) {
+        answer(address, "POST", body)
+    }
+
+    fn answer(address: SocketAddr, method: &str, body: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(address).unwrap();
         let length = body.len();
-        write!(stream, "POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}")
+        write!(stream, "{method} / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}")
             .unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
@@ -120,6 +136,7 @@ mod tests {
         // Not joined: the server ends with the process, and a refused answer fails the test at once.
         std::thread::spawn(move || serve(&server, &ranker(false)));
         assert_eq!(post(address, "[[1.5, 0.5], [0, 4]]"), (200, "[2.5,-4.0]".to_string()));
+        assert_eq!(answer(address, "GET", ""), (200, "[\"clicks\",\"price\"]".to_string()));
         for (body, expected) in [
             ("[[1], [2, 3]]", "document 1: found 1 features, expected 2"),
             ("[[1, null]]", "document 1: feature 2 is missing"),

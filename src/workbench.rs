@@ -15,6 +15,7 @@ use crate::loss::LossSpec;
 use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
 
+pub use crate::data::assembly::Assembled;
 pub use crate::data::columns::{KeyColumn, Keys, Like};
 pub use crate::data::error::quoted;
 pub use crate::data::fit_normalizer::missing_name;
@@ -158,6 +159,12 @@ pub fn or_kind(error: DataError, file: &Path, fits: FileKind, expected: &str) ->
 /// Returns a description of the value that a feature takes when a line omits it.
 pub fn absent_in_words(options: &crate::data::letor::ReadOptions) -> &'static str {
     options.absent_in_words()
+}
+
+/// Returns whether the ranker was imported from a format that ignores surplus features.
+#[cfg(feature = "ranker")]
+pub fn ignores_other_features(ranker: &crate::ranker::Ranker) -> bool {
+    ranker.ignores_other_features()
 }
 
 /// Methods of datasets.

@@ -19,7 +19,11 @@ class Ranker:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the ranker to a file. A failed write leaves no partial file."""
     def predict(self, X: NDArray[np.float32], query_sizes: NDArray[Any] | None = None) -> NDArray[np.float32]:
-        """Returns one score per document; higher is better. Without sizes, all documents belong to one query."""
+        """Returns one score per document; higher is better. Without sizes, all documents belong to one query.
+
+        ``X`` has a column for each feature, in the order of ``feature_names``, or of the training data without names.
+        Raises ``ValueError`` if a column is missing or left over.
+        """
     def contributions(
         self, X: NDArray[np.float32], background: NDArray[np.float32] | None = None
     ) -> tuple[NDArray[np.float64], float]:

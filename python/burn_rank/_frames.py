@@ -61,9 +61,10 @@ def read(X: Any, columns: Mapping[str, Any], known: Sequence[str] | None, needs_
             raise ValueError("X: found no column of a feature, expected at least one")
     else:
         features = list(known)
-        lacking = next((name for name in features if name not in names), None)
-        if lacking is not None:
-            raise ValueError(f"X: found no column {lacking!r}, expected one of each feature of fit{_near(lacking, names)}")
+        lacking = [name for name in features if name not in names]
+        if lacking:
+            columns = f"no column {lacking[0]!r}" if len(lacking) == 1 else f"no columns {_shown(lacking)}"
+            raise ValueError(f"X: found {columns}, expected one of each feature of fit{_near(lacking[0], names)}")
     values = np.empty((len(X), len(features)), np.float32)
     for at, name in enumerate(features):
         values[:, at] = numbers(X, name, [*drop, name])

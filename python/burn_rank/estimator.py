@@ -216,7 +216,11 @@ class RankingEstimator(BaseEstimator):
         query_sizes: ArrayLike | None = None,
         qid: ArrayLike | None = None,
     ) -> NDArray[np.float32]:
-        """Returns one score per document; higher is better. Only scorers of whole lists use the queries."""
+        """Returns one score per document; higher is better. Only scorers of whole lists use the queries.
+
+        With ``columns``, the columns of a frame are found by name, in any order, and other columns are not read. Without
+        ``columns``, ``X`` has the features of :meth:`fit` in the same order.
+        """
         ranker = self._fitted()
         known = getattr(self, "feature_names_in_", None)
         if self.columns is not None:

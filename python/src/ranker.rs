@@ -8,6 +8,7 @@ use burn_rank::data::RankingDataset;
 use burn_rank::ranker::{Metadata, Model, RankerError};
 use burn_rank_cli::experiment::RANKER;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -67,6 +68,22 @@ impl Rows<'_> {
     }
 }
 
+impl Ranker {
+    /// Rejects an array that lacks features of the ranker. Text may leave out zeros, but an array has a column for each
+    /// feature, in the order of the training data.
+    fn check_width(&self, name: &str, rows: Rows) -> PyResult<()> {
+        let (found, expected) = (rows.features, self.ranker.features());
+        if found >= expected {
+            return Ok(());
+        }
+        let order = match self.ranker.metadata().feature_names {
+            Some(_) => "in the order of `feature_names`",
+            None => "in the order of the training data",
+        };
+        Err(PyValueError::new_err(format!("{name}: found {found} features, expected {expected}, {order}")))
+    }
+}
+
 #[pymethods]
 impl Ranker {
     /// Reads a saved ranker, or that of the folder of a run.
@@ -97,7 +114,8 @@ impl Ranker {
         compute(py, None, || ranker.save(&path))?.map_err(errors::ranker)
     }
 
-    /// One score per document, `float32`; higher is better.
+    /// One score per document, `float32`; higher is better. `X` has a column for each feature, in the order of
+    /// `feature_names`.
     #[pyo3(name = "predict", signature = (X, query_sizes = None))]
     #[allow(non_snake_case, reason = "the name of scikit-learn")]
     fn predict<'py>(
@@ -108,6 +126,7 @@ impl Ranker {
     ) -> PyResult<Bound<'py, PyArray1<f32>>> {
         let documents = Documents::new("X", X, query_sizes)?;
         let rows = documents.rows()?;
+        self.check_width("X", rows)?;
         let ranker = &self.ranker;
         let scores = compute(py, None, || match rows.documents {
             0 => Ok(Vec::new()),
@@ -130,6 +149,8 @@ impl Ranker {
         let background = background.map(|background| Documents::new("background", background, None)).transpose()?;
         let rows = documents.rows()?;
         let background = background.as_ref().map(Documents::rows).transpose()?;
+        self.check_width("X", rows)?;
+        background.map_or(Ok(()), |background| self.check_width("background", background))?;
         let ranker = &self.ranker;
         let found = compute(py, None, || {
             let data = rows.dataset()?;
@@ -160,7 +181,7 @@ impl Ranker {
         }
     }
 
-    /// The names of the features, or `None`.
+    /// The names of the features in the order of the columns of `X`, or `None`.
     #[getter]
     fn feature_names(&self) -> Option<Vec<String>> {
         self.ranker.metadata().feature_names.clone()

@@ -83,6 +83,7 @@ REFUSED = {
     "shape": ((X[0],), ValueError, "X: found shape (5,), expected (documents, features)"),
     "list": ((X.tolist(),), TypeError, "X: found list, expected a numpy array"),
     "features": ((np.zeros((4, 6), np.float32),), ValueError, "the data have feature 6"),
+    "lacking": ((np.zeros((4, 4), np.float32),), ValueError, "X: found 4 features, expected 5, in the order of the training data"),
     "infinity": ((X + np.float32("inf"),), ValueError, "features[0] = inf: expected a finite number"),
     "sum": ((X, np.array([1, 2])), ValueError, "query_sizes: found a sum of 3, expected 4, the documents of X"),
     "empty query": ((X, np.array([4, 0])), ValueError, "query_sizes[1] = 0: expected at least 1 document"),

@@ -78,6 +78,7 @@ pub(super) const OPTION: &str = " (option `features`)";
 
 /// A dataset that was read from files, with the width of each file and the values by which queries can be split.
 pub struct Assembled {
+    /// The dataset.
     pub data: RankingDataset,
     /// The largest feature number that occurs in each file.
     pub widths: Vec<FileWidth>,

@@ -62,6 +62,11 @@ pub struct Like<'a> {
     /// The columns that the ranker read in training, if the data are scored by a ranker. A table to be scored may lack
     /// columns of the training data. Columns that are not features of the ranker are not read.
     pub ranker: Option<Columns>,
+    /// The least number of features of a table, if the data are scored by a ranker that has so many.
+    pub least_features: usize,
+    /// Whether the ranker is from a system that changes names of features: where no column has the name of a feature,
+    /// a column fits whose name differs only in characters other than letters and digits.
+    pub has_changed_names: bool,
     /// Whether the labels of a table are not needed. A table may then lack a column of labels. If a table has such a
     /// column, its values are not read. All documents get the label 0, which is never used.
     pub ignores_labels: bool,

@@ -6,7 +6,7 @@
 //! writes runs and judgments. Files are read by path; functions with names ending in `_from` read any other [`Input`].
 //! A [`ClickModel`] generates clicks on rankings.
 
-mod assembly;
+pub(crate) mod assembly;
 mod batch;
 mod builder;
 mod byte_size;

@@ -16,7 +16,7 @@ use super::parts::{Parts, PartsError};
 use super::tree_ensemble::TreeError;
 use super::tree_shap::TreeShap;
 use crate::atomic_file;
-use crate::data::{DataError, Normalizer, RankingDataset, missing_name};
+use crate::data::{Columns, DataError, Normalizer, RankingDataset, missing_name};
 use crate::measure::Convention;
 use crate::memory::product;
 use crate::refusal::Refusal;
@@ -253,6 +253,17 @@ impl Ranker {
         names
     }
 
+    /// Returns the columns of the table that the ranker was trained on. The dropped columns include the column by which
+    /// the queries were split. All columns are unnamed if the ranker was trained on text or arrays.
+    pub fn columns(&self) -> Columns {
+        let config = &self.metadata.config;
+        let mut columns: Columns = crate::json::from_value(config["data"]["columns"].clone()).unwrap_or_default();
+        for by in [&config["data"]["split"]["by"], &config["cv"]["split"]["by"]] {
+            columns.drop.extend([&by["group"], &by["time"]].into_iter().filter_map(Value::as_str).map(str::to_owned));
+        }
+        columns
+    }
+
     /// Returns the model, which takes normalized features as its input.
     pub fn model(&self) -> &Model {
         &self.model
@@ -344,7 +355,7 @@ impl Ranker {
     }
 
     /// Returns whether the model was imported from a format that ignores surplus features.
-    fn ignores_other_features(&self) -> bool {
+    pub(crate) fn ignores_other_features(&self) -> bool {
         self.metadata.config["import"]["other_features"].as_str() == Some("ignored")
     }
 

@@ -7,10 +7,17 @@ use super::model::Model;
 use crate::scorer::Scorer;
 use crate::text::{acts_on_terminal, counted, escape_markdown, markdown_code};
 
-/// The fixed text that follows the table of a model card and precedes the configuration.
+/// The fixed text that follows the table of a model card and precedes the features.
 const BETWEEN: &str = "\n\nScores order the documents of one query; they are not comparable between queries, nor \
-    probabilities. Data must have the features it was trained on, in the same order and scale, not normalized.\n\n\
-    ## Configuration\n\n```json\n";
+    probabilities. Values of features are raw, in the scale of the training data: the ranker normalizes them.\n\n\
+    ## Features\n\n";
+
+/// How data give the features to a ranker with names, and to one without.
+const BY_NAME: &str = "A table has a column for each name, in any order, and may have other columns, which are not read. \
+    Arrays, LETOR text and ONNX have the features in this order:\n\n| number | feature |\n|--:|---|\n";
+const BY_NUMBER: &str = "The features have numbers and no names. Arrays, LETOR text and ONNX have them in the order of their \
+    numbers. A table has a column `features` of lists, or the columns `feature_1`, `feature_2` and so on, or `1`, `2` \
+    and so on.\n";
 
 impl Ranker {
     /// Returns a model card in Markdown. The card describes the model, its training, its measures, the software
@@ -24,6 +31,10 @@ impl Ranker {
         row("property", "value".into());
         row("---", "---".into());
         row("features", self.features().to_string());
+        let dropped = self.columns().drop;
+        if !dropped.is_empty() {
+            row("columns that are not read", listed(&dropped));
+        }
         row("normalizer", markdown_code(&word(&self.normalizer().kind())));
         if self.normalizer().fills_missing() {
             row("missing values", missing_values(self.normalizer().indicated(), &self.column_names()));
@@ -55,6 +66,16 @@ impl Ranker {
             card.push_str(&about(estimate));
         }
         card.push_str(BETWEEN);
+        match &metadata.feature_names {
+            None => card.push_str(BY_NUMBER),
+            Some(names) => {
+                card.push_str(BY_NAME);
+                for (number, name) in (1..).zip(names) {
+                    let _ = writeln!(card, "| {number} | {} |", markdown_code(name));
+                }
+            }
+        }
+        card.push_str("\n## Configuration\n\n```json\n");
         // JSON does not escape some characters that control a terminal.
         for c in serde_json::to_string_pretty(&metadata.config).unwrap_or_default().chars() {
             let _ = match c {
@@ -67,12 +88,17 @@ impl Ranker {
     }
 }
 
+/// Lists names of columns.
+fn listed(names: &[String]) -> String {
+    names.iter().map(|name| markdown_code(name)).collect::<Vec<_>>().join(", ")
+}
+
 /// Describes how the ranker treats missing values, and which features have a column that marks them.
 fn missing_values(indicated: &[usize], names: &[String]) -> String {
-    let columns: Vec<String> = indicated.iter().map(|&feature| markdown_code(&names[feature - 1])).collect();
+    let columns: Vec<String> = indicated.iter().map(|&feature| names[feature - 1].clone()).collect();
     match &columns[..] {
         [] => "the mean of training; no feature has a column for them".to_string(),
-        columns => format!("the mean of training, and a column each for {}", columns.join(", ")),
+        columns => format!("the mean of training, and a column each for {}", listed(columns)),
     }
 }
 

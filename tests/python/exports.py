@@ -10,6 +10,7 @@ LightGBM's and XGBoost's contributions and importances are compared with ours. P
 1), and ends with 1 at the first above 1e-5; above 1e-9 for the contributions of LightGBM, which are in 64 bits.
 """
 
+import csv
 import itertools
 import json
 import os
@@ -284,6 +285,40 @@ class Check:
             share = by_kind["total_gain"] / gain.sum()
             self.table.add("XGBoost JSON, importance by gain", "xgboost", gain / gain.sum(), share, LIMIT)
 
+    def named(self):
+        """The systems load the names of features, whatever characters these have, and score the right columns."""
+        matrix, lengths = read_letor(self.folder / "train.txt", FEATURES)
+        labels = [line.split()[0] for line in (self.folder / "train.txt").read_text().splitlines()]
+        names = ["price [EUR]", "ctr <7d", "a,b", 'say "x"', "größe", "back\\slash", "{age}", "a b", "a_b", "t:u", " ", "last"]
+        queries = numpy.repeat(numpy.arange(len(lengths)), lengths)
+        with open(self.folder / "named.csv", "w", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(["query", "label", *names])
+            rows.writerows([query, label, *map(str, row)] for query, label, row in zip(queries, labels, matrix))
+        model = self.train("named", "none", "", TREES, "named.csv")
+        ours = self.bench.predict(model, "named.csv")
+        graph = self.export(model, "named.onnx")
+        metadata = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"]).get_modelmeta()
+        assert json.loads(metadata.custom_metadata_map["feature_names"]) == names
+        self.table.add("ONNX, names", "onnxruntime", ours, of_onnx(graph, matrix, lengths), LIMIT)
+        text = self.export(model, "named.txt")
+        booster = lightgbm.Booster(model_file=text)
+        found = booster.feature_name()
+        assert len(set(found)) == FEATURES and found[0] == "price__EUR_" and found[4] == "größe" and found[8] == "a_b", found
+        json.dumps(booster.dump_model())
+        assert lightgbm.Booster(model_str=booster.model_to_string()).feature_name() == found
+        # LightGBM itself takes the names.
+        lightgbm.Dataset(matrix, labels, feature_name=found).construct()
+        self.table.add("LightGBM text, names", "lightgbm", ours, booster.predict(matrix, raw_score=True), LIMIT)
+        self.table.add("LightGBM text, names", "ours again", ours, self.bench.predict("named.txt", "train.txt"), LIMIT)
+        if xgboost:
+            loaded = xgboost.Booster(model_file=self.export(model, "named.json", "xgboost"))
+            found = loaded.feature_names
+            assert len(set(found)) == FEATURES and found[:3] == ["price _EUR_", "ctr _7d", "a,b"], found
+            theirs = loaded.predict(xgboost.DMatrix(matrix, feature_names=found), output_margin=True)
+            self.table.add("XGBoost JSON, names", "xgboost", ours, theirs, LIMIT)
+            self.table.add("XGBoost JSON, names", "ours again", ours, self.bench.predict("named.json", "train.txt"), LIMIT)
+
     def continued(self):
         """Trees that continue others are explained with them."""
         self.bench.run("train", "explain-none.toml", "--continue", "run-explain-none", "--out", "run-more")
@@ -330,6 +365,7 @@ def main(check):
         name = f"explain-{normalizer}"
         check.explained(name, check.train(name, normalizer, "", SAMPLED), "train.txt")
     check.continued()
+    check.named()
 
     # Documents of which every tenth value is missing.
     for name, seed in [("gaps", 1), ("gaps-test", 2)]:

@@ -145,7 +145,7 @@ impl ClicksArgs {
             (None, [model, files @ ..]) if !files.is_empty() => {
                 let device = input::device(&self.device)?;
                 let ranker = input::ranker(model, &device)?;
-                let data = self.reading.read(files, Some(&ranker))?;
+                let data = self.reading.read(files, Some((model, &ranker)))?;
                 let scored = Scored::by_ranker(model, &ranker, &data, &device)?;
                 (data, scored)
             }

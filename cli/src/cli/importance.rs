@@ -16,7 +16,6 @@ use super::execution_args::ExecutionArgs;
 use super::failure::Failure;
 use super::input;
 use super::progress::Work;
-use super::scored::warn_of_missing_features;
 use crate::experiment::linear_weights;
 use crate::page::Table;
 
@@ -97,8 +96,7 @@ impl ImportanceArgs {
         let device = input::device(&self.device)?;
         let ranker = input::ranker(&self.model, &device)?;
         self.reading.check(&ranker)?;
-        let data = self.reading.read(&self.data, Some(&ranker))?;
-        warn_of_missing_features(&self.model, &ranker, &data);
+        let data = self.reading.read(&self.data, Some((&self.model, &ranker)))?;
         let convention = match &self.convention {
             Some(text) => input::convention(text)?,
             None => ranker.metadata().convention.clone(),

@@ -15,7 +15,7 @@ use burn_rank::ranker::Ranker;
 use burn_rank::refusal::{Found, Refusal};
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, is_standard_stream, shown};
-use burn_rank::workbench::{self, FileKind, Like, Source, name_unread, quoted, read_like};
+use burn_rank::workbench::{self, Assembled, FileKind, Like, Source, name_unread, quoted, read_like};
 use clap::{Args, ValueEnum};
 
 use super::failure::{Context, Failure};
@@ -79,55 +79,6 @@ enum MissingArg {
 }
 
 impl ReadArgs {
-    /// Reads all files as one data set. If a ranker is given, the columns of a table are chosen as in the ranker's
-    /// training data.
-    pub fn read(&self, files: &[PathBuf], ranker: Option<&Ranker>) -> Result<RankingDataset, Failure> {
-        self.read_for(files, ranker, ranker, false)
-    }
-
-    /// Reads documents without the labels of tables, so a table may lack a label column.
-    pub fn read_to_score(&self, files: &[PathBuf], ranker: &Ranker) -> Result<RankingDataset, Failure> {
-        self.read_for(files, Some(ranker), Some(ranker), true)
-    }
-
-    /// Reads files as one set that several rankers score, with the columns of the first ranker. Missing values are
-    /// treated as in the rankers' training data if all rankers agree.
-    pub fn read_for_all(&self, files: &[PathBuf], rankers: &[&Ranker]) -> Result<RankingDataset, Failure> {
-        let of_missing = |ranker: &Ranker| {
-            let read = &ranker.metadata().config["data"]["read"];
-            OF_MISSING.map(|key| {
-                read.get(key).cloned().map(|value| match value.as_str() {
-                    // The reader keeps missing values for `indicator` as for `keep`.
-                    Some("indicator") => json!("keep"),
-                    _ => value,
-                })
-            })
-        };
-        let agree = rankers.windows(2).all(|pair| of_missing(pair[0]) == of_missing(pair[1]));
-        let first = rankers.first().copied();
-        self.read_for(files, first, first.filter(|_| agree), false)
-    }
-
-    fn read_for(
-        &self,
-        files: &[PathBuf],
-        ranker: Option<&Ranker>,
-        trained: Option<&Ranker>,
-        ignores_labels: bool,
-    ) -> Result<RankingDataset, Failure> {
-        let known = ranker.map(Ranker::metadata);
-        let names = known.and_then(|known| known.feature_names.as_deref());
-        let is_ours = known.is_some_and(|known| known.config["import"].is_null());
-        let like = Like {
-            feature_names: names.filter(|_| is_ours).unwrap_or_default(),
-            ranker: known.map(|known| columns_of(&known.config)),
-            ignores_labels,
-            ..Like::default()
-        };
-        let config = trained.filter(|_| is_ours).map(|trained| &trained.metadata().config);
-        Self::read_with(files, &self.options_after(config)?, &like)
-    }
-
     /// Reads all files as one data set. Missing values stay missing unless an option says otherwise. `number` counts as
     /// a missing value too. If `feature_names` is not empty, the features of a table are the columns with these names.
     pub fn read_as_it_is(
@@ -141,25 +92,32 @@ impl ReadArgs {
             options.missing = Missing::Keep;
         }
         options.missing_value = number.filter(|_| options.missing != Missing::Error).or(options.missing_value);
-        Self::read_with(files, &options, &Like { feature_names, ..Like::default() })
+        Ok(Self::read_with(files, &options, &Like { feature_names, ..Like::default() }, true)?.data)
     }
 
-    fn read_with(files: &[PathBuf], options: &ReadOptions, like: &Like) -> Result<RankingDataset, Failure> {
+    /// Reads all files as one data set. If `tells_moves` is true, says how many rows were moved next to the other rows of
+    /// their query.
+    pub(super) fn read_with(
+        files: &[PathBuf],
+        options: &ReadOptions,
+        like: &Like,
+        tells_moves: bool,
+    ) -> Result<Assembled, Failure> {
         let inputs = files.iter().map(|path| text(path)).collect::<Result<Vec<_>, _>>()?;
         let named = match files {
             [first, _, ..] => format!("{} and {} more", first.display(), counted(files.len() - 1, "file")),
             files => files.iter().map(|file| file.display().to_string()).collect(),
         };
-        let data = during(&format!("reading {named}"), || {
-            let data = read_like(inputs, options, like)?.data;
-            data.keep_in_memory(RESIDENT);
-            data.check_values()?;
-            Ok::<_, DataError>(data)
+        let read = during(&format!("reading {named}"), || {
+            let read = read_like(inputs, options, like)?;
+            read.data.keep_in_memory(RESIDENT);
+            read.data.check_values()?;
+            Ok::<_, DataError>(read)
         })?;
-        if let Some(moved) = moved_in_words(&named, &data) {
+        if let Some(moved) = moved_in_words(&named, &read.data).filter(|_| tells_moves) {
             terminal::say(format_args!("note: {moved}"));
         }
-        Ok(data)
+        Ok(read)
     }
 
     /// Returns the user's options as keys of `[data.read]` in a configuration.
@@ -201,7 +159,7 @@ impl ReadArgs {
 
     /// Returns the options for reading data. Options for missing values that the user did not set are those from the
     /// training of the ranker; `trained` is its configuration.
-    fn options_after(&self, trained: Option<&Value>) -> Result<ReadOptions, Failure> {
+    pub(super) fn options_after(&self, trained: Option<&Value>) -> Result<ReadOptions, Failure> {
         let refuse = |refusal: Refusal| Failure::input(format!("--read {}", refusal.with_key()));
         let (mut asked, mut columns) = (Map::new(), Map::new());
         for (key, value) in self.assigned(trained)? {
@@ -255,16 +213,6 @@ fn name_column(refusal: Refusal) -> Refusal {
 
 /// The keys of `[data.read]` that determine which values count as missing and what replaces them.
 const OF_MISSING: [&str; 3] = ["missing", "absent", "missing_value"];
-
-/// Returns the columns of a ranker's training data from its configuration. The column by which the data were split is
-/// not a feature.
-fn columns_of(config: &Value) -> Columns {
-    let mut columns: Columns = from_value(config["data"]["columns"].clone()).unwrap_or_default();
-    for by in [&config["data"]["split"]["by"], &config["cv"]["split"]["by"]] {
-        columns.drop.extend([&by["group"], &by["time"]].into_iter().filter_map(Value::as_str).map(str::to_owned));
-    }
-    columns
-}
 
 /// Parses the measures of `-m`, which may be repeated and may contain commas. If no measures are given, parses
 /// `default`.

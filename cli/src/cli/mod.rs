@@ -26,6 +26,7 @@ mod panics;
 mod predict;
 mod processes;
 mod progress;
+mod reading;
 mod report;
 mod run_args;
 mod scored;

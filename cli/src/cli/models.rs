@@ -149,7 +149,10 @@ impl ModelsArgs {
             writeln!(
                 out,
                 "{}",
-                json!({"metadata": ranker.metadata(), "features": ranker.features(), "weights": weights})
+                json!({
+                    "metadata": ranker.metadata(), "features": ranker.features(), "weights": weights,
+                    "dropped_columns": ranker.columns().drop,
+                })
             )?;
             return Ok(());
         }

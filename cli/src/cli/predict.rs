@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use burn_rank::data::RankingDataset;
 use burn_rank::data::trec::{check_names, check_tag, write_qrels, write_run};
 use burn_rank::ranker::{Contributions, Model, Ranker, RankerError};
-use burn_rank::workbench::text::is_standard_stream;
+use burn_rank::workbench::text::{harmless, is_standard_stream};
 use clap::Args;
 
 use super::execution_args::ExecutionArgs;
@@ -14,7 +14,6 @@ use super::failure::Failure;
 use super::files::{self, to_io};
 use super::input;
 use super::progress::during;
-use super::scored::warn_of_missing_features;
 
 /// Arguments of `predict`.
 #[derive(Debug, Args)]
@@ -42,6 +41,9 @@ pub struct PredictArgs {
     /// LETOR files whose mean score is the baseline of the contributions, such as the training data [default: DATA]
     #[arg(long, value_name = "FILE", requires = "contributions")]
     background: Vec<PathBuf>,
+    /// Begin with a line of names: each feature, and `expected` for the mean background score
+    #[arg(long, requires = "contributions")]
+    header: bool,
     #[command(flatten)]
     reading: input::ReadArgs,
     /// Device on which the ranker scores
@@ -85,10 +87,9 @@ impl PredictArgs {
         }
         self.reading.check(&ranker)?;
         let data = match &self.qrels {
-            Some(_) => self.reading.read(&self.data, Some(&ranker))?,
-            None => self.reading.read_to_score(&self.data, &ranker)?,
+            Some(_) => self.reading.read(&self.data, Some((&self.model, &ranker)))?,
+            None => self.reading.read_to_score(&self.data, (&self.model, &ranker))?,
         };
-        warn_of_missing_features(&self.model, &ranker, &data);
         if self.contributions {
             return self.explain(&ranker, &data, file, out);
         }
@@ -127,7 +128,7 @@ impl PredictArgs {
     ) -> Result<(), Failure> {
         let background = match &self.background[..] {
             [] => None,
-            files => Some(self.reading.read_to_score(files, ranker)?),
+            files => Some(self.reading.read_to_score(files, (&self.model, ranker))?),
         };
         let background = background.as_ref().unwrap_or(data);
         let Contributions { values, expected, .. } =
@@ -135,6 +136,12 @@ impl PredictArgs {
         let lines = |out: &mut dyn Write| {
             let features = ranker.features();
             let rows: Vec<usize> = (0..data.documents()).collect();
+            if self.header {
+                // A tab or a line break in a name would be taken for the next column or line.
+                let names = ranker.column_names();
+                names.iter().take(features).try_for_each(|name| write!(out, "{}\t", harmless(name)))?;
+                writeln!(out, "expected")?;
+            }
             for row in data.in_read_order(&rows) {
                 let own = &values[row * features..(row + 1) * features];
                 own.iter().try_for_each(|value| write!(out, "{value}\t"))?;

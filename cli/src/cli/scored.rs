@@ -1,16 +1,16 @@
 //! The scores of LETOR documents, either from a saved ranker or from a file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
 use burn_rank::data::RankingDataset;
 use burn_rank::measure::{Convention, Rankings, Ties};
 use burn_rank::ranker::Ranker;
-use burn_rank::workbench::fewer_features;
 
 use super::failure::Failure;
+use super::input;
 use super::progress::during;
-use super::{input, terminal};
+use super::reading::{Loaded, Reading};
 
 /// The scores of a dataset.
 pub struct Scored {
@@ -24,17 +24,8 @@ pub struct Scored {
 }
 
 impl Scored {
-    /// Scores the data with a ranker that was loaded from `path`.
+    /// Scores data that were read for a ranker, which was loaded from `path`.
     pub fn by_ranker(path: &Path, ranker: &Ranker, data: &RankingDataset, device: &Device) -> Result<Self, Failure> {
-        if let Some(names) = &ranker.metadata().feature_names
-            && ranker.metadata().config["import"].is_null()
-            && let Some(at) = names.iter().zip(&data.feature_names).position(|(name, other)| name != other)
-        {
-            let (found, expected) = (&data.feature_names[at], &names[at]);
-            let place = format!("feature {} of {}", at + 1, path.display());
-            return Err(Failure::input(format!("{place}: found column `{found}` in the data, expected `{expected}`")));
-        }
-        warn_of_missing_features(path, ranker, data);
         let scores = during(&format!("scoring with {}", path.display()), || ranker.predict(data, device))?;
         Ok(Self { scores, places: None, convention: Some(ranker.metadata().convention.clone()) })
     }
@@ -67,6 +58,50 @@ impl Scored {
     }
 }
 
+/// Files that several systems score.
+pub struct Common {
+    files: Vec<PathBuf>,
+    /// How the data are read, and the ranker for which they are read so.
+    reading: Reading,
+    model: PathBuf,
+    pub data: RankingDataset,
+}
+
+impl Common {
+    /// Reads the files for a ranker, or without one if only files of scores follow.
+    pub fn read(args: &input::ReadArgs, files: &[PathBuf], model: Option<Loaded>) -> Result<Self, Failure> {
+        let path = model.map(|(path, _)| path);
+        let reading = args.reading(model)?;
+        let data = reading.read(files, path)?;
+        Ok(Self { files: files.to_vec(), reading, model: path.unwrap_or(Path::new("")).to_path_buf(), data })
+    }
+
+    /// Scores the documents with a ranker. If its training data had other columns or another treatment of missing
+    /// values, the files are read again in this way.
+    pub fn scored(&self, args: &input::ReadArgs, model: Loaded, device: &Device) -> Result<Scored, Failure> {
+        let (path, ranker) = model;
+        let reading = args.reading(Some(model))?.completed_by(&self.reading);
+        if self.reading.is_as(&reading) {
+            return Scored::by_ranker(path, ranker, &self.data, device);
+        }
+        let both = || format!("{} and {}", self.model.display(), path.display());
+        if let Some(stream) = self.files.iter().find(|file| !file.is_file()) {
+            let why = format!("{} were trained on other columns or treat missing values in another way", both());
+            return Err(Failure::input(format!("{}: expected a file, to be read twice: {why}", stream.display())));
+        }
+        let own = reading.read_again(&self.files, path)?;
+        let same = [
+            (self.data.query_ids == own.query_ids && self.data.offsets == own.offsets, "queries", "query"),
+            (self.data.labels == own.labels, "labels", "label"),
+        ];
+        if let Some((_, what, key)) = same.iter().find(|(is_same, ..)| !is_same) {
+            let way = format!("expected the same: name the column by --read columns.{key}=NAME");
+            return Err(Failure::input(format!("{} were trained on other {what} of these data, {way}", both())));
+        }
+        Scored::by_ranker(path, ranker, &own, device)
+    }
+}
+
 /// Replaces scores with `f32` numbers in the same order; equal scores stay equal, and different scores stay different.
 /// Infinite scores are kept, since -inf means that a document was not retrieved.
 fn places(scores: &[f64]) -> Vec<f32> {
@@ -75,14 +110,4 @@ fn places(scores: &[f64]) -> Vec<f32> {
     ascending.dedup();
     let place = |score: f64| ascending.partition_point(|other| *other < score) as f32;
     scores.iter().map(|&score| if score.is_infinite() { score as f32 } else { place(score) }).collect()
-}
-
-/// Warns if the data have fewer features than the ranker. Having fewer features is not an error, since LETOR text
-/// leaves out features that are 0.
-pub fn warn_of_missing_features(path: &Path, ranker: &Ranker, data: &RankingDataset) {
-    let (found, expected) = (data.feature_count, ranker.features());
-    if found < expected {
-        let ranker = format!("{} has", path.display());
-        terminal::say(format_args!("warning: {}", fewer_features("the data have", found, &ranker, expected, "0")));
-    }
 }

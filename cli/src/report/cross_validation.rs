@@ -23,6 +23,7 @@ pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) 
         .zip(&report.details)
         .filter_map(|(fold, d)| Some((format!("fold {fold}"), d.fits.first()?.importance.as_ref()?)))
         .collect();
+    let names = found.first().map(|(_, fit)| &fit.feature_names[..]).unwrap_or_default();
     let sets: Vec<_> = numbers().zip(report.details.iter().map(|details| &details.data)).collect();
     let ends: Vec<_> = numbers()
         .zip(&report.details)
@@ -37,7 +38,7 @@ pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) 
         queries::distribution(&per_query, report.selection, &result.convention),
         extremes::extremes(&ends, &result.convention),
         weights::weights(&found, normalizer),
-        importance::importance(&used),
+        importance::importance(&used, names),
         data::of_folds(&sets),
         configuration(&report.config),
         provenance(&report.versions, &result.seeds, &result.convention, record),

@@ -2,13 +2,14 @@
 
 use burn_rank::learner::Importance;
 
-use super::weights::by_feature;
+use super::weights::{by_feature, in_plot, named, numbers};
 use crate::number;
 use crate::page::{Html, Table, figures, note, section};
 use crate::plot::{Dot, Ink, Row};
 
-/// Builds the section for several rankers that use the same features; it is empty if there are none.
-pub(super) fn importance(rankers: &[(String, &Importance)]) -> Html {
+/// Builds the section for several rankers that use the same features; it is empty if there are none. `names` is empty if
+/// the features have only numbers.
+pub(super) fn importance(rankers: &[(String, &Importance)], names: &[String]) -> Html {
     let features = rankers.iter().map(|(_, found)| found.gain.len().min(found.splits.len())).min().unwrap_or(0);
     if features == 0 {
         return Html::default();
@@ -21,7 +22,7 @@ pub(super) fn importance(rankers: &[(String, &Importance)]) -> Html {
 
     let row = |&feature: &usize| {
         let dots = shares.iter().map(|shares| Dot::new(shares[feature], Ink::Train)).collect();
-        Row { name: (feature + 1).to_string(), dots }
+        Row { name: in_plot(&named(names, feature + 1)), dots }
     };
     let plot = by_feature("share of the gain", order.iter().map(row));
 
@@ -35,7 +36,7 @@ pub(super) fn importance(rankers: &[(String, &Importance)]) -> Html {
             .iter()
             .zip(&shares)
             .flat_map(|((_, found), shares)| [number::figure(shares[feature]), number::count(found.splits[feature])]);
-        table.row((feature + 1).to_string(), cells);
+        table.row(named(names, feature + 1), cells);
     }
     let several = if rankers.len() > 1 { " One dot per fold." } else { "" };
     let unused = match features - order.len() {
@@ -46,8 +47,9 @@ pub(super) fn importance(rankers: &[(String, &Importance)]) -> Html {
         ),
     };
     let what = note(format!(
-        "Features are numbered as in the data, from 1. The gain of a split is the decrease of the loss that its tree \
-         expects. Features with the same information share the gain.{unused}{several}"
+        "{}The gain of a split is the decrease of the loss that its tree expects. Features with the same information share \
+         the gain.{unused}{several}",
+        numbers(names)
     ));
     section("importance", "Feature importance", figures([plot, table.html("importance")]).then(what))
 }

@@ -24,8 +24,8 @@ pub(super) fn frame(report: &TrainReport, record: Option<&RunRecord>) -> Frame {
             .map(|found| extremes::extremes(&[(String::new(), found)], &report.convention))
             .unwrap_or_default(),
         weights::weights(&[("weight".to_string(), &report.fit)], normalizer),
-        importance.map(|found| importance::importance(&found)).unwrap_or_default(),
-        partial_dependence::partial_dependence(&report.partial_dependence, normalizer),
+        importance.map(|found| importance::importance(&found, &report.fit.feature_names)).unwrap_or_default(),
+        partial_dependence::partial_dependence(&report.partial_dependence, &report.fit.feature_names, normalizer),
         data::of_split(&report.data),
         configuration(&report.config),
         provenance(&report.versions, &[report.fit.seed], &report.convention, record),

@@ -1,6 +1,7 @@
 //! The section on the weights of linear rankers.
 
 use burn_rank::workbench::missing_name;
+use burn_rank::workbench::text::shortened;
 
 use super::about::normalized;
 use crate::experiment::FitReport;
@@ -10,6 +11,9 @@ use crate::plot::{Dot, Ink, Row, Rows};
 
 /// The number of features that the plot shows.
 const DRAWN: usize = 20;
+
+/// The number of characters of a feature's name that a plot shows.
+const NAME: usize = 24;
 
 /// Builds the section for fits with the same features; it is empty if none of them is a linear ranker.
 pub(super) fn weights(fits: &[(String, &FitReport)], normalizer: &str) -> Html {
@@ -24,9 +28,10 @@ pub(super) fn weights(fits: &[(String, &FitReport)], normalizer: &str) -> Html {
     if numbered == 0 {
         return Html::default();
     }
+    let names = fits.first().map(|(_, fit)| &fit.feature_names[..]).unwrap_or_default();
     let name = |feature: usize| match feature.checked_sub(numbered) {
-        None => (feature + 1).to_string(),
-        Some(column) => missing_name(&indicated[column].to_string()),
+        None => named(names, feature + 1),
+        Some(column) => missing_name(&named(names, indicated[column])),
     };
     let size = |feature: usize| rankers.iter().map(|(_, weights)| f64::from(weights[feature].abs())).sum::<f64>();
     let mut order: Vec<usize> = (0..features).collect();
@@ -34,12 +39,11 @@ pub(super) fn weights(fits: &[(String, &FitReport)], normalizer: &str) -> Html {
 
     let row = |&feature: &usize| {
         let dot = |(_, weights): &(&str, &[f32])| Dot::new(f64::from(weights[feature]), Ink::Train);
-        Row { name: name(feature), dots: rankers.iter().map(dot).collect() }
+        Row { name: in_plot(&name(feature)), dots: rankers.iter().map(dot).collect() }
     };
     let plot = by_feature("weight", order.iter().map(row));
 
-    let named = rankers.iter().map(|(name, _)| *name);
-    let mut table = Table::new(["feature"].into_iter().chain(named));
+    let mut table = Table::new(["feature"].into_iter().chain(rankers.iter().map(|(name, _)| *name)));
     let is_zero = |feature: &usize| rankers.iter().all(|(_, weights)| weights[*feature] == 0.0);
     let zeros = order.iter().filter(|feature| is_zero(feature)).count();
     let zero = match zeros {
@@ -53,10 +57,23 @@ pub(super) fn weights(fits: &[(String, &FitReport)], normalizer: &str) -> Html {
     }
     let several = if rankers.len() > 1 { " One dot per fold." } else { "" };
     let normalized = normalized(normalizer);
-    let what = note(format!(
-        "Features are numbered as in the data, from 1. Weights apply to features {normalized}.{zero}{several}"
-    ));
+    let what = note(format!("{}Weights apply to features {normalized}.{zero}{several}", numbers(names)));
     section("weights", "Feature weights", figures([plot, table.html("weights")]).then(what))
+}
+
+/// Returns the name of a feature, or its number if features have no names.
+pub(super) fn named(names: &[String], number: usize) -> String {
+    names.get(number.wrapping_sub(1)).cloned().unwrap_or_else(|| number.to_string())
+}
+
+/// Returns the name of a feature as it fits into a plot.
+pub(super) fn in_plot(name: &str) -> String {
+    shortened(name, NAME)
+}
+
+/// Says how features without names are numbered.
+pub(super) fn numbers(names: &[String]) -> &'static str {
+    if names.is_empty() { "Features are numbered as in the data, from 1. " } else { "" }
 }
 
 /// Draws the first rows, one for each feature.

@@ -135,7 +135,7 @@ fn defect_16_files_with_fewer_features_are_named_in_a_warning() {
     let start = ["train", "trees.toml", "-q", "--continue", "trees", "--out", "c", "--set", sets];
     assert_eq!(said(&bench, &start).matches(few).count(), 1);
     // The same words where a ranker meets such data.
-    let of_ranker = "the data have features 1 to 2, run has 5: the others are taken as 0";
+    let of_ranker = "few.txt has features 1 to 2, run has 5: the others are taken as 0";
     bench.write("scores.txt", "1\n2\n3\n4\n");
     for args in [
         &["predict", "run", "few.txt"][..],

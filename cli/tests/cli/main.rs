@@ -19,6 +19,7 @@ mod convert;
 mod devices;
 mod disk;
 mod exactness;
+mod fits;
 mod folders;
 mod guide;
 mod help;

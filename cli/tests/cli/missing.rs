@@ -73,7 +73,7 @@ fn a_network_learns_what_a_missing_value_means_and_0_in_its_place_does_not() {
     assert_eq!(report(&bench, "line")["weights"].as_array().unwrap().len(), 3);
     let shown = bench.output(&["models", "show", "line"]);
     contains_all(&shown, &["| features | 2 |", "a column each for `price` |", "price is missing", "+"]);
-    assert!(fs::read_to_string(bench.path("line/report.html")).unwrap().contains("1 is missing"));
+    assert!(fs::read_to_string(bench.path("line/report.html")).unwrap().contains("price is missing"));
 }
 
 #[test]
@@ -109,15 +109,14 @@ fn a_ranker_reads_missing_values_as_it_was_trained() {
 }
 
 #[test]
-fn rankers_that_read_missing_values_in_another_way_are_compared_when_the_way_is_said() {
+fn rankers_that_read_missing_values_in_another_way_are_compared() {
     let bench = bench();
     let train = |out: &str, set: &str| bench.output(&["train", "run.toml", "--out", out, "--set", set]);
     train("run", "learner.epochs=3");
     train("other", "learner.epochs=5");
     train("zero", "data.read.missing=zero");
     bench.output(&["compare", "run", "other", "test.csv"]);
-    let message = bench.refused(&["compare", "run", "zero", "test.csv"]);
-    contains_all(&message, &["test.csv:", "`price`", "expected a finite value of feature 1"]);
+    bench.output(&["compare", "run", "zero", "test.csv"]);
     bench.output(&["compare", "run", "zero", "test.csv", "--missing", "zero"]);
 }
 

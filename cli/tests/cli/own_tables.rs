@@ -383,7 +383,7 @@ fn documents_without_labels_are_scored_and_neither_measured_nor_judged() {
     assert_eq!(bench.output(&["predict", "run", "new.csv", "--run-id", "t"]).lines().count(), 2);
     for refused in [&["eval", "run", "new.csv"][..], &["predict", "run", "new.csv", "--run-id", "t", "--qrels", "q"]] {
         let message = bench.refused(refused);
-        assert!(message.contains("new.csv:") && message.contains("expected a column `label`"), "{message}");
+        assert!(message.contains("new.csv:") && message.contains("expected a column `rating`, which"), "{message}");
     }
 }
 

@@ -59,11 +59,10 @@ fn the_json_holds_what_the_page_shows() {
 }
 
 #[test]
-fn no_out_writes_nothing() {
+fn a_cross_validation_without_a_folder_writes_nothing() {
     let bench = Bench::default();
     bench.write("cv.toml", SMALL);
-    bench.output(&["cv", "cv.toml", "--no-out"]);
-    bench.output(&["train", "cv.toml", "--no-out"]);
+    bench.output(&["cv", "cv.toml"]);
     assert_eq!(files(&bench.path("")), ["cv.toml"]);
 }
 

@@ -1,6 +1,6 @@
 //! Finds the role of each column of a table.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use arrow_schema::{DataType, Field, Schema};
@@ -11,7 +11,7 @@ use crate::data::columns::{Columns, KeyColumn, Like};
 use crate::data::error::{DataError, comma_in_words, quoted};
 use crate::data::text::options::Weights;
 use crate::foreign_names::ours;
-use crate::text::{counted, did_you_mean, first_of, nearest};
+use crate::text::{counted, did_you_mean, first_of, nearest, plural};
 
 /// The role of each column, as an index into the columns of the file or, after [`Layout::project`], of its batches.
 #[derive(Debug)]
@@ -129,14 +129,18 @@ impl Layout {
     }
 }
 
-/// Rejects more features than the options allow.
+/// Rejects more features than the options allow, and fewer than the ranker has.
 pub(super) fn check_width(path: &Path, width: Option<usize>, assembly: &Assembly) -> Result<(), DataError> {
     let (most, limit) = match assembly.options.features {
         Some(features) => (features, assembly.features_from),
         None => (assembly.options.max_feature_index, " (option `max_feature_index`)"),
     };
+    let least = assembly.like.least_features;
     match width {
         Some(width) if width > most => Err(unfit(path, counted(width, "feature"), format!("at most {most}{limit}"))),
+        Some(width) if width < least => {
+            Err(unfit(path, counted(width, "feature"), format!("{least}, as many as the ranker has")))
+        }
         _ => Ok(()),
     }
 }
@@ -182,16 +186,21 @@ impl Table<'_> {
 
     fn required(&self, role: &Role, fits: fn(&DataType) -> bool, expected: &str) -> Result<usize, DataError> {
         self.optional(role, fits, expected)?.ok_or_else(|| {
+            let of_ranker = self.like.ranker.as_ref().and_then(|columns| role.named(columns));
             let usual: Vec<String> = role.usual.iter().map(|name| shown(name)).collect();
-            let expected = format!("a column {}, or another by option `columns.{}`", usual.join(" or "), role.option);
+            let known = match of_ranker {
+                Some(name) => format!("{}, which the ranker was trained with", shown(name)),
+                None => usual.join(" or "),
+            };
+            let expected = format!("a column {known}, or another by option `columns.{}`", role.option);
             // A column that other tools would read in this role is likelier than one of a similar name.
-            let is_role = |name: &&str| ours(name).any(|ours| ours == role.option);
+            let is_role = |name: &&str| of_ranker.is_none() && ours(name).any(|ours| ours == role.option);
             match self.names().find(is_role) {
                 Some(name) => {
                     let found = format!("columns {}", first_of(self.names()));
                     unfit(self.path, found, format!("{expected}{}", did_you_mean(&Some(name.to_owned()))))
                 }
-                None => self.lacks(role.usual[0], &expected),
+                None => self.lacks(of_ranker.unwrap_or(role.usual[0]), &expected),
             }
         })
     }
@@ -312,19 +321,35 @@ impl Table<'_> {
     /// Returns the columns of features in the order of the known feature names.
     fn in_order(&self, each: &[usize], known: &[String], of: &str) -> Result<Vec<usize>, DataError> {
         let fields = self.schema.fields();
-        let named = |name: &str| each.iter().copied().find(|&column| fields[column].name() == name);
         if known.iter().any(String::is_empty) {
             return Ok(each.to_vec());
         }
-        let ordered: Option<Vec<usize>> = known.iter().map(|name| named(name)).collect();
-        let Some(ordered) = ordered else {
-            let lacking = known.iter().find(|name| named(name).is_none()).map_or("", String::as_str);
-            let near = nearest(lacking, each.iter().map(|&column| fields[column].name().as_str()));
-            let found = format!("no column {} among {} of features", shown(lacking), counted(each.len(), "column"));
+        let places: HashMap<&str, usize> =
+            each.iter().map(|&column| (fields[column].name().as_str(), column)).collect();
+        let has_numbers = self.like.ranker.is_some() && are_numbers(known);
+        let is_short = has_numbers && !places.contains_key(known[0].as_str());
+        let changed = self.changed_names(each);
+        let named = |name: &String| {
+            let name = if is_short { name.trim_start_matches(NUMBERED) } else { name };
+            places.get(name).copied().or_else(|| changed.get(&letters(name)).copied().flatten())
+        };
+        let lacking: Vec<&str> = known.iter().filter(|name| named(name).is_none()).map(String::as_str).collect();
+        if has_numbers && lacking.len() == known.len() {
+            return Err(self.lacks_numbers(each, known.len()));
+        }
+        if let Some(first) = lacking.first() {
+            let what = format!("no {} {}", plural(lacking.len(), "column"), first_of(lacking.iter().copied()));
+            let found = format!("{what} among {} of features", counted(each.len(), "column"));
+            let near = nearest(first, each.iter().map(|&column| fields[column].name().as_str()));
             let expected = format!("one of each feature of {of}{}", did_you_mean(&near));
             return Err(unfit(self.path, found, expected));
-        };
-        let other = each.iter().find(|column| !ordered.contains(column));
+        }
+        if has_numbers {
+            self.check_numbers(each, if is_short { "" } else { NUMBERED }, known.len())?;
+        }
+        let ordered: Vec<usize> = known.iter().filter_map(named).collect();
+        let known_columns: HashSet<usize> = ordered.iter().copied().collect();
+        let other = each.iter().find(|column| !known_columns.contains(column));
         if let Some(&other) = other.filter(|_| self.like.ranker.is_none()) {
             let name = fields[other].name();
             let found = format!("column {} among {} of features", shown(name), counted(each.len(), "column"));
@@ -335,6 +360,44 @@ impl Table<'_> {
             Some(&column) => Err(self.of_type(column, "numbers, as every column of a feature has")),
             None => Ok(ordered),
         }
+    }
+
+    /// Returns the error for a table without the features of a ranker that knows them only by numbers.
+    fn lacks_numbers(&self, each: &[usize], last: usize) -> DataError {
+        let names: Vec<&str> = each.iter().map(|&column| self.schema.field(column).name().as_str()).collect();
+        let found = format!("{} {}", plural(names.len(), "column"), first_of(names.into_iter()));
+        let expected = format!(
+            "the features 1 to {last} of a ranker that knows no names: a column `{FEATURES}` of lists, or columns called \
+             `{NUMBERED}1` or `1` and so on"
+        );
+        unfit(self.path, found, expected)
+    }
+
+    /// Rejects a column of a feature with a number above `last`.
+    fn check_numbers(&self, each: &[usize], prefix: &str, last: usize) -> Result<(), DataError> {
+        let beyond = |name: &&str| {
+            let number = name.strip_prefix(prefix).and_then(|number| number.parse::<usize>().ok());
+            number.is_some_and(|number| number > last)
+        };
+        match each.iter().map(|&column| self.schema.field(column).name().as_str()).find(beyond) {
+            Some(name) => Err(unfit(
+                self.path,
+                format!("column {}", shown(name)),
+                format!("the features 1 to {last} of the ranker"),
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the columns by the letters and digits of their names, if the ranker is from a system that replaces other
+    /// characters. A name that several columns then have is of none of them.
+    fn changed_names(&self, each: &[usize]) -> HashMap<String, Option<usize>> {
+        let mut places = HashMap::new();
+        for &column in each.iter().filter(|_| self.like.has_changed_names) {
+            let name = letters(self.schema.field(column).name());
+            places.entry(name).and_modify(|place| *place = None).or_insert(Some(column));
+        }
+        places
     }
 
     fn of_type(&self, column: usize, expected: &str) -> DataError {
@@ -353,6 +416,19 @@ impl Table<'_> {
         let found = format!("column `{}` of type {}", field.name().escape_debug(), field.data_type());
         unfit(self.path, found, expected)
     }
+}
+
+/// What columns of features with numbers are called, before the number.
+const NUMBERED: &str = "feature_";
+
+/// Returns whether names are only numbers: `feature_1`, `feature_2` and so on.
+fn are_numbers(names: &[String]) -> bool {
+    names.iter().enumerate().all(|(at, name)| name.strip_prefix(NUMBERED) == Some(&(at + 1).to_string()))
+}
+
+/// Returns a name with `_` in place of each character that is neither a letter nor a digit.
+fn letters(name: &str) -> String {
+    name.replace(|c: char| !c.is_alphanumeric(), "_")
 }
 
 /// Keys of a field's metadata: the row (from 1) of the first text value in the column, and this value in quotes.

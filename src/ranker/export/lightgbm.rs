@@ -7,6 +7,9 @@
 //! trees. Their sums are therefore bit-identical. After summing, this crate rounds scores to single precision. A
 //! normalizer becomes part of the thresholds (see [`raw_threshold`]).
 //!
+//! LightGBM separates names of features by blanks, and refuses the characters `",:[]{}` in them. Each of these becomes
+//! `_`, as LightGBM makes of a blank.
+//!
 //! LightGBM uses the document counts of the splits to compute contributions, and sums the gains of the splits to
 //! compute importances.
 //!
@@ -14,7 +17,7 @@
 
 use std::fmt::{Debug, Display, Write};
 
-use super::raw_trees::{Known, raw_threshold, trees_of};
+use super::raw_trees::{Known, allowed_names, raw_threshold, trees_of};
 use super::{ExportError, ExportFormat};
 use crate::data::Normalizer;
 use crate::ranker::artifact::Ranker;
@@ -43,7 +46,7 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     let features = trees.feature_count();
     let mut text = String::from("tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\n");
     let _ = writeln!(text, "max_feature_idx={}", features.saturating_sub(1));
-    let _ = writeln!(text, "feature_names={}", list((1..=features).map(|feature| format!("feature_{feature}"))));
+    let _ = writeln!(text, "feature_names={}", list(allowed_names(ranker, is_forbidden)));
     let _ = writeln!(text, "feature_infos={}", list((0..features).map(|_| "[-inf:inf]")));
     let _ = writeln!(text, "tree_sizes={}\n", list(blocks.iter().map(String::len)));
     text.extend(blocks);
@@ -51,6 +54,11 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
         "end of trees\n\nfeature_importances:\n\nparameters:\nend of parameters\n\npandas_categorical:null\n",
     );
     Ok(text.into_bytes())
+}
+
+/// Returns whether LightGBM takes no such character in the name of a feature. Its dumps do not escape a backslash.
+pub(super) fn is_forbidden(c: char) -> bool {
+    c.is_whitespace() || c.is_control() || "\",:[]{}\\".contains(c)
 }
 
 /// A tree in LightGBM's numbering of splits and leaves.

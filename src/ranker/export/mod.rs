@@ -28,7 +28,7 @@ use std::path::Path;
 
 use super::artifact::Ranker;
 use super::model::Model;
-use super::tree_ensemble::{LEAF, NodeStatistics};
+use super::tree_ensemble::{LEAF, NodeStatistics, TreeEnsemble};
 use crate::data::NormalizerKind;
 use crate::scorer::Scorer;
 
@@ -173,7 +173,7 @@ impl ExportError {
         Err(Self::Model {
             format,
             found,
-            expected: "one that was trained without `missing` = \"indicator\"; ONNX holds it",
+            expected: "one that was trained with `missing` = \"zero\" or \"query-min\"; ONNX holds it",
         })
     }
 
@@ -212,10 +212,39 @@ impl Ranker {
         }
     }
 
-    /// Returns notes about what an [exported](Self::export) file lacks, one sentence each. LightGBM and XGBoost need
-    /// training statistics of the nodes ([`NodeStatistics`]) to explain trees, and some imported rankers have none.
+    /// Returns notes about what an [exported](Self::export) file lacks or changes, one sentence each. LightGBM and
+    /// XGBoost need training statistics of the nodes ([`NodeStatistics`]) to explain trees, and some imported rankers
+    /// have none. They also forbid some characters in the names of features.
     pub fn export_notes(&self, format: ExportFormat) -> Vec<String> {
         let Model::Trees(trees) = self.model() else { return Vec::new() };
+        let mut notes: Vec<String> = self.renamed(format).into_iter().collect();
+        notes.extend(Self::unexplained(trees, format));
+        notes
+    }
+
+    /// Returns a note on the features that have another name in the file, because the format forbids a character.
+    fn renamed(&self, format: ExportFormat) -> Option<String> {
+        let (system, allowed, forbidden) = match format {
+            ExportFormat::LightGbm => {
+                ("LightGBM", raw_trees::allowed_names(self, lightgbm::is_forbidden), "blanks or `\",:[]{}\\`")
+            }
+            ExportFormat::XgBoost => {
+                ("XGBoost", raw_trees::allowed_names(self, xgboost::is_forbidden), "`[`, `]` or `<`")
+            }
+            _ => return None,
+        };
+        let names = self.metadata().feature_names.as_ref()?;
+        let changed: Vec<(&String, &String)> =
+            names.iter().zip(&allowed).filter(|(name, allowed)| name != allowed).collect();
+        let pairs: Vec<String> =
+            changed.iter().take(8).map(|(name, allowed)| format!("`{}` is `{allowed}`", name.escape_debug())).collect();
+        let more = if changed.len() > pairs.len() { format!(", .. ({} in all)", changed.len()) } else { String::new() };
+        let why = format!("{system} takes no names with {forbidden}");
+        (!changed.is_empty()).then(|| format!("{why}: {}{more}", pairs.join(", ")))
+    }
+
+    /// Returns notes on the explanations that the other system cannot make of the trees.
+    fn unexplained(trees: &TreeEnsemble, format: ExportFormat) -> Vec<String> {
         let arrays = trees.arrays();
         let NodeStatistics { count, weight, gain } = &arrays.statistics;
         let is_known = |known: &dyn Fn(usize) -> bool| {

@@ -7,6 +7,8 @@
 //! whose normalized value is at most `threshold`. Bisection over the floats finds the raw threshold. For every 32-bit
 //! float, the converted tree chooses the same child as the original tree.
 
+use std::collections::HashSet;
+
 use super::{ExportError, ExportFormat};
 use crate::data::{Normalizer, NormalizerKind};
 use crate::ranker::artifact::Ranker;
@@ -168,7 +170,8 @@ impl RawTree {
     /// Rejects a tree with a split that sends missing values left, for formats that always send them right.
     pub fn check_missing(&self, format: ExportFormat) -> Result<(), ExportError> {
         if self.nodes.iter().any(|node| matches!(node, RawNode::Split(split) if split.missing_left)) {
-            let expected = "missing values that go right; LightGBM text, XGBoost JSON and ONNX hold both ways";
+            let expected = "missing values that go right, as after training with `missing` = \"zero\"; LightGBM \
+                            text, XGBoost JSON and ONNX hold both ways";
             return Err(ExportError::Splits { format, found: "splits at which missing values go left", expected });
         }
         Ok(())
@@ -247,6 +250,29 @@ fn at(place: i64) -> f32 {
 pub(super) fn feature_names(ranker: &Ranker) -> Vec<String> {
     let numbered = || (1..=ranker.model().features()).map(|feature| format!("feature_{feature}")).collect();
     ranker.metadata().feature_names.clone().unwrap_or_else(numbered)
+}
+
+/// Returns the [names of the features](feature_names) for a system that forbids some characters in names. Each forbidden
+/// character becomes `_`. A name that is then empty or in use becomes `feature_1`, `feature_2` and so on.
+pub(super) fn allowed_names(ranker: &Ranker, is_forbidden: fn(char) -> bool) -> Vec<String> {
+    let names = feature_names(ranker);
+    let mut used: HashSet<String> = names.iter().filter(|name| !name.contains(is_forbidden)).cloned().collect();
+    // A name without forbidden characters stays, unless it is a repetition.
+    let mut kept = HashSet::new();
+    let allowed = |(at, name): (usize, String)| {
+        if !name.is_empty() && !name.contains(is_forbidden) && kept.insert(name.clone()) {
+            return name;
+        }
+        let mut other = name.replace(is_forbidden, "_");
+        if other.is_empty() || used.contains(&other) {
+            other = format!("feature_{}", at + 1);
+        }
+        while !used.insert(other.clone()) {
+            other.push('_');
+        }
+        other
+    };
+    names.into_iter().enumerate().map(allowed).collect()
 }
 
 /// Returns `text` as a quoted JSON string.

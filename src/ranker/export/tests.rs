@@ -37,6 +37,24 @@ fn trees(missing_left: bool) -> Model {
     Model::Trees(trees)
 }
 
+#[test]
+fn names_that_a_system_forbids_become_others_and_stay_apart() {
+    let plain = testing::ranker(NormalizerKind::None, trees(false), &data());
+    let feature_names = Some(["a b", "a_b", "", "x<1"].map(String::from).to_vec());
+    let metadata = crate::ranker::Metadata { feature_names, ..plain.metadata().clone() };
+    let ranker = Ranker::new(plain.normalizer().clone(), plain.model().clone(), metadata).unwrap();
+    let text = |format| String::from_utf8(ranker.export(format).unwrap()).unwrap();
+    let light = text(ExportFormat::LightGbm);
+    assert!(light.contains("\nfeature_names=feature_1 a_b feature_3 x<1\n"), "{light}");
+    let xg = text(ExportFormat::XgBoost);
+    assert!(xg.contains(r#""feature_names":["a b","a_b","feature_3","x_1"]"#), "{xg}");
+    let note = ranker.export_notes(ExportFormat::LightGbm).remove(0);
+    let expected = "LightGBM takes no names with blanks or `\",:[]{}\\`: `a b` is `feature_1`, `` is `feature_3`";
+    assert_eq!(note, expected);
+    // The plug-ins find features by any names.
+    assert!(text(ExportFormat::XgBoostDump).contains("\"split\":\"a b\""));
+}
+
 /// Returns the tree of [`trees`] with training statistics of its nodes.
 fn counted() -> TreeEnsemble {
     let Model::Trees(trees) = trees(true) else { panic!("trees") };

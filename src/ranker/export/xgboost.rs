@@ -12,7 +12,7 @@
 
 use serde::Serialize;
 
-use super::raw_trees::{Known, RawNode, RawSplit, RawTree, feature_names, quoted, raw_trees, trees_of};
+use super::raw_trees::{Known, RawNode, RawSplit, RawTree, allowed_names, feature_names, quoted, raw_trees, trees_of};
 use super::{ExportError, ExportFormat};
 use crate::ranker::artifact::Ranker;
 
@@ -29,7 +29,8 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     let features = ranker.model().features();
     let known = Known::new(trees_of(ranker, ExportFormat::XgBoost)?.arrays());
     let trees: Vec<Tree> = trees.iter().enumerate().map(|(id, tree)| Tree::new(id, tree, &known, features)).collect();
-    let names = ranker.metadata().feature_names.clone().unwrap_or_default();
+    let has_names = ranker.metadata().feature_names.is_some();
+    let names = if has_names { allowed_names(ranker, is_forbidden) } else { Vec::new() };
     let zeros = |length: usize| vec![0; length];
     let file = serde_json::json!({
         "learner": {
@@ -68,6 +69,11 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     // A JSON value would hold the numbers in double precision, whose text is longer.
     let trees = serde_json::to_string(&trees).expect("numbers are serializable");
     Ok(file.to_string().replacen("\"trees\":[]", &format!("\"trees\":{trees}"), 1).into_bytes())
+}
+
+/// Returns whether XGBoost refuses data with such a character in the name of a feature.
+pub(super) fn is_forbidden(c: char) -> bool {
+    "[]<".contains(c)
 }
 
 /// Returns the dump for the plug-ins: a JSON list of trees, whose nested nodes name their features.

@@ -12,7 +12,8 @@ use super::rankings::SystemRankings;
 use crate::cli::failure::Failure;
 use crate::cli::input;
 use crate::cli::judged::Judgments;
-use crate::cli::scored::Scored;
+use crate::cli::reading::Loaded;
+use crate::cli::scored::{Common, Scored};
 
 /// The measures of two or more systems.
 pub(super) struct Systems {
@@ -44,13 +45,16 @@ impl Systems {
         };
         let load = |path: &PathBuf| is_ranker(path).then(|| input::ranker(path, &device)).transpose();
         let rankers = systems.iter().map(load).collect::<Result<Vec<_>, _>>()?;
-        // Every ranker must accept the columns that the first one does.
-        let data = args.reading.read_for_all(&[data.to_path_buf()], &rankers.iter().flatten().collect::<Vec<_>>())?;
+        // Rankers of other systems may know no names of columns.
+        let is_own = |(_, ranker): &Loaded| ranker.metadata().config["import"].is_null();
+        let all = || systems.iter().zip(&rankers).filter_map(|(path, ranker)| Some((path.as_path(), ranker.as_ref()?)));
+        let common = Common::read(&args.reading, &[data.to_path_buf()], all().find(is_own).or_else(|| all().next()))?;
         let score = |(path, ranker): (&PathBuf, &Option<Ranker>)| match ranker {
-            Some(ranker) => Scored::by_ranker(path, ranker, &data, &device),
-            None => Scored::from_file(path, &data),
+            Some(ranker) => common.scored(&args.reading, (path, ranker), &device),
+            None => Scored::from_file(path, &common.data),
         };
         let scored = systems.iter().zip(&rankers).map(score).collect::<Result<Vec<_>, _>>()?;
+        let data = common.data;
         let convention = match &args.convention {
             Some(text) => input::convention(text)?,
             None => in_common(&scored),

@@ -25,7 +25,7 @@ pub(super) fn evaluate_ranker(
     let device = input::device(&args.device)?;
     let asked = asked(args)?;
     let ranker = input::ranker(model, &device)?;
-    let data = args.reading.read(data, Some(&ranker))?;
+    let data = args.reading.read(data, Some((model, &ranker)))?;
     show(args, &Scored::by_ranker(model, &ranker, &data, &device)?, &data, asked, out)
 }
 

@@ -153,6 +153,7 @@ mod tests {
                 best_round: 1,
                 stop: StopReason::Completed,
                 approximation: None,
+                feature_names: Vec::new(),
                 indicated: Vec::new(),
                 weights: None,
                 importance: None,

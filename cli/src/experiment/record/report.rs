@@ -115,6 +115,9 @@ pub struct FitReport {
     /// How the loss is approximated for the longest list; absent if it is computed exactly by its formula.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approximation: Option<Approximation>,
+    /// The name of each feature; empty if the features have only numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub feature_names: Vec<String>,
     /// The numbers, counted from 1, of the features that have an additional column marking missing values. These
     /// columns come after all features.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -212,6 +215,7 @@ impl FitReport {
             best_round: fit.best_round,
             stop: fit.stop,
             approximation: fit.approximation.clone(),
+            feature_names: fit.ranker.metadata().feature_names.clone().unwrap_or_default(),
             indicated: fit.ranker.normalizer().indicated().to_vec(),
             weights: linear_weights(&fit.ranker),
             importance: fit.importance.clone(),
@@ -228,11 +232,6 @@ impl Sets<DataReport> {
             validation: split.validation.as_ref().map(DataReport::from_dataset),
             test: split.test.as_ref().map(DataReport::from_dataset),
         }
-    }
-
-    /// Returns the hash of each set, after its name.
-    pub(crate) fn hashes(&self) -> Vec<String> {
-        self.iter().map(|(set, data)| format!("{set} {}", data.hash)).collect()
     }
 }
 

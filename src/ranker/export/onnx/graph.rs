@@ -2,7 +2,7 @@
 
 use prost::Message;
 
-use super::messages::{Attribute, Dim, Graph, Model, Node, OperatorSet, Tensor, ValueInfo, data_type};
+use super::messages::{Attribute, Dim, Graph, Model, Node, OperatorSet, Property, Tensor, ValueInfo, data_type};
 
 /// The ONNX operator set of exported graphs. It is the first operator set that includes layer normalization.
 const OPSET: i64 = 17;
@@ -141,8 +141,14 @@ impl GraphBuilder {
     }
 
     /// Returns the bytes of the finished model. The model's output `scores` has one score for each document, and 0 for
-    /// padding.
-    pub fn finish(mut self, scores: &Value, features: usize, description: String) -> Vec<u8> {
+    /// padding. `metadata_props` are entries of the model's metadata.
+    pub fn finish(
+        mut self,
+        scores: &Value,
+        features: usize,
+        description: String,
+        metadata_props: Vec<Property>,
+    ) -> Vec<u8> {
         let dims = |names: &[&str]| names.iter().map(|name| Dim::Name((*name).into())).collect::<Vec<_>>();
         let documents = dims(if self.is_batch { &["queries", "documents"] } else { &["documents"] });
         let with_features = [&documents[..], &[Dim::Length(features as i64)]].concat();
@@ -177,6 +183,7 @@ impl GraphBuilder {
             doc_string: description,
             graph: Some(graph),
             opset_import,
+            metadata_props,
         };
         model.encode_to_vec()
     }

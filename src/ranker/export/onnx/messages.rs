@@ -32,6 +32,17 @@ pub(super) struct Model {
     pub graph: Option<Graph>,
     #[prost(message, repeated, tag = "8")]
     pub opset_import: Vec<OperatorSet>,
+    #[prost(message, repeated, tag = "14")]
+    pub metadata_props: Vec<Property>,
+}
+
+/// An entry of a model's metadata.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Property {
+    #[prost(string, tag = "1")]
+    pub key: String,
+    #[prost(string, tag = "2")]
+    pub value: String,
 }
 
 /// The version of an operator set that a graph uses; an empty domain means ONNX's own operators.

@@ -5,7 +5,8 @@
 //! document of a single query, as 32-bit floats. The output `scores` has the shape `[documents]`. The graph scores one
 //! query at a time, because the normalizer `query_min_max` and self-attention look at the whole list. A graph for many
 //! queries pads all lists to one length and needs a mask. In the graph, normalizers use double precision, as in this
-//! crate, and scorers use single precision.
+//! crate, and scorers use single precision. If the features have names, the metadata of the model have the entry
+//! `feature_names`, a JSON list in the order of the columns of `features`.
 
 mod attention;
 mod graph;
@@ -20,6 +21,7 @@ use crate::ranker::artifact::Ranker;
 use crate::ranker::model::Model;
 use crate::scorer::Scorer;
 use graph::{GraphBuilder, Value};
+use messages::Property;
 
 /// Encodes a graph that scores one query at a time.
 pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
@@ -56,7 +58,13 @@ fn finished(
             kernel::kernel_scores(graph_of, expansion, &x)
         }
     };
-    Ok(graph.finish(&scores, ranker.features(), description.to_string()))
+    let (mut description, mut properties) = (description.to_string(), Vec::new());
+    if let Some(names) = &ranker.metadata().feature_names {
+        description += " The columns of `features` have the order of `feature_names` in the metadata.";
+        let value = serde_json::Value::from(names.clone()).to_string();
+        properties.push(Property { key: "feature_names".to_string(), value });
+    }
+    Ok(graph.finish(&scores, ranker.features(), description, properties))
 }
 
 /// Adds a scorer to the graph and returns its scores, which have the shape `[documents, 1]`.
