@@ -17,6 +17,7 @@ use super::temperature::{TEMPERATURE_UNIT, TemperatureUnit};
 use super::unit_gradients::{QUERY_GRADIENTS, QueryGradients, UnitGradients};
 use super::{listwise, pairwise, pointwise, surrogate};
 use crate::every_loss;
+use crate::foreign_names::ours;
 use crate::refusal::Found;
 use crate::text::nearest;
 
@@ -151,7 +152,9 @@ impl LossSpec {
     /// assert!(spec.build().is_ok());
     /// ```
     pub fn parse(text: &str) -> Self {
-        let Some((measure, relaxation)) = text.split_once(':') else { return Self::new(text) };
+        // Such as XGBoost's `rank:ndcg`, which is refused with our name.
+        let is_foreign = ours(text).next().is_some();
+        let Some((measure, relaxation)) = text.split_once(':').filter(|_| !is_foreign) else { return Self::new(text) };
         let (measure, k) = measure.split_once('@').map_or((measure, None), |(measure, k)| (measure, Some(k)));
         let spec = Self::joined(Map::new()).with("measure", measure).with("relaxation", relaxation);
         match k {

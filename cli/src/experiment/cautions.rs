@@ -1,6 +1,7 @@
 //! Sentences that qualify the values of a run: which queries chose its round, and how few queries its means cover.
 
 use burn_rank::data::RankingDataset;
+use burn_rank::learner::Round;
 use burn_rank::measure::{Convention, EmptyQuery};
 use burn_rank::workbench::text::counted;
 
@@ -29,12 +30,19 @@ impl ExperimentConfig {
 impl Fit {
     /// Returns a hint if training by gradients made the ranker worse from the start.
     pub(super) fn caution(&self, config: &ExperimentConfig) -> Option<String> {
-        let (first, last) = (self.history.first()?.objective, self.history.last()?.objective);
-        let rose = config.learner_kind() == "gradient" && self.best_round == 1 && last > first;
-        rose.then(|| {
-            format!("the first epoch is the best, and the loss rose from {first:.4} to {last:.4}: try a smaller learner.learning_rate")
-        })
+        rising(&self.history, self.best_round).filter(|_| config.learner_kind() == "gradient")
     }
+}
+
+/// Returns a hint if the first round is the best and the objective rose after it.
+fn rising(history: &[Round], best_round: usize) -> Option<String> {
+    let (first, last) = (history.first()?.objective, history.last()?.objective);
+    (best_round == 1 && last > first).then(|| {
+        format!(
+            "the first epoch is the best, and the loss rose from {first:.4} to {last:.4}: try a smaller \
+             learner.learning_rate"
+        )
+    })
 }
 
 /// The queries of a set without a relevant document.
@@ -94,5 +102,29 @@ impl EmptyQueries {
         let (from, helps) = (convention.relevant_from, helps.map(|helps| format!("; {helps}")).unwrap_or_default());
         let of = counted(queries, &format!("{name} query"));
         Some(format!("{empty} of {of} have no document with a label of {from} or above: {counts}{helps}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loss_that_rises_from_the_first_epoch_asks_for_a_smaller_learning_rate() {
+        let rounds = |losses: &[f64]| -> Vec<Round> {
+            let round = |(at, objective): (usize, &f64)| Round {
+                round: at + 1,
+                objective: *objective,
+                train: None,
+                validation: None,
+                figures: Vec::new(),
+            };
+            losses.iter().enumerate().map(round).collect()
+        };
+        let hint = rising(&rounds(&[0.5, 0.9, 3.0]), 1).unwrap();
+        assert!(hint.contains("rose from 0.5000 to 3.0000: try a smaller learner.learning_rate"), "{hint}");
+        assert_eq!(rising(&rounds(&[0.5, 0.9, 3.0]), 2), None);
+        assert_eq!(rising(&rounds(&[0.5, 0.4]), 1), None);
+        assert_eq!(rising(&rounds(&[0.5]), 1), None);
     }
 }

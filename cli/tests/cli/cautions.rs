@@ -21,7 +21,7 @@ const CHOSEN: &str =
 #[test]
 fn without_validation_queries_a_warning_precedes_the_fit_and_the_result_repeats_it() {
     let bench = Bench::default();
-    bench.output(&["synth", "--queries", "8", "--features", "4", "--median-length", "5", "--out", "data.txt"]);
+    bench.output(&["synth", "--queries", "24", "--features", "4", "--median-length", "5", "--out", "data.txt"]);
     bench.write("one.toml", "data = { train = [\"data.txt\"] }\nlearner = { kind = \"regression\" }\n");
     let (out, err) = trained(&bench, &["one.toml", "--out", "run"]);
     assert!(err.contains(&format!("warning: {CHOSEN}")), "{err}");
@@ -86,23 +86,10 @@ fn sets_are_listed_in_the_order_of_their_use() {
     let bench = Bench::default();
     bench.write("small.toml", SMALL);
     let out = bench.output(&["train", "small.toml", "--out", "run"]);
-    let sets: Vec<&str> = out.lines().skip(2).map(|line| line.split(' ').next().unwrap()).collect();
-    assert_eq!(sets[..3], ["train", "validation", "test"], "{out}");
+    let names = ["train", "validation", "test"];
+    let sets = out.lines().filter_map(|line| line.split(' ').next()).filter(|word| names.contains(word));
+    assert_eq!(sets.collect::<Vec<_>>(), names, "{out}");
     let card = bench.output(&["models", "show", "run"]);
     let measures = card.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" ndcg@10 "));
-    assert_eq!(measures.map(|(set, _)| set).collect::<Vec<_>>(), ["train", "validation", "test"], "{card}");
-}
-
-#[test]
-fn a_learning_rate_that_ruins_the_ranker_is_named() {
-    let bench = Bench::default();
-    let linear = SMALL.replace("kind = \"mlp\"\nhidden = [8]", "kind = \"linear\"");
-    bench.write("small.toml", &linear);
-    let large = ["small.toml", "--out", "large", "--set", "learner.learning_rate=1e6", "--set", "seed=3"];
-    let (out, _) = trained(&bench, &large);
-    assert!(
-        out.contains("try a smaller learner.learning_rate") || out.contains("round 2") || out.contains("round 3"),
-        "{out}"
-    );
-    assert!(!trained(&bench, &["small.toml", "--out", "run"]).0.contains("smaller"));
+    assert_eq!(measures.map(|(set, _)| set).collect::<Vec<_>>(), names, "{card}");
 }

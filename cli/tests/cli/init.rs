@@ -201,6 +201,7 @@ fn a_set_is_a_word_of_the_name_and_numbered_queries_are_no_leak() {
         bench.write(&format!("{name}.query"), &"6\n".repeat(queries));
     }
     let findings = bench.output(&["check", "rank.train", "rank.test"]);
+    let findings = findings.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(findings.contains("0 problems") && findings.contains("both files number their queries"), "{findings}");
     let summary = bench.output(&["init", "rank.train", "rank.test"]);
     let line = |word: &str| summary.lines().find(|line| line.trim_start().starts_with(word)).unwrap_or_default();

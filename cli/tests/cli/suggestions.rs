@@ -36,7 +36,10 @@ fn names_of_other_tools_suggest_ours() {
         ("normalizer=StandardScaler", "z_score"),
         ("objective=lambdarank", "loss"),
     ] {
-        contains(&bench.refused(&["train", "quickstart.toml", "--set", set]), &[&format!("did you mean `{ours}`?")]);
+        // Trees read no scorer.
+        let scorer = if set.contains("boosted_trees") { "scorer=" } else { "seed=1" };
+        let message = bench.refused(&["train", "quickstart.toml", "--set", scorer, "--set", set]);
+        contains(&message, &[&format!("did you mean `{ours}`?")]);
     }
     // No wrong neighbor where the right name is not valid.
     let other = bench.refused(&["train", "quickstart.toml", "--set", "learner.num_leaves=3"]);
@@ -132,10 +135,7 @@ fn data_without_anything_to_learn_say_why() {
     assert!(same.contains("all labels are 0"), "{same}");
     // Most rows belong to a query that stands elsewhere.
     let moved = findings(&rows(&|row| format!("{},{},{row}\n", row % 4, row % 3)));
-    assert!(
-        moved.contains("moved 11 of 12 rows") || moved.contains("is the column of the queries the right one?"),
-        "{moved}"
-    );
+    assert!(moved.contains("is the column of the queries the right one?"), "{moved}");
     let bench = Bench::default();
     bench.write("same.csv", &rows(&|row| format!("{},0,{row}\n", row / 3)));
     bench.write("same.toml", "data = { train = [\"same.csv\"] }\nlearner = { kind = \"regression\" }\n");
@@ -164,7 +164,7 @@ fn the_first_steps_of_the_help_work_in_an_empty_folder() {
         let command = line.trim().split("   ").next().unwrap();
         let mut args: Vec<&str> = command.split(' ').skip(1).collect();
         match args[0] {
-            "synth" => args.extend(["--median-length", "4", "--queries", "12"]),
+            "synth" => args.extend(["--median-length", "4", "--queries", "30"]),
             // The rest takes minutes in a debug build.
             "cv" => args.extend(["--set", "grid=", "--set", "learner.epochs=1"]),
             _ => {}
