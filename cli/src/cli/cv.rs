@@ -420,7 +420,7 @@ const INDENT: usize = "validation   error  folds  ".len();
 /// Formats the points of a grid, the best first.
 fn points(report: &CrossValidationReport) -> String {
     let standings = report.standings();
-    let Some(verdict) = report.verdict() else { return String::new() };
+    let Some((verdict, _)) = report.verdict() else { return String::new() };
     let (on, folds) = (&report.result.selected_on, report.result.folds.len());
     let mut text = format!("\n{on:>10}   error  folds  {} points, the best first\n", standings.len());
     for standing in standings.iter().take(POINTS) {

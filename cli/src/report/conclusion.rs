@@ -59,7 +59,11 @@ pub(super) fn of_cross_validation(report: &CrossValidationReport) -> Html {
         number::counted(result.folds.len(), "fold"),
         with_error(value, error)
     );
-    report.verdict().map(|words| conclusion(&words, true)).unwrap_or_default().then(conclusion(&test, true))
+    report
+        .verdict()
+        .map(|(words, decided)| conclusion(&words, decided))
+        .unwrap_or_default()
+        .then(conclusion(&test, true))
 }
 
 fn with_error(value: Option<f64>, error: Option<f64>) -> String {

@@ -23,6 +23,8 @@ pub(super) fn tables(report: &ComparisonReport, per_query: bool, out: &mut dyn W
         report.empty_queries
     )?;
     writeln!(out, "compared on {} of them", report.measures[0].pairs[0].comparison.queries)?;
+    // Sentences have room for names, also where the tables have letters.
+    let names = labels(&report.systems);
     let labels = labels_that_fit(report, per_query);
     for (label, name) in labels.iter().zip(&report.systems).filter(|(label, name)| label != name) {
         writeln!(out, "{}  {}", harmless(label), harmless(name))?;
@@ -58,7 +60,7 @@ pub(super) fn tables(report: &ComparisonReport, per_query: bool, out: &mut dyn W
     writeln!(out, "d: effect size; win/tie/loss: queries. {resamples}.")?;
     writeln!(out, "How to read this: burn-rank compare --help\n")?;
     for of in &report.measures {
-        let sentence = harmless(&report.verdict(of, &labels).sentence).into_owned();
+        let sentence = harmless(&report.verdict(of, &names).sentence).into_owned();
         writeln!(out, "verdict  {}", indented(&sentence, "verdict  ".len()))?;
     }
     Ok(())

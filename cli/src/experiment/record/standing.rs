@@ -58,9 +58,9 @@ impl CrossValidationReport {
         self.details.iter().map(|details| details.points.get(point).copied().unwrap_or(f64::NAN)).collect()
     }
 
-    /// Says in a sentence which point is the best, and how far the second is from it. Without a grid, there is nothing
-    /// to say.
-    pub fn verdict(&self) -> Option<String> {
+    /// Says which point is the best, and how far the second is from it. Also returns whether the folds decide between the
+    /// two. Without a grid, there is nothing to say.
+    pub fn verdict(&self) -> Option<(String, bool)> {
         let standings = self.standings();
         let [best, second, ..] = standings.as_slice() else { return None };
         let differences: Vec<f64> = self
@@ -70,19 +70,20 @@ impl CrossValidationReport {
             .map(|(best, other)| best - other)
             .collect();
         let difference = mean_of(differences.iter().copied()).unwrap_or(f64::NAN);
-        let error = match standard_error(&differences) {
-            error if error.is_finite() => format!(" \u{b1} {error:.4}"),
-            _ => String::new(),
-        };
+        let error = standard_error(&differences);
+        let in_words = if error.is_finite() { format!(" \u{b1} {error:.4}") } else { String::new() };
+        let decided = difference > 0.0 && (difference >= 2.0 * error || error.is_nan());
+        let open = if decided { "" } else { " The folds do not decide between them." };
         let on = &self.result.selected_on;
         let value = format!("{} {:.4}", self.selection, best.validation);
-        Some(match difference {
-            0.0 => format!("{} and {} are equal on {on} queries: {value}.", best.name, second.name),
+        let words = match difference {
+            0.0 => format!("{} and {} have the same mean on {on} queries, {value}.", best.name, second.name),
             _ => format!(
-                "{} is the best on {on} queries: {value}. Second is {}, {difference:.4}{error} below.",
+                "{} has the highest mean on {on} queries, {value}. Second is {}, {difference:.4}{in_words} lower.{open}",
                 best.name, second.name
             ),
-        })
+        };
+        Some((words, decided))
     }
 
     /// Returns the mean of each test measure over the queries of all folds.
