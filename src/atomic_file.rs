@@ -6,8 +6,9 @@ use std::hash::{BuildHasher, Hasher};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// The suffix of the temporary name that a file has until it is completely written.
-const PARTIAL: &str = ".partial";
+/// What surrounds the random number in the temporary name that a file has until it is completely written. With the name
+/// of the program and 16 digits, nobody else's file has such a name.
+const PARTIAL: [&str; 2] = [".burn-rank-", ".partial"];
 
 /// Lets `fill` write a temporary file in the folder of `path`, syncs the file, and renames it to `path`.
 ///
@@ -176,7 +177,8 @@ fn temporary_name(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a file name"))?;
     let mut temporary = name.to_os_string();
     // Processes of several machines may write at once into one folder, where numbers of processes are not unique.
-    temporary.push(format!(".{}{PARTIAL}", RandomState::new().build_hasher().finish()));
+    let [begin, end] = PARTIAL;
+    temporary.push(format!("{begin}{:016x}{end}", RandomState::new().build_hasher().finish()));
     Ok(path.with_file_name(temporary))
 }
 
@@ -203,8 +205,10 @@ impl Drop for Pending {
 
 /// Returns the final name of the file whose temporary name is `name`; `None` if `name` is not a temporary name.
 pub fn unfinished(name: &str) -> Option<&str> {
-    let (file, number) = name.strip_suffix(PARTIAL)?.rsplit_once('.')?;
-    (!file.is_empty() && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(file)
+    let [begin, end] = PARTIAL;
+    let (file, number) = name.strip_suffix(end)?.rsplit_once(begin)?;
+    let is_number = number.len() == 16 && number.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (!file.is_empty() && is_number).then_some(file)
 }
 
 /// Syncs the folder that holds `path`, if the system supports it, so that a new file name survives a power failure.
@@ -290,9 +294,13 @@ mod tests {
 
     #[test]
     fn unfinished_files_are_recognized_by_their_names() {
-        assert_eq!(unfinished("report.json.12.partial"), Some("report.json"));
-        for other in ["report.json.partial", "report.json.x1.partial", ".12.partial", "a.12.partial.gz", "a..partial"] {
-            assert_eq!(unfinished(other), None, "{other}");
+        let number = "burn-rank-0123456789abcdef";
+        assert_eq!(unfinished(&format!("report.json.{number}.partial")), Some("report.json"));
+        let others = ["report.json.partial", "report.json.12.partial", "report.json.burn-rank-12.partial"];
+        for other in
+            others.map(String::from).into_iter().chain([format!(".{number}.partial"), format!("a.{number}.gz")])
+        {
+            assert_eq!(unfinished(&other), None, "{other}");
         }
     }
 

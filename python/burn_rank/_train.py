@@ -80,9 +80,10 @@ def train(
 
     ``config`` is the path of a file, its text (a ``str`` with a line break), or a dict with the same keys, which
     docs/reference/configuration lists. ``overrides`` replace keys, as in ``{"learner.epochs": 10}``, and ``None``
-    removes a key. The folder is ``out``, or ``runs/NAME`` by default. The folder must be new or empty, unless
-    ``resume`` or ``overwrite`` is true and the folder holds an earlier run. ``start`` is a saved ranker of trees to
-    which the fit adds trees.
+    removes a key. The folder is ``out``, by default ``runs/NAME``, or ``runs/NAME-2`` if that holds another run. It
+    must be new or empty, or hold the same run. A finished run of the same configuration and data is returned without a
+    new fit. ``resume=True`` continues an unfinished run. With ``overwrite=True``, the new run replaces the one in the
+    folder when it is complete. ``start`` is a saved ranker of trees to which the fit adds trees.
 
     ``progress`` is called with a dict for each event (``"event"``: ``"begin"``, ``"round"``, ``"warning"``, ``"end"``)
     in the thread of the caller. ``progress=True`` prints the rounds. Warnings are Python warnings. If ``progress``

@@ -10,7 +10,9 @@ use burn_rank::data::RankingDataset;
 use burn_rank::distributed::ProcessGroup;
 use burn_rank::learner::{Interrupt, Progress, Round};
 use burn_rank::op::Execution;
-use burn_rank_cli::experiment::{self, Claim, Document, Experiment, Fit, FitOptions, Split, TrainRun};
+use burn_rank_cli::experiment::{
+    self, Claim, Destination, Document, Experiment, Fit, FitOptions, Report, Split, TrainRun,
+};
 use burn_rank_cli::report::write_reports;
 use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
@@ -162,10 +164,12 @@ pub fn train(
     let (config, device, execution) = open(&document)?;
     listen(py, tell, move |progress, interrupt| {
         execution.scope(|| {
-            let run = TrainRun::open(began, &document, config, &device, out, claim, &ProcessGroup::default())
+            let to = Destination::new(out, &config.name, claim);
+            let run = TrainRun::open(began, &document, config, &device, &to, &ProcessGroup::default())
                 .map_err(errors::experiment)?;
             let done = run.fit(false, progress, interrupt, &write_reports).map_err(errors::experiment)?;
-            Ok((done.fit.ranker.into(), done.folder, errors::encode(&done.report)?))
+            let report = errors::encode(&Report::Train(done.report))?;
+            Ok((done.ranker.into(), done.folder.unwrap_or_default(), report))
         })
     })
 }

@@ -1,10 +1,10 @@
 //! `burn-rank cv CONFIG` cross-validates, with a fit for each fold, setting and seed, and prints one table.
 
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use burn::tensor::Device;
 use burn_rank::distributed::ProcessGroup;
 use burn_rank::json::Value;
 use burn_rank::learner::StopReason;
@@ -15,12 +15,15 @@ use clap::Args;
 use super::failure::Failure;
 use super::processes::together;
 use super::progress::{Fits, Rounds, during};
-use super::run_args::{FolderArgs, Opened, RunArgs};
+use super::report::read_report;
+use super::run_args::{FolderArgs, Opened, RunArgs, written_to};
 use super::signals::interrupt_on_signal;
+use super::terminal;
 use crate::experiment::{
-    CONFIG, Chosen, Claim, CrossValidation, CrossValidationOptions, CrossValidationReport, DataConfig, ExperimentError,
-    FoldResult, KEPT, Keep, Measures, OutputFolder, Part, PartDone, RANKER, REPORT, Report, RunKind, RunRecord,
-    TrainRun, agree, cross_validate_and_choose, cross_validate_part, merge_parts_and_choose, resolved_toml,
+    Chosen, Claim, CrossValidation, CrossValidationOptions, CrossValidationReport, DataConfig, Destination,
+    ExperimentError, FinishedRun, FoldResult, Identity, KEPT, Keep, Measures, OutputError, OutputFolder, PAGE, Part,
+    PartDone, Place, PlannedFits, REPORT, Report, RunKind, RunRecord, TrainRun, add_page, agree, json_bytes,
+    resolved_toml,
 };
 use crate::page::{Table, indented, wrapped};
 use crate::report::write_reports;
@@ -41,11 +44,11 @@ enum Work {
 pub struct CvArgs {
     #[command(flatten)]
     run: RunArgs,
-    /// Folder for the results: new, empty, or the folder of an earlier run; without --out, nothing is saved
-    #[arg(long)]
-    out: Option<PathBuf>,
     #[command(flatten)]
     folder: FolderArgs,
+    /// Keep nothing, and only print the result
+    #[arg(long, conflicts_with_all = ["out", "keep", "part", "merge"])]
+    no_out: bool,
     /// Keep files of each fold's selected fit in the subfolder kept/: `rankers`, `scores` of the test documents, or
     /// `runs` in TREC form, separated by commas
     #[arg(long, value_name = "WHAT")]
@@ -59,14 +62,13 @@ pub struct CvArgs {
     merge: bool,
     /// Afterwards train a final ranker on the queries of all folds. The final ranker's setting has the best mean
     /// validation value over folds and seeds. Its number of rounds is the median of that setting's best rounds. The run
-    /// goes to OUT: a new or empty folder or, with --resume or --overwrite, the folder of an earlier refit
-    #[arg(long, value_name = "OUT", conflicts_with = "part")]
+    /// goes to DIR, under the same rules as for --out
+    #[arg(long, value_name = "DIR", conflicts_with = "part")]
     refit: Option<PathBuf>,
     /// Number of fits that run at the same time [default: as many as cores and memory allow]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
-    /// Print only warnings, errors and what --json asks for, without progress or a table. The result goes to --out or
-    /// --json
+    /// Print only warnings, errors and what --json asks for, without progress or a table
     #[arg(long, short)]
     quiet: bool,
     /// Print one JSON object instead of the table
@@ -77,32 +79,26 @@ pub struct CvArgs {
 impl CvArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let start = Instant::now();
-        if self.out.is_none() && self.refit.is_none() && self.folder.claim() != Claim::New {
-            return Err(Failure::input("--resume and --overwrite need the folder of the run: --out DIR"));
+        if self.no_out && self.refit.is_none() && self.folder.claim() != Claim::New {
+            return Err(Failure::input("--no-out: found --resume or --overwrite, which need the folder of a run"));
         }
-        if self.out.is_none() && (self.part.is_some() || self.merge) {
+        if self.folder.out.is_none() && (self.part.is_some() || self.merge) {
             return Err(Failure::input("--part and --merge need the folder that the parts share: --out DIR"));
         }
         let part: Option<Part> = self.part.as_deref().map(str::parse).transpose()?;
-        if self.quiet && self.out.is_none() && self.refit.is_none() && !self.json {
-            return Err(Failure::input("--quiet needs a place for the result: --out DIR or --json"));
+        if self.quiet && self.no_out && self.refit.is_none() && !self.json {
+            return Err(Failure::input("--quiet needs a place for the result: no --no-out, or --json"));
         }
-        if let (Some(out), Some(refit)) = (&self.out, &self.refit)
+        if let (Some(out), Some(refit)) = (&self.folder.out, &self.refit)
             && [out, refit].map(|path| std::path::absolute(path).ok()).windows(2).all(|both| both[0] == both[1])
         {
             return Err(Failure::input("--refit: found the folder of --out, expected another one"));
         }
         let keep: Keep = self.keep.as_deref().map(str::parse).transpose()?.unwrap_or_default();
-        if keep.any() && self.out.is_none() {
-            return Err(Failure::input("--keep needs the folder of the run: --out DIR"));
-        }
         together(|group| {
             let opened = self.run.open()?;
             // Checks the folds before a folder is made.
             opened.config.check_folds().map_err(ExperimentError::from)?;
-            if let Some(refit) = self.refit.as_ref().filter(|_| group.leads()) {
-                check_folder(refit, self.folder.claim())?;
-            }
             let several = group.count() > 1;
             if part.is_some() || self.merge || several {
                 opened.config.check_parts().map_err(ExperimentError::from)?;
@@ -113,7 +109,10 @@ impl CvArgs {
                 None if self.merge => Work::Merge,
                 None => Work::Whole,
             };
-            opened.execution.scope(|| self.cross_validate(&opened, work, keep, start, out))
+            opened.execution.scope(|| {
+                let run = self.read(&opened, Some(self.claim(work)), keep)?;
+                self.cross_validate(&run, work, start, out)
+            })
         })
     }
 
@@ -127,59 +126,63 @@ impl CvArgs {
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
         let (rank, count) = (group.rank(), group.count());
-        if self.out.is_none() || self.part.is_some() || self.merge {
+        if self.folder.out.is_none() || self.part.is_some() || self.merge {
             let what = "the folder that they share, and makes its parts itself: --out DIR, without --part and --merge";
             return Err(Failure::input(format!("cv in {count} processes needs {what}")));
         }
         agree(group, &opened.config, &[]).map_err(Failure::from)?;
+        let run = self.read(opened, group.leads().then(|| self.folder.claim()), keep)?;
         if group.leads() {
             // Rejects an occupied folder, and creates the folder that the parts share.
-            let resolved = resolved_toml(&opened.document, &opened.config)?;
-            drop(self.open(&resolved, self.folder.claim())?);
+            drop(run.open(self.folder.claim())?);
         }
         group.wait();
         let part = Part::new(rank + 1, count).map_err(Failure::from)?;
-        let quiet = Self { quiet: true, json: false, ..self.clone() };
-        let of_part = if group.leads() { &Self { json: false, ..self.clone() } } else { &quiet };
-        of_part.cross_validate(opened, Work::Part(part), keep, start, &mut std::io::sink())?;
+        let of_part = Self { quiet: self.quiet || !group.leads(), json: false, ..self.clone() };
+        of_part.cross_validate(&run, Work::Part(part), start, &mut std::io::sink())?;
         group.wait();
-        if group.leads() { self.cross_validate(opened, Work::Merge, keep, start, out) } else { Ok(()) }
+        if group.leads() { self.cross_validate(&run, Work::Merge, start, out) } else { Ok(()) }
     }
 
-    /// Opens the folder given by `--out`, or returns `None` without this option.
-    fn open(&self, resolved: &str, claim: Claim) -> Result<Option<OutputFolder>, Failure> {
-        let Some(path) = &self.out else { return Ok(None) };
-        Ok(Some(OutputFolder::open(path, RunKind::CrossValidation, resolved, claim)?))
-    }
-
-    fn cross_validate(
-        &self,
-        opened: &Opened,
-        work: Work,
-        keep: Keep,
-        start: Instant,
-        out: &mut dyn Write,
-    ) -> Result<(), Failure> {
-        let Opened { document, config, device, .. } = opened;
-        let claim = self.claim(work);
-        // An occupied folder is reported before the data are read, and data that cannot be read leave no folder behind.
+    /// Checks the folders, then reads the data. So an occupied folder is reported before the data are read, and data
+    /// that cannot be read leave no folder behind. Without a `claim`, another process looks after the folders.
+    fn read<'a>(&self, opened: &'a Opened, claim: Option<Claim>, keep: Keep) -> Result<Reading<'a>, Failure> {
+        let Opened { document, config, .. } = opened;
         let resolved = resolved_toml(document, config)?;
-        if let (Some(path), Some(_)) = (&self.out, &self.refit) {
-            OutputFolder::check(path, RunKind::CrossValidation, &resolved, claim)?;
+        let run = Identity::new(RunKind::CrossValidation, &resolved);
+        let place = (!self.no_out).then(|| self.folder.place(&config.name));
+        if let (Some(place), Some(claim)) = (&place, claim) {
+            OutputFolder::check(place, &run, claim)?;
         }
-        let refit_data = match (&self.refit, work) {
-            (Some(_), Work::Whole | Work::Merge) => Some(during("reading the data", || config.refit_data())?),
-            _ => None,
-        };
-        let mut folder = self.open(&resolved, claim)?;
+        let refit = self.refit.as_deref().filter(|_| claim.is_some());
+        let refit_claim = refit.map(|path| check_refit(path, &run, self.folder.claim())).transpose()?;
+        let fits = Fits::new(self.quiet, config.measure.select);
+        let plan = PlannedFits::read(document, config, keep, &fits);
+        fits.end();
+        let plan = plan?;
+        let run = run.on(plan.data());
+        let refit = refit.zip(refit_claim).map(|(path, claim)| {
+            let data = during("reading the data", || config.refit_data())?;
+            Ok::<_, Failure>(Refit { path: path.to_path_buf(), data, to: Destination::of_refit(path, claim, &run) })
+        });
+        Ok(Reading { opened, resolved, place, run, keep, plan, refit: refit.transpose()? })
+    }
+
+    fn cross_validate(&self, run: &Reading, work: Work, start: Instant, out: &mut dyn Write) -> Result<(), Failure> {
+        let Opened { config, device, .. } = run.opened;
+        let mut folder = run.open(self.claim(work))?;
+        if let Some(folder) = folder.as_ref().filter(|folder| !(folder.is_finished() || self.quiet || self.json)) {
+            terminal::say(format_args!("writing to {}", folder.home().display()));
+        }
         let on_cpu = matches!(config.device.as_str(), "flex" | "ndarray");
         let threads = if on_cpu { rayon::current_num_threads() } else { 1 };
         let fits = Fits::new(self.quiet, config.measure.select);
         let options = CrossValidationOptions {
             device,
             output: folder.as_ref(),
-            resume: self.folder.resume || matches!(work, Work::Merge),
-            keep,
+            // A new folder has no fits to continue.
+            resume: folder.is_some(),
+            keep: run.keep,
             jobs: self.jobs.map(usize::from),
             threads,
             progress: &fits,
@@ -187,33 +190,39 @@ impl CvArgs {
         };
         let fitting = Instant::now();
         if let Work::Part(part) = work {
-            let done = cross_validate_part(document, config, part, &options);
+            let done = run.plan.run_part(part, &options);
             fits.end();
             return self.print_part(part, done?, out);
         }
-        let report = match (&folder, work) {
-            (Some(folder), Work::Merge) => merge_parts_and_choose(document, config, folder, &options),
-            _ => cross_validate_and_choose(document, config, &options),
+        let is_finished = folder.as_ref().is_some_and(OutputFolder::is_finished);
+        let earlier = folder.as_ref().filter(|_| is_finished).map(|folder| read_report(folder.home())).transpose()?;
+        let done = match (&folder, work) {
+            _ if earlier.is_some() && !run.keep.any() && run.refit.is_none() => None,
+            (Some(folder), Work::Merge) => Some(run.plan.merge(folder, &options)),
+            _ => Some(run.plan.run(&options)),
         };
         fits.end();
-        let (report, chosen) = report.map_err(|error| match &folder {
-            Some(folder) => folder.give_up(error),
-            None => error,
-        })?;
-        let fit_time = fitting.elapsed();
-        let report = Report::Cv(report);
+        let (report, chosen) = match (done.transpose(), &earlier, &folder) {
+            (Ok(Some((report, chosen))), ..) => (Report::Cv(report), Some(chosen)),
+            (Ok(None), Some(earlier), _) => (earlier.clone(), None),
+            (Err(error), _, Some(folder)) => return Err(folder.give_up(error).into()),
+            (Err(error), ..) => return Err(error.into()),
+            (Ok(None), None, _) => return Ok(()),
+        };
         if let Some(folder) = &mut folder {
-            let record = RunRecord::new(&config.device, fit_time, start.elapsed());
-            write_reports(folder, &report, &record)?;
-            folder.finish()?;
+            // A fit that was repeated for its ranker may measure differently on a GPU.
+            if is_finished && fs::read(folder.file(REPORT))? == json_bytes(&report)? {
+                add_page(folder, &report, &write_reports)?;
+            } else {
+                let record = RunRecord::new(&config.device, fitting.elapsed(), start.elapsed());
+                write_reports(folder, &report, &record)?;
+            }
+            if !is_finished || run.keep.any() {
+                folder.finish()?;
+            }
         }
         let Report::Cv(report) = &report else { return Ok(()) };
-        let kept = folder.as_ref().filter(|_| keep.any()).map(|folder| Kept::of(&report.result, keep, folder));
-        let refit = match (&self.refit, refit_data) {
-            (Some(path), Some(data)) => Some((path.as_path(), &chosen, data)),
-            _ => None,
-        };
-        self.print_and_refit(report, kept, refit, device, out)
+        self.print_and_refit(report, run, folder.as_ref(), chosen.as_ref(), out)
     }
 
     /// Returns what this work may do with the folder of the cross-validation.
@@ -230,72 +239,18 @@ impl CvArgs {
     fn print_and_refit(
         &self,
         report: &CrossValidationReport,
-        kept: Option<Kept>,
-        refit: Option<(&Path, &Chosen, DataConfig)>,
-        device: &Device,
+        run: &Reading,
+        folder: Option<&OutputFolder>,
+        chosen: Option<&Chosen>,
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
-        let Some((path, chosen, data)) = refit else { return self.print(report, kept, None, out) };
+        let result = &report.result;
+        let kept = folder.filter(|_| run.keep.any()).map(|folder| Kept::of(result, run.keep, folder));
+        let refit = run.refit.as_ref().zip(chosen);
+        let home = folder.map(OutputFolder::home);
         if self.json {
-            self.refit(&report.result, path, chosen, &data, device)?;
-            let mut record = Value::from(chosen);
-            record["out"] = json!(path);
-            return self.print(report, kept, Some(record), out);
-        }
-        self.print(report, kept, None, out)?;
-        out.flush()?;
-        let queries = self.refit(&report.result, path, chosen, &data, device)?;
-        if !self.quiet {
-            write!(out, "{}", refitted(chosen, report, queries, path))?;
-        }
-        Ok(())
-    }
-
-    /// Trains the chosen setting on all queries and returns the number of queries.
-    fn refit(
-        &self,
-        result: &CrossValidation,
-        path: &Path,
-        chosen: &Chosen,
-        data: &DataConfig,
-        device: &Device,
-    ) -> Result<usize, Failure> {
-        let (document, config) = chosen.configuration(data)?;
-        let rounds = Rounds::new(self.quiet, config.measure.select);
-        let claim = self.folder.claim();
-        let run = TrainRun::open(
-            Instant::now(),
-            &document,
-            config,
-            device,
-            Some(path.into()),
-            claim,
-            &ProcessGroup::default(),
-        )?;
-        rounds.read();
-        let report = self.out.as_ref().map(|out| out.join(REPORT).display().to_string());
-        let run = run.with_estimate(result.estimate(report));
-        let done = run.fit(false, &rounds, interrupt_on_signal()?, &write_reports)?;
-        match (done.fit.stop, &done.report) {
-            (StopReason::Interrupted, _) => Err(Failure::work(format!(
-                "interrupted; the model so far is in {}, the same command with --resume continues",
-                path.display()
-            ))),
-            (_, Report::Train(report)) => Ok(report.data.train.statistics.queries),
-            _ => Ok(0),
-        }
-    }
-
-    /// Prints the result of the cross-validation, and which files were kept.
-    fn print(
-        &self,
-        report: &CrossValidationReport,
-        kept: Option<Kept>,
-        refit: Option<Value>,
-        out: &mut dyn Write,
-    ) -> Result<(), Failure> {
-        if self.json {
-            let mut record = json!(report.result);
+            let mut record = json!(result);
+            record["out"] = json!(home);
             record["query_means"] = json!(report.query_means());
             let grid = report.standings();
             if !grid.is_empty() {
@@ -304,18 +259,58 @@ impl CvArgs {
             if let Some(kept) = kept {
                 record["kept"] = json!({"files": kept.files, "bytes": kept.bytes});
             }
-            if let Some(refit) = refit {
-                record["refit"] = refit;
+            if let Some((refit, chosen)) = refit {
+                self.refit(result, refit, chosen, run, home)?;
+                record["refit"] = Value::from(chosen);
+                record["refit"]["out"] = json!(refit.path);
             }
             writeln!(out, "{record}")?;
-        } else if !self.quiet {
+            return Ok(());
+        }
+        if !self.quiet {
             write!(out, "{}", render(report))?;
             if let Some(kept) = kept {
                 let files = counted(kept.files.len(), "file");
                 writeln!(out, "kept {files}, {} bytes, in {}", kept.bytes, kept.place.display())?;
             }
+            out.flush()?;
+        }
+        if let Some((refit, chosen)) = refit {
+            let done = self.refit(result, refit, chosen, run, home)?;
+            if !self.quiet {
+                write!(out, "{}", refitted(chosen, report, &done, &refit.path))?;
+            }
+        }
+        if let Some(folder) = folder.filter(|_| !self.quiet) {
+            writeln!(out, "{}", written_to(folder.home(), PAGE, !folder.is_finished()))?;
         }
         Ok(())
+    }
+
+    /// Trains the chosen setting on all queries.
+    fn refit(
+        &self,
+        result: &CrossValidation,
+        refit: &Refit,
+        chosen: &Chosen,
+        run: &Reading,
+        home: Option<&Path>,
+    ) -> Result<FinishedRun, Failure> {
+        let (document, config) = chosen.configuration(&refit.data)?;
+        let rounds = Rounds::new(self.quiet, config.measure.select);
+        let (device, alone) = (&run.opened.device, ProcessGroup::default());
+        let fit = TrainRun::open(Instant::now(), &document, config, device, &refit.to, &alone)?;
+        rounds.read();
+        let report = home.map(|home| home.join(REPORT).display().to_string());
+        let fit = fit.with_estimate(result.estimate(report));
+        let done = fit.fit(false, &rounds, interrupt_on_signal()?, &write_reports)?;
+        match done.report.fit.stop {
+            StopReason::Interrupted => Err(Failure::work(format!(
+                "interrupted; the model so far is in {}, the same command with --resume continues",
+                refit.path.display()
+            ))),
+            _ => Ok(done),
+        }
     }
 
     /// Prints how many fits of a part are finished.
@@ -333,25 +328,54 @@ impl CvArgs {
     }
 }
 
-/// Checks, before any work starts, that a refit may write to the folder.
-fn check_folder(path: &Path, claim: Claim) -> Result<(), Failure> {
-    // The configuration is known when the fits are made. A run that is resumed must have the configuration of the
-    // folder.
-    let there = match claim {
-        Claim::Resume => std::fs::read_to_string(path.join(CONFIG)).unwrap_or_default(),
-        _ => String::new(),
-    };
-    OutputFolder::check(path, RunKind::Train, &there, claim).map_err(|error| match claim {
-        Claim::New if path.join(RANKER).exists() => Failure::input(format!(
-            "--refit: {}: holds a run; --resume keeps it if its configuration is the same, --overwrite replaces it",
-            path.display()
-        )),
-        _ => Failure::from(error).context("--refit"),
-    })
+/// A cross-validation whose data are read, and the folders for its results.
+struct Reading<'a> {
+    opened: &'a Opened,
+    /// The resolved configuration.
+    resolved: String,
+    /// Where the run goes; `None` keeps nothing.
+    place: Option<Place>,
+    run: Identity,
+    keep: Keep,
+    plan: PlannedFits<'a>,
+    refit: Option<Refit>,
+}
+
+/// Where the best setting is trained on all queries, and these queries.
+struct Refit {
+    path: PathBuf,
+    to: Destination,
+    data: DataConfig,
+}
+
+impl Reading<'_> {
+    /// Opens the folder of the run, if there is one.
+    fn open(&self, claim: Claim) -> Result<Option<OutputFolder>, Failure> {
+        let Some(place) = &self.place else { return Ok(None) };
+        let folder = OutputFolder::open(place, &self.run, &self.resolved, claim)?;
+        let whole = |path: &Path| path.canonicalize().ok();
+        if self.refit.as_ref().is_some_and(|refit| whole(&refit.path) == whole(folder.home())) {
+            folder.abandon();
+            let found = folder.home().display();
+            return Err(Failure::input(format!("--refit: found {found}, the folder of the cross-validation itself")));
+        }
+        Ok(Some(folder))
+    }
+}
+
+/// Checks, before any work starts, that a refit may write to the folder. Returns what may happen to a run in it: with
+/// `--resume`, a refit that has not begun is new.
+fn check_refit(path: &Path, run: &Identity, claim: Claim) -> Result<Claim, Failure> {
+    let check = |claim| OutputFolder::check(&Place::Folder(path.to_path_buf()), &run.refit(), claim);
+    match check(claim) {
+        Ok(()) => Ok(claim),
+        Err(OutputError::NothingToResume { .. }) => Ok(Claim::New),
+        Err(error) => Err(Failure::from(error).context("--refit")),
+    }
 }
 
 /// Describes, for the terminal, which setting a refit used and where its ranker is.
-fn refitted(chosen: &Chosen, report: &CrossValidationReport, queries: usize, path: &Path) -> String {
+fn refitted(chosen: &Chosen, report: &CrossValidationReport, done: &FinishedRun, path: &Path) -> String {
     let (least, most) = (chosen.best_rounds.iter().min(), chosen.best_rounds.iter().max());
     let rounds = match (least, most) {
         (Some(least), Some(most)) if least != most => format!(", the median of {least} to {most}"),
@@ -360,10 +384,10 @@ fn refitted(chosen: &Chosen, report: &CrossValidationReport, queries: usize, pat
     let name = report.standings().into_iter().find(|standing| standing.setting == chosen.setting);
     let name = name.map(|standing| format!(": {}", harmless(&standing.name))).unwrap_or_default();
     let line = format!(
-        "refit{name}, trained on {} for {}{rounds}; written to {}. It has no test value of its own: the means above are its \
-         estimate.",
-        counted(queries, "query"),
+        "refit{name}, trained on {} for {}{rounds}; {} {}. It has no test value of its own: the means above are its estimate.",
+        counted(done.report.data.train.statistics.queries, "query"),
         counted(chosen.round(), "round"),
+        if done.is_new { "written to" } else { "finished before, in" },
         path.display()
     );
     wrapped(&line, 80).join("\n") + "\n"

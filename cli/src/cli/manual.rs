@@ -77,7 +77,7 @@ impl ManArgs {
                 let mut pages = Vec::new();
                 pages_below(&root, None, &mut pages)?;
                 let files: Vec<&str> = pages.iter().map(|(name, _)| name.as_str()).collect();
-                let folder = OutputFolder::of_files(folder, &files)?;
+                let folder = OutputFolder::of_files(folder, "man")?;
                 Ok(folder.write_together(&files, |number, file| file.write_all(&pages[number].1))?)
             }
         }

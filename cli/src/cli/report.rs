@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::failure::Failure;
 use super::input;
-use crate::experiment::{OutputError, PAGE, RECORD, REPORT, RUN_FILES, Report, RunRecord, settle, write_page};
+use crate::experiment::{OutputError, PAGE, RECORD, REPORT, RUN_FILES, Report, RunRecord, put_right, write_page};
 use crate::report::page;
 
 /// Arguments of `report`.
@@ -39,7 +39,7 @@ impl ReportArgs {
                 path
             }
             None => {
-                write_page(&self.run, PAGE, page.as_bytes())?;
+                write_page(&self.run, page.as_bytes())?;
                 self.run.join(PAGE)
             }
         };
@@ -50,7 +50,7 @@ impl ReportArgs {
 
 /// Reads the report of a finished run.
 pub fn read_report(folder: &Path) -> Result<Report, Failure> {
-    settle(folder)?;
+    put_right(folder)?;
     read(&folder.join(REPORT))?.ok_or_else(|| {
         Failure::input(format!("{}: no {REPORT} here; expected the folder of a finished run", folder.display()))
     })

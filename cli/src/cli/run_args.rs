@@ -1,14 +1,15 @@
 //! Arguments that every command with a configuration accepts, and code that opens the configuration.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
 use burn_rank::op::Execution;
+use burn_rank::workbench::text::harmless;
 use clap::Args;
 
 use super::failure::Failure;
 use super::input;
-use crate::experiment::{Claim, Document, Experiment};
+use crate::experiment::{Claim, Document, Experiment, Place};
 
 /// The arguments of a command that runs a configuration.
 #[derive(Debug, Clone, Args)]
@@ -63,20 +64,24 @@ impl RunArgs {
     }
 }
 
-/// Options for a folder that already holds a run.
+/// Options for the folder of a run.
 #[derive(Debug, Clone, Args)]
 pub struct FolderArgs {
+    /// Folder for the results: new, empty, or the folder of an earlier run. A finished run of the same configuration
+    /// and data is not made again [default: runs/NAME, or runs/NAME-2, .. if that holds another run]
+    #[arg(long)]
+    pub out: Option<PathBuf>,
     /// Continue a run that was stopped
     #[arg(long)]
     pub resume: bool,
-    /// Replace the run in the folder once the new one is complete, and delete partial results of an earlier replacement
-    /// at once. Files in the folder that belong to no run stay
+    /// Replace the run in the folder once the new one is complete. If the folder holds files that burn-rank did not
+    /// write, the old folder stays as OUT.old-1
     #[arg(long, conflicts_with = "resume")]
-    overwrite: bool,
+    pub overwrite: bool,
 }
 
 impl FolderArgs {
-    /// Returns what the command does with the folder: require a new one, resume the run in it, or overwrite it.
+    /// Returns what the command does with an earlier run: keep it, resume it, or overwrite it.
     pub fn claim(&self) -> Claim {
         match (self.resume, self.overwrite) {
             (true, _) => Claim::Resume,
@@ -84,4 +89,18 @@ impl FolderArgs {
             _ => Claim::New,
         }
     }
+
+    /// Returns the folder of the run with this name.
+    pub fn place(&self, name: &str) -> Place {
+        Place::new(self.out.clone(), name, self.claim())
+    }
+}
+
+/// Returns the line that ends the output of a run: where it is, and the page to look at.
+pub fn written_to(folder: &Path, page: &str, is_new: bool) -> String {
+    let words = match is_new {
+        true => format!("written to {}", folder.display()),
+        false => format!("finished before, nothing was fitted again: {}", folder.display()),
+    };
+    harmless(&format!("{words}, open {}", folder.join(page).display())).into_owned()
 }

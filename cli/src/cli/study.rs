@@ -12,18 +12,18 @@ use super::execution_args::ExecutionArgs;
 use super::failure::Failure;
 use super::input;
 use super::progress::Work;
+use super::run_args::written_to;
 use super::scored::{Common, Scored};
-use crate::experiment::{Document, Experiment, JOBS, KeptRun, OutputFolder, REPORT, settle};
+use crate::experiment::{
+    Claim, Document, Experiment, Identity, JOBS, KeptRun, OutputFolder, Place, REPORT, RunKind, STUDY, json_bytes,
+    put_right,
+};
 use crate::page::{Table, indented, wrapped};
 use crate::report::{studies_page, study_page, study_table};
 use crate::study::{
     Runs, STUDIES, Source, StudyEntry, StudyError, StudyOptions, StudyProgress, StudyReport, Subject, Training, find,
 };
 
-/// The name of the file with the results of a study.
-const JSON: &str = "study.json";
-/// The name of the HTML page with the plots of a study.
-const PAGE: &str = "study.html";
 /// The argument that selects all studies.
 const ALL: &str = "all";
 
@@ -95,10 +95,12 @@ pub struct StudyArgs {
     /// Seed of generated data
     #[arg(long, default_value_t = 1, conflicts_with_all = ["files", "config"])]
     seed: u64,
-    /// Folder for study.json and study.html, a page with plots; the folder is new, empty, or from an earlier study or
-    /// run
+    /// Folder for study.json and study.html, a page with plots; the folder is new, empty, or holds the same study
     #[arg(short, long, value_name = "FOLDER")]
     out: Option<PathBuf>,
+    /// Replace the study in the folder
+    #[arg(long, requires = "out")]
+    overwrite: bool,
     /// One JSON object
     #[arg(long)]
     json: bool,
@@ -146,9 +148,11 @@ impl StudyArgs {
             return Err(Failure::input("--over: found values for all studies, expected one study"));
         }
         let over = self.over.iter().map(|text| over(text)).collect::<Result<Vec<Over>, _>>()?;
-        let files = [JSON, PAGE];
-        if let Some(path) = &self.out {
-            OutputFolder::check_files(path, &files)?;
+        let run = Identity::new(RunKind::Study, &self.arguments());
+        let claim = if self.overwrite { Claim::Overwrite } else { Claim::New };
+        let place = self.out.clone().map(Place::Folder);
+        if let Some(place) = &place {
+            OutputFolder::check(place, &run, claim)?;
         }
         let source = self.source()?;
         let mut reports = Vec::new();
@@ -163,28 +167,31 @@ impl StudyArgs {
             true => json!({ "studies": reports }),
             false => json!(reports[0]),
         };
-        if let Some(path) = &self.out {
-            let folder = OutputFolder::of_files(path, &files)?;
-            let page = if all { studies_page(&reports) } else { study_page(&reports[0]) };
-            folder.write_together(&files, |number, file| match number {
-                0 => {
-                    serde_json::to_writer_pretty(&mut *file, &record)?;
-                    writeln!(file)
-                }
-                _ => file.write_all(page.as_bytes()),
-            })?;
-        }
         if self.json {
             writeln!(out, "{record}")?;
-            return Ok(());
         }
-        for (number, report) in reports.iter().enumerate() {
+        for (number, report) in reports.iter().enumerate().filter(|_| !self.json) {
             if number > 0 {
                 writeln!(out)?;
             }
             print(report, out)?;
         }
+        let Some(place) = place else { return Ok(()) };
+        let bytes = json_bytes(&record)?;
+        let mut folder = OutputFolder::open(&place, &run.on([&bytes]), "", claim)?;
+        let page = if all { studies_page(&reports) } else { study_page(&reports[0]) };
+        folder.write_together(&STUDY, |number, file| file.write_all([&bytes, page.as_bytes()][number]))?;
+        folder.finish()?;
+        if !self.json {
+            writeln!(out, "\n{}", written_to(folder.path(), STUDY[1], true))?;
+        }
         Ok(())
+    }
+
+    /// Returns the arguments that decide the results, as text.
+    fn arguments(&self) -> String {
+        let Self { name, files, scores, against, config, over, quick, queries, seed, .. } = self;
+        format!("{:?}", (name, files, scores, against, config, over, quick, queries, seed))
     }
 
     fn list(&self, out: &mut dyn Write) -> Result<(), Failure> {
@@ -210,7 +217,7 @@ impl StudyArgs {
 
     fn source(&self) -> Result<Source, Failure> {
         input::once(self.files.iter().chain(&self.scores).chain(&self.against))?;
-        self.runs().try_for_each(|run| settle(run))?;
+        self.runs().try_for_each(|run| put_right(run))?;
         match (&self.scores, &self.config, self.files.as_slice()) {
             (None, Some(config), []) => training(config),
             (None, None, [_, ..]) if self.runs().all(|run| KeptRun::is_in(run)) => {

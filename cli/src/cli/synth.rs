@@ -122,7 +122,7 @@ impl SynthArgs {
                     return Err(Failure::input(format!("{found}, {expected}; remove it or choose another folder")));
                 }
                 let files: Vec<String> = (1..=parts).map(|part| format!("S{part}.txt")).collect();
-                let folder = OutputFolder::of_files(folder, &files.iter().map(String::as_str).collect::<Vec<_>>())?;
+                let folder = OutputFolder::of_files(folder, "synth")?;
                 let start = |part: usize| (part as u128 * config.queries as u128 / parts as u128) as usize;
                 Ok(folder.write_together(&files, |part, file| fill(&config, start(part)..start(part + 1), file))?)
             }

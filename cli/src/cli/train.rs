@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use burn_rank::distributed::ProcessGroup;
+use burn_rank::json::Value;
 use burn_rank::learner::{NoProgress, Progress, StopReason};
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::learner::in_words;
@@ -15,10 +16,12 @@ use super::execution_args::work_on_this_thread;
 use super::failure::Failure;
 use super::processes::together;
 use super::progress::Rounds;
-use super::run_args::{FolderArgs, Opened, RunArgs};
+use super::run_args::{FolderArgs, Opened, RunArgs, written_to};
 use super::signals::interrupt_on_signal;
 use super::terminal;
-use crate::experiment::{Evaluations, ExperimentConfig, FinishedRun, Report, TrainRun};
+use crate::experiment::{
+    Destination, ExperimentConfig, FinishedRun, Measures, PAGE, SetMeasures, TrainReport, TrainRun,
+};
 use crate::page::{Table, wrapped};
 use crate::report::write_reports;
 
@@ -30,11 +33,11 @@ pub struct TrainArgs {
     /// Continue from a saved tree ranker or `train` folder and add trees to it (same as the key `start`)
     #[arg(long = "continue", value_name = "RANKER")]
     start: Option<PathBuf>,
-    /// Folder for the results: new, empty, or the folder of an earlier run [default: runs/NAME]
-    #[arg(long)]
-    out: Option<PathBuf>,
     #[command(flatten)]
     folder: FolderArgs,
+    /// Keep nothing, and only print the result
+    #[arg(long, conflicts_with_all = ["out", "resume", "overwrite"])]
+    no_out: bool,
     /// Instead of progress lines, draw a dashboard with curves that fills the terminal; only for the learner `gradient`
     #[arg(long, conflicts_with_all = ["quiet", "json"])]
     dashboard: bool,
@@ -60,61 +63,68 @@ impl TrainArgs {
     fn train(&self, opened: Opened, group: &ProcessGroup, start: Instant, out: &mut dyn Write) -> Result<(), Failure> {
         let Opened { document, config, device, .. } = opened;
         self.check_dashboard(&config)?;
-        let (path, claim) = (self.out.clone(), self.folder.claim());
+        let mut to = Destination::new(self.folder.out.clone(), &config.name, self.folder.claim());
+        to.place = to.place.filter(|_| !self.no_out);
         let rounds = Rounds::new(self.dashboard || self.quiet || !group.leads(), config.measure.select);
-        let run = TrainRun::open(start, &document, config, &device, path, claim, group)?;
+        let run = TrainRun::open(start, &document, config, &device, &to, group)?;
         rounds.read();
         if group.leads() && !self.quiet {
             note_unread(run.config());
         }
         let name = run.config().name.clone();
+        if let Some(home) = run.home().filter(|_| !(self.quiet || self.json || run.is_finished())) {
+            terminal::say(format_args!("writing to {}", home.display()));
+        }
         let progress: &dyn Progress = if group.leads() { &rounds } else { &NoProgress };
         let done = run.fit(self.dashboard, progress, interrupt_on_signal()?, &write_reports)?;
-        let FinishedRun { folder: path, fit, report } = done;
+        if group.leads() {
+            self.print(&done, &name, start, out)?;
+        }
+        match done.report.fit.stop {
+            StopReason::Interrupted if done.folder.is_some() => {
+                Err(Failure::work("interrupted; the best model so far is saved, --resume continues"))
+            }
+            StopReason::Interrupted => Err(Failure::work("interrupted; with --no-out, nothing is saved")),
+            _ => Ok(()),
+        }
+    }
 
-        let cautions = match &report {
-            Report::Train(report) => &*report.cautions,
-            Report::Cv(_) => &[],
-        };
-        if !group.leads() {
-            // Only the first process prints the result.
-        } else if self.json {
+    /// Prints the result.
+    fn print(&self, done: &FinishedRun, name: &str, start: Instant, out: &mut dyn Write) -> Result<(), Failure> {
+        let FinishedRun { folder, is_new, report, .. } = done;
+        let TrainReport { fit, convention, cautions, .. } = report;
+        if self.json {
+            let measures = report.measures.iter().map(|(set, SetMeasures { queries, empty_queries, measures, .. })| {
+                let value = json!({
+                    "convention": convention, "queries": queries, "empty_queries": empty_queries, "measures": measures,
+                });
+                (set.to_string(), value)
+            });
             let mut summary = json!({
-                "out": path, "best_round": fit.best_round, "rounds": fit.history.len(), "stop": fit.stop,
-                "measures": fit.evaluations, "seconds": start.elapsed().as_secs_f64(),
+                "out": folder, "best_round": fit.best_round, "rounds": fit.rounds, "stop": fit.stop,
+                "measures": measures.collect::<Measures>(), "seconds": start.elapsed().as_secs_f64(),
             });
             if !cautions.is_empty() {
                 summary["cautions"] = json!(cautions);
             }
             if let Some(importance) = &fit.importance {
                 summary["importance"] = json!(importance);
-                if let Report::Train(report) = &report {
-                    summary["partial_dependence"] = json!(report.partial_dependence);
-                }
+                summary["partial_dependence"] = json!(report.partial_dependence);
             }
             writeln!(out, "{summary}")?;
         } else if !self.quiet {
-            writeln!(
-                out,
-                "{}: round {} of {} selected, {}, {:.1} s, written to {}",
-                harmless(&name),
-                fit.best_round,
-                fit.history.len(),
-                in_words(fit.stop),
-                start.elapsed().as_secs_f64(),
-                path.display()
-            )?;
-            write!(out, "{}", table(&fit.evaluations))?;
+            let seconds = if *is_new { format!(", {:.1} s", start.elapsed().as_secs_f64()) } else { String::new() };
+            let (name, best, rounds, stop) = (harmless(name), fit.best_round, fit.rounds, in_words(fit.stop));
+            writeln!(out, "{name}: round {best} of {rounds} selected, {stop}{seconds}")?;
+            write!(out, "{}", table(report))?;
             for line in cautions.iter().flat_map(|caution| wrapped(caution, 80)) {
                 writeln!(out, "{}", harmless(&line))?;
             }
-        }
-        match fit.stop {
-            StopReason::Interrupted => {
-                Err(Failure::work("interrupted; the best model so far is saved, --resume continues"))
+            if let Some(folder) = folder {
+                writeln!(out, "{}", written_to(folder, PAGE, *is_new))?;
             }
-            _ => Ok(()),
         }
+        Ok(())
     }
 }
 
@@ -148,18 +158,15 @@ fn note_unread(config: &ExperimentConfig) {
     }
 }
 
-/// The sets of queries, in the order of their use.
-const SETS: [&str; 3] = ["train", "validation", "test"];
-
 /// Formats the measures of each set as a table.
-fn table(evaluations: &Evaluations) -> String {
-    let Some(first) = evaluations.values().next() else { return String::new() };
-    let header = format!("{} convention", first.convention.name);
-    let names = first.means.iter().map(|(measure, _)| measure.to_string());
+fn table(report: &TrainReport) -> String {
+    let header = format!("{} convention", report.convention.name);
+    let names = report.measures.train.measures.keys().cloned();
     let mut table = Table::new([header, "queries".to_string(), "empty".to_string()].into_iter().chain(names));
-    for (set, evaluation) in SETS.iter().filter_map(|set| Some((*set, evaluations.get(set)?))) {
-        let counts = [evaluation.queries, evaluation.empty_queries].map(|count| count.to_string());
-        table.row(set, counts.into_iter().chain(evaluation.means.iter().map(|(_, mean)| format!("{mean:.4}"))));
+    for (set, of) in report.measures.iter() {
+        let counts = [of.queries, of.empty_queries].map(|count| count.to_string());
+        let value = |value: &Value| value.as_f64().map_or("-".to_string(), |value| format!("{value:.4}"));
+        table.row(set, counts.into_iter().chain(of.measures.values().map(value)));
     }
     table.text()
 }

@@ -132,6 +132,18 @@ pub enum OutputError {
         /// A description of the folder's contents, and advice.
         found: String,
     },
+    /// A folder that holds the run, unfinished.
+    #[error("{path}: holds an unfinished run: --resume continues it, --overwrite starts again")]
+    Unfinished {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A folder that holds no unfinished run to resume.
+    #[error("{path}: nothing to resume, since no run was begun here; without --resume, the command begins one")]
+    NothingToResume {
+        /// The folder.
+        path: PathBuf,
+    },
     /// A folder that holds another run.
     #[error("{path}: {reason}")]
     Occupied {

@@ -49,16 +49,13 @@ pub use config::{
     RangeConfig, RangeScale, Rung, SearchConfig, SplitBy, SplitConfig, SyntheticConfig, resolved_toml,
 };
 pub(crate) use config::{from_toml, written_value};
-pub use cross_validation::{
-    CrossValidationOptions, JobDone, JobProgress, Part, PartDone, cross_validate, cross_validate_and_choose,
-    cross_validate_part, merge_parts, merge_parts_and_choose,
-};
+pub use cross_validation::{CrossValidationOptions, JobDone, JobProgress, Part, PartDone, PlannedFits, cross_validate};
 pub use error::{ExperimentError, OutputError};
 pub(crate) use extreme_queries::LONGEST_IDENTIFIER;
 pub use extreme_queries::{ExtremeQueries, RankedDocument, RankedQuery};
 pub use fit::{Evaluations, Fit, FitOptions, fit, fit_in_place, linear_weights};
-pub use folder::{CARD, CONFIG, Claim, JOBS, NEXT, OutputFolder, PAGE, RANKER, RECORD, REPORT, RunKind};
-pub(crate) use folder::{RUN_FILES, settle, write_page};
+pub use folder::{CARD, CONFIG, Claim, Identity, JOBS, OutputFolder, PAGE, Place, RANKER, RECORD, REPORT, RunKind};
+pub(crate) use folder::{DEVICES, RUN_FILES, STUDY, json_bytes, put_right, write_page};
 pub use keep::{KEPT, Keep};
 pub use kept::{KeptError, KeptFold, KeptRun};
 pub use record::{
@@ -70,4 +67,5 @@ pub use split::Split;
 pub(crate) use split::moved_in_words;
 pub use splits::{SplitContents, Splits};
 pub(crate) use start::ranker_file;
-pub use train_run::{FinishedRun, TrainRun, WriteReports};
+pub(crate) use train_run::add_page;
+pub use train_run::{Destination, FinishedRun, TrainRun, WriteReports};

@@ -12,7 +12,7 @@ use burn_rank::workbench::text::counted;
 
 use super::config::{Experiment, ExperimentConfig, refusal_of};
 use super::error::ExperimentError;
-use super::folder::{CONFIG, Claim, NEXT, RANKER, START, settle};
+use super::folder::{Claim, RANKER, START, put_right, successor_file};
 use super::split::Split;
 
 /// Returns the path of a ranker's file. If the given path is the folder of a `train` run, returns the path of the
@@ -20,12 +20,12 @@ use super::split::Split;
 ///
 /// # Errors
 /// Returns [`RankerError::File`] if the folder contains no ranker. Also returns any
-/// [`OutputError`](super::error::OutputError) from [`settle`].
+/// [`OutputError`](super::error::OutputError) from [`put_right`].
 pub(crate) fn ranker_file(path: &Path) -> Result<PathBuf, ExperimentError> {
+    put_right(path)?;
     if !path.is_dir() {
         return Ok(path.to_path_buf());
     }
-    settle(path)?;
     let file = path.join(RANKER);
     // An error of the system does not mean that the file is absent.
     if matches!(file.try_exists(), Ok(false)) {
@@ -86,16 +86,13 @@ impl ExperimentConfig {
         let file = if start.is_dir() { start.join(RANKER) } else { start.clone() };
         let is_in_folder = file.parent()?.canonicalize().ok()? == folder.canonicalize().ok()?;
         let name = file.file_name().filter(|name| is_in_folder && (*name == RANKER || *name == START))?;
-        let (given, next, copy) = (folder.join(name), folder.join(NEXT), folder.join(START));
+        let (given, copy) = (folder.join(name), folder.join(START));
         let copies = match claim {
-            Claim::Overwrite => Vec::new(),
-            _ if next.join(START).exists() => vec![next.join(START)],
-            // Begun, and stopped before it had its copy.
-            _ if next.join(CONFIG).exists() => Vec::new(),
-            _ => vec![copy.clone()],
+            Claim::Overwrite => [None, None],
+            _ => [successor_file(folder, START), Some(copy.clone())],
         };
         self.start = Some(copy);
-        Some(copies.into_iter().find(|copy| copy.exists()).unwrap_or(given))
+        Some(copies.into_iter().flatten().find(|copy| copy.exists()).unwrap_or(given))
     }
 
     /// Loads the ranker from which the fit starts, or returns `None` if no ranker is configured. The fit then uses this

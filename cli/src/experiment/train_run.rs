@@ -12,14 +12,38 @@ use burn_rank::ranker::{Estimate, Ranker};
 use super::agreement::agree;
 use super::config::{Document, Experiment, ExperimentConfig, resolved_toml};
 use super::error::{ExperimentError, OutputError};
-use super::fit::{Fit, FitOptions, fit_in_place};
-use super::folder::{CARD, Claim, OutputFolder, RANKER, RunKind, START};
+use super::fit::{FitOptions, fit_in_place};
+use super::folder::{CARD, Claim, Identity, OutputFolder, PAGE, Place, RANKER, RECORD, REPORT, RunKind, START};
 use super::record::{DataReport, Report, RunRecord, Sets, TrainReport};
 use super::split::{Split, Told};
 
 /// A function that writes the report and the record of a finished run into its folder.
 /// `report::write_reports` also writes the page.
 pub type WriteReports = dyn Fn(&OutputFolder, &Report, &RunRecord) -> Result<(), OutputError>;
+
+/// The folder of a run, and what may happen to an earlier run there.
+#[derive(Debug, Clone)]
+pub struct Destination {
+    /// Where the run goes; `None` keeps nothing.
+    pub place: Option<Place>,
+    /// What may happen to an earlier run.
+    pub claim: Claim,
+    /// The identity of the run, if its configuration and data do not define it.
+    run: Option<Identity>,
+}
+
+impl Destination {
+    /// Returns the folder `out`, by default the first of `runs/NAME`, `runs/NAME-2`, .. that is free or holds the run.
+    pub fn new(out: Option<PathBuf>, name: &str, claim: Claim) -> Self {
+        Self { place: Some(Place::new(out, name, claim)), claim, run: None }
+    }
+
+    /// Returns the folder for the ranker that a cross-validation trains at its end.
+    pub(crate) fn of_refit(path: &Path, claim: Claim, cross_validation: &Identity) -> Self {
+        let run = Some(cross_validation.refit());
+        Self { place: Some(Place::Folder(path.to_path_buf())), claim, run }
+    }
+}
 
 /// A run that is ready to start: its configuration is checked, its data are read, and its folder is open.
 pub struct TrainRun {
@@ -32,9 +56,10 @@ pub struct TrainRun {
     /// What qualifies the values of the run.
     cautions: Vec<String>,
     data: Sets<DataReport>,
-    path: PathBuf,
     /// The folder, which only the first process opens.
     folder: Option<OutputFolder>,
+    /// The finished run of the same configuration and data that the folder holds.
+    earlier: Option<(Ranker, TrainReport)>,
     resume: bool,
     estimate: Option<Estimate>,
 }
@@ -42,18 +67,20 @@ pub struct TrainRun {
 /// A finished run, whose files are written.
 #[derive(Debug)]
 pub struct FinishedRun {
-    /// The folder with the files of the run. If the run was stopped before it could replace an older one, this is the
-    /// subfolder [`NEXT`](super::NEXT).
-    pub folder: PathBuf,
-    /// The fitted ranker, with its rounds and measures.
-    pub fit: Fit,
-    /// The contents of `report.json`.
-    pub report: Report,
+    /// The folder with the files of the run; `None` if nothing is kept. If the run was stopped before it could replace
+    /// an older one, this is the folder in which it grows.
+    pub folder: Option<PathBuf>,
+    /// Whether the run was fitted now. Otherwise, the folder held it already.
+    pub is_new: bool,
+    /// The trained ranker.
+    pub ranker: Ranker,
+    /// The results of the run.
+    pub report: TrainReport,
 }
 
 impl TrainRun {
-    /// Reads the data and opens the folder `out`, by default `runs/NAME`. The run's total time is measured from
-    /// `start`. If a group shares the run, only its first process opens the folder.
+    /// Reads the data and opens the folder. The run's total time is measured from `start`. If a group shares the run,
+    /// only its first process opens the folder.
     ///
     /// # Errors
     /// Returns an [`ExperimentError`] if the starting ranker, the data or the folder cannot be used. The folder is
@@ -65,13 +92,14 @@ impl TrainRun {
         document: &Document,
         mut config: Experiment,
         device: &Device,
-        out: Option<PathBuf>,
-        claim: Claim,
+        to: &Destination,
         group: &ProcessGroup,
     ) -> Result<Self, ExperimentError> {
         config.check_processes(group.count())?;
-        let path = out.unwrap_or_else(|| PathBuf::from("runs").join(&config.name));
-        let own_start = config.config.start_from_copy(&path, claim);
+        let own_start = match &to.place {
+            Some(Place::Folder(path)) => config.config.start_from_copy(path, to.claim),
+            _ => None,
+        };
         let resolved = resolved_toml(document, &config)?;
         let loaded = match &own_start {
             Some(path) => config.load_start(path, device).map(Some),
@@ -81,9 +109,10 @@ impl TrainRun {
             ExperimentError::Refused(refusal) => document.place(&refusal).into(),
             error => error,
         })?;
-        let leads = group.leads();
-        if leads {
-            OutputFolder::check(&path, RunKind::Train, &resolved, claim)?;
+        let run = Identity::new(RunKind::Train, &resolved);
+        let place = to.place.as_ref().filter(|_| group.leads());
+        if let Some(place) = place {
+            OutputFolder::check(place, to.run.as_ref().unwrap_or(&run), to.claim)?;
         }
         let Told { mut split, warnings } = config.data.unchecked_split(config.seed)?;
         let cautions = config.cautions(&split);
@@ -96,22 +125,18 @@ impl TrainRun {
         agree(group, &config, &sets)?;
         split.check()?;
         // Read now, because the file may move when the folder is opened.
-        let own_start = own_start.filter(|_| leads).map(|path| read_start(&path)).transpose()?;
+        let own_start = own_start.filter(|_| group.leads()).map(|path| read(&path)).transpose()?;
         let data = Sets::from_split(&split);
-        let open = || {
-            let folder = OutputFolder::open(&path, RunKind::Train, &resolved, claim)?;
-            let begun = folder.check_data([(split.fold, &data)]).and_then(|()| match &own_start {
-                Some(ranker) => folder.write(START, ranker),
-                None => Ok(()),
-            });
-            match begun {
-                Ok(()) => Ok(folder),
-                Err(error) => Err(folder.give_up(error.into())),
-            }
-        };
-        let folder = leads.then(open).transpose()?;
-        let resume = matches!(claim, Claim::Resume);
-        let device = device.clone();
+        let started = start_ranker.iter().map(Ranker::to_bytes);
+        let run = run.on(data.hashes().into_iter().map(String::into_bytes).chain(started));
+        let run = to.run.as_ref().unwrap_or(&run);
+        let folder = place.map(|place| OutputFolder::open(place, run, &resolved, to.claim)).transpose()?;
+        let is_finished = folder.as_ref().is_some_and(OutputFolder::is_finished);
+        if let (Some(folder), Some(ranker), false) = (&folder, &own_start, is_finished) {
+            folder.write(START, ranker).map_err(|error| folder.give_up(error.into()))?;
+        }
+        let earlier = group.agree(is_finished).then(|| earlier(folder.as_ref(), device, group)).transpose()?;
+        let (resume, device) = (to.claim == Claim::Resume, device.clone());
         Ok(Self {
             start,
             config,
@@ -121,8 +146,8 @@ impl TrainRun {
             data,
             warnings,
             cautions,
-            path,
             folder,
+            earlier,
             resume,
             estimate: None,
         })
@@ -131,6 +156,16 @@ impl TrainRun {
     /// Returns the configuration of the run.
     pub fn config(&self) -> &ExperimentConfig {
         &self.config
+    }
+
+    /// Returns the folder that was asked for, if this process writes the run.
+    pub fn home(&self) -> Option<&Path> {
+        self.folder.as_ref().map(OutputFolder::home)
+    }
+
+    /// Returns whether the folder already holds the finished run.
+    pub fn is_finished(&self) -> bool {
+        self.earlier.is_some()
     }
 
     /// Stores the results of a cross-validation as the expected quality of the ranker. They are recorded in the
@@ -142,7 +177,8 @@ impl TrainRun {
     }
 
     /// Fits the ranker, and writes it with its card; then calls `write_reports`. Only the first process writes files. A
-    /// stopped fit is also written and can be resumed. Its [`stop`](Fit::stop) says that it was stopped.
+    /// stopped fit is also written and can be resumed. The stop in its report says that it was stopped. If the folder
+    /// already holds the finished run, nothing is fitted.
     ///
     /// # Errors
     /// Returns an [`ExperimentError`] if the fit fails or a file cannot be written.
@@ -163,12 +199,18 @@ impl TrainRun {
             data,
             warnings,
             mut cautions,
-            path,
             mut folder,
             resume,
-            estimate,
+            ..
         } = self;
         warnings.iter().chain(&cautions).for_each(|warning| progress.warn(warning));
+        if let Some((ranker, report)) = self.earlier {
+            if let Some(folder) = &mut folder {
+                add_page(folder, &Report::Train(report.clone()), write_reports)?;
+            }
+            let folder = folder.map(|folder| folder.path().to_path_buf());
+            return Ok(FinishedRun { folder, is_new: false, ranker, report });
+        }
         let options = FitOptions {
             start: start_ranker.as_ref(),
             device: &device,
@@ -183,27 +225,62 @@ impl TrainRun {
             Some(folder) => folder.give_up(error),
             None => error,
         })?;
-        if let Some(estimate) = estimate {
+        if let Some(estimate) = self.estimate {
             fit.ranker = fit.ranker.with_estimate(estimate);
         }
         let fit_time = fitting.elapsed();
         cautions.extend(fit.caution(&config));
-        let report = Report::Train(TrainReport { cautions, ..TrainReport::new(&config, data, &split, &fit) });
-        let mut written = path;
+        let report = TrainReport { cautions, ..TrainReport::new(&config, data, &split, &fit) };
         if let Some(folder) = &mut folder {
             folder.write(RANKER, &fit.ranker.to_bytes())?;
             folder.write(CARD, fit.ranker.card(&config.name).as_bytes())?;
-            write_reports(folder, &report, &RunRecord::new(&config.device, fit_time, start.elapsed()))?;
+            let record = RunRecord::new(&config.device, fit_time, start.elapsed());
+            write_reports(folder, &Report::Train(report.clone()), &record)?;
             if fit.stop != StopReason::Interrupted {
                 folder.finish()?;
             }
-            written = folder.path().to_path_buf();
         }
-        Ok(FinishedRun { folder: written, fit, report })
+        let folder = folder.map(|folder| folder.path().to_path_buf());
+        Ok(FinishedRun { folder, is_new: true, ranker: fit.ranker, report })
     }
 }
 
-/// Reads the bytes of a ranker, to copy them into the folder.
-fn read_start(path: &Path) -> Result<Vec<u8>, ExperimentError> {
+/// Reads the ranker and the report of a finished run in the first process, and sends them to all.
+fn earlier(
+    folder: Option<&OutputFolder>,
+    device: &Device,
+    group: &ProcessGroup,
+) -> Result<(Ranker, TrainReport), ExperimentError> {
+    let of = |name: &str| folder.map_or(Ok(Vec::new()), |folder| read(&folder.file(name)));
+    let (ranker, report) = (group.broadcast(of(RANKER)?), group.broadcast(of(REPORT)?));
+    let ranker = Ranker::from_bytes(&ranker, Path::new(RANKER), device)?;
+    match serde_json::from_slice(&report) {
+        Ok(Report::Train(report)) => Ok((ranker, report)),
+        _ => {
+            let home = folder.map_or(Path::new("."), OutputFolder::home);
+            let reason = format!("holds a damaged {REPORT}; --overwrite makes the run again");
+            Err(OutputError::occupied(home, reason).into())
+        }
+    }
+}
+
+/// Writes the page of a finished run if it is absent.
+///
+/// # Errors
+/// [`OutputError::Unwritable`]
+pub(crate) fn add_page(
+    folder: &mut OutputFolder,
+    report: &Report,
+    write_reports: &WriteReports,
+) -> Result<(), OutputError> {
+    let record = || serde_json::from_slice::<RunRecord>(&fs::read(folder.file(RECORD)).ok()?).ok();
+    match record().filter(|_| !folder.file(PAGE).exists()) {
+        Some(record) => write_reports(folder, report, &record).and_then(|()| folder.finish()),
+        None => Ok(()),
+    }
+}
+
+/// Reads a file of a run.
+fn read(path: &Path) -> Result<Vec<u8>, ExperimentError> {
     fs::read(path).map_err(|source| OutputError::Unwritable { path: path.to_path_buf(), source }.into())
 }

@@ -76,10 +76,7 @@ fn a_comparison_that_was_stopped_goes_on() {
     let again = ["devices", "compare", "small.toml", "--devices", "flex,flex@baseline,flex+threads=1", "--seeds", "2"];
     let again = [&again[..], &["--target", "ndcg@10=0.01", "--out", "out"]].concat();
     let message = bench.refused(&again);
-    assert!(
-        message.contains("out: holds a comparison; choose another --out, or --resume or --overwrite it"),
-        "{message}"
-    );
+    assert!(message.contains("out: holds an unfinished run: --resume continues it"), "{message}");
     let table = bench.output(&[&again[..], &["--resume"]].concat());
     for column in [" train docs/s  score docs/s ", " ms  ", " device reads\n"] {
         assert!(table.contains(column), "{table}");
@@ -91,7 +88,13 @@ fn a_comparison_that_was_stopped_goes_on() {
     let ranker = |table: &Value| table["devices"][1]["trials"][1]["ranker"].clone();
     assert_eq!(ranker(&before), ranker(&after));
     let other = bench.refused(&[&again[..], &["--resume", "--set", "learner.epochs=2"]].concat());
-    assert!(other.contains("holds a comparison with another configuration"), "{other}");
+    assert!(other.contains("out: holds a run of another configuration"), "{other}");
+    // A finished comparison is not made again.
+    let table_of =
+        |text: String| text.lines().take_while(|line| !line.contains(" open ")).map(String::from).collect::<Vec<_>>();
+    let again = bench.output(&again);
+    assert!(again.ends_with("finished before, nothing was fitted again: out, open out/devices.html\n"), "{again}");
+    assert_eq!(table_of(again), table_of(table));
 }
 
 #[test]
@@ -201,6 +204,7 @@ fn a_result_that_is_damaged_or_of_another_fit_is_made_again() {
     assert_ne!(forged, second);
     for damaged in [&first, &forged, &second[..second.len() / 2]] {
         bench.write("out/trial-1-seed-2.json", damaged);
+        fs::remove_file(bench.path("out/devices.json")).unwrap();
         let message = bench.run(&alone(&["--resume"])).success().get_output().stderr.clone();
         let message = String::from_utf8(message).unwrap();
         assert!(message.contains("trial-1-seed-2.json: found damage, or the result of another fit"), "{message}");
@@ -261,13 +265,15 @@ fn fits_on_other_data_are_not_mixed_and_files_of_the_user_stay() {
     bench.output(&["synth", "--queries", "20", "--features", "3", "--out", "data.txt"]);
     bench.output(&alone(&[]));
     // The data change between two parts of a comparison.
-    fs::remove_file(bench.path("out/trial-1-seed-2.json")).unwrap();
+    for file in ["devices.json", "trial-1-seed-2.json"] {
+        fs::remove_file(bench.path("out").join(file)).unwrap();
+    }
     bench.output(&["synth", "--queries", "20", "--features", "3", "--seed", "9", "--out", "data.txt"]);
     let message = bench.refused(&alone(&["--resume"]));
-    assert!(message.contains("out: holds fits on other data"), "{message}");
+    assert!(message.contains("out: holds a run on other data"), "{message}");
     bench.write("out/trial-notes.json", "mine");
     bench.output(&alone(&["--overwrite"]));
-    assert_eq!(fs::read_to_string(bench.path("out/trial-notes.json")).unwrap(), "mine");
+    assert_eq!(fs::read_to_string(bench.path("out.old-1/trial-notes.json")).unwrap(), "mine");
 }
 
 /// In a build whose kernels lose the last document of each tile.

@@ -82,11 +82,14 @@ fn killed_and_resumed(command: &str, config: &str, results: &[&str], seed: u64) 
     bench.output(&[command, "run.toml", "--out", "whole"]);
     let whole = start.elapsed();
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let args = [command, "run.toml", "--out", "killed", "--resume"];
+    let begin = [command, "run.toml", "--out", "killed"];
+    let args = || {
+        if bench.path("killed/config.toml").exists() { [&begin[..], &["--resume"]].concat() } else { begin.to_vec() }
+    };
     for _ in 0..2 {
-        kill(&bench, &args, whole, random.random_range(0.05..1.0));
+        kill(&bench, &args(), whole, random.random_range(0.05..1.0));
     }
-    bench.output(&args);
+    bench.output(&args());
     for name in results {
         let read = |run: &str| fs::read(bench.path(run).join(name)).unwrap();
         assert_eq!(read("killed"), read("whole"), "{command}, {name}\n{config}");

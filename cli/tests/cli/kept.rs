@@ -32,18 +32,18 @@ fn the_selected_fit_of_each_fold_is_kept() {
     let of_fold = |fold: usize| ["run.txt", "safetensors", "scores.txt"].map(|end| format!("fold{fold}-seed1.{end}"));
     assert_eq!(names, (1..=3).flat_map(of_fold).collect::<Vec<_>>());
     let bytes: usize = there.iter().map(|(_, content)| content.len()).sum();
-    assert!(text.ends_with(&format!("kept 9 files, {bytes} bytes, in all/kept\n")), "{text}");
+    assert!(text.contains(&format!("\nkept 9 files, {bytes} bytes, in all/kept\n")), "{text}");
 
     // Without the option nothing is kept, and all else is the same.
     let plain = bench.output(&["cv", "grid.toml", "--out", "plain"]);
     assert_eq!(
-        text.lines().filter(|line| !line.starts_with("kept")).collect::<Vec<_>>(),
+        text.replace("all", "plain").lines().filter(|line| !line.starts_with("kept")).collect::<Vec<_>>(),
         plain.lines().collect::<Vec<_>>()
     );
     assert!(!bench.path("plain/kept").exists());
     let printed = json(&bench.output(&["cv", "grid.toml", "--out", "all", "--keep", "scores", "--json"]));
     assert_eq!(printed["kept"]["files"][0], "kept/fold1-seed1.scores.txt");
-    assert_eq!(kept(&bench, "all"), there, "a finished run is made again, to the same bytes");
+    assert_eq!(kept(&bench, "all"), there);
 
     // The ranker, its scores and its run are the same ranking.
     let model = "all/kept/fold2-seed1.safetensors";
@@ -74,34 +74,29 @@ fn a_run_that_kept_nothing_keeps_it_when_it_is_resumed() {
         jobs.filter(|job| job.join("ranker.safetensors").exists()).count()
     };
     assert_eq!((rankers("at-once"), rankers("later")), (6, 0));
-    bench.output(&[&["cv", "grid.toml", "--out", "later", "--resume"][..], &all].concat());
+    bench.output(&[&["cv", "grid.toml", "--out", "later"][..], &all].concat());
     assert_eq!(rankers("later"), 3, "only the selected fits are made again");
     assert_eq!(kept(&bench, "later"), kept(&bench, "at-once"));
     let report = |run: &str| fs::read(bench.path(run).join("report.json")).unwrap();
     assert_eq!(report("later"), report("at-once"));
 
     // Files kept by another configuration do not belong to this run.
-    bench.output(&["cv", "grid.toml", "--out", "later", "--resume", "--set", "cv.folds=[1]"]);
+    bench.output(&["cv", "grid.toml", "--out", "later", "--overwrite", "--set", "cv.folds=[1]"]);
     assert!(!bench.path("later/kept").exists());
 }
 
 #[test]
-fn kept_files_that_were_changed_are_the_users() {
+fn what_a_finished_run_keeps_is_not_replaced() {
     let bench = bench();
     let keep = ["cv", "grid.toml", "--out", "run", "--keep", "scores"];
     bench.output(&keep);
     fs::write(bench.path("run/kept/notes"), "mine").unwrap();
     fs::write(bench.path("run/kept/fold1-seed1.scores.txt"), "mine").unwrap();
-    let message = bench.refused(&keep);
-    assert!(message.contains("`kept/fold1-seed1.scores.txt` is not as burn-rank wrote it"), "{message}");
-    fs::remove_file(bench.path("run/kept/fold1-seed1.scores.txt")).unwrap();
-    bench.output(&[&keep[..4], &["--overwrite"]].concat());
-    assert_eq!(files(&bench.path("run/kept")), ["notes"], "what was kept is gone, what is not ours stays");
-    // A folder with the user's files in place of ours is not used.
-    fs::create_dir_all(bench.path("mine/kept")).unwrap();
-    fs::write(bench.path("mine/kept/fold1-seed1.scores.txt"), "1").unwrap();
-    let message = bench.refused(&["cv", "grid.toml", "--out", "mine", "--keep", "scores"]);
-    assert!(message.contains("holds `kept`, which burn-rank did not write there"), "{message}");
+    bench.output(&["cv", "grid.toml", "--out", "run", "--keep", "scores,runs"]);
+    assert_eq!(fs::read(bench.path("run/kept/fold1-seed1.scores.txt")).unwrap(), b"mine");
+    assert_eq!(files(&bench.path("run/kept")).len(), 7, "three runs more");
+    bench.output(&["cv", "grid.toml", "--out", "run", "--overwrite"]);
+    assert!(!bench.path("run/kept").exists() && bench.path("run.old-1/kept/notes").exists());
 }
 
 #[test]
@@ -137,8 +132,8 @@ fn compare_measures_what_was_kept_as_it_is_asked() {
 #[test]
 fn what_cannot_be_kept_is_refused() {
     let bench = bench();
-    let message = bench.refused(&["cv", "grid.toml", "--keep", "scores"]);
-    assert_eq!(message, "error: --keep needs the folder of the run: --out DIR\n");
+    let message = bench.refused(&["cv", "grid.toml", "--keep", "scores", "--no-out"]);
+    assert!(message.contains("'--no-out' cannot be used with") || message.contains("cannot be used with"), "{message}");
     let message = bench.refused(&["cv", "grid.toml", "--out", "run", "--keep", "scores,ranker"]);
     let expected = "keep = `ranker`: expected rankers, scores, runs, separated by commas; did you mean `rankers`?\n";
     assert_eq!(message, format!("error: {expected}"));

@@ -106,7 +106,7 @@ fn the_first_command_prints_what_the_readme_shows() {
     let shown = &blocks(&page("README.md"), "text")[0];
     // The first line has the time, and the epoch that was selected.
     let (first, table) = shown.split_once('\n').unwrap();
-    assert!(first.starts_with("quickstart: round ") && first.ends_with(" written to runs/quickstart"), "{first}");
+    assert!(first.starts_with("quickstart: round ") && first.ends_with(" s"), "{first}");
     let printed = printed.split_once('\n').unwrap().1;
     assert!(reads_as(printed, table), "printed:\n{printed}\nREADME.md:\n{table}");
 }

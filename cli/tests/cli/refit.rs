@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::bad_input::contains;
+use super::folders::everything;
 use super::{Bench, SMALL, files, grid};
 
 fn json(text: &str) -> Value {
@@ -92,7 +93,7 @@ fn the_card_says_that_there_is_no_test_value_and_where_the_estimate_stands() {
     assert_eq!(json(&shown)["metadata"]["estimate"]["folds"], 3, "{shown}");
     // Without a folder there is no report to point to.
     let bench = grid("{ split = 3 }");
-    bench.output(&["cv", "grid.toml", "--refit", "best", "--quiet"]);
+    bench.output(&["cv", "grid.toml", "--no-out", "--refit", "best", "--quiet"]);
     let card = fs::read_to_string(bench.path("best/README.md")).unwrap();
     assert!(card.contains("The cross-validation kept no report."), "{card}");
 }
@@ -173,17 +174,19 @@ fn an_occupied_folder_is_refused_before_any_work() {
     assert!(!bench.path("cv").exists(), "nothing is done before");
     bench.output(&["cv", "grid.toml", "--out", "cv", "--refit", "best"]);
     let before = fs::read(bench.path("best/ranker.safetensors")).unwrap();
-    contains(&bench.refused(&["cv", "grid.toml", "--refit", "best"]), &["--refit", "best", "--overwrite"]);
+    let other = ["cv", "grid.toml", "--set", "seed=2", "--refit", "best"];
+    contains(&bench.refused(&other), &["--refit: best: holds a run of another configuration", "--overwrite it"]);
+    assert!(!bench.path("runs").exists(), "nothing is done before");
     contains(&bench.refused(&["cv", "grid.toml", "--out", "best", "--refit", "best"]), &["found the folder of --out"]);
     contains(
         &bench.refused(&["cv", "grid.toml", "--out", "new", "--refit", "cv"]),
         &["holds a run of another command"],
     );
     assert!(!bench.path("new").exists());
-    bench.output(&["cv", "grid.toml", "--out", "cv", "--refit", "best", "--overwrite"]);
-    assert!(before == fs::read(bench.path("best/ranker.safetensors")).unwrap(), "the same bytes");
-    bench.output(&["cv", "grid.toml", "--out", "cv", "--refit", "best", "--resume"]);
-    assert!(before == fs::read(bench.path("best/ranker.safetensors")).unwrap(), "the same bytes");
+    for way in [&["--overwrite"][..], &["--resume"], &[]] {
+        bench.output(&[&["cv", "grid.toml", "--out", "cv", "--refit", "best"][..], way].concat());
+        assert!(before == fs::read(bench.path("best/ranker.safetensors")).unwrap(), "the same bytes");
+    }
     let message = bench.run(&["cv", "grid.toml", "--out", "cv", "--refit", "best", "--part", "1/2"]).code(2);
     assert!(String::from_utf8_lossy(&message.get_output().stderr).contains("cannot be used with"));
 }
@@ -193,8 +196,14 @@ fn a_refit_after_the_folds_and_of_parts_is_that_of_one_command() {
     let bench = network();
     bench.output(&["cv", "network.toml", "--out", "whole", "--refit", "one"]);
     bench.output(&["cv", "network.toml", "--out", "cv"]);
-    // The folds are there; only the refit is made.
+    // The folds are there; only the refit is made, and only once.
+    let jobs = || everything(&bench.path("cv"));
+    let before = jobs();
     bench.output(&["cv", "network.toml", "--out", "cv", "--refit", "two", "--resume"]);
+    let made = everything(&bench.path("two"));
+    let told = bench.output(&["cv", "network.toml", "--out", "cv", "--refit", "two"]);
+    assert!(told.contains("finished before, in two") && told.contains("nothing was fitted again: cv"), "{told}");
+    assert!(everything(&bench.path("two")) == made && jobs() == before);
     let ranker = |run: &str| bench.output(&["models", "show", run, "--json"]);
     let without_report = |text: String| text.replace("whole/report.json", "").replace("cv/report.json", "");
     assert_eq!(without_report(ranker("one")), without_report(ranker("two")));

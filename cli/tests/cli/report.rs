@@ -59,10 +59,11 @@ fn the_json_holds_what_the_page_shows() {
 }
 
 #[test]
-fn a_cross_validation_without_a_folder_writes_nothing() {
+fn no_out_writes_nothing() {
     let bench = Bench::default();
     bench.write("cv.toml", SMALL);
-    bench.output(&["cv", "cv.toml"]);
+    bench.output(&["cv", "cv.toml", "--no-out"]);
+    bench.output(&["train", "cv.toml", "--no-out"]);
     assert_eq!(files(&bench.path("")), ["cv.toml"]);
 }
 

@@ -157,7 +157,7 @@ pub fn an_overwriting_run_on_a_full_disk_leaves_the_old_run() {
             assert!(read("disk/run") == before, "{room} KiB: the old run has changed");
         }
         fs::remove_file(filler).unwrap();
-        let has_begun = output.status.success() || disk.0.join("run/.next/config.toml").exists();
+        let has_begun = output.status.success() || disk.0.join("run.new-1/.burn-rank").exists();
         let how = if has_begun { "--resume" } else { "--overwrite" };
         bench.output(&[&new[..], &["disk/run", how]].concat());
         assert!(read("disk/run")[1..] == read("whole")[1..], "{room} KiB");
@@ -191,7 +191,8 @@ pub fn a_run_comes_back_after_a_full_disk() {
                 assert!(files(&disk.0.join("run")).iter().all(|name| !name.ends_with(".partial")), "{room} KiB");
             }
             fs::remove_file(filler).unwrap();
-            bench.output(&["train", "run.toml", "--out", "disk/run", "--resume"]);
+            let resume: &[&str] = if disk.0.join("run/.burn-rank").exists() { &["--resume"] } else { &[] };
+            bench.output(&[&["train", "run.toml", "--out", "disk/run"], resume].concat());
             bench.output(&["train", "run.toml", "--out", "whole"]);
             for name in ["ranker.safetensors", "report.json"] {
                 let read = |run: &str| fs::read(bench.path(run).join(name)).unwrap();

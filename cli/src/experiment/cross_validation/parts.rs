@@ -2,13 +2,13 @@
 
 use burn_rank::refusal::Refusal;
 
+use super::PlannedFits;
 use super::jobs::Pass;
 use super::keeping::keep;
 use super::options::CrossValidationOptions;
 use super::part::Part;
 use super::summary::summarize;
-use super::with_jobs;
-use crate::experiment::config::{Document, Experiment, ExperimentConfig, SearchConfig};
+use crate::experiment::config::{ExperimentConfig, SearchConfig};
 use crate::experiment::error::ExperimentError;
 use crate::experiment::folder::OutputFolder;
 use crate::experiment::record::CrossValidationReport;
@@ -26,69 +26,52 @@ pub struct PartDone {
     pub all: usize,
 }
 
-/// Runs the fits of one part of a cross-validation, each in a separate folder, and skips fits that are already done.
-/// Several processes, on one machine or several, can run their parts in the same folder at the same time.
-///
-/// # Errors
-/// Returns the same errors as [`cross_validate`](super::cross_validate()). Rejects successive halving, because it
-/// compares the trials of all parts between its rungs.
-pub fn cross_validate_part(
-    document: &Document,
-    config: &Experiment,
-    part: Part,
-    options: &CrossValidationOptions,
-) -> Result<PartDone, ExperimentError> {
-    config.check_parts()?;
-    with_jobs(document, config, options, |jobs| {
-        let numbers: Vec<usize> = (0..jobs.count()).filter(|&fit| Part::of_fit(fit, part.of()) == part).collect();
-        let all = numbers.len();
-        jobs.run(
-            &Pass { numbers: &numbers, rounds: None, finished_count: true, resume: true, before: 0, all },
-            options,
-        )?;
-        Ok(PartDone { fits: all, all: jobs.count() })
-    })
-}
+impl PlannedFits<'_> {
+    /// Runs the fits of one part of a cross-validation, each in a separate folder, and skips fits that are already done.
+    /// Several processes, on one machine or several, can run their parts in the same folder at the same time.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`run`](Self::run). Rejects successive halving, because it compares the trials of all
+    /// parts between its rungs.
+    pub fn run_part(&self, part: Part, options: &CrossValidationOptions) -> Result<PartDone, ExperimentError> {
+        self.config.check_parts()?;
+        self.with_jobs(|jobs| {
+            let numbers: Vec<usize> = (0..jobs.count()).filter(|&fit| Part::of_fit(fit, part.of()) == part).collect();
+            let all = numbers.len();
+            jobs.run(
+                &Pass { numbers: &numbers, rounds: None, finished_count: true, resume: true, before: 0, all },
+                options,
+            )?;
+            Ok(PartDone { fits: all, all: jobs.count() })
+        })
+    }
 
-/// Merges parts in the same way as [`merge_parts_and_choose`], but returns only the report.
-///
-/// # Errors
-/// As [`merge_parts_and_choose`].
-pub fn merge_parts(
-    document: &Document,
-    config: &Experiment,
-    folder: &OutputFolder,
-    options: &CrossValidationOptions,
-) -> Result<CrossValidationReport, ExperimentError> {
-    merge_parts_and_choose(document, config, folder, options).map(|(report, _)| report)
-}
-
-/// Merges the fits that the parts of a cross-validation left in its folder. The report equals the report of a run
-/// without parts. For the selected fits, keeps the files that the options ask for. Also returns the setting with the
-/// best mean selection measure over all folds and seeds.
-///
-/// # Errors
-/// Returns [`ExperimentError::Missing`] if a part has not finished all its fits. Also returns any error that
-/// [`cross_validate_part`] can return.
-pub fn merge_parts_and_choose(
-    document: &Document,
-    config: &Experiment,
-    folder: &OutputFolder,
-    options: &CrossValidationOptions,
-) -> Result<(CrossValidationReport, Chosen), ExperimentError> {
-    config.check_parts()?;
-    with_jobs(document, config, options, |jobs| {
-        let made = jobs.made(folder);
-        let missing: Vec<usize> = (0..made.len()).filter(|&fit| made[fit].is_none()).collect();
-        if let Some(&first) = missing.first() {
-            let advice = advice(&missing, folder.parts());
-            let (missing, all) = (missing.len(), made.len());
-            return Err(ExperimentError::Missing { missing, all, first: jobs.label(first), advice });
-        }
-        let mut results: Vec<_> = made.into_iter().flatten().collect();
-        keep(config, jobs, &mut results, options)?;
-        Ok((summarize(config, jobs, &results)?, jobs.best_of_all(&results)))
-    })
+    /// Merges the fits that the parts of a cross-validation left in its folder. The report equals the report of a run
+    /// without parts. For the selected fits, keeps the files that the options ask for. Also returns the setting with
+    /// the best mean selection measure over all folds and seeds.
+    ///
+    /// # Errors
+    /// Returns [`ExperimentError::Missing`] if a part has not finished all its fits. Also returns any error that
+    /// [`run_part`](Self::run_part) can return.
+    pub fn merge(
+        &self,
+        folder: &OutputFolder,
+        options: &CrossValidationOptions,
+    ) -> Result<(CrossValidationReport, Chosen), ExperimentError> {
+        self.config.check_parts()?;
+        self.with_jobs(|jobs| {
+            let made = jobs.made(folder);
+            let missing: Vec<usize> = (0..made.len()).filter(|&fit| made[fit].is_none()).collect();
+            if let Some(&first) = missing.first() {
+                let advice = advice(&missing, folder.parts());
+                let (missing, all) = (missing.len(), made.len());
+                return Err(ExperimentError::Missing { missing, all, first: jobs.label(first), advice });
+            }
+            let mut results: Vec<_> = made.into_iter().flatten().collect();
+            keep(self.config, jobs, &mut results, options)?;
+            Ok((summarize(self.config, jobs, &results)?, jobs.best_of_all(&results)))
+        })
+    }
 }
 
 impl ExperimentConfig {

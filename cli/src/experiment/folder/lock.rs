@@ -16,44 +16,37 @@ pub(super) enum Holding {
 }
 
 /// Locks a folder, then checks it with `judge`. Creates the folder and its lock file if needed. If `judge` rejects the
-/// folder, no lock file is created in it. `judge` must reject a folder in which another file has the lock's name.
+/// folder, nothing is created.
 pub(super) fn locked<T>(
     path: &Path,
     holding: Holding,
     judge: impl Fn() -> Result<T, OutputError>,
 ) -> Result<(T, File), OutputError> {
-    if !exists(path)? {
-        fs::create_dir_all(path).map_err(OutputError::unwritable(path))?;
-    }
     loop {
         if let Some(lock) = existing_lock(path, holding)? {
             return Ok((judge()?, lock));
         }
         judge()?;
+        fs::create_dir_all(path).map_err(OutputError::unwritable(path))?;
         match File::options().write(true).create_new(true).open(path.join(LOCK)) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_lock(&path.join(LOCK)) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let found = format!("`{LOCK}` is not a lock of burn-rank; move it elsewhere");
+                return Err(OutputError::not_ours(path, found));
+            }
             made => drop(made.map_err(OutputError::unwritable(path))?),
         }
     }
 }
 
-/// Checks a folder with `judge` while no other command writes into it. The check changes nothing. Returns `None` if the
-/// folder does not exist.
+/// Checks a folder with `judge` while no other command writes into it. The check changes nothing.
 pub(super) fn looked<T>(
     path: &Path,
     holding: Holding,
     judge: impl Fn() -> Result<T, OutputError>,
-) -> Result<Option<T>, OutputError> {
-    if !exists(path)? {
-        return Ok(None);
-    }
+) -> Result<T, OutputError> {
     let _lock = existing_lock(path, holding)?;
-    judge().map(Some)
-}
-
-/// Returns the path, or `.` if the path is empty.
-pub(super) fn here(path: &Path) -> &Path {
-    if path.as_os_str().is_empty() { Path::new(".") } else { path }
+    judge()
 }
 
 /// Returns whether the path leads to a lock file, which is empty.
@@ -61,36 +54,37 @@ pub(super) fn is_lock(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|there| there.is_file() && there.len() == 0)
 }
 
-/// Returns whether a folder exists. Returns an error if the path leads to anything else.
-fn exists(path: &Path) -> Result<bool, OutputError> {
-    let unwritable = |source| Err(OutputError::unwritable(path)(source));
-    match fs::metadata(path) {
-        Ok(there) if there.is_dir() => Ok(true),
-        Ok(_) => unwritable(io::Error::new(io::ErrorKind::NotADirectory, "is a file, expected a folder")),
-        Err(error) if error.kind() != io::ErrorKind::NotFound => unwritable(error),
-        // Another process may make the folder between the two looks, so only a link is an error.
-        Err(_) if fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink()) => {
-            let found = "is a link to a folder that does not exist; make it, or choose another with --out";
-            Err(OutputError::not_ours(path, found))
-        }
-        Err(_) => Ok(false),
-    }
-}
-
 /// Locks an existing lock file. Returns `None` if there is no such file, or if something else has its name.
 fn existing_lock(path: &Path, holding: Holding) -> Result<Option<File>, OutputError> {
     let file = path.join(LOCK);
-    if !is_lock(&file) {
-        return Ok(None);
+    while is_lock(&file) {
+        let lock = match File::options().read(true).write(true).open(&file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened.map_err(OutputError::unwritable(path))?,
+        };
+        let held = match holding {
+            Holding::Alone => lock.try_lock(),
+            Holding::Shared => lock.try_lock_shared(),
+        };
+        match held {
+            // Another folder may have taken this place since the file was opened.
+            Ok(()) if is_same(&lock, &file) => return Ok(Some(lock)),
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(OutputError::Busy { path: path.to_path_buf() }),
+            Err(TryLockError::Error(source)) => return Err(OutputError::unwritable(path)(source)),
+        }
     }
-    let lock = File::options().read(true).write(true).open(file).map_err(OutputError::unwritable(path))?;
-    let held = match holding {
-        Holding::Alone => lock.try_lock(),
-        Holding::Shared => lock.try_lock_shared(),
-    };
-    match held {
-        Ok(()) => Ok(Some(lock)),
-        Err(TryLockError::WouldBlock) => Err(OutputError::Busy { path: path.to_path_buf() }),
-        Err(TryLockError::Error(source)) => Err(OutputError::unwritable(path)(source)),
-    }
+    Ok(None)
+}
+
+#[cfg(unix)]
+fn is_same(open: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let number = |there: io::Result<fs::Metadata>| there.ok().map(|there| (there.dev(), there.ino()));
+    number(open.metadata()) == number(fs::symlink_metadata(path))
+}
+
+#[cfg(not(unix))]
+fn is_same(_: &File, _: &Path) -> bool {
+    true
 }

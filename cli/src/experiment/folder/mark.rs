@@ -1,208 +1,192 @@
-//! `Mark`, a small JSON file that lists which files in a folder were written by burn-rank.
+//! The mark of a folder, a small JSON file that says which run the folder holds.
 //!
-//! The mark is written before any other file and always replaced atomically. A command that is killed thus leaves
-//! either an empty folder or a marked one. Before a file is replaced, the mark lists the digests of both its old and
-//! its new content. So the mark is correct even if a command is killed between two steps. If a listed file has any
-//! other content, the user has changed the file, which then counts as the user's.
+//! The mark is written before any other file, and is always replaced atomically. So a command that is killed leaves
+//! either an empty folder or a marked one.
 
-use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::Path;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use burn_rank::workbench::atomic_file;
 use burn_rank::workbench::text::hexadecimal;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{JOBS, RunKind, is_folder, top};
+use super::RunKind;
+use crate::experiment::error::OutputError;
 
 /// The file name of the mark.
 pub(super) const MARK: &str = ".burn-rank";
 
 /// The version of the mark's format.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
-/// The reason why a file or folder does not belong to burn-rank, although it has a name that burn-rank uses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum NotOurs {
-    #[error("is a link, which burn-rank does not write through")]
-    Link,
-    #[error("is not a file")]
-    NotAFile,
-    #[error("is not a folder")]
-    NotAFolder,
-    #[error("is not as burn-rank wrote it")]
-    Content,
-    /// A mark that this version cannot read.
-    #[error("was written by a newer version of burn-rank")]
-    Newer,
+/// What makes two runs the same: the command, the configuration and the data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    pub(super) kind: RunKind,
+    configuration: String,
+    /// The hash of the data; `None` before the data are read.
+    data: Option<String>,
 }
 
-/// How a run in [`NEXT`](super::NEXT) differs from the older run that it will replace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Over {
-    /// The newer run repeats the older run with the same configuration and data.
-    Same,
-    /// The newer run may have any configuration and data.
-    Other,
-    /// The newer run adds fits to the older run, keeps the existing fits, and replaces the results computed from them.
-    Outcome,
+impl Identity {
+    /// Returns the identity of a run with the given configuration, before its data are known. A `description` in the
+    /// configuration does not count.
+    pub fn new(kind: RunKind, configuration: &str) -> Self {
+        let described: Option<toml::Table> = configuration.parse().ok();
+        let counts = described.map(|mut table| {
+            table.remove("description");
+            table.to_string()
+        });
+        let configuration = hash([counts.as_deref().unwrap_or(configuration)]);
+        Self { kind, configuration, data: None }
+    }
+
+    /// Adds the data, given as hashes or as other text that differs for other data.
+    #[must_use]
+    pub fn on<T: AsRef<[u8]>>(self, data: impl IntoIterator<Item = T>) -> Self {
+        Self { data: Some(hash(data)), ..self }
+    }
+
+    /// Returns the identity of the run that trains the best setting of this cross-validation on all queries.
+    #[must_use]
+    pub(crate) fn refit(&self) -> Self {
+        let configuration = hash(["refit", &self.configuration]);
+        Self { kind: RunKind::Train, configuration, data: self.data.clone() }
+    }
+
+    /// Describes what distinguishes this run from the one with the mark. Returns `None` if they are the same, as far as
+    /// is known.
+    pub(super) fn apart_from(&self, mark: &Mark) -> Option<String> {
+        if mark.kind != self.kind && mark.kind == RunKind::Files {
+            return Some("files of another command".to_string());
+        }
+        if mark.kind != self.kind {
+            return Some(format!("a run of another command (`{}`)", mark.kind.name()));
+        }
+        if mark.made_by != made_by() && self.kind != RunKind::Files {
+            return Some(format!("a run of another version ({})", mark.made_by));
+        }
+        if mark.configuration != self.configuration {
+            return Some("a run of another configuration".to_string());
+        }
+        let is_other = self.data.as_ref().is_some_and(|data| *data != mark.data);
+        is_other.then(|| "a run on other data".to_string())
+    }
+
+    /// Returns whether the run with the mark differs only in its configuration.
+    pub(super) fn is_variant_of(&self, mark: &Mark) -> bool {
+        mark.kind == self.kind && mark.made_by == made_by() && mark.configuration != self.configuration
+    }
+}
+
+/// Returns the hash of several texts. Their boundaries count.
+fn hash<T: AsRef<[u8]>>(texts: impl IntoIterator<Item = T>) -> String {
+    let mut hash = Sha256::new();
+    for text in texts {
+        hash.update((text.as_ref().len() as u64).to_le_bytes());
+        hash.update(text);
+    }
+    hexadecimal(&hash.finalize())
+}
+
+fn made_by() -> String {
+    format!("burn-rank {}", env!("CARGO_PKG_VERSION"))
+}
+
+/// The place that a run takes when it is complete.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Succession {
+    /// The folder whose name the run takes.
+    pub(super) of: PathBuf,
+    /// The folder in which the run grows.
+    pub(super) new: PathBuf,
 }
 
 /// The contents of a folder's mark.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Mark {
-    pub(super) about: String,
-    pub(super) made_by: String,
-    pub(super) format: u32,
-    /// The command that made the run, if the folder holds a run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) run: Option<RunKind>,
-    /// Whether the run has ended.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    about: String,
+    made_by: String,
+    format: u32,
+    /// The command that made the run.
+    #[serde(rename = "command")]
+    pub(super) kind: RunKind,
+    /// A hash of the configuration.
+    configuration: String,
+    /// A hash of the data.
+    data: String,
+    /// Whether the run is complete.
     pub(super) finished: bool,
-    /// How the run differs from the older run that it will replace; `None` if it replaces no run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) over: Option<Over>,
     /// The number of parts, while the parts of a cross-validation share the folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) parts: Option<usize>,
-    /// The SHA-256 digests of burn-rank's files, by file name. There are two digests while one file replaces another,
-    /// and none for files that are written often.
-    pub(super) wrote: BTreeMap<String, Vec<String>>,
-}
-
-impl Default for Mark {
-    fn default() -> Self {
-        Self {
-            about: "burn-rank writes into this folder. It replaces and removes only the files that it wrote.".into(),
-            made_by: format!("burn-rank {}", env!("CARGO_PKG_VERSION")),
-            format: FORMAT,
-            run: None,
-            finished: false,
-            over: None,
-            parts: None,
-            wrote: BTreeMap::new(),
-        }
-    }
+    /// The place that the run takes when it is complete, until it has taken it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) takes: Option<Succession>,
 }
 
 impl Mark {
-    /// Reads the mark of a folder, if there is one.
-    pub(super) fn read(folder: &Path) -> Result<Option<Self>, NotOurs> {
+    /// Returns the mark of a run that begins, which may take the place of another one at its end.
+    pub(super) fn new(run: &Identity, takes: Option<Succession>) -> Self {
+        Self {
+            about: "This folder holds one run of burn-rank. --overwrite replaces the folder as a whole.".into(),
+            made_by: made_by(),
+            format: FORMAT,
+            kind: run.kind,
+            configuration: run.configuration.clone(),
+            data: run.data.clone().unwrap_or_default(),
+            finished: false,
+            parts: None,
+            takes,
+        }
+    }
+
+    /// Reads the mark of a folder. Returns `None` if there is no such file.
+    ///
+    /// # Errors
+    /// Returns [`OutputError::NotOurs`] for a file of this name that is not a mark of this format.
+    pub(super) fn read(folder: &Path) -> Result<Option<Self>, OutputError> {
         #[derive(Deserialize)]
         struct Head {
             made_by: String,
             format: u32,
         }
+        let refuse = |reason: &str| {
+            let found = format!("`{MARK}` {reason}; choose another folder with --out");
+            Err(OutputError::not_ours(folder, found))
+        };
         let path = folder.join(MARK);
-        match plain(&path, false) {
-            None => return Ok(None),
-            Some(there) => there?,
-        }
-        let bytes = fs::read(&path).map_err(|_| NotOurs::Content)?;
-        // The format first: the rest may look different in a newer one.
-        let head: Head = serde_json::from_slice(&bytes).map_err(|_| NotOurs::Content)?;
-        match head.format {
-            _ if !head.made_by.starts_with("burn-rank ") => Err(NotOurs::Content),
-            newer if newer > FORMAT => Err(NotOurs::Newer),
-            _ => serde_json::from_slice(&bytes).map(Some).map_err(|_| NotOurs::Content),
-        }
-    }
-
-    /// Returns this mark, updated to record that this version has finished the run.
-    pub(super) fn of_finished_run(self) -> Self {
-        Self { made_by: Self::default().made_by, finished: true, ..self }
-    }
-
-    /// Returns whether this version wrote the mark. The results of other versions may differ.
-    pub(super) fn is_of_this_version(&self) -> bool {
-        self.made_by == Self::default().made_by
-    }
-
-    /// Checks that a file is listed and unchanged. Returns `None` if there is no such file. The files in a job's folder
-    /// are not listed. The folder of all jobs is listed in their place.
-    pub(super) fn standing(&self, folder: &Path, name: &str) -> Option<Result<(), NotOurs>> {
-        let mut path = folder.to_path_buf();
-        let mut steps = name.split('/').peekable();
-        while let Some(step) = steps.next() {
-            path.push(step);
-            if let Err(reason) = plain(&path, steps.peek().is_some() || is_folder(name))? {
-                return Some(Err(reason));
+        match fs::symlink_metadata(&path) {
+            Err(error) if [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory].contains(&error.kind()) => {
+                return Ok(None);
             }
+            Ok(there) if there.is_file() => {}
+            _ => return refuse("is not a file of burn-rank"),
         }
-        let listed = if top(name) == JOBS { JOBS } else { name };
-        let as_written =
-            |known: &Vec<String>| known.is_empty() || digest_of_file(&path).is_ok_and(|digest| known.contains(&digest));
-        Some(self.wrote.get(listed).is_some_and(as_written).then_some(()).ok_or(NotOurs::Content))
+        let bytes = fs::read(&path).map_err(OutputError::unwritable(folder))?;
+        // The format first: the rest may look different in another one.
+        match serde_json::from_slice::<Head>(&bytes) {
+            Ok(head) if !head.made_by.starts_with("burn-rank ") => refuse("is not a file of burn-rank"),
+            Ok(head) if head.format > FORMAT => refuse("was written by a newer version of burn-rank"),
+            Ok(head) if head.format < FORMAT => refuse("was written by an older version of burn-rank"),
+            Ok(_) => serde_json::from_slice(&bytes).map(Some).or_else(|_| refuse("is damaged")),
+            Err(_) => refuse("is not a file of burn-rank"),
+        }
     }
 
-    /// Adds a file to the list before the file is written, with the digests of its new content and its present content.
-    pub(super) fn expect(&mut self, folder: &Path, name: &str, digest: String) {
-        let known = self.wrote.entry(name.to_string()).or_default();
-        let there = digest_of_file(&folder.join(name)).ok();
-        known.retain(|known| there.as_ref() == Some(known) && *known != digest);
-        known.push(digest);
+    /// Returns whether the folder with this mark holds a complete run.
+    pub(super) fn is_complete(&self, folder: &Path) -> bool {
+        self.finished && self.kind.results().iter().all(|name| folder.join(name).is_file())
     }
 
     /// Writes the mark into its folder.
-    pub(super) fn write(&self, folder: &Path) -> io::Result<()> {
-        let mut bytes = serde_json::to_vec_pretty(self)?;
-        bytes.push(b'\n');
-        atomic_file::replace(&folder.join(MARK), &bytes)
-    }
-}
-
-/// Checks that a path is a plain file (or a folder, if `wants_folder`) and not a link. Returns `None` if nothing is
-/// there.
-pub(super) fn plain(path: &Path, wants_folder: bool) -> Option<Result<(), NotOurs>> {
-    Some(Err(match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-        Err(_) => NotOurs::Content,
-        Ok(there) if there.is_symlink() => NotOurs::Link,
-        Ok(there) if wants_folder && !there.is_dir() => NotOurs::NotAFolder,
-        Ok(there) if !wants_folder && !there.is_file() => NotOurs::NotAFile,
-        Ok(_) => return Some(Ok(())),
-    }))
-}
-
-pub(super) fn digest_of(bytes: &[u8]) -> String {
-    hexadecimal(&Sha256::digest(bytes))
-}
-
-fn digest_of_file(path: &Path) -> io::Result<String> {
-    let mut hashed = Hashed::new(io::sink());
-    io::copy(&mut File::open(path)?, &mut hashed)?;
-    Ok(hashed.finish().1)
-}
-
-/// Passes everything written on to a file, and computes the SHA-256 of the content at the same time.
-pub(super) struct Hashed<W> {
-    file: W,
-    hash: Sha256,
-}
-
-impl<W: Write> Hashed<W> {
-    pub(super) fn new(file: W) -> Self {
-        Self { file, hash: Sha256::new() }
-    }
-
-    /// Returns the file, and the SHA-256 of everything written.
-    pub(super) fn finish(self) -> (W, String) {
-        (self.file, hexadecimal(&self.hash.finalize()))
-    }
-}
-
-impl<W: Write> Write for Hashed<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.file.write(bytes)?;
-        self.hash.update(&bytes[..written]);
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+    pub(super) fn write(&self, folder: &Path) -> Result<(), OutputError> {
+        let written = serde_json::to_vec_pretty(self).map_err(io::Error::other).and_then(|mut bytes| {
+            bytes.push(b'\n');
+            atomic_file::replace(&folder.join(MARK), &bytes)
+        });
+        written.map_err(OutputError::unwritable(folder))
     }
 }

@@ -1,28 +1,25 @@
-//! The folder of a run: its file names, the rule for what burn-rank may overwrite, and how a new run replaces an old
+//! The folder of a run: its file names, when a command may write into it, and how a new run takes the place of an old
 //! one.
 //!
-//! A folder counts as burn-rank's only if it contains a [`Mark`](mark::Mark). A command writes only into a folder that
-//! it created, that was empty, or that was marked. In a marked folder, a command replaces and removes only unchanged
-//! files that the mark lists.
-//!
-//! A run that will replace another one is written to [`NEXT`], a marked folder inside the older run's folder. When the
-//! new run is complete, [`swap`] moves its files into the place of the older run. Until the new run is complete, the
-//! older run stays unchanged.
+//! A folder is known by its [mark](mark::Mark), a small file that says which run it holds. A command writes only into a
+//! folder that is new, empty or marked with the same run. A run that replaces another one grows in a folder next to it,
+//! and the two folders exchange their names when the new run is complete ([`exchange`]). So a folder never holds files
+//! of two runs.
 
-mod contents;
+mod exchange;
 mod lock;
 mod mark;
 mod output;
-mod plan;
-mod swap;
+mod survey;
 
+pub(crate) use exchange::{put_right, successor_file};
+pub use mark::Identity;
 pub use output::OutputFolder;
-pub(crate) use output::write_page;
-pub(crate) use swap::settle;
+pub(crate) use output::{json_bytes, write_page};
+
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-
-use super::keep::KEPT;
 
 /// The file that contains the resolved configuration.
 pub const CONFIG: &str = "config.toml";
@@ -38,8 +35,6 @@ pub const RECORD: &str = "run.json";
 pub const PAGE: &str = "report.html";
 /// The folder with the fits of `cv`, each in a subfolder.
 pub const JOBS: &str = "jobs";
-/// The folder in which a new run is written until it replaces the run in the enclosing folder.
-pub const NEXT: &str = ".next";
 /// A copy of the ranker from which the run started. It is made if the run would otherwise overwrite that ranker.
 pub(crate) const START: &str = "start.safetensors";
 /// The log in which the gradient learner records its rounds.
@@ -48,15 +43,17 @@ pub(crate) use burn_rank::workbench::learner::LOG_FILE as LOG;
 pub(crate) use burn_rank::workbench::learner::STATE_FILE as STATE;
 /// The result of a finished job, in the job's folder.
 pub(crate) const RESULT: &str = "result.json";
+/// The table of a device comparison, and its page.
+pub(crate) const DEVICES: [&str; 2] = ["devices.json", "devices.html"];
+/// The results of a study, and their page.
+pub(crate) const STUDY: [&str; 2] = ["study.json", "study.html"];
+/// The folder of runs without `--out`.
+const RUNS: &str = "runs";
 /// The empty file that a command locks while its run is in progress.
 const LOCK: &str = ".lock";
 
-/// The files of a run except its jobs, in the order in which they are removed. The report is removed first, because a
-/// folder without a report counts as unfinished.
+/// The files of a run except its jobs.
 pub(crate) const RUN_FILES: [&str; 9] = [REPORT, CONFIG, RANKER, START, STATE, PAGE, RECORD, CARD, LOG];
-
-/// Names that the mark lists without digests: files that are written often, and a folder with many files.
-const WRITTEN_OFTEN: [&str; 3] = [STATE, LOG, JOBS];
 
 /// The files in a job's folder.
 const JOB_FILES: [&str; 4] = [RESULT, STATE, LOG, RANKER];
@@ -70,48 +67,75 @@ pub enum RunKind {
     /// `cv`
     #[serde(rename = "cv")]
     CrossValidation,
+    /// `devices compare`
+    #[serde(rename = "devices compare")]
+    Comparison,
+    /// `study`
+    #[serde(rename = "study")]
+    Study,
+    /// Commands that write files without the state of a run, such as `synth --parts`.
+    #[serde(rename = "files")]
+    Files,
 }
 
 impl RunKind {
-    /// Returns the names that a run of this kind may write into its folder.
-    fn writes(self) -> &'static [&'static str] {
+    /// Returns the files without which a run of this kind is not finished.
+    fn results(self) -> &'static [&'static str] {
         match self {
-            RunKind::Train => &RUN_FILES,
-            RunKind::CrossValidation => &[REPORT, CONFIG, PAGE, RECORD, JOBS, KEPT],
+            RunKind::Train => &[RANKER, REPORT],
+            RunKind::CrossValidation => &[REPORT],
+            RunKind::Comparison => &[DEVICES[0]],
+            RunKind::Study => &[STUDY[0]],
+            RunKind::Files => &[],
+        }
+    }
+
+    /// Returns the name of the command.
+    fn name(self) -> &'static str {
+        match self {
+            RunKind::Train => "train",
+            RunKind::CrossValidation => "cv",
+            RunKind::Comparison => "devices compare",
+            RunKind::Study => "study",
+            RunKind::Files => "another command",
         }
     }
 }
 
-/// The permission for a command to continue or replace an earlier run in its folder.
+/// Where a run goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// This folder.
+    Folder(PathBuf),
+    /// The first of `runs/NAME`, `runs/NAME-2`, `runs/NAME-3` that is free or holds the same run.
+    Runs(String),
+}
+
+impl Place {
+    /// Returns the folder `out`, by default one in `runs`. A run that overwrites another one goes to `runs/NAME`.
+    pub fn new(out: Option<PathBuf>, name: &str, claim: Claim) -> Self {
+        match out {
+            None if claim == Claim::Overwrite => Place::Folder(Path::new(RUNS).join(name)),
+            None => Place::Runs(name.to_string()),
+            Some(path) => Place::Folder(path),
+        }
+    }
+}
+
+/// What a command may do with an earlier run in its folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
-    /// Starts a new run, unless this would lose results.
+    /// Starts a new run. A finished run of the same configuration and data counts as the result.
     New,
-    /// Continues the earlier run.
+    /// Continues an unfinished run of the same configuration and data.
     Resume,
-    /// Replaces the earlier run.
+    /// Makes a new run that takes the place of the earlier one when it is complete.
     Overwrite,
-    /// Runs one part of a cross-validation alongside the other parts, and continues the fits that this part had already
-    /// begun.
+    /// Runs one part of a cross-validation alongside the other parts.
     Part {
         /// The number of parts.
         of: usize,
     },
     /// Merges the parts of a cross-validation.
     Merge,
-}
-
-/// Returns whether a name belongs to a run, rather than to another command that writes into the same folder.
-fn is_of_run(name: &str) -> bool {
-    RUN_FILES.contains(&name) || top(name) == JOBS || top(name) == KEPT
-}
-
-/// Returns whether a relative path in a run's folder refers to a folder, judging by the path alone.
-fn is_folder(name: &str) -> bool {
-    name == KEPT || top(name) == JOBS && name.matches('/').count() < 2
-}
-
-/// Returns the first component of a relative path.
-fn top(name: &str) -> &str {
-    name.split('/').next().unwrap_or(name)
 }

@@ -233,6 +233,11 @@ impl Sets<DataReport> {
             test: split.test.as_ref().map(DataReport::from_dataset),
         }
     }
+
+    /// Returns the hash of each set, after its name.
+    pub(crate) fn hashes(&self) -> Vec<String> {
+        self.iter().map(|(set, data)| format!("{set} {}", data.hash)).collect()
+    }
 }
 
 impl<T> Sets<T> {
