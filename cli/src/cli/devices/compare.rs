@@ -41,8 +41,8 @@ Verdicts, compared with the first device:
                component from double precision, whatever the quality is
   not decided  neither; the number of seeds that would decide is printed, if any
 
-Queries and seeds both vary, and the intervals count both. Times are medians over
-seeds; docs are documents.";
+Queries and seeds both vary, and the intervals count both. Times are medians
+over seeds; docs are documents.";
 
 /// Arguments of `devices compare`.
 #[derive(Debug, Args)]
