@@ -44,21 +44,16 @@ pub fn prepare(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>)
     }
 }
 
-/// Calls `before`, then renames several complete files to their final names. If the process is killed between two
-/// renames, only some of the files are renamed.
+/// Renames several complete files to their final names. If the process is killed between two renames, only some of the
+/// files are renamed.
 ///
 /// # Errors
-/// If a file cannot be synced or renamed, returns its path and the error. If `before` fails, returns the path of the
-/// first file and the error of `before`. Files that existed before keep their old contents after an error.
-pub fn commit_together(
-    mut files: Vec<Pending>,
-    before: impl FnOnce() -> io::Result<()>,
-) -> Result<(), (PathBuf, io::Error)> {
-    let Some(first) = files.first().map(|file| file.path.clone()) else { return Ok(()) };
+/// If a file cannot be synced or renamed, returns its path and the error. Files that existed before keep their old
+/// contents after an error.
+pub fn commit_together(mut files: Vec<Pending>) -> Result<(), (PathBuf, io::Error)> {
     for file in &mut files {
         file.sync().map_err(|error| (file.path.clone(), error))?;
     }
-    before().map_err(|error| (first, error))?;
     let (count, mut replaced) = (files.len(), Vec::new());
     for (number, file) in (1..).zip(files) {
         let path = file.path.clone();
@@ -249,13 +244,13 @@ mod tests {
         let found = || [&first, &second].map(|path| fs::read_to_string(path).ok());
         let pair = vec![prepared(&first, "old"), prepared(&second, "old")];
         assert_eq!(found(), [None, None]);
-        commit_together(pair, || Ok(())).unwrap();
+        commit_together(pair).unwrap();
         assert_eq!(found(), [Some("old".into()), Some("old".into())]);
         // A folder in the place of the second file: it cannot be renamed.
         let pair = vec![prepared(&first, "new"), prepared(&second, "new")];
         fs::remove_file(&second).unwrap();
         fs::create_dir(&second).unwrap();
-        let (path, _) = commit_together(pair, || Ok(())).unwrap_err();
+        let (path, _) = commit_together(pair).unwrap_err();
         assert_eq!((path, found()), (second.clone(), [Some("old".into()), None]));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
         // A file that did not exist before does not exist afterwards.
@@ -263,7 +258,7 @@ mod tests {
         fs::remove_dir(&second).unwrap();
         let pair = vec![prepared(&first, "new"), prepared(&second, "new")];
         fs::create_dir(&second).unwrap();
-        assert!(commit_together(pair, || Ok(())).is_err());
+        assert!(commit_together(pair).is_err());
         assert_eq!((found(), fs::read_dir(folder.path()).unwrap().count()), ([None, None], 1));
     }
 

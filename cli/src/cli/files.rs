@@ -38,7 +38,7 @@ pub(super) fn prepare(
 /// Returns an error if a file cannot be renamed.
 pub(super) fn commit(files: impl IntoIterator<Item = Option<Pending>>) -> Result<(), Failure> {
     let files = files.into_iter().flatten().collect();
-    atomic_file::commit_together(files, || Ok(())).map_err(|(path, error)| unwritable(&path, error))
+    atomic_file::commit_together(files).map_err(|(path, error)| unwritable(&path, error))
 }
 
 fn unwritable(path: &Path, error: io::Error) -> Failure {

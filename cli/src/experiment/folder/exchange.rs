@@ -10,6 +10,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use burn_rank::workbench::atomic_file::sync_folder;
+
 use super::mark::{MARK, Mark, Succession};
 use super::output::mark_of;
 use super::survey::Survey;
@@ -164,6 +166,7 @@ pub(super) fn take_place(mut mark: Mark) -> Result<(), OutputError> {
         let words = format!("{source}; the new run is complete, in {}; {advice}", new.display());
         OutputError::unwritable(&home)(io::Error::new(source.kind(), words))
     })?;
+    sync_folder(&home);
     clear_away(&home)
 }
 

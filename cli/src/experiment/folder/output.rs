@@ -290,7 +290,7 @@ impl OutputFolder {
             fill(number, &mut file).map_err(OutputError::unwritable(&path))?;
             Ok(file)
         });
-        commit_together(pending.collect::<Result<_, _>>()?, || Ok(())).map_err(unwritable)
+        commit_together(pending.collect::<Result<_, _>>()?).map_err(unwritable)
     }
 }
 
@@ -307,8 +307,7 @@ pub(crate) fn json_bytes(value: &impl Serialize) -> io::Result<Vec<u8>> {
 /// Returns [`OutputError::NotOurs`] if the file is the user's, or [`OutputError::Unwritable`] if writing fails.
 pub(crate) fn write_page(folder: &Path, bytes: &[u8]) -> Result<(), OutputError> {
     let path = folder.join(PAGE);
-    let is_marked = Mark::read(folder).is_ok_and(|mark| mark.is_some());
-    if !is_marked && path.symlink_metadata().is_ok() {
+    if !folder.join(MARK).is_file() && path.symlink_metadata().is_ok() {
         let found = format!("`{PAGE}` may be yours, since the folder has no mark; name another file with --out");
         return Err(OutputError::not_ours(folder, found));
     }
