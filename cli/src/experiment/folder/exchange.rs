@@ -15,7 +15,7 @@ use burn_rank::workbench::atomic_file::sync_folder;
 use super::mark::{MARK, Mark, Succession};
 use super::output::mark_of;
 use super::survey::Survey;
-use super::{JOBS, PAGE, RANKER, RESULT};
+use super::{JOBS, PAGE, RANKER, REPLACED, RESULT};
 use crate::experiment::error::OutputError;
 
 /// What follows the name of a folder in the name of the one that will take its place, before a number.
@@ -187,6 +187,7 @@ fn swap_names(new: &Path, home: &Path) -> io::Result<()> {
         }
     }
     let old = old_of(new);
+    fs::write(home.join(REPLACED), "")?;
     fs::rename(home, &old)?;
     step()?;
     fs::rename(new, home).inspect_err(|_| drop(fs::rename(&old, home)))
@@ -203,9 +204,14 @@ pub(super) fn clear_away(home: &Path) -> Result<(), OutputError> {
     let old = old_of(&takes.new);
     // After the exchange, the old folder has the name of the new one.
     step().map_err(OutputError::unwritable(home))?;
-    let renamed = if takes.new.exists() { fs::rename(&takes.new, &old) } else { Ok(()) };
+    let renamed = match takes.new.exists() {
+        true => fs::write(takes.new.join(REPLACED), "").and_then(|()| fs::rename(&takes.new, &old)),
+        false => Ok(()),
+    };
     step().map_err(OutputError::unwritable(home))?;
-    match renamed.and_then(|()| remove(&old, Some(home))) {
+    // A user may have given a folder of theirs this name.
+    let is_replaced = old.join(REPLACED).is_file();
+    match renamed.and_then(|()| if is_replaced { remove(&old, Some(home)) } else { Ok(Vec::new()) }) {
         Ok(left) if left.is_empty() => {}
         Ok(left) => log::warn!("{} stays, with what burn-rank did not write: {}", old.display(), left.join(", ")),
         Err(error) => log::warn!("{}: the older run could not be removed: {error}", old.display()),
@@ -217,9 +223,6 @@ pub(super) fn clear_away(home: &Path) -> Result<(), OutputError> {
 /// Removes a run, unless its folder holds entries that burn-rank did not write; their names are returned. With `by`, the
 /// run that replaced it, a note names them.
 fn remove(folder: &Path, by: Option<&Path>) -> io::Result<Vec<String>> {
-    if !folder.exists() {
-        return Ok(Vec::new());
-    }
     let found = Survey::of(folder)?;
     let mut stays = [&found.others[..], &found.links].concat();
     stays.retain(|name| name != NOTE);
@@ -232,6 +235,7 @@ fn remove(folder: &Path, by: Option<&Path>) -> io::Result<Vec<String>> {
         let why = "The old folder stays, because burn-rank did not write these entries:";
         let note = format!("burn-rank has replaced this run by a new one, in\n  {}\n{why}\n{list}", by.display());
         fs::write(folder.join(NOTE), note)?;
+        fs::remove_file(folder.join(REPLACED))?;
     }
     Ok(stays)
 }
@@ -240,8 +244,9 @@ fn remove(folder: &Path, by: Option<&Path>) -> io::Result<Vec<String>> {
 fn changed_since<'a>(folder: &Path, found: &'a Survey) -> impl Iterator<Item = &'a String> {
     let time = |name: &str| -> Option<SystemTime> { fs::metadata(folder.join(name)).ok()?.modified().ok() };
     let end = time(MARK).filter(|_| Mark::read(folder).is_ok_and(|mark| mark.is_some_and(|mark| mark.finished)));
-    let is_later =
-        move |name: &&String| end.is_some_and(|end| time(name).is_some_and(|time| time > end) && *name != PAGE);
+    let is_later = move |name: &&String| {
+        end.is_some_and(|end| time(name).is_some_and(|time| time > end)) && ![PAGE, REPLACED].contains(&name.as_str())
+    };
     found.files.iter().filter(is_later)
 }
 
@@ -393,5 +398,15 @@ mod tests {
         new.finish().unwrap();
         assert_eq!((text(&path("x.new-1")).as_str(), text(&path("x.old-1")).as_str()), ("mine", "mine"));
         assert_eq!((text(&home).as_str(), names(folder.path()).len()), ("new", 3));
+    }
+
+    #[test]
+    fn a_run_that_its_user_moved_meanwhile_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let (home, backup) = (folder.path().join("x"), folder.path().join("x.old-1"));
+        let mut new = waiting(&home);
+        fs::rename(&home, &backup).unwrap();
+        new.finish().unwrap();
+        assert_eq!((text(&home).as_str(), text(&backup).as_str()), ("new", "old"));
     }
 }

@@ -49,6 +49,8 @@ pub(crate) const DEVICES: [&str; 2] = ["devices.json", "devices.html"];
 pub(crate) const STUDY: [&str; 2] = ["study.json", "study.html"];
 /// The folder of runs without `--out`.
 const RUNS: &str = "runs";
+/// The empty file in the folder of a run that another one has replaced.
+const REPLACED: &str = ".replaced";
 /// The empty file that a command locks while its run is in progress.
 const LOCK: &str = ".lock";
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use burn_rank::workbench::atomic_file::unfinished;
 
 use super::mark::MARK;
-use super::{CARD, DEVICES, JOB_FILES, JOBS, LOCK, PAGE, RANKER, RECORD, REPORT, RUN_FILES, RunKind, STUDY};
+use super::{CARD, DEVICES, JOB_FILES, JOBS, LOCK, PAGE, RANKER, RECORD, REPLACED, REPORT, RUN_FILES, RunKind, STUDY};
 use crate::experiment::error::OutputError;
 use crate::experiment::keep::{KEPT, kept_kind};
 
@@ -58,12 +58,12 @@ impl Survey {
 
     /// Removes the files of a run, and the folders that are empty then.
     pub(super) fn remove(&self, folder: &Path) -> io::Result<()> {
-        // The mark last: without it, what is left would be the user's.
-        let (marks, files): (Vec<&String>, _) =
-            self.files.iter().partition(|name| [MARK, LOCK].contains(&name.as_str()));
+        // The marks last: without them, what is left would be the user's.
+        let last = [MARK, LOCK, REPLACED];
+        let files = self.files.iter().filter(|name| !last.contains(&name.as_str()));
         files.into_iter().try_for_each(|name| gone(fs::remove_file(folder.join(name))))?;
         self.folders.iter().try_for_each(|name| gone(fs::remove_dir(folder.join(name))))?;
-        marks.into_iter().try_for_each(|name| gone(fs::remove_file(folder.join(name))))
+        last.into_iter().try_for_each(|name| gone(fs::remove_file(folder.join(name))))
     }
 
     /// Removes temporary files that a killed command left. Errors are ignored, because leftovers do no harm.
@@ -98,7 +98,7 @@ fn is_file_of_run(path: &str) -> bool {
     }
     match parts[..] {
         [_] => {
-            let known = [&RUN_FILES[..], &DEVICES, &STUDY, &[MARK, LOCK]];
+            let known = [&RUN_FILES[..], &DEVICES, &STUDY, &[MARK, LOCK, REPLACED]];
             known.iter().any(|names| names.contains(&name)) || is_trial(name)
         }
         [JOBS, _, _] => JOB_FILES.contains(&name),
