@@ -64,7 +64,9 @@ fn outcome(reports: &[StudyReport]) -> Html {
         0 => String::new(),
         _ => " The others are not decided by these data.".to_string(),
     };
-    let words = format!("Of {}, {holds} hold and {fails} fail.{others}", number::counted(all, "claim"));
+    let verb = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "s" } else { "" });
+    let (held, failed) = (verb(holds, "hold"), verb(fails, "fail"));
+    let words = format!("Of {}, {held} and {failed}.{others}", number::counted(all, "claim"));
     conclusion(&words, fails == 0)
 }
 
