@@ -314,7 +314,8 @@ fn names_that_are_too_long_for_the_tables_become_letters() {
 fn cv_and_compare_name_the_mean_of_folds_and_the_mean_of_queries() {
     let bench = Bench::default();
     bench.output(&["synth", "--queries", "23", "--features", "5", "--out", "data.txt"]);
-    let config = "data = { train = [\"data.txt\"] }\nlearner = { kind = \"regression\" }\ncv = { split = 3 }\n";
+    let config = "data = { train = [\"data.txt\"] }\nlearner = { kind = \"regression\" }\n\
+                  cv = { split = 3 }\nmeasure = { report = [\"ndcg@10\"] }\n";
     bench.write("cv.toml", config);
     let table = bench.output(&["cv", "cv.toml", "--out", "one"]);
     bench.output(&["cv", "cv.toml", "--set", "learner.lambda=[1000.0]", "--out", "two"]);

@@ -52,11 +52,18 @@ fn of_two(pair: &SystemPair, labels: &[String], level: f64) -> Verdict {
     let sentence = if found.wins + found.losses == 0 {
         format!("no difference: {first} and {second} have the same value on each of the {} queries.", found.queries)
     } else {
-        format!(
-            "no difference shown between {first} and {second}. With these {} queries, a difference of {:.4} would be \
-             found four times in five.",
-            found.queries, found.t_test.detectable
-        )
+        let detectable = found.t_test.detectable;
+        let enough = match detectable {
+            // Most measures are at most 1.
+            1.0.. if found.first_mean.max(found.second_mean) <= 1.0 => {
+                format!("{} queries are too few to show one.", found.queries)
+            }
+            _ => format!(
+                "With these {} queries, a difference of {detectable:.4} would be found four times in five.",
+                found.queries
+            ),
+        };
+        format!("no difference shown between {first} and {second}. {enough}")
     };
     Verdict { best: None, not_distinguished: vec![pair.first, pair.second], sentence }
 }
@@ -119,6 +126,7 @@ mod tests {
             "{found:?}"
         );
         assert!(!found.is_clear() && found.best.is_none());
+        assert!(verdict(&[&[0.0, 1.0], &[1.0, 1.0]]).sentence.ends_with("2 queries are too few to show one."));
         assert!(verdict(&[&low, &low]).sentence.contains("no difference: one and two have the same value"));
     }
 
