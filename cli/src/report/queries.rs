@@ -56,7 +56,7 @@ pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, co
     let lowest = details(&format!("The {} lowest queries", values.len().min(NAMED)), lowest.html("lowest queries"));
     let out = if left_out > 0 {
         note(format!(
-            "{} with nothing to measure are left out by the {} convention.",
+            "{} with nothing to measure, left out by the {} convention.",
             number::counted(left_out, "query"),
             convention.name
         ))

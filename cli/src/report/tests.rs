@@ -331,7 +331,7 @@ fn the_page_of_a_fit_is_complete() {
         "exact on validation queries 0.4200",
         "a sum of 16 exponentials. In lists of up to 4 documents, the error is at most 1.500e\u{2212}7",
         "ndcg@10 is 0.4567 \u{b1} 0.0321 on 3 test queries. Epoch 2 of 3 was selected on the validation queries.",
-        "1 query with nothing to measure are left out by the standard convention.",
+        "1 query with nothing to measure, left out by the standard convention.",
         "normalized by z_score",
         "query 2: 0.2500, 40 documents",
         "39</th><td>\u{2013}</td><td>2</td><td>1</td><td>&lt;/title",
