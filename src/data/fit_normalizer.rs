@@ -1,5 +1,7 @@
 //! Fits normalizers to datasets, and applies them.
 
+use std::iter;
+
 use rayon::prelude::*;
 
 use super::dataset::RankingDataset;
@@ -14,7 +16,8 @@ use super::parts::CHUNK;
 const QUANTILES: usize = 257;
 
 /// The knots of `gauss` are equally spaced from minus this number to this number, in standard deviations. In a normal
-/// distribution, one value in a thousand lies beyond each of these bounds.
+/// distribution, one value in a thousand lies beyond each of these bounds. The smallest and the largest value lie at
+/// 3.29, the middle of the last thousandth.
 const FARTHEST: f64 = 3.09;
 
 /// Data count as normalized by query if most features range from 0 to 1 within each query. This constant is the
@@ -291,25 +294,42 @@ fn places_of(shares: &[f64], values: usize) -> Vec<usize> {
 
 fn fit_gauss(train: &RankingDataset) -> FeatureMap {
     let shares = gauss_shares();
-    let knots = values_at(train, |values| places_of(&shares, values));
+    // The smallest value, the values of the knots, and the largest value.
+    let ranks = |values: usize| {
+        let ends = (values > 0).then(|| (0, values - 1));
+        let inner = places_of(&shares, values);
+        ends.map_or_else(Vec::new, |(first, last)| iter::once(first).chain(inner).chain(iter::once(last)).collect())
+    };
+    let knots = values_at(train, ranks);
     let (values, places) = knots.par_iter().map(|of_knot| put_together(of_knot, &shares)).unzip();
     FeatureMap::Gauss { values, places }
 }
 
 /// Merges ascending knots of equal value. Returns the distinct values, each with its place in the standard normal
-/// distribution.
-fn put_together(of_knot: &[f32], shares: &[f64]) -> (Vec<f32>, Vec<f64>) {
+/// distribution. `found` holds the smallest training value, one value for each of `shares`, and the largest one. The
+/// smallest and the largest value are knots of their own where they differ from all others, so that a value which few
+/// documents have keeps a place of its own.
+fn put_together(found: &[f32], shares: &[f64]) -> (Vec<f32>, Vec<f64>) {
     let (mut values, mut places) = (Vec::new(), Vec::new());
-    let mut first = 0;
+    let [low, of_knot @ .., high] = found else { return (values, places) };
     // A single value has no intervals.
-    if of_knot.first() == of_knot.last() {
+    if low == high {
         return (values, places);
     }
+    let mut first = 0;
     for same in of_knot.chunk_by(|one, next| one == next) {
         let last = first + same.len() - 1;
         values.push(same[0]);
         places.push(normal::place_of((shares[first] + shares[last]) / 2.0));
         first = last + 1;
+    }
+    if *low < values[0] {
+        values.insert(0, *low);
+        places.insert(0, normal::place_of(shares[0] / 2.0));
+    }
+    if values.last() < Some(high) {
+        values.push(*high);
+        places.push(normal::place_of((1.0 + shares[shares.len() - 1]) / 2.0));
     }
     (values, places)
 }

@@ -8,7 +8,7 @@
 //! | `clipped_z_score` | the value of `z_score`, held between -8 and 8 | mean, deviation |
 //! | `log1p` | `sign(x) ln(1 + abs(x))` | constant features |
 //! | `quantile` | place among the training documents by value, from 0 (lowest) to 1 (highest), the mean place of equal ones | at most 257 quantiles |
-//! | `gauss` | the number that has the same place in the standard normal distribution, from -3.09 to 3.09 | at most 257 quantiles, and their places |
+//! | `gauss` | the number that has the same place in the standard normal distribution, from -3.29 to 3.29 | at most 259 quantiles, and their places |
 //!
 //! A feature that is constant (in the query for `query_min_max`, otherwise in the training data) becomes 0, except
 //! under `none`. A missing value (NaN) stays missing and does not affect other values. With
@@ -20,8 +20,10 @@
 //! `gauss` fits 257 knots to each feature. The places `z_i` of the knots are equally spaced from -3.09 to 3.09. The
 //! value of knot `i` is the training value below which a share `Phi(z_i)` of the documents lies. Here, `Phi` is the
 //! standard normal distribution function. Knots of equal value are merged into one knot. Its place is `Phi^-1` of the
-//! midpoint between the smallest and the largest share of the merged knots. The map is linear between knots and
-//! constant beyond the first and the last knot.
+//! midpoint between the smallest and the largest share of the merged knots. If the smallest or the largest training
+//! value lies beyond all knots, it is one more knot, at -3.29 or 3.29, the middle of the last thousandth. So a value
+//! that fewer than one document in a thousand has keeps a place of its own. The map is linear between knots and constant
+//! beyond the first and the last knot.
 //!
 //! `auto` chooses `clipped_z_score` for training data that are already normalized by query, and otherwise `gauss`.
 //! `auto` examines all pairs of a query and a feature that varies in the query. Data count as normalized by query if,
@@ -385,6 +387,8 @@ pub(super) const KINDS: [NormalizerKind; 8] = [
 
 #[cfg(test)]
 mod tests {
+    use std::iter;
+
     use super::*;
     use crate::data::dataset::RankingDataset;
     use crate::data::normal;
@@ -479,8 +483,10 @@ mod tests {
         let (values, places) = knots(column);
         let shares: Vec<f64> =
             (0..257).map(|knot| normal::share_below(-3.09 + f64::from(knot) * 6.18 / 256.0)).collect();
-        assert_eq!(values, shares.iter().map(|share| (share * 1e5).floor() as f32).collect::<Vec<_>>());
-        for (knot, place) in places.iter().enumerate() {
+        let inner = shares.iter().map(|share| (share * 1e5).floor() as f32);
+        assert_eq!(values, iter::once(0.0).chain(inner).chain(iter::once(99_999.0)).collect::<Vec<_>>());
+        assert!((places[0] + 3.2906).abs() < 1e-3 && (places[258] - 3.2906).abs() < 1e-3, "{places:?}");
+        for (knot, place) in places[1..258].iter().enumerate() {
             assert!((place - (-3.09 + knot as f64 * 6.18 / 256.0)).abs() < 1e-12, "{knot}: {place}");
         }
     }
@@ -506,10 +512,25 @@ mod tests {
             assert!((normal::share_below(*place) - expected).abs() < 6e-3, "{at}: {place}");
         }
         assert!((places[0] + places[4]).abs() < 0.03 && places[2].abs() < 0.03, "{places:?}");
-        // One value nearly everywhere is constant for the knots.
+    }
+
+    #[test]
+    fn a_value_that_one_document_in_ten_thousand_has_keeps_a_place_beyond_the_others() {
         let mut column = vec![7.0; 10_000];
         column[77] = 9.0;
-        assert_eq!(knots(column), (vec![], vec![]));
+        let (values, places) = knots(column.clone());
+        assert_eq!(values, [7.0, 9.0]);
+        assert!(places[0].abs() < 1e-12 && (normal::share_below(places[1]) - 0.9995).abs() < 1e-6, "{places:?}");
+        column[78] = -5.0;
+        let (values, places) = knots(column.clone());
+        assert_eq!(values, [-5.0, 7.0, 9.0]);
+        assert!(places[1].abs() < 1e-12 && (places[0] + places[2]).abs() < 1e-9, "{places:?}");
+        // Rare values in between keep their order.
+        column[79] = 8.0;
+        let (values, places) = knots(column);
+        let at = between_knots(8.0, &values, &places);
+        assert!(at > places[1] as f32 && at < places[2] as f32, "{at}");
+        assert_eq!(knots(vec![7.0; 10_000]), (vec![], vec![]));
     }
 
     #[test]
