@@ -17,7 +17,9 @@ use crate::ranker::Model;
 /// The latest solution, and the normal equations that are solved for each lambda in turn.
 struct Lambdas<'a> {
     lambdas: &'a [f64],
-    equations: NormalEquations,
+    train: &'a RankingDataset,
+    /// `None` if the fit was stopped before the first round.
+    equations: Option<NormalEquations>,
     solution: LinearSolution,
     context: &'a FitContext<'a>,
 }
@@ -32,11 +34,17 @@ impl Iterative for Lambdas<'_> {
 
     fn round(&mut self, history: &History, _: &mut Self::State) -> Result<Step, LearnerError> {
         let lambda = self.lambdas[history.rounds().len()];
-        self.solution = self.equations.solve(lambda).ok_or_else(|| LearnerError::Solver {
-            learner: NAME,
-            reason: format!("the normal equations are singular at learner.lambda = {lambda}: raise it"),
-        })?;
-        let objective = self.equations.objective(&self.solution.weights, lambda);
+        let stop = || self.context.interrupted(self.train);
+        let Some(equations) = &self.equations else { return Ok(Step::End(StopReason::Interrupted)) };
+        let Some(solution) = equations.solve(lambda, &stop) else {
+            if stop() {
+                return Ok(Step::End(StopReason::Interrupted));
+            }
+            let reason = format!("the normal equations are singular at learner.lambda = {lambda}: raise it");
+            return Err(LearnerError::Solver { learner: NAME, reason });
+        };
+        self.solution = solution;
+        let objective = equations.objective(&self.solution.weights, lambda);
         Ok(Step::Made(Made::new(objective, [("lambda", lambda)])))
     }
 
@@ -76,9 +84,10 @@ impl RankingLearner for Regression {
         } else {
             vec![1.0 / train.documents() as f64; train.documents()]
         };
-        NormalEquations::ask_memory(train.feature_count)?;
-        let equations = NormalEquations::new(train, &targets, &weights, self.config.intercept);
+        NormalEquations::ask_memory(train)?;
+        let stop = || train.group().leads() && context.interrupt.requested();
+        let equations = NormalEquations::new(train, &targets, &weights, self.config.intercept, &stop);
         let solution = LinearSolution { weights: vec![0.0; train.feature_count], bias: 0.0 };
-        rounds.drive(&self.config, &mut Lambdas { lambdas: &self.lambdas, equations, solution, context })
+        rounds.drive(&self.config, &mut Lambdas { lambdas: &self.lambdas, train, equations, solution, context })
     }
 }

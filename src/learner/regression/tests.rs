@@ -1,6 +1,7 @@
 //! Tests of ridge regression on small data.
 
 use super::config::RegressionConfig;
+use crate::data::RankingDataset;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::gains::{balanced_weights, start_gains};
 use crate::learner::solver::normal_equations::NormalEquations;
@@ -8,18 +9,22 @@ use crate::learner::testing::{self, dataset};
 use crate::loss::LossSpec;
 use crate::measure::Gain;
 
+fn equations(data: &RankingDataset, targets: &[f64], weights: &[f64], intercept: bool) -> NormalEquations {
+    NormalEquations::new(data, targets, weights, intercept, &|| false).unwrap()
+}
+
 #[test]
 fn normal_equations_of_three_points_are_worked_by_hand() {
     // x = 0, 1, 2 with targets 1, 2, 4 and equal weights: variance of x 2/3, covariance 1, mean target 7/3.
     let data = dataset(1, &[&[(0.0, &[0.0]), (0.0, &[1.0]), (0.0, &[2.0])]]);
-    let equations = NormalEquations::new(&data, &[1.0, 2.0, 4.0], &[1.0; 3], true);
-    let solution = equations.solve(1.0 / 3.0).unwrap();
+    let of_points = equations(&data, &[1.0, 2.0, 4.0], &[1.0; 3], true);
+    let solution = of_points.solve(1.0 / 3.0, &|| false).unwrap();
     assert!((solution.weights[0] - 1.0).abs() < 1e-12, "1 / (2/3 + 1/3)");
     assert!((solution.bias - (7.0 / 3.0 - 1.0)).abs() < 1e-12);
     // Residuals of s = 4/3 + x: 1/3, 1/3, -2/3; their mean square is 2/9.
-    assert!((equations.objective(&[1.0], 1.0 / 3.0) - (2.0 / 9.0 + 1.0 / 3.0)).abs() < 1e-12);
+    assert!((of_points.objective(&[1.0], 1.0 / 3.0) - (2.0 / 9.0 + 1.0 / 3.0)).abs() < 1e-12);
     // Without intercept: sum x t / (sum x^2 + 3 lambda) = 10 / (5 + 5).
-    let through_zero = NormalEquations::new(&data, &[1.0, 2.0, 4.0], &[1.0; 3], false).solve(5.0 / 3.0).unwrap();
+    let through_zero = equations(&data, &[1.0, 2.0, 4.0], &[1.0; 3], false).solve(5.0 / 3.0, &|| false).unwrap();
     assert!((through_zero.weights[0] - 1.0).abs() < 1e-12);
     assert_eq!(through_zero.bias, 0.0);
 }
@@ -31,9 +36,36 @@ fn blocks_add_up_to_the_whole() {
     let data = dataset(2, &[&documents]);
     // An exact linear target is recovered up to the penalty.
     let targets: Vec<f64> = rows.iter().map(|row| 3.0 * f64::from(row[0]) - f64::from(row[1]) + 5.0).collect();
-    let solution = NormalEquations::new(&data, &targets, &vec![1.0; 3000], true).solve(1e-12).unwrap();
+    let solution = equations(&data, &targets, &vec![1.0; 3000], true).solve(1e-12, &|| false).unwrap();
     assert!((solution.weights[0] - 3.0).abs() < 1e-9 && (solution.weights[1] + 1.0).abs() < 1e-9);
     assert!((solution.bias - 5.0).abs() < 1e-9);
+}
+
+#[test]
+fn few_documents_of_many_features_give_what_the_products_of_features_give() {
+    let rows: Vec<Vec<f32>> =
+        (0..9).map(|d| (0..12).map(|f| ((d * 31 + f * f * 17 + d * f) % 23) as f32 - 9.0).collect()).collect();
+    let documents: Vec<(f32, &[f32])> = rows.iter().map(|row| (0.0, &row[..])).collect();
+    let targets: Vec<f64> = (0..18).map(|d| f64::from(d % 9 * d % 5)).collect();
+    let weights: Vec<f64> = (0..18).map(|d| 1.0 + f64::from(d % 9)).collect();
+    // Each document twice: as many documents as the sums over features need.
+    let (once, twice) = (dataset(12, &[&documents]), dataset(12, &[&documents, &documents]));
+    for intercept in [true, false] {
+        let few = equations(&once, &targets[..9], &weights[..9], intercept);
+        let many = equations(&twice, &[&targets[..9], &targets[..9]].concat(), &weights, intercept);
+        for lambda in [0.01, 1.0, 100.0] {
+            let (few_solved, many_solved) =
+                (few.solve(lambda, &|| false).unwrap(), many.solve(lambda, &|| false).unwrap());
+            for (one, other) in few_solved.weights.iter().zip(&many_solved.weights) {
+                assert!((one - other).abs() < 1e-9, "{lambda}: {one}, {other}");
+            }
+            assert!((few_solved.bias - many_solved.bias).abs() < 1e-9);
+            let objectives = [&few, &many].map(|equations| equations.objective(&few_solved.weights, lambda));
+            assert!((objectives[0] / objectives[1] - 1.0).abs() < 1e-9, "{objectives:?}");
+        }
+        assert!(many.solve(1.0, &|| true).is_none());
+    }
+    assert!(NormalEquations::new(&twice, &[0.0; 18], &[1.0; 18], true, &|| true).is_none());
 }
 
 #[test]
@@ -82,7 +114,7 @@ fn start_gains_are_those_of_the_loss_and_errors_name_no_foreign_keys() {
 fn a_constant_feature_has_no_weight_beside_an_intercept() {
     let data = dataset(2, &[&[(0.0, &[0.0, 3.0]), (1.0, &[1.0, 3.0]), (2.0, &[2.0, 3.0])]]);
     let weight =
-        |intercept| NormalEquations::new(&data, &[1.0, 2.0, 3.0], &[1.0; 3], intercept).solve(0.1).unwrap().weights[1];
+        |intercept| equations(&data, &[1.0, 2.0, 3.0], &[1.0; 3], intercept).solve(0.1, &|| false).unwrap().weights[1];
     assert_eq!(weight(true), 0.0);
     assert!(weight(false) > 0.1);
 }

@@ -36,9 +36,10 @@ impl SmoothRank {
     pub(super) fn ridge(&self, train: &RankingDataset) -> Result<Vec<f64>, LearnerError> {
         let targets = start_gains(NAME, train, &*self.loss.built)?;
         let weights = if self.config.start_balanced { balanced_weights(train) } else { vec![1.0; train.documents()] };
-        NormalEquations::ask_memory(train.feature_count)?;
-        let equations = NormalEquations::new(train, &targets, &weights, true);
-        let solution = equations.solve(self.config.start_lambda).ok_or_else(|| LearnerError::Solver {
+        NormalEquations::ask_memory(train)?;
+        let equations = NormalEquations::new(train, &targets, &weights, true, &|| false);
+        let solution = equations.and_then(|equations| equations.solve(self.config.start_lambda, &|| false));
+        let solution = solution.ok_or_else(|| LearnerError::Solver {
             learner: NAME,
             reason: format!(
                 "the ridge regression of the start is singular at learner.start_lambda = {}: raise it",

@@ -1,14 +1,16 @@
 //! Solves weighted least squares with an L2 penalty in closed form.
 
-use nalgebra::{Cholesky, DMatrix, DVector};
+use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::cholesky::cholesky;
 use crate::data::RankingDataset;
 use crate::data::shards::own;
 use crate::memory;
 use crate::op::Execution;
 use crate::refusal::Refusal;
+use crate::text::counted;
 
 /// The weights and the intercept that solve a ridge regression.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,14 +24,22 @@ pub struct LinearSolution {
 /// The normal equations of weighted least squares, which can be solved for any penalty lambda.
 #[derive(Debug, Clone)]
 pub struct NormalEquations {
-    /// The matrix `sum_d c_d (x_d - mean) (x_d - mean)^T`.
-    products: DMatrix<f64>,
-    /// The vector `sum_d c_d (x_d - mean) (t_d - target_mean)`.
-    moments: DVector<f64>,
+    sums: Sums,
     means: DVector<f64>,
     target_mean: f64,
     /// The number `sum_d c_d (t_d - target_mean)^2`.
     target_variance: f64,
+}
+
+/// What the equations sum over the documents `d`, of the centered rows `z_d = c_d^(1/2) (x_d - mean)` and the centered
+/// targets `u_d = c_d^(1/2) (t_d - target_mean)`.
+#[derive(Debug, Clone)]
+enum Sums {
+    /// The products of all pairs of features, `sum_d z_d z_d^T`, and the vector `sum_d z_d u_d`.
+    OfFeatures { products: DMatrix<f64>, moments: DVector<f64> },
+    /// With fewer documents than features: the rows `[documents, features]`, their products `[documents, documents]`, and
+    /// the targets. The solution is `Z^T a`, where `(Z Z^T + lambda) a = u`.
+    OfDocuments { rows: DMatrix<f64>, products: DMatrix<f64>, targets: DVector<f64> },
 }
 
 /// The fixed number of documents in one block of the sums, which makes results independent of the number of threads.
@@ -41,6 +51,9 @@ const BLOCKS_AT_ONCE: usize = 32;
 /// The maximum memory, in bytes, of the blocks that are computed in parallel, unless a single block needs more.
 const BYTES_AT_ONCE: u64 = 256 << 20;
 
+/// The number of columns of the products that are computed without asking whether to stop.
+const COLUMNS: usize = 256;
+
 /// The number of matrices with one row and one column per feature that are in memory besides the blocks.
 const COPIES: usize = 4;
 
@@ -50,32 +63,19 @@ fn blocks_at_once(columns: usize) -> usize {
     ((BYTES_AT_ONCE / bytes) as usize).clamp(1, BLOCKS_AT_ONCE)
 }
 
-impl NormalEquations {
-    /// Checks that there is enough free memory for the products of all pairs of features. `features` is the number of
-    /// features.
-    ///
-    /// # Errors
-    /// [`Refusal`] if the products need more memory than is free.
-    pub fn ask_memory(features: usize) -> Result<(), Refusal> {
-        let copies = COPIES + blocks_at_once(features + 1);
-        let bytes = memory::product([features + 1, features + 1, size_of::<f64>(), copies]);
-        let what = format!("a matrix of the products of {features} features");
-        Refusal::ask_memory(
-            "learner",
-            what,
-            bytes,
-            "lower the number of features, or let gradient learn a linear scorer",
-        )
-    }
+/// The documents of a regression, with their targets and weights.
+struct Documents<'a> {
+    data: &'a RankingDataset,
+    targets: &'a [f64],
+    weights: &'a [f64],
+    total: f64,
+    means: DVector<f64>,
+    target_mean: f64,
+}
 
-    /// Computes the sums over all documents in parallel blocks, given the targets and weights of the documents. If
-    /// the data are shared, each process computes some columns of the matrix. All sums are therefore added in
-    /// the same order as in a single process.
-    ///
-    /// Without an intercept, all means are replaced by 0.
-    pub fn new(data: &RankingDataset, targets: &[f64], weights: &[f64], intercept: bool) -> Self {
-        let group = data.group();
-        let features = data.feature_count;
+impl<'a> Documents<'a> {
+    fn new(data: &'a RankingDataset, targets: &'a [f64], weights: &'a [f64], intercept: bool) -> Self {
+        let (group, features) = (data.group(), data.feature_count);
         let total: f64 = weights.iter().sum();
         let mut means = DVector::zeros(features);
         let mut target_mean = 0.0;
@@ -89,42 +89,117 @@ impl NormalEquations {
             }
             means = DVector::from_vec(group.gather_numbers(of_own));
         }
-        // One more column holds the targets.
-        let columns = features + 1;
-        let own = own(columns, group);
-        let block_sums = |documents: &[usize]| {
-            let rows = DMatrix::from_fn(documents.len(), columns, |row, feature| {
-                let d = documents[row];
-                let centered = match data.row(d).get(feature) {
-                    Some(&x) => f64::from(x) - means[feature],
-                    None => targets[d] - target_mean,
-                };
-                (weights[d] / total).sqrt() * centered
-            });
-            rows.tr_mul(&rows.columns_range(own.clone()))
-        };
-        let mut sums = DMatrix::zeros(columns, own.len());
-        let documents: Vec<usize> = (0..data.documents()).collect();
-        for group in documents.chunks(BLOCK * blocks_at_once(columns)) {
-            let blocks: Vec<DMatrix<f64>> =
-                group.par_chunks(BLOCK).map(Execution::current().bind(block_sums)).collect();
-            blocks.iter().for_each(|block| sums += block);
-        }
-        let sums = DMatrix::from_vec(columns, columns, group.gather_numbers(sums.as_slice().to_vec()));
-        Self {
-            products: sums.view((0, 0), (features, features)).into_owned(),
-            moments: sums.view((0, features), (features, 1)).column(0).into_owned(),
-            means,
-            target_mean,
-            target_variance: sums[(features, features)],
-        }
+        Self { data, targets, weights, total, means, target_mean }
     }
 
-    /// Returns the solution, or `None` if lambda is so small that rounding errors make the Cholesky factorization fail.
-    pub fn solve(&self, lambda: f64) -> Option<LinearSolution> {
-        let size = self.products.nrows();
-        let factor = Cholesky::new(&self.products + DMatrix::identity(size, size) * lambda)?;
-        let weights = factor.solve(&self.moments);
+    /// Returns the centered rows of some documents, with their centered targets in one more column.
+    fn rows(&self, documents: &[usize]) -> DMatrix<f64> {
+        DMatrix::from_fn(documents.len(), self.means.len() + 1, |row, feature| {
+            let d = documents[row];
+            let centered = match self.data.row(d).get(feature) {
+                Some(&x) => f64::from(x) - self.means[feature],
+                None => self.targets[d] - self.target_mean,
+            };
+            (self.weights[d] / self.total).sqrt() * centered
+        })
+    }
+
+    /// Returns the products of all pairs of columns of the rows, or `None` when `stop` returns true. The sums are taken
+    /// over all documents in parallel blocks. If the data are shared, each process computes some columns, so all sums
+    /// are added in the same order as in a single process.
+    fn products(&self, stop: &(dyn Fn() -> bool + Sync)) -> Option<DMatrix<f64>> {
+        let (group, columns) = (self.data.group(), self.means.len() + 1);
+        let own = own(columns, group);
+        let block_sums = |documents: &[usize]| {
+            let rows = self.rows(documents);
+            let mut sums = DMatrix::zeros(columns, own.len());
+            sums.as_mut_slice().par_chunks_mut(COLUMNS * columns).enumerate().for_each(|(chunk, sums)| {
+                let (first, count) = (own.start + chunk * COLUMNS, sums.len() / columns);
+                if !stop() {
+                    sums.copy_from_slice(rows.tr_mul(&rows.columns(first, count)).as_slice());
+                }
+            });
+            sums
+        };
+        let mut sums = DMatrix::zeros(columns, own.len());
+        let documents: Vec<usize> = (0..self.data.documents()).collect();
+        for several in documents.chunks(BLOCK * blocks_at_once(columns)) {
+            let blocks: Vec<DMatrix<f64>> =
+                several.par_chunks(BLOCK).map(Execution::current().bind(block_sums)).collect();
+            blocks.iter().for_each(|block| sums += block);
+            if group.agree(stop()) {
+                return None;
+            }
+        }
+        Some(DMatrix::from_vec(columns, columns, group.gather_numbers(sums.as_slice().to_vec())))
+    }
+}
+
+impl NormalEquations {
+    /// Checks that there is enough free memory for the products of all pairs of features, or of documents if there are
+    /// fewer of these.
+    ///
+    /// # Errors
+    /// [`Refusal`] if the products need more memory than is free.
+    pub fn ask_memory(data: &RankingDataset) -> Result<(), Refusal> {
+        let (documents, features) = (data.documents(), data.feature_count);
+        let (of, copies) = match documents < features {
+            true => (counted(documents, "document"), COPIES * features / documents.max(1)),
+            false => (counted(features, "feature"), COPIES + blocks_at_once(features + 1)),
+        };
+        let size = documents.min(features) + 1;
+        let bytes = memory::product([size, size, size_of::<f64>(), copies]);
+        let what = format!("a matrix of the products of {of}");
+        Refusal::ask_memory(
+            "learner",
+            what,
+            bytes,
+            "lower the number of features, or let gradient learn a linear scorer",
+        )
+    }
+
+    /// Computes the sums over all documents, given the targets and weights of the documents. Returns `None` when `stop`
+    /// returns true. In a group of processes, `stop` must return true only if the first one was asked to stop.
+    ///
+    /// Without an intercept, all means are replaced by 0.
+    pub fn new(
+        data: &RankingDataset,
+        targets: &[f64],
+        weights: &[f64],
+        intercept: bool,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Option<Self> {
+        let documents = Documents::new(data, targets, weights, intercept);
+        let features = data.feature_count;
+        let (sums, target_variance) = if data.documents() < features {
+            let all: Vec<usize> = (0..data.documents()).collect();
+            let rows = documents.rows(&all);
+            let targets: DVector<f64> = rows.column(features).into_owned();
+            let rows = rows.remove_column(features);
+            let variance = targets.norm_squared();
+            (Sums::OfDocuments { products: &rows * rows.transpose(), rows, targets }, variance)
+        } else {
+            let sums = documents.products(stop)?;
+            let products = sums.view((0, 0), (features, features)).into_owned();
+            let moments = sums.view((0, features), (features, 1)).column(0).into_owned();
+            (Sums::OfFeatures { products, moments }, sums[(features, features)])
+        };
+        let Documents { means, target_mean, .. } = documents;
+        Some(Self { sums, means, target_mean, target_variance })
+    }
+
+    /// Returns the solution. Returns `None` if lambda is so small that rounding errors make the Cholesky factorization
+    /// fail, or when `stop` returns true.
+    pub fn solve(&self, lambda: f64, stop: &dyn Fn() -> bool) -> Option<LinearSolution> {
+        let factored = |products: &DMatrix<f64>| {
+            let mut penalized = products.clone();
+            penalized.set_diagonal(&products.diagonal().add_scalar(lambda));
+            cholesky(penalized, stop)
+        };
+        let weights = match &self.sums {
+            Sums::OfFeatures { products, moments } => factored(products)?.solve(moments),
+            Sums::OfDocuments { rows, products, targets } => rows.tr_mul(&factored(products)?.solve(targets)),
+        };
         let bias = self.target_mean - self.means.dot(&weights);
         Some(LinearSolution { weights: weights.as_slice().to_vec(), bias })
     }
@@ -132,6 +207,12 @@ impl NormalEquations {
     /// Returns the objective for the weights `w`, with the best intercept for these weights.
     pub fn objective(&self, weights: &[f64], lambda: f64) -> f64 {
         let w = DVector::from_column_slice(weights);
-        w.dot(&(&self.products * &w)) - 2.0 * w.dot(&self.moments) + self.target_variance + lambda * w.norm_squared()
+        let errors = match &self.sums {
+            Sums::OfFeatures { products, moments } => {
+                w.dot(&(products * &w)) - 2.0 * w.dot(moments) + self.target_variance
+            }
+            Sums::OfDocuments { rows, targets, .. } => (rows * &w - targets).norm_squared(),
+        };
+        errors + lambda * w.norm_squared()
     }
 }

@@ -11,7 +11,8 @@
 //! bound on the minimum even if the solver is inaccurate.
 //!
 //! An interior-point step costs about `p f min(p, f)` for `p` planes of `f` features, and a solution takes about ten
-//! steps.
+//! steps. The optimal weights are a sum of slopes, so `f` may be the dimension of their span. With few documents, this
+//! dimension is much smaller than the number of features.
 
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SolverStatus};
@@ -22,6 +23,10 @@ use super::vectors::{add_scaled, dot};
 /// The largest cost in the first attempt at solving the scaled program. It is also the ratio of the costs in two
 /// successive attempts.
 const FIRST_COST: f64 = 1e8;
+
+/// From this number of features on, the program is solved in the span of the slopes if it has at most half as many
+/// dimensions.
+const WIDE: usize = 64;
 
 /// A linear function `offset + slope . w` that is nowhere above a convex risk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -56,12 +61,14 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
 pub(crate) fn solve(planes: &[Plane], cost: f64) -> Result<Solution, String> {
     let steepest = largest(planes.iter().map(|plane| dot(&plane.slope, &plane.slope)));
     let highest = largest(planes.iter().map(|plane| plane.offset.abs()));
-    let constraints = constraints(planes, steepest.sqrt().recip());
+    let of_span = in_their_span(planes, 1e-12 * steepest.sqrt());
+    let solved = of_span.as_deref().unwrap_or(planes);
+    let constraints = constraints(solved, steepest.sqrt().recip());
     // The cost in terms of `v = w sqrt(steepest) / highest` and `xi / highest`.
     let whole = cost * steepest / highest;
     let mut tried = whole.min(FIRST_COST);
     loop {
-        let multipliers = scaled(planes, highest, &constraints, tried)?;
+        let multipliers = scaled(solved, highest, &constraints, tried)?;
         let total: f64 = multipliers.iter().sum();
         if tried == whole || total < 0.9 * tried {
             let multipliers = multipliers.into_iter().map(|alpha| alpha * highest / steepest).collect();
@@ -69,6 +76,38 @@ pub(crate) fn solve(planes: &[Plane], cost: f64) -> Result<Solution, String> {
         }
         tried = (tried * FIRST_COST).min(whole);
     }
+}
+
+/// Returns the planes with their slopes in an orthonormal basis of the span of all slopes. Parts of a slope that are not
+/// longer than `tiny` count as rounding errors. Returns `None` for few features, or where the basis is no smaller than
+/// half the features.
+fn in_their_span(planes: &[Plane], tiny: f64) -> Option<Vec<Plane>> {
+    let features = planes[0].slope.len();
+    let mut basis: Vec<Vec<f64>> = Vec::new();
+    let mut of_span = Vec::with_capacity(planes.len());
+    for plane in planes.iter().filter(|_| features >= WIDE) {
+        let (mut rest, mut slope) = (plane.slope.clone(), vec![0.0; basis.len()]);
+        // A second pass removes what rounding left by the first.
+        for _ in 0..2 {
+            for (part, direction) in slope.iter_mut().zip(&basis) {
+                let along = dot(&rest, direction);
+                *part += along;
+                add_scaled(&mut rest, -along, direction);
+            }
+        }
+        let length = dot(&rest, &rest).sqrt();
+        if length > tiny {
+            if 2 * basis.len() >= features {
+                return None;
+            }
+            rest.iter_mut().for_each(|value| *value /= length);
+            basis.push(rest);
+            slope.push(length);
+        }
+        of_span.push(Plane { offset: plane.offset, slope });
+    }
+    of_span.iter_mut().for_each(|plane: &mut Plane| plane.slope.resize(basis.len(), 0.0));
+    Some(of_span).filter(|_| !basis.is_empty())
 }
 
 /// Returns the multiplier of each plane in the scaled program, which minimizes `1/2 ||v||^2 + cost xi`.
@@ -201,6 +240,26 @@ mod tests {
         let solution = solve(&[plane(1.0, &[-1e-3])], 1e-8).unwrap();
         assert!((solution.weights[0] / 1e-11 - 1.0).abs() < 1e-6, "{:?}", solution.weights);
         assert!((solution.bound / 1e-8 - 1.0).abs() < 1e-6, "{}", solution.bound);
+    }
+
+    #[test]
+    fn many_features_give_the_solution_in_the_span_of_the_slopes() {
+        // Slopes of five dimensions, and the same ones turned into 300.
+        let few: Vec<Plane> = (0..12)
+            .map(|p| plane(f64::from(p % 4) + 0.5, &[0, 1, 2, 3, 4].map(|f| f64::from((p * 7 + f * 5) % 11) - 6.0)))
+            .collect();
+        let turned = |slope: &[f64]| (0..300).map(|f| if f % 60 == 7 { -slope[f / 60] } else { 0.0 }).collect();
+        let many: Vec<Plane> = few.iter().map(|few| Plane { offset: few.offset, slope: turned(&few.slope) }).collect();
+        assert!(in_their_span(&few, 0.0).is_none());
+        assert_eq!(in_their_span(&many, 1e-9).unwrap()[11].slope.len(), 5);
+        for cost in [0.01, 1.0, 1e4] {
+            let (few, many) = (solve(&few, cost).unwrap(), solve(&many, cost).unwrap());
+            let expected: Vec<f64> = turned(&few.weights);
+            assert!((few.bound - many.bound).abs() < 1e-7 * few.bound.abs(), "{} {}", few.bound, many.bound);
+            for (found, expected) in many.weights.iter().zip(&expected) {
+                assert!((found - expected).abs() < 1e-6, "C = {cost}: {found} {expected}");
+            }
+        }
     }
 
     #[test]
