@@ -150,6 +150,14 @@ impl Iterative for Boosting<'_> {
     fn conclude(&mut self, stop: StopReason, _: &History, state: &State) -> Result<StopReason, LearnerError> {
         if stop != StopReason::Interrupted && state.members().all(Trees::have_no_split) {
             let config = self.setting.config;
+            let weights = &self.setting.train.document_weights;
+            if weights.contains(&0.0) && self.members.iter().all(Member::has_no_slope) {
+                let reason = format!(
+                    "the weights of the documents leave nothing to learn: with them, {} is the same for all scores",
+                    self.loss_name
+                );
+                return Err(LearnerError::Data { learner: NAME, reason });
+            }
             let reason = format!(
                 "no tree of {} leaves with {} or more lowers {}: {}, or choose another loss",
                 config.leaves,

@@ -153,6 +153,11 @@ impl<'a> Member<'a> {
         (self.loss, self.derivatives) = objective.derivatives(self.scores.on_train());
     }
 
+    /// Returns whether the loss does not change with any score.
+    pub(super) fn has_no_slope(&self) -> bool {
+        self.derivatives.gradient.iter().all(|slope| *slope == 0.0)
+    }
+
     /// Grows the tree of a round and adds it, or returns `None` if no tree lowers the loss.
     pub(super) fn grow(
         &mut self,
