@@ -3,9 +3,14 @@
 
 use std::fmt;
 use std::path::Path;
+use std::sync::LazyLock;
 
-/// Requests of up to this many bytes are granted without checking the free memory.
+/// Requests of up to this many bytes are granted without checking the free memory, unless the process has a limit of its
+/// own.
 const FEW: u64 = 256 << 20;
+
+/// What a process with a limit of its own keeps free for memory that nobody asks for, in bytes.
+const SPARE: u64 = 32 << 20;
 
 /// The largest size in bytes that Rust allows for an array.
 const MOST: u64 = isize::MAX as u64;
@@ -43,6 +48,11 @@ impl fmt::Display for Size {
 /// # Errors
 /// Returns [`Shortage`] if fewer bytes are free, or if no system could have that many.
 pub fn ask(needed: u64) -> Result<(), Shortage> {
+    if needed <= FEW && *IS_LIMITED && needed > 0 {
+        // Only the allocator knows what it has reserved and not given out.
+        let fits = Vec::<u8>::new().try_reserve_exact((needed + SPARE) as usize).is_ok();
+        return if fits { Ok(()) } else { Err(Shortage { needed, free: left_of_addresses().unwrap_or(0) }) };
+    }
     if needed <= FEW {
         return Ok(());
     }
@@ -73,12 +83,26 @@ pub fn peak() -> Option<u64> {
 }
 
 /// Returns the memory that this process may still use: the machine's free memory, within the limits of its containers
-/// (control groups).
+/// (control groups) and its limit of addresses (RLIMIT_AS, as `ulimit -v` sets it).
 pub fn available() -> Option<u64> {
     let machine = field_of("/proc/meminfo", "MemAvailable:")?;
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let left = groups.lines().filter_map(|line| left_by_group(line, Path::new("/sys/fs/cgroup"))).min();
-    Some(left.map_or(machine, |left| left.min(machine)))
+    let left = groups.lines().filter_map(|line| left_by_group(line, Path::new("/sys/fs/cgroup")));
+    left.chain(IS_LIMITED.then(left_of_addresses).flatten()).chain([machine]).min()
+}
+
+/// Whether the process has a limit of addresses.
+static IS_LIMITED: LazyLock<bool> = LazyLock::new(|| limit_of_addresses().is_some());
+
+/// Returns the bytes of addresses that the process may have, unless they are unlimited.
+fn limit_of_addresses() -> Option<u64> {
+    let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
+    limits.lines().find_map(|line| line.strip_prefix("Max address space")?.split_whitespace().next()?.parse().ok())
+}
+
+/// Returns the bytes of addresses that the limit of the process leaves.
+fn left_of_addresses() -> Option<u64> {
+    Some(limit_of_addresses()?.saturating_sub(field("VmSize:")?))
 }
 
 /// Returns the bytes that a control group and its parents leave free, if any of these groups has a limit. The argument

@@ -178,8 +178,9 @@ impl Features {
     #[cfg_attr(not(feature = "ranker"), allow(dead_code))]
     pub(crate) fn read_ahead(&self, rows: Vec<Range<usize>>) {
         if let Some(file) = self.file.clone().filter(InFile::is_read) {
-            // The thread computes nothing: nobody has to wait for it.
-            std::thread::spawn(move || rows.into_iter().for_each(|rows| file.expect(rows)));
+            // The thread computes nothing: nobody has to wait for it, and it may be missing.
+            let read = move || rows.into_iter().for_each(|rows| file.expect(rows));
+            let _ = std::thread::Builder::new().spawn(read);
         }
     }
 

@@ -63,7 +63,9 @@ impl Rows {
         } else {
             let more = product([rows, self.stride]);
             let spare = (self.values.capacity() - self.values.len()) as u64;
-            if more > spare { more.max(self.values.capacity() as u64 / 4) } else { 0 }
+            let capacity = self.values.capacity() as u64;
+            // The values are copied to a larger piece of memory.
+            if more > spare { capacity + more.max(capacity / 4) } else { 0 }
         };
         numbers.saturating_mul(size_of::<f32>() as u64)
     }

@@ -131,6 +131,10 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
     };
     warnings::show();
     panics::install();
+    // These start threads themselves, or need none.
+    if !matches!(cli.command, Command::Train(_) | Command::Bench(_) | Command::Devices(_) | Command::Models(_)) {
+        execution_args::start_threads(false);
+    }
     let mut out = terminal::output();
     let done = match cli.command {
         Command::Check(args) => args.run(&mut *out),

@@ -20,6 +20,10 @@ pub fn interrupt_on_signal() -> Result<Interrupt, Failure> {
         return Ok(interrupt.clone());
     }
     let interrupt = INTERRUPT.get_or_init(Interrupt::default).clone();
+    if thread::Builder::new().spawn(|| ()).map(thread::JoinHandle::join).is_err() {
+        terminal::say("warning: no thread can be started to listen for signals, so that a signal stops at once");
+        return Ok(interrupt);
+    }
     let shared = interrupt.clone();
     ctrlc::set_handler(move || stop(&shared, "press Ctrl-C again to stop at once", STOPPED_AT_ONCE))
         .map_err(|error| Failure::Work(error.into()))?;

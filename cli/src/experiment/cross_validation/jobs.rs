@@ -254,7 +254,8 @@ impl Jobs<'_> {
         let execution = Execution::current();
         thread::scope(|scope| {
             for _ in 1..at_once.clamp(1, count.max(1)) {
-                scope.spawn(|| execution.scope(work));
+                // Where no thread can be started, those that there are do the work.
+                let _ = thread::Builder::new().spawn_scoped(scope, || execution.scope(work));
             }
             work();
         });
