@@ -39,7 +39,7 @@ pub mod atomic_file {
 /// Faults found in data.
 #[cfg(feature = "ranker")]
 pub mod check {
-    pub use crate::data::check::{Check, Finding, ISTELLA_MISSING, Kind, Level, Report, SetReport};
+    pub use crate::data::check::{Check, Finding, ISTELLA_MISSING, Kind, Level, Report, SetReport, no_feature_varies};
 }
 
 /// The JSON notation and the JSON tables of the library.
@@ -102,6 +102,12 @@ pub mod testing {
 /// Returns an error about the value at `key` if too little memory is free.
 pub fn ask_memory(key: &str, what: impl Display, bytes: u64, advice: impl Display) -> Result<(), Refusal> {
     Refusal::ask_memory(key, what, bytes, advice)
+}
+
+/// Returns whether a panic of this thread becomes an error about a damaged table.
+#[cfg(feature = "columnar")]
+pub fn is_guarded() -> bool {
+    crate::data::columnar::is_guarded()
 }
 
 /// Returns a device for small computations on data that are not yet on any device.

@@ -20,6 +20,9 @@ use crate::text::counted;
 /// Advice to a user whose data need more memory than is free.
 const ADVICE: &str = "read fewer documents or features, or stream an Arrow file with `data.memory`";
 
+/// The bytes that the identifier of a document takes: a string, and its characters in a piece of memory of their own.
+const BYTES_OF_ID: u64 = size_of::<String>() as u64 + 16;
+
 /// The dataset that has been read so far.
 pub(super) struct Assembly<'a> {
     pub options: &'a ReadOptions,
@@ -50,9 +53,6 @@ pub(super) struct Assembly<'a> {
     /// The feature names of the latest table with one column per feature; `None` before the first such table.
     #[cfg(feature = "columnar")]
     pub feature_columns: Option<Vec<String>>,
-    /// The number of files whose features have names.
-    #[cfg(feature = "columnar")]
-    pub named_files: usize,
     /// The group or time of each run of documents, by which queries are later split into folds or sets.
     #[cfg(feature = "columnar")]
     pub keys: Option<Keys>,
@@ -137,8 +137,6 @@ impl<'a> Assembly<'a> {
             features_from: like.features_from.unwrap_or(OPTION),
             #[cfg(feature = "columnar")]
             feature_columns: None,
-            #[cfg(feature = "columnar")]
-            named_files: 0,
             #[cfg(feature = "columnar")]
             keys: None,
             #[cfg(feature = "columnar")]
@@ -328,6 +326,14 @@ impl<'a> Assembly<'a> {
         Ok(())
     }
 
+    /// Returns the number of bytes that documents take: their features, labels, weights, and perhaps their identifiers.
+    pub fn bytes_of(&self, documents: usize, features: usize, have_ids: bool) -> u64 {
+        let id = if have_ids { BYTES_OF_ID } else { 0 };
+        let weights = usize::from(!self.options.document_weights.is_none());
+        let numbers = features.saturating_add(1 + weights);
+        product([numbers, size_of::<f32>()]).saturating_add(id).saturating_mul(documents as u64)
+    }
+
     /// Checks that enough memory is free to hold documents of the current file in the matrix.
     pub fn ask_memory(&self, documents: usize, features: usize, bytes: u64) -> Result<(), DataError> {
         let file = self.files.last().map(|path| path.display().to_string()).unwrap_or_default();
@@ -353,6 +359,11 @@ impl<'a> Assembly<'a> {
         if let Some(file) = self.in_file.take() {
             self.take_file(file)?;
         }
+        #[cfg(feature = "columnar")]
+        if let Some(names) = self.feature_columns.take() {
+            self.check_unnamed(names.len())?;
+            self.dataset.feature_names = names;
+        }
         if self.missing && self.options.missing == Missing::QueryMin {
             fill_missing(&mut self.dataset);
         }
@@ -364,11 +375,6 @@ impl<'a> Assembly<'a> {
         }
         if !self.dataset.read_order.is_empty() {
             self.dataset.read_order.extend(self.dataset.read_order.len()..self.dataset.documents());
-        }
-        #[cfg(feature = "columnar")]
-        if self.named_files == self.files.len() {
-            let names = self.feature_columns.take().filter(|names| names.len() == self.dataset.feature_count);
-            self.dataset.feature_names = names.unwrap_or_default();
         }
         let widths = self.files.into_iter().zip(self.widths).map(|(path, features)| FileWidth { path, features });
         #[cfg(feature = "columnar")]
@@ -416,6 +422,16 @@ fn keep_first<T>(values: &mut Vec<T>, first: usize, home: &[usize]) {
 
 #[cfg(feature = "columnar")]
 impl Assembly<'_> {
+    /// Rejects a file whose features have only numbers if it has more of them than the tables of the set have columns.
+    /// Feature 1 of such a file is the first column of the first table.
+    fn check_unnamed(&self, columns: usize) -> Result<(), DataError> {
+        let wide = self.files.iter().zip(&self.widths).find(|(_, width)| **width > columns);
+        wide.map_or(Ok(()), |(path, &width)| {
+            let expected = format!("at most {columns}, as many as the tables of the set have columns of features");
+            Err(DataError::Table { path: path.clone(), found: counted(width, "feature"), expected })
+        })
+    }
+
     /// Uses the values in a file as the features of the dataset, without copying them. The features are checked only if
     /// missing values are to be replaced.
     fn take_file(&mut self, file: InFile) -> Result<(), DataError> {

@@ -22,8 +22,8 @@ Fold2, ...; parts S1, S2, ...; or train, vali and test.
 How to read the findings:
   problem  Results would be wrong, or nothing would be learned: the same query in
            two sets, a feature that gives the label away, labels above 30, a set
-           with more features than the first, no query with two labels, a number
-           that stands for missing values.
+           with more features than the first, no query with two labels, no feature
+           that varies, a number that stands for missing values.
   note     Good to know: queries with one label or without a relevant document,
            documents with the same features in one query or in two sets, features
            with one value or above a million in size, missing values, labels that
@@ -122,7 +122,7 @@ impl CheckArgs {
                     missing_value = 1.797e308 and missing = \"indicator\" in [data.read]";
                 check.note(&name, Kind::MissingValue, words.to_string());
             }
-            during(&format!("checking {name}"), || check.add(&name, &data));
+            during(&format!("checking {name}"), || check.add(&name, &data)).map_err(DataError::from)?;
         }
         let report = check.finish();
         if self.json {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use burn_rank::data::folds;
 use burn_rank::json::Value;
+use burn_rank::workbench::check::no_feature_varies;
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, harmless, is_standard_stream};
 use clap::Args;
@@ -133,6 +134,10 @@ impl InitArgs {
             missing += statistics.missing_values;
             labels.extend(statistics.labels.iter().map(|(label, _)| *label));
             if at == 0 {
+                if no_feature_varies(&data) {
+                    let message = "found no feature that varies, expected at least one: there is nothing to learn";
+                    return Err(Failure::input(format!("{}: {message}", files[0].display())));
+                }
                 relevant = data.labels.iter().filter(|label| **label >= 1.0).count();
                 train = Some(statistics);
                 folds = is_cut.then(|| proposal::folds(&data, &labels)).flatten();

@@ -1,11 +1,12 @@
-//! The panic hook of the command. If a panic is caused by a missing driver, its message is not printed, since the
-//! resulting error says the same.
+//! The panic hook of the command. If a panic is caused by a missing driver or a damaged file, its message is not
+//! printed, since the resulting error says the same.
 
 use std::cell::Cell;
 use std::panic;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use burn_rank::workbench::is_guarded;
 use burn_rank::workbench::text::harmless_lines;
 
 use super::terminal;
@@ -20,7 +21,8 @@ thread_local! {
     static IS_QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Installs the hook, once per process. Panics are still reported, except those under [`quietly`].
+/// Installs the hook, once per process. Panics are still reported, except those under [`quietly`], and those of
+/// decoders of damaged tables.
 pub(super) fn install() {
     let report = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
@@ -56,7 +58,7 @@ pub(super) fn quietly<R>(f: impl FnOnce() -> R) -> R {
 /// Returns whether to suppress the message of a panic in the current thread, whose name is `name`.
 fn is_quiet(name: Option<&str>) -> bool {
     let of_backend = || BACKEND_THREADS.iter().any(|prefix| name.is_some_and(|name| name.starts_with(prefix)));
-    IS_QUIET.get() || (QUIET_THREADS.load(Ordering::SeqCst) > 0 && of_backend())
+    IS_QUIET.get() || is_guarded() || (QUIET_THREADS.load(Ordering::SeqCst) > 0 && of_backend())
 }
 
 #[cfg(test)]

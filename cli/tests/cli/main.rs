@@ -35,6 +35,7 @@ mod pages;
 mod parts;
 mod proposals;
 mod queries;
+mod reading;
 mod readme;
 mod refit;
 mod replaced;

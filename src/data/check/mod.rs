@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use super::dataset::RankingDataset;
 use super::statistics::Statistics;
+use crate::refusal::Refusal;
 use crate::text::{counted, plural};
 pub use known::ISTELLA_MISSING;
 
@@ -24,6 +25,11 @@ const HUGE: f32 = 1e6;
 const LARGEST_LABEL: f32 = 30.0;
 /// The number of feature values that the checks read into memory at a time.
 const CELLS: usize = 1 << 22;
+/// The bytes that the comparison of documents takes for each: its hash, and a place in a table of hashes.
+const BYTES_OF_DOCUMENT: u64 = 8 + 36;
+/// The bytes that a document of the longest query takes in addition, besides its features: its place in the order of a
+/// feature, its label's rank, and a place in the query's table of hashes.
+const BYTES_IN_QUERY: u64 = 16 + 8 + 36;
 /// The largest number of examples that a finding lists.
 const EXAMPLES: usize = 5;
 
@@ -145,7 +151,14 @@ impl Check {
     }
 
     /// Checks a set. Missing values must be NaN.
-    pub fn add(&mut self, name: &str, data: &RankingDataset) {
+    ///
+    /// # Errors
+    /// Returns a refusal if too little memory is free to compare the documents.
+    pub fn add(&mut self, name: &str, data: &RankingDataset) -> Result<(), Refusal> {
+        let (longest, width) = (data.longest_query() as u64, data.feature_count as u64);
+        let bytes = data.documents() as u64 * BYTES_OF_DOCUMENT + longest * (BYTES_IN_QUERY + 4 * width);
+        let what = format!("a comparison of {}", counted(data.documents(), "document"));
+        Refusal::ask_memory(name, what, bytes, "check fewer documents at once")?;
         if self.sets.is_empty() {
             self.names.clone_from(&data.feature_names);
         }
@@ -170,6 +183,7 @@ impl Check {
         self.check_duplicates(&set, data, &hashes);
         self.check_overlap(&set, data, &hashes);
         self.sets.push(set);
+        Ok(())
     }
 
     /// Adds a problem that was found while a set was being read.
@@ -189,7 +203,11 @@ impl Check {
 
     fn find(&mut self, level: Level, kind: Kind, set: &SetReport, about: &[String], message: String) {
         let examples = about.iter().take(EXAMPLES).cloned().collect();
-        let (set, count) = (set.name.clone(), about.len());
+        self.find_some(level, kind, set, &Several { count: about.len(), examples }, message);
+    }
+
+    fn find_some(&mut self, level: Level, kind: Kind, set: &SetReport, found: &Several, message: String) {
+        let (set, Several { count, examples }) = (set.name.clone(), found.clone());
         self.findings.push(Finding { level, kind, set, count, examples, message });
     }
 
@@ -303,12 +321,11 @@ impl Check {
     }
 
     fn check_features(&mut self, set: &SetReport, missing: &[usize]) {
-        let constant: Vec<usize> = (1..)
-            .zip(set.ranges.iter().zip(missing))
-            .filter(|(_, ((low, high), missing))| low == high && [0, set.statistics.documents].contains(missing))
-            .map(|(feature, _)| feature)
-            .collect();
-        if !constant.is_empty() {
+        let constant = constant(&set.ranges, missing, set.statistics.documents);
+        if constant.len() == set.ranges.len() && set.statistics.documents > 1 {
+            let words = "no feature varies: there is nothing to learn".to_string();
+            self.find(Level::Problem, Kind::ConstantFeature, set, &self.called(&constant), words);
+        } else if !constant.is_empty() {
             let verb = if constant.len() == 1 { "has" } else { "have" };
             let words = format!("{} {verb} one value in all documents", self.in_words(&constant));
             self.find(Level::Note, Kind::ConstantFeature, set, &self.called(&constant), words);
@@ -335,14 +352,14 @@ impl Check {
     }
 
     fn check_duplicates(&mut self, set: &SetReport, data: &RankingDataset, hashes: &[u64]) {
-        let of_query = |q: usize| -> (Vec<String>, usize) {
+        let of_query = |q: usize| -> (Several, usize) {
             let mut first: HashMap<u64, f32> = HashMap::new();
-            let (mut again, mut otherwise) = (Vec::new(), 0);
+            let (mut again, mut otherwise) = (Several::default(), 0);
             for (place, d) in data.range(q).enumerate() {
                 match first.get(&hashes[d]) {
                     Some(label) => {
                         otherwise += usize::from(*label != data.labels[d]);
-                        again.push(format!("query {}, document {}", data.query_ids[q], place + 1));
+                        again.add(|| format!("query {}, document {}", data.query_ids[q], place + 1));
                     }
                     None => {
                         first.insert(hashes[d], data.labels[d]);
@@ -351,21 +368,22 @@ impl Check {
             }
             (again, otherwise)
         };
-        let found: Vec<(Vec<String>, usize)> = (0..data.queries()).into_par_iter().map(of_query).collect();
+        let found: Vec<(Several, usize)> = (0..data.queries()).into_par_iter().map(of_query).collect();
         let otherwise: usize = found.iter().map(|(_, otherwise)| otherwise).sum();
-        let again: Vec<String> = found.into_iter().flat_map(|(again, _)| again).collect();
-        if !again.is_empty() {
-            let verb = if again.len() == 1 { "has" } else { "have" };
+        let mut again = Several::default();
+        found.into_iter().for_each(|(of_query, _)| again.append(of_query));
+        if again.count > 0 {
+            let verb = if again.count == 1 { "has" } else { "have" };
             let labels = match otherwise {
                 0 => String::new(),
                 count => format!("; {count} of them with another label"),
             };
             let words = format!(
                 "{} {verb} the features of another one in the query{}{labels}",
-                counted(again.len(), "document"),
-                as_in(&again)
+                counted(again.count, "document"),
+                as_in(&again.examples)
             );
-            self.find(Level::Note, Kind::DuplicateDocument, set, &again, words);
+            self.find_some(Level::Note, Kind::DuplicateDocument, set, &again, words);
         }
     }
 
@@ -406,27 +424,61 @@ impl Check {
             }
         }
         self.counted.push(is_counted);
-        let mut again: Vec<Vec<String>> = vec![Vec::new(); this];
+        let mut again = vec![Several::default(); this];
         for (q, id) in data.query_ids.iter().enumerate() {
             for (place, d) in data.range(q).enumerate().filter(|(_, d)| hashes[*d] != EMPTY) {
                 let first = *self.documents.entry(hashes[d]).or_insert(this);
                 if first < this {
-                    again[first].push(format!("query {id}, document {}", place + 1));
+                    again[first].add(|| format!("query {id}, document {}", place + 1));
                 }
             }
         }
-        for (first, documents) in again.into_iter().enumerate().filter(|(_, documents)| !documents.is_empty()) {
-            let verb = if documents.len() == 1 { "has" } else { "have" };
+        for (first, documents) in again.into_iter().enumerate().filter(|(_, documents)| documents.count > 0) {
+            let verb = if documents.count == 1 { "has" } else { "have" };
             let name = self.sets[first].name.clone();
-            let count = counted(documents.len(), "document");
-            let words = format!("{count} {verb} the features of one in {name}{}", as_in(&documents));
-            self.find(Level::Note, Kind::SameDocument, set, &documents, words);
+            let count = counted(documents.count, "document");
+            let words = format!("{count} {verb} the features of one in {name}{}", as_in(&documents.examples));
+            self.find_some(Level::Note, Kind::SameDocument, set, &documents, words);
         }
+    }
+}
+
+/// The number of documents that a finding is about, and the first of them.
+#[derive(Debug, Clone, Default)]
+struct Several {
+    count: usize,
+    examples: Vec<String>,
+}
+
+impl Several {
+    fn add(&mut self, example: impl FnOnce() -> String) {
+        self.count += 1;
+        if self.examples.len() < EXAMPLES {
+            self.examples.push(example());
+        }
+    }
+
+    fn append(&mut self, more: Several) {
+        self.count += more.count;
+        self.examples.extend(more.examples.into_iter().take(EXAMPLES - self.examples.len()));
     }
 }
 
 /// The hash of documents whose features are all 0; these documents are never reported as duplicates in a query.
 const EMPTY: u64 = 0;
+
+/// Returns whether no feature tells documents apart, neither by its value nor by being missing.
+pub fn no_feature_varies(data: &RankingDataset) -> bool {
+    let survey = data.features.survey(data.feature_count);
+    constant(&survey.ranges(), &survey.missing_of, data.documents()).len() == data.feature_count
+}
+
+/// Returns the features, from 1, that are the same in all documents. `missing` is the number of documents that lack each
+/// feature.
+fn constant(ranges: &[(f32, f32)], missing: &[usize], documents: usize) -> Vec<usize> {
+    let is_constant = |((low, high), missing): (&(f32, f32), &usize)| low == high && [0, documents].contains(missing);
+    (1..).zip(ranges.iter().zip(missing)).filter(|(_, about)| is_constant(*about)).map(|(feature, _)| feature).collect()
+}
 
 /// Returns a hash of the features of each document. Equal values have the same hash, as do -0 and 0, and all missing
 /// values.

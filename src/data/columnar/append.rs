@@ -13,21 +13,25 @@ use super::map::FileMap;
 use super::schema::{Features, Layout, check_width, is_list_of_float32};
 use super::stored::Stored;
 use super::unfit;
-use super::values::{Uneven, first_length, floats, items, plain_items, shown, side_by_side, texts, times, with_nan};
+use super::values::{
+    SHOWN, Uneven, first_length, floats, items, plain_items, shown, side_by_side, texts, times, with_nan,
+};
 use crate::data::assembly::{Again, Assembly, Differing, Differs, zero_missing};
 use crate::data::columns::{KeyColumn, Keys};
 use crate::data::error::DataError;
 use crate::data::in_file::InFile;
 use crate::data::letor::{LABEL, LARGEST};
 use crate::data::text::options::{MISSING_HINT, Missing, ReadOptions};
-use crate::memory::product;
-use crate::text::counted;
+use crate::text::{counted, shortened};
 
 /// The number of rows that are converted at a time.
 const ROWS: usize = 1 << 16;
 
 /// The words with which errors describe the identifier of a query.
 const IDENTIFIER: &str = "the identifier of a query (text, or a whole number that its type holds exactly)";
+
+/// The same, where a word of a CSV file stands for a missing value.
+const NO_IDENTIFIER: &str = "the identifier of a query (this word stands for a missing value)";
 
 /// Appends the rows of a file to a dataset.
 pub(super) struct Appender<'a, 'b> {
@@ -81,7 +85,8 @@ impl<'a, 'b> Appender<'a, 'b> {
         let no_memory = |_| DataError::io(self.path)(std::io::ErrorKind::OutOfMemory.into());
         if self.stored.is_none() {
             let documents = self.documents_before.saturating_add(rows);
-            self.assembly.ask_memory(documents, width, product([rows, width, size_of::<f32>()]))?;
+            let bytes = self.assembly.bytes_of(rows, width, self.layout.document.is_some());
+            self.assembly.ask_memory(documents, width, bytes)?;
             self.assembly.rows.reserve(rows, width).map_err(no_memory)?;
         }
         self.assembly.dataset.labels.try_reserve_exact(rows).map_err(no_memory)
@@ -105,7 +110,8 @@ impl<'a, 'b> Appender<'a, 'b> {
             let all = u128::from(self.assembly.expected_bytes) * rows as u128 / bytes.max(1) as u128;
             let most = self.assembly.options.most_cells(self.assembly.expected_bytes) / width.max(1);
             let expected = usize::try_from(all + all / 64).unwrap_or(usize::MAX).min(most).max(rows);
-            self.assembly.ask_memory(expected, width, product([expected, width, size_of::<f32>()]))?;
+            let all = self.assembly.bytes_of(expected, width, self.layout.document.is_some());
+            self.assembly.ask_memory(expected, width, all)?;
             self.assembly.rows.expect(expected, width);
         }
         let growth = self.assembly.rows.grows_by(rows, width);
@@ -116,8 +122,7 @@ impl<'a, 'b> Appender<'a, 'b> {
     /// feature.
     pub fn check_columns(&mut self) -> Result<(), DataError> {
         let Features::Each(columns) = &self.layout.features else { return Ok(()) };
-        self.assembly.named_files += usize::from(self.layout.names.is_some());
-        let names = self.layout.names.clone().unwrap_or_else(|| vec![String::new(); columns.len()]);
+        let names = self.layout.names.clone().unwrap_or_default();
         let before = self.assembly.feature_columns.replace(names).map(|before| before.len());
         let asked = self.assembly.options.features;
         match asked.or(before) {
@@ -258,7 +263,8 @@ impl<'a, 'b> Appender<'a, 'b> {
             let text = queries.value(start);
             let query = (self.query_of)(text).filter(|query| queries.is_valid(start) && !query.is_empty());
             let Some(query) = query else {
-                return Err(self.cell(batch, column, start, IDENTIFIER));
+                let is_word = !text.is_empty() && super::csv::is_missing(text);
+                return Err(self.cell(batch, column, start, if is_word { NO_IDENTIFIER } else { IDENTIFIER }));
             };
             let same = |row: &usize| queries.is_valid(*row) && queries.value(*row) == text;
             let end = (start + 1..queries.len()).find(|row| !same(row)).unwrap_or(queries.len());
@@ -268,7 +274,7 @@ impl<'a, 'b> Appender<'a, 'b> {
                 path: self.path.to_path_buf(),
                 row,
                 column: batch.schema_ref().field(column).name().clone(),
-                found: format!("query `{query}` again"),
+                found: format!("query `{}` again", shortened(&query, SHOWN)),
                 expected: format!(
                     "all its rows in one file (it began in row {first_line} of {})",
                     first_path.display()

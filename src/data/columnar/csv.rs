@@ -16,12 +16,14 @@ use rayon::prelude::*;
 
 use super::append::{Appender, or_largest};
 use super::schema::{self, Layout};
+use super::values::SHOWN;
 use super::{check_groups, unfit};
 use crate::data::assembly::Assembly;
 use crate::data::error::{DataError, comma_in_words, quoted};
 use crate::data::input::Input;
 use crate::data::letor::parse_f32;
 use crate::data::text::source::Source;
+use crate::text::{counted, shortened};
 
 /// The number of rows that decide whether a column holds numbers or text.
 const SAMPLE: usize = 1000;
@@ -35,6 +37,7 @@ pub(in crate::data) fn read_csv(assembly: &mut Assembly, input: Input, separator
     let mut next = Vec::new();
     next_rows(&mut source, &mut next, path, assembly.options.max_line_bytes)?;
     let names = take_header(&mut next, separator, path)?;
+    check_columns(names.len(), path, assembly)?;
     if next.is_empty() {
         next_rows(&mut source, &mut next, path, assembly.options.max_line_bytes)?;
     }
@@ -81,8 +84,12 @@ pub(in crate::data) fn read_csv(assembly: &mut Assembly, input: Input, separator
 }
 
 /// Returns the identifier of a query without the decimal places of a whole number, as `1` for `1.0`, which a program
-/// writes that holds the identifiers as floats. Returns `None` for any other decimal number.
+/// writes that holds the identifiers as floats. Returns `None` for any other decimal number, and for the words that
+/// stand for a missing value.
 fn query_of(text: &str) -> Option<&str> {
+    if is_missing(text) {
+        return None;
+    }
     match text.split_once('.') {
         Some((whole, places)) if text.parse::<f64>().is_ok() => {
             Some(whole).filter(|_| !whole.is_empty() && places.bytes().all(|digit| digit == b'0'))
@@ -146,12 +153,19 @@ fn take_header(block: &mut Vec<u8>, separator: u8, path: &Path) -> Result<Vec<St
     if names.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
         return Err(unfit(path, format!("numbers in the first line {}", quoted(header.trim_ascii_end())), expected));
     }
-    for (at, name) in names.iter().enumerate() {
-        if names[..at].contains(name) {
-            return Err(unfit(path, format!("two columns `{}`", name.escape_debug()), "a different name for each"));
-        }
-    }
     Ok(names)
+}
+
+/// Rejects a header with more columns than the roles, the dropped columns and the allowed features can have, before
+/// memory is taken for each column.
+fn check_columns(columns: usize, path: &Path, assembly: &Assembly) -> Result<(), DataError> {
+    let most = assembly.options.max_feature_index;
+    let others = schema::ROLES.len() + 1 + assembly.options.columns.drop.len();
+    if columns <= most.saturating_add(others) {
+        return Ok(());
+    }
+    let limit = format!("at most {most} features (option `max_feature_index`)");
+    Err(unfit(path, counted(columns, "column"), limit))
 }
 
 /// Returns the fields of a row; `None` if the row is not valid text.
@@ -169,7 +183,9 @@ fn types(names: &[String], block: &[u8], separator: u8, path: &Path, assembly: &
     if let Some(row) = row_of_lone_return(block) {
         return Err(Fault::lone_return(row).at(0, path));
     }
-    let sample = decoder.records(block, &decoder.types, SAMPLE).map_err(|()| decoder.fault(block).at(0, path))?;
+    // The decoder takes memory for as many rows as it is told to expect.
+    let rows = SAMPLE.min(memchr::memchr_iter(b'\n', block).count() + 1);
+    let sample = decoder.records(block, &decoder.types, rows).map_err(|()| decoder.fault(block).at(0, path))?;
     // The first value, with its row, if it is not a number.
     let text_of = |column: usize| {
         let texts = sample.as_ref()?.column(column).as_string::<i32>();
@@ -330,7 +346,7 @@ impl Decoder<'_> {
             let at = row.checked_sub(rows + 1)?;
             let texts = self.texts(block, at + 1).ok()??;
             let texts = texts.column_by_name(&column)?.as_string::<i32>();
-            (at < texts.len()).then(|| texts.value(at).trim().to_owned())
+            (at < texts.len()).then(|| shortened(texts.value(at).trim(), SHOWN))
         };
         let found = if found.trim_start_matches('-') == "inf" { written().unwrap_or(found) } else { found };
         DataError::Cell { path, row, column, expected: or_largest(&found, &expected), found }
@@ -396,7 +412,7 @@ impl Decoder<'_> {
             }
             let there = fields(line, self.separator).map_or(0, |fields| fields.len());
             if there != count {
-                let found = format!("{} in {}", crate::text::counted(there, "field"), quoted(line.trim_ascii_end()));
+                let found = format!("{} in {}", counted(there, "field"), quoted(line.trim_ascii_end()));
                 return Fault { row, column: None, found, expected: format!("{count}, as the first line has") };
             }
             row += 1;
@@ -449,7 +465,7 @@ impl PlainColumn {
 }
 
 /// Returns whether a field stands for a missing value.
-fn is_missing(text: &str) -> bool {
+pub(super) fn is_missing(text: &str) -> bool {
     let text = text.trim();
     text.is_empty() || ["null", "nan", "na", "n/a", "none"].iter().any(|word| text.eq_ignore_ascii_case(word))
 }

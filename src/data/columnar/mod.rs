@@ -47,6 +47,7 @@ mod stored;
 mod values;
 mod write;
 
+use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -210,6 +211,16 @@ fn check_decompressed(path: &Path, found: u64, size: u64, options: &ReadOptions)
     Err(DataError::Limit { path: path.to_path_buf(), found, limit, option })
 }
 
+thread_local! {
+    static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Returns whether a panic of this thread becomes an error about a damaged file, so that a panic hook need not report
+/// it.
+pub(crate) fn is_guarded() -> bool {
+    IS_GUARDED.get()
+}
+
 /// Runs a decoder on a file that may be damaged. If damage makes the decoder panic, the panic becomes an error, too.
 fn guarded<T>(path: &Path, format: Format, decode: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, DataError> {
     // A reason may quote any bytes of the file.
@@ -228,7 +239,10 @@ fn guarded<T>(path: &Path, format: Format, decode: impl FnOnce() -> Result<T, Ar
         }
         error => damaged(error.to_string()),
     };
-    match catch_unwind(AssertUnwindSafe(decode)) {
+    IS_GUARDED.set(true);
+    let decoded = catch_unwind(AssertUnwindSafe(decode));
+    IS_GUARDED.set(false);
+    match decoded {
         Ok(decoded) => decoded.map_err(failed),
         Err(_) => Err(damaged("its parts contradict each other".to_owned())),
     }

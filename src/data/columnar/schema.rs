@@ -27,7 +27,7 @@ pub(super) struct Layout {
     pub features: Features,
     /// The number of features; `None` if it is known only from the list in the first row.
     pub width: Option<usize>,
-    /// The names of the features, if each feature has a column and no two columns have the same name.
+    /// The names of the features, if each feature has a column.
     pub names: Option<Vec<String>>,
 }
 
@@ -41,7 +41,7 @@ pub(super) enum Features {
 }
 
 /// A role that columns can have, with the option that names the column and the usual names for the role.
-struct Role {
+pub(super) struct Role {
     option: &'static str,
     usual: &'static [&'static str],
 }
@@ -51,7 +51,7 @@ const QUERY: Role = Role { option: "query", usual: &["query", "qid"] };
 const DOCUMENT: Role = Role { option: "id", usual: &["document", "docid"] };
 const WEIGHT: Role = Role { option: "weight", usual: &["weight"] };
 const QUERY_WEIGHT: Role = Role { option: "query_weight", usual: &["query_weight"] };
-const ROLES: [Role; 5] = [LABEL, QUERY, DOCUMENT, WEIGHT, QUERY_WEIGHT];
+pub(super) const ROLES: [Role; 5] = [LABEL, QUERY, DOCUMENT, WEIGHT, QUERY_WEIGHT];
 const FEATURES: &str = "features";
 
 impl Role {
@@ -80,6 +80,7 @@ impl Layout {
         let (options, like) = (assembly.options, assembly.like);
         let columns = Table { schema, path, options: &options.columns, like };
         columns.check_dropped()?;
+        columns.check_names()?;
         let label = match like.ignores_labels {
             true => columns.optional(&LABEL, |_| true, "numbers")?,
             false => Some(columns.required(&LABEL, is_number, "numbers: map words to grades, such as 0, 1, 2")?),
@@ -184,6 +185,23 @@ impl Table<'_> {
         }
     }
 
+    /// Rejects two columns of one name, because one of them would be read for the other.
+    fn check_names(&self) -> Result<(), DataError> {
+        let mut seen = HashSet::new();
+        match self.names().find(|&name| !self.is_dropped(name) && !seen.insert(name)) {
+            Some(name) => Err(unfit(self.path, format!("two columns {}", shown(name)), "a different name for each")),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the columns that hold the index of a frame of pandas, as the file says.
+    fn index(&self) -> Vec<String> {
+        let of_pandas = self.schema.metadata().get("pandas");
+        let about = of_pandas.and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok()).unwrap_or_default();
+        let columns = about["index_columns"].as_array().into_iter().flatten();
+        columns.filter_map(|name| Some(name.as_str()?.to_owned())).collect()
+    }
+
     fn required(&self, role: &Role, fits: fn(&DataType) -> bool, expected: &str) -> Result<usize, DataError> {
         self.optional(role, fits, expected)?.ok_or_else(|| {
             let of_ranker = self.like.ranker.as_ref().and_then(|columns| role.named(columns));
@@ -268,24 +286,45 @@ impl Table<'_> {
             return Ok((Features::List(column), width, None));
         }
         let is_other = |column: &usize| !taken.contains(&Some(*column)) && !self.is_dropped(fields[*column].name());
-        let each: Vec<usize> = (0..fields.len()).filter(is_other).collect();
+        let mut each: Vec<usize> = (0..fields.len()).filter(is_other).collect();
+        let known = match (self.like.feature_names, &assembly.feature_columns) {
+            ([], before) => before.as_deref().unwrap_or_default(),
+            (known, _) => known,
+        };
+        self.leave_out_index(&mut each, known);
         if each.is_empty() {
             return Err(unfit(self.path, "no features", "a column `features` of lists, or one column per feature"));
         }
-        let each = match (self.like.feature_names, &assembly.feature_columns) {
-            ([], None) => {
+        let each = match self.like.feature_names {
+            [] if known.is_empty() => {
                 self.check_features(&each)?;
                 each
             }
-            ([], Some(before)) => self.in_order(&each, before, "the files before")?,
-            (known, _) if self.like.ranker.is_some() => self.in_order(&each, known, "the ranker")?,
-            (known, _) => self.in_order(&each, known, "the training data")?,
+            [] => self.in_order(&each, known, "the files before")?,
+            _ if self.like.ranker.is_some() => self.in_order(&each, known, "the ranker")?,
+            _ => self.in_order(&each, known, "the training data")?,
         };
         let names: Vec<String> = each.iter().map(|&column| fields[column].name().clone()).collect();
-        let mut seen = HashSet::new();
-        let are_names = names.iter().all(|name| !name.is_empty() && seen.insert(name.as_str()));
         let width = each.len();
-        Ok((Features::Each(each), Some(width), are_names.then_some(names)))
+        Ok((Features::Each(each), Some(width), Some(names)))
+    }
+
+    /// Leaves out the index of a frame of pandas, which is no feature unless a known feature has its name.
+    fn leave_out_index(&self, each: &mut Vec<usize>, known: &[String]) {
+        let index = self.index();
+        each.retain(|&column| {
+            let name = self.schema.field(column).name();
+            let is_index = index.contains(name) && !known.contains(name);
+            if is_index && self.like.ranker.is_none() {
+                log::warn!(
+                    "{}: column {} is left out: it is the index of a pandas frame, and `reset_index` would make it \
+                     a feature",
+                    self.path.display(),
+                    shown(name)
+                );
+            }
+            !is_index
+        });
     }
 
     /// Rejects a feature column that holds no numbers, or whose name usually stands for another role.

@@ -1,6 +1,7 @@
 //! Tests of tables: what is read, and the place that is reported for each fault.
 
 mod hostile;
+mod names;
 mod own_tables;
 
 use std::path::PathBuf;

@@ -1,5 +1,7 @@
 //! Converts columns of any type to floats or text.
 
+use std::borrow::Cow;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
 use arrow_array::{Array, ArrayRef, Float32Array, Float64Array, LargeStringArray, RecordBatch};
@@ -11,7 +13,7 @@ use rayon::prelude::*;
 use crate::text::shortened;
 
 /// The largest number of characters of a value that a message shows.
-const SHOWN: usize = 40;
+pub(super) const SHOWN: usize = 40;
 
 /// The number of rows that a thread transposes at a time.
 const BLOCK: usize = 256;
@@ -61,7 +63,25 @@ pub(super) fn times(column: &dyn Array) -> Result<(Float64Array, bool), ArrowErr
     if !is_text || plain.null_count() == column.null_count() {
         return Ok((plain, false));
     }
-    Ok((numbers(&cast(&cast(column, &seconds)?, &DataType::Int64)?)?, true))
+    let texts: LargeStringArray = texts(column)?.iter().map(|text| text.map(with_seconds)).collect();
+    Ok((numbers(&cast(&cast(&texts, &seconds)?, &DataType::Int64)?)?, true))
+}
+
+/// Returns a date with a time as `2024-05-01T10:30`, with or without a zone, with seconds, which ISO 8601 lets out.
+fn with_seconds(text: &str) -> Cow<'_, str> {
+    const MINUTES: usize = "2024-05-01T10:30".len();
+    let is_like = |(byte, like): (u8, u8)| if like == b'0' { byte.is_ascii_digit() } else { byte == like };
+    match text.trim().split_at_checked(MINUTES) {
+        Some((start, zone))
+            if matches!(start.as_bytes()[10], b'T' | b't' | b' ')
+                && start.bytes().zip(*b"0000-00-00").all(is_like)
+                && start.bytes().skip(11).zip(*b"00:00").all(is_like)
+                && !zone.starts_with(':') =>
+        {
+            Cow::Owned(format!("{start}:00{zone}"))
+        }
+        _ => Cow::Borrowed(text),
+    }
 }
 
 /// Returns floats with NaN in place of nulls. Without nulls, the array's own values are returned.

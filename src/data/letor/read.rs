@@ -11,7 +11,6 @@ use crate::data::error::DataError;
 use crate::data::input::Input;
 use crate::data::text::options::{Groups, ReadOptions, Weights};
 use crate::data::text::source::Source;
-use crate::memory::product;
 use crate::refusal::Refusal;
 
 /// A buffer for one block of text and its parsed contents, reused for later blocks.
@@ -223,8 +222,8 @@ fn merge(assembly: &mut Assembly, slot: &mut Slot, state: &mut FileState) -> Res
         let expected = u128::from(assembly.expected_bytes) * parsed.labels.len() as u128;
         let expected = usize::try_from(expected / slot.text.len().max(1) as u128).unwrap_or(0);
         let most = assembly.options.most_cells(assembly.expected_bytes) / columns.max(1);
-        let matrix = product([expected.min(most), columns, size_of::<f32>()]);
-        assembly.ask_memory(expected.min(most), columns, matrix)?;
+        let bytes = assembly.bytes_of(expected.min(most), columns, !parsed.document_ids.is_empty());
+        assembly.ask_memory(expected.min(most), columns, bytes)?;
         assembly.rows.expect(expected.saturating_add(expected / 64).min(most), columns);
     }
     assembly.add_document_ids(&mut parsed.document_ids, documents);
