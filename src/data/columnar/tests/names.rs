@@ -115,7 +115,7 @@ fn messages_about_long_fields_are_short() {
         (format!("{digits},a,1\n"), "column `label`: found "),
     ] {
         let table = format!("label,query,f\n{row}");
-        let (_folder, paths) = files(&[("data", table.as_bytes()), ("other", table.as_bytes())]);
+        let (_folder, paths) = files(&[("data.csv", table.as_bytes()), ("other.csv", table.as_bytes())]);
         let found = read(&paths, &ReadOptions::default()).unwrap_err().to_string();
         assert!(found.contains(part) && found.len() < 600, "{} {part}: {}", found.len(), &found[..200]);
     }
