@@ -3,7 +3,10 @@
 //! A surrogate depends only on the scores divided by its temperature. With a temperature in spreads, the loss of the
 //! scores `s` is the loss of `(s - c) / spread(s)`, where `c` is one of the `n` scores.
 //!
-//! The spread is `spread(s) = max(sqrt(sum_i (s_i - mean(s))^2 / n), 1e-12)`, or 1 if the sum is 0.
+//! The spread is `spread(s) = max(sqrt(sum_i (s_i - mean(s))^2 / n), 0.3)`. If the root is below 1e-12, the scores
+//! count as equal, and the spread is 1. The floor bounds the gradient, which is divided by the spread. Without it, the
+//! value of a list of two would not depend on its scores, and two nearly equal scores would have a gradient so large
+//! that an optimizer with memory, such as Adam, takes no notice of other lists for many steps.
 //!
 //! With a temperature in spreads, `sigma` and Gumbel noise are measured in standard deviations of the scores, and
 //! `alpha` is measured per standard deviation. The `sigma` of rank indicators is measured in variances. In a list of
@@ -12,10 +15,10 @@
 //! [`Relaxation::short_list_power`](super::Relaxation::short_list_power).
 //!
 //! No gradient passes through the spread, unless a line search requests the gradient of the value
-//! ([`Change::FullGradient`](super::Change::FullGradient)). With a temperature in spreads, multiplying the scores of a
-//! list by a positive number keeps its loss and divides its gradient by that number. Multiplying by a power of two
-//! leaves every bit of the loss unchanged, as long as the spread stays above 1e-12. The scores of a list are not
-//! divided if they are all equal, so their gradient is finite.
+//! ([`Change::FullGradient`](super::Change::FullGradient)). While the standard deviation is above the floor,
+//! multiplying the scores of a list by a positive number keeps its loss and divides its gradient by that number, and
+//! multiplying by a power of two leaves every bit of the loss unchanged. Below the floor, the temperature is a fixed
+//! number of scores.
 //!
 //! A temperature given without a unit is measured in scores. If no temperature is given, the configuration's default
 //! applies. This default is in spreads for every measure under a relaxation.
@@ -98,8 +101,11 @@ impl From<f64> for Temperature {
     }
 }
 
-/// The smallest divisor of scores, unless their spread is 0.
-const SMALLEST: f64 = 1e-12;
+/// The smallest spread of scores that are not all equal.
+const FLOOR: f64 = 0.3;
+
+/// The variance below which scores count as equal.
+const EQUAL: f64 = 1e-24;
 
 impl Lists {
     /// Returns the same lists, with scores that are centered and divided by the standard deviation of their list. No
@@ -137,8 +143,8 @@ fn spread(lists: &Lists, centered: Tensor<2>) -> Tensor<2> {
     let deviation = (centered - mean) * lists.mask.clone();
     let variance = (deviation.clone() * deviation).sum_dim(1) / count;
     // The variance is masked before the root, because the root has an infinite slope at 0.
-    let constant = variance.clone().equal_elem(0.0);
-    variance.mask_fill(constant, 1.0).sqrt().clamp_min(SMALLEST)
+    let equal = variance.clone().lower_elem(EQUAL);
+    variance.mask_fill(equal, 1.0).sqrt().clamp_min(FLOOR)
 }
 
 /// The unit in which a loss measures scores.
@@ -405,17 +411,38 @@ mod tests {
     }
 
     #[test]
-    fn a_power_of_two_changes_no_bit() {
+    fn a_power_of_two_changes_no_bit_above_the_floor() {
         for spec in specs().into_iter().map(|spec| spec.with(TEMPERATURE_UNIT, "spread")) {
             for dtype in [DType::F32, DType::F64] {
                 let plain = of(&spec, &SCORES, dtype);
-                for power in [2f64.powi(-20), 0.5, 2f64.powi(15)] {
+                for power in [0.25, 0.5, 2f64.powi(15)] {
                     let scaled = of(&spec, &SCORES.map(|score| score * power), dtype);
                     assert_eq!(scaled.loss.to_bits(), plain.loss.to_bits(), "{spec}, {dtype:?}, {power}");
                     let gradient = scaled.grad.iter().map(|slope| slope * power);
                     assert!(gradient.eq(plain.grad.iter().copied()), "{spec}, {dtype:?}, {power}");
                 }
             }
+        }
+    }
+
+    /// Below a standard deviation of 0.3, the temperature is a fixed number of scores. So the value of a list of two
+    /// depends on its scores, the gradient is bounded, and 32 and 64 bits agree however near the scores are.
+    #[test]
+    fn scores_that_are_nearly_equal_have_a_bounded_gradient() {
+        // The spread of a list of two is half its difference, and (8 / 2)^2 = 16 for a list of this length.
+        let explained = |spec: &LossSpec, apart: f64, dtype| {
+            explain(&*spec.build().unwrap(), &[0.0, apart], &[0.0, 1.0], dtype).unwrap()
+        };
+        let spec = LossSpec::new("approx_ndcg");
+        for apart in [-0.5, -1e-4, 1e-4, 0.02, 0.5] {
+            let found = explained(&spec, apart, DType::F64);
+            let expected = explained(&spec.with("alpha", 20.0 / (0.3 * 16.0)), apart, DType::F64);
+            assert!((found.loss - expected.loss).abs() < 1e-12, "{apart}: {} {}", found.loss, expected.loss);
+            assert!((found.grad[1] - expected.grad[1]).abs() < 1e-12 && found.grad[1].abs() < 1.0, "{apart}");
+        }
+        for apart in [1e-10, 1e-13, 1e-24, 1e-40] {
+            let [single, double] = [DType::F32, DType::F64].map(|dtype| explained(&spec, apart, dtype).grad[1]);
+            assert!((single - double).abs() < 1e-6, "{apart}: {single} {double}");
         }
     }
 
@@ -443,10 +470,10 @@ mod tests {
         let mask = Tensor::<2>::from_floats([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]], &device);
         let lists = Lists::padded(scores, mask.clone(), mask.greater_elem(0.5));
         assert_eq!(spread(&lists, lists.centered()).into_data().try_to_vec::<f32>().unwrap(), [1.0, 1.0, 1.0]);
-        let tiny = Tensor::<2>::from_floats([[1e-13, -1e-13]], &device);
+        let tiny = Tensor::<2>::from_floats([[1e-9, -1e-9], [1e-13, -1e-13]], &device);
         let mask = tiny.ones_like().greater_elem(0.0);
         let lists = Lists::padded(tiny.clone(), tiny, mask);
-        assert_eq!(spread(&lists, lists.centered()).into_scalar::<f32>(), 1e-12);
+        assert_eq!(spread(&lists, lists.centered()).into_data().try_to_vec::<f32>().unwrap(), [0.3, 1.0]);
     }
 
     #[test]
