@@ -108,9 +108,9 @@ const FLOOR: f64 = 0.3;
 const EQUAL: f64 = 1e-24;
 
 impl Lists {
-    /// Returns the same lists, with scores that are centered and divided by the standard deviation of their list. No
-    /// gradient passes through the standard deviation. Your own loss can use this method to measure its temperature in
-    /// spreads.
+    /// Returns the same lists, with scores that are centered and divided by the spread of their list: its standard
+    /// deviation, but at least 0.3. No gradient passes through the spread. Your own loss can use this method to measure
+    /// its temperature in spreads.
     pub fn in_spreads(&self) -> Self {
         self.over_spread(0, Tensor::detach)
     }

@@ -3,7 +3,7 @@
 
 use burn::module::{Module, ModuleMapper, Param};
 use burn::nn::transformer::{TransformerEncoder, TransformerEncoderConfig, TransformerEncoderInput};
-use burn::nn::{Embedding, EmbeddingConfig, Initializer, Linear, LinearConfig};
+use burn::nn::{Embedding, Initializer, Linear, LinearConfig};
 use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 use burn_rank::loss::{Change, LossSpec, MeasureName, Orientation, RankingLoss, Reduction, RelaxationName, registry};
@@ -122,13 +122,15 @@ fn overfitted_words(loss: &dyn RankingLoss, lengths: &[usize], seed: u64) -> f64
     }
     let labels = Tensor::<2>::from_data(TensorData::new(labels, [lists, longest]), &device);
     let mask = Tensor::<2, Bool>::from_data(TensorData::new(there, [lists, longest]), &device);
+    let uniform = |random: &mut ChaCha8Rng| (0..64 * 32).map(|_| random.random_range(-1.7f32..1.7)).collect::<Vec<_>>();
+    let vectors = Tensor::<2>::from_data(TensorData::new(uniform(&mut random), [64, 32]), &device).require_grad();
+    let mut drawn = Drawn(random);
     let encoder = TransformerEncoderConfig::new(32, 64, 2, 1).with_dropout(0.0).with_initializer(Initializer::Zeros);
-    let model = WordModel {
-        words: EmbeddingConfig::new(64, 32).with_initializer(Initializer::Zeros).init(&device),
-        encoder: encoder.init(&device),
-        score: LinearConfig::new(32, 1).with_initializer(Initializer::Zeros).init(&device),
+    let mut model = WordModel {
+        words: Embedding { weight: Param::from_tensor(vectors) },
+        encoder: encoder.init(&device).map(&mut drawn),
+        score: LinearConfig::new(32, 1).with_initializer(Initializer::Zeros).init(&device).map(&mut drawn),
     };
-    let mut model = model.map(&mut Drawn(random));
     let forward = |model: &WordModel| {
         let read = model.encoder.forward(TransformerEncoderInput::new(model.words.forward(words.clone())));
         let documents: Tensor<2> = read.mean_dim(1).squeeze_dim(1);
