@@ -64,12 +64,13 @@ fn a_network_learns_what_a_missing_value_means_and_0_in_its_place_does_not() {
     bench.output(&["train", "run.toml", "--out", "run"]);
     bench.output(&["train", "run.toml", "--out", "zero", "--set", "data.read.missing=zero"]);
     let (indicator, zero) = (test_ndcg(&bench, "run"), test_ndcg(&bench, "zero"));
-    assert!(indicator > 0.99 && indicator - zero > 0.1, "{indicator} {zero}");
+    // Over seeds the means are .998 and .756, with deviations of .003 and .019.
+    assert!(indicator > 0.98 && indicator - zero > 0.1, "{indicator} {zero}");
     assert_eq!(report(&bench, "run")["indicated"], serde_json::json!([1]));
     assert_eq!(report(&bench, "zero").get("indicated"), None);
     // A line has a weight for the column.
     bench.output(&["train", "run.toml", "--out", "line", "--set", "scorer={kind=\"linear\"}"]);
-    assert!(test_ndcg(&bench, "line") > 0.99);
+    assert!(test_ndcg(&bench, "line") > 0.98);
     assert_eq!(report(&bench, "line")["weights"].as_array().unwrap().len(), 3);
     let shown = bench.output(&["models", "show", "line"]);
     contains_all(&shown, &["| features | 2 |", "a column each for `price` |", "price is missing", "+"]);
