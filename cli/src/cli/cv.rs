@@ -171,7 +171,8 @@ impl CvArgs {
     fn cross_validate(&self, run: &Reading, work: Work, start: Instant, out: &mut dyn Write) -> Result<(), Failure> {
         let Opened { config, device, .. } = run.opened;
         let mut folder = run.open(self.claim(work))?;
-        if let Some(folder) = folder.as_ref().filter(|folder| !(folder.is_finished() || self.quiet || self.json)) {
+        let is_silent = self.quiet || self.json || matches!(work, Work::Merge);
+        if let Some(folder) = folder.as_ref().filter(|folder| !(folder.is_finished() || is_silent)) {
             terminal::say(format_args!("writing to {}", folder.home().display()));
         }
         let on_cpu = matches!(config.device.as_str(), "flex" | "ndarray");

@@ -169,8 +169,9 @@ fn synth_parts_are_replaced_together() {
     bench.output(&synth("2", "12"));
     assert!(read(&names) != there);
     // Files of a set with more parts would be read together with fewer new parts.
-    let fewer = ["synth", "--queries", "9", "--parts", "2", "--out", "data"];
-    refused(&bench, &fewer, &["data/S3.txt: found a part beyond --parts 2, expected none, since `cv` would read it"]);
+    bench.output(&["synth", "--queries", "9", "--parts", "4", "--out", "four"]);
+    let fewer = ["synth", "--queries", "9", "--parts", "3", "--out", "four"];
+    refused(&bench, &fewer, &["four/S4.txt: found a part beyond --parts 3, expected none, since `cv` would read it"]);
     refused(&bench, &["study", "position-accuracy", "--queries", "12", "--out", "data"], &["of another command"]);
 }
 

@@ -23,7 +23,7 @@ use super::failure::Failure;
 use super::input;
 use super::judged::JudgingArgs;
 use super::progress::Work;
-use crate::experiment::OutputError;
+use crate::experiment::{OutputError, put_right};
 use crate::report::{ComparedMeasure, ComparisonReport, comparison_page, forest_svg, latex_table};
 use systems::Systems;
 
@@ -129,6 +129,7 @@ impl CompareArgs {
         let config =
             ComparisonConfig { resamples: self.resamples as usize, confidence: self.confidence, seed: self.seed };
         config.check()?;
+        self.files.iter().try_for_each(|path| put_right(path))?;
         let outputs = [("--html", &self.html), ("--latex", &self.latex), ("--svg", &self.svg)];
         let read: Vec<&PathBuf> = self.files.iter().chain(&self.qrels).collect();
         let mut named: Vec<&PathBuf> = Vec::new();
