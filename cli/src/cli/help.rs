@@ -1,7 +1,7 @@
 //! `burn-rank help` prints the help of a command, or the keys of configuration files. The keys come from the pages in
 //! `docs/reference/configuration`.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 
 use burn_rank::workbench::text::{did_you_mean, nearest};
 use burn_rank::workbench::{CONFIGURATION, names_here};
@@ -28,16 +28,15 @@ pub struct HelpArgs {
 
 impl HelpArgs {
     /// Prints help; `root` is the whole command line.
-    pub(super) fn run(self, mut root: Command, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn run(self, root: Command, out: &mut dyn Write) -> Result<(), Failure> {
         match self.what.split_first() {
             Some((config, of)) if config == "config" => config_help(of, out),
             _ => {
-                root.build();
-                let (command, _) = manual::find("help", &root, &self.what)?;
-                let help = command.clone().render_long_help();
-                match std::io::stdout().is_terminal() {
-                    true => write!(out, "{}", help.ansi())?,
-                    false => write!(out, "{help}")?,
+                manual::find("help", &root, &self.what)?;
+                let name = root.get_name().to_string();
+                let arguments = [name].into_iter().chain(self.what).chain(["--help".to_string()]);
+                if let Err(help) = root.try_get_matches_from(arguments) {
+                    write!(out, "{}", help.render())?;
                 }
                 Ok(())
             }

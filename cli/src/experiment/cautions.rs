@@ -77,7 +77,8 @@ impl EmptyQueries {
     /// the convention that would help.
     pub(super) fn caution(self, name: &str, convention: &Convention) -> Option<String> {
         let Self { queries, empty, lowest } = self;
-        if 2 * empty <= queries {
+        // Where no query counts, the measure is refused.
+        if 2 * empty <= queries || (empty == queries && convention.empty == EmptyQuery::Exclude) {
             return None;
         }
         let counts = match convention.empty {

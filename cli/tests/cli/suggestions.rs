@@ -139,7 +139,11 @@ fn data_without_anything_to_learn_say_why() {
     let bench = Bench::default();
     bench.write("same.csv", &rows(&|row| format!("{},0,{row}\n", row / 3)));
     bench.write("same.toml", "data = { train = [\"same.csv\"] }\nlearner = { kind = \"regression\" }\n");
-    contains(&bench.refused(&["train", "same.toml"]), &["all labels of which are 0"]);
+    let message = bench.refused(&["train", "same.toml"]);
+    contains(
+        message.lines().last().unwrap(),
+        &["error: train queries, all labels of which are 0: ndcg@10 has no mean"],
+    );
 }
 
 #[test]
