@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use burn_rank::data::{RankingDataset, Statistics};
 use burn_rank::json::{Map, Value};
 use burn_rank::loss::MAX_EXPONENTIAL_LABEL;
+use burn_rank::workbench::check::no_feature_varies;
 use burn_rank::workbench::folds::split_by;
 use burn_rank::workbench::text::counted;
 use serde::Serialize;
@@ -24,6 +25,8 @@ const MANY: usize = 1000;
 const LONG: usize = 400;
 /// The default for the smallest number of documents that a leaf may hold.
 const MIN_DOCUMENTS: usize = 20;
+/// The number of documents up to which all features may have one value in the training queries of a fold.
+const SMALL: usize = 1000;
 /// The seed of the proposed configuration.
 const SEED: u64 = 1;
 /// The largest and the smallest number of folds into which the queries of a single set are divided.
@@ -335,7 +338,7 @@ fn relevant_from(labels: &[f32]) -> f64 {
 }
 
 /// Returns the largest number of folds, up to 5, that leave queries to learn from and to measure in each set of a fold.
-/// `labels` are the labels that occur.
+/// `labels` are the labels that occur. Of a large set, a fold without a feature that varies is not expected.
 pub(crate) fn folds(data: &RankingDataset, labels: &[f32]) -> Option<usize> {
     let from = relevant_from(labels);
     let labels_of = |query: usize| &data.labels[data.offsets[query]..data.offsets[query + 1]];
@@ -346,6 +349,7 @@ pub(crate) fn folds(data: &RankingDataset, labels: &[f32]) -> Option<usize> {
         split_by(data, None, *count, SEED).is_ok_and(|folds| {
             folds.iter().all(|fold| {
                 fold.train.iter().any(teaches)
+                    && (data.documents() > SMALL || !no_feature_varies(&data.select(&fold.train)))
                     && [&fold.validation, &fold.test].iter().all(|set| set.iter().any(counts))
             })
         })

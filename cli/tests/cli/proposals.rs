@@ -138,8 +138,9 @@ fn runs(seed: u64) -> bool {
 
 #[test]
 fn where_check_finds_no_problem_the_proposed_file_runs_with_and_without_its_grid() {
-    let ran = [3, 5, 9].into_iter().filter(|seed| runs(*seed)).count();
-    assert!(ran >= 2, "{ran}");
+    // Missing values; two files; three files; labels between 0 and 1.
+    let ran = [0, 17, 20, 31].into_iter().filter(|seed| runs(*seed)).count();
+    assert_eq!(ran, 4);
 }
 
 /// `cargo test --test cli -- --ignored two_hundred_tables`
@@ -147,5 +148,5 @@ fn where_check_finds_no_problem_the_proposed_file_runs_with_and_without_its_grid
 #[ignore = "takes minutes"]
 fn two_hundred_tables_run_where_check_finds_no_problem() {
     let ran = (0..200).filter(|seed| runs(*seed)).count();
-    assert!(ran >= 80, "{ran} of 200 had no problem");
+    assert!(ran >= 100, "{ran} of 200 had no problem");
 }
