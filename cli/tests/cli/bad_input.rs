@@ -233,7 +233,10 @@ fn a_fold_that_cannot_be_measured_is_found_before_the_first_fit() {
         "learner = { kind = \"regression\" }\ncv = { split = 5 }\nmeasure = { report = [\"map\"] }\n",
     );
     let message = bench.refused(&["cv", "cv.toml", "--set", set, "--out", "out"]);
-    contains(&message, &["fold 1: validation queries: ndcg@10 has no mean", "excludes every query"]);
+    contains(
+        &message,
+        &["fold 1: validation queries, all labels of which are 0: ndcg@10 has no mean", "excludes every query"],
+    );
     assert!(!bench.path("out/jobs").exists());
     let twice = bench.refused(&["cv", "cv.toml", "--set", "data={train=[\"sparse.txt\",\"sparse.txt\"]}"]);
     contains(&twice, &["found query `0` again", "the file is given twice"]);

@@ -90,7 +90,7 @@ impl ComparedMeasure {
                 rest = others;
                 mean(fold)
             };
-            mean_of(folds.iter().map(of_fold).collect::<Option<Vec<f64>>>()?.into_iter())
+            mean_of(folds.iter().map(of_fold).collect::<Option<Vec<f64>>>()?)
         };
         self.values.iter().map(of_system).collect()
     }
