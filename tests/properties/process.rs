@@ -175,6 +175,7 @@ fn state_that_outlives_a_call_is_the_same_for_every_caller() {
     // state of one thread.
     let shared = ["OnceLock::new()", "LazyLock::new(", "Mutex::new(HashMap", "thread_local!", "static mut "];
     let expected = [
+        ("data/columnar/mod.rs", 1, "whether a thread decodes a file that may be damaged"),
         ("data/in_file/mod.rs", 1, "what a pass over a file found, for the clones of its features"),
         ("data/letor/parse.rs", 1, "a table of constants"),
         ("data/normal.rs", 1, "a table of constants"),
@@ -182,6 +183,7 @@ fn state_that_outlives_a_call_is_the_same_for_every_caller() {
         ("execution/mod.rs", 1, "the execution of a thread, while its scope lasts"),
         ("experiment/splits.rs", 1, "what a split holds, once its files have been read"),
         ("loss/surrogate/relaxation/expected/exponential_fit.rs", 1, "fits by their parameters"),
+        ("memory.rs", 1, "whether the process has a limit of addresses"),
         ("op/gpu/launch.rs", 1, "kernels that a device can run"),
     ];
     assert_eq!(occurrences(&shared), expected.map(|(name, count, _)| (name.to_owned(), count)).into());
@@ -217,6 +219,7 @@ fn parallel_code_carries_the_execution_to_its_threads() {
         "learner/gradient/screen.rs",
         "learner/shared/linear.rs",
         "learner/smooth_rank/kernel.rs",
+        "learner/solver/cholesky.rs",
         "loss/gumbel.rs",
         "measure/evaluate.rs",
         "measure/significance/bootstrap.rs",
