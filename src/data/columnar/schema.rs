@@ -225,7 +225,8 @@ impl Table<'_> {
 
     fn optional(&self, role: &Role, fits: fn(&DataType) -> bool, expected: &str) -> Result<Option<usize>, DataError> {
         if let Some(name) = role.named(self.options) {
-            let place = self.place(name).filter(|_| !self.is_dropped(name));
+            // An option of the command outweighs what the ranker dropped.
+            let place = self.place(name).filter(|_| !self.options.drop.iter().any(|dropped| dropped == name));
             let expected_name = || format!("a column {} (option `columns.{}`)", shown(name), role.option);
             let column = place.ok_or_else(|| self.lacks(name, &expected_name()))?;
             return self.fitting(column, fits, expected).map(Some);
