@@ -82,10 +82,13 @@ fn a_header_of_very_many_columns_is_refused_by_the_limit_on_features() {
     let table = format!("query,label,{}\na,1{}\n", header.join(","), ",0".repeat(30_000));
     let limited = |most: usize| ReadOptions { max_feature_index: most, ..ReadOptions::default() };
     for bytes in [table.as_bytes(), table.split_inclusive('\n').next().unwrap().as_bytes()] {
-        let refused = message(bytes, &limited(20_000));
-        assert_eq!(refused, "data: found 30002 columns, expected at most 20000 features (option `max_feature_index`)");
+        let (_folder, paths) = files(&[("wide.csv", bytes)]);
+        let refused = read(&paths, &limited(20_000)).unwrap_err().to_string();
+        let expected = "wide.csv: found 30002 columns, expected at most 20000 features (option `max_feature_index`)";
+        assert!(refused.ends_with(expected), "{refused}");
     }
-    let data = read_bytes(table.as_bytes(), &limited(30_000)).unwrap();
+    let (_folder, paths) = files(&[("wide.csv", table.as_bytes())]);
+    let data = read(&paths, &limited(30_000)).unwrap();
     assert_eq!((data.feature_names.len(), data.documents()), (30_000, 1));
     // Columns in another order are found in time proportional to their number.
     let reversed: Vec<&str> = header.iter().rev().map(String::as_str).collect();
