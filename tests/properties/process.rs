@@ -220,6 +220,8 @@ fn parallel_code_carries_the_execution_to_its_threads() {
         "learner/shared/linear.rs",
         "learner/smooth_rank/kernel.rs",
         "learner/solver/cholesky.rs",
+        // Products of blocks, and a loop with the execution over these blocks.
+        "learner/solver/normal_equations.rs",
         "loss/gumbel.rs",
         "measure/evaluate.rs",
         "measure/significance/bootstrap.rs",

@@ -385,7 +385,7 @@ fn the_page_of_a_comparison_is_complete() {
         "2</th><td>2</td><td>\u{2013}</td><td>\u{2013}</td><td>1</td>",
         "1</th><td>1</td><td>2</td><td>1</td><td>2</td>",
     ] {
-        assert!(page.contains(part), "{part}");
+        assert!(page.contains(part), "{part}\n{page}");
     }
     let three = comparison(3, false);
     for part in ["tukey: Tukey", "ndcg@10 of each query: C \u{2212} B", "The rankings are not known"] {

@@ -330,7 +330,10 @@ fn a_mismatched_or_damaged_model_is_refused() {
     bench.write("small.toml", SMALL);
     bench.output(&["train", "small.toml", "--out", "run"]);
     bench.write("wide.txt", "1 qid:1 1:0.5 11:1\n");
-    contains(&bench.refused(&["predict", "run/ranker.safetensors", "wide.txt"]), &["feature 11", "1 to 10"]);
+    contains(
+        &bench.refused(&["predict", "run/ranker.safetensors", "wide.txt"]),
+        &["wide.txt:1:15", "`11:1`", "at most 10"],
+    );
 
     let mut bytes = fs::read(bench.path("run/ranker.safetensors")).unwrap();
     let last = bytes.len() - 1;

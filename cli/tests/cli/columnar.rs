@@ -86,7 +86,9 @@ fn folds_may_be_tables() {
         bench.output(&["convert", &format!("texts/S{part}.txt"), &format!("parts/S{part}.arrow")]);
     }
     let cv = |folder: &str| {
-        bench.output(&["cv", "run.toml", "--set", &format!("data={{folds=\"{folder}\"}}")]).replace(folder, "FOLDER")
+        bench
+            .output(&["cv", "run.toml", "--no-out", "--set", &format!("data={{folds=\"{folder}\"}}")])
+            .replace(folder, "FOLDER")
     };
     let of_tables = cv("parts");
     assert!(of_tables.contains("std. error"), "{of_tables}");

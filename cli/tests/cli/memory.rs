@@ -89,7 +89,6 @@ fn long_list(bench: &Bench) {
 fn learners_refuse_what_no_memory_holds() {
     let bench = Bench::default();
     long_list(&bench);
-    bench.write("wide.txt", "1 qid:1 1:1 1000000:1\n0 qid:1 2:1\n");
     bench.write(
         "c.toml",
         "data = { train = [\"long.txt\"] }\nnormalizer = \"none\"\nlearner = { kind = \"gradient\" }\n",
@@ -105,11 +104,6 @@ fn learners_refuse_what_no_memory_holds() {
             &["scorer={kind=\"mlp\",hidden=[50000000]}", loss],
             "of training on 1 x 200000 documents",
             "learner.batch_cells",
-        ),
-        (
-            &["learner={kind=\"regression\"}", "data.train=[\"wide.txt\"]"],
-            "a matrix of the products of 1000000 features",
-            "lower the number of features",
         ),
         (
             &["learner={kind=\"smooth_rank\",kernel_components=3,kernel_landmarks=200000}"],
