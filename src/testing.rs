@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 
 use burn::tensor::{DType, Tensor};
-use rand::{Rng, RngExt, SeedableRng};
+use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::loss::{Explained, RankingLoss, explain};
@@ -33,7 +33,8 @@ pub(crate) fn random(seed: u64) -> ChaCha8Rng {
 }
 
 /// Draws a number from the standard normal distribution.
-pub(crate) fn normal(random: &mut impl Rng) -> f64 {
+#[cfg(feature = "significance")]
+pub(crate) fn normal(random: &mut ChaCha8Rng) -> f64 {
     let (u, v): (f64, f64) = (random.random_range(f64::MIN_POSITIVE..1.0), random.random());
     (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }

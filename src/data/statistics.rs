@@ -83,6 +83,7 @@ impl RankingDataset {
     }
 
     /// Says why no query has two documents with different labels.
+    #[cfg(feature = "ranker")]
     pub(crate) fn one_label_in_words(&self) -> String {
         let has_one = |q: usize| self.range(q).len() == 1;
         match self.labels.split_first() {
