@@ -229,9 +229,7 @@ pub fn ctrl_c_stops_a_run_after_its_round_in_the_dashboard_as_without_it() {
         terminal.press("\u{3}");
         let (code, screen) = terminal.end();
         assert_eq!(code, Some(1), "{screen}");
-        for told in
-            ["stopping after this round; press Ctrl-C again", "error: interrupted; the best model so far is saved"]
-        {
+        for told in ["stopping after this round; press Ctrl-C again", " interrupted; the best model so far is saved"] {
             let at = screen.rfind(told).unwrap_or_else(|| panic!("{told}:\n{screen}"));
             assert!(screen.rfind(SCREEN[1]).is_none_or(|given| given < at), "told on the screen that stays:\n{screen}");
         }
@@ -410,6 +408,6 @@ pub fn without_a_terminal_on_standard_error_nothing_is_drawn() {
     let bench = small();
     let arguments = "train small.toml --out run --set learner.epochs=30 2> errors";
     let (code, screen) = Terminal::start(&bench, 80, arguments, ":", &[]).end();
-    assert_eq!((code, std::fs::read_to_string(bench.path("errors")).unwrap()), (Some(0), String::new()));
+    assert_eq!((code, std::fs::read_to_string(bench.path("errors")).unwrap()), (Some(0), "writing to run\n".into()));
     assert!(!screen.contains('\u{1b}') && screen.contains("ndcg@10"), "{screen}");
 }
