@@ -6,8 +6,8 @@ use std::hash::{BuildHasher, Hasher};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// What surrounds the random number in the temporary name that a file has until it is completely written. With the name
-/// of the program and 16 digits, nobody else's file has such a name.
+/// The beginning and the end of the ending that a file has until it is completely written. A random number of 16 digits
+/// stands between them, so nobody else's file has such a name.
 const PARTIAL: [&str; 2] = [".burn-rank-", ".partial"];
 
 /// Lets `fill` write a temporary file in the folder of `path`, syncs the file, and renames it to `path`.

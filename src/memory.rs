@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 /// own.
 const FEW: u64 = 256 << 20;
 
-/// What a process with a limit of its own keeps free for memory that nobody asks for, in bytes.
+/// The bytes that a process with its own limit keeps free for allocations that nobody asks for.
 const SPARE: u64 = 32 << 20;
 
 /// The largest size in bytes that Rust allows for an array.

@@ -299,8 +299,8 @@ impl CvArgs {
     ) -> Result<FinishedRun, Failure> {
         let (document, config) = chosen.configuration(&refit.data)?;
         let rounds = Rounds::new(self.quiet, config.measure.select);
-        let (device, alone) = (&run.opened.device, ProcessGroup::default());
-        let fit = TrainRun::open(Instant::now(), &document, config, device, &refit.to, &alone)?;
+        let (device, group) = (&run.opened.device, ProcessGroup::default());
+        let fit = TrainRun::open(Instant::now(), &document, config, device, &refit.to, &group)?;
         rounds.read();
         let report = home.map(|home| home.join(REPORT).display().to_string());
         let fit = fit.with_estimate(result.estimate(report));

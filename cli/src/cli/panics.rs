@@ -21,8 +21,7 @@ thread_local! {
     static IS_QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Installs the hook, once per process. Panics are still reported, except those under [`quietly`], and those of
-/// decoders of damaged tables.
+/// Installs the hook, once per process. It reports panics, except under [`quietly`] and in decoders of damaged tables.
 pub(super) fn install() {
     let report = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {

@@ -1,4 +1,4 @@
-//! How data are read for a ranker: its columns, its features and its missing values are those of its training data.
+//! Reads data for a ranker with the columns, features and missing values of its training data.
 
 use std::path::{Path, PathBuf};
 
@@ -117,8 +117,8 @@ impl Reading {
         *self == other
     }
 
-    /// Completes the reading of a ranker of another system, which knows no columns of labels and queries, and perhaps
-    /// only the order of its features: they are those of another ranker.
+    /// Completes the reading of a ranker of another system, which does not know the columns of labels and queries, and
+    /// may know only the order of its features. `other` is a ranker that knows them.
     pub fn completed_by(mut self, other: &Reading) -> Reading {
         if self.is_imported {
             self.columns.clone_from(&other.columns);
@@ -132,8 +132,8 @@ impl Reading {
 }
 
 /// Returns the names by which a table has the features of a ranker. Features that have only numbers are called
-/// `feature_1`, `feature_2` and so on. The result is empty if the ranker of another system has no names but those of the
-/// columns of a matrix.
+/// `feature_1`, `feature_2` and so on. The result is empty if a ranker of another system only has names that its
+/// system gives to the columns of a matrix.
 fn names_in_tables(ranker: &Ranker, is_imported: bool) -> Vec<String> {
     let of_matrix = |names: &[String]| {
         names.iter().enumerate().all(|(at, name)| *name == at.to_string() || *name == format!("f{at}"))

@@ -49,7 +49,7 @@ pub trait Plot {
     }
 }
 
-/// Draws a plot as an SVG file of its own, with the colors of the light scheme.
+/// Returns an SVG file with only this plot, in the colors of the light scheme.
 pub fn standalone(plot: &dyn Plot) -> String {
     let svg = plot.drawn(STANDALONE_WIDTH);
     let size = svg.split_once("viewBox=\"0 0 ").and_then(|(_, rest)| rest.split_once('"')).map_or("", |(size, _)| size);
@@ -63,7 +63,7 @@ pub fn standalone(plot: &dyn Plot) -> String {
     ink::to_colors(&svg.replacen("<svg class=\"plot\"", &root, 1))
 }
 
-/// The width of a plot in a file of its own, in pixels.
+/// The width of a plot that fills a file, in pixels.
 const STANDALONE_WIDTH: u32 = 720;
 
 /// Converts pixels to units.

@@ -47,7 +47,7 @@ fn report(bench: &Bench, run: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(bench.path(&format!("{run}/report.json"))).unwrap()).unwrap()
 }
 
-/// What a command prints, and what it says beside it.
+/// Returns the standard output and the standard error of a command.
 fn both(bench: &Bench, args: &[&str]) -> [String; 2] {
     let done = bench.run(args).success();
     [&done.get_output().stdout, &done.get_output().stderr].map(|text| String::from_utf8(text.clone()).unwrap())

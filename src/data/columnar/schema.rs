@@ -458,7 +458,7 @@ impl Table<'_> {
     }
 }
 
-/// What columns of features with numbers are called, before the number.
+/// The beginning of the name of a feature column that has only a number.
 const NUMBERED: &str = "feature_";
 
 /// Returns whether names are only numbers: `feature_1`, `feature_2` and so on.

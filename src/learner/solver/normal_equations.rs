@@ -31,7 +31,7 @@ pub struct NormalEquations {
     target_variance: f64,
 }
 
-/// What the equations sum over the documents `d`, of the centered rows `z_d = c_d^(1/2) (x_d - mean)` and the centered
+/// The sums of the equations over the documents `d`, with the centered rows `z_d = c_d^(1/2) (x_d - mean)` and the centered
 /// targets `u_d = c_d^(1/2) (t_d - target_mean)`.
 #[derive(Debug, Clone)]
 enum Sums {

@@ -335,13 +335,13 @@ impl Document {
     }
 }
 
-/// Returns the path of a file in the same folder whose name is similar to that of a file that does not exist.
+/// Returns the path of a file in the folder of `path`, which does not exist, with a similar name.
 fn near_file(path: &Path) -> Option<String> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let is_file = |entry: &fs::DirEntry| entry.path().is_file();
     let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok).filter(is_file);
     let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    // Of other kinds of files, only one with the same name but for its ending may be meant.
+    // A file with another ending than `.toml` counts only if the rest of its name is the same.
     let stem = path.file_stem()?.to_str()?;
     let may_be = |name: &&str| name.ends_with(".toml") || name.split('.').next() == Some(stem);
     let near = nearest(path.file_name()?.to_str()?, names.iter().map(String::as_str).filter(may_be))?;

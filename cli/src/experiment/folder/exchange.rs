@@ -18,7 +18,8 @@ use super::survey::Survey;
 use super::{JOBS, PAGE, RANKER, REPLACED, RESULT};
 use crate::experiment::error::OutputError;
 
-/// What follows the name of a folder in the name of the one that will take its place, before a number.
+/// The ending of a folder that will take the place of another one. The other folder's name precedes it, and a number
+/// follows.
 const NEW: &str = ".new-";
 /// The note in an old folder that stays.
 const NOTE: &str = "NOTE-OF-BURN-RANK.txt";

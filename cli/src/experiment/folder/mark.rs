@@ -21,7 +21,7 @@ pub(super) const MARK: &str = ".burn-rank";
 /// The version of the mark's format.
 const FORMAT: u32 = 2;
 
-/// What makes two runs the same: the command, the configuration and the data.
+/// The identity of a run: its command, configuration and data. Two runs are the same if all three are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     pub(super) kind: RunKind,

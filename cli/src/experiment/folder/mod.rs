@@ -124,7 +124,7 @@ impl Place {
     }
 }
 
-/// What a command may do with an earlier run in its folder.
+/// The permission to continue or replace an earlier run in the folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
     /// Starts a new run. A finished run of the same configuration and data counts as the result.

@@ -28,7 +28,7 @@ pub struct OutputFolder {
     _locks: Vec<File>,
 }
 
-/// What a command found when it opened its folder.
+/// The state of the folder when the command opened it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Begun {
     /// No run. `made` says whether this command made the folder.
@@ -39,7 +39,7 @@ enum Begun {
     Finished,
 }
 
-/// What a command may do in a folder.
+/// The way in which a command uses a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Plan {
     /// Begins a run in the folder.

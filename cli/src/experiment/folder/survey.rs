@@ -89,7 +89,7 @@ impl Survey {
     }
 }
 
-/// Returns whether a relative path is that of a file that burn-rank writes.
+/// Returns whether burn-rank writes files of this relative path.
 fn is_file_of_run(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').collect();
     let name = last(path);
@@ -107,12 +107,12 @@ fn is_file_of_run(path: &str) -> bool {
     }
 }
 
-/// Returns whether a relative path is that of a folder that burn-rank makes.
+/// Returns whether burn-rank makes folders of this relative path.
 fn is_folder_of_run(path: &str) -> bool {
     matches!(path.split('/').collect::<Vec<_>>()[..], [JOBS | KEPT] | [JOBS, _])
 }
 
-/// Returns whether a file name is that of a fit of a device comparison, or of its training steps.
+/// Returns whether a file holds a fit of a device comparison, or the cost of its training steps, by its name.
 fn is_trial(name: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let Some(stem) = name.strip_suffix(".json") else { return false };

@@ -1,4 +1,4 @@
-//! What a cross-validation found: how the points of a grid did on validation queries, and which is the best.
+//! The standing of the points of a grid: their values on validation queries, and the best of them.
 
 use burn_rank::json::Value;
 use burn_rank::workbench::mean_of;

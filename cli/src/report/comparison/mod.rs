@@ -263,7 +263,7 @@ fn forest(report: &ComparisonReport, of: &ComparedMeasure, labels: &[String], pr
     of.pairs.iter().filter(shown).map(row).collect()
 }
 
-/// Draws the differences of all pairs and measures, with their intervals, as a file of its own.
+/// Returns an SVG file with the differences of all pairs and measures and their intervals.
 pub(crate) fn forest_svg(report: &ComparisonReport) -> String {
     let labels = labels(&report.systems);
     let rows = |of: &ComparedMeasure| {

@@ -1,4 +1,4 @@
-//! What a comparison found, in a sentence for each measure.
+//! The verdict of a comparison, in a sentence for each measure.
 
 use burn_rank::measure::Measure;
 use burn_rank::measure::significance::{ComparisonConfig, SystemPair};
