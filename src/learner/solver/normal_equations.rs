@@ -31,8 +31,8 @@ pub struct NormalEquations {
     target_variance: f64,
 }
 
-/// The sums of the equations over the documents `d`, with the centered rows `z_d = c_d^(1/2) (x_d - mean)` and the centered
-/// targets `u_d = c_d^(1/2) (t_d - target_mean)`.
+/// The sums of the equations over the documents `d`, with the centered rows `z_d = c_d^(1/2) (x_d - mean)` and the
+/// centered targets `u_d = c_d^(1/2) (t_d - target_mean)`.
 #[derive(Debug, Clone)]
 enum Sums {
     /// The products of all pairs of features, `sum_d z_d z_d^T`, and the vector `sum_d z_d u_d`.
