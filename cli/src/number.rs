@@ -12,6 +12,11 @@ pub(crate) fn measure(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map_or(MISSING.to_string(), |value| minus(format!("{value:.4}")))
 }
 
+/// Formats a standard error for the place after its value, as in ` ± 0.0100`. Without a finite error, the text is empty.
+pub(crate) fn plus_minus(error: Option<f64>) -> String {
+    error.filter(|error| error.is_finite()).map_or(String::new(), |error| format!(" \u{b1} {error:.4}"))
+}
+
 /// Writes a formatted number in ASCII, as terminals show it.
 pub(crate) fn ascii(number: &str) -> String {
     number.replace(MISSING, "-").replace('\u{2212}', "-").replace('\u{202f}', "").replace("< 0.", "<.")

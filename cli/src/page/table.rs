@@ -58,9 +58,9 @@ impl From<Cell> for Html {
 /// Formats a measure; pages also show its standard error.
 pub(crate) fn with_error(value: Option<f64>, error: Option<f64>) -> Cell {
     let value = Cell::number(number::measure(value));
-    match error.filter(|error| error.is_finite()) {
-        Some(error) => value.remark(format!(" \u{b1} {error:.4}")),
-        None => value,
+    match number::plus_minus(error) {
+        none if none.is_empty() => value,
+        error => value.remark(error),
     }
 }
 

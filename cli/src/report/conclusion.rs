@@ -67,8 +67,7 @@ pub(super) fn of_cross_validation(report: &CrossValidationReport) -> Html {
 }
 
 fn with_error(value: Option<f64>, error: Option<f64>) -> String {
-    let error = error.filter(|error| error.is_finite()).map(|error| format!(" \u{b1} {error:.4}"));
-    number::measure(value) + &error.unwrap_or_default()
+    number::measure(value) + &number::plus_minus(error)
 }
 
 fn capitalized(word: &str) -> String {

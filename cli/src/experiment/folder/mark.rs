@@ -12,7 +12,7 @@ use burn_rank::workbench::text::hexadecimal;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::RunKind;
+use super::{RunKind, json_bytes};
 use crate::experiment::error::OutputError;
 
 /// The file name of the mark.
@@ -183,10 +183,7 @@ impl Mark {
 
     /// Writes the mark into its folder.
     pub(super) fn write(&self, folder: &Path) -> Result<(), OutputError> {
-        let written = serde_json::to_vec_pretty(self).map_err(io::Error::other).and_then(|mut bytes| {
-            bytes.push(b'\n');
-            atomic_file::replace(&folder.join(MARK), &bytes)
-        });
+        let written = json_bytes(self).and_then(|bytes| atomic_file::replace(&folder.join(MARK), &bytes));
         written.map_err(OutputError::unwritable(folder))
     }
 }

@@ -15,8 +15,9 @@ mod survey;
 pub(crate) use exchange::{put_right, successor_file};
 pub use mark::Identity;
 pub use output::OutputFolder;
-pub(crate) use output::{json_bytes, write_page};
+pub(crate) use output::write_page;
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -140,4 +141,11 @@ pub enum Claim {
     },
     /// Merges the parts of a cross-validation.
     Merge,
+}
+
+/// Formats a value as the JSON of a report.
+pub(crate) fn json_bytes(value: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut bytes = serde_json::to_vec_pretty(value)?;
+    bytes.push(b'\n');
+    Ok(bytes)
 }

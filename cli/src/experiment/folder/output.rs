@@ -12,7 +12,7 @@ use super::exchange::{self, put_right, successors};
 use super::lock::{Holding, is_lock, locked, looked};
 use super::mark::{Identity, MARK, Mark};
 use super::survey::Survey;
-use super::{CONFIG, Claim, LOCK, PAGE, Place, RESULT, RUNS, RunKind};
+use super::{CONFIG, Claim, LOCK, PAGE, Place, RESULT, RUNS, RunKind, json_bytes};
 use crate::experiment::error::{ExperimentError, OutputError};
 
 /// A folder for the files of a command, locked against other commands until it is dropped. Parts of a cross-validation
@@ -292,13 +292,6 @@ impl OutputFolder {
         });
         commit_together(pending.collect::<Result<_, _>>()?).map_err(unwritable)
     }
-}
-
-/// Formats a value as the JSON of a report.
-pub(crate) fn json_bytes(value: &impl Serialize) -> io::Result<Vec<u8>> {
-    let mut bytes = serde_json::to_vec_pretty(value)?;
-    bytes.push(b'\n');
-    Ok(bytes)
 }
 
 /// Writes the page of a run into its folder. In a folder without a mark, a user's file of this name is not overwritten.
