@@ -133,6 +133,25 @@ fn a_limit_of_addresses_is_asked_before_memory_is_taken() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn products_of_features_that_do_not_fit_are_refused() {
+    let bench = Bench::default();
+    let line = |d: usize| format!("{} qid:{} {}:1 2999:{}\n", d % 2, d / 10, 1 + d % 2998, d % 7);
+    bench.write("wide.txt", &(0..3000).map(line).collect::<String>());
+    bench.write(
+        "r.toml",
+        "data = { train = [\"wide.txt\"] }\nnormalizer = \"none\"\nlearner = { kind = \"regression\" }\n",
+    );
+    let train = ["train", "r.toml", "-q", "--out", "run"];
+    let (code, said) = within(&bench, 600_000, &[("RAYON_NUM_THREADS", "1")], &train);
+    let error = said.lines().last().unwrap_or_default();
+    assert_eq!(code, Some(2), "{said}");
+    contains(error, &["error: learner: a matrix of the products of 2999 features takes about 504000000 bytes"]);
+    contains(error, &["are free: lower the number of features"]);
+    assert!(!bench.path("run").exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn where_few_threads_can_start_these_do_the_work() {
     let bench = Bench::default();
     bench.output(&["synth", "--queries", "12", "--features", "4", "--out", "d.txt"]);
