@@ -77,12 +77,18 @@ pub(super) fn frame(comparison: &DeviceComparison) -> Frame {
 fn outcome(comparison: &DeviceComparison) -> Html {
     let [first, others @ ..] = comparison.devices.as_slice() else { return Html::default() };
     let same = others.iter().filter(|row| ["identical", "same"].contains(&row.verdict())).count();
-    let words = format!(
-        "{same} of {} give the same quality as {}.",
-        number::counted(others.len(), "other device"),
-        first.name()
-    );
-    if others.is_empty() { Html::default() } else { conclusion(&words, same == others.len()) }
+    let which = match others {
+        [] => return Html::default(),
+        [other] if same == 1 => format!("{} gives", other.name()),
+        [other] => format!("{} is not shown to give", other.name()),
+        _ => format!(
+            "{same} of {} {}",
+            number::counted(others.len(), "other device"),
+            if same == 1 { "gives" } else { "give" }
+        ),
+    };
+    let words = format!("{which} the same quality as {}.", first.name());
+    conclusion(&words, same == others.len())
 }
 
 /// Creates a cell of a value that is formatted with `words`, or a dash if it was not measured.

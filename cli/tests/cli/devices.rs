@@ -63,6 +63,7 @@ fn devices_give_the_same_ranker_and_say_how_fast() {
     assert_eq!(rows[1]["trials"][0]["instructions"], "baseline");
     let page = fs::read_to_string(bench.path("out/devices.html")).unwrap();
     assert!(page.contains("flex+threads=1") && page.contains("not measured") && page.contains("<svg"));
+    assert!(page.contains(" of 2 other devices give"), "the conclusion");
 }
 
 #[test]
