@@ -1,7 +1,7 @@
 //! `SumPath` determines how fused kernels compute sums over the pairs of a list.
 
-/// The way in which fused kernels compute sums over all pairs of a list, on CPUs and GPUs. Results differ only in the
-/// rounding of `f32`.
+/// The way in which the CPU's fused kernels compute sums over all pairs of a list. Results differ only in the rounding
+/// of `f32`. Kernels on GPUs always visit every pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SumPath {
     /// For each list, kernels choose the faster method. The choice depends on the number of documents, and on how many

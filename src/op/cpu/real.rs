@@ -47,6 +47,10 @@ pub trait Real:
     /// its tangent. The sum of this loss over `10^8` pairs, with scores up to `10^4`, is then still finite.
     const EXPONENTIAL_BOUND: Self;
 
+    /// Returns the values if their type is `f32`, the only type of the kernels for long lists.
+    fn singles(values: &[Self]) -> Option<&[f32]>;
+    fn singles_mut(values: &mut [Self]) -> Option<&mut [f32]>;
+
     fn from_f64(value: f64) -> Self;
     fn to_f64(self) -> f64;
     fn abs(self) -> Self;
@@ -101,7 +105,7 @@ pub struct Coefficients<T: 'static> {
 }
 
 macro_rules! real {
-    ($type:ty, $bits:ty, key: $key:ty, range: $range:expr, smallest_factor: $smallest:expr, exponential_bound: $bound:expr,
+    ($type:ty, $bits:ty, key: $key:ty, singles: $singles:expr, range: $range:expr, smallest_factor: $smallest:expr, exponential_bound: $bound:expr,
      exp: { mantissa: $mantissa:expr, bias: $bias:expr, round: $round:expr, round_bits: $round_bits:expr, low: $low:expr, high: $high:expr,
             ln2: ($ln2_high:expr, $ln2_low:expr), coefficients: [$($exp:expr),+] },
      scaled_erfc: [$($erfc:expr),+],
@@ -119,6 +123,16 @@ macro_rules! real {
             #[cfg(feature = "_cube")]
             const COEFFICIENTS: Coefficients<Self> =
                 Coefficients { exponential: &[$($exp),+], scaled_erfc: &[$($erfc),+], log_1p: &[$($log),+] };
+
+            #[inline(always)]
+            fn singles(values: &[Self]) -> Option<&[f32]> {
+                ($singles)(values)
+            }
+
+            #[inline(always)]
+            fn singles_mut(values: &mut [Self]) -> Option<&mut [f32]> {
+                ($singles)(values)
+            }
 
             #[inline(always)]
             fn from_f64(value: f64) -> Self {
@@ -240,7 +254,7 @@ macro_rules! real {
 // The coefficients of exp of f64 come from Taylor's series; all others are Chebyshev interpolants in the variable and
 // on the interval of the code above.
 real!(
-    f32, u32, key: u64, range: 80.0, smallest_factor: 1e-18, exponential_bound: 60.0,
+    f32, u32, key: u64, singles: Some, range: 80.0, smallest_factor: 1e-18, exponential_bound: 60.0,
     exp: {
         mantissa: 23, bias: 127u32, round: 12_582_912.0, round_bits: 0x4b00_0000, low: -87.336_54, high: 88.722_84,
         ln2: (0.693_359_4, -2.121_944_4e-4),
@@ -254,7 +268,7 @@ real!(
 );
 
 real!(
-    f64, u64, key: u128, range: 680.0, smallest_factor: 1e-150, exponential_bound: 680.0,
+    f64, u64, key: u128, singles: |_| None, range: 680.0, smallest_factor: 1e-150, exponential_bound: 680.0,
     exp: {
         mantissa: 52, bias: 1023u64, round: 6_755_399_441_055_744.0, round_bits: 0x4330_0000_0000_0000, low: -708.396, high: 709.782,
         ln2: (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10),

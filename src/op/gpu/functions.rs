@@ -118,23 +118,3 @@ impl Phi for Laplace {
     type Value = Self;
     type Slope = LaplaceSlope;
 }
-
-/// The function `exp(-t^2)`.
-pub(super) struct Bell;
-
-#[cube]
-impl Function for Bell {
-    fn at(t: f32) -> f32 {
-        exponential(-t * t)
-    }
-}
-
-/// The function `t exp(-t^2)`.
-pub(super) struct Pull;
-
-#[cube]
-impl Function for Pull {
-    fn at(t: f32) -> f32 {
-        t * exponential(-t * t)
-    }
-}

@@ -1,13 +1,11 @@
-//! Computes [`indicator_sum`](crate::op::indicator_sum()) on a GPU, with one exponential per pair. Long lists are
-//! summed in [cells](super::cells::indicator_sum). The softmax does not subtract a maximum. The largest exponent of a
-//! document is already 0, because its distance to itself is 0.
+//! Computes [`indicator_sum`](crate::op::indicator_sum()) on a GPU, with one exponential per pair. The softmax
+//! does not subtract a maximum. The largest exponent of a document is already 0, because its distance to itself is 0.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::cells::{self, choice::ByLength, indicator_sum::Call};
-use super::launch::{Batch, start};
-use super::members::{Counting, members, visited};
+use super::launch::{compute, compute_one, start};
+use super::members::{Counting, members, order, visited};
 use super::real::exponential;
 use super::tile::{SLICES, UNITS, in_tile, place, sum_of_row};
 
@@ -122,28 +120,14 @@ fn gradients(
     }
 }
 
-fn sums<'a>(primitive: &'a str, x: &'a CubeTensor, mask: &'a CubeTensor, sigma: f64, over_pairs: u32) -> ByLength<'a> {
-    ByLength {
-        primitive,
-        form: "",
-        x,
-        mask: Some(mask),
-        bindings: [8, over_pairs],
-        pays: cells::indicator_sum::sums(sigma).then_some(cells::indicator_sum::PAYS),
-        counting: Counting::Separately { rows: mask, columns: mask },
-    }
-}
-
 /// Returns the softmax sums of [`indicator_sum`](crate::op::indicator_sum()) and their denominators.
 pub fn indicator_sum(x: &CubeTensor, a: &CubeTensor, mask: &CubeTensor, sigma: f64) -> Option<[CubeTensor; 2]> {
     let rate = (-1.0 / sigma) as f32;
-    let pairs = |batch: &Batch, order: &CubeTensor| {
+    compute("indicator_sum", x, Some(mask), 6, |batch| {
+        let order = order(batch, Counting::Separately { rows: mask, columns: mask });
         let (out, total) = (batch.per_document(), batch.per_document());
-        start!(batch.cubes(), values::launch, [x, a, mask, order], [&out, &total], rate);
+        start!(batch.cubes(), values::launch, [x, a, mask, &order], [&out, &total], rate);
         [out, total]
-    };
-    sums("indicator_sum", x, mask, sigma, 6).compute(pairs, |batch, order, counts, [out, total]| {
-        cells::indicator_sum::values(&Call { batch, x, a, mask, order, counts, sigma }, out, total);
     })
 }
 
@@ -158,15 +142,10 @@ pub fn indicator_sum_gradient(
     sigma: f64,
 ) -> Option<CubeTensor> {
     let rate = (-1.0 / sigma) as f32;
-    let pairs = |batch: &Batch, order: &CubeTensor| {
+    compute_one("gradient of indicator_sum", x, mask, 8, |batch| {
+        let order = order(batch, Counting::Separately { rows: mask, columns: mask });
         let to_x = batch.per_document();
-        start!(batch.cubes(), gradients::launch, [x, a, mask, out, total, gradient, order], [&to_x], rate);
-        [to_x]
-    };
-    let sums = sums("gradient of indicator_sum", x, mask, sigma, 8);
-    let [to_x] = sums.compute(pairs, |batch, order, counts, [to_x]| {
-        let call = Call { batch, x, a, mask, order, counts, sigma };
-        cells::indicator_sum::gradients(&call, [out, total], gradient, to_x);
-    })?;
-    Some(to_x)
+        start!(batch.cubes(), gradients::launch, [x, a, mask, out, total, gradient, &order], [&to_x], rate);
+        to_x
+    })
 }

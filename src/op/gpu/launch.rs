@@ -74,11 +74,6 @@ impl Batch {
         Cubes { batch: self, count, units: CubeDim::new_1d(UNITS as u32) }
     }
 
-    /// Returns a launch with at least one unit per document.
-    pub fn cubes_per_document(&self) -> Cubes<'_> {
-        self.cubes_for((self.lists * self.documents).div_ceil(UNITS))
-    }
-
     /// Splits the cubes of the batch into parts that are launched one after another. If each cube needs memory for
     /// `numbers` values, a part needs no more than the memory budget of the calling thread. A part has at least one
     /// cube, even if the budget is smaller.

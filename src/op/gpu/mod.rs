@@ -5,9 +5,6 @@
 //! kernel stores an array over pairs or adds numbers atomically (see [`tile`]). Kernels skip rows and columns that
 //! cannot change the result, if there may be many of them (see [`members`]).
 //!
-//! Long lists are sorted and cut into [`cells`], so that smooth functions can be summed in O(n log n) time. The device
-//! decides which lists are long (see [`cells::choice`]).
-//!
 //! All kernels are launched in the same way. [`launch::compute`] checks that the device can run the kernel. It also
 //! sets the results of a list to NaN if one of its scores is not finite. [`launch::start!`] passes the tensors and
 //! numbers. Functions of score differences are types in [`functions`].
@@ -22,7 +19,6 @@
 mod above_expectation;
 mod above_products;
 mod above_recursion;
-mod cells;
 mod distance_sum;
 mod diverged;
 mod functions;

@@ -1,13 +1,12 @@
 //! Computes [`step_sum`](crate::op::step_sum()) on a GPU, with one division and one exponential (or arc tangent) per
-//! pair. Long lists are summed in [cells](super::cells::step_sum).
+//! pair.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::cells::{self, choice::ByLength, step_sum::Call};
 use super::functions::{Arctan, Erf, Function, Laplace, Logistic, Phi};
-use super::launch::{Batch, start};
-use super::members::{Counting, members, visited};
+use super::launch::{compute, start};
+use super::members::{Counting, members, order, visited};
 use super::real::difference_of_products;
 use super::tile::{SLICES, UNITS, in_tile, place, sum_of_row};
 use crate::op::cpu::Step;
@@ -129,12 +128,6 @@ fn scaled(alpha: f64, step: Step) -> f32 {
     (if step == Step::Tanh { 2.0 * alpha } else { alpha }) as f32
 }
 
-/// Returns the smallest number of columns of a list that is summed over cells, or `None` if the step cannot be summed
-/// over cells.
-fn pays(rate: f32, step: Step) -> Option<usize> {
-    cells::step_sum::sums(step, rate).then_some(cells::step_sum::PAYS)
-}
-
 /// Computes [`step_sum`](crate::op::step_sum()), or [`counted_step_sum`](crate::op::counted_step_sum()) if `counted` is
 /// given. Only documents where `counted` is nonzero are computed. The result is `None` if the device has no kernel.
 pub fn step_sum(
@@ -145,23 +138,12 @@ pub fn step_sum(
     step: Step,
 ) -> Option<CubeTensor> {
     let rate = scaled(alpha, step);
-    let sums = ByLength {
-        primitive: "step_sum",
-        form: &format!(", {step:?}"),
-        x,
-        mask: None,
-        bindings: [8, 4],
-        pays: pays(rate, step),
-        counting: counted.map_or(Counting::Columns(v), |rows| Counting::Separately { rows, columns: v }),
-    };
-    let pairs = |batch: &Batch, order: &CubeTensor| {
-        let out = batch.per_document();
+    let counting = counted.map_or(Counting::Columns(v), |rows| Counting::Separately { rows, columns: v });
+    let [out] = compute(&format!("step_sum, {step:?}"), x, None, 4, |batch| {
+        let (order, out) = (order(batch, counting), batch.per_document());
         with_phi!(step, P => start!(
-            batch.cubes(), values::launch::<<P as Phi>::Value>, [x, v, order], [&out], rate, 0.5));
+            batch.cubes(), values::launch::<<P as Phi>::Value>, [x, v, &order], [&out], rate, 0.5));
         [out]
-    };
-    let [out] = sums.compute(pairs, |batch, order, counts, [out]| {
-        cells::step_sum::values(Call { batch, x, v, order, counts, rate, step }, counted, out);
     })?;
     Some(out)
 }
@@ -175,23 +157,11 @@ pub fn step_sum_gradient(
     step: Step,
 ) -> Option<CubeTensor> {
     let rate = scaled(alpha, step);
-    let sums = ByLength {
-        primitive: "gradient of step_sum",
-        form: &format!(", {step:?}"),
-        x,
-        mask: None,
-        bindings: [7, 5],
-        pays: pays(rate, step),
-        counting: Counting::Either(v, gradient),
-    };
-    let pairs = |batch: &Batch, order: &CubeTensor| {
-        let to_x = batch.per_document();
+    let [to_x] = compute(&format!("gradient of step_sum, {step:?}"), x, None, 5, |batch| {
+        let (order, to_x) = (order(batch, Counting::Either(v, gradient)), batch.per_document());
         with_phi!(step, P => start!(
-            batch.cubes(), gradients::launch::<<P as Phi>::Slope>, [x, v, gradient, order], [&to_x], rate));
+            batch.cubes(), gradients::launch::<<P as Phi>::Slope>, [x, v, gradient, &order], [&to_x], rate));
         [to_x]
-    };
-    let [to_x] = sums.compute(pairs, |batch, order, counts, [to_x]| {
-        cells::step_sum::gradients(Call { batch, x, v, order, counts, rate, step }, gradient, to_x);
     })?;
     Some(to_x)
 }

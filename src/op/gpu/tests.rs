@@ -9,7 +9,7 @@ use burn_cubecl::{CubeBackend, CubeDevice, cubecl::future::block_on};
 
 use super::launch::run;
 use crate::device::{self, BACKENDS};
-use crate::execution::{Execution, SumPath};
+use crate::execution::Execution;
 use crate::op::gpu::{
     above_expectation, above_recursion, distance_sum, indicator_sum, pair_loss, rank, rank_expectation, rank_window,
     step_sum,
@@ -208,26 +208,6 @@ fn kernels_stay_in_use_under_fusion() {
     }
     op::rank(random(), mask.clone()).into_data();
     assert_eq!(launched(), ["rank"]);
-}
-
-/// With fusion, another thread runs the queued calls. It must use the method for sums that the calling thread asks for.
-#[test]
-#[ignore = "needs a GPU: .ci/gpu runs it"]
-fn cells_stay_in_use_under_fusion() {
-    let device = gpu();
-    // No other test has lists of this length.
-    let shape = [2, 57];
-    let random = || Tensor::<2>::random(shape, Distribution::Uniform(0.0, 4.0), &device.clone().autodiff());
-    Execution::current().with_sums(SumPath::Fast).scope(|| {
-        let x = random().require_grad();
-        let out = op::step_sum(x.clone(), random(), 1.0, Step::Logistic);
-        out.clone().into_data();
-        let gradients = out.sum().backward();
-        x.grad(&gradients).expect("x has a gradient").into_data();
-    });
-    let mut launched = LAUNCHED.lock().expect("no test panics here");
-    let ours: Vec<_> = launched.extract_if(.., |(_, batch)| *batch == shape).map(|(kernel, _)| kernel).collect();
-    assert_eq!(ours, ["step_sum in cells, Logistic", "gradient of step_sum in cells, Logistic"]);
 }
 
 #[test]

@@ -51,11 +51,11 @@ const LEVELS: usize = 8;
 const NOTHING: f64 = -1e4;
 
 /// A list sorted by descending score, with the parameters of its expectation.
-pub struct List<'a, T> {
+pub struct List<'a> {
     expectation: &'a AboveExpectation,
     sorted: Sorted,
     /// The weight `a` of each document in sorted order; `b` holds the contributions in the same order.
-    a: Vec<T>,
+    a: Vec<f32>,
     b: Vec<f64>,
     /// The distinct values of `1 - b` for a product; for other expectations, the single value 1.
     passes: Vec<f64>,
@@ -63,18 +63,13 @@ pub struct List<'a, T> {
     level: Vec<usize>,
 }
 
-impl<'a, T: Real> List<'a, T> {
+impl<'a> List<'a> {
     /// Returns `None` if computing all pairs costs less, or if a product has more than [`LEVELS`] distinct values.
-    pub fn new(target: Target, x: &[T], a: &[T], b: &[T], expectation: &'a AboveExpectation) -> Option<Self> {
-        let rows = a.iter().filter(|a| **a != T::ZERO).count();
-        if is_fast::<T>(target, x.len(), pays(x.len(), rows, expectation.above)) {
-            Self::of(x, a, b, expectation)
-        } else {
-            None
+    pub fn new(target: Target, [x, a, b]: [&[f32]; 3], expectation: &'a AboveExpectation) -> Option<Self> {
+        let rows = a.iter().filter(|a| **a != 0.0).count();
+        if !is_fast(target, x.len(), pays(x.len(), rows, expectation.above)) {
+            return None;
         }
-    }
-
-    fn of(x: &[T], a: &[T], b: &[T], expectation: &'a AboveExpectation) -> Option<Self> {
         let sorted = Sorted::new(x);
         let b = sorted.gather_exact(b);
         let (mut passes, mut level) = (vec![1.0], vec![0; b.len()]);
@@ -119,7 +114,7 @@ impl<'a, T: Real> List<'a, T> {
     }
 
     /// Writes the product of each term for each document under the first comparison, `[documents, terms]`.
-    pub fn products(&self, target: Target, out: &mut [T]) {
+    pub fn products(&self, target: Target, out: &mut [f32]) {
         let (width, comparison) = (self.expectation.terms.len(), self.expectation.noise.mixture(self.a.len())[0].1);
         let meeting = self.meeting(comparison);
         let products = results(target, &Products(&meeting), &self.sorted.scaled(comparison.rate));
@@ -130,7 +125,7 @@ impl<'a, T: Real> List<'a, T> {
     }
 
     /// Computes `a_i E[A_i D(R_i)]` of every document.
-    pub fn value(&self, target: Target, out: &mut [T]) {
+    pub fn value(&self, target: Target, out: &mut [f32]) {
         let mut sums = vec![0.0; self.a.len()];
         for &(weight, comparison) in self.expectation.noise.mixture(self.a.len()).iter() {
             let meeting = self.meeting(comparison);
@@ -145,8 +140,8 @@ impl<'a, T: Real> List<'a, T> {
     }
 
     /// Computes the gradient of [`value`](Self::value) with respect to the scores. If `products` are given, they come
-    /// from the forward pass, one row per document.
-    pub fn gradient(&self, target: Target, products: Option<&[&[T]]>, g: &[T], to_x: &mut [T]) {
+    /// from the forward pass, `[documents, terms]`.
+    pub fn gradient(&self, target: Target, products: Option<&[f32]>, g: &[f32], to_x: &mut [f32]) {
         let g = self.sorted.gather(g);
         let g: Vec<f64> = g.iter().zip(&self.a).map(|(g, a)| g.to_f64() * a.to_f64()).collect();
         let mut to_sorted = vec![0.0; g.len()];
@@ -154,7 +149,10 @@ impl<'a, T: Real> List<'a, T> {
             let meeting = self.meeting(comparison);
             let y = self.sorted.scaled(comparison.rate);
             let mut sent = match products {
-                Some(products) => self.sorted.gather(products).concat().into_iter().map(T::to_f64).collect(),
+                Some(products) => {
+                    let rows: Vec<&[f32]> = products.chunks_exact(meeting.terms.len()).collect();
+                    self.sorted.gather(&rows).into_iter().flatten().map(|product| f64::from(*product)).collect()
+                }
                 None => results(target, &Products(&meeting), &y),
             };
             for ((sent, &g), &b) in sent.chunks_exact_mut(meeting.results()).zip(&g).zip(&self.b) {

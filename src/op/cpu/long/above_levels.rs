@@ -92,10 +92,10 @@ impl Certain {
 }
 
 impl List {
-    /// Returns `None` if the noise is not exact or the numbers are `f64`.
-    pub fn new<T: Real>(target: Target, x: &[T], a: &[T], b: &[T], expectation: &AboveExpectation) -> Option<Self> {
-        let deviation = expectation.noise.deviation().filter(|_| is_fast::<T>(target, x.len(), true))?;
-        Some(Self { noisy: NoisyList::new(x, a, b, deviation), terms: Terms::new(expectation) })
+    /// Returns `None` if the noise is not exact.
+    pub fn new(target: Target, list: [&[f32]; 3], expectation: &AboveExpectation) -> Option<Self> {
+        let deviation = expectation.noise.deviation().filter(|_| is_fast(target, list[0].len(), true))?;
+        Some(Self { noisy: NoisyList::new(list, deviation), terms: Terms::new(expectation) })
     }
 
     /// Runs `of_part` on each part of the grid of levels and returns the sum of the results for each document.
@@ -112,13 +112,13 @@ impl List {
     }
 
     /// Computes `a_i E[A_i D(R_i)]` of every document.
-    pub fn value<T: Real>(&self, target: Target, out: &mut [T]) {
+    pub fn value(&self, target: Target, out: &mut [f32]) {
         let sums = self.summed(|levels, sums| dispatch(target, Values { levels, sums }));
         self.noisy.put_expectations(&sums, out);
     }
 
     /// Computes the gradient of [`value`](Self::value) with respect to the scores.
-    pub fn gradient<T: Real>(&self, target: Target, g: &[T], to_x: &mut [T]) {
+    pub fn gradient(&self, target: Target, g: &[f32], to_x: &mut [f32]) {
         let g = self.noisy.weighted(g);
         let sums = self.summed(|levels, sums| dispatch(target, Gradient { levels, g: &g, sums }));
         self.noisy.put_slopes(&sums, to_x);

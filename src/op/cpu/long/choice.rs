@@ -3,14 +3,29 @@
 use crate::execution::{SumPath, Target};
 use crate::op::cpu::real::Real;
 
-/// Returns whether a list is summed by a fast method. The argument `pays` states whether a fast method costs less, but
-/// the caller's [`SumPath`] may override it. Fast methods are not exact enough for `f64`.
-pub fn is_fast<T: Real>(target: Target, documents: usize, pays: bool) -> bool {
-    let is_single = size_of::<T>() == size_of::<f32>();
-    let chosen = match target.sums() {
+/// Returns whether a list is summed by a fast method if its type allows it (see [`in_single`]). The argument `pays`
+/// states whether a fast method costs less, but the caller's [`SumPath`] may override it.
+pub fn is_fast(target: Target, documents: usize, pays: bool) -> bool {
+    match target.sums() {
         SumPath::Auto => pays,
         SumPath::Pairs => false,
         SumPath::Fast => documents > 0,
-    };
-    is_single && chosen
+    }
+}
+
+/// Calls `sum` with the arrays of a list. Returns `None`, without a call, if the type is not `f32`: fast methods are not
+/// exact enough for `f64`, and are compiled for `f32` only.
+pub fn in_single<T: Real, R, const K: usize, const M: usize>(
+    inputs: [&[T]; K],
+    outputs: [&mut [T]; M],
+    sum: impl FnOnce([&[f32]; K], [&mut [f32]; M]) -> R,
+) -> Option<R> {
+    let (mut singles, mut out) = ([[].as_slice(); K], [(); M].map(|()| [].as_mut_slice()));
+    for (single, input) in singles.iter_mut().zip(inputs) {
+        *single = T::singles(input)?;
+    }
+    for (single, output) in out.iter_mut().zip(outputs) {
+        *single = T::singles_mut(output)?;
+    }
+    Some(sum(singles, out))
 }

@@ -5,16 +5,15 @@ use super::choice::is_fast;
 use super::convolution::{Bell, Convolution, Pull};
 use super::walk::Sorted;
 use crate::execution::Target;
-use crate::op::cpu::real::Real;
 
 /// Returns whether grouping documents into boxes is faster than computing all pairs.
-pub fn pays<T: Real>(target: Target, x: &[T]) -> bool {
+pub fn pays(target: Target, documents: usize) -> bool {
     const DOCUMENTS: usize = 2048;
-    is_fast::<T>(target, x.len(), x.len() >= DOCUMENTS)
+    is_fast(target, documents, documents >= DOCUMENTS)
 }
 
 /// Computes the softmax sums and their denominators.
-pub fn value<T: Real>(target: Target, x: &[T], a: &[T], sigma: f64, out: &mut [T], total: &mut [T]) {
+pub fn value(target: Target, [x, a]: [&[f32]; 2], sigma: f64, [out, total]: [&mut [f32]; 2]) {
     let sorted = Sorted::new(x);
     let a = sorted.gather_exact(a);
     // A document is a member of the softmax around its score, with the largest share.
@@ -30,7 +29,7 @@ pub fn value<T: Real>(target: Target, x: &[T], a: &[T], sigma: f64, out: &mut [T
 
 /// Computes the gradient of [`value`] with respect to `x`. `out` holds the softmax sums of the forward pass. `q` holds
 /// the incoming gradient divided by the denominators.
-pub fn gradient<T: Real>(target: Target, [x, a, out, q]: [&[T]; 4], sigma: f64, to_x: &mut [T]) {
+pub fn gradient(target: Target, [x, a, out, q]: [&[f32]; 4], sigma: f64, to_x: &mut [f32]) {
     let sorted = Sorted::new(x);
     let [a, out, q] = [a, out, q].map(|values| sorted.gather_exact(values));
     let sent: Vec<f64> = q.iter().zip(&out).map(|(q, out)| q * out).collect();

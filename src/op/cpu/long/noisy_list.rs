@@ -4,7 +4,6 @@
 
 use super::levels::{Levels, Part};
 use super::walk::Sorted;
-use crate::op::cpu::real::Real;
 
 pub struct NoisyList {
     sorted: Sorted,
@@ -18,7 +17,7 @@ pub struct NoisyList {
 }
 
 impl NoisyList {
-    pub fn new<T: Real>(x: &[T], a: &[T], b: &[T], deviation: f64) -> Self {
+    pub fn new([x, a, b]: [&[f32]; 3], deviation: f64) -> Self {
         let sorted = Sorted::new(x);
         let levels = Levels::new(sorted.scaled(1.0 / deviation));
         let [a, b] = [a, b].map(|values| sorted.gather_exact(values));
@@ -31,20 +30,20 @@ impl NoisyList {
     }
 
     /// Returns the incoming gradient of each document times its weight, in sorted order.
-    pub fn weighted<T: Real>(&self, g: &[T]) -> Vec<f64> {
+    pub fn weighted(&self, g: &[f32]) -> Vec<f64> {
         let g = self.sorted.gather(g);
-        g.iter().zip(&self.a).map(|(g, a)| if *a == 0.0 { 0.0 } else { g.to_f64() * a }).collect()
+        g.iter().zip(&self.a).map(|(g, a)| if *a == 0.0 { 0.0 } else { f64::from(*g) * a }).collect()
     }
 
     /// Multiplies the expectation of each document by its weight, and writes the products to `out` in the original
     /// order.
-    pub fn put_expectations<T: Real>(&self, sums: &[f64], out: &mut [T]) {
+    pub fn put_expectations(&self, sums: &[f64], out: &mut [f32]) {
         self.sorted.scatter(sums.iter().zip(&self.a).map(|(sum, a)| sum * a), out);
     }
 
     /// Divides the derivatives by the standard deviation, since they are with respect to scaled scores, and writes them
     /// to `to_x` in the original order.
-    pub fn put_slopes<T: Real>(&self, sums: &[f64], to_x: &mut [T]) {
+    pub fn put_slopes(&self, sums: &[f64], to_x: &mut [f32]) {
         self.sorted.scatter(sums.iter().map(|sum| sum / self.deviation), to_x);
     }
 }

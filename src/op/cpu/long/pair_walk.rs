@@ -91,17 +91,17 @@ impl Terms {
 }
 
 /// The pair weights `|g_i - g_j| (absolute |d_i - d_j| + sum_m c_m z_m^|r_i - r_j|)`.
-struct Lambda<T> {
+struct Lambda {
     /// The gain of each label, starting with the lowest.
     gains: Vec<f64>,
     /// The discount of each document, in sorted order.
-    discounts: Vec<T>,
+    discounts: Vec<f32>,
     absolute: f64,
     /// The exponentials of the discount step; empty if the weight has no `gap`.
     terms: Vec<ExponentialTerm>,
 }
 
-impl<T: Real> Lambda<T> {
+impl Lambda {
     /// Returns the number of running sums per label: a sum of ones, a sum of discounts, and one sum per exponential of
     /// the discount step.
     fn sums(&self) -> usize {
@@ -110,26 +110,26 @@ impl<T: Real> Lambda<T> {
 }
 
 /// A list sorted by score, whose pairs are summed by walks.
-pub struct Walks<'a, T> {
-    list: &'a ByLabel<T>,
+pub struct Walks<'a> {
+    list: &'a ByLabel<f32>,
     loss: PairLoss,
     sorted: Sorted,
     /// For each document in sorted order, the index of its label, where 0 is the lowest label.
     levels: Vec<u32>,
     /// The parameters of LambdaRank's weights, or `None` if the weight of a pair does not depend on the less relevant
     /// document.
-    lambda: Option<Lambda<T>>,
+    lambda: Option<Lambda>,
     /// The number of different labels.
     count: usize,
 }
 
-impl<'a, T: Real> Walks<'a, T> {
+impl<'a> Walks<'a> {
     /// Returns `None` if computing all pairs costs less, or if walks do not support the loss or the weights.
-    pub fn new(target: Target, list: &'a ByLabel<T>, loss: PairLoss) -> Option<Self> {
+    pub fn new(target: Target, list: &'a ByLabel<f32>, loss: PairLoss) -> Option<Self> {
         let (n, pairs) = (list.above.len(), list.pairs());
         let decays = matches!(loss, PairLoss::Logistic | PairLoss::SoftZeroOne | PairLoss::Fidelity);
         // Pairs need at least two labels. Short lists are found first, at the cost of a sum.
-        if !decays || !is_fast::<T>(target, n, n > 0 && pairs >= 2 * n * PAIRS_PER_SUM) {
+        if !decays || !is_fast(target, n, n > 0 && pairs >= 2 * n * PAIRS_PER_SUM) {
             return None;
         }
         let count = list.levels();
@@ -138,11 +138,11 @@ impl<'a, T: Real> Walks<'a, T> {
             PairWeight::Lambda { gap, .. } if *gap != 0.0 => count * terms(n).len() * PAIRS_PER_RANK_SUM,
             PairWeight::Lambda { .. } => 2 * count * PAIRS_PER_LAMBDA_SUM,
         };
-        if is_fast::<T>(target, n, pairs >= n * pairs_per_document) { Self::of(list, loss) } else { None }
+        if is_fast(target, n, pairs >= n * pairs_per_document) { Self::of(list, loss) } else { None }
     }
 
     /// Returns `None` if the weights do not allow walks.
-    fn of(list: &'a ByLabel<T>, loss: PairLoss) -> Option<Self> {
+    fn of(list: &'a ByLabel<f32>, loss: PairLoss) -> Option<Self> {
         let (n, starts) = (list.above.len(), list.starts());
         let count = starts.len();
         let mut sorted = Sorted::new(&list.x[..n]);
@@ -151,7 +151,7 @@ impl<'a, T: Real> Walks<'a, T> {
             if distance.is_some() {
                 return None;
             }
-            let of_levels: Vec<T> = starts.iter().rev().map(|&start| gain[start]).collect();
+            let of_levels: Vec<f32> = starts.iter().rev().map(|&start| gain[start]).collect();
             let ends = starts.iter().skip(1).copied().chain([n]);
             let one_per_level =
                 starts.iter().zip(ends).all(|(&start, end)| gain[start..end].iter().all(|g| *g == gain[start]));
@@ -164,13 +164,13 @@ impl<'a, T: Real> Walks<'a, T> {
             let discounts = sorted.gather(&discount[..n]);
             let gains_follow = of_levels.windows(2).all(|pair| pair[0] <= pair[1]);
             let discounts_follow = discounts.windows(2).all(|pair| pair[0] >= pair[1]);
-            let ranks_follow = !has_gap || sorted.gather(&rank[..n]).windows(2).all(|pair| pair[1] - pair[0] == T::ONE);
+            let ranks_follow = !has_gap || sorted.gather(&rank[..n]).windows(2).all(|pair| pair[1] - pair[0] == 1.0);
             if !(one_per_level && gains_follow && discounts_follow && ranks_follow) {
                 return None;
             }
             let mut terms = if has_gap { terms(n) } else { Vec::new() };
             terms.iter_mut().for_each(|term| term.coefficient *= gap);
-            let gains = of_levels.into_iter().map(T::to_f64).collect();
+            let gains = of_levels.into_iter().map(f64::from).collect();
             lambda = Some(Lambda { gains, discounts, absolute: *absolute, terms });
         }
         let levels = sorted.gather(&list.level_of_each());
@@ -188,7 +188,7 @@ impl<'a, T: Real> Walks<'a, T> {
     }
 
     /// Computes the loss of each document.
-    pub fn value(&self, target: Target, out: &mut [T]) {
+    pub fn value(&self, target: Target, out: &mut [f32]) {
         let Some(terms) = Terms::value(self.loss) else { return };
         let ones = vec![1.0; self.levels.len()];
         let [wrong, right] = [Side::Ahead, Side::Behind].map(|side| self.pass(target, side, Role::Row, &ones, &terms));
@@ -198,7 +198,7 @@ impl<'a, T: Real> Walks<'a, T> {
     }
 
     /// Computes the gradient with respect to the scores, given the gradient of the losses.
-    pub fn gradient(&self, target: Target, g: &[T], to_x: &mut [T]) {
+    pub fn gradient(&self, target: Target, g: &[f32], to_x: &mut [f32]) {
         let Some(slopes) = Terms::slope(self.loss) else { return };
         let n = self.levels.len();
         let (g, weights) = (self.sorted.gather(&g[..n]), self.row_weights());
@@ -247,8 +247,8 @@ impl<'a, T: Real> Walks<'a, T> {
 }
 
 /// The walk over the pairs of each document with the documents on one side of it.
-struct Pass<'a, T> {
-    walks: &'a Walks<'a, T>,
+struct Pass<'a> {
+    walks: &'a Walks<'a>,
     /// The number that each document adds to the running sums, by place.
     values: &'a [f64],
     role: Role,
@@ -257,7 +257,7 @@ struct Pass<'a, T> {
     sign: f64,
 }
 
-impl<T: Real> Walker for Pass<'_, T> {
+impl Walker for Pass<'_> {
     type State = Vec<Sums>;
 
     fn empty(&self) -> Vec<Sums> {

@@ -26,20 +26,20 @@ const PAIRS_PER_SUM: usize = 30;
 const PAIRS_PER_FACTOR: usize = 12;
 
 /// The loss that is summed over the pairs of a list.
-enum Kind<T> {
+enum Kind {
     /// A hinge loss, which is `(margin - t)^power` for `t` below the margin and 0 for other pairs.
-    Hinge { margin: T, power: usize },
+    Hinge { margin: f32, power: usize },
     /// The exponential loss, `exp(-t)`.
     Exponential,
 }
 
 /// A list sorted by score, whose pairs are summed with windows.
-pub struct Windows<'a, T> {
-    list: &'a ByLabel<T>,
-    kind: Kind<T>,
+pub struct Windows<'a> {
+    list: &'a ByLabel<f32>,
+    kind: Kind,
     sorted: Sorted,
     /// The scores in descending order.
-    x: Vec<T>,
+    x: Vec<f32>,
     /// For each document in sorted order, the index of its label, where 0 is the lowest label.
     levels: Vec<u32>,
     /// The number of different labels.
@@ -49,13 +49,13 @@ pub struct Windows<'a, T> {
 /// The sums of `v`, `v (margin - t)` and `v (margin - t)^2` over the documents in a window.
 type Powers = [f64; 3];
 
-impl<'a, T: Real> Windows<'a, T> {
+impl<'a> Windows<'a> {
     /// Returns `None` if computing all pairs costs less, or if windows do not support the loss or the weights.
-    pub fn new(target: Target, list: &'a ByLabel<T>, loss: PairLoss) -> Option<Self> {
+    pub fn new(target: Target, list: &'a ByLabel<f32>, loss: PairLoss) -> Option<Self> {
         let n = list.above.len();
         let kind = match loss {
-            PairLoss::Hinge { margin } => Kind::Hinge { margin: T::from_f64(margin), power: 1 },
-            PairLoss::SquaredHinge { margin } => Kind::Hinge { margin: T::from_f64(margin), power: 2 },
+            PairLoss::Hinge { margin } => Kind::Hinge { margin: margin as f32, power: 1 },
+            PairLoss::SquaredHinge { margin } => Kind::Hinge { margin: margin as f32, power: 2 },
             PairLoss::Exponential => Kind::Exponential,
             PairLoss::Logistic | PairLoss::Fidelity | PairLoss::SoftZeroOne => return None,
         };
@@ -64,13 +64,13 @@ impl<'a, T: Real> Windows<'a, T> {
             count * if matches!(kind, Kind::Exponential) { PAIRS_PER_FACTOR } else { PAIRS_PER_SUM };
         let separate = matches!(list.weight, PairWeight::Unit | PairWeight::Document(_));
         let pays = n > 0 && list.pairs() >= n * pairs_per_document;
-        if !separate || !is_fast::<T>(target, n, pays) {
+        if !separate || !is_fast(target, n, pays) {
             return None;
         }
         let sorted = Sorted::new(&list.x[..n]);
         let x = sorted.gather(&list.x[..n]);
         // Beyond the bound the loss is a line.
-        if matches!(kind, Kind::Exponential) && x[0] - x[n - 1] >= T::EXPONENTIAL_BOUND {
+        if matches!(kind, Kind::Exponential) && x[0] - x[n - 1] >= f32::EXPONENTIAL_BOUND {
             return None;
         }
         let levels = sorted.gather(&list.level_of_each());
@@ -78,7 +78,7 @@ impl<'a, T: Real> Windows<'a, T> {
     }
 
     /// Computes the loss of each document.
-    pub fn value(&self, out: &mut [T]) {
+    pub fn value(&self, out: &mut [f32]) {
         let ones = vec![1.0; self.x.len()];
         let losses = match self.kind {
             Kind::Hinge { margin, power } => self.windows(margin, power, &ones, Role::Row),
@@ -89,7 +89,7 @@ impl<'a, T: Real> Windows<'a, T> {
     }
 
     /// Computes the gradient with respect to the scores, given the gradient of the losses.
-    pub fn gradient(&self, g: &[T], to_x: &mut [T]) {
+    pub fn gradient(&self, g: &[f32], to_x: &mut [f32]) {
         let n = self.x.len();
         let g = self.sorted.gather(&g[..n]);
         let ones = vec![1.0; n];
@@ -112,7 +112,7 @@ impl<'a, T: Real> Windows<'a, T> {
 
     /// Returns, for each document, the sum of `v (margin - t)^power` over its partners with `t` below the margin. Rows
     /// are visited from the highest score down and columns from the lowest score up, so that windows only grow.
-    fn windows(&self, margin: T, power: usize, v: &[f64], role: Role) -> Vec<f64> {
+    fn windows(&self, margin: f32, power: usize, v: &[f64], role: Role) -> Vec<f64> {
         let mut places: Vec<usize> = (0..self.x.len()).collect();
         if role == Role::Column {
             places.reverse();

@@ -32,12 +32,12 @@ use crate::op::cpu::{
 };
 
 /// Returns whether grouping documents into boxes is faster than computing every trial for every rank.
-pub fn pays<T: Real>(target: Target, documents: usize, ranks: usize) -> bool {
+pub fn pays(target: Target, documents: usize, ranks: usize) -> bool {
     const DOCUMENTS: usize = 96;
     const CELLS: usize = 512;
     // Up to this number, the first probability of a row with a result stays within the range of f64.
     const RANKS: usize = 200;
-    ranks <= RANKS && is_fast::<T>(target, documents, documents >= DOCUMENTS && documents * ranks >= CELLS)
+    ranks <= RANKS && is_fast(target, documents, documents >= DOCUMENTS && documents * ranks >= CELLS)
 }
 
 /// The difference of scores at which a trial succeeds with probability 1/5, the smallest probability of a likely trial.
@@ -438,8 +438,15 @@ impl Kernel for Gradients<'_, '_> {
     }
 }
 
-/// Returns `sum_r D_r p_i(r)` for the documents at `places`, and 0 for all other documents.
-pub fn value<T: Real>(target: Target, x: &[T], places: &[usize], comparison: Comparison, discounts: &[f64]) -> Vec<T> {
+/// Writes `sum_r D_r p_i(r)` for the documents at `places`, and 0 for all other documents.
+pub fn value(
+    target: Target,
+    x: &[f32],
+    places: &[usize],
+    comparison: Comparison,
+    discounts: &[f64],
+    out: &mut [f32],
+) {
     let sorted = Sorted::new(x);
     let mut counted = vec![false; x.len()];
     places.iter().for_each(|&place| counted[place] = true);
@@ -452,13 +459,11 @@ pub fn value<T: Real>(target: Target, x: &[T], places: &[usize], comparison: Com
     for_each(tasks, rows * rows * discounts.len() * LANES, |(task, out)| {
         dispatch(target, Values { list: &list, counted: &counted, first: task * ROWS, out });
     });
-    let mut out = vec![T::ZERO; x.len()];
-    sorted.scatter(values.into_iter(), &mut out);
-    out
+    sorted.scatter(values.into_iter(), out);
 }
 
-/// Returns the gradient of [`value`] with respect to `x`.
-pub fn gradient<T: Real>(target: Target, x: &[T], g: &[T], comparison: Comparison, discounts: &[f64]) -> Vec<T> {
+/// Writes the gradient of [`value`] with respect to `x`.
+pub fn gradient(target: Target, [x, g]: [&[f32]; 2], comparison: Comparison, discounts: &[f64], to_x: &mut [f32]) {
     let sorted = Sorted::new(x);
     let y = sorted.scaled(comparison.rate);
     let list = List::new(target, &y, comparison, discounts);
@@ -470,9 +475,7 @@ pub fn gradient<T: Real>(target: Target, x: &[T], g: &[T], comparison: Compariso
     });
     let mut to_sorted = vec![0.0; x.len()];
     reduce(&mut to_sorted, &partials);
-    let mut to_x = vec![T::ZERO; x.len()];
-    sorted.scatter(to_sorted.into_iter(), &mut to_x);
-    to_x
+    sorted.scatter(to_sorted.into_iter(), to_x);
 }
 
 #[cfg(test)]

@@ -24,8 +24,8 @@ pub struct List<'a> {
 }
 
 impl<'a> List<'a> {
-    pub fn new<T: Real>(x: &[T], a: &[T], b: &[T], values: &'a [f64], above: Above, deviation: f64) -> Self {
-        let noisy = NoisyList::new(x, a, b, deviation);
+    pub fn new(list: [&[f32]; 3], values: &'a [f64], above: Above, deviation: f64) -> Self {
+        let noisy = NoisyList::new(list, deviation);
         let mut totals = vec![above.nobody()];
         for &b in &noisy.b {
             let before = totals[totals.len() - 1];
@@ -40,13 +40,13 @@ impl<'a> List<'a> {
     }
 
     /// Computes `a_i E[A_i f(R_i)]` of every document.
-    pub fn value<T: Real>(&self, target: Target, out: &mut [T]) {
+    pub fn value(&self, target: Target, out: &mut [f32]) {
         let sums = self.summed(|part, sums| dispatch(target, Summed { list: self, g: None, part, sums }));
         self.noisy.put_expectations(&sums, out);
     }
 
     /// Computes the gradient of [`value`](Self::value) with respect to the scores.
-    pub fn gradient<T: Real>(&self, target: Target, g: &[T], to_x: &mut [T]) {
+    pub fn gradient(&self, target: Target, g: &[f32], to_x: &mut [f32]) {
         let g = self.noisy.weighted(g);
         let sums = self.summed(|part, sums| dispatch(target, Summed { list: self, g: Some(&g), part, sums }));
         self.noisy.put_slopes(&sums, to_x);

@@ -10,9 +10,9 @@ use crate::op::cpu::{ranks::beats::beats, real::Real};
 
 /// Returns whether grouping documents into boxes is faster than computing all pairs, given the number of pairs per
 /// document.
-pub fn pays<T: Real>(target: Target, pairs_per_document: usize) -> bool {
+pub fn pays(target: Target, pairs_per_document: usize) -> bool {
     const PAIRS: usize = 1024;
-    is_fast::<T>(target, pairs_per_document, pairs_per_document >= PAIRS)
+    is_fast(target, pairs_per_document, pairs_per_document >= PAIRS)
 }
 
 /// The erf step, `(1 + erf t) / 2`.
@@ -93,8 +93,8 @@ impl Smooth for Arctan {
 
 /// Computes the step sum of every document. Documents with `v = 0` are not sources, so padding does not change the
 /// results.
-pub fn value<T: Real, S: Smooth>(target: Target, x: &[T], v: &[T], alpha: f64, _: S, out: &mut [T]) {
-    let (adding, silent): (Vec<usize>, Vec<usize>) = (0..x.len()).partition(|&i| v[i] != T::ZERO);
+pub fn value<S: Smooth>(target: Target, [x, v]: [&[f32]; 2], alpha: f64, _: S, out: &mut [f32]) {
+    let (adding, silent): (Vec<usize>, Vec<usize>) = (0..x.len()).partition(|&i| v[i] != 0.0);
     let sorted = Sorted::of(x, adding.into_iter());
     let (sources, weights) = (sorted.scaled(alpha), sorted.gather_exact(v));
     let own = weights.clone();
@@ -102,13 +102,13 @@ pub fn value<T: Real, S: Smooth>(target: Target, x: &[T], v: &[T], alpha: f64, _
     sorted.scatter(results(target, &sum, &sources).into_iter(), out);
     let y: Vec<f64> = silent.iter().map(|&i| x[i].to_f64() * alpha).collect();
     for (i, sum) in silent.into_iter().zip(sums_at(target, &sum, &sources, &y)) {
-        out[i] = T::from_f64(sum);
+        out[i] = sum as f32;
     }
 }
 
 /// Computes the gradient of [`value`] with respect to the scores.
-pub fn gradient<T: Real, S: Smooth>(target: Target, x: &[T], v: &[T], g: &[T], alpha: f64, _: S, to_x: &mut [T]) {
-    let sorted = Sorted::of(x, (0..x.len()).filter(|&i| v[i] != T::ZERO || g[i] != T::ZERO));
+pub fn gradient<S: Smooth>(target: Target, [x, v, g]: [&[f32]; 3], alpha: f64, _: S, to_x: &mut [f32]) {
+    let sorted = Sorted::of(x, (0..x.len()).filter(|&i| v[i] != 0.0 || g[i] != 0.0));
     let [v, g] = [v, g].map(|values| sorted.gather_exact(values));
     let weights = [v.clone(), g.clone()];
     let finish = |place: usize, [of_v, of_g]: [f64; 2]| [alpha * S::SCALE * (v[place] * of_g - g[place] * of_v)];

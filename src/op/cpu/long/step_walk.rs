@@ -8,9 +8,9 @@ use crate::op::cpu::{parameters::Step, real::Real};
 
 /// Returns whether a walk along the sorted list costs less than computing all pairs, given the number of pairs per
 /// document.
-pub fn pays<T: Real>(target: Target, pairs_per_document: usize) -> bool {
+pub fn pays(target: Target, pairs_per_document: usize) -> bool {
     const PAIRS: usize = 384;
-    is_fast::<T>(target, pairs_per_document, pairs_per_document >= PAIRS)
+    is_fast(target, pairs_per_document, pairs_per_document >= PAIRS)
 }
 
 /// A step that can be summed by walks, since its tail is a function of `u = exp(-|t|)`.
@@ -49,13 +49,13 @@ impl Walked {
 
 /// A walk that sums `f(t)` times each of the `K` values of the documents. The closure `finish(place, sums)` turns the
 /// `K` sums at a document into its result.
-struct Values<'a, T, Finish, const K: usize> {
-    values: &'a [Vec<T>; K],
+struct Values<'a, Finish, const K: usize> {
+    values: &'a [Vec<f32>; K],
     function: Decaying,
     finish: Finish,
 }
 
-impl<T: Real, Finish, const K: usize> Walker for Values<'_, T, Finish, K>
+impl<Finish, const K: usize> Walker for Values<'_, Finish, K>
 where
     Finish: Fn(usize, [f64; K]) -> f64 + Sync,
 {
@@ -67,7 +67,7 @@ where
 
     #[inline(always)]
     fn adds(&self, place: usize) -> bool {
-        self.values.iter().any(|values| values[place] != T::ZERO)
+        self.values.iter().any(|values| values[place] != 0.0)
     }
 
     #[inline(always)]
@@ -90,7 +90,7 @@ where
 
 /// Computes the step sum of every document by two walks. Let `psi` be the step at `-|t|`. A document behind the current
 /// document adds `v psi` to its sum, and a document ahead of it adds `v (1 - psi)`.
-pub fn value<T: Real>(target: Target, x: &[T], v: &[T], alpha: f64, step: Walked, out: &mut [T]) {
+pub fn value(target: Target, [x, v]: [&[f32]; 2], alpha: f64, step: Walked, out: &mut [f32]) {
     let sorted = Sorted::new(x);
     let behind = Decaying::new(|u| step.tail(u));
     let ahead = Decaying::new(|u| -step.tail(u)).with_line(1.0, 0.0);
@@ -104,7 +104,7 @@ pub fn value<T: Real>(target: Target, x: &[T], v: &[T], alpha: f64, step: Walked
 }
 
 /// Computes the gradient of [`value`] with respect to the scores.
-pub fn gradient<T: Real>(target: Target, x: &[T], v: &[T], g: &[T], alpha: f64, step: Walked, to_x: &mut [T]) {
+pub fn gradient(target: Target, [x, v, g]: [&[f32]; 3], alpha: f64, step: Walked, to_x: &mut [f32]) {
     let sorted = Sorted::new(x);
     let values = [v, g].map(|values| sorted.gather(values));
     let [v, g] = &values;

@@ -1,5 +1,6 @@
 //! `ByLabel`, one list sorted by descending label, with the weights of its pairs.
 
+use std::any::Any;
 use std::ops::Range;
 
 use super::pair_weight::{PairWeight, swaps};
@@ -48,6 +49,11 @@ pub struct ByLabel<T> {
 }
 
 impl<T: Real> ByLabel<T> {
+    /// Returns the list if its type is `f32`, the only type of the kernels for long lists.
+    pub fn single(&self) -> Option<&ByLabel<f32>> {
+        (self as &dyn Any).downcast_ref()
+    }
+
     pub fn new(x: &[T], labels: &[T], mask: &[T], weight: PairWeight<&[T]>) -> Self {
         let mut members = documents(mask);
         by_descending_value(&mut members, labels);

@@ -8,7 +8,7 @@ use crate::op::cpu::{
     dispatch::{Kernel, dispatch, target},
     each_list::each_list_of_documents,
     list::{diverged, documents, gather, scatter},
-    long::indicator_boxes,
+    long::{choice::in_single, indicator_boxes},
     parallel::for_each,
     real::Real,
     tiles::{TILE, add, blocks},
@@ -62,10 +62,12 @@ pub fn indicator_sum<T: Real>(x: &[T], a: &[T], mask: &[T], n: usize, sigma: f64
         let members = documents(mask);
         let (x, a) = (gather(x, &members), gather(a, &members));
         let (mut sums, mut totals) = (vec![T::ZERO; x.len()], vec![T::ZERO; x.len()]);
-        let finite = !diverged(&x, &mut sums);
-        if finite && indicator_boxes::pays(target, &x) {
-            indicator_boxes::value(target, &x, &a, sigma, &mut sums, &mut totals);
-        } else if finite {
+        let in_boxes = |inputs, outputs| indicator_boxes::value(target, inputs, sigma, outputs);
+        if diverged(&x, &mut sums) {
+            // A list with a score that is not finite becomes NaN.
+        } else if !indicator_boxes::pays(target, x.len())
+            || in_single([&x, &a], [&mut sums, &mut totals], in_boxes).is_none()
+        {
             let tiles = x.chunks(TILE).zip(sums.chunks_mut(TILE)).zip(totals.chunks_mut(TILE)).collect();
             for_each(tiles, x.len() * x.len(), |((rows, out), total)| {
                 dispatch(target, Sums { x: &x, a: &a, rows, rate, out, total });
@@ -146,10 +148,10 @@ pub fn indicator_sum_gradient<T: Real>(inputs: Inputs<T>, n: usize, sigma: f64) 
     let (rate, target) = (T::from_f64(-1.0 / sigma), target());
     each_list_of_documents(mask, [x, a, out, g, total], (n, 1), x.len() * n, |_, [x, a, out, g, total], to_x| {
         let q: Vec<T> = g.iter().zip(total).map(|(&g, total)| g / total).collect();
-        if indicator_boxes::pays(target, &x) {
-            indicator_boxes::gradient(target, [&x, &a, &out, &q], sigma, to_x);
-        } else {
-            by_pairs(target, [&x, &a, &out, &q], rate, to_x);
+        let inputs = [&x, &a, &out, &q].map(Vec::as_slice);
+        let in_boxes = |inputs, [to_x]: [&mut [f32]; 1]| indicator_boxes::gradient(target, inputs, sigma, to_x);
+        if !indicator_boxes::pays(target, x.len()) || in_single(inputs, [&mut *to_x], in_boxes).is_none() {
+            by_pairs(target, inputs, rate, to_x);
         }
     })
 }

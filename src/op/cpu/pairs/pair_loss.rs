@@ -8,11 +8,12 @@
 use super::by_label::{ByLabel, filled};
 use super::pair_weight::PairWeight;
 use super::steps::{self, Phi};
+use crate::execution::Target;
 use crate::op::cpu::{
     dispatch::{Kernel, dispatch, target},
     each_list::{each_list, each_stripe},
     list::{diverged, gather, scatter},
-    long::{pair_walk::Walks, pair_window::Windows},
+    long::{choice::in_single, pair_walk::Walks, pair_window::Windows},
     parallel::for_each,
     parameters::PairLoss,
     real::Real,
@@ -229,6 +230,28 @@ macro_rules! dispatch_term {
     };
 }
 
+/// Computes a long list without visiting its pairs: the losses or, given the gradient of the losses, the gradient with
+/// respect to the scores. Returns whether it did.
+fn by_walks_or_windows<T: Real>(
+    target: Target,
+    list: &ByLabel<T>,
+    gradient: Option<&[T]>,
+    out: &mut [T],
+    loss: PairLoss,
+) -> bool {
+    let sum = |[g]: [&[f32]; 1], [out]: [&mut [f32]; 1]| {
+        let list = list.single()?;
+        if let Some(walks) = Walks::new(target, list, loss) {
+            if gradient.is_some() { walks.gradient(target, g, out) } else { walks.value(target, out) }
+        } else {
+            let windows = Windows::new(target, list, loss)?;
+            if gradient.is_some() { windows.gradient(g, out) } else { windows.value(out) }
+        }
+        Some(())
+    };
+    in_single([gradient.unwrap_or_default()], [out], sum).flatten().is_some()
+}
+
 /// Returns the loss of each document, `sum_j w_ij l(x_i - x_j)` over the pairs with `y_i > y_j`, for lists of `n`
 /// documents.
 pub fn pair_loss<T: Real>(
@@ -245,11 +268,7 @@ pub fn pair_loss<T: Real>(
         let mut losses = vec![T::ZERO; list.x.len()];
         if diverged(&list.x, &mut losses) {
             // A list with a score that is not finite becomes NaN.
-        } else if let Some(walks) = Walks::new(target, &list, loss) {
-            walks.value(target, &mut losses);
-        } else if let Some(windows) = Windows::new(target, &list, loss) {
-            windows.value(&mut losses);
-        } else {
+        } else if !by_walks_or_windows(target, &list, None, &mut losses, loss) {
             let tiles = losses.chunks_mut(TILE).enumerate().collect();
             for_each(tiles, list.pairs(), |(tile, out)| {
                 dispatch_term!(target, loss, Value { list: &list, start: tile * TILE, out });
@@ -276,11 +295,7 @@ pub fn pair_loss_gradient<T: Real>(
         let mut to_rows = vec![T::ZERO; list.x.len()];
         if diverged(&list.x, &mut to_rows) {
             // A list with a score that is not finite becomes NaN.
-        } else if let Some(walks) = Walks::new(target, &list, loss) {
-            walks.gradient(target, &g, &mut to_rows);
-        } else if let Some(windows) = Windows::new(target, &list, loss) {
-            windows.gradient(&g, &mut to_rows);
-        } else {
+        } else if !by_walks_or_windows(target, &list, Some(&g), &mut to_rows, loss) {
             let partials = each_stripe(&mut to_rows, list.x.len(), list.pairs(), |stripe, to_rows, to_all| {
                 for (tile, to_rows) in to_rows.chunks_mut(TILE).enumerate() {
                     let start = stripe.start + tile * TILE;

@@ -19,6 +19,7 @@ use crate::op::cpu::{
     each_list::each_list,
     list::{counting, diverged, gather, scatter},
     long::{
+        choice::in_single,
         step_boxes,
         step_walk::{self, Walked},
     },
@@ -60,17 +61,17 @@ impl<'a, T: Real> List<'a, T> {
         let sources = v.iter().filter(|v| **v != T::ZERO).count();
         let fewer = rows.map_or(sources, |rows| sources.min(rows.len()));
         let fast = match step {
-            Step::Logistic | Step::Tanh | Step::Laplace => step_walk::pays::<T>(target, fewer),
-            Step::Erf | Step::Arctan => step_boxes::pays::<T>(target, fewer),
+            Step::Logistic | Step::Tanh | Step::Laplace => step_walk::pays(target, fewer),
+            Step::Erf | Step::Arctan => step_boxes::pays(target, fewer),
         };
-        if !fast {
+        let mut sums = vec![T::ZERO; if fast { end } else { 0 }];
+        let sum = |inputs, [sums]: [&mut [f32]; 1]| match (Walked::of(step), step) {
+            (Some(walked), _) => step_walk::value(target, inputs, self.alpha, walked, sums),
+            (None, Step::Arctan) => step_boxes::value(target, inputs, self.alpha, step_boxes::Arctan, sums),
+            (None, _) => step_boxes::value(target, inputs, self.alpha, step_boxes::Erf, sums),
+        };
+        if !fast || in_single([x, v], [&mut sums], sum).is_none() {
             return self.sums_by_pairs(target, rows, step, sources, end);
-        }
-        let mut sums = vec![T::ZERO; end];
-        match (Walked::of(step), step) {
-            (Some(walked), _) => step_walk::value(target, x, v, self.alpha, walked, &mut sums),
-            (None, Step::Arctan) => step_boxes::value(target, x, v, self.alpha, step_boxes::Arctan, &mut sums),
-            (None, _) => step_boxes::value(target, x, v, self.alpha, step_boxes::Erf, &mut sums),
         }
         rows.map_or_else(|| sums.clone(), |rows| gather(&sums, rows))
     }
@@ -406,17 +407,17 @@ pub fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: usize, alpha: f6
         let (x, v, g, to_x) = (&x[members], &v[members], &g[members], &mut to_x[members]);
         let flows = Flows::new(v, g);
         let pairs_per_document = flows.pairs_per_document(list.members);
-        match (Walked::of(step), step) {
-            (Some(walked), _) if step_walk::pays::<T>(target, pairs_per_document) => {
-                return step_walk::gradient(target, x, v, g, alpha, walked, to_x);
-            }
-            (None, Step::Erf) if step_boxes::pays::<T>(target, pairs_per_document) => {
-                return step_boxes::gradient(target, x, v, g, alpha, step_boxes::Erf, to_x);
-            }
-            (None, Step::Arctan) if step_boxes::pays::<T>(target, pairs_per_document) => {
-                return step_boxes::gradient(target, x, v, g, alpha, step_boxes::Arctan, to_x);
-            }
-            _ => {}
+        let fast = match Walked::of(step) {
+            Some(_) => step_walk::pays(target, pairs_per_document),
+            None => step_boxes::pays(target, pairs_per_document),
+        };
+        let sum = |inputs, [to_x]: [&mut [f32]; 1]| match (Walked::of(step), step) {
+            (Some(walked), _) => step_walk::gradient(target, inputs, alpha, walked, to_x),
+            (None, Step::Arctan) => step_boxes::gradient(target, inputs, alpha, step_boxes::Arctan, to_x),
+            (None, _) => step_boxes::gradient(target, inputs, alpha, step_boxes::Erf, to_x),
+        };
+        if fast && in_single([x, v, g], [&mut *to_x], sum).is_some() {
+            return;
         }
         let exponentials = if step == Step::Logistic { list.exponentials(target, list.members) } else { None };
         let at = exponentials.as_ref().map_or(x, |exponentials| &exponentials.e);

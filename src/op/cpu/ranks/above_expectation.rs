@@ -20,7 +20,7 @@ use crate::op::cpu::{
     dispatch::{Kernel, dispatch, target},
     each_list::{each_list_of_documents, each_stripe},
     list::{counting, documents, gather},
-    long::{above_boxes, above_levels},
+    long::{above_boxes, above_levels, choice::in_single},
     parallel::for_each,
     parameters::{Above, AboveExpectation, Comparison, ExponentialTerm},
     real::{Real, flushed},
@@ -398,8 +398,11 @@ fn products_of_ranks<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectation)
     let Inputs { x, a, b, mask, n } = inputs;
     let (target, width) = (target(), expectation.terms.len());
     each_list_of_documents(mask, [x, a, b], (n, width), x.len() * n * width, |_, [x, a, b], found| {
-        if let Some(boxes) = above_boxes::List::new(target, &x, &a, &b, expectation) {
-            return boxes.products(target, found);
+        let in_boxes = |list, [found]: [&mut [f32]; 1]| {
+            above_boxes::List::new(target, list, expectation).map(|list| list.products(target, found))
+        };
+        if in_single([&x, &a, &b], [&mut *found], in_boxes).flatten().is_some() {
+            return;
         }
         let list = List::new(x, &a, b, expectation);
         let mut tiled = vec![T::ZERO; list.rows.len() * width];
@@ -429,11 +432,15 @@ pub fn above_expectation<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectat
     let target = target();
     let work = x.len() * n * work_per_pair(expectation, n);
     let out = each_list_of_documents(mask, [x, a, b], (n, 1), work, |_, [x, a, b], expected| {
-        if let Some(levels) = above_levels::List::new(target, &x, &a, &b, expectation) {
-            return levels.value(target, expected);
-        }
-        if let Some(boxes) = above_boxes::List::new(target, &x, &a, &b, expectation) {
-            return boxes.value(target, expected);
+        let fast = |list, [expected]: [&mut [f32]; 1]| {
+            if let Some(levels) = above_levels::List::new(target, list, expectation) {
+                levels.value(target, expected);
+                return Some(());
+            }
+            above_boxes::List::new(target, list, expectation).map(|boxes| boxes.value(target, expected))
+        };
+        if in_single([&x, &a, &b], [&mut *expected], fast).flatten().is_some() {
+            return;
         }
         let list = List::new(x, &a, b, expectation);
         let mut of_rows = vec![T::ZERO; list.rows.len()];
@@ -525,24 +532,30 @@ pub fn above_expectation_gradient<T: Real>(
     let (target, width) = (target(), expectation.terms.len());
     let work = x.len() * n * work_per_pair(expectation, n);
     each_list_of_documents(mask, [x, a, b, g], (n, 1), work, |number, [x, a, b, g], to_x| {
-        if let Some(levels) = above_levels::List::new(target, &x, &a, &b, expectation) {
-            return levels.gradient(target, &g, to_x);
-        }
         // `[documents, terms]`
         let cells = number * n..(number + 1) * n;
-        let products: Option<Vec<&[T]>> = products.map(|products| {
+        let products: Option<Vec<T>> = products.map(|products| {
             let of_document = |i: usize| &products[(cells.start + i) * width..][..width];
-            documents(&mask[cells.clone()]).into_iter().map(of_document).collect()
+            documents(&mask[cells.clone()]).into_iter().flat_map(of_document).copied().collect()
         });
-        if let Some(boxes) = above_boxes::List::new(target, &x, &a, &b, expectation) {
-            return boxes.gradient(target, products.as_deref(), &g, to_x);
+        let fast = |[x, a, b, g, of_terms]: [&[f32]; 5], [to_x]: [&mut [f32]; 1]| {
+            if let Some(levels) = above_levels::List::new(target, [x, a, b], expectation) {
+                levels.gradient(target, g, to_x);
+                return Some(());
+            }
+            let of_terms = products.is_some().then_some(of_terms);
+            above_boxes::List::new(target, [x, a, b], expectation).map(|boxes| boxes.gradient(target, of_terms, g, to_x))
+        };
+        let of_terms = products.as_deref().unwrap_or_default();
+        if in_single([&x, &a, &b, &g, of_terms], [&mut *to_x], fast).flatten().is_some() {
+            return;
         }
         // A document without an incoming gradient sends none.
         let weights: Vec<T> = a.iter().zip(&g).map(|(&a, &g)| if a == T::ZERO { a } else { a * g }).collect();
         let list = List::new(x, &weights, b, expectation);
         let of_rows = |rows: &[usize]| {
             let products = products.as_ref()?;
-            Some((0..width).flat_map(|m| rows.iter().map(move |&row| products[row][m])).collect())
+            Some((0..width).flat_map(|m| rows.iter().map(move |&row| products[row * width + m])).collect())
         };
         let mut to_rows = vec![T::ZERO; list.rows.len()];
         let partials = each_stripe(&mut to_rows, list.x.len(), list.work, |stripe, to_rows, to_all| {

@@ -11,7 +11,10 @@ use crate::op::cpu::{
     dispatch::{Kernel, dispatch, target},
     each_list::{each_list_of_documents, each_stripe},
     list,
-    long::{choice::is_fast, recursion_levels},
+    long::{
+        choice::{in_single, is_fast},
+        recursion_levels,
+    },
     parameters::{Above, AboveRecursion, Comparison},
     real::Real,
     tiles::reduce,
@@ -147,9 +150,9 @@ fn list<T: Real>([x, a, b]: [Vec<T>; 3], values: Vec<f64>, recursion: &AboveRecu
     List { x, a, b, rows, values, mixture, above: recursion.above }
 }
 
-/// Returns the standard deviation of the noise if the expectations are computed by levels.
-fn deviation<T: Real>(documents: usize, recursion: &AboveRecursion) -> Option<f64> {
-    recursion.noise.deviation().filter(|_| is_fast::<T>(target(), documents, true))
+/// Returns the standard deviation of the noise if expectations in `f32` are computed by levels.
+fn deviation(documents: usize, recursion: &AboveRecursion) -> Option<f64> {
+    recursion.noise.deviation().filter(|_| is_fast(target(), documents, true))
 }
 
 /// Returns the number of values in each row of `values`, and the cost of the whole batch.
@@ -163,16 +166,20 @@ fn ranks_and_work<T>(inputs: Inputs<T>, values: &[T], recursion: &AboveRecursion
 pub fn above_recursion<T: Real>(inputs: Inputs<T>, values: &[T], recursion: &AboveRecursion) -> Vec<T> {
     let Inputs { x, a, b, mask, n } = inputs;
     let target = target();
-    let levels = deviation::<T>(n, recursion);
+    let levels = deviation(n, recursion);
     let (ranks, work) = ranks_and_work(inputs, values, recursion);
     each_list_of_documents(mask, [x, a, b], (n, 1), work, |list, documents, out| {
         let values = counting(&values[list * ranks..(list + 1) * ranks], out.len());
         if values.is_empty() {
             return;
         }
-        if let Some(deviation) = levels {
-            let [x, a, b] = documents;
-            return recursion_levels::List::new(&x, &a, &b, &values, recursion.above, deviation).value(target, out);
+        let by_levels = |list, [out]: [&mut [f32]; 1]| {
+            levels.map(|deviation| {
+                recursion_levels::List::new(list, &values, recursion.above, deviation).value(target, out);
+            })
+        };
+        if in_single(documents.each_ref().map(Vec::as_slice), [&mut *out], by_levels).flatten().is_some() {
+            return;
         }
         if recursion.above == Above::Nothing {
             let ([x, a, _], mixture) = (documents, recursion.noise.mixture(out.len()));
@@ -199,16 +206,21 @@ pub fn above_recursion_gradient<T: Real>(
 ) -> Vec<T> {
     let Inputs { x, a, b, mask, n } = inputs;
     let target = target();
-    let levels = deviation::<T>(n, recursion);
+    let levels = deviation(n, recursion);
     let (ranks, work) = ranks_and_work(inputs, values, recursion);
     each_list_of_documents(mask, [x, a, b, g], (n, 1), work, |list, [x, a, b, g], to_x| {
         let values = counting(&values[list * ranks..(list + 1) * ranks], to_x.len());
         if values.is_empty() {
             return;
         }
-        if let Some(deviation) = levels {
-            let list = recursion_levels::List::new(&x, &a, &b, &values, recursion.above, deviation);
-            return list.gradient(target, &g, to_x);
+        let by_levels = |[x, a, b, g]: [&[f32]; 4], [to_x]: [&mut [f32]; 1]| {
+            levels.map(|deviation| {
+                let list = recursion_levels::List::new([x, a, b], &values, recursion.above, deviation);
+                list.gradient(target, g, to_x);
+            })
+        };
+        if in_single([&x, &a, &b, &g], [&mut *to_x], by_levels).flatten().is_some() {
+            return;
         }
         if recursion.above == Above::Nothing {
             let g: Vec<T> = a.iter().zip(&g).map(|(&a, &g)| if a == T::ZERO { a } else { a * g }).collect();

@@ -13,7 +13,7 @@ use crate::op::cpu::{
     dispatch::{Kernel, dispatch},
     each_list::each_stripe,
     list::{counting, gather, scatter},
-    long::recursion_boxes,
+    long::{choice::in_single, recursion_boxes},
     parallel::for_each,
     parameters::Comparison,
     real::{Real, flushed},
@@ -113,8 +113,12 @@ pub fn value<T: Real>(
     let mut of_rows = vec![T::ZERO; rows.len()];
     for &(share, comparison) in mixture {
         let exact: Vec<f64> = values.iter().map(|value| share * value).collect();
-        if recursion_boxes::pays::<T>(target, x.len(), ranks) {
-            add(&mut of_rows, &gather(&recursion_boxes::value(target, x, &places, comparison, &exact), &places));
+        let fast = recursion_boxes::pays(target, x.len(), ranks);
+        let mut of_all = vec![T::ZERO; if fast { x.len() } else { 0 }];
+        let in_boxes =
+            |[x]: [&[f32]; 1], [out]: [_; 1]| recursion_boxes::value(target, x, &places, comparison, &exact, out);
+        if fast && in_single([x], [&mut of_all], in_boxes).is_some() {
+            add(&mut of_rows, &gather(&of_all, &places));
             continue;
         }
         let values: Vec<T> = exact.iter().map(|&value| T::from_f64(value)).collect();
@@ -252,8 +256,11 @@ pub fn gradient<T: Real>(
     let rows = rows_of_tile(ranks, 2 * block(x.len()) + 1);
     for &(share, comparison) in mixture {
         let exact: Vec<f64> = values.iter().map(|value| share * value).collect();
-        if recursion_boxes::pays::<T>(target, x.len(), ranks) {
-            add(to_x, &recursion_boxes::gradient(target, x, g, comparison, &exact));
+        let fast = recursion_boxes::pays(target, x.len(), ranks);
+        let mut to_all = vec![T::ZERO; if fast { x.len() } else { 0 }];
+        let in_boxes = |list, [to_all]: [_; 1]| recursion_boxes::gradient(target, list, comparison, &exact, to_all);
+        if fast && in_single([x, g], [&mut to_all], in_boxes).is_some() {
+            add(to_x, &to_all);
             continue;
         }
         // Beyond the last rank the function is 0.
