@@ -28,12 +28,16 @@
 //! tensors over pairs, `[B, N, N]`, which do not count toward the memory budget. The section "Limits" of
 //! ARCHITECTURE.md lists the losses that store tensors over pairs.
 
-// The layers, each below the one before: a call, the backend that computes it, its definition, and the kernels.
-mod call;
+// The layers, each below the one before: the functions, a call, the backend that computes it, the primitives with their
+// definitions, and the kernels.
+mod functions;
+mod path;
+pub(crate) mod shape;
 
 mod backend;
+mod call;
 
-mod definition;
+mod primitive;
 
 #[cfg_attr(not(any(feature = "flex", test)), allow(dead_code, unused_imports))]
 mod cpu;
@@ -41,33 +45,10 @@ mod cpu;
 #[cfg(feature = "_cube")]
 #[allow(unsafe_code)]
 mod gpu;
-
-// The functions of the primitives, which create calls.
-mod above_expectation;
-mod above_recursion;
-mod at_rank;
-mod differences;
-mod distance_sum;
-mod exp2;
-mod ideal_dcg;
-mod indicator_sum;
-mod log2_discount;
-mod log_softmax;
-mod neural_sort_sum;
-mod pair_loss;
-mod path;
-mod rank;
-mod rank_expectation;
-mod rank_recursion;
-pub(crate) mod shape;
-mod step_sum;
 #[cfg(test)]
 mod tests;
 
 pub use crate::execution::{Execution, Instructions, InstructionsError, PrimitivePath, SumPath, with_tensor_path};
-pub use above_expectation::above_expectation;
-pub use above_recursion::above_recursion;
-pub use at_rank::at_rank;
 #[cfg(feature = "flex")]
 pub(crate) use backend::{Stored, tensor};
 pub use cpu::Distance;
@@ -79,18 +60,9 @@ pub use cpu::{
     Above, AboveExpectation, AboveRecursion, Comparison, ExponentialTerm, NeuralSortMatrix, PairLoss, ScoreNoise, Step,
 };
 pub(crate) use cpu::{PairDerivatives, PairWeight as SlicePairWeight, pair_derivatives};
-pub(crate) use differences::differences;
-pub(crate) use distance_sum::distance_sum;
-pub use exp2::exp2;
-pub use ideal_dcg::ideal_dcg;
-pub use indicator_sum::indicator_sum;
-pub use log_softmax::log_softmax;
-pub use log2_discount::log2_discount;
-pub use neural_sort_sum::neural_sort_sum;
-pub use pair_loss::{PairWeight, pair_loss};
+pub use functions::{
+    PairWeight, above_expectation, above_recursion, at_rank, counted_step_sum, exp2, ideal_dcg, indicator_sum,
+    log_softmax, log2_discount, neural_sort_sum, pair_loss, rank, rank_expectation, rank_recursion, step_sum,
+};
+pub(crate) use functions::{asked, differences, distance_sum, noisy_rank_recursion};
 pub(crate) use path::{BeyondBudget, beyond_budget};
-pub use rank::rank;
-pub use rank_expectation::rank_expectation;
-pub use rank_recursion::rank_recursion;
-pub(crate) use rank_recursion::{asked, noisy_rank_recursion};
-pub use step_sum::{counted_step_sum, step_sum};

@@ -3,17 +3,21 @@
 use burn::{backend::Dispatch, tensor::Tensor};
 
 use super::backend::{Unlisted, forward, is_listed, unlisted};
-use super::call::Call;
-use super::definition::{self, rows::bytes_of_rows};
+use super::call::{Call, Operation};
+use super::primitive::rows::bytes_of_rows;
 use crate::execution::{Execution, PrimitivePath};
 
-/// Runs a call and returns its first output. Uses the tensor definition if the calling thread requests it, or if this
+/// Runs a primitive and returns its first output. Uses the tensor definition if the calling thread requests it, or if this
 /// build has neither kernels nor analytic gradients for the backend. If another crate turned the backend on, burn
 /// differentiates the definition automatically.
-pub(super) fn run<const D: usize>(call: Call<Dispatch>) -> Tensor<D> {
+pub(super) fn run<const D: usize>(
+    operation: impl Into<Operation>,
+    inputs: impl IntoIterator<Item = Tensor<2>>,
+) -> Tensor<D> {
+    let call = Call::<Dispatch>::new(operation, inputs.into_iter().map(Tensor::into_dispatch));
     let execution = Execution::current();
     let by_definition = execution.path() == PrimitivePath::Tensor || !is_listed(call.x());
-    let outputs = if by_definition { definition::forward(call) } else { forward(call, execution) };
+    let outputs = if by_definition { call.definition() } else { forward(call, execution) };
     Tensor::from_dispatch(outputs.into_vec().remove(0))
 }
 

@@ -3,7 +3,17 @@
 use burn::backend::{Backend, Flex, tensor::FloatTensor};
 use burn::tensor::{Device, Tensor, TensorData};
 
-use super::call::{Call, Tensors};
+use super::call::Call;
+use super::primitive::{
+    distance_sum::DistanceSum,
+    elementwise::{AtRank, Exp2, Log2Discount},
+    ideal_dcg::IdealDcg,
+    indicator_sum::IndicatorSum,
+    log_softmax::LogSoftmax,
+    pair_loss::PairSum,
+    rank::Rank,
+    step_sum::StepSum,
+};
 use super::*;
 
 const SHAPE: [usize; 2] = [2, 3];
@@ -28,26 +38,27 @@ fn definitions<B: Backend>() -> Vec<FloatTensor<B>> {
     let device = B::Device::default();
     let tensor = |values: [f32; 6]| B::float_from_data(TensorData::new(values.to_vec(), SHAPE), &device);
     let (x, labels, mask) = (|| tensor(X), || tensor(LABELS), || tensor(MASK));
-    let weight = cpu::PairWeight::Document(labels());
-    let first = |call: Call<B>| definition::forward(call).into_vec().remove(0);
-    vec![
-        definition::step_sum::value::<B>(x(), labels(), 2.0, Step::Erf),
-        definition::above_expectation::of_ranks::<B>(x(), mask(), mask(), Comparison::independent(0.7), &TERMS)[0]
-            .clone(),
-        definition::above_expectation::value::<B>(x(), mask(), labels(), mask(), &above()),
-        definition::above_recursion::value::<B>(x(), mask(), labels(), mask(), labels(), &recursion()),
-        first(Call::StepSum { x: x(), v: mask(), rows: Tensors::One(labels()), alpha: 2.0, step: Step::Logistic }),
-        definition::indicator_sum::value::<B>(x(), labels(), mask(), 0.7).0,
-        definition::distance_sum::value::<B>(x(), mask()),
-        definition::neural_sort_sum::value::<B>(x(), labels(), mask(), &SORT),
-        definition::pair_loss::value::<B>(x(), labels(), mask(), weight, PairLoss::Logistic),
-        definition::rank::value::<B>(x(), mask()),
-        definition::at_rank::value::<B>(definition::rank::value::<B>(x(), mask()), DISCOUNTS.to_vec()),
-        definition::log_softmax::value::<B>(x(), mask()),
-        definition::log2_discount::value::<B>(B::float_exp(x())),
-        definition::exp2::value::<B>(x()),
-        definition::ideal_dcg::value::<B>(labels(), mask(), DISCOUNTS.to_vec()),
-    ]
+    let weight = cpu::PairWeight::Document(());
+    let noise = ScoreNoise::one(Comparison::independent(0.7));
+    let ranks = AboveExpectation { noise, terms: TERMS.to_vec(), above: Above::Nothing };
+    let calls: [Call<B>; 15] = [
+        Call::new(StepSum { alpha: 2.0, step: Step::Erf }, [x(), labels()]),
+        Call::new(ranks, [x(), mask(), mask(), mask()]),
+        Call::new(above(), [x(), mask(), labels(), mask()]),
+        Call::new(recursion(), [x(), mask(), labels(), mask(), labels()]),
+        Call::new(StepSum { alpha: 2.0, step: Step::Logistic }, [x(), mask(), labels()]),
+        Call::new(IndicatorSum { sigma: 0.7 }, [x(), labels(), mask()]),
+        Call::new(DistanceSum, [x(), mask()]),
+        Call::new(SORT, [x(), labels(), mask()]),
+        Call::new(PairSum { loss: PairLoss::Logistic, weight }, [x(), labels(), mask(), labels()]),
+        Call::new(Rank, [x(), mask()]),
+        Call::new(AtRank { table: DISCOUNTS.to_vec() }, [Call::<B>::new(Rank, [x(), mask()]).definition().one()]),
+        Call::new(LogSoftmax, [x(), mask()]),
+        Call::new(Log2Discount, [B::float_exp(x())]),
+        Call::new(Exp2, [x()]),
+        Call::new(IdealDcg { discounts: DISCOUNTS.to_vec() }, [labels(), mask()]),
+    ];
+    calls.into_iter().map(|call| call.definition().into_vec().remove(0)).collect()
 }
 
 #[test]

@@ -7,8 +7,7 @@ use burn::tensor::{DType, Element, TensorData};
 use super::primitives::Primitives;
 use crate::execution::Execution;
 use crate::op::call::{Call, Tensors};
-use crate::op::cpu::{self, AboveInputs, IndicatorInputs, Real};
-use crate::op::definition;
+use crate::op::cpu::Real;
 
 /// A number type whose values can be borrowed from a tensor.
 pub(crate) trait Stored: Real + Element {
@@ -38,77 +37,29 @@ pub(crate) fn tensor<T: Stored>(values: Vec<T>, shape: impl Into<burn::tensor::S
 /// Computes a call, by the fused kernel if there is one, else by the tensor definition.
 fn value<T: Stored>(call: Call<Flex>) -> Tensors<Flex> {
     let call: Call<Flex> = call.map(|tensor| tensor.to_contiguous());
-    let (of, shape) = (T::of_tensor, call.x().shape());
-    let [lists, n]: [usize; 2] = shape.dims();
-    let out = match &call {
-        Call::StepSum { x, v, rows, alpha, step } => {
-            cpu::step_sum(of(x), of(v), rows.first().map(of), n, *alpha, *step)
+    let shape = call.x().shape().dims();
+    let inputs: Vec<&[T]> = call.inputs.refs().into_iter().map(T::of_tensor).collect();
+    match call.operation.cpu(&inputs, shape[1]) {
+        Some(outputs) => {
+            let shaped = outputs.into_iter().zip(call.operation.shapes(shape));
+            Tensors::new(shaped.map(|(values, shape)| tensor(values, shape)))
         }
-        Call::AboveExpectation { x, a, b, mask, expectation } => {
-            let inputs = AboveInputs { x: of(x), a: of(a), b: of(b), mask: of(mask), n };
-            let (out, products) = cpu::above_expectation(inputs, expectation);
-            let products = products.map(|products| tensor(products, [lists, n, expectation.terms.len()]));
-            return Tensors::new([tensor(out, shape)].into_iter().chain(products));
-        }
-        Call::AboveRecursion { x, a, b, mask, values, recursion } => {
-            let inputs = AboveInputs { x: of(x), a: of(a), b: of(b), mask: of(mask), n };
-            cpu::above_recursion(inputs, of(values), recursion)
-        }
-        Call::IndicatorSum { x, a, mask, sigma } => {
-            let (out, total) = cpu::indicator_sum(of(x), of(a), of(mask), n, *sigma);
-            return Tensors::Two(tensor(out, shape.clone()), tensor(total, shape));
-        }
-        Call::PairLoss { x, labels, mask, weight, loss } => {
-            cpu::pair_loss(of(x), of(labels), of(mask), weight.as_ref().map(of), n, *loss)
-        }
-        Call::DistanceSum { .. } => return definition::forward(call),
-        Call::NeuralSortSum { x, v, mask, sort } => cpu::neural_sort_sum(of(x), of(v), of(mask), n, sort),
-        Call::Rank { x, mask } => cpu::rank(of(x), of(mask), n),
-        Call::AtRank { x, table } => cpu::at_rank(of(x), table),
-        Call::Exp2 { x } => cpu::exp2(of(x)),
-        Call::Log2Discount { x } => cpu::log2_discount(of(x)),
-        Call::LogSoftmax { x, mask } => cpu::log_softmax(of(x), of(mask), n),
-        Call::IdealDcg { x, mask, discounts } => {
-            return Tensors::One(tensor(cpu::ideal_dcg(of(x), of(mask), discounts), [lists]));
-        }
-        Call::Select { x, rows } => cpu::select(of(x), of(rows)),
-    };
-    Tensors::One(tensor(out, shape))
+        None => call.definition(),
+    }
 }
 
 /// Computes the gradients of a call, by the fused kernel if there is one, else by the tensor definition.
 fn gradient<T: Stored>(call: Call<Flex>, saved: Tensors<Flex>, gradient: FlexTensor) -> Tensors<Flex> {
     let call: Call<Flex> = call.map(|tensor| tensor.to_contiguous());
-    let (of, shape) = (T::of_tensor, call.x().shape());
-    let [_, n]: [usize; 2] = shape.dims();
-    let contiguous = [&gradient].into_iter().chain(saved.iter()).map(FlexTensor::to_contiguous).collect::<Vec<_>>();
-    let (g, outputs) = (of(&contiguous[0]), &contiguous[1..]);
-    let to_x = match &call {
-        Call::StepSum { x, v, alpha, step, .. } => cpu::step_sum_gradient(of(x), of(v), g, n, *alpha, *step),
-        Call::AboveExpectation { x, a, b, mask, expectation } => {
-            let inputs = AboveInputs { x: of(x), a: of(a), b: of(b), mask: of(mask), n };
-            cpu::above_expectation_gradient(inputs, outputs.first().map(of), g, expectation)
-        }
-        Call::AboveRecursion { x, a, b, mask, values, recursion } => {
-            let inputs = AboveInputs { x: of(x), a: of(a), b: of(b), mask: of(mask), n };
-            cpu::above_recursion_gradient(inputs, of(values), g, recursion)
-        }
-        Call::IndicatorSum { x, a, mask, sigma } => {
-            let (out, total) = (of(&outputs[0]), of(&outputs[1]));
-            let inputs = IndicatorInputs { x: of(x), a: of(a), mask: of(mask), out, total, g };
-            cpu::indicator_sum_gradient(inputs, n, *sigma)
-        }
-        Call::PairLoss { x, labels, mask, weight, loss } => {
-            cpu::pair_loss_gradient(of(x), of(labels), of(mask), weight.as_ref().map(of), g, n, *loss)
-        }
-        Call::NeuralSortSum { x, v, mask, sort } => {
-            let gradients = cpu::neural_sort_sum_gradient(of(x), of(v), of(mask), g, n, sort);
-            return Tensors::new(gradients.map(|gradient| tensor(gradient, shape.clone())));
-        }
-        Call::LogSoftmax { mask, .. } => cpu::log_softmax_gradient(of(&outputs[0]), of(mask), g, n),
-        _ => return definition::backward(call, saved, gradient),
-    };
-    Tensors::One(tensor(to_x, shape))
+    let (saved, gradient) = (saved.into_vec(), gradient.to_contiguous());
+    let saved: Vec<FlexTensor> = saved.iter().map(FlexTensor::to_contiguous).collect();
+    let shape = call.x().shape();
+    let inputs: Vec<&[T]> = call.inputs.refs().into_iter().map(T::of_tensor).collect();
+    let outputs: Vec<&[T]> = saved.iter().map(T::of_tensor).collect();
+    match call.operation.cpu_gradient(&inputs, &outputs, T::of_tensor(&gradient), shape.dims::<2>()[1]) {
+        Some(gradients) => Tensors::new(gradients.into_iter().map(|values| tensor(values, shape.clone()))),
+        None => call.definition_gradient(Tensors::new(saved), gradient),
+    }
 }
 
 /// Evaluates `$fused` with `$T` as the number type of the tensor `$x`, or `$definition` if the kernels do not support
@@ -132,7 +83,7 @@ macro_rules! by_type {
 
 impl Primitives for Flex {
     fn forward(call: Call<Self>, execution: Execution) -> Tensors<Self> {
-        execution.scope(|| by_type!(call.x(), T => value::<T>(call), definition::forward(call)))
+        execution.scope(|| by_type!(call.x(), T => value::<T>(call), call.definition()))
     }
 
     fn backward(
@@ -142,7 +93,7 @@ impl Primitives for Flex {
         execution: Execution,
     ) -> Tensors<Self> {
         execution.scope(|| {
-            by_type!(call.x(), T => self::gradient::<T>(call, saved, gradient), definition::backward(call, saved, gradient))
+            by_type!(call.x(), T => self::gradient::<T>(call, saved, gradient), call.definition_gradient(saved, gradient))
         })
     }
 

@@ -21,7 +21,7 @@ use crate::execution::Execution;
 #[cfg(feature = "_cube")]
 use crate::op::call;
 use crate::op::call::{Call, Tensors};
-use crate::op::definition::{self, array::Array};
+use crate::op::primitive::{array::Array, elementwise::Select, rank::Rank};
 
 /// The primitives that a backend implements. If the list below lacks a backend of burn, only another crate can have
 /// turned the backend on. The public functions call [`is_listed`](super::is_listed) first, and never use the primitives
@@ -42,10 +42,10 @@ pub trait Primitives: Backend {
     /// Returns the outputs of a call over pairs.
     #[fusion(meta = call::outputs)]
     fn forward(#[extension_type] call: Call<Self>, execution: Execution) -> Tensors<Self> {
-        execution.scope(|| definition::forward(call))
+        execution.scope(|| call.definition())
     }
 
-    /// Returns the gradient of a call over pairs, as defined by [`definition::backward`].
+    /// Returns the gradient of a call over pairs, as defined by [`Call::definition_gradient`].
     #[fusion(meta = call::gradients)]
     fn backward(
         #[extension_type] call: Call<Self>,
@@ -53,22 +53,13 @@ pub trait Primitives: Backend {
         gradient: FloatTensor<Self>,
         execution: Execution,
     ) -> Tensors<Self> {
-        execution.scope(|| definition::backward(call, saved, gradient))
+        execution.scope(|| call.definition_gradient(saved, gradient))
     }
 
     /// Returns the output of a composed call (see [`Call::is_composed`]).
     #[fusion(default)]
     fn composed(#[extension_type] call: Call<Self>, execution: Execution) -> Tensors<Self> {
-        execution.scope(|| match call {
-            // Ranks are a call over pairs.
-            Call::IdealDcg { x, mask, discounts } => {
-                let ranks = Self::forward(Call::Rank { x: x.clone(), mask: mask.clone() }, execution);
-                let [ranks] = ranks.into_array();
-                let discounts = definition::at_rank::value::<Self>(ranks, discounts);
-                Tensors::One(definition::ideal_dcg::discounted::<Self>(x, mask, discounts))
-            }
-            call => definition::forward(call),
-        })
+        execution.scope(|| call.composed(|x, mask| Self::forward(Call::new(Rank, [x, mask]), execution).one()))
     }
 
     /// Returns the gradient of a composed call.
@@ -79,7 +70,7 @@ pub trait Primitives: Backend {
         gradient: FloatTensor<Self>,
         execution: Execution,
     ) -> Tensors<Self> {
-        execution.scope(|| definition::backward(call, saved, gradient))
+        execution.scope(|| call.definition_gradient(saved, gradient))
     }
 }
 
@@ -107,50 +98,21 @@ pub fn backward<B: Primitives>(
     execution: Execution,
 ) -> Vec<(usize, FloatTensor<B>)> {
     let gradient = match call.rows() {
-        Some(rows) => one::<B>(forward::<B>(Call::Select { x: gradient, rows: rows.clone() }, execution)),
+        Some(rows) => forward::<B>(Call::new(Select, [gradient, rows.clone()]), execution).one(),
         None => gradient,
     };
     let mut gradients = Vec::new();
     if wanted.get(1) == Some(&true)
-        && let Some(to_values) = in_values(&call, &saved, &gradient, execution)
+        && let Some((transposed, factor)) = call.transposed(&saved, &gradient)
     {
-        gradients.push((1, to_values));
+        let out = Array::<B>(forward::<B>(transposed, execution).into_vec().remove(0));
+        gradients.push((1, factor.map_or(out.clone(), |factor| out * Array(factor)).0));
     }
     if call.is_composed() {
-        gradients.push((0, one::<B>(B::composed_backward(call, saved, gradient, execution))));
+        gradients.push((0, B::composed_backward(call, saved, gradient, execution).one()));
     } else if wanted[0] || gradients.is_empty() {
         let found = B::backward(call, saved, gradient, execution).into_vec();
         gradients.extend(found.into_iter().enumerate().rev());
     }
     gradients
-}
-
-/// Returns the gradient with respect to the second input, for primitives that are linear in it.
-fn in_values<B: Primitives>(
-    call: &Call<B>,
-    saved: &Tensors<B>,
-    gradient: &FloatTensor<B>,
-    execution: Execution,
-) -> Option<FloatTensor<B>> {
-    match call {
-        // The gradient `sum_i g_i phi(alpha (x_j - x_i))` is the same sum for negated scores.
-        Call::StepSum { x, alpha, step, .. } => {
-            let (x, v, rows) = (B::float_neg(x.clone()), gradient.clone(), Tensors::None);
-            Some(one::<B>(forward::<B>(Call::StepSum { x, v, rows, alpha: *alpha, step: *step }, execution)))
-        }
-        // The gradient `sum_i q_i k_ij` is the same sum with `q` for `a`, since the kernel is symmetric.
-        Call::IndicatorSum { x, mask, sigma, .. } => {
-            let [_, total] = saved.clone().into_array().map(Array::<B>);
-            let q = Array::<B>(gradient.clone()) * Array(mask.clone()) / total.clone();
-            let call = Call::IndicatorSum { x: x.clone(), a: q.0, mask: mask.clone(), sigma: *sigma };
-            let [out, _] = forward::<B>(call, execution).into_array();
-            Some((Array::<B>(out) * total).0)
-        }
-        _ => None,
-    }
-}
-
-fn one<B: Backend>(tensors: Tensors<B>) -> FloatTensor<B> {
-    let [one] = tensors.into_array();
-    one
 }

@@ -5,8 +5,9 @@ use burn::tensor::{DType, Device, Tensor, TensorData};
 
 use super::primitives::{Primitives, backward};
 use crate::op::call::{Call, Tensors};
-use crate::op::definition::{
-    above_expectation, above_recursion, indicator_sum, log_softmax, log2_discount, neural_sort_sum, pair_loss, step_sum,
+use crate::op::primitive::{
+    Primitive, above_expectation, above_recursion, distance_sum::DistanceSum, elementwise::Log2Discount, indicator_sum,
+    indicator_sum::IndicatorSum, log_softmax, neural_sort_sum, pair_loss, step_sum, step_sum::StepSum,
 };
 use crate::op::{
     self, Above, AboveExpectation, AboveRecursion, Comparison, Execution, ExponentialTerm, NeuralSortMatrix, PairLoss,
@@ -97,7 +98,7 @@ fn gradients_of_step_sum() {
             &format!("{step:?}"),
             |x, v| op::step_sum(x, v, 3.0, step),
             |x, v, g| {
-                let call = Call::StepSum { x: x.clone(), v: v.clone(), rows: Tensors::None, alpha: 3.0, step };
+                let call = Call::new(StepSum { alpha: 3.0, step }, [x.clone(), v.clone()]);
                 vec![step_sum::gradient::<Dispatch>(x, v, g.clone(), 3.0, step), in_values(call, Tensors::None, g)]
             },
         );
@@ -115,8 +116,8 @@ fn documents_that_do_not_count_send_no_gradient() {
         },
         |x, v, g| {
             let g = (Tensor::<2>::from_dispatch(g) * counted()).into_dispatch();
-            let (rows, step) = (Tensors::One(counted().into_dispatch()), Step::Logistic);
-            let call = Call::StepSum { x: x.clone(), v: v.clone(), rows, alpha: 3.0, step };
+            let step = Step::Logistic;
+            let call = Call::new(StepSum { alpha: 3.0, step }, [x.clone(), v.clone(), counted().into_dispatch()]);
             vec![step_sum::gradient::<Dispatch>(x, v, g.clone(), 3.0, step), in_values(call, Tensors::None, g)]
         },
     );
@@ -174,7 +175,7 @@ fn gradients_of_distance_sum() {
             op::distance_sum(x, mask) + v
         },
         |x, _, g| {
-            let call = Call::DistanceSum { x, mask: mask().into_dispatch() };
+            let call = Call::new(DistanceSum, [x, mask().into_dispatch()]);
             Dispatch::backward(call, Tensors::None, g, Execution::current()).into_vec()
         },
     );
@@ -223,7 +224,7 @@ fn gradients_of_indicator_sum() {
         |x, a, g| {
             let mask = mask().into_dispatch();
             let (out, total) = indicator_sum::value::<Dispatch>(x.clone(), a.clone(), mask.clone(), 0.3);
-            let call = Call::IndicatorSum { x: x.clone(), a: a.clone(), mask: mask.clone(), sigma: 0.3 };
+            let call = Call::new(IndicatorSum { sigma: 0.3 }, [x.clone(), a.clone(), mask.clone()]);
             let to_a = in_values(call, Tensors::Two(out.clone(), total.clone()), g.clone());
             let forward = indicator_sum::Forward { out, total };
             vec![indicator_sum::gradient::<Dispatch>(x, a, mask, forward, g, 0.3), to_a]
@@ -254,8 +255,8 @@ fn gradients_of_log2_discount() {
         |x, _| op::log2_discount(x + 1.5),
         |x, _, g| {
             let positions = (Tensor::<2>::from_dispatch(x) + 1.5).into_dispatch();
-            let out = log2_discount::value::<Dispatch>(positions.clone());
-            vec![log2_discount::gradient::<Dispatch>(positions, out, g)]
+            let out = Log2Discount.definition::<Dispatch>(vec![positions.clone()]);
+            Log2Discount.definition_gradient::<Dispatch>(vec![positions], out, g)
         },
     );
 }

@@ -15,10 +15,10 @@ pub fn is_fast(target: Target, documents: usize, pays: bool) -> bool {
 
 /// Calls `sum` with the arrays of a list. Returns `None`, without a call, if the type is not `f32`: fast methods are not
 /// exact enough for `f64`, and are compiled for `f32` only.
-pub fn in_single<T: Real, R, const K: usize, const M: usize>(
-    inputs: [&[T]; K],
-    outputs: [&mut [T]; M],
-    sum: impl FnOnce([&[f32]; K], [&mut [f32]; M]) -> R,
+pub fn in_single<'a, 'b, T: Real, R, const K: usize, const M: usize>(
+    inputs: [&'a [T]; K],
+    outputs: [&'b mut [T]; M],
+    sum: impl FnOnce([&'a [f32]; K], [&'b mut [f32]; M]) -> R,
 ) -> Option<R> {
     let (mut singles, mut out) = ([[].as_slice(); K], [(); M].map(|()| [].as_mut_slice()));
     for (single, input) in singles.iter_mut().zip(inputs) {

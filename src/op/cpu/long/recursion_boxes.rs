@@ -439,14 +439,7 @@ impl Kernel for Gradients<'_, '_> {
 }
 
 /// Writes `sum_r D_r p_i(r)` for the documents at `places`, and 0 for all other documents.
-pub fn value(
-    target: Target,
-    x: &[f32],
-    places: &[usize],
-    comparison: Comparison,
-    discounts: &[f64],
-    out: &mut [f32],
-) {
+pub fn value(target: Target, x: &[f32], places: &[usize], comparison: Comparison, discounts: &[f64], out: &mut [f32]) {
     let sorted = Sorted::new(x);
     let mut counted = vec![false; x.len()];
     places.iter().for_each(|&place| counted[place] = true);

@@ -10,7 +10,6 @@ use crate::op::cpu::{
     dispatch::{Kernel, dispatch},
     parameters::Above,
     ranks::trials::{Certain, Trials},
-    real::Real,
 };
 
 /// A list sorted by descending score, with the parameters of its expectation.

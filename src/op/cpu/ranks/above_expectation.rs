@@ -544,7 +544,8 @@ pub fn above_expectation_gradient<T: Real>(
                 return Some(());
             }
             let of_terms = products.is_some().then_some(of_terms);
-            above_boxes::List::new(target, [x, a, b], expectation).map(|boxes| boxes.gradient(target, of_terms, g, to_x))
+            above_boxes::List::new(target, [x, a, b], expectation)
+                .map(|boxes| boxes.gradient(target, of_terms, g, to_x))
         };
         let of_terms = products.as_deref().unwrap_or_default();
         if in_single([&x, &a, &b, &g, of_terms], [&mut *to_x], fast).flatten().is_some() {

@@ -1,11 +1,68 @@
-//! The tensor definition of [`pair_loss`](crate::op::pair_loss()) and its gradient. Pairs with equal labels have the
-//! weight 0.
+//! [`pair_loss`](crate::op::pair_loss()), a pairwise loss summed over the pairs that the labels order. In the definition,
+//! pairs with equal labels have the weight 0.
 
 use burn::backend::{Backend, TensorMetadata, tensor::FloatTensor};
 use burn::tensor::DType;
+#[cfg(feature = "_cube")]
+use burn_cubecl::tensor::CubeTensor;
 
-use super::{array::Array, rows::by_rows};
-use crate::op::cpu::{Distance, PairLoss, PairWeight, Real};
+use super::{Floats, Primitive, array::Array, exactly, first, rows::by_rows};
+use crate::op::cpu::{self, Distance, PairLoss, PairWeight, Real};
+#[cfg(feature = "_cube")]
+use crate::op::gpu;
+
+/// The inputs are the scores, the labels and the mask, followed by the arrays of the weight in the order of
+/// [`PairWeight::map`].
+#[derive(Clone, Debug)]
+pub struct PairSum {
+    pub loss: PairLoss,
+    pub weight: PairWeight<()>,
+}
+
+impl PairSum {
+    /// Takes the arrays of the weight from the end of the inputs.
+    fn weight<V>(&self, arrays: impl IntoIterator<Item = V>) -> PairWeight<V> {
+        let mut arrays = arrays.into_iter();
+        self.weight.map(|()| arrays.next().expect("a tensor for each array of the weight"))
+    }
+}
+
+impl Primitive for PairSum {
+    fn definition<B: Backend>(&self, mut inputs: Floats<B>) -> Floats<B> {
+        let weight = self.weight(inputs.split_off(3));
+        let [x, labels, mask] = exactly(inputs);
+        vec![value::<B>(x, labels, mask, weight, self.loss)]
+    }
+
+    fn definition_gradient<B: Backend>(&self, mut inputs: Floats<B>, _: Floats<B>, g: FloatTensor<B>) -> Floats<B> {
+        let weight = self.weight(inputs.split_off(3));
+        let [x, labels, mask] = exactly(inputs);
+        vec![gradient::<B>(x, labels, mask, weight, g, self.loss)]
+    }
+
+    fn cpu<T: Real>(&self, inputs: &[&[T]], n: usize) -> Option<Vec<Vec<T>>> {
+        let [x, labels, mask] = first(inputs);
+        Some(vec![cpu::pair_loss(x, labels, mask, self.weight(inputs[3..].iter().copied()), n, self.loss)])
+    }
+
+    fn cpu_gradient<T: Real>(&self, inputs: &[&[T]], _: &[&[T]], g: &[T], n: usize) -> Option<Vec<Vec<T>>> {
+        let [x, labels, mask] = first(inputs);
+        let weight = self.weight(inputs[3..].iter().copied());
+        Some(vec![cpu::pair_loss_gradient(x, labels, mask, weight, g, n, self.loss)])
+    }
+
+    #[cfg(feature = "_cube")]
+    fn gpu(&self, inputs: &[&CubeTensor]) -> Option<Vec<CubeTensor>> {
+        let [x, labels, mask] = first(inputs);
+        Some(vec![gpu::pair_loss(x, labels, mask, self.weight(inputs[3..].iter().copied()), self.loss)?])
+    }
+
+    #[cfg(feature = "_cube")]
+    fn gpu_gradient(&self, inputs: &[&CubeTensor], _: &[&CubeTensor], g: &CubeTensor) -> Option<CubeTensor> {
+        let [x, labels, mask] = first(inputs);
+        gpu::pair_loss_gradient(x, labels, mask, self.weight(inputs[3..].iter().copied()), g, self.loss)
+    }
+}
 
 impl<B: Backend> PairWeight<Array<B>> {
     /// Returns two weights for each pair in the given rows. In the first, the row's document is the more relevant; in

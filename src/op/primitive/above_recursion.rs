@@ -1,13 +1,55 @@
-//! The tensor definition of [`above_recursion`](crate::op::above_recursion()) and its gradient.
+//! [`above_recursion`](crate::op::above_recursion()), expectations under noisy scores by SoftRank's recursion.
 
 use burn::backend::{Backend, tensor::FloatTensor};
+#[cfg(feature = "_cube")]
+use burn_cubecl::tensor::CubeTensor;
 
 use super::{
+    Floats, Primitive,
     array::Array,
+    exactly, first,
     rows::by_rows,
     trials::{density, gradient_of_trials, trials},
 };
-use crate::op::cpu::{Above, AboveRecursion};
+use crate::op::cpu::{self, Above, AboveInputs, AboveRecursion, Real};
+#[cfg(feature = "_cube")]
+use crate::op::gpu;
+
+/// The inputs are the scores, the weights `a`, the contributions `b`, the mask, and the values of the function of the
+/// rank, `[batch, ranks]`.
+impl Primitive for AboveRecursion {
+    fn definition<B: Backend>(&self, inputs: Floats<B>) -> Floats<B> {
+        let [x, a, b, mask, values] = exactly(inputs);
+        vec![value::<B>(x, a, b, mask, values, self)]
+    }
+
+    fn definition_gradient<B: Backend>(&self, inputs: Floats<B>, _: Floats<B>, g: FloatTensor<B>) -> Floats<B> {
+        let [x, a, b, mask, values] = exactly(inputs);
+        vec![gradient::<B>(x, a, b, mask, values, g, self)]
+    }
+
+    fn cpu<T: Real>(&self, inputs: &[&[T]], n: usize) -> Option<Vec<Vec<T>>> {
+        let [x, a, b, mask, values] = first(inputs);
+        Some(vec![cpu::above_recursion(AboveInputs { x, a, b, mask, n }, values, self)])
+    }
+
+    fn cpu_gradient<T: Real>(&self, inputs: &[&[T]], _: &[&[T]], g: &[T], n: usize) -> Option<Vec<Vec<T>>> {
+        let [x, a, b, mask, values] = first(inputs);
+        Some(vec![cpu::above_recursion_gradient(AboveInputs { x, a, b, mask, n }, values, g, self)])
+    }
+
+    #[cfg(feature = "_cube")]
+    fn gpu(&self, inputs: &[&CubeTensor]) -> Option<Vec<CubeTensor>> {
+        let [x, a, b, mask, values] = first(inputs);
+        Some(vec![gpu::above_recursion(x, a, b, mask, values, self)?])
+    }
+
+    #[cfg(feature = "_cube")]
+    fn gpu_gradient(&self, inputs: &[&CubeTensor], _: &[&CubeTensor], g: &CubeTensor) -> Option<CubeTensor> {
+        let [x, a, b, mask, values] = first(inputs);
+        gpu::above_recursion_gradient(x, a, b, mask, values, g, self)
+    }
+}
 
 /// The joint distribution of the rank and the contribution of the documents above, with an array `[batch, rows]` for
 /// each rank reached so far. `p(r)` is the probability that `r` documents are above, times the mean of the product over

@@ -1,17 +1,49 @@
-//! The tensor definition of [`neural_sort_sum`](crate::op::neural_sort_sum()) and its gradient.
-//!
-//! Sinkhorn's scaling multiplies the exponentials `e_rj` of NeuralSort's softmax by factors of rows and columns, which
+//! [`neural_sort_sum`](crate::op::neural_sort_sum()), values summed with NeuralSort's matrix. Sinkhorn's scaling multiplies the exponentials `e_rj` of NeuralSort's softmax by factors of rows and columns, which
 //! gives the matrix `a_r e_rj b_j`. If the exponentials fit into the memory budget, they are stored; otherwise each
 //! pass recomputes them in chunks of rows.
 
 use burn::backend::{Backend, tensor::FloatTensor};
 
 use super::{
+    Floats, Primitive,
     array::Array,
-    distance_sum,
+    distance_sum, exactly, first,
     rows::{by_first_rows, fits_at_once},
 };
-use crate::op::cpu::NeuralSortMatrix;
+use crate::op::cpu::{self, NeuralSortMatrix, Real};
+
+/// The inputs are the scores, the values and the mask.
+impl Primitive for NeuralSortMatrix {
+    fn definition<B: Backend>(&self, inputs: Floats<B>) -> Floats<B> {
+        let [x, v, mask] = exactly(inputs);
+        vec![value::<B>(x, v, mask, self)]
+    }
+
+    fn definition_gradient<B: Backend>(&self, inputs: Floats<B>, _: Floats<B>, g: FloatTensor<B>) -> Floats<B> {
+        let [x, v, mask] = exactly(inputs);
+        let (to_x, to_v) = gradient::<B>(x, v, mask, g, self);
+        vec![to_x, to_v]
+    }
+
+    fn cpu<T: Real>(&self, inputs: &[&[T]], n: usize) -> Option<Vec<Vec<T>>> {
+        let [x, v, mask] = first(inputs);
+        Some(vec![cpu::neural_sort_sum(x, v, mask, n, self)])
+    }
+
+    fn cpu_gradient<T: Real>(&self, inputs: &[&[T]], _: &[&[T]], g: &[T], n: usize) -> Option<Vec<Vec<T>>> {
+        let [x, v, mask] = first(inputs);
+        Some(cpu::neural_sort_sum_gradient(x, v, mask, g, n, self).into())
+    }
+
+    fn differentiated(&self) -> usize {
+        2
+    }
+
+    #[cfg(feature = "_cube")]
+    fn gradients(&self) -> usize {
+        2
+    }
+}
 
 /// The exponentials `e_rj` of NeuralSort's softmax for all lists of a batch.
 struct Exponentials<'a, B: Backend> {

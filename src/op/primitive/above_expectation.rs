@@ -1,13 +1,78 @@
-//! The tensor definition of [`above_expectation`](crate::op::above_expectation()) and its gradient.
+//! [`above_expectation`](crate::op::above_expectation()), expectations under noisy scores by generating functions.
 
 use burn::backend::{Backend, tensor::FloatTensor};
+#[cfg(feature = "_cube")]
+use burn_cubecl::tensor::CubeTensor;
 
 use super::{
+    Floats, Primitive,
     array::Array,
+    exactly, first,
     rows::by_rows,
     trials::{density, gradient_of_trials, trials},
 };
-use crate::op::cpu::{Above, AboveExpectation, Comparison, ExponentialTerm};
+use crate::op::cpu::{self, Above, AboveExpectation, AboveInputs, Comparison, ExponentialTerm, Real};
+#[cfg(feature = "_cube")]
+use crate::op::gpu;
+
+/// The inputs are the scores, the weights `a`, the contributions `b` and the mask. For [independent
+/// ranks](AboveExpectation::of_independent_ranks), the second output is the product of each term,
+/// `[batch, documents, terms]`.
+impl Primitive for AboveExpectation {
+    fn definition<B: Backend>(&self, inputs: Floats<B>) -> Floats<B> {
+        let [x, a, b, mask] = exactly(inputs);
+        match self.of_independent_ranks() {
+            Some(comparison) => of_ranks::<B>(x, a, mask, comparison, &self.terms).into(),
+            None => vec![value::<B>(x, a, b, mask, self)],
+        }
+    }
+
+    fn definition_gradient<B: Backend>(&self, inputs: Floats<B>, _: Floats<B>, g: FloatTensor<B>) -> Floats<B> {
+        let [x, a, b, mask] = exactly(inputs);
+        vec![gradient::<B>(x, a, b, mask, g, self)]
+    }
+
+    fn cpu<T: Real>(&self, inputs: &[&[T]], n: usize) -> Option<Vec<Vec<T>>> {
+        let [x, a, b, mask] = first(inputs);
+        let (out, products) = cpu::above_expectation(AboveInputs { x, a, b, mask, n }, self);
+        Some(std::iter::once(out).chain(products).collect())
+    }
+
+    fn cpu_gradient<T: Real>(&self, inputs: &[&[T]], saved: &[&[T]], g: &[T], n: usize) -> Option<Vec<Vec<T>>> {
+        let [x, a, b, mask] = first(inputs);
+        let inputs = AboveInputs { x, a, b, mask, n };
+        Some(vec![cpu::above_expectation_gradient(inputs, saved.first().copied(), g, self)])
+    }
+
+    #[cfg(feature = "_cube")]
+    fn gpu(&self, inputs: &[&CubeTensor]) -> Option<Vec<CubeTensor>> {
+        let [x, a, b, mask] = first(inputs);
+        match self.of_independent_ranks() {
+            Some(comparison) => gpu::rank_expectation(x, a, mask, comparison.rate, &self.terms).map(Vec::from),
+            None => Some(vec![gpu::above_expectation(x, a, b, mask, self)?]),
+        }
+    }
+
+    #[cfg(feature = "_cube")]
+    fn gpu_gradient(&self, inputs: &[&CubeTensor], saved: &[&CubeTensor], g: &CubeTensor) -> Option<CubeTensor> {
+        let [x, a, b, mask] = first(inputs);
+        match self.of_independent_ranks() {
+            Some(comparison) => {
+                gpu::rank_expectation_gradient(x, a, mask, saved.first()?, g, comparison.rate, &self.terms)
+            }
+            None => gpu::above_expectation_gradient(x, a, b, mask, g, self),
+        }
+    }
+
+    fn shapes(&self, [batch, documents]: [usize; 2]) -> Vec<Vec<usize>> {
+        let products = self.of_independent_ranks().map(|_| vec![batch, documents, self.terms.len()]);
+        std::iter::once(vec![batch, documents]).chain(products).collect()
+    }
+
+    fn saved<V>(&self, mut outputs: Vec<V>) -> Vec<V> {
+        outputs.split_off(1)
+    }
+}
 
 /// The smallest value that a factor of a product may have. The bound is above 0, because the gradient divides by the
 /// factors.

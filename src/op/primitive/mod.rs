@@ -1,0 +1,142 @@
+//! The primitives, one file each: parameters, the tensor definition with its gradient, and the kernels that compute the
+//! same on CPUs and GPUs. [`Primitive`] says what a primitive is. All of them are listed in
+//! [`call`](crate::op::call).
+//!
+//! A definition uses tensor operations that every backend of burn supports. Arrays over pairs are computed in chunks of
+//! rows within the memory budget. A definition may call other definitions but no primitive of a backend, so it also
+//! runs on backends without kernels.
+
+pub mod above_expectation;
+pub mod above_recursion;
+pub mod array;
+pub mod distance_sum;
+pub mod elementwise;
+pub mod ideal_dcg;
+pub mod indicator_sum;
+pub mod log_softmax;
+pub mod neural_sort_sum;
+pub mod pair_loss;
+pub mod rank;
+pub mod rows;
+pub mod step_sum;
+mod trials;
+
+use std::fmt::Debug;
+
+use burn::backend::{Backend, tensor::FloatTensor};
+#[cfg(feature = "_cube")]
+use burn_cubecl::tensor::CubeTensor;
+
+use super::cpu::Real;
+
+/// The tensors of a call on one backend. Inputs come in the order of the primitive's public function.
+pub type Floats<B> = Vec<FloatTensor<B>>;
+
+/// Inputs for which a primitive computes its own gradient, and a tensor that multiplies the result.
+pub type Transposed<B> = (Floats<B>, Option<FloatTensor<B>>);
+
+/// A primitive with its parameters. The inputs are tensors `[batch, documents]`, unless the primitive says otherwise.
+/// The first input determines the device and the type of the call.
+pub trait Primitive: Clone + Debug {
+    /// Returns the outputs. Only the first of them has a gradient.
+    fn definition<B: Backend>(&self, inputs: Floats<B>) -> Floats<B>;
+
+    /// Returns the gradients with respect to the first inputs, one for most primitives. The gradient of the output must
+    /// be 0 at documents whose sum is not computed (see [`rows`](Self::rows)). `saved` holds the outputs that
+    /// [`saved`](Self::saved) selects.
+    fn definition_gradient<B: Backend>(
+        &self,
+        _inputs: Floats<B>,
+        _saved: Floats<B>,
+        _gradient: FloatTensor<B>,
+    ) -> Floats<B> {
+        unreachable!("{self:?} has no gradient")
+    }
+
+    /// Returns the outputs that the fused kernels of the CPU compute for lists of `n` documents, or `None` if there is
+    /// no such kernel.
+    fn cpu<T: Real>(&self, _inputs: &[&[T]], _n: usize) -> Option<Vec<Vec<T>>> {
+        None
+    }
+
+    /// Returns what [`definition_gradient`](Self::definition_gradient) returns.
+    fn cpu_gradient<T: Real>(&self, _inputs: &[&[T]], _saved: &[&[T]], _g: &[T], _n: usize) -> Option<Vec<Vec<T>>> {
+        None
+    }
+
+    /// Returns the outputs, or `None` if the device has no kernel.
+    #[cfg(feature = "_cube")]
+    fn gpu(&self, _inputs: &[&CubeTensor]) -> Option<Vec<CubeTensor>> {
+        None
+    }
+
+    /// Returns what [`definition_gradient`](Self::definition_gradient) returns.
+    #[cfg(feature = "_cube")]
+    fn gpu_gradient(&self, _inputs: &[&CubeTensor], _saved: &[&CubeTensor], _g: &CubeTensor) -> Option<CubeTensor> {
+        None
+    }
+
+    /// Returns how many of the inputs, from the first on, the primitive has a gradient for.
+    fn differentiated(&self) -> usize {
+        1
+    }
+
+    /// Returns for how many inputs [`definition_gradient`](Self::definition_gradient) computes gradients.
+    #[cfg(feature = "_cube")]
+    fn gradients(&self) -> usize {
+        1
+    }
+
+    /// Returns the inputs whose result, computed by this primitive, is the gradient with respect to the second input.
+    /// Only for primitives that are linear in it.
+    fn transposed<B: Backend>(
+        &self,
+        _: &[FloatTensor<B>],
+        _: &[FloatTensor<B>],
+        _: &FloatTensor<B>,
+    ) -> Option<Transposed<B>> {
+        None
+    }
+
+    /// Returns the shapes of the outputs, given the shape of the first input.
+    fn shapes(&self, x: [usize; 2]) -> Vec<Vec<usize>> {
+        vec![x.to_vec()]
+    }
+
+    /// Returns the outputs that the gradient needs.
+    fn saved<V>(&self, _outputs: Vec<V>) -> Vec<V> {
+        Vec::new()
+    }
+
+    /// Returns the input that marks the documents whose sums are computed, or `None` for all documents.
+    fn rows<'a, V>(&self, _inputs: &'a [V]) -> Option<&'a V> {
+        None
+    }
+
+    /// Returns whether backends without a fused kernel compute the primitive by a few of burn's operations, which
+    /// kernel fusion may merge with others. A sum over pairs is never composed of burn's operations.
+    fn is_composed(&self) -> bool {
+        false
+    }
+
+    /// Returns the outputs of a composed primitive. `rank` computes ranks, which are a sum over pairs.
+    fn composed<B: Backend>(
+        &self,
+        inputs: Floats<B>,
+        _rank: impl FnOnce(FloatTensor<B>, FloatTensor<B>) -> FloatTensor<B>,
+    ) -> Floats<B> {
+        self.definition::<B>(inputs)
+    }
+}
+
+/// Returns the inputs of a call by name; panics if there are not `K` of them.
+#[track_caller]
+fn exactly<const K: usize, V>(inputs: Vec<V>) -> [V; K] {
+    inputs.try_into().unwrap_or_else(|found: Vec<V>| panic!("{} tensors for {K}", found.len()))
+}
+
+/// Returns the first inputs of a call by name; panics if there are fewer than `K`.
+#[track_caller]
+fn first<const K: usize, V: Copy>(inputs: &[V]) -> [V; K] {
+    *inputs.first_chunk().unwrap_or_else(|| panic!("{} tensors for {K}", inputs.len()))
+}
