@@ -25,7 +25,6 @@ const TOLERANCE: f64 = 1e-5;
 struct Case {
     name: String,
     /// The primitive or the topic of the case.
-    purpose: String,
     shape: [usize; 2],
     scores: Vec<f32>,
     labels: Vec<f32>,
@@ -61,8 +60,7 @@ fn cases(purpose: &str, longest: usize) -> Vec<Case> {
                     gradient[cell] *= mask[cell];
                 }
                 let name = format!("{kind}, {documents} documents, {padding} padded");
-                let purpose = purpose.to_owned();
-                cases.push(Case { name, purpose, shape, scores, labels, values, gradient, mask });
+                cases.push(Case { name, shape, scores, labels, values, gradient, mask });
             }
         }
     }
@@ -492,7 +490,6 @@ fn a_row_of_many_pairs_is_summed_in_blocks() {
     let one = |first: f32, others: f32| [vec![first], vec![others; documents - 1]].concat();
     let case = Case {
         name: "one relevant document".into(),
-        purpose: "pair_loss".into(),
         shape: [1, documents],
         scores: one(0.7, 0.3),
         labels: one(1.0, 0.0),

@@ -67,9 +67,14 @@ impl<'a> List<'a> {
     /// Returns `None` if computing all pairs costs less, or if a product has more than [`LEVELS`] distinct values.
     pub fn new(target: Target, [x, a, b]: [&[f32]; 3], expectation: &'a AboveExpectation) -> Option<Self> {
         let rows = a.iter().filter(|a| **a != 0.0).count();
-        if !is_fast(target, x.len(), pays(x.len(), rows, expectation.above)) {
-            return None;
+        if is_fast(target, x.len(), pays(x.len(), rows, expectation.above)) {
+            Self::of([x, a, b], expectation)
+        } else {
+            None
         }
+    }
+
+    fn of([x, a, b]: [&[f32]; 3], expectation: &'a AboveExpectation) -> Option<Self> {
         let sorted = Sorted::new(x);
         let b = sorted.gather_exact(b);
         let (mut passes, mut level) = (vec![1.0], vec![0; b.len()]);
@@ -464,7 +469,7 @@ mod tests {
                 let mixture = vec![(0.7, comparison(0.0)), (0.2, comparison(-1.5)), (0.1, comparison(3.0))];
                 let noise = ScoreNoise::Mixture(mixture.clone());
                 let expectation = AboveExpectation { noise, terms: terms(), above };
-                let list = List::of(&x, &a, &b, &expectation).unwrap();
+                let list = List::of([&x, &a, &b], &expectation).unwrap();
                 let (mut out, mut gradient) = (vec![0.0; N], vec![0.0; N]);
                 list.value(target(), &mut out);
                 list.gradient(target(), None, &g, &mut gradient);
@@ -504,7 +509,7 @@ mod tests {
         let of = |values: usize, above| {
             let b: Vec<f32> = (0..N).map(|i| (i % values) as f32 / 16.0).collect();
             let expectation = AboveExpectation { noise: noise.clone(), terms: terms(), above };
-            List::of(&x, &a, &b, &expectation).is_some()
+            List::of([&x, &a, &b], &expectation).is_some()
         };
         assert!(of(LEVELS, Above::Product) && !of(LEVELS + 1, Above::Product) && of(LEVELS + 1, Above::Sum));
     }

@@ -363,7 +363,7 @@ mod tests {
         for (name, x, steepness) in cases(N) {
             for (kind, (above, a, b)) in kinds(N).into_iter().enumerate() {
                 let sigma = 1.0 / steepness;
-                let list = List::new(target(), &x, &a, &b, &exact(sigma, above)).unwrap();
+                let list = List::new(target(), [&x, &a, &b], &exact(sigma, above)).unwrap();
                 let (mut out, mut gradient) = (vec![0.0; N], vec![0.0; N]);
                 list.value(target(), &mut out);
                 list.gradient(target(), &g, &mut gradient);
@@ -386,7 +386,7 @@ mod tests {
                     let terms = vec![ExponentialTerm { coefficient: 1.0, base: 0.5 }];
                     let expectation =
                         AboveExpectation { noise: ScoreNoise::Exact { sigma: 1.0 }, terms, above: Above::Product };
-                    let list = List::new(target(), &x, &ones, &ones, &expectation).unwrap();
+                    let list = List::new(target(), [&x, &ones, &ones], &expectation).unwrap();
                     let mut out = vec![0.0f32; n];
                     list.value(target(), &mut out);
                     let total: f64 = out.iter().map(|&chance| f64::from(chance)).sum();
@@ -427,15 +427,13 @@ mod tests {
     }
 
     #[test]
-    fn only_exact_noise_in_single_precision_has_levels() {
+    fn only_exact_noise_has_levels() {
         let (x, a) = (vec![0.0f32, 1.0], vec![1.0f32; 2]);
         let of = |noise, x: &[f32]| {
             let expectation = AboveExpectation { noise, terms: terms(), above: Above::Sum };
-            List::new(target(), x, &a, &a, &expectation).is_some()
+            List::new(target(), [x, &a, &a], &expectation).is_some()
         };
         assert!(of(ScoreNoise::Exact { sigma: 1.0 }, &x));
         assert!(!of(ScoreNoise::one(Comparison::independent(1.0)), &x));
-        let x = [0.0f64, 1.0];
-        assert!(List::new(target(), &x, &x, &x, &exact(1.0, Above::Sum)).is_none());
     }
 }

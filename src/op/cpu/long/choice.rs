@@ -29,3 +29,17 @@ pub fn in_single<'a, 'b, T: Real, R, const K: usize, const M: usize>(
     }
     Some(sum(singles, out))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::in_single;
+
+    #[test]
+    fn only_lists_in_single_precision_are_summed_by_fast_methods() {
+        let sum = |[x]: [&[f32]; 1], [out]: [&mut [f32]; 1]| out.copy_from_slice(x);
+        let mut out = [0.0f32; 2];
+        assert!(in_single([&[1.0f32, 2.0]], [&mut out], sum).is_some());
+        assert_eq!(out, [1.0, 2.0]);
+        assert!(in_single([&[1.0f64, 2.0]], [&mut [0.0f64; 2]], sum).is_none());
+    }
+}

@@ -552,8 +552,9 @@ mod tests {
             for (discounts, shift) in [(vec![1.0], 0.0), (log2(10), 0.0), (vec![1.0; 7], -1.5), (log2(40), 2.0)] {
                 let comparison = Comparison { rate: steepness, shift };
                 let places: Vec<usize> = (0..x.len()).collect();
-                let out = value(target(), &x, &places, comparison, &discounts);
-                let gradient = super::gradient(target(), &x, &g, comparison, &discounts);
+                let [mut out, mut gradient] = [vec![0.0; x.len()], vec![0.0; x.len()]];
+                value(target(), &x, &places, comparison, &discounts, &mut out);
+                super::gradient(target(), [&x, &g], comparison, &discounts, &mut gradient);
                 let definition = Definition { comparison, discounts, x: x.iter().copied().map(f64::from).collect() };
                 let mut slopes: Vec<Errors> = (0..N).map(|_| Errors::default()).collect();
                 for i in 0..N {
