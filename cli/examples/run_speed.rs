@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use burn_rank::data::trec::{Qrels, read_judged};
 use burn_rank::measure::trec_eval::{TrecEvaluator, TrecMeasure, TrecOptions, TrecSummary};
-use burn_rank_cli::bench::peak_during;
+use burn_rank::workbench::memory::peak_during;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

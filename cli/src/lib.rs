@@ -8,24 +8,24 @@
 //! |---|---|
 //! | [`cli`] | the command line |
 //! | [`report`] | the page of a run |
-//! | [`device_comparison`] | one experiment on several devices |
-//! | [`study`] | what papers prove about their surrogates, checked on a ranking |
-//! | [`mod@bench`] | time and memory of losses, speed of training epochs |
+//! | `device_comparison` | one experiment on several devices |
+//! | `study` | what papers prove about their surrogates, checked on a ranking |
+//! | `bench` | time and memory of losses, speed of training epochs |
 //! | [`experiment`] | configuration files, folds, grids, reports |
 
 #![warn(missing_docs)]
 // Only the command changes its process, and prints.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr))]
 
-pub mod bench;
+mod bench;
 #[allow(clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr)]
 pub mod cli;
-pub mod device_comparison;
+mod device_comparison;
 pub mod experiment;
 mod number;
 mod page;
 mod plot;
 pub mod report;
-pub mod study;
+mod study;
 #[cfg(test)]
 mod testing;

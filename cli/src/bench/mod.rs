@@ -9,11 +9,10 @@ mod serving;
 mod train;
 mod trees;
 
-pub use burn_rank::workbench::memory::peak_during;
 pub use losses::{LossBench, LossRow, OpPath, Shape};
-pub use serving::{ServingBench, ServingRow};
-pub use train::{TrainBench, TrainRow};
-pub use trees::{TreesBench, TreesRow};
+pub use serving::ServingBench;
+pub use train::TrainBench;
+pub use trees::TreesBench;
 
 use burn_rank::refusal::Refusal;
 

@@ -14,10 +14,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, value_parser};
 use serde::Serialize;
 
-use super::execution_args::{ExecutionArgs, work_on_this_thread};
-use super::failure::Failure;
-use super::input;
-use super::progress::{Work, during};
+use super::{ExecutionArgs, Failure, Work, during, input, work_on_this_thread};
 use crate::bench::{BenchError, LossBench, LossRow, OpPath, ServingBench, Shape, TrainBench, TreesBench};
 use crate::page::Table;
 

@@ -10,9 +10,7 @@ use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, harmless, plural};
 use clap::Args;
 
-use super::failure::Failure;
-use super::input;
-use super::progress::during;
+use super::{Failure, during, input};
 use crate::page::{Table, indented, wrapped};
 
 const READING: &str = "\

@@ -13,12 +13,7 @@ use burn_rank::workbench::separator_of_name;
 use burn_rank::workbench::text::is_standard_stream;
 use clap::Args;
 
-use super::execution_args::ExecutionArgs;
-use super::failure::Failure;
-use super::files::{self, to_io};
-use super::input;
-use super::progress::during;
-use super::scored::Scored;
+use super::{ExecutionArgs, Failure, Scored, during, files, input, to_io};
 
 const MODEL: &str = "\
 Inputs:

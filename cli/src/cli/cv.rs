@@ -12,13 +12,11 @@ use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, harmless};
 use clap::Args;
 
-use super::failure::Failure;
-use super::processes::together;
-use super::progress::{Fits, Rounds, during};
-use super::report::read_report;
-use super::run_args::{FolderArgs, Opened, RunArgs, written_to};
-use super::signals::interrupt_on_signal;
-use super::terminal;
+use super::progress::Fits;
+use super::{
+    Failure, FolderArgs, Opened, Rounds, RunArgs, during, interrupt_on_signal, read_report, terminal, together,
+    written_to,
+};
 use crate::experiment::{
     Chosen, Claim, CrossValidation, CrossValidationOptions, CrossValidationReport, DataConfig, Destination,
     ExperimentError, FinishedRun, FoldResult, Identity, KEPT, Keep, Measures, OutputError, OutputFolder, PAGE, Part,

@@ -9,7 +9,7 @@ use burn_rank::op::{Execution, Instructions};
 use clap::Args;
 use rayon::{ThreadBuilder, ThreadPoolBuilder};
 
-use super::failure::Failure;
+use super::Failure;
 
 /// Options that determine how losses and other primitives are computed.
 #[derive(Debug, Args)]

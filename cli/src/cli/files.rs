@@ -7,8 +7,7 @@ use std::path::Path;
 use burn_rank::data::DataError;
 use burn_rank::workbench::atomic_file::{self, Pending};
 
-use super::failure::Failure;
-use super::progress::during;
+use super::{Failure, during};
 
 /// Writes a file.
 ///

@@ -7,8 +7,7 @@ use burn_rank::workbench::text::{did_you_mean, nearest};
 use burn_rank::workbench::{CONFIGURATION, names_here};
 use clap::{Args, Command};
 
-use super::failure::Failure;
-use super::manual;
+use super::{Failure, manual};
 use crate::page::{indented, wrapped};
 
 const ABOUT_CONFIG: &str = "\

@@ -12,10 +12,7 @@ use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::counted;
 use clap::Args;
 
-use super::execution_args::ExecutionArgs;
-use super::failure::Failure;
-use super::input;
-use super::progress::Work;
+use super::{ExecutionArgs, Failure, Work, input};
 use crate::experiment::linear_weights;
 use crate::page::Table;
 

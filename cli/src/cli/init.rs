@@ -12,9 +12,7 @@ use burn_rank::workbench::text::{counted, harmless, is_standard_stream};
 use clap::Args;
 
 use super::check::{Set, read, sets};
-use super::failure::Failure;
-use super::input;
-use super::terminal;
+use super::{Failure, input, terminal};
 use crate::experiment::proposal::{self, Choice, Labels, Seen, Source};
 use crate::page::indented;
 

@@ -18,10 +18,7 @@ use burn_rank::workbench::text::{counted, is_standard_stream, shown};
 use burn_rank::workbench::{self, Assembled, FileKind, Like, Source, name_unread, quoted, read_like};
 use clap::{Args, ValueEnum};
 
-use super::failure::{Context, Failure};
-use super::panics;
-use super::progress::during;
-use super::terminal;
+use super::{Context, Failure, during, panics, terminal};
 use crate::experiment::{self, RANKER, from_toml, moved_in_words, written_value};
 
 /// While a command reads a memory-mapped file, at most this much of the file stays in memory.

@@ -9,9 +9,7 @@ use burn_rank::measure::{Convention, Evaluator, MeasureError, QueryValues};
 use burn_rank::workbench::text::counted;
 use clap::{Args, value_parser};
 
-use super::failure::Failure;
-use super::input;
-use super::progress::during;
+use super::{Failure, during, input};
 
 /// Options that determine how a TREC run is evaluated.
 #[derive(Debug, Args)]

@@ -12,9 +12,7 @@ use burn_rank::workbench::{self, FileKind, Source};
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
-use super::execution_args::ExecutionArgs;
-use super::failure::Failure;
-use super::input;
+use super::{ExecutionArgs, Failure, input};
 
 /// Arguments of `loss`.
 #[derive(Debug, Args)]

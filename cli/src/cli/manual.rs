@@ -9,7 +9,8 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
-use super::failure::{EXIT_CODES, Failure};
+use super::Failure;
+use super::failure::EXIT_CODES;
 use crate::experiment::OutputFolder;
 
 const NAME: &str = "burn-rank";

@@ -44,8 +44,17 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use failure::EXIT_CODES;
-pub use failure::Failure;
+use execution_args::{ExecutionArgs, work_on_this_thread};
+use failure::{Context, EXIT_CODES, Failure};
+use files::to_io;
+use judged::{JudgingArgs, Judgments};
+use processes::together;
+use progress::{Rounds, Work, during};
+use reading::Loaded;
+use report::read_report;
+use run_args::{FolderArgs, Opened, RunArgs, written_to};
+use scored::{Common, Scored};
+use signals::interrupt_on_signal;
 
 /// The commands that a new user runs first.
 const FIRST_STEPS: &str = "\

@@ -12,8 +12,7 @@ use burn_rank::measure::{Convention, Measure};
 use burn_rank::workbench::json::json;
 use clap::{Args, Subcommand};
 
-use super::failure::Failure;
-use super::input;
+use super::{Failure, input};
 use crate::experiment::linear_weights;
 use crate::page::{Table, indented};
 

@@ -9,11 +9,7 @@ use burn_rank::ranker::{Contributions, Model, Ranker, RankerError};
 use burn_rank::workbench::text::{harmless, is_standard_stream};
 use clap::Args;
 
-use super::execution_args::ExecutionArgs;
-use super::failure::Failure;
-use super::files::{self, to_io};
-use super::input;
-use super::progress::during;
+use super::{ExecutionArgs, Failure, during, files, input, to_io};
 
 /// Arguments of `predict`.
 #[derive(Debug, Args)]

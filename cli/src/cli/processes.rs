@@ -2,7 +2,7 @@
 
 use burn_rank::distributed::ProcessGroup;
 
-use super::failure::Failure;
+use super::Failure;
 
 /// Runs a command jointly in the processes that were started together. An error in any process ends all of them with
 /// its exit code.

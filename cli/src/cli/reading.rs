@@ -7,9 +7,8 @@ use burn_rank::data::{Columns, RankingDataset};
 use burn_rank::ranker::Ranker;
 use burn_rank::workbench::{self, Like, absent_in_words, fewer_features};
 
-use super::failure::Failure;
 use super::input::ReadArgs;
-use super::terminal;
+use super::{Failure, terminal};
 
 /// A ranker, and the path by which messages name it.
 pub type Loaded<'a> = (&'a Path, &'a Ranker);

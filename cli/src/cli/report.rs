@@ -8,8 +8,7 @@ use burn_rank::workbench::text::is_standard_stream;
 use clap::Args;
 use serde::de::DeserializeOwned;
 
-use super::failure::Failure;
-use super::input;
+use super::{Failure, input};
 use crate::experiment::{OutputError, PAGE, RECORD, REPORT, RUN_FILES, Report, RunRecord, put_right, write_page};
 use crate::report::page;
 

@@ -7,8 +7,7 @@ use burn_rank::op::Execution;
 use burn_rank::workbench::text::harmless;
 use clap::Args;
 
-use super::failure::Failure;
-use super::input;
+use super::{Failure, input};
 use crate::experiment::{Claim, Document, Experiment, Place};
 
 /// The arguments of a command that runs a configuration.

@@ -7,10 +7,8 @@ use burn_rank::data::RankingDataset;
 use burn_rank::measure::{Convention, Rankings, Ties};
 use burn_rank::ranker::Ranker;
 
-use super::failure::Failure;
-use super::input;
-use super::progress::during;
-use super::reading::{Loaded, Reading};
+use super::reading::Reading;
+use super::{Failure, Loaded, during, input};
 
 /// The scores of a dataset.
 pub struct Scored {

@@ -6,8 +6,7 @@ use std::thread;
 
 use burn_rank::learner::Interrupt;
 
-use super::failure::Failure;
-use super::terminal;
+use super::{Failure, terminal};
 
 /// The exit code of a command that a second Ctrl-C stopped at once.
 pub(super) const STOPPED_AT_ONCE: i32 = 130;

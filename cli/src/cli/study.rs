@@ -8,12 +8,7 @@ use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, harmless};
 use clap::Args;
 
-use super::execution_args::ExecutionArgs;
-use super::failure::Failure;
-use super::input;
-use super::progress::Work;
-use super::run_args::written_to;
-use super::scored::{Common, Scored};
+use super::{Common, ExecutionArgs, Failure, Scored, Work, input, written_to};
 use crate::experiment::{
     Claim, Document, Experiment, Identity, JOBS, KeptRun, OutputFolder, Place, REPORT, RunKind, STUDY, json_bytes,
     put_right,

@@ -12,9 +12,7 @@ use burn_rank::workbench::synth::write_telling;
 use burn_rank::workbench::text::is_standard_stream;
 use clap::{Args, ValueEnum};
 
-use super::failure::Failure;
-use super::files::{self, to_io};
-use super::progress::Work;
+use super::{Failure, Work, files, to_io};
 use crate::experiment::OutputFolder;
 
 /// Arguments of `synth`.

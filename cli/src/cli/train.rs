@@ -12,13 +12,10 @@ use burn_rank::workbench::learner::in_words;
 use burn_rank::workbench::text::harmless;
 use clap::Args;
 
-use super::execution_args::work_on_this_thread;
-use super::failure::Failure;
-use super::processes::together;
-use super::progress::Rounds;
-use super::run_args::{FolderArgs, Opened, RunArgs, written_to};
-use super::signals::interrupt_on_signal;
-use super::terminal;
+use super::{
+    Failure, FolderArgs, Opened, Rounds, RunArgs, interrupt_on_signal, terminal, together, work_on_this_thread,
+    written_to,
+};
 use crate::experiment::{
     Destination, ExperimentConfig, FinishedRun, Measures, PAGE, SetMeasures, TrainReport, TrainRun,
 };

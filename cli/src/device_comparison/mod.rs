@@ -19,9 +19,8 @@ mod setting;
 mod step_cost;
 mod trial;
 
-pub use comparison::{DeviceComparison, DeviceRow, DeviceRun, MergeError, Quality, RowSeconds, Trials};
-pub use first_batch::FirstBatchError;
+pub use comparison::{DeviceComparison, DeviceRow, DeviceRun};
+pub use setting::DeviceSetting;
 pub(crate) use setting::precision;
-pub use setting::{DeviceSetting, SettingError};
-pub use step_cost::{KernelCost, StepCost, Throughput};
-pub use trial::{PeakBytes, Trial, TrialOptions, TrialSeconds};
+pub use step_cost::StepCost;
+pub use trial::{Trial, TrialOptions};

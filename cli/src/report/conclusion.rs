@@ -1,6 +1,6 @@
 //! The conclusion of a run, in sentences under the title of its page.
 
-use super::about::round_word;
+use super::round_word;
 use crate::experiment::{CrossValidationReport, TrainReport};
 use crate::number;
 use crate::page::Html;

@@ -2,9 +2,10 @@
 
 use burn_rank::learner::Importance;
 
-use super::about::{Fact, Frame, configuration, convention_in_words, cost, header, provenance};
-use super::curves::{self, Curves};
-use super::{conclusion, data, extremes, importance, queries, search, weights};
+use super::{
+    Curves, Fact, Frame, conclusion, configuration, convention_in_words, cost, curves, data, extremes, header,
+    importance, provenance, queries, search, weights,
+};
 use crate::experiment::{CrossValidationReport, FitReport, FoldDetails, FoldResult, Measures, RunRecord, Standing};
 use crate::number;
 use crate::page::{Cell, Html, Table, details, element, figures, note, section, wide_figure, with_error};

@@ -4,7 +4,7 @@ use burn_rank::json::Value;
 use burn_rank::learner::{BOUND, EXACT_LEARNABLE, Round, SURROGATE};
 use burn_rank::measure::{Convention, Measure};
 
-use super::about::round_word;
+use super::round_word;
 use crate::experiment::FitReport;
 use crate::number;
 use crate::page::{Html, Table, details, figure, figures, note};

@@ -1,7 +1,6 @@
 //! A comparison of devices: the tables and remarks that a terminal and a page show, and the page with notes and plots.
 
-use super::about::{Fact, Frame, configuration, header};
-use super::conclusion::conclusion;
+use super::{Fact, Frame, conclusion, configuration, header};
 use crate::device_comparison::{DeviceComparison, DeviceRow, StepCost};
 use crate::number;
 use crate::page::{Cell, Html, Table, details, element, figure, figure_of, figures, note, section, wrapped};

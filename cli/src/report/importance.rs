@@ -2,7 +2,8 @@
 
 use burn_rank::learner::Importance;
 
-use super::weights::{by_feature, in_plot, named, numbers};
+use super::in_plot;
+use super::weights::{by_feature, named, numbers};
 use crate::number;
 use crate::page::{Html, Table, figures, note, section};
 use crate::plot::{Dot, Ink, Row};

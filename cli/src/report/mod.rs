@@ -23,12 +23,15 @@ mod weights;
 use burn_rank::measure::significance::SignificanceError;
 use burn_rank::workbench::text::escape_markup;
 
-use self::about::Frame;
-pub use self::comparison::{ComparedMeasure, ComparisonReport, Rankings, ScoredDocument};
+use self::about::{Fact, Frame, configuration, convention_in_words, cost, header, normalized, provenance, round_word};
+pub(crate) use self::comparison::{ComparedMeasure, ComparisonReport, Rankings, ScoredDocument};
 pub(crate) use self::comparison::{forest_svg, labels, latex_table, letter, pair_table};
+use self::conclusion::conclusion;
+use self::curves::Curves;
 pub(crate) use self::devices::devices_text;
 pub(crate) use self::extremes::ranking_table;
 pub(crate) use self::study::study_table;
+use self::weights::in_plot;
 use crate::device_comparison::DeviceComparison;
 use crate::experiment::{OutputError, OutputFolder, PAGE, RECORD, REPORT, Report, RunRecord};
 use crate::study::StudyReport;
@@ -36,7 +39,7 @@ use crate::study::StudyReport;
 const STYLE: &str = include_str!("style.css");
 
 /// Builds the HTML page about a run. Without a `record`, the page leaves out times, memory and the machine.
-pub fn page(report: &Report, record: Option<&RunRecord>) -> String {
+pub(crate) fn page(report: &Report, record: Option<&RunRecord>) -> String {
     whole(match report {
         Report::Train(report) => train::frame(report, record),
         Report::Cv(report) => cross_validation::frame(report, record),
@@ -58,22 +61,22 @@ pub fn write_reports(folder: &OutputFolder, report: &Report, record: &RunRecord)
 ///
 /// # Errors
 /// Returns a [`SignificanceError`] if an interval cannot be computed.
-pub fn comparison_page(report: &ComparisonReport, rankings: &Rankings) -> Result<String, SignificanceError> {
+pub(crate) fn comparison_page(report: &ComparisonReport, rankings: &Rankings) -> Result<String, SignificanceError> {
     comparison::frame(report, rankings).map(whole)
 }
 
 /// Builds the HTML page that compares devices.
-pub fn devices_page(comparison: &DeviceComparison) -> String {
+pub(crate) fn devices_page(comparison: &DeviceComparison) -> String {
     whole(devices::frame(comparison))
 }
 
 /// Builds the HTML page about a study.
-pub fn study_page(report: &StudyReport) -> String {
+pub(crate) fn study_page(report: &StudyReport) -> String {
     whole(study::frame(report))
 }
 
 /// Builds a page of several studies, with an index.
-pub fn studies_page(reports: &[StudyReport]) -> String {
+pub(crate) fn studies_page(reports: &[StudyReport]) -> String {
     whole(study::index(reports))
 }
 

@@ -1,7 +1,6 @@
 //! Plots of how a tree ranker's mean score depends on its most important features.
 
-use super::about::normalized;
-use super::weights::in_plot;
+use super::{in_plot, normalized};
 use crate::experiment::PartialDependence;
 use crate::number;
 use crate::page::{Draw, Html, Table, details, figure_of, figures, note, section};

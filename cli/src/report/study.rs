@@ -1,7 +1,6 @@
 //! The page of one study, and a page of several studies with an index.
 
-use super::about::{Fact, Frame, header};
-use super::conclusion::conclusion;
+use super::{Fact, Frame, conclusion, header};
 use crate::number;
 use crate::page::{Cell, Draw, Html, Table, element, figure_of, figures, note, section};
 use crate::plot::{Ink, Line, Lines};

@@ -2,9 +2,10 @@
 
 use burn_rank::workbench::learner::in_words;
 
-use super::about::{Fact, Frame, configuration, convention_in_words, cost, header, provenance, round_word};
-use super::curves::Curves;
-use super::{conclusion, data, extremes, importance, partial_dependence, queries, weights};
+use super::{
+    Curves, Fact, Frame, conclusion, configuration, convention_in_words, cost, data, extremes, header, importance,
+    partial_dependence, provenance, queries, round_word, weights,
+};
 use crate::experiment::{RunRecord, SetMeasures, TrainReport};
 use crate::number;
 use crate::page::{Cell, Html, Table, element, note, section, with_error};

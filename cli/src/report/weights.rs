@@ -3,7 +3,7 @@
 use burn_rank::workbench::missing_name;
 use burn_rank::workbench::text::shortened;
 
-use super::about::normalized;
+use super::normalized;
 use crate::experiment::FitReport;
 use crate::number;
 use crate::page::{Html, Table, figure, figures, note, section};

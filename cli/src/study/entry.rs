@@ -4,10 +4,8 @@ use burn_rank::ranker::Versions;
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::text::nearest;
 
-use super::error::StudyError;
-use super::findings::{Findings, StudyReport};
-use super::source::{Kind, Source};
-use super::subject::Subject;
+use super::findings::StudyReport;
+use super::{Findings, Kind, Source, StudyError, Subject};
 
 /// One study.
 #[derive(Debug, Clone, Copy)]
@@ -63,24 +61,10 @@ pub struct StudyOptions<'a> {
     pub progress: &'a dyn StudyProgress,
 }
 
-impl Default for StudyOptions<'_> {
-    fn default() -> Self {
-        Self { over: &[], quick: false, progress: &Silent }
-    }
-}
-
 /// Receives the progress of a study.
 pub trait StudyProgress {
     /// Reports that `done` of `all` steps are complete; `what` names the next step.
     fn step(&self, what: &str, done: usize, all: usize);
-}
-
-/// Ignores all progress.
-#[derive(Debug, Clone, Copy)]
-pub struct Silent;
-
-impl StudyProgress for Silent {
-    fn step(&self, _: &str, _: usize, _: usize) {}
 }
 
 /// The input and parameter values of a study run.

@@ -12,14 +12,10 @@ use burn_rank::json::Value;
 use burn_rank::measure::Measure;
 use burn_rank::workbench::json::json;
 
-use super::entry::{Setting, StudyEntry};
-use super::error::StudyError;
-use super::findings::{About, Claim, Curves, Findings, Table};
-use super::runs::{RunSubject, Runs};
-use super::source::{Kind, Source};
-use super::subject::{ScoredQuery, Subject};
-use super::training::{Material, measured};
-use super::verdict::{Judged, Mean, Verdict};
+use super::{
+    About, Claim, Curves, Findings, Judged, Kind, Material, Mean, RunSubject, Runs, ScoredQuery, Setting, Source,
+    StudyEntry, StudyError, Subject, Table, Verdict, measured,
+};
 use crate::number::short;
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {

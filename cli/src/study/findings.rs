@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use burn_rank::ranker::Versions;
 use serde::{Deserialize, Serialize};
 
-use super::subject::Subject;
-use super::verdict::{Judged, Verdict};
+use super::{Judged, Subject, Verdict};
 use crate::plot::Scale;
 
 /// A study with its findings.

@@ -23,14 +23,18 @@ mod training;
 mod truncation;
 mod verdict;
 
-pub use data::Training;
-pub use entry::{Domain, Parameter, Silent, StudyEntry, StudyOptions, StudyProgress};
-pub use error::StudyError;
-pub use findings::{About, Claim, Curves, Findings, StudyReport, Table};
-pub use runs::{RunSubject, Runs};
-pub use source::{Kind, Source};
-pub use subject::{ScoredQuery, Subject};
-pub use verdict::Verdict;
+use approximate::{largest_error, positions, theorem_5};
+pub(crate) use data::Training;
+use entry::Setting;
+pub(crate) use entry::{Domain, Parameter, StudyEntry, StudyOptions, StudyProgress};
+pub(crate) use error::StudyError;
+pub(crate) use findings::{About, Claim, Curves, Findings, StudyReport, Table};
+pub(crate) use runs::{RunSubject, Runs};
+pub(crate) use source::{Kind, Source};
+pub(crate) use subject::{ScoredQuery, Subject};
+use training::{Linear, Material, measured};
+pub(crate) use verdict::Verdict;
+use verdict::{Bounded, Judged, Mean, ROUNDING, falls};
 
 use burn_rank::workbench::text::nearest;
 
@@ -64,6 +68,12 @@ pub fn find(name: &str) -> Result<&'static StudyEntry, StudyError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    struct Silent;
+
+    impl StudyProgress for Silent {
+        fn step(&self, _: &str, _: usize, _: usize) {}
+    }
 
     const QUICK: StudyOptions = StudyOptions { over: &[], quick: true, progress: &Silent };
 

@@ -12,13 +12,11 @@ use burn_rank::measure::{Convention, Measure};
 use burn_rank::op::Step;
 use burn_rank::workbench::mean_of;
 
-use super::approximate::{largest_error, positions, theorem_3, theorem_5};
-use super::entry::{Domain, Parameter, Setting, StudyEntry};
-use super::error::StudyError;
-use super::findings::{About, Claim, Curves, Findings, Table};
-use super::source::Kind;
-use super::subject::{ScoredQuery, Subject};
-use super::verdict::{Bounded, Judged, Verdict, falls};
+use super::approximate::theorem_3;
+use super::{
+    About, Bounded, Claim, Curves, Domain, Findings, Judged, Kind, Parameter, ScoredQuery, Setting, StudyEntry,
+    StudyError, Subject, Table, Verdict, falls, largest_error, positions, theorem_5,
+};
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
     name: "position-accuracy",

@@ -8,9 +8,7 @@ use std::path::Path;
 
 use burn_rank::json::Value;
 
-use super::data::Training;
-use super::error::StudyError;
-use super::subject::Subject;
+use super::{StudyError, Subject, Training};
 use crate::experiment::{ExperimentError, KeptRun};
 
 /// Cross-validations with the same test queries.

@@ -15,13 +15,11 @@ use burn_rank::workbench::mean_of;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::entry::{Domain, Parameter, Setting, StudyEntry};
-use super::error::StudyError;
-use super::findings::{About, Claim, Curves, Findings, Table};
-use super::source::Kind;
-use super::subject::{ScoredQuery, Subject};
-use super::training::{Linear, Material, measured, norm};
-use super::verdict::{Bounded, Judged, Mean, ROUNDING, Verdict, falls};
+use super::training::norm;
+use super::{
+    About, Bounded, Claim, Curves, Domain, Findings, Judged, Kind, Linear, Material, Mean, Parameter, ROUNDING,
+    ScoredQuery, Setting, StudyEntry, StudyError, Subject, Table, Verdict, falls, measured,
+};
 use crate::experiment::linear_weights;
 use crate::number::short;
 

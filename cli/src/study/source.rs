@@ -1,9 +1,6 @@
 //! The inputs that studies accept: generated queries, rankings, training data, and finished cross-validations.
 
-use super::data::Training;
-use super::error::StudyError;
-use super::runs::Runs;
-use super::subject::Subject;
+use super::{Runs, StudyError, Subject, Training};
 
 /// The data that a study examines.
 #[derive(Debug, Clone)]

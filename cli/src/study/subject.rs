@@ -8,7 +8,7 @@ use burn_rank::workbench::label;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::error::StudyError;
+use super::StudyError;
 
 /// One query.
 #[derive(Debug, Clone, PartialEq)]

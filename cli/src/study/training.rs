@@ -7,10 +7,7 @@ use burn_rank::loss::{LossSpec, explain};
 use burn_rank::measure::{Convention, Measure};
 use burn_rank::workbench::json::json;
 
-use super::entry::Setting;
-use super::error::StudyError;
-use super::source::Source;
-use super::subject::{ScoredQuery, Subject};
+use super::{ScoredQuery, Setting, Source, StudyError, Subject};
 use crate::experiment::{Experiment, ExperimentConfig, ExperimentError, Fit, FitOptions, Split, fit};
 
 /// The number of generated queries for training, validation and test.

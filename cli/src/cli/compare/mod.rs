@@ -18,11 +18,7 @@ use burn_rank::workbench::significance::compare_all_telling;
 use burn_rank::workbench::text::{harmless, is_standard_stream};
 use clap::{Args, value_parser};
 
-use super::execution_args::ExecutionArgs;
-use super::failure::Failure;
-use super::input;
-use super::judged::JudgingArgs;
-use super::progress::Work;
+use super::{ExecutionArgs, Failure, JudgingArgs, Work, input};
 use crate::experiment::{OutputError, put_right};
 use crate::report::{ComparedMeasure, ComparisonReport, comparison_page, forest_svg, latex_table};
 use systems::Systems;

@@ -6,7 +6,7 @@ use burn_rank::json::{Map, Value};
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, harmless};
 
-use crate::cli::failure::Failure;
+use crate::cli::Failure;
 use crate::page::{Table, indented};
 use crate::report::{ComparedMeasure, ComparisonReport, labels, letter, pair_table};
 

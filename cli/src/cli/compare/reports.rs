@@ -7,9 +7,7 @@ use burn_rank::measure::{Convention, Evaluation, Measure, mean};
 use super::CompareArgs;
 use super::rankings::SystemRankings;
 use super::systems::Systems;
-use crate::cli::failure::Failure;
-use crate::cli::input;
-use crate::cli::report::read_report;
+use crate::cli::{Failure, input, read_report};
 use crate::experiment::{DataReport, KeptRun, PerQuery, Report, Sets};
 
 struct Tested {

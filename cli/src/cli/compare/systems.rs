@@ -9,11 +9,7 @@ use burn_rank::workbench::FileKind;
 
 use super::CompareArgs;
 use super::rankings::SystemRankings;
-use crate::cli::failure::Failure;
-use crate::cli::input;
-use crate::cli::judged::Judgments;
-use crate::cli::reading::Loaded;
-use crate::cli::scored::{Common, Scored};
+use crate::cli::{Common, Failure, Judgments, Loaded, Scored, input};
 
 /// The measures of two or more systems.
 pub(super) struct Systems {

@@ -7,11 +7,9 @@ use burn_rank::data::columnar::Format;
 use burn_rank::workbench::text::{counted, harmless, is_standard_stream};
 use burn_rank::workbench::{FileKind, separator_of_name};
 
-use super::super::failure::Failure;
-use super::super::files::{self, to_io};
-use super::super::input;
 use super::ConvertArgs;
 use super::ranker::NAMES;
+use crate::cli::{Failure, files, input, to_io};
 use crate::experiment::RANKER;
 
 impl ConvertArgs {

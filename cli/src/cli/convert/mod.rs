@@ -9,8 +9,7 @@ use std::path::PathBuf;
 use burn_rank::data::columnar;
 use clap::Args;
 
-use super::failure::Failure;
-use super::input;
+use super::{Failure, input};
 
 /// Arguments of `convert`.
 #[derive(Debug, Args)]

@@ -8,9 +8,8 @@ use burn_rank::workbench::atomic_file;
 use burn_rank::workbench::text::{counted, harmless};
 use clap::ValueEnum;
 
-use super::super::failure::{Context, Failure};
-use super::super::{input, terminal};
 use super::ConvertArgs;
+use crate::cli::{Context, Failure, input, terminal};
 
 /// Format of a ranker.
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -11,12 +11,7 @@ use clap::Args;
 
 use super::merge::read;
 use super::process::{Ended, Results, run};
-use crate::cli::failure::Failure;
-use crate::cli::input;
-use crate::cli::progress::Work;
-use crate::cli::run_args::{FolderArgs, written_to};
-use crate::cli::signals::interrupt_on_signal;
-use crate::cli::terminal;
+use crate::cli::{Failure, FolderArgs, Work, input, interrupt_on_signal, terminal, written_to};
 use crate::device_comparison::{DeviceComparison, DeviceRun, DeviceSetting, StepCost, Trial, precision};
 use crate::experiment::{DEVICES, Document, Experiment, ExperimentConfig, Identity, OutputFolder, RunKind};
 use crate::report::{devices_page, devices_text};

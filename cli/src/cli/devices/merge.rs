@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::compare::{PAGE, TABLE};
-use crate::cli::failure::Failure;
+use crate::cli::Failure;
 use crate::device_comparison::DeviceComparison;
 use crate::experiment::OutputFolder;
 use crate::report::{devices_page, devices_text};

@@ -14,8 +14,7 @@ use burn_rank::op::Instructions;
 use burn_rank::workbench::json::json;
 use clap::{Args, Subcommand};
 
-use super::failure::Failure;
-use super::input;
+use super::{Failure, input};
 use crate::page::Table;
 
 /// Arguments of `devices`.

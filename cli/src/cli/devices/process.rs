@@ -12,7 +12,7 @@ use burn_rank::workbench::text::hexadecimal;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 
-use crate::cli::failure::Failure;
+use crate::cli::Failure;
 use crate::experiment::OutputFolder;
 
 /// How long to wait before checking again whether the process of a fit has ended.

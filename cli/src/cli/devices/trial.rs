@@ -7,9 +7,7 @@ use std::time::Instant;
 use clap::Args;
 
 use super::process::end_with_input;
-use crate::cli::execution_args::work_on_this_thread;
-use crate::cli::failure::Failure;
-use crate::cli::run_args::{Opened, RunArgs};
+use crate::cli::{Failure, Opened, RunArgs, work_on_this_thread};
 use crate::device_comparison::{StepCost, Trial, TrialOptions};
 use crate::experiment::{Experiment, Sets};
 

@@ -10,10 +10,7 @@ use burn_rank::refusal::Refusal;
 use super::print::{Shown, conventions};
 use super::queries::{self, QueriesAsked};
 use super::{EvalArgs, MEASURES};
-use crate::cli::failure::Failure;
-use crate::cli::input;
-use crate::cli::progress::during;
-use crate::cli::scored::Scored;
+use crate::cli::{Failure, Scored, during, input};
 use crate::experiment::ExtremeQueries;
 
 pub(super) fn evaluate_ranker(

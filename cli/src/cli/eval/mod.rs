@@ -15,10 +15,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::execution_args::ExecutionArgs;
-use super::failure::Failure;
-use super::input;
-use super::judged::JudgingArgs;
+use super::{ExecutionArgs, Failure, JudgingArgs, input};
 
 const MEASURES: &str = "ndcg@1,ndcg@5,ndcg@10,map,mrr";
 

@@ -10,8 +10,7 @@ use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, harmless};
 
 use super::{EvalArgs, Format};
-use crate::cli::failure::Failure;
-use crate::cli::terminal;
+use crate::cli::{Failure, terminal};
 use crate::experiment::ExtremeQueries;
 use crate::page::Table;
 

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::text::{did_you_mean, harmless, nearest};
 
-use crate::cli::failure::Failure;
+use crate::cli::Failure;
 use crate::experiment::{ExtremeQueries, RankedQuery};
 use crate::report::ranking_table;
 

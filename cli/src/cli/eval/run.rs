@@ -7,9 +7,7 @@ use burn_rank::measure::{Convention, Evaluation, Evaluator, Measure, QueryValues
 
 use super::print::{AboutRun, Shown, conventions};
 use super::{EvalArgs, MEASURES};
-use crate::cli::failure::Failure;
-use crate::cli::input;
-use crate::cli::judged::Judgments;
+use crate::cli::{Failure, Judgments, input};
 
 pub(super) fn evaluate_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     let measures = input::measures(&args.measures, MEASURES)?;

@@ -8,9 +8,7 @@ use burn_rank::workbench::json::json;
 
 use super::EvalArgs;
 use super::print::{AboutRun, note_empty};
-use crate::cli::failure::{Context, Failure};
-use crate::cli::judged::Judgments;
-use crate::cli::terminal;
+use crate::cli::{Context, Failure, Judgments, terminal};
 
 /// The measures of one query, and whether it has no relevant document.
 type Values = (Vec<f64>, bool);

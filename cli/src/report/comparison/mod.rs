@@ -11,8 +11,7 @@ use burn_rank::measure::{Convention, Measure, mean};
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::mean_of;
 
-use super::about::{Fact, Frame, convention_in_words, header};
-use super::conclusion::conclusion;
+use super::{Fact, Frame, conclusion, convention_in_words, header};
 use crate::number;
 use crate::page::{Cell, Html, Table, element, figure_of, figures, note, section};
 use crate::plot::{Differences, Dot, Ink, Row, Rows, standalone};
@@ -29,50 +28,50 @@ const FOREST: usize = 15;
 
 /// The results of comparing systems that were measured on the same queries.
 #[derive(Debug, Clone)]
-pub struct ComparisonReport {
+pub(crate) struct ComparisonReport {
     /// The convention by which all measures are computed.
-    pub convention: Convention,
+    pub(crate) convention: Convention,
     /// Number of queries.
-    pub queries: usize,
+    pub(crate) queries: usize,
     /// The number of queries without a relevant document.
-    pub empty_queries: usize,
+    pub(crate) empty_queries: usize,
     /// Name of each system.
-    pub systems: Vec<String>,
+    pub(crate) systems: Vec<String>,
     /// Identifier of each query.
-    pub query_ids: Vec<String>,
+    pub(crate) query_ids: Vec<String>,
     /// The number of queries in each fold, for systems that were tested on folds.
-    pub folds: Vec<usize>,
+    pub(crate) folds: Vec<usize>,
     /// The measures; the first measure decides which queries are shown.
-    pub measures: Vec<ComparedMeasure>,
+    pub(crate) measures: Vec<ComparedMeasure>,
     /// The settings of the statistical tests.
-    pub config: ComparisonConfig,
+    pub(crate) config: ComparisonConfig,
 }
 
 /// The values of one measure for all systems.
 #[derive(Debug, Clone)]
-pub struct ComparedMeasure {
+pub(crate) struct ComparedMeasure {
     /// The measure.
-    pub measure: Measure,
+    pub(crate) measure: Measure,
     /// The values as `[system][query]`; `None` for queries that the convention excludes.
-    pub values: Vec<Vec<Option<f64>>>,
+    pub(crate) values: Vec<Vec<Option<f64>>>,
     /// The test results for every pair of systems.
-    pub pairs: Vec<SystemPair>,
+    pub(crate) pairs: Vec<SystemPair>,
 }
 
 /// A document with its label and the score from one system.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ScoredDocument {
+pub(crate) struct ScoredDocument {
     /// The identifier of the document.
-    pub document: String,
+    pub(crate) document: String,
     /// The label of the document.
-    pub label: f32,
+    pub(crate) label: f32,
     /// The score of the document, or -inf if the document was not retrieved.
-    pub score: f32,
+    pub(crate) score: f32,
 }
 
 /// Returns a query's documents with the scores from a system, or `None` if they are unknown. The arguments are the
 /// query and the system, both counted from 0.
-pub type Rankings<'a> = dyn Fn(usize, usize) -> Option<Vec<ScoredDocument>> + 'a;
+pub(crate) type Rankings<'a> = dyn Fn(usize, usize) -> Option<Vec<ScoredDocument>> + 'a;
 
 impl ComparedMeasure {
     /// Returns the mean of each system over the queries.

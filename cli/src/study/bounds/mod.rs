@@ -22,12 +22,11 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use self::type_two::{Orders, TypeTwo};
+use super::{
+    About, Bounded, Claim, Curves, Domain, Findings, Judged, Kind, Parameter, ROUNDING, Setting, Source, StudyEntry,
+    StudyError, Table, Verdict,
+};
 use crate::number::short;
-use crate::study::entry::{Domain, Parameter, Setting, StudyEntry};
-use crate::study::error::StudyError;
-use crate::study::findings::{About, Claim, Curves, Findings, Table};
-use crate::study::source::{Kind, Source};
-use crate::study::verdict::{Bounded, Judged, ROUNDING, Verdict};
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
     name: "bounds",

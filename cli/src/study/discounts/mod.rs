@@ -21,12 +21,11 @@ mod series;
 use self::limits::{CASES, Case};
 use self::population::{Population, RANKERS};
 use self::series::Series;
+use super::{
+    About, Claim, Curves, Domain, Findings, Judged, Kind, Mean, Parameter, Setting, Source, StudyEntry, StudyError,
+    Table, Verdict,
+};
 use crate::number::short;
-use crate::study::entry::{Domain, Parameter, Setting, StudyEntry};
-use crate::study::error::StudyError;
-use crate::study::findings::{About, Claim, Curves, Findings, Table};
-use crate::study::source::{Kind, Source};
-use crate::study::verdict::{Judged, Mean, Verdict};
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
     name: "discounts",

@@ -6,7 +6,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use crate::study::subject::Subject;
+use crate::study::Subject;
 
 /// The ranking functions. `good` knows the quality of every document, `middling` knows the quality of a random half,
 /// and `random` knows nothing.

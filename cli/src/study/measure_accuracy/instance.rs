@@ -13,8 +13,7 @@
 
 use burn_rank::op::Step;
 
-use crate::study::approximate::positions;
-use crate::study::subject::ScoredQuery;
+use crate::study::{ScoredQuery, positions};
 
 /// A query with the approximate position of each document, computed for one value of alpha.
 pub(super) struct Instance<'a> {

@@ -18,14 +18,11 @@ use burn_rank::measure::{Convention, Measure};
 use burn_rank::workbench::mean_of;
 
 use self::instance::Instance;
-use crate::study::approximate::{largest_error, theorem_5, theorem_6};
-use crate::study::entry::{Domain, Parameter, Setting, StudyEntry};
-use crate::study::error::StudyError;
-use crate::study::findings::{About, Claim, Curves, Findings, Table};
-use crate::study::source::Kind;
-use crate::study::subject::{ScoredQuery, Subject};
-use crate::study::training::Material;
-use crate::study::verdict::{Bounded, falls};
+use super::{
+    About, Bounded, Claim, Curves, Domain, Findings, Kind, Material, Parameter, ScoredQuery, Setting, StudyEntry,
+    StudyError, Subject, Table, falls, largest_error, theorem_5,
+};
+use crate::study::approximate::theorem_6;
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
     name: "measure-accuracy",

@@ -4,11 +4,7 @@
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::Measure;
 
-use crate::study::entry::Setting;
-use crate::study::error::StudyError;
-use crate::study::findings::{Claim, Curves, Findings, Table};
-use crate::study::training::{Linear, Material, measured};
-use crate::study::verdict::{Mean, falls};
+use crate::study::{Claim, Curves, Findings, Linear, Material, Mean, Setting, StudyError, Table, falls, measured};
 
 /// The number of training queries and the number of epochs, in a full study and in a quick one.
 const SIZES: [(usize, usize); 2] = [(40, 10), (8, 3)];

@@ -9,11 +9,9 @@
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::Measure;
 
-use crate::study::entry::Setting;
-use crate::study::error::StudyError;
-use crate::study::findings::{Claim, Findings, Table};
-use crate::study::training::{Linear, Material, measured};
-use crate::study::verdict::{Bounded, Judged, Mean, Verdict};
+use crate::study::{
+    Bounded, Claim, Findings, Judged, Linear, Material, Mean, Setting, StudyError, Table, Verdict, measured,
+};
 
 /// The number of training queries, in a full study and in a quick one.
 const QUERIES: [usize; 2] = [40, 8];

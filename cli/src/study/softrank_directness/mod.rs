@@ -28,12 +28,10 @@ use burn_rank::workbench::mean_of;
 use statrs::function::erf::erfc;
 
 use self::theorem_1::Problem;
-use crate::study::entry::{Domain, Parameter, Setting, StudyEntry};
-use crate::study::error::StudyError;
-use crate::study::findings::{About, Claim, Curves, Findings, Table};
-use crate::study::source::{Kind, Source};
-use crate::study::subject::{ScoredQuery, Subject};
-use crate::study::verdict::{Bounded, Judged, falls};
+use super::{
+    About, Bounded, Claim, Curves, Domain, Findings, Judged, Kind, Parameter, ScoredQuery, Setting, Source, StudyEntry,
+    StudyError, Subject, Table, falls,
+};
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
     name: "softrank-directness",

@@ -10,11 +10,7 @@
 use burn_rank::loss::LossSpec;
 
 use crate::number::short;
-use crate::study::error::StudyError;
-use crate::study::findings::{Claim, Table};
-use crate::study::runs::RunSubject;
-use crate::study::subject::Subject;
-use crate::study::verdict::{Judged, Mean, ROUNDING, Verdict};
+use crate::study::{Claim, Judged, Mean, ROUNDING, RunSubject, StudyError, Subject, Table, Verdict};
 
 /// One of the rankers, with its SoftNDCG and NDCG for each query.
 struct Member {

@@ -17,10 +17,8 @@ use burn_rank::workbench::mean_of;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::study::error::StudyError;
-use crate::study::findings::{Claim, Table};
-use crate::study::training::{Linear, LinearQuery};
-use crate::study::verdict::{Bounded, Judged};
+use crate::study::training::LinearQuery;
+use crate::study::{Bounded, Claim, Judged, Linear, StudyError, Table};
 
 /// The number of grid angles for SoftNDCG, and the number of times that the search halves the step between them.
 const GRID: usize = 90;
