@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 
 use burn_rank::workbench::text::escape_markup;
 
-use crate::plot::{Ink, Plot};
+use crate::plot::{Ink, Plot, WHOLE_WIDTH, WIDTH};
 
 /// HTML in which all elements are closed and all text is escaped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -14,11 +14,6 @@ impl Html {
     /// Turns a value into text, and escapes it.
     pub(crate) fn text(value: impl Display) -> Self {
         Self(escape_markup(&value.to_string()))
-    }
-
-    /// Accepts a plot as it is, because SVG is already markup.
-    fn svg(svg: String) -> Self {
-        Self(svg)
     }
 
     /// Puts the HTML into an element with attributes.
@@ -83,40 +78,52 @@ pub(crate) fn details(summary: &str, content: Html) -> Html {
     element("details", element("summary", summary).then(content))
 }
 
-/// Builds a figure: a title, a legend and a plot.
-pub(crate) fn figure(title: &str, plot: &dyn Plot, legend: &[(Ink, String)]) -> Html {
-    element("figure", caption(title, legend).then(Html::svg(plot.svg())))
+/// A plot with its title and its legend, or a table next to plots.
+pub(crate) enum Figure {
+    Plot { title: String, plot: Box<dyn Plot>, legend: Vec<(Ink, String)> },
+    Table(Html),
 }
 
-/// Builds a figure that has the whole width of the page. The page shows its plot as it is drawn for one column where
-/// the screen is narrow.
-pub(crate) fn wide_figure(title: &str, plot: &dyn Plot, legend: &[(Ink, String)]) -> Html {
-    let both = [("narrow", plot.svg()), ("wide", plot.wide_svg())];
-    let plots = both.into_iter().map(|(class, svg)| Html::svg(svg).within("div", &[("class", class)])).collect();
-    caption(title, legend).then(plots).within("figure", &[("class", "whole")])
+impl Figure {
+    pub(crate) fn new(
+        title: impl Into<String>,
+        plot: impl Plot + 'static,
+        legend: impl Into<Vec<(Ink, String)>>,
+    ) -> Self {
+        Self::Plot { title: title.into(), plot: Box::new(plot), legend: legend.into() }
+    }
+
+    /// Builds the figure. A plot that is `alone` has the whole width of the page; where the screen is narrow, the page
+    /// shows it as it is drawn for one column.
+    fn html(self, alone: bool) -> Html {
+        let (title, plot, legend) = match self {
+            Self::Table(table) => return table,
+            Self::Plot { title, plot, legend } => (title, plot, legend),
+        };
+        let names: Vec<&str> = legend.iter().map(|(_, name)| name.as_str()).collect();
+        let label = if names.is_empty() { title.clone() } else { format!("{title}: {}", names.join("; ")) };
+        // SVG is markup already.
+        let narrow = Html(plot.drawn(WIDTH, &label));
+        let entry = |(ink, name): &(Ink, String)| {
+            let swatch = Html::default().within("i", &[("class", &format!("swatch {}", ink.name()))]);
+            element("li", swatch.then(Html::text(name)))
+        };
+        let entries: Html = legend.iter().map(entry).collect();
+        let entries = if entries.is_empty() { entries } else { entries.within("ul", &[("class", "legend")]) };
+        let caption = element("figcaption", element("strong", title).then(entries));
+        if !alone {
+            return element("figure", caption.then(narrow));
+        }
+        let wide = Html(plot.drawn(WHOLE_WIDTH, &label)).within("div", &[("class", "wide")]);
+        caption.then(narrow.within("div", &[("class", "narrow")])).then(wide).within("figure", &[("class", "whole")])
+    }
 }
 
-/// A function that draws a figure.
-pub(crate) type Draw = fn(&str, &dyn Plot, &[(Ink, String)]) -> Html;
-
-/// Returns the function for one of `count` figures. A single figure has the whole width of the page.
-pub(crate) fn figure_of(count: usize) -> Draw {
-    if count == 1 { wide_figure } else { figure }
-}
-
-fn caption(title: &str, legend: &[(Ink, String)]) -> Html {
-    let entry = |(ink, name): &(Ink, String)| {
-        let swatch = Html::default().within("i", &[("class", &format!("swatch {}", ink.name()))]);
-        element("li", swatch.then(Html::text(name)))
-    };
-    let legend: Html = legend.iter().map(entry).collect();
-    let legend = if legend.is_empty() { legend } else { legend.within("ul", &[("class", "legend")]) };
-    element("figcaption", element("strong", title).then(legend))
-}
-
-/// Places figures side by side if the page is wide enough.
-pub(crate) fn figures(figures: impl IntoIterator<Item = Html>) -> Html {
-    figures.into_iter().collect::<Html>().within("div", &[("class", "figures")])
+/// Places figures side by side if the page is wide enough. A plot without others has the whole width of the page.
+pub(crate) fn figures(figures: impl IntoIterator<Item = Figure>) -> Html {
+    let figures: Vec<Figure> = figures.into_iter().collect();
+    let alone = figures.len() == 1;
+    figures.into_iter().map(|figure| figure.html(alone)).collect::<Html>().within("div", &[("class", "figures")])
 }
 
 #[cfg(test)]

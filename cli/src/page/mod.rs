@@ -4,5 +4,5 @@
 mod html;
 mod table;
 
-pub(crate) use html::{Draw, Html, details, element, figure, figure_of, figures, note, section, wide_figure};
+pub(crate) use html::{Figure, Html, details, element, figures, note, section};
 pub(crate) use table::{Cell, Table, indented, with_error, wrapped};

@@ -1,4 +1,4 @@
-//! Bar charts that show shares per category, and histograms.
+//! Bar charts that show shares per category, histograms, and differences that extend up or down from 0.
 
 use plotters::prelude::{PathElement, Rectangle};
 
@@ -7,6 +7,9 @@ use super::{Ink, Plot, svg};
 
 /// Bins of a histogram.
 const BINS: usize = 20;
+
+/// The largest number of bars of differences. If there are more values, an evenly spaced selection is drawn.
+const MOST: usize = 300;
 
 /// Bars in the same color, one for each category.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,40 +25,50 @@ pub struct Group {
 /// Bars on common axes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bars {
-    label: String,
     x: Axis,
+    y: Axis,
+    x_name: String,
     /// Each bar's left and right end, its height, and what it shows.
     bars: Vec<(f64, f64, f64, Ink)>,
-    marks: Vec<f64>,
+    /// Lines over the bars, from end to end, each with its width in pixels.
+    marks: Vec<([(f64, f64); 2], u32)>,
 }
 
 impl Bars {
     /// Creates a bar chart with a cluster for each category, in which each group has one bar.
-    pub fn grouped(label: &str, categories: Vec<String>, groups: Vec<Group>) -> Self {
-        Self::clusters(label, Axis::places(0.0, &categories, 12), &groups)
+    pub fn grouped(categories: Vec<String>, groups: &[Group]) -> Self {
+        Self::clusters(Axis::places(0.0, &categories, 12), groups)
     }
 
     /// Creates a bar chart in the same way as [`grouped`](Self::grouped), for categories that are ranges of numbers.
     /// The label of a category is the smallest number in its range.
-    pub fn ranges(label: &str, starts: Vec<String>, groups: Vec<Group>) -> Self {
+    pub fn ranges(starts: Vec<String>, groups: &[Group]) -> Self {
         let mut x = Axis::places(0.0, &starts, 12);
         x.ticks.iter_mut().for_each(|(at, _)| *at -= 0.5);
-        Self::clusters(label, x, &groups)
+        Self::clusters(x, groups)
     }
 
-    fn clusters(label: &str, x: Axis, groups: &[Group]) -> Self {
+    fn clusters(x: Axis, groups: &[Group]) -> Self {
         let width = 0.8 / groups.len().max(1) as f64;
         let bars = groups.iter().enumerate().flat_map(|(g, group)| {
             let left = move |category: usize| category as f64 - 0.4 + g as f64 * width;
             let bar = move |(category, &share)| (left(category), left(category) + width, share, group.ink);
             group.shares.iter().enumerate().map(bar)
         });
-        Self { label: label.to_string(), x, bars: bars.collect(), marks: Vec::new() }
+        Self::upward(x, bars.collect())
     }
 
-    /// Creates a histogram of `values`, which must all be finite, with vertical lines at `marks`. The horizontal axis
+    /// Creates a chart whose bars rise from 0.
+    fn upward(x: Axis, bars: Vec<(f64, f64, f64, Ink)>) -> Self {
+        let heights = bars.iter().map(|(_, _, height, _)| *height).filter(|height| height.is_finite());
+        let highest = heights.fold(0.0, f64::max);
+        let y = Axis::between(0.0, if highest > 0.0 { 1.05 * highest } else { 1.0 }, 5);
+        Self { x, y, x_name: String::new(), bars, marks: Vec::new() }
+    }
+
+    /// Creates a histogram of `values`, which must all be finite, with a vertical line at `mark`. The horizontal axis
     /// covers 0 to 1 if all values lie in this range.
-    pub fn histogram(label: &str, values: &[f64], ink: Ink, marks: &[f64]) -> Self {
+    pub fn histogram(values: &[f64], ink: Ink, mark: f64) -> Self {
         let x = if values.iter().all(|value| (0.0..=1.0).contains(value)) {
             Axis::between(0.0, 1.0, 5)
         } else {
@@ -72,24 +85,41 @@ impl Bars {
             let left = x.from + bin as f64 * width;
             (left + gap, left + width - gap, *count as f64, ink)
         };
-        Self { label: label.to_string(), bars: counts.iter().enumerate().map(bar).collect(), marks: marks.to_vec(), x }
+        let bars = Self::upward(x.clone(), counts.iter().enumerate().map(bar).collect());
+        Self { marks: vec![([(mark, 0.0), (mark, bars.y.to)], DATA)], ..bars }
+    }
+
+    /// Creates a chart with a bar from 0 to each value, in descending order; values that are not finite are left out.
+    /// `inks` are the subjects of the bars above 0 and below it. The vertical axis also covers `heights`, so that
+    /// several plots have the same axis.
+    pub fn differences(x_name: &str, values: &[f64], inks: [Ink; 2], heights: &[f64]) -> Self {
+        let mut values: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+        values.sort_by(|a, b| b.total_cmp(a));
+        let count = values.len();
+        let bars = count.min(MOST);
+        let each = count as f64 / bars.max(1) as f64;
+        let bar = |bar: usize| {
+            let (from, to) = (bar as f64 * each, (bar + 1) as f64 * each);
+            let value = values[(0.5 * (from + to)) as usize];
+            (from + 0.05 * each, to - 0.05 * each, value, if value > 0.0 { inks[0] } else { inks[1] })
+        };
+        let x = Axis::between(0.0, count.max(1) as f64, 6).whole();
+        let y = Axis::around(values.iter().chain(heights).copied().chain([0.0]), 0.05, 5);
+        let marks = vec![([(x.from, 0.0), (x.to, 0.0)], 1)];
+        Self { bars: (0..bars).map(bar).collect(), x, y, x_name: x_name.to_string(), marks }
     }
 }
 
 impl Plot for Bars {
-    fn drawn(&self, width: u32) -> String {
-        let highest = self.bars.iter().map(|(_, _, height, _)| *height).filter(|height| height.is_finite());
-        let highest = highest.fold(0.0, f64::max);
-        let y = Axis::between(0.0, if highest > 0.0 { 1.05 * highest } else { 1.0 }, 5);
-        svg(width, 240, &self.label, |area| {
-            let mut chart = axes(area, &self.x, &y, "", Grid::Horizontal)?;
-            let drawn = self.bars.iter().filter(|(_, _, height, _)| *height > 0.0);
+    fn drawn(&self, width: u32, label: &str) -> String {
+        svg(width, 240, label, |area| {
+            let mut chart = axes(area, &self.x, &self.y, &self.x_name, Grid::Horizontal)?;
+            let drawn = self.bars.iter().filter(|(_, _, height, _)| *height != 0.0);
             chart.draw_series(
                 drawn.map(|&(from, to, height, ink)| Rectangle::new([(from, 0.0), (to, height)], fill(ink))),
             )?;
-            for &mark in &self.marks {
-                let ends = vec![(mark, 0.0), (mark, y.to)];
-                chart.draw_series([PathElement::new(ends, stroke(Ink::Mark, DATA))])?;
+            for (ends, width) in &self.marks {
+                chart.draw_series([PathElement::new(ends.to_vec(), stroke(Ink::Mark, *width))])?;
             }
             Ok(())
         })
@@ -99,6 +129,7 @@ impl Plot for Bars {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plot::WIDTH;
 
     fn counts(bars: &Bars) -> Vec<(f64, f64)> {
         bars.bars.iter().filter(|bar| bar.2 > 0.0).map(|bar| ((bar.0 * 100.0).round() / 100.0, bar.2)).collect()
@@ -106,17 +137,33 @@ mod tests {
 
     #[test]
     fn a_histogram_counts_every_value_once() {
-        let bars = Bars::histogram("", &[0.0, 0.04, 0.05, 0.5, 0.999, 1.0], Ink::Test, &[]);
+        let bars = Bars::histogram(&[0.0, 0.04, 0.05, 0.5, 0.999, 1.0], Ink::Test, 0.5);
         assert_eq!(counts(&bars), [(0.0, 2.0), (0.05, 1.0), (0.5, 1.0), (0.95, 2.0)]);
-        let wide = Bars::histogram("", &[-2.0, 30.0, 7.0], Ink::Test, &[]);
+        let wide = Bars::histogram(&[-2.0, 30.0, 7.0], Ink::Test, 0.5);
         assert_eq!(counts(&wide).iter().map(|bar| bar.1).sum::<f64>(), 3.0);
     }
 
     #[test]
     fn groups_stand_beside_each_other() {
         let group = |ink, shares| Group { name: String::new(), ink, shares };
-        let groups = vec![group(Ink::Train, vec![0.5, 0.5]), group(Ink::Test, vec![0.25, 0.75])];
-        let bars = Bars::grouped("", vec!["0".into(), "1".into()], groups);
+        let groups = [group(Ink::Train, vec![0.5, 0.5]), group(Ink::Test, vec![0.25, 0.75])];
+        let bars = Bars::grouped(vec!["0".into(), "1".into()], &groups);
         assert_eq!(counts(&bars), [(-0.4, 0.5), (0.6, 0.5), (0.0, 0.25), (1.0, 0.75)]);
+    }
+
+    #[test]
+    fn many_values_have_few_bars() {
+        let plot = |values: Vec<f64>| {
+            let inks = [Ink::Test, Ink::Validation];
+            Bars::differences("", &values, inks, &[]).drawn(WIDTH, "")
+        };
+        let bars = |svg: &str, ink: &str| {
+            svg.lines().filter(|line| line.starts_with("<rect") && line.contains(&format!("\"{ink}\""))).count()
+        };
+        let few = plot(vec![-0.5, 0.25, 1.0, f64::NAN]);
+        assert_eq!((bars(&few, "fill-test"), bars(&few, "fill-validation")), (2, 1));
+        let many = plot((0..10_000).map(|value| f64::from(value) - 2_500.5).collect());
+        assert_eq!((bars(&many, "fill-test"), bars(&many, "fill-validation")), (225, 75));
+        assert!(plot(vec![]).contains("svg"));
     }
 }

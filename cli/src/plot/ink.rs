@@ -27,31 +27,22 @@ pub enum Ink {
 }
 
 impl Ink {
-    const ALL: [Ink; 9] = [
-        Ink::Text,
-        Ink::Axis,
-        Ink::Grid,
-        Ink::Mark,
-        Ink::Train,
-        Ink::Validation,
-        Ink::Test,
-        Ink::Surrogate,
-        Ink::Objective,
+    /// Every ink with its name and its color in the light scheme of pages, in the order of the variants.
+    const ALL: [(Ink, &str, &str); 9] = [
+        (Ink::Text, "text", "#5a6470"),
+        (Ink::Axis, "axis", "#adb1b7"),
+        (Ink::Grid, "grid", "#dde1e6"),
+        (Ink::Mark, "mark", "#6b7480"),
+        (Ink::Train, "train", "#1f6fb5"),
+        (Ink::Validation, "validation", "#b4430a"),
+        (Ink::Test, "test", "#0b7a5c"),
+        (Ink::Surrogate, "surrogate", "#7a4fb5"),
+        (Ink::Objective, "objective", "#4b5560"),
     ];
 
     /// Returns the name that appears in the ink's CSS classes, `stroke-NAME` and `fill-NAME`.
     pub fn name(self) -> &'static str {
-        match self {
-            Ink::Text => "text",
-            Ink::Axis => "axis",
-            Ink::Grid => "grid",
-            Ink::Mark => "mark",
-            Ink::Train => "train",
-            Ink::Validation => "validation",
-            Ink::Test => "test",
-            Ink::Surrogate => "surrogate",
-            Ink::Objective => "objective",
-        }
+        Self::ALL[self as usize].1
     }
 
     /// Returns the ink for a set of queries, such as `train` or `test`.
@@ -71,32 +62,21 @@ impl Ink {
 
 /// Replaces the CSS class of each ink with its color in the light scheme of pages.
 pub(super) fn to_colors(svg: &str) -> String {
-    Ink::ALL.iter().fold(svg.to_string(), |svg, ink| {
-        let color = match ink {
-            Ink::Text => "#5a6470",
-            Ink::Axis => "#adb1b7",
-            Ink::Grid => "#dde1e6",
-            Ink::Mark => "#6b7480",
-            Ink::Train => "#1f6fb5",
-            Ink::Validation => "#b4430a",
-            Ink::Test => "#0b7a5c",
-            Ink::Surrogate => "#7a4fb5",
-            Ink::Objective => "#4b5560",
-        };
-        ["stroke", "fill"].iter().fold(svg, |svg, what| {
-            svg.replace(&format!("class=\"{what}-{}\"", ink.name()), &format!("{what}=\"{color}\""))
-        })
+    Ink::ALL.iter().fold(svg.to_string(), |svg, (_, name, color)| {
+        let replaced =
+            |svg: String, what: &str| svg.replace(&format!("class=\"{what}-{name}\""), &format!("{what}=\"{color}\""));
+        replaced(replaced(svg, "stroke"), "fill")
     })
 }
 
 /// Replaces the placeholder color of each ink with a CSS class.
 pub(super) fn to_classes(shapes: &str) -> String {
     let plain = shapes.replace(" opacity=\"1\"", "").replace(" font-family=\"sans-serif\"", "");
-    Ink::ALL.iter().fold(plain, |shapes, ink| {
+    Ink::ALL.iter().fold(plain, |shapes, (ink, name, _)| {
         let RGBColor(r, g, b) = ink.color();
-        let stroke = format!("stroke=\"#{r:02X}{g:02X}{b:02X}\"");
-        let fill = format!("fill=\"#{r:02X}{g:02X}{b:02X}\"");
-        let (stroked, filled) = (format!("class=\"stroke-{}\"", ink.name()), format!("class=\"fill-{}\"", ink.name()));
-        shapes.replace(&stroke, &stroked).replace(&fill, &filled)
+        let replaced = |shapes: String, what: &str| {
+            shapes.replace(&format!("{what}=\"#{r:02X}{g:02X}{b:02X}\""), &format!("class=\"{what}-{name}\""))
+        };
+        replaced(replaced(shapes, "stroke"), "fill")
     })
 }

@@ -1,7 +1,6 @@
-//! Curves over rounds.
+//! Curves and scatter plots.
 
 use plotters::prelude::{Circle, LineSeries, PathElement};
-
 use serde::{Deserialize, Serialize};
 
 use super::axis::{Axis, DATA, Grid, axes, fill, stroke};
@@ -46,8 +45,6 @@ impl Scale {
 /// Curves on common axes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Lines {
-    /// A description of the plot for readers who cannot see it.
-    pub label: String,
     /// The title of the horizontal axis.
     pub x_name: String,
     /// The curves; later ones are drawn over earlier ones.
@@ -56,7 +53,7 @@ pub struct Lines {
     pub marks: Vec<f64>,
     /// Labels on the horizontal axis, shown in place of the numbers 1, 2, ...
     pub x_labels: Option<Vec<String>>,
-    /// Whether the horizontal axis is linear or logarithmic. It is always linear if `x_labels` is given.
+    /// Whether the horizontal axis is linear or logarithmic; with `x_labels`, it must be linear.
     pub across: Scale,
     /// Whether the vertical axis is linear or logarithmic.
     pub upward: Scale,
@@ -65,27 +62,21 @@ pub struct Lines {
 }
 
 impl Plot for Lines {
-    fn drawn(&self, width: u32) -> String {
-        let across = if self.x_labels.is_some() { Scale::Linear } else { self.across };
+    fn drawn(&self, width: u32, label: &str) -> String {
         let finite = |(x, y): &(f64, f64)| x.is_finite() && y.is_finite();
-        let place = |(x, y): &(f64, f64)| (across.place(*x), self.upward.place(*y));
+        let place = |(x, y): &(f64, f64)| (self.across.place(*x), self.upward.place(*y));
         let lines: Vec<(Ink, Vec<(f64, f64)>)> =
             self.lines.iter().map(|line| (line.ink, line.points.iter().map(place).collect())).collect();
         let all = || lines.iter().flat_map(|(_, points)| points.iter().copied()).filter(finite);
-        let marks: Vec<f64> = self.marks.iter().map(|mark| across.place(*mark)).collect();
-        let xs = || all().map(|(x, _)| x).chain(marks.iter().copied());
-        let x = match (&self.x_labels, across) {
-            (Some(labels), _) => Axis::places(1.0, labels, 8),
-            (None, Scale::Log) => Axis::powers(xs(), 0.02, 6),
-            (None, Scale::Linear) if xs().all(|x| x.fract() == 0.0) => Axis::around(xs(), 0.02, 6).whole(),
-            (None, Scale::Linear) => Axis::around(xs(), 0.02, 6),
-        };
+        let marks: Vec<f64> = self.marks.iter().map(|mark| self.across.place(*mark)).collect();
+        let xs: Vec<f64> = all().map(|(x, _)| x).chain(marks.iter().copied()).collect();
+        let x = across(&xs, self.x_labels.as_deref(), self.across, 0.02);
         let ys = all().map(|(_, y)| y).chain(self.heights.iter().map(|height| self.upward.place(*height)));
         let y = match self.upward {
             Scale::Log => Axis::powers(ys, 0.05, 5),
             Scale::Linear => Axis::around(ys, 0.05, 5),
         };
-        svg(width, 280, &self.label, |area| {
+        svg(width, 280, label, |area| {
             let mut chart = axes(area, &x, &y, &self.x_name, Grid::Horizontal)?;
             for &mark in marks.iter().filter(|mark| mark.is_finite()) {
                 let ends = vec![(mark, y.from), (mark, y.to)];
@@ -100,6 +91,57 @@ impl Plot for Lines {
                     chart.draw_series(points.map(|point| Circle::new(point, px(3), fill(*ink))))?;
                 }
             }
+            Ok(())
+        })
+    }
+}
+
+/// Returns the horizontal axis for points at these places, with room at both ends.
+fn across(xs: &[f64], labels: Option<&[String]>, scale: Scale, room: f64) -> Axis {
+    let around = || Axis::around(xs.iter().copied(), room, 6);
+    match (labels, scale) {
+        (Some(labels), _) => Axis::places(1.0, labels, 8),
+        (None, Scale::Log) => Axis::powers(xs.iter().copied(), room, 6),
+        (None, Scale::Linear) if xs.iter().all(|x| x.fract() == 0.0) => around().whole(),
+        (None, Scale::Linear) => around(),
+    }
+}
+
+/// One point of a scatter plot.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// Place across.
+    pub x: f64,
+    /// Height.
+    pub y: f64,
+    /// The subject of the point, which determines its color.
+    pub ink: Ink,
+}
+
+/// Points on common axes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scatter {
+    /// The title of the horizontal axis.
+    pub x_name: String,
+    /// The points. Later ones are drawn over earlier ones, and points that are not finite are not drawn.
+    pub points: Vec<Point>,
+    /// Labels on the horizontal axis, shown in place of the numbers 1, 2, ...
+    pub x_labels: Option<Vec<String>>,
+    /// Whether the horizontal axis is linear or logarithmic; with `x_labels`, it must be linear.
+    pub across: Scale,
+}
+
+impl Plot for Scatter {
+    fn drawn(&self, width: u32, label: &str) -> String {
+        let place = |point: &Point| Point { x: self.across.place(point.x), ..*point };
+        let points: Vec<Point> =
+            self.points.iter().map(place).filter(|point| point.x.is_finite() && point.y.is_finite()).collect();
+        let xs: Vec<f64> = points.iter().map(|point| point.x).collect();
+        let x = across(&xs, self.x_labels.as_deref(), self.across, 0.04);
+        let y = Axis::around(points.iter().map(|point| point.y), 0.05, 5);
+        svg(width, 240, label, |area| {
+            let mut chart = axes(area, &x, &y, &self.x_name, Grid::Horizontal)?;
+            chart.draw_series(points.iter().map(|point| Circle::new((point.x, point.y), px(4), fill(point.ink))))?;
             Ok(())
         })
     }

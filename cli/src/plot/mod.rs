@@ -6,18 +6,14 @@
 
 mod axis;
 mod bars;
-mod differences;
 mod ink;
 mod lines;
 mod rows;
-mod scatter;
 
 pub use bars::{Bars, Group};
-pub use differences::Differences;
 pub use ink::Ink;
-pub use lines::{Line, Lines, Scale};
+pub use lines::{Line, Lines, Point, Scale, Scatter};
 pub use rows::{Dot, Row, Rows};
-pub use scatter::{Point, Scatter};
 
 use plotters::coord::Shift;
 use plotters::prelude::{DrawingArea, IntoDrawingArea, SVGBackend};
@@ -27,31 +23,21 @@ const UNITS: u32 = 10;
 
 /// The width of a plot in pixels, before it is scaled to the page: of one next to others, and of one that has the whole
 /// width of a page.
-const WIDTH: u32 = 480;
-const WHOLE_WIDTH: u32 = 1000;
+pub const WIDTH: u32 = 480;
+pub const WHOLE_WIDTH: u32 = 1000;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), Box<dyn std::error::Error>>;
 
 /// A plot, which can be drawn at several widths.
 pub trait Plot {
-    /// Draws the plot as SVG for a width in pixels.
-    fn drawn(&self, width: u32) -> String;
-
-    /// Draws the plot for one column of a page.
-    fn svg(&self) -> String {
-        self.drawn(WIDTH)
-    }
-
-    /// Draws the plot for the whole width of a page.
-    fn wide_svg(&self) -> String {
-        self.drawn(WHOLE_WIDTH)
-    }
+    /// Draws the plot as SVG for a width in pixels. `label` describes it to readers who cannot see it.
+    fn drawn(&self, width: u32, label: &str) -> String;
 }
 
 /// Returns an SVG file with only this plot, in the colors of the light scheme.
-pub fn standalone(plot: &dyn Plot) -> String {
-    let svg = plot.drawn(STANDALONE_WIDTH);
+pub fn standalone(plot: &dyn Plot, label: &str) -> String {
+    let svg = plot.drawn(STANDALONE_WIDTH, label);
     let size = svg.split_once("viewBox=\"0 0 ").and_then(|(_, rest)| rest.split_once('"')).map_or("", |(size, _)| size);
     let (width, height) = size.split_once(' ').unwrap_or_default();
     let pixels = |units: &str| units.parse::<u32>().unwrap_or_default() / UNITS;
@@ -96,9 +82,11 @@ mod tests {
 
     /// Returns plots of every kind, including plots of empty and of constant data, which occur in reports.
     fn plots() -> Vec<String> {
+        fn svg(plot: impl Plot) -> String {
+            plot.drawn(WIDTH, "<&\">")
+        }
         let line = |points: Vec<(f64, f64)>| Line { name: "a".into(), ink: Ink::Train, points };
         let lines = |lines| Lines {
-            label: "<&\">".into(),
             x_name: "round".into(),
             lines,
             marks: vec![],
@@ -109,45 +97,29 @@ mod tests {
         };
         let group = |shares| Group { name: "a".into(), ink: Ink::Test, shares };
         let point = |x, y| Point { x, y, ink: Ink::Mark };
-        let scatter = |points| Scatter {
-            label: "<&>".into(),
-            x_name: "key".into(),
-            points,
-            x_labels: None,
-            across: Scale::Linear,
-        };
+        let scatter = |points| Scatter { x_name: "key".into(), points, x_labels: None, across: Scale::Linear };
+        let logarithmic = |points| Lines { across: Scale::Log, upward: Scale::Log, ..lines(vec![line(points)]) };
+        let row = || Row { name: "1".into(), dots: vec![Dot::new(-0.5, Ink::Train).with_error(Some(0.1))] };
         vec![
-            lines(vec![line(vec![(1.0, 0.2), (2.0, 0.5)]), line(vec![])]).svg(),
-            lines(vec![]).svg(),
-            lines(vec![line(vec![(1.0, 1e300), (2.0, -1e300)])]).svg(),
-            lines(vec![line(vec![(7.0, 0.0)])]).svg(),
-            Lines { across: Scale::Log, upward: Scale::Log, ..lines(vec![line(vec![(1e-3, 1e-9), (1e3, 2.0)])]) }.svg(),
-            Lines { across: Scale::Log, upward: Scale::Log, ..lines(vec![line(vec![(0.0, -1.0), (5.0, 5.0)])]) }.svg(),
-            lines(vec![line(vec![(1.0, f64::NAN), (2.0, 0.5), (3.0, f64::INFINITY)])]).svg(),
-            Bars::grouped("labels", vec!["0".into(), "1".into()], vec![group(vec![0.9, 0.1])]).svg(),
-            Bars::grouped("labels", vec![], vec![]).svg(),
-            Bars::histogram("values", &[0.0, 0.5, 1.0], Ink::Test, &[0.5]).svg(),
-            Bars::histogram("values", &[], Ink::Test, &[]).svg(),
-            Bars::histogram("values", &[-3.0], Ink::Test, &[]).svg(),
-            Differences {
-                label: "".into(),
-                x_name: "queries".into(),
-                values: vec![0.5, -1.0, f64::INFINITY],
-                inks: [Ink::Test, Ink::Train],
-                heights: vec![2.0],
-            }
-            .svg(),
-            scatter(vec![point(0.5, 0.25), point(f64::NAN, 1.0)]).svg(),
-            scatter(vec![]).svg(),
-            Scatter { across: Scale::Log, ..scatter(vec![point(0.0, 1.0), point(1e-3, 1.0), point(10.0, 2.0)]) }.svg(),
-            Scatter { x_labels: Some(vec!["<a>".into(), "b".into()]), ..scatter(vec![point(2.0, 0.5)]) }.svg(),
-            Rows { label: "weights".into(), rows: vec![], zero: true }.svg(),
-            Rows {
-                label: "weights".into(),
-                rows: vec![Row { name: "1".into(), dots: vec![Dot::new(-0.5, Ink::Train).with_error(Some(0.1))] }],
-                zero: true,
-            }
-            .svg(),
+            svg(lines(vec![line(vec![(1.0, 0.2), (2.0, 0.5)]), line(vec![])])),
+            svg(lines(vec![])),
+            svg(lines(vec![line(vec![(1.0, 1e300), (2.0, -1e300)])])),
+            svg(lines(vec![line(vec![(7.0, 0.0)])])),
+            svg(logarithmic(vec![(1e-3, 1e-9), (1e3, 2.0)])),
+            svg(logarithmic(vec![(0.0, -1.0), (5.0, 5.0)])),
+            svg(lines(vec![line(vec![(1.0, f64::NAN), (2.0, 0.5), (3.0, f64::INFINITY)])])),
+            svg(Bars::grouped(vec!["0".into(), "1".into()], &[group(vec![0.9, 0.1])])),
+            svg(Bars::grouped(vec![], &[])),
+            svg(Bars::histogram(&[0.0, 0.5, 1.0], Ink::Test, 0.5)),
+            svg(Bars::histogram(&[], Ink::Test, 0.5)),
+            svg(Bars::histogram(&[-3.0], Ink::Test, 0.5)),
+            svg(Bars::differences("queries", &[0.5, -1.0, f64::INFINITY], [Ink::Test, Ink::Train], &[2.0])),
+            svg(scatter(vec![point(0.5, 0.25), point(f64::NAN, 1.0)])),
+            svg(scatter(vec![])),
+            svg(Scatter { across: Scale::Log, ..scatter(vec![point(0.0, 1.0), point(1e-3, 1.0), point(10.0, 2.0)]) }),
+            svg(Scatter { x_labels: Some(vec!["<a>".into(), "b".into()]), ..scatter(vec![point(2.0, 0.5)]) }),
+            svg(Rows { rows: vec![], zero: true }),
+            svg(Rows { rows: vec![row()], zero: true }),
         ]
     }
 
@@ -167,8 +139,8 @@ mod tests {
     #[test]
     fn a_plot_in_a_file_of_its_own_has_a_size_and_colors() {
         let dot = Dot::new(0.5, Ink::Test).with_interval(0.25, 1.0);
-        let rows = Rows { label: "a < b".into(), rows: vec![Row { name: "b".into(), dots: vec![dot] }], zero: true };
-        let svg = standalone(&rows);
+        let rows = Rows { rows: vec![Row { name: "b".into(), dots: vec![dot] }], zero: true };
+        let svg = standalone(&rows, "a < b");
         assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"720\" height=\"62\""), "{svg}");
         assert!(svg.contains("stroke=\"#0b7a5c\"") && !svg.contains("class="), "{svg}");
     }

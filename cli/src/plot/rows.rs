@@ -52,8 +52,6 @@ pub struct Row {
 /// Rows on common axes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rows {
-    /// A description of the plot for readers who cannot see it.
-    pub label: String,
     /// The rows in order, from top to bottom.
     pub rows: Vec<Row>,
     /// Whether the axis includes 0 and a line leads from 0 to each value.
@@ -61,7 +59,7 @@ pub struct Rows {
 }
 
 impl Plot for Rows {
-    fn drawn(&self, width: u32) -> String {
+    fn drawn(&self, width: u32, label: &str) -> String {
         let dots = || self.rows.iter().flat_map(|row| &row.dots).filter(|dot| dot.at.is_finite());
         let ends = dots().flat_map(|dot| <[f64; 2]>::from(dot.interval.unwrap_or((dot.at, dot.at))));
         let x = Axis::around(ends.chain(self.zero.then_some(0.0)), 0.05, 7);
@@ -70,7 +68,7 @@ impl Plot for Rows {
         let names: Vec<String> = self.rows.iter().rev().map(|row| shortened(&row.name, most)).collect();
         let y = Axis::places(0.0, &names, names.len());
         let height = 40 + ROW * self.rows.len().max(1) as u32;
-        svg(width, height, &self.label, |area| {
+        svg(width, height, label, |area| {
             let mut chart = axes(area, &x, &y, "", Grid::Vertical)?;
             if self.zero {
                 chart.draw_series([PathElement::new(vec![(0.0, y.from), (0.0, y.to)], stroke(Ink::Mark, 1))])?;

@@ -35,17 +35,32 @@ pub(super) fn cost(record: &RunRecord) -> Fact {
     Fact::new("time", number::seconds(record.total_seconds), format!("on {}{memory}", record.device))
 }
 
-/// Builds the top of a page: the title, the conclusion, the experiment's description and the key figures.
-pub(super) fn header(command: &str, name: &str, conclusion: Html, config: &Value, facts: Vec<Fact>) -> Html {
-    let description = config["description"].as_str().unwrap_or_default();
-    let fact = |fact: Fact| {
-        let value = fact.value.then(Html::text(fact.note).within("span", &[]));
-        element("dt", fact.name).then(element("dd", value)).within("div", &[])
-    };
-    let facts = facts.into_iter().map(fact).collect::<Html>().within("dl", &[("class", "facts")]);
-    let eyebrow = Html::text(format!("burn-rank {command}")).within("p", &[("class", "eyebrow")]);
-    let description = if description.is_empty() { Html::default() } else { element("p", description) };
-    element("header", eyebrow.then(element("h1", name)).then(conclusion).then(description).then(facts))
+impl Frame {
+    /// Builds the content of a page: the title, the conclusion, the description and the key figures, then the sections.
+    pub(super) fn new(
+        command: &'static str,
+        name: &str,
+        conclusion: Html,
+        description: &str,
+        facts: Vec<Fact>,
+        sections: impl IntoIterator<Item = Html>,
+    ) -> Self {
+        let fact = |fact: Fact| {
+            let value = fact.value.then(Html::text(fact.note).within("span", &[]));
+            element("dt", fact.name).then(element("dd", value)).within("div", &[])
+        };
+        let facts = facts.into_iter().map(fact).collect::<Html>().within("dl", &[("class", "facts")]);
+        let eyebrow = Html::text(format!("burn-rank {command}")).within("p", &[("class", "eyebrow")]);
+        let description = if description.is_empty() { Html::default() } else { element("p", description) };
+        let top = eyebrow.then(element("h1", name)).then(conclusion).then(description).then(facts);
+        let body = element("header", top).then(element("main", sections.into_iter().collect::<Html>()));
+        Self { command, name: name.to_string(), body }
+    }
+}
+
+/// Returns the description in a configuration, or an empty one.
+pub(super) fn description(config: &Value) -> &str {
+    config["description"].as_str().unwrap_or_default()
 }
 
 /// Returns a sentence that describes the convention.

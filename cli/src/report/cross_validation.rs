@@ -3,33 +3,26 @@
 use burn_rank::learner::Importance;
 
 use super::{
-    Curves, Fact, Frame, conclusion, configuration, convention_in_words, cost, curves, data, extremes, header,
+    Curves, Fact, Frame, conclusion, configuration, convention_in_words, cost, curves, data, description, extremes,
     importance, provenance, queries, search, weights,
 };
 use crate::experiment::{CrossValidationReport, FitReport, FoldDetails, FoldResult, Measures, RunRecord, Standing};
 use crate::number;
-use crate::page::{Cell, Html, Table, details, element, figures, note, section, wide_figure, with_error};
+use crate::page::{Cell, Figure, Html, Table, details, element, figures, note, section, with_error};
 use crate::plot::{Dot, Ink, Row, Rows};
 
 pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) -> Frame {
     let result = &report.result;
-    let numbers = || result.folds.iter().map(|fold| fold.fold);
-    let per_query: Vec<_> =
-        numbers().zip(&report.details).map(|(fold, d)| (format!("fold {fold}, "), &d.per_query)).collect();
-    let found: Vec<(String, &FitReport)> = numbers()
-        .zip(&report.details)
-        .filter_map(|(fold, d)| Some((format!("fold {fold}"), d.fits.first()?)))
-        .collect();
-    let used: Vec<(String, &Importance)> = numbers()
-        .zip(&report.details)
-        .filter_map(|(fold, d)| Some((format!("fold {fold}"), d.fits.first()?.importance.as_ref()?)))
-        .collect();
+    let folds = || result.folds.iter().map(|fold| fold.fold).zip(&report.details);
+    let per_query: Vec<_> = folds().map(|(fold, of)| (format!("fold {fold}, "), &of.per_query)).collect();
+    let found: Vec<(String, &FitReport)> =
+        folds().filter_map(|(fold, of)| Some((format!("fold {fold}"), of.fits.first()?))).collect();
+    let used: Vec<(String, &Importance)> =
+        found.iter().filter_map(|(fold, fit)| Some((fold.clone(), fit.importance.as_ref()?))).collect();
     let names = found.first().map(|(_, fit)| &fit.feature_names[..]).unwrap_or_default();
-    let sets: Vec<_> = numbers().zip(report.details.iter().map(|details| &details.data)).collect();
-    let ends: Vec<_> = numbers()
-        .zip(&report.details)
-        .filter_map(|(fold, d)| Some((format!("fold {fold}, "), d.extremes.as_ref()?)))
-        .collect();
+    let sets: Vec<_> = folds().map(|(fold, of)| (fold, &of.data)).collect();
+    let ends: Vec<_> =
+        folds().filter_map(|(fold, of)| Some((format!("fold {fold}, "), of.extremes.as_ref()?))).collect();
     let normalizer = report.config["normalizer"].as_str().unwrap_or("none");
     let sections = [
         section("results", "Results", results(report)),
@@ -44,10 +37,8 @@ pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) 
         configuration(&report.config),
         provenance(&report.versions, &result.seeds, &result.convention, record),
     ];
-    let top =
-        header("cv", &result.name, conclusion::of_cross_validation(report), &report.config, facts(report, record));
-    let main = element("main", sections.into_iter().collect::<Html>());
-    Frame { command: "cv", name: result.name.clone(), body: top.then(main) }
+    let (conclusion, description) = (conclusion::of_cross_validation(report), description(&report.config));
+    Frame::new("cv", &result.name, conclusion, description, facts(report, record), sections)
 }
 
 /// Returns the name of the queries on which grid points and trials are selected.
@@ -143,7 +134,7 @@ fn results(report: &CrossValidationReport) -> Html {
         (Ink::Test, "test, \u{b1} standard error".to_string()),
         (selection_ink, format!("{selected_on}, at the {} selected", choice(report))),
     ];
-    let plot = wide_figure(&title, &Rows { label: title.clone(), rows, zero: false }, &legend);
+    let plot = Figure::new(title, Rows { rows, zero: false }, legend);
     let means = if differ { " cv prints the mean of folds, and compare uses the mean of queries." } else { "" };
     let words = Html::text(format!(
         " Empty, without a relevant document: {} of {}. \u{b1} is a standard error: of a fold over its queries, of the \
@@ -172,7 +163,7 @@ fn grid(report: &CrossValidationReport) -> Html {
     };
     let title = format!("{measure} of each point on validation queries");
     let legend = [(Ink::Validation, format!("{}, the best mean, \u{b1} standard error over folds", best.name))];
-    let rows = Rows { label: title.clone(), rows: shown.iter().enumerate().map(row).collect(), zero: false };
+    let rows = Rows { rows: shown.iter().enumerate().map(row).collect(), zero: false };
     let mut table = Table::new(["point", "validation", "folds won"]);
     for (at, of) in shown.iter().enumerate() {
         let mean = with_error(Some(of.validation), Some(of.standard_error));
@@ -185,7 +176,7 @@ fn grid(report: &CrossValidationReport) -> Html {
         if report.result.seeds.len() > 1 { " and seeds" } else { "" }
     ));
     let by_fold = details("Every point in every fold", by_fold(report, &standings).html("grid by fold"));
-    let plot = figures([wide_figure(&title, &rows, &legend)]);
+    let plot = figures([Figure::new(title, rows, legend)]);
     section("grid", "Grid", plot.then(table.html("grid")).then(what).then(by_fold))
 }
 
@@ -207,24 +198,20 @@ fn by_fold(report: &CrossValidationReport, standings: &[Standing]) -> Table {
 /// Draws the first seed's learning curves for the setting that each fold selected.
 fn learning_curves(report: &CrossValidationReport) -> Html {
     let result = &report.result;
-    let first = || report.details.iter().filter_map(|details| details.fits.first());
+    let fits = || {
+        result.folds.iter().zip(&report.details).filter_map(|(fold, details)| Some((fold.fold, details.fits.first()?)))
+    };
     let curves = Curves {
         config: &report.config,
         selection: report.selection,
         convention: &result.convention,
-        heights: first().flat_map(|fit| &fit.history).flat_map(curves::heights).collect(),
+        heights: fits().flat_map(|(_, fit)| &fit.history).flat_map(curves::heights).collect(),
     };
-    let plots: Vec<Html> = result
-        .folds
-        .iter()
-        .zip(&report.details)
-        .filter_map(|(fold, details)| Some((fold, details.fits.first()?)))
-        .filter(|(_, fit)| fit.history.len() > 1)
-        .map(|(fold, fit)| {
-            let title = format!("fold {}: {} ({})", fold.fold, report.selection, result.convention.name);
-            curves.measures(fit, &title)
-        })
-        .collect();
+    let plot = |(fold, fit)| {
+        let title = format!("fold {fold}: {} ({})", report.selection, result.convention.name);
+        curves.measures(fit, title)
+    };
+    let plots: Vec<Figure> = fits().filter(|(_, fit)| fit.history.len() > 1).map(plot).collect();
     if plots.is_empty() {
         return Html::default();
     }

@@ -7,8 +7,8 @@ use burn_rank::measure::{Convention, Measure};
 use super::round_word;
 use crate::experiment::FitReport;
 use crate::number;
-use crate::page::{Html, Table, details, figure, figures, note};
-use crate::plot::{Ink, Line, Lines, Scale};
+use crate::page::{Figure, Html, Table, details, figures, note};
+use crate::plot::{Ink, Line, Lines};
 
 /// The properties that the curves of all fits in a report share.
 pub(super) struct Curves<'a> {
@@ -24,7 +24,7 @@ impl Curves<'_> {
     pub(super) fn of(&self, fit: &FitReport) -> Html {
         let word = round_word(self.config);
         let title = format!("{} by {}", self.measure(), self.axis(&fit.history));
-        let measures = self.measures(fit, &title);
+        let measures = self.measures(fit, title);
         let objective = self.objective(fit);
         figures([measures, objective])
             .then(self.gap(fit))
@@ -34,7 +34,7 @@ impl Curves<'_> {
     }
 
     /// Draws the plot of the measures only.
-    pub(super) fn measures(&self, fit: &FitReport, title: &str) -> Html {
+    pub(super) fn measures(&self, fit: &FitReport, title: String) -> Figure {
         let curve = |ink: Ink, name: String, value: &dyn Fn(&Round) -> Option<f64>| Line {
             name,
             ink,
@@ -52,27 +52,24 @@ impl Curves<'_> {
         ];
         let lines: Vec<Line> =
             lines.into_iter().filter(|line| line.points.iter().any(|point| point.1.is_finite())).collect();
-        self.figure(fit, title.to_string(), lines, self.heights.clone())
+        self.figure(fit, title, lines, self.heights.clone())
     }
 
-    fn objective(&self, fit: &FitReport) -> Html {
+    fn objective(&self, fit: &FitReport) -> Figure {
         let points = points(&fit.history, |round| Some(round.objective));
         let name = format!("objective{}, training", self.loss());
         let title = format!("objective that the learner minimizes, by {}", self.axis(&fit.history));
         self.figure(fit, title, vec![Line { name, ink: Ink::Objective, points }], vec![])
     }
 
-    fn figure(&self, fit: &FitReport, title: String, lines: Vec<Line>, heights: Vec<f64>) -> Html {
+    fn figure(&self, fit: &FitReport, title: String, lines: Vec<Line>, heights: Vec<f64>) -> Figure {
         let mut legend: Vec<(Ink, String)> = lines.iter().map(|line| (line.ink, line.name.clone())).collect();
         let marks = if fit.best_round > 0 { vec![fit.best_round as f64] } else { vec![] };
         if fit.best_round > 0 {
             legend.push((Ink::Mark, format!("{} selected", round_word(self.config))));
         }
-        let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
-        let label = format!("Curves of {}: {}", title, names.join("; "));
         let (x_name, x_labels) = (self.axis(&fit.history), grid(&fit.history).map(|(_, labels)| labels));
-        let (across, upward) = (Scale::Linear, Scale::Linear);
-        figure(&title, &Lines { label, x_name, lines, marks, x_labels, across, upward, heights }, &legend)
+        Figure::new(title, Lines { x_name, lines, marks, x_labels, heights, ..Lines::default() }, legend)
     }
 
     /// Says how much the surrogate differs from the exact measure at the selected round.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::experiment::{DataReport, Sets};
 use crate::number;
-use crate::page::{Html, Table, element, figure, figures, note, section};
+use crate::page::{Figure, Html, Table, element, figures, note, section};
 use crate::plot::{Bars, Group, Ink};
 
 /// Builds the section on the data of one split.
@@ -93,23 +93,19 @@ fn histograms(sets: &[Histograms]) -> Html {
 
     let labels: BTreeSet<u32> = sets.iter().flat_map(|set| set.labels.keys().copied()).collect();
     let categories: Vec<String> = labels.iter().map(|bits| f32::from_bits(*bits).to_string()).collect();
-    let by_label = sets.iter().map(|set| group(set, &set.labels, labels.iter().copied())).collect();
-    let by_label = Bars::grouped("Share of documents by label", categories, by_label);
+    let by_label = sets.iter().map(|set| group(set, &set.labels, labels.iter().copied())).collect::<Vec<_>>();
+    let by_label = Bars::grouped(categories.clone(), &by_label);
 
     let known = sets.iter().flat_map(|set| set.lengths.keys().copied());
     let (low, high) = known.fold((usize::MAX, 0), |(low, high), length| (low.min(length), high.max(length)));
     let starts: Vec<usize> = std::iter::successors(Some(low.max(1)), |start| start.checked_mul(2))
         .take_while(|start| *start <= high)
         .collect();
-    let by_length = sets.iter().map(|set| group(set, &set.lengths, starts.iter().copied())).collect();
+    let by_length = sets.iter().map(|set| group(set, &set.lengths, starts.iter().copied())).collect::<Vec<_>>();
     let names = starts.iter().map(|start| number::count(*start)).collect();
-    let by_length = Bars::ranges("Share of queries by number of documents", names, by_length);
+    let by_length = Bars::ranges(names, &by_length);
 
-    let mut table = Table::new(
-        ["documents with label".to_string()]
-            .into_iter()
-            .chain(labels.iter().map(|bits| f32::from_bits(*bits).to_string())),
-    );
+    let mut table = Table::new(["documents with label".to_string()].into_iter().chain(categories));
     for set in sets {
         let total: usize = set.labels.values().sum();
         let cell = |bits: &u32| {
@@ -120,8 +116,8 @@ fn histograms(sets: &[Histograms]) -> Html {
         table.row(set.name.as_str(), labels.iter().map(cell));
     }
     let plots = figures([
-        figure("documents by label, %", &by_label, &legend),
-        figure("queries by number of documents, %", &by_length, &legend),
+        Figure::new("documents by label, %", by_label, legend.clone()),
+        Figure::new("queries by number of documents, %", by_length, legend),
     ]);
     let lengths = note(
         "Each bar of list lengths counts the queries from the number at its left up to the next number. Empty queries have no \

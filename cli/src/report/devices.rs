@@ -1,32 +1,101 @@
 //! A comparison of devices: the tables and remarks that a terminal and a page show, and the page with notes and plots.
 
-use super::{Fact, Frame, conclusion, configuration, header};
+use super::{Fact, Frame, conclusion, configuration};
 use crate::device_comparison::{DeviceComparison, DeviceRow, StepCost};
 use crate::number;
-use crate::page::{Cell, Html, Table, details, element, figure, figure_of, figures, note, section, wrapped};
+use crate::page::{Cell, Figure, Html, Table, details, element, figures, note, section, wrapped};
 use crate::plot::{Dot, Ink, Line, Lines, Row, Rows, Scale};
 use burn_rank::measure::significance::{Equivalence, EquivalenceVerdict};
-use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::harmless;
 
-/// The titles of the tables.
-const QUALITY: &str = "quality by device";
-const SPEED: &str = "speed by device, in documents per second, and times";
-const FIRST_BATCH: &str = "errors of the first batch, and memory, by device";
-const STEP: &str = "one training step by device";
-const RATES: &str = "training documents per second by the queries of a step";
+/// A table with a row for each device: its title, and the titles and cells of its columns.
+struct Layout {
+    title: &'static str,
+    columns: &'static [(&'static str, fn(&DeviceRow) -> Cell)],
+    /// Whether only devices whose training steps were measured have a row.
+    of_steps: bool,
+}
+
+const QUALITY: Layout = Layout {
+    title: "quality by device",
+    columns: &[
+        ("mean", |row| Cell::number(number::measure(row.quality.map(|of| of.mean)))),
+        ("error", |row| Cell::number(number::measure(row.quality.and_then(|of| of.standard_error)))),
+        ("verdict", |row| row.verdict().into()),
+        ("diff", |row| cell(row.equivalence.map(|of| of.difference), number::difference)),
+        ("low", |row| cell(row.equivalence.map(|of| of.interval[0]), number::difference)),
+        ("high", |row| cell(row.equivalence.map(|of| of.interval[1]), number::difference)),
+    ],
+    of_steps: false,
+};
+
+const FIRST_BATCH: Layout = Layout {
+    title: "errors of the first batch, and memory, by device",
+    columns: &[
+        ("loss err", |row| cell(row.error.map(|error| error.loss), |error| format!("{error:.1e}"))),
+        ("gradient err", |row| cell(row.error.map(|error| error.gradient), |error| format!("{error:.1e}"))),
+        ("host MiB", |row| whole(row.peak_bytes.host.map(|bytes| (bytes >> 20) as f64))),
+        ("device MiB", |row| whole(row.peak_bytes.device.map(|bytes| (bytes >> 20) as f64))),
+    ],
+    of_steps: false,
+};
+
+const SPEED: Layout = Layout {
+    title: "speed by device, in documents per second, and times",
+    columns: &[
+        ("train docs/s", |row| whole(row.train_documents_per_second)),
+        ("score docs/s", |row| whole(row.score_documents_per_second)),
+        ("target", |row| cell(row.seconds_to_target, duration)),
+        ("open", |row| cell(row.seconds.open, duration)),
+        ("compile", |row| cell(row.seconds.compile, duration)),
+        ("round", |row| cell(row.seconds.round, duration)),
+    ],
+    of_steps: false,
+};
+
+const STEP: Layout = Layout {
+    title: "one training step by device",
+    columns: &[
+        ("time", |row| cell(row.step.as_ref().and_then(|step| step.seconds), duration)),
+        ("in kernels", |row| cell(row.step.as_ref().and_then(|step| step.kernel_seconds), duration)),
+        ("kernel launches", |row| tenths(row.step.as_ref().and_then(|step| step.launches))),
+        ("device reads", |row| cell(row.step.as_ref().map(|step| step.reads), briefly)),
+    ],
+    of_steps: true,
+};
+
+const RATES: Layout = Layout {
+    title: "training documents per second by the queries of a step",
+    columns: &[
+        ("4/step", |row| rate(row, 4)),
+        ("16/step", |row| rate(row, 16)),
+        ("64/step", |row| rate(row, 64)),
+        ("256/step", |row| rate(row, 256)),
+    ],
+    of_steps: true,
+};
+
+impl Layout {
+    fn table(&self, comparison: &DeviceComparison) -> Table {
+        let mut table = Table::new(["device"].into_iter().chain(self.columns.iter().map(|(title, _)| *title)));
+        for row in comparison.devices.iter().filter(|row| !self.of_steps || row.step.is_some()) {
+            table.row(row.name(), self.columns.iter().map(|(_, cell)| cell(row)));
+        }
+        table
+    }
+
+    fn html(&self, comparison: &DeviceComparison) -> Html {
+        self.table(comparison).html(self.title)
+    }
+}
 
 /// Returns a comparison as a terminal shows it.
 pub(crate) fn devices_text(comparison: &DeviceComparison) -> String {
-    let tables = [
-        (QUALITY, quality_table(comparison)),
-        (FIRST_BATCH, first_batch_table(comparison)),
-        (SPEED, speed_table(comparison)),
-        (STEP, step_table(comparison)),
-        (RATES, rate_table(comparison)),
-    ];
-    let shown = tables.iter().filter(|(_, table)| !table.is_empty());
-    let tables: String = shown.map(|(title, table)| format!("\n{title}\n{}", table.text())).collect();
+    let text = |layout: &Layout| {
+        let table = layout.table(comparison);
+        if table.is_empty() { String::new() } else { format!("\n{}\n{}", layout.title, table.text()) }
+    };
+    let tables: String = [QUALITY, FIRST_BATCH, SPEED, STEP, RATES].iter().map(text).collect();
     let DeviceComparison { name, measure, set, margin, .. } = comparison;
     let about = format!("{name}: {measure} of {set} queries, margin {margin}; - is not measured");
     let lines = |text: String| wrapped(&harmless(&text), 80).join("\n") + "\n";
@@ -38,38 +107,27 @@ pub(crate) fn devices_text(comparison: &DeviceComparison) -> String {
 /// Builds the page.
 pub(super) fn frame(comparison: &DeviceComparison) -> Frame {
     let seeds = comparison.devices.iter().map(|row| row.trials.len()).max().unwrap_or(0);
-    let about = json!({
-        "description": format!(
-            "The configuration {} on {}, {} each. Every device is compared with the first.",
-            comparison.name,
-            number::counted(comparison.devices.len(), "device"),
-            number::counted(seeds, "seed"),
-        ),
-    });
+    let description = format!(
+        "The configuration {} on {}, {} each. Every device is compared with the first.",
+        comparison.name,
+        number::counted(comparison.devices.len(), "device"),
+        number::counted(seeds, "seed"),
+    );
     let verdict = |row: &DeviceRow| {
         let quality = row.quality.map_or_else(|| "not measured".to_string(), |of| number::measure(Some(of.mean)));
         let verdict = Html::text(row.verdict()).within("strong", &[("class", row.verdict())]);
         Fact::new(row.name().as_str(), verdict, format!("{} {quality}", comparison.measure))
     };
     let facts = comparison.devices.iter().map(verdict).collect();
-    let main = element(
-        "main",
-        [
-            quality(comparison),
-            speed(comparison),
-            steps(comparison),
-            remarks_section(comparison),
-            configuration(&comparison.config),
-            made(comparison),
-        ]
-        .into_iter()
-        .collect::<Html>(),
-    );
-    Frame {
-        command: "devices compare",
-        name: comparison.name.clone(),
-        body: header("devices compare", &comparison.name, outcome(comparison), &about, facts).then(main),
-    }
+    let sections = [
+        quality(comparison),
+        speed(comparison),
+        steps(comparison),
+        remarks_section(comparison),
+        configuration(&comparison.config),
+        made(comparison),
+    ];
+    Frame::new("devices compare", &comparison.name, outcome(comparison), &description, facts, sections)
 }
 
 /// Says how many devices give the same ranker as the first.
@@ -95,9 +153,9 @@ fn cell(value: Option<f64>, words: impl Fn(f64) -> String) -> Cell {
     Cell::number(value.map_or_else(|| number::measure(None), words))
 }
 
-/// Creates a cell of a value with this number of decimals.
-fn decimals(value: Option<f64>, decimals: usize) -> Cell {
-    cell(value, |value| format!("{value:.decimals$}"))
+/// Creates a cell of a value with one decimal.
+fn tenths(value: Option<f64>) -> Cell {
+    cell(value, |value| format!("{value:.1}"))
 }
 
 /// Creates a cell of a value without decimals.
@@ -105,57 +163,10 @@ fn whole(value: Option<f64>) -> Cell {
     cell(value, |value| number::count(value.round() as usize))
 }
 
-fn quality_table(comparison: &DeviceComparison) -> Table {
-    let mut table = Table::new(["device", "mean", "error", "verdict", "diff", "low", "high"]);
-    for row in &comparison.devices {
-        let means = [row.quality.map(|of| of.mean), row.quality.and_then(|of| of.standard_error)];
-        let [low, high] = [0, 1].map(|end| row.equivalence.map(|of| of.interval[end]));
-        let differences = [row.equivalence.map(|of| of.difference), low, high];
-        let means = means.map(|value| Cell::number(number::measure(value))).into_iter();
-        let differences = differences.map(|value| cell(value, number::difference));
-        table.row(row.name(), means.chain([row.verdict().into()]).chain(differences));
-    }
-    table
-}
-
-fn first_batch_table(comparison: &DeviceComparison) -> Table {
-    let mut table = Table::new(["device", "loss err", "gradient err", "host MiB", "device MiB"]);
-    for row in &comparison.devices {
-        let errors = [row.error.map(|error| error.loss), row.error.map(|error| error.gradient)];
-        let mib = [row.peak_bytes.host, row.peak_bytes.device].map(|bytes| bytes.map(|bytes| (bytes >> 20) as f64));
-        let errors = errors.map(|value| cell(value, |error| format!("{error:.1e}")));
-        table.row(row.name(), errors.into_iter().chain(mib.map(whole)));
-    }
-    table
-}
-
-fn speed_table(comparison: &DeviceComparison) -> Table {
-    let mut table = Table::new(["device", "train docs/s", "score docs/s", "target", "open", "compile", "round"]);
-    for row in &comparison.devices {
-        let rates = [row.train_documents_per_second, row.score_documents_per_second].map(whole);
-        let times = [row.seconds_to_target, row.seconds.open, row.seconds.compile, row.seconds.round];
-        table.row(row.name(), rates.into_iter().chain(times.map(|value| cell(value, duration))));
-    }
-    table
-}
-
-fn step_table(comparison: &DeviceComparison) -> Table {
-    let mut table = Table::new(["device", "time", "in kernels", "kernel launches", "device reads"]);
-    for (row, step) in measured(comparison) {
-        let [time, kernels] = [step.seconds, step.kernel_seconds].map(|value| cell(value, duration));
-        table.row(row.name(), [time, kernels, decimals(step.launches, 1), cell(Some(step.reads), briefly)]);
-    }
-    table
-}
-
-fn rate_table(comparison: &DeviceComparison) -> Table {
-    let columns = StepCost::BATCHES.map(|queries| format!("{queries}/step"));
-    let mut table = Table::new(["device".to_string()].into_iter().chain(columns));
-    for (row, step) in measured(comparison) {
-        let of = |queries: usize| step.throughput.iter().find(|of| of.batch_queries == queries);
-        table.row(row.name(), StepCost::BATCHES.map(|queries| whole(of(queries).map(|of| of.documents_per_second))));
-    }
-    table
+/// Creates a cell of the training speed with this number of queries per step.
+fn rate(row: &DeviceRow, queries: usize) -> Cell {
+    let measured = row.step.iter().flat_map(|step| &step.throughput).find(|of| of.batch_queries == queries);
+    whole(measured.map(|of| of.documents_per_second))
 }
 
 /// Formats a number with at most two decimals.
@@ -205,11 +216,9 @@ fn dots(comparison: &DeviceComparison, dot: impl Fn(&DeviceRow) -> Option<Dot>) 
     rows.filter_map(|row| Some(Row { name: row.name(), dots: vec![dot(row)?] })).collect()
 }
 
-fn plot(title: &str, rows: Vec<Row>, zero: bool) -> Html {
-    if rows.is_empty() {
-        return Html::default();
-    }
-    figure(title, &Rows { label: title.to_string(), rows, zero }, &[])
+/// Returns a figure of the rows, and none if there are no rows.
+fn plot(title: &str, rows: Vec<Row>, zero: bool) -> Option<Figure> {
+    (!rows.is_empty()).then(|| Figure::new(title, Rows { rows, zero }, []))
 }
 
 fn quality(comparison: &DeviceComparison) -> Html {
@@ -223,10 +232,8 @@ fn quality(comparison: &DeviceComparison) -> Html {
         Row { name: "margin".into(), dots: vec![Dot::new(0.0, Ink::Mark).with_error(Some(comparison.margin))] };
     let differences = if differences.is_empty() { differences } else { [vec![margin], differences].concat() };
     let title = format!("{} of {} queries, with standard errors over seeds", comparison.measure, comparison.set);
-    let plots = figures([
-        plot(&title, means, false),
-        plot("Difference from the first device, with 90% intervals", differences, true),
-    ]);
+    let plots =
+        [plot(&title, means, false), plot("Difference from the first device, with 90% intervals", differences, true)];
     let what = note(format!(
         "Identical: the same bytes for every seed. Same: the 90% interval of the difference, from low to high, lies \
          within {} of 0. Different: the 95% interval excludes 0, or the loss or gradient of the first batch is wrong. \
@@ -234,22 +241,22 @@ fn quality(comparison: &DeviceComparison) -> Html {
          \u{2013}: not measured.",
         comparison.margin
     ));
-    let tables = quality_table(comparison).html(QUALITY).then(first_batch_table(comparison).html(FIRST_BATCH));
-    section("quality", "Quality", what.then(tables).then(plots))
+    let tables = QUALITY.html(comparison).then(FIRST_BATCH.html(comparison));
+    section("quality", "Quality", what.then(tables).then(figures(plots.into_iter().flatten())))
 }
 
 fn speed(comparison: &DeviceComparison) -> Html {
-    let rate = |value: fn(&DeviceRow) -> Option<f64>| dots(comparison, |row| Some(Dot::new(value(row)?, Ink::Train)));
-    let plots = figures([
-        plot("Training documents per second", rate(|row| row.train_documents_per_second), true),
-        plot("Scored documents per second", rate(|row| row.score_documents_per_second), true),
-        plot("Seconds to the target", rate(|row| row.seconds_to_target), true),
-    ]);
+    let rows = |value: fn(&DeviceRow) -> Option<f64>| dots(comparison, |row| Some(Dot::new(value(row)?, Ink::Train)));
+    let plots = [
+        plot("Training documents per second", rows(|row| row.train_documents_per_second), true),
+        plot("Scored documents per second", rows(|row| row.score_documents_per_second), true),
+        plot("Seconds to the target", rows(|row| row.seconds_to_target), true),
+    ];
     let what = note(
         "Medians over seeds. Each fit runs in a new process. The time of training excludes the measures of a round. Target \
          is the time until --target was reached. Compile is the time of the first round minus the median of the others.",
     );
-    section("speed", "Speed", what.then(speed_table(comparison).html(SPEED)).then(plots))
+    section("speed", "Speed", what.then(SPEED.html(comparison)).then(figures(plots.into_iter().flatten())))
 }
 
 /// The maximum number of kernels in the table for a device.
@@ -267,25 +274,23 @@ fn steps(comparison: &DeviceComparison) -> Html {
     let mut kernels = Table::new(["kernel", "device", "launches", "time"]);
     for (row, step) in measured(comparison) {
         for kernel in step.kernels.iter().take(KERNELS) {
-            let cells = [row.name().into(), decimals(Some(kernel.launches), 1), cell(kernel.seconds, duration)];
+            let cells = [row.name().into(), tenths(Some(kernel.launches)), cell(kernel.seconds, duration)];
             kernels.row(kernel.name.as_str(), cells);
         }
     }
     let rates = measured(comparison).flat_map(|(_, step)| &step.throughput).map(|of| of.documents_per_second);
     let heights = vec![0.0, rates.fold(0.0, f64::max)];
-    let draw = figure_of(measured(comparison).filter(|(_, step)| !step.throughput.is_empty()).count());
     let throughput = measured(comparison).filter(|(_, step)| !step.throughput.is_empty()).map(|(row, step)| {
         let title = format!("{}: training documents per second", row.name());
         let points = step.throughput.iter().map(|of| (of.batch_queries as f64, of.documents_per_second)).collect();
         let plot = Lines {
-            label: title.clone(),
             x_name: "queries per step".to_string(),
             lines: vec![Line { name: "documents per second".to_string(), ink: Ink::Train, points }],
             across: Scale::Log,
             heights: heights.clone(),
             ..Lines::default()
         };
-        draw(&title, &plot, &[])
+        Figure::new(title, plot, [])
     });
     let plots = figures(throughput);
     let what = note(
@@ -294,7 +299,7 @@ fn steps(comparison: &DeviceComparison) -> Html {
     );
     let longest = format!("The {KERNELS} kernels that take the longest");
     let kernels = (!kernels.is_empty()).then(|| details(&longest, kernels.html("kernels of a training step")));
-    let tables = step_table(comparison).html(STEP).then(rate_table(comparison).html(RATES));
+    let tables = STEP.html(comparison).then(RATES.html(comparison));
     section("steps", "Training steps", what.then(tables).then(plots).then(kernels.unwrap_or_default()))
 }
 

@@ -5,7 +5,7 @@ use burn_rank::learner::Importance;
 use super::in_plot;
 use super::weights::{by_feature, named, numbers};
 use crate::number;
-use crate::page::{Html, Table, figures, note, section};
+use crate::page::{Figure, Html, Table, figures, note, section};
 use crate::plot::{Dot, Ink, Row};
 
 /// Builds the section for several rankers that use the same features; it is empty if there are none. `names` is empty if
@@ -52,7 +52,7 @@ pub(super) fn importance(rankers: &[(String, &Importance)], names: &[String]) ->
          the gain.{unused}{several}",
         numbers(names)
     ));
-    section("importance", "Feature importance", figures([plot, table.html("importance")]).then(what))
+    section("importance", "Feature importance", figures([plot, Figure::Table(table.html("importance"))]).then(what))
 }
 
 fn shares(gain: &[f64]) -> Vec<f64> {

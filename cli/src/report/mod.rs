@@ -23,7 +23,9 @@ mod weights;
 use burn_rank::measure::significance::SignificanceError;
 use burn_rank::workbench::text::escape_markup;
 
-use self::about::{Fact, Frame, configuration, convention_in_words, cost, header, normalized, provenance, round_word};
+use self::about::{
+    Fact, Frame, configuration, convention_in_words, cost, description, normalized, provenance, round_word,
+};
 pub(crate) use self::comparison::{ComparedMeasure, ComparisonReport, Rankings, ScoredDocument};
 pub(crate) use self::comparison::{forest_svg, labels, latex_table, letter, pair_table};
 use self::conclusion::conclusion;

@@ -3,7 +3,7 @@
 use super::{in_plot, normalized};
 use crate::experiment::PartialDependence;
 use crate::number;
-use crate::page::{Draw, Html, Table, details, figure_of, figures, note, section};
+use crate::page::{Figure, Html, Table, details, figures, note, section};
 use crate::plot::{Ink, Line, Lines};
 
 /// Builds the section on partial dependence, with a plot for each feature; it is empty without features. `names` is empty
@@ -19,8 +19,7 @@ pub(super) fn partial_dependence(features: &[PartialDependence], names: &[String
         Some(name) => name.clone(),
         None => format!("feature {}", found.feature),
     };
-    let draw = figure_of(drawn.len());
-    let plots = drawn.iter().map(|found| plot(found, &in_plot(&name(found)), &heights, draw));
+    let plots = drawn.iter().map(|found| plot(found, in_plot(&name(found)), &heights));
     let what = note(format!(
         "Each plot shows the mean score of a sample of training documents if all of them had the same value of the feature. \
          The other features keep their values. The horizontal axis has the quantiles of the feature, {}, so frequent values \
@@ -31,18 +30,17 @@ pub(super) fn partial_dependence(features: &[PartialDependence], names: &[String
     section("partial-dependence", "Partial dependence", figures(plots).then(what).then(numbers))
 }
 
-fn plot(found: &PartialDependence, name: &str, heights: &[f64], draw: Draw) -> Html {
+fn plot(found: &PartialDependence, name: String, heights: &[f64]) -> Figure {
     let title = format!("mean score by {name}");
     let points = found.scores.iter().enumerate().map(|(place, &score)| ((place + 1) as f64, score)).collect();
     let plot = Lines {
-        label: title.clone(),
-        x_name: name.to_string(),
+        x_name: name,
         lines: vec![Line { name: "mean score".to_string(), ink: Ink::Train, points }],
         x_labels: Some(found.values.iter().map(|&value| number::figure(f64::from(value))).collect()),
         heights: heights.to_vec(),
         ..Lines::default()
     };
-    draw(&title, &plot, &[])
+    Figure::new(title, plot, [])
 }
 
 fn table(found: &PartialDependence, name: String) -> Html {

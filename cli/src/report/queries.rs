@@ -5,7 +5,7 @@ use burn_rank::workbench::mean_of;
 
 use crate::experiment::PerQuery;
 use crate::number;
-use crate::page::{Html, Table, details, figure, figures, note, section};
+use crate::page::{Figure, Html, Table, details, figures, note, section};
 use crate::plot::{Bars, Ink};
 
 /// The number of queries listed by name, which are those with the lowest values.
@@ -31,13 +31,12 @@ pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, co
     let Some(mean) = mean_of(sorted.iter().copied()) else { return Html::default() };
     let set = &first.set;
     let name = format!("{selection} ({})", convention.name);
-    let label = format!("Histogram of {name} over {} {set} queries", sorted.len());
-    let bars = Bars::histogram(&label, &sorted, Ink::from_set(set), &[mean]);
+    let bars = Bars::histogram(&sorted, Ink::from_set(set), mean);
     let legend = [
         (Ink::from_set(set), format!("{set} queries")),
         (Ink::Mark, format!("mean over queries, {}", number::measure(Some(mean)))),
     ];
-    let plot = figure(&format!("{set} queries by {name}"), &bars, &legend);
+    let plot = Figure::new(format!("{set} queries by {name}"), bars, legend);
 
     let mut summary = Table::default();
     summary.row("queries", [number::count(sorted.len())]);
@@ -63,5 +62,9 @@ pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, co
     } else {
         Html::default()
     };
-    section("queries", "Query by query", figures([plot, summary.html("distribution")]).then(out).then(lowest))
+    section(
+        "queries",
+        "Query by query",
+        figures([plot, Figure::Table(summary.html("distribution"))]).then(out).then(lowest),
+    )
 }

@@ -4,7 +4,7 @@ use burn_rank::json::Value;
 
 use crate::experiment::{CrossValidationReport, FoldResult, Rung, SearchReport, Trial};
 use crate::number;
-use crate::page::{Cell, Draw, Html, Table, details, element, figure_of, figures, note, section};
+use crate::page::{Cell, Figure, Html, Table, details, element, figures, note, section};
 use crate::plot::{Ink, Line, Lines, Point, Scale, Scatter};
 
 /// The maximum number of trials in the table for a fold.
@@ -27,9 +27,8 @@ pub(super) fn search(report: &CrossValidationReport) -> Html {
     // Every trial has the same keys.
     let keys: Vec<&String> = folds.iter().flat_map(|fold| &fold.trials).take(1).flat_map(|t| t.values.keys()).collect();
     let with_rungs = if search.rungs.len() > 1 { folds.as_slice() } else { &[] };
-    let draw = figure_of(keys.len() + with_rungs.len());
-    let by_key = keys.iter().map(|key| by_key(report, key, &measure, draw));
-    let by_rung = with_rungs.iter().map(|fold| by_rung(search, fold, &measure, draw));
+    let by_key = keys.iter().map(|key| by_key(report, key, &measure));
+    let by_rung = with_rungs.iter().map(|fold| by_rung(search, fold, &measure));
     let tables = folds.iter().filter(|fold| !fold.trials.is_empty()).map(|fold| table(search, fold, &keys));
     let plots = figures(by_key.chain(by_rung));
     section("search", "Search", note(words(report, search, &measure)).then(plots).then(tables.collect()))
@@ -57,7 +56,7 @@ fn words(report: &CrossValidationReport, search: &SearchReport, measure: &str) -
 }
 
 /// Plots the selection measure of every trial against the value that the trial drew for a key.
-fn by_key(report: &CrossValidationReport, key: &str, measure: &str, draw: Draw) -> Html {
+fn by_key(report: &CrossValidationReport, key: &str, measure: &str) -> Figure {
     let domain = &report.config["search"]["space"][key];
     let listed = domain.as_array();
     let labels = listed.map(|values| values.iter().map(short).collect::<Vec<_>>());
@@ -78,14 +77,13 @@ fn by_key(report: &CrossValidationReport, key: &str, measure: &str, draw: Draw) 
     }
     let points = points.into_iter().chain(selected).collect();
     let across = if domain["scale"].as_str() == Some("log") { Scale::Log } else { Scale::Linear };
-    let label = format!("{measure} of each trial by {key}");
-    let plot = Scatter { label, x_name: key.to_string(), points, x_labels: labels, across };
+    let plot = Scatter { x_name: key.to_string(), points, x_labels: labels, across };
     let legend = [(TRIAL, "trial".to_string()), (SELECTED, "trial that a fold selects".to_string())];
-    draw(&format!("{measure} by {key}"), &plot, &legend)
+    Figure::new(format!("{measure} by {key}"), plot, legend)
 }
 
 /// Plots how the selection measure of each trial in a fold changes from rung to rung.
-fn by_rung(search: &SearchReport, fold: &FoldResult, measure: &str, draw: Draw) -> Html {
+fn by_rung(search: &SearchReport, fold: &FoldResult, measure: &str) -> Figure {
     let line = |trial: &Trial, ink: Ink| {
         let height = |value: &Option<f64>| value.unwrap_or(f64::NAN);
         let rounds = search.rungs.iter().map(|rung| rung.rounds as f64);
@@ -96,15 +94,9 @@ fn by_rung(search: &SearchReport, fold: &FoldResult, measure: &str, draw: Draw) 
     let mut lines: Vec<Line> = ranked.iter().skip(1).take(DRAWN).map(|trial| line(trial, TRIAL)).collect();
     lines.extend(ranked.first().map(|trial| line(trial, SELECTED)));
     let title = format!("fold {}: {measure} by rounds", fold.fold);
-    let plot = Lines {
-        label: format!("Curves of {title}, one for each trial"),
-        x_name: "rounds".to_string(),
-        lines,
-        across: Scale::Log,
-        ..Lines::default()
-    };
+    let plot = Lines { x_name: "rounds".to_string(), lines, across: Scale::Log, ..Lines::default() };
     let legend = [(TRIAL, "trial".to_string()), (SELECTED, "trial selected".to_string())];
-    draw(&title, &plot, &legend)
+    Figure::new(title, plot, legend)
 }
 
 /// Builds a table of the trials in a fold, beginning with the selected one.

@@ -1,11 +1,10 @@
 //! The page of one study, and a page of several studies with an index.
 
-use super::{Fact, Frame, conclusion, header};
+use super::{Fact, Frame, conclusion};
 use crate::number;
-use crate::page::{Cell, Draw, Html, Table, element, figure_of, figures, note, section};
+use crate::page::{Cell, Figure, Html, Table, element, figures, note, section};
 use crate::plot::{Ink, Line, Lines};
 use crate::study::{Claim, Curves, StudyReport, Verdict};
-use burn_rank::workbench::json::json;
 
 /// Builds the HTML page about one study.
 pub(super) fn frame(report: &StudyReport) -> Frame {
@@ -19,17 +18,14 @@ pub(super) fn frame(report: &StudyReport) -> Frame {
         facts.push(Fact::new("with equal scores", number::count(tied), "not covered by the theorems"));
     }
     let description = format!("Shows {} ({}). On {}.{}", report.summary, report.paper, about.subject, quick(report));
-    let main = element("main", sections(report, "").then(made(report)));
-    let about = json!({ "description": description });
-    let body = header("study", &report.study, outcome(std::slice::from_ref(report)), &about, facts).then(main);
-    Frame { command: "study", name: report.study.clone(), body }
+    let sections = [sections(report, ""), made(report)];
+    Frame::new("study", &report.study, outcome(std::slice::from_ref(report)), &description, facts, sections)
 }
 
 /// Builds the HTML page about several studies.
 pub(super) fn index(reports: &[StudyReport]) -> Frame {
     let names: Vec<&str> = reports.iter().map(|report| report.study.as_str()).collect();
     let description = format!("The studies {}.", names.join(", "));
-    let about = json!({ "description": description });
     let mut table = Table::new(["study", "holds", "fails", "vacuous", "open", "of"]);
     for report in reports {
         let link = Html::text(&report.study).within("a", &[("href", &format!("#{}", report.study))]);
@@ -42,12 +38,8 @@ pub(super) fn index(reports: &[StudyReport]) -> Frame {
         section(&report.study, &report.study, note(description).then(sections(report, &format!("{}-", report.study))))
     });
     let made = reports.first().map(made).unwrap_or_default();
-    let main = section("index", "Index", table.html("verdicts by study")).then(studies.collect()).then(made);
-    Frame {
-        command: "study",
-        name: "all".to_string(),
-        body: header("study", "all", outcome(reports), &about, verdicts(reports)).then(element("main", main)),
-    }
+    let sections = [section("index", "Index", table.html("verdicts by study")), studies.collect(), made];
+    Frame::new("study", "all", outcome(reports), &description, verdicts(reports), sections)
 }
 
 fn quick(report: &StudyReport) -> &'static str {
@@ -92,11 +84,7 @@ fn sections(report: &StudyReport, prefix: &str) -> Html {
     };
     let tables = findings.tables.iter().map(table).collect();
     named("claims", "Claims", claims(&findings.claims))
-        .then(named(
-            "curves",
-            "Curves",
-            figures(findings.curves.iter().map(|shown| curves(shown, figure_of(findings.curves.len())))),
-        ))
+        .then(named("curves", "Curves", figures(findings.curves.iter().map(curves))))
         .then(named("tables", "Tables", tables))
 }
 
@@ -125,7 +113,7 @@ pub(crate) fn study_table(shown: &crate::study::Table) -> Table {
     table
 }
 
-fn curves(shown: &Curves, draw: Draw) -> Html {
+fn curves(shown: &Curves) -> Figure {
     const INKS: [Ink; 5] = [Ink::Test, Ink::Objective, Ink::Validation, Ink::Train, Ink::Surrogate];
     let line = |(number, (name, values)): (usize, &(String, Vec<Option<f64>>))| Line {
         name: name.clone(),
@@ -135,12 +123,11 @@ fn curves(shown: &Curves, draw: Draw) -> Html {
     let lines: Vec<Line> = shown.curves.iter().enumerate().map(line).collect();
     let legend: Vec<(Ink, String)> = lines.iter().map(|line| (line.ink, line.name.clone())).collect();
     let plot = Lines {
-        label: format!("{}, by {}", shown.title, shown.parameter),
         x_name: shown.parameter.clone(),
         lines,
         across: shown.across,
         upward: shown.upward,
         ..Lines::default()
     };
-    draw(&shown.title, &plot, &legend)
+    Figure::new(shown.title.as_str(), plot, legend)
 }

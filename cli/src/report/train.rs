@@ -3,12 +3,12 @@
 use burn_rank::workbench::learner::in_words;
 
 use super::{
-    Curves, Fact, Frame, conclusion, configuration, convention_in_words, cost, data, extremes, header, importance,
+    Curves, Fact, Frame, conclusion, configuration, convention_in_words, cost, data, description, extremes, importance,
     partial_dependence, provenance, queries, round_word, weights,
 };
 use crate::experiment::{RunRecord, SetMeasures, TrainReport};
 use crate::number;
-use crate::page::{Cell, Html, Table, element, note, section, with_error};
+use crate::page::{Cell, Html, Table, note, section, with_error};
 
 pub(super) fn frame(report: &TrainReport, record: Option<&RunRecord>) -> Frame {
     let curves =
@@ -31,9 +31,8 @@ pub(super) fn frame(report: &TrainReport, record: Option<&RunRecord>) -> Frame {
         configuration(&report.config),
         provenance(&report.versions, &[report.fit.seed], &report.convention, record),
     ];
-    let top = header("train", &report.name, conclusion::of_train(report), &report.config, facts(report, record));
-    let main = element("main", sections.into_iter().collect::<Html>());
-    Frame { command: "train", name: report.name.clone(), body: top.then(main) }
+    let (conclusion, description) = (conclusion::of_train(report), description(&report.config));
+    Frame::new("train", &report.name, conclusion, description, facts(report, record), sections)
 }
 
 fn facts(report: &TrainReport, record: Option<&RunRecord>) -> Vec<Fact> {

@@ -6,7 +6,7 @@ use burn_rank::workbench::text::shortened;
 use super::normalized;
 use crate::experiment::FitReport;
 use crate::number;
-use crate::page::{Html, Table, figure, figures, note, section};
+use crate::page::{Figure, Html, Table, figures, note, section};
 use crate::plot::{Dot, Ink, Row, Rows};
 
 /// The number of features that the plot shows.
@@ -58,7 +58,7 @@ pub(super) fn weights(fits: &[(String, &FitReport)], normalizer: &str) -> Html {
     let several = if rankers.len() > 1 { " One dot per fold." } else { "" };
     let normalized = normalized(normalizer);
     let what = note(format!("{}Weights apply to features {normalized}.{zero}{several}", numbers(names)));
-    section("weights", "Feature weights", figures([plot, table.html("weights")]).then(what))
+    section("weights", "Feature weights", figures([plot, Figure::Table(table.html("weights"))]).then(what))
 }
 
 /// Returns the name of a feature, or its number if features have no names.
@@ -77,10 +77,10 @@ pub(super) fn numbers(names: &[String]) -> &'static str {
 }
 
 /// Draws the first rows, one for each feature.
-pub(super) fn by_feature(what: &str, rows: impl ExactSizeIterator<Item = Row>) -> Html {
+pub(super) fn by_feature(what: &str, rows: impl ExactSizeIterator<Item = Row>) -> Figure {
     let title = match rows.len() {
         all if all <= DRAWN => format!("{what} by feature"),
         all => format!("{what} by feature, the {DRAWN} largest of {all}"),
     };
-    figure(&title, &Rows { label: title.clone(), rows: rows.take(DRAWN).collect(), zero: true }, &[])
+    Figure::new(title, Rows { rows: rows.take(DRAWN).collect(), zero: true }, [])
 }

@@ -8,13 +8,12 @@ mod verdict;
 
 use burn_rank::measure::significance::{ComparisonConfig, SignificanceError, SystemPair, bootstrap};
 use burn_rank::measure::{Convention, Measure, mean};
-use burn_rank::workbench::json::json;
 use burn_rank::workbench::mean_of;
 
-use super::{Fact, Frame, conclusion, convention_in_words, header};
+use super::{Fact, Frame, conclusion, convention_in_words};
 use crate::number;
-use crate::page::{Cell, Html, Table, element, figure_of, figures, note, section};
-use crate::plot::{Differences, Dot, Ink, Row, Rows, standalone};
+use crate::page::{Cell, Figure, Html, Table, element, figures, note, section};
+use crate::plot::{Bars, Dot, Ink, Row, Rows, standalone};
 
 pub(crate) use latex::latex_table;
 pub(crate) use names::{labels, letter};
@@ -128,9 +127,7 @@ pub(super) fn frame(report: &ComparisonReport, rankings: &Rankings) -> Result<Fr
         conclusion(&verdict.sentence, verdict.is_clear())
     };
     let verdicts = report.measures.iter().map(verdict).collect();
-    let top = header("compare", &name, verdicts, &json!({ "description": description }), facts(report, &labels));
-    let main = element("main", sections.into_iter().collect::<Html>());
-    Ok(Frame { command: "compare", name, body: top.then(main) })
+    Ok(Frame::new("compare", &name, verdicts, &description, facts(report, &labels), sections))
 }
 
 fn facts(report: &ComparisonReport, labels: &[String]) -> Vec<Fact> {
@@ -229,7 +226,6 @@ fn tests(report: &ComparisonReport, labels: &[String]) -> Html {
         number::count(config.resamples),
         config.seed
     );
-    let draw = figure_of(report.measures.len());
     let legend = [
         (Ink::Test, "the system named first is better".to_string()),
         (Ink::Validation, "it is worse".to_string()),
@@ -237,8 +233,7 @@ fn tests(report: &ComparisonReport, labels: &[String]) -> Html {
     ];
     let plot = |of: &ComparedMeasure| {
         let title = format!("{}: mean differences with {}% intervals", of.measure, 100.0 * config.confidence);
-        let plot = Rows { label: title.clone(), rows: forest(report, of, labels, ""), zero: true };
-        draw(&title, &plot, &legend)
+        Figure::new(title, Rows { rows: forest(report, of, labels, ""), zero: true }, legend.clone())
     };
     figures(report.measures.iter().map(plot)).then(tables.collect::<Html>()).then(note(words))
 }
@@ -272,7 +267,7 @@ pub(crate) fn forest_svg(report: &ComparisonReport) -> String {
     let names: Vec<String> = report.measures.iter().map(|of| of.measure.to_string()).collect();
     let label =
         format!("Mean differences of {} with {}% intervals", names.join(", "), 100.0 * report.config.confidence);
-    standalone(&Rows { label, rows: report.measures.iter().flat_map(rows).collect(), zero: true })
+    standalone(&Rows { rows: report.measures.iter().flat_map(rows).collect(), zero: true }, &label)
 }
 
 /// Returns the pairs of systems that are shown query by query. If there are many pairs, these are only the pairs with
@@ -298,16 +293,13 @@ fn differences(report: &ComparisonReport, labels: &[String]) -> Html {
     let pairs = shown_pairs(report);
     let heights: Vec<f64> =
         pairs.iter().flat_map(|pair| by_query(of, pair)).map(|(_, difference)| difference).collect();
-    let draw = figure_of(pairs.len());
     let plots = pairs.iter().map(|pair| {
         let (first, second) = (&labels[pair.first], &labels[pair.second]);
         let inks = [Ink::Test, Ink::Validation];
         let legend = [(inks[0], format!("{second} is better")), (inks[1], format!("{first} is better"))];
         let title = format!("{} of each query: {}", of.measure, minus(first, second));
-        let values = by_query(of, pair).into_iter().map(|(_, difference)| difference).collect();
-        let label = format!("Sorted bars: {title}");
-        let plot = Differences { label, x_name: "queries".into(), values, inks, heights: heights.clone() };
-        draw(&title, &plot, &legend)
+        let values: Vec<f64> = by_query(of, pair).into_iter().map(|(_, difference)| difference).collect();
+        Figure::new(title, Bars::differences("queries", &values, inks, &heights), legend)
     });
     let mut words =
         "One bar per query, from the largest gain to the largest loss. With more than 300 queries, the plot \
