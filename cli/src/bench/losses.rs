@@ -5,18 +5,19 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use burn::tensor::{Bool, DType, Device, Tensor, TensorData};
+use burn_rank::json::Value;
 use burn_rank::loss::{LossSpec, RankingLoss, Reduction};
 use burn_rank::op::with_tensor_path;
 use burn_rank::op::{Execution, SumPath};
 use burn_rank::refusal::Refusal;
 use burn_rank::seed::seed_for;
+use burn_rank::workbench::json::json;
 use burn_rank::workbench::memory::{ask, peak_during, product};
 use burn_rank::workbench::{ask_memory, in_host_memory, label, root_cause};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use serde::Serialize;
 
-use super::{BenchError, sync};
+use super::{BenchError, SEED, sync};
 use crate::number::median;
 
 /// The shape of a benchmark's lists, written as `BATCHxDOCUMENTS`.
@@ -46,8 +47,7 @@ impl fmt::Display for Shape {
 }
 
 /// How the pairwise sums and other basic operations of a loss are computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum OpPath {
     /// The fastest implementation that the device supports.
     Fused,
@@ -109,49 +109,16 @@ pub struct LossBench {
     pub paths: Vec<OpPath>,
     /// The number of bursts for each implementation; the result is the median over all its runs.
     pub repeats: usize,
-    /// The seed from which scores and labels are drawn.
-    pub seed: u64,
-}
-
-/// The result for one loss, shape and implementation. Scripts that time other libraries write the same first six keys.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct LossRow {
-    /// `burn-rank/DEVICE/fused` or `burn-rank/DEVICE/tensor`
-    pub peer: String,
-    /// The implementation that was timed.
-    #[serde(skip)]
-    pub path: OpPath,
-    /// The name of the loss, or its measure and relaxation.
-    pub loss: String,
-    /// Number of lists.
-    pub batch: usize,
-    /// The number of documents in each list.
-    pub n: usize,
-    /// The median time of a forward and backward pass, in milliseconds.
-    pub ms: f64,
-    /// The speed in millions of ordered document pairs per second.
-    pub mpairs_per_s: f64,
-    /// Documents per second.
-    pub documents_per_s: f64,
-    /// The peak memory in MiB, without the memory of scores and labels; absent if the system does not report it. Memory
-    /// that the process has kept since an earlier measurement is not counted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub peak_mib: Option<f64>,
-    /// The peak memory without scores and labels, in bytes per document.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub peak_bytes_per_document: Option<f64>,
-    /// How the fused kernels computed sums over pairs.
-    pub sums: SumPath,
 }
 
 impl LossBench {
-    /// Times every loss at every shape in the calling thread's [`Execution`], and passes each row to `on_row` as soon
-    /// as it is measured.
+    /// Times every loss at every shape in the calling thread's [`Execution`], calls `done` with the number of rows so
+    /// far, and returns the rows. Scripts that time other libraries write the keys from `peer` to `mpairs_per_s`, too.
     ///
     /// # Errors
     /// Returns an error if a loss cannot be built, a batch does not fit into memory, `repeats` is 0, or the device
     /// fails.
-    pub fn run(&self, device: &Device, name: &str, mut on_row: impl FnMut(LossRow)) -> Result<(), BenchError> {
+    pub fn run(&self, device: &Device, name: &str, done: impl Fn(usize)) -> Result<Vec<Value>, BenchError> {
         if self.repeats == 0 {
             return Err(Refusal::new("repeats", 0, "at least 1").into());
         }
@@ -160,14 +127,14 @@ impl LossBench {
             ask_memory("shapes", shape, bytes, "lower the number of lists, or of their documents")?;
         }
         let losses = self.losses.iter().map(LossSpec::build).collect::<Result<Vec<_>, _>>()?;
+        let mut rows = Vec::new();
         for (spec, loss) in self.losses.iter().zip(&losses) {
             for &shape in &self.shapes {
-                for row in self.measure(spec, loss.as_ref(), shape, device, name)? {
-                    on_row(row);
-                }
+                rows.extend(self.measure(spec, loss.as_ref(), shape, device, name)?);
+                done(rows.len());
             }
         }
-        Ok(())
+        Ok(rows)
     }
 
     fn measure(
@@ -177,9 +144,9 @@ impl LossBench {
         shape: Shape,
         device: &Device,
         name: &str,
-    ) -> Result<Vec<LossRow>, BenchError> {
+    ) -> Result<Vec<Value>, BenchError> {
         loss.about().check_memory(shape.batch, shape.documents, DType::F32, device)?;
-        let lists = Lists::new(shape, self.seed, device);
+        let lists = Lists::new(shape, device);
         let paths: Vec<OpPath> =
             self.paths.iter().copied().filter(|path| path.fits(shape, &spec.to_string())).collect();
         let run = |path: OpPath| path.run(|| lists.step(loss, device, name));
@@ -205,19 +172,19 @@ impl LossBench {
         let cells = (shape.batch * shape.documents) as f64;
         let rows = paths.iter().zip(&mut times).zip(peaks).map(|((path, times), peak)| {
             let seconds = median(times).unwrap_or(f64::NAN);
-            LossRow {
-                peer: format!("burn-rank/{name}/{}", path.name()),
-                path: *path,
-                loss: spec.to_string(),
-                batch: shape.batch,
-                n: shape.documents,
-                ms: seconds * 1e3,
-                mpairs_per_s: cells * shape.documents as f64 / seconds / 1e6,
-                documents_per_s: cells / seconds,
-                peak_mib: peak.map(|bytes| bytes as f64 / f64::from(1 << 20)),
-                peak_bytes_per_document: peak.map(|bytes| bytes as f64 / cells),
-                sums: Execution::current().sums(),
+            let mut row = json!({
+                "path": path.name(), "peer": format!("burn-rank/{name}/{}", path.name()), "loss": spec.to_string(),
+                "batch": shape.batch, "n": shape.documents, "ms": seconds * 1e3,
+                // Ordered pairs of documents, in millions.
+                "mpairs_per_s": cells * shape.documents as f64 / seconds / 1e6, "documents_per_s": cells / seconds,
+            });
+            // Without scores and labels, and without memory that the process has kept since an earlier measurement.
+            if let Some(bytes) = peak.map(|bytes| bytes as f64) {
+                row["peak_mib"] = json!(bytes / f64::from(1 << 20));
+                row["peak_bytes_per_document"] = json!(bytes / cells);
             }
+            row["sums"] = json!(Execution::current().sums());
+            row
         });
         Ok(rows.collect())
     }
@@ -231,9 +198,9 @@ struct Lists {
 }
 
 impl Lists {
-    fn new(shape: Shape, seed: u64, device: &Device) -> Self {
+    fn new(shape: Shape, device: &Device) -> Self {
         let cells = shape.batch * shape.documents;
-        let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "bench", cells as u64));
+        let mut random = ChaCha8Rng::seed_from_u64(seed_for(SEED, "bench", cells as u64));
         let scores: Vec<f32> = (0..cells).map(|_| normal(&mut random)).collect();
         let labels: Vec<f32> = (0..cells)
             .map(|cell| if cell % shape.documents == 0 { 4.0 } else { f32::from(label(random.random())) })
@@ -297,8 +264,8 @@ mod tests {
         for (batch, documents) in [(1_000_000_000, 1_000_000_000), (usize::MAX, 2)] {
             let shapes = vec![Shape { batch: 1, documents: 2 }, Shape { batch, documents }];
             let losses = vec![LossSpec::new("list_net")];
-            let bench = LossBench { losses, shapes, paths: vec![OpPath::Fused], repeats: 1, seed: 1 };
-            let error = bench.run(&Device::flex(), "flex", |row| panic!("{row:?}")).unwrap_err().to_string();
+            let bench = LossBench { losses, shapes, paths: vec![OpPath::Fused], repeats: 1 };
+            let error = bench.run(&Device::flex(), "flex", |_| panic!("a row")).unwrap_err().to_string();
             assert!(error.starts_with(&format!("shapes: {batch}x{documents} takes about ")), "{error}");
             assert!(error.ends_with(" are free: lower the number of lists, or of their documents"), "{error}");
         }
@@ -311,16 +278,15 @@ mod tests {
             shapes: vec![Shape { batch: 2, documents: 5 }],
             paths: vec![OpPath::Fused, OpPath::Tensor],
             repeats: 1,
-            seed: 1,
         };
-        let mut rows = Vec::new();
-        bench.run(&Device::flex(), "flex", |row| rows.push(row)).unwrap();
-        let peers: Vec<_> = rows.iter().map(|row| row.peer.as_str()).collect();
+        let rows = bench.run(&Device::flex(), "flex", |_| ()).unwrap();
+        let peers: Vec<_> = rows.iter().map(|row| row["peer"].as_str().unwrap()).collect();
         assert_eq!(peers, ["burn-rank/flex/fused", "burn-rank/flex/tensor"]);
-        assert!(rows.iter().all(|row| row.loss == "approx_ndcg" && row.batch == 2 && row.n == 5 && row.ms > 0.0));
         for row in &rows {
-            let bytes = row.peak_mib.map(|peak| peak * f64::from(1 << 20));
-            assert_eq!(row.peak_bytes_per_document, bytes.map(|bytes| bytes / 10.0));
+            assert_eq!((&row["loss"], &row["batch"], &row["n"]), (&json!("approx_ndcg"), &json!(2), &json!(5)));
+            assert!(row["ms"].as_f64().unwrap() > 0.0);
+            let bytes = row["peak_mib"].as_f64().map(|peak| peak * f64::from(1 << 20));
+            assert_eq!(row["peak_bytes_per_document"].as_f64(), bytes.map(|bytes| bytes / 10.0));
         }
         let none = LossBench { repeats: 0, ..bench };
         assert!(matches!(none.run(&Device::flex(), "flex", |_| ()), Err(BenchError::Refused(_))));

@@ -9,12 +9,15 @@ mod serving;
 mod train;
 mod trees;
 
-pub use losses::{LossBench, LossRow, OpPath, Shape};
+pub use losses::{LossBench, OpPath, Shape};
 pub use serving::ServingBench;
 pub use train::TrainBench;
 pub use trees::TreesBench;
 
 use burn_rank::refusal::Refusal;
+
+/// The seed from which inputs, initial weights and batches are drawn.
+const SEED: u64 = 1;
 
 /// The reasons why a benchmark cannot run.
 #[derive(Debug, thiserror::Error)]

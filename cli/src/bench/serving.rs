@@ -16,12 +16,12 @@ use burn_rank::refusal::Refusal;
 use burn_rank::scorer::{AttentionScorerConfig, LatentCrossScorerConfig, MlpScorerConfig, ScorerConfig};
 use burn_rank::seed::seed_for;
 use burn_rank::workbench::ask_memory;
+use burn_rank::workbench::json::json;
 use burn_rank::workbench::memory::product;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use serde::Serialize;
 
-use super::BenchError;
+use super::{BenchError, SEED};
 use crate::number::median;
 
 /// The number of untimed warm-up requests.
@@ -45,36 +45,15 @@ pub struct ServingBench {
     pub features: usize,
     /// The number of timed requests to each ranker.
     pub requests: usize,
-    /// The seed from which features, weights and trees are drawn.
-    pub seed: u64,
-}
-
-/// One measurement.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ServingRow {
-    /// `burn-rank/DEVICE`
-    pub peer: String,
-    /// The kind of the ranker.
-    pub ranker: String,
-    /// Documents of the query.
-    pub documents: usize,
-    /// Features of a document.
-    pub features: usize,
-    /// Timed requests.
-    pub requests: usize,
-    /// The median time of a request, in microseconds.
-    pub median_us: f64,
-    /// The 99th percentile of request times, in microseconds.
-    pub p99_us: f64,
 }
 
 impl ServingBench {
-    /// Times every kind of ranker, and calls `done` with each result.
+    /// Times every kind of ranker, calls `done` with the number of rankers so far, and returns a row for each.
     ///
     /// # Errors
     /// Returns an error if a number is out of range or the device fails.
-    pub fn run(&self, device: &Device, name: &str, mut done: impl FnMut(ServingRow)) -> Result<(), BenchError> {
-        let Self { documents, features, requests, .. } = *self;
+    pub fn run(&self, device: &Device, name: &str, done: impl Fn(usize)) -> Result<Vec<Value>, BenchError> {
+        let Self { documents, features, requests } = *self;
         for (key, found) in [("documents", documents), ("features", features), ("requests", requests)] {
             if found == 0 {
                 return Err(Refusal::new(key, found, "at least 1").into());
@@ -90,9 +69,10 @@ impl ServingBench {
             .labels(vec![0.0; documents])
             .query_sizes(&[documents])
             .build()?;
+        let mut rows = Vec::new();
         for (ranker, model) in self.models(device)? {
             let kind = if matches!(model, Model::Trees(_)) { NormalizerKind::None } else { NormalizerKind::ZScore };
-            let served = ranker_of(Normalizer::fit(&query, kind), model, self.seed)?;
+            let served = ranker_of(Normalizer::fit(&query, kind), model)?;
             let mut times = Vec::with_capacity(requests);
             for request in 0..WARM_UP + requests {
                 let start = Instant::now();
@@ -103,10 +83,13 @@ impl ServingBench {
             }
             let median_us = median(&mut times).unwrap_or(f64::NAN);
             let p99_us = nearest_rank(&times, 0.99);
-            let peer = format!("burn-rank/{name}");
-            done(ServingRow { peer, ranker, documents, features, requests, median_us, p99_us });
+            rows.push(json!({
+                "path": null, "peer": format!("burn-rank/{name}"), "ranker": ranker, "documents": documents,
+                "features": features, "requests": requests, "median_us": median_us, "p99_us": p99_us,
+            }));
+            done(rows.len());
         }
-        Ok(())
+        Ok(rows)
     }
 
     /// Returns an untrained model of every kind, each with its name.
@@ -123,10 +106,9 @@ impl ServingBench {
             ("attention", ScorerConfig::Attention(AttentionScorerConfig::default())),
             ("latent cross", ScorerConfig::LatentCross(LatentCrossScorerConfig::default())),
         ] {
-            models.push((name.to_string(), Model::Scorer(scorer(config, self.seed)?)));
+            models.push((name.to_string(), Model::Scorer(scorer(config, SEED)?)));
         }
-        let member =
-            |member: usize| Ok((1.0, scorer(perceptron(&[64]), seed_for(self.seed, "member", member as u64))?));
+        let member = |member: usize| Ok((1.0, scorer(perceptron(&[64]), seed_for(SEED, "member", member as u64))?));
         let members = (0..MEMBERS).map(member).collect::<Result<Vec<_>, Refusal>>()?;
         models.push((format!("ensemble of {MEMBERS} perceptrons 64"), Model::Ensemble(members)));
         let landmarks = self.numbers("serving landmarks", LANDMARKS * self.features);
@@ -141,14 +123,14 @@ impl ServingBench {
 
     /// Returns random numbers from 0 to 1.
     fn numbers(&self, purpose: &str, count: usize) -> Vec<f32> {
-        let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, purpose, 0));
+        let mut random = ChaCha8Rng::seed_from_u64(seed_for(SEED, purpose, 0));
         (0..count).map(|_| random.random::<f32>()).collect()
     }
 
     /// Returns random trees, each grown leaf by leaf as with `growth = "leaf"`.
     fn trees(&self, trees: usize) -> Result<TreeEnsemble, BenchError> {
         let mut ensemble = TreeEnsemble::new(self.features);
-        let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, "serving trees", 0));
+        let mut random = ChaCha8Rng::seed_from_u64(seed_for(SEED, "serving trees", 0));
         for _ in 0..trees {
             let mut nodes = vec![Node::Leaf { value: 0.0 }];
             let mut leaves = vec![0];
@@ -171,14 +153,14 @@ impl ServingBench {
     }
 }
 
-fn ranker_of(normalizer: Normalizer, model: Model, seed: u64) -> Result<Ranker, BenchError> {
+fn ranker_of(normalizer: Normalizer, model: Model) -> Result<Ranker, BenchError> {
     let metadata = Metadata {
         feature_names: None,
         config: Value::Null,
         convention: Convention::default(),
         measures: BTreeMap::new(),
         data_hash: String::new(),
-        seed,
+        seed: SEED,
         estimate: None,
         versions: Versions::current(),
     };

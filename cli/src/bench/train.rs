@@ -6,13 +6,14 @@ use std::time::Instant;
 use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::Device;
 use burn_rank::data::{BatchPlanner, BatchPlannerConfig, RankingBatch, SynthConfig};
+use burn_rank::json::Value;
 use burn_rank::loss::{LossSpec, Reduction};
 use burn_rank::refusal::Refusal;
 use burn_rank::scorer::ScorerConfig;
+use burn_rank::workbench::json::json;
 use burn_rank::workbench::{ask_memory, batch_shapes, bytes_in_training, in_host_memory};
-use serde::Serialize;
 
-use super::{BenchError, OpPath, sync};
+use super::{BenchError, OpPath, SEED, sync};
 use crate::number::median;
 
 /// A benchmark of training epochs with one scorer and one loss, on generated data that resemble MSLR-WEB.
@@ -30,40 +31,21 @@ pub struct TrainBench {
     pub path: OpPath,
     /// The number of timed epochs, which follow one untimed epoch; the result is their median.
     pub epochs: usize,
-    /// The seed from which initial weights and batches are drawn.
-    pub seed: u64,
-}
-
-/// One measurement.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct TrainRow {
-    /// `burn-rank/DEVICE`
-    pub peer: String,
-    /// Name of the loss.
-    pub loss: String,
-    /// Queries per batch.
-    pub batch: usize,
-    /// Number of documents per epoch.
-    pub documents: usize,
-    /// The number of documents per second in the median epoch.
-    pub documents_per_s: f64,
-    /// The number of documents per second in the fastest epoch.
-    pub best_documents_per_s: f64,
 }
 
 impl TrainBench {
-    /// Trains on `device`, and measures the speed of the epochs.
+    /// Trains on `device`, and returns the speed of the epochs.
     ///
     /// # Errors
     /// Returns an error if a parameter is out of range or the device fails.
-    pub fn run(&self, device: &Device, name: &str) -> Result<TrainRow, BenchError> {
+    pub fn run(&self, device: &Device, name: &str) -> Result<Value, BenchError> {
         if self.epochs == 0 {
             return Err(Refusal::new("repeats", 0, "at least 1").into());
         }
         let loss = self.loss.build()?;
         let dataset = self.data.generate()?;
         let config = BatchPlannerConfig { queries: Some(self.batch), ..BatchPlannerConfig::default() };
-        let batcher = BatchPlanner::new(&dataset, &config, self.seed)?;
+        let batcher = BatchPlanner::new(&dataset, &config, SEED)?;
         let bytes = |&(lists, documents): &(usize, usize)| {
             bytes_in_training(&self.scorer, dataset.feature_count, [lists, documents])
         };
@@ -72,14 +54,14 @@ impl TrainBench {
             ask_memory("batch", what, bytes(&shape), "lower the number of queries per batch")?;
         }
         let device = device.clone().autodiff();
-        let mut scorer = self.scorer.init(dataset.feature_count, self.seed, &device)?;
+        let mut scorer = self.scorer.init(dataset.feature_count, SEED, &device)?;
         let mut optimizer = AdamConfig::new().init();
         let mut times = Vec::with_capacity(self.epochs);
         for epoch in 0..=self.epochs as u64 {
             let start = Instant::now();
             for (index, queries) in batcher.epoch(epoch).iter().enumerate() {
                 let batch = RankingBatch::assemble(&dataset, queries, &device);
-                let seed = burn_rank::seed::seed_for(self.seed, "dropout", (epoch << 32) | index as u64);
+                let seed = burn_rank::seed::seed_for(SEED, "dropout", (epoch << 32) | index as u64);
                 let scores = scorer.forward_training(batch.features, batch.mask.clone(), seed);
                 let gradients =
                     self.path.run(|| loss.forward(scores, batch.labels, batch.mask, Reduction::Mean).backward());
@@ -92,14 +74,11 @@ impl TrainBench {
         let times = &mut times[1..];
         let documents = dataset.documents();
         let fastest = times.iter().copied().fold(f64::INFINITY, f64::min);
-        Ok(TrainRow {
-            peer: format!("burn-rank/{name}"),
-            loss: self.loss.name.clone(),
-            batch: self.batch,
-            documents,
-            documents_per_s: documents as f64 / median(times).unwrap_or(f64::NAN),
-            best_documents_per_s: documents as f64 / fastest,
-        })
+        Ok(json!({
+            "path": self.path.name(), "peer": format!("burn-rank/{name}"), "loss": self.loss.name, "batch": self.batch,
+            "documents": documents, "documents_per_s": documents as f64 / median(times).unwrap_or(f64::NAN),
+            "best_documents_per_s": documents as f64 / fastest,
+        }))
     }
 }
 

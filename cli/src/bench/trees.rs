@@ -4,13 +4,14 @@ use std::time::Instant;
 
 use burn::tensor::Device;
 use burn_rank::data::SynthConfig;
+use burn_rank::json::Value;
 use burn_rank::learner::boosted_trees::BoostedTreesConfig;
 use burn_rank::learner::{FitContext, LearnerConfig, Parts, RankingLearner, Selection};
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::{Convention, Measure};
-use serde::Serialize;
+use burn_rank::workbench::json::json;
 
-use super::BenchError;
+use super::{BenchError, SEED};
 use crate::number::median;
 
 /// A benchmark of boosted trees, fitted to generated data that resemble MSLR-WEB.
@@ -24,46 +25,19 @@ pub struct TreesBench {
     pub data: SynthConfig,
     /// The number of timed fits; the result is their median.
     pub repeats: usize,
-    /// Seed of the fits.
-    pub seed: u64,
-}
-
-/// One measurement.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct TreesRow {
-    /// `burn-rank/DEVICE`
-    pub peer: String,
-    /// Name of the loss.
-    pub loss: String,
-    /// Number of documents.
-    pub documents: usize,
-    /// Number of features.
-    pub features: usize,
-    /// Number of trees.
-    pub rounds: usize,
-    /// The duration of the median fit in seconds, including binning.
-    pub fit_s: f64,
-    /// The duration of the fastest fit in seconds.
-    pub best_fit_s: f64,
-    /// The peak memory of the process without the features, in MiB; `None` if it cannot be measured.
-    pub peak_mib: Option<f64>,
-    /// The time to score all documents, in seconds; the median over the fits.
-    pub predict_s: f64,
-    /// NDCG@10 on the training data in the `standard` convention.
-    pub ndcg: f64,
 }
 
 impl TreesBench {
-    /// Fits the trees `repeats` times, and times each fit.
+    /// Fits the trees `repeats` times, and returns the times.
     ///
     /// # Errors
     /// Returns an error if a parameter is out of range, if data cannot be generated, or if a fit fails.
-    pub fn run(&self, device: &Device, name: &str) -> Result<TreesRow, BenchError> {
+    pub fn run(&self, device: &Device, name: &str) -> Result<Value, BenchError> {
         let learner = self.config.check(&Parts { loss: Some(self.loss.clone().into()), ..Parts::default() })?;
         let data = self.data.generate()?;
         let convention = Convention::preset("standard").expect("a preset");
         let measure = Measure::Ndcg(Some(10));
-        let context = FitContext::new(device.clone(), self.seed, Selection { convention, ..Selection::best(measure) });
+        let context = FitContext::new(device.clone(), SEED, Selection { convention, ..Selection::best(measure) });
         let (mut fits, mut predictions, mut ndcg) = (Vec::new(), Vec::new(), f64::NAN);
         for _ in 0..self.repeats.max(1) {
             let start = Instant::now();
@@ -76,18 +50,16 @@ impl TreesBench {
         }
         let features = (data.features.len() * size_of::<f32>()) as u64;
         let peak = burn_rank::workbench::memory::peak().map(|peak| peak.saturating_sub(features));
-        Ok(TreesRow {
-            peer: format!("burn-rank/{name}"),
-            loss: self.loss.name.clone(),
-            documents: data.documents(),
-            features: data.feature_count,
-            rounds: self.config.rounds,
-            best_fit_s: fits.iter().copied().fold(f64::INFINITY, f64::min),
-            fit_s: median(&mut fits).unwrap_or(f64::NAN),
-            peak_mib: peak.map(|bytes| bytes as f64 / f64::from(1 << 20)),
-            predict_s: median(&mut predictions).unwrap_or(f64::NAN),
-            ndcg,
-        })
+        let best_fit = fits.iter().copied().fold(f64::INFINITY, f64::min);
+        Ok(json!({
+            "path": null, "peer": format!("burn-rank/{name}"), "loss": self.loss.name, "documents": data.documents(),
+            "features": data.feature_count, "rounds": self.config.rounds,
+            // With binning.
+            "fit_s": median(&mut fits).unwrap_or(f64::NAN), "best_fit_s": best_fit,
+            // Of the process without the features; null if it cannot be measured.
+            "peak_mib": peak.map(|bytes| bytes as f64 / f64::from(1 << 20)),
+            "predict_s": median(&mut predictions).unwrap_or(f64::NAN), "ndcg": ndcg,
+        }))
     }
 }
 

@@ -4,7 +4,9 @@
 
 use std::io::Write;
 
+use burn::tensor::Device;
 use burn_rank::data::SynthConfig;
+use burn_rank::json::Value;
 use burn_rank::learner::boosted_trees::BoostedTreesConfig;
 use burn_rank::loss::LossSpec;
 use burn_rank::op::{Execution, SumPath};
@@ -12,10 +14,9 @@ use burn_rank::scorer::{MlpScorerConfig, ScorerConfig};
 use burn_rank::workbench::json::json;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, value_parser};
-use serde::Serialize;
 
 use super::{ExecutionArgs, Failure, Work, during, input, work_on_this_thread};
-use crate::bench::{BenchError, LossBench, LossRow, OpPath, ServingBench, Shape, TrainBench, TreesBench};
+use crate::bench::{BenchError, LossBench, OpPath, ServingBench, Shape, TrainBench, TreesBench};
 use crate::page::Table;
 
 /// Arguments of `bench`.
@@ -120,28 +121,60 @@ impl BenchArgs {
     }
 
     fn measure(&self, out: &mut dyn Write) -> Result<(), Failure> {
-        match &self.command {
-            Some(BenchCommand::Train { loss, queries, batch }) => {
-                self.train(loss, *queries as usize, *batch as usize, out)
+        let (bench, columns): (&str, &[Column]) = match &self.command {
+            None => ("losses", &LOSSES),
+            Some(BenchCommand::Train { .. }) => ("train", &TRAIN),
+            Some(BenchCommand::Serving { .. }) => ("serving", &SERVING),
+            Some(BenchCommand::Trees { .. }) => ("trees", &TREES),
+        };
+        let mut table = Table::new(columns.iter().map(|(title, _)| *title));
+        for name in &self.devices {
+            let device = input::device(name)?;
+            let rows = match &self.command {
+                None => self.losses(&device, name)?,
+                Some(BenchCommand::Train { loss, queries, batch }) => {
+                    self.train(loss, *queries as usize, *batch as usize, &device, name)?
+                }
+                Some(BenchCommand::Serving { documents, features, requests }) => {
+                    let [documents, features, requests] =
+                        [documents, features, requests].map(|number| *number as usize);
+                    serving(&ServingBench { documents, features, requests }, &device, name)?
+                }
+                Some(BenchCommand::Trees { loss, queries, rounds, leaves, set }) => {
+                    let data = SynthConfig { queries: *queries as usize, ..SynthConfig::default() };
+                    let (rounds, leaves) = (*rounds as usize, *leaves as usize);
+                    let config = BoostedTreesConfig { rounds, leaves, ..BoostedTreesConfig::default() };
+                    let mut loss = LossSpec::parse(loss);
+                    loss.params.extend(input::assignments("--set", set)?);
+                    let bench = TreesBench { config, loss, data, repeats: self.repeats as usize };
+                    vec![during(&format!("growing trees on {name}"), || bench.run(&device, name))?]
+                }
+            };
+            for row in rows {
+                let mut line = json!({"bench": bench, "device": name});
+                if let (Some(line), Some(row)) = (line.as_object_mut(), row.as_object()) {
+                    line.extend(row.iter().map(|(key, value)| (key.clone(), value.clone())));
+                }
+                if self.json {
+                    writeln!(out, "{line}")?;
+                }
+                let mut cells = columns.iter().map(|(_, cell)| cell(&line));
+                table.row(cells.next().unwrap_or_default(), cells);
             }
-            Some(BenchCommand::Trees { loss, queries, rounds, leaves, set }) => {
-                let data = SynthConfig { queries: *queries as usize, ..SynthConfig::default() };
-                let (rounds, leaves) = (*rounds as usize, *leaves as usize);
-                let config = BoostedTreesConfig { rounds, leaves, ..BoostedTreesConfig::default() };
-                let mut loss = LossSpec::parse(loss);
-                loss.params.extend(input::assignments("--set", set)?);
-                let repeats = self.repeats as usize;
-                self.trees(&TreesBench { config, loss, data, repeats, seed: 1 }, out)
-            }
-            Some(BenchCommand::Serving { documents, features, requests }) => {
-                let [documents, features, requests] = [documents, features, requests].map(|number| *number as usize);
-                self.serving(&ServingBench { documents, features, requests, seed: 1 }, out)
-            }
-            None => self.losses(out),
         }
+        if self.json {
+            return Ok(());
+        }
+        if let Some(BenchCommand::Serving { documents, features, requests }) = &self.command {
+            writeln!(
+                out,
+                "a query of {documents} documents x {features} features, {requests} requests one after the other"
+            )?;
+        }
+        Ok(write!(out, "{}", table.text())?)
     }
 
-    fn losses(&self, out: &mut dyn Write) -> Result<(), Failure> {
+    fn losses(&self, device: &Device, name: &str) -> Result<Vec<Value>, Failure> {
         // The time of a kernel depends on the temperature, so losses keep the temperatures of their papers.
         let at_papers = |loss: &String| LossSpec::parse(loss).with_default_temperature(None);
         let bench = LossBench {
@@ -149,161 +182,99 @@ impl BenchArgs {
             shapes: self.shapes.iter().map(|shape| shape.parse::<Shape>()).collect::<Result<_, _>>()?,
             paths: self.paths(&[OpPath::Fused, OpPath::Tensor]),
             repeats: self.repeats as usize,
-            seed: 1,
         };
-        let columns = ["loss", "shape", "ms", "Mpairs/s", "documents/s", "peak MiB", "bytes/document"];
-        let mut rows = self.rows("losses", columns);
-        for name in &self.devices {
-            let mut found: Vec<LossRow> = Vec::new();
-            let work = Work::of(name, bench.losses.len() * bench.shapes.len() * bench.paths.len());
-            bench.run(&input::device(name)?, name, |row| {
-                found.push(row);
-                work.done(found.len());
-            })?;
-            drop(work);
-            for row in found {
-                let cells = [
-                    row.loss.clone(),
-                    format!("{}x{}", row.batch, row.n),
-                    format!("{:.3}", row.ms),
-                    format!("{:.1}", row.mpairs_per_s),
-                    format!("{:.0}", row.documents_per_s),
-                    row.peak_mib.map_or_else(|| "-".to_owned(), |peak| format!("{peak:.1}")),
-                    row.peak_bytes_per_document.map_or_else(|| "-".to_owned(), |bytes| format!("{bytes:.0}")),
-                ];
-                rows.add(name, Some(row.path), &row, cells, out)?;
-            }
-        }
-        rows.finish(out)
+        let work = Work::of(name, bench.losses.len() * bench.shapes.len() * bench.paths.len());
+        Ok(bench.run(device, name, |rows| work.done(rows))?)
     }
 
-    fn train(&self, loss: &str, queries: usize, batch: usize, out: &mut dyn Write) -> Result<(), Failure> {
+    fn train(
+        &self,
+        loss: &str,
+        queries: usize,
+        batch: usize,
+        device: &Device,
+        name: &str,
+    ) -> Result<Vec<Value>, Failure> {
         let mlp = MlpScorerConfig { hidden: vec![256, 128, 64], ..MlpScorerConfig::default() };
-        let mut rows = self.rows("train", ["scorer", "loss", "documents/s", "best"]);
-        for name in &self.devices {
-            let device = input::device(name)?;
-            for (scorer_name, scorer) in
-                [("linear", ScorerConfig::default()), ("256,128,64", ScorerConfig::Mlp(mlp.clone()))]
-            {
-                for path in self.paths(&[OpPath::Fused]) {
-                    let data = SynthConfig { queries, ..SynthConfig::default() };
-                    let (loss, epochs, scorer) = (LossSpec::parse(loss), self.repeats as usize, scorer.clone());
-                    let bench = TrainBench { scorer, loss, data, batch, path, epochs, seed: 1 };
-                    let row = during(&format!("training {scorer_name} on {name}"), || bench.run(&device, name))?;
-                    let mut value = burn_rank::json::to_value(&row).map_err(Failure::work)?;
-                    value["scorer"] = scorer_name.into();
-                    let rate = |value: f64| format!("{value:.0}");
-                    let cells = [
-                        scorer_name.to_owned(),
-                        row.loss.clone(),
-                        rate(row.documents_per_s),
-                        rate(row.best_documents_per_s),
-                    ];
-                    rows.add(name, Some(path), &value, cells, out)?;
-                }
+        let mut rows = Vec::new();
+        for (scorer_name, scorer) in [("linear", ScorerConfig::default()), ("256,128,64", ScorerConfig::Mlp(mlp))] {
+            for path in self.paths(&[OpPath::Fused]) {
+                let data = SynthConfig { queries, ..SynthConfig::default() };
+                let (loss, epochs, scorer) = (LossSpec::parse(loss), self.repeats as usize, scorer.clone());
+                let bench = TrainBench { scorer, loss, data, batch, path, epochs };
+                let mut row = during(&format!("training {scorer_name} on {name}"), || bench.run(device, name))?;
+                row["scorer"] = scorer_name.into();
+                rows.push(row);
             }
         }
-        rows.finish(out)
-    }
-
-    fn serving(&self, bench: &ServingBench, out: &mut dyn Write) -> Result<(), Failure> {
-        let mut rows = self.rows("serving", ["ranker", "median us", "99% us"]);
-        for name in &self.devices {
-            let mut found = Vec::new();
-            let work = Work::new(&format!("requests to {name}"));
-            bench.run(&input::device(name)?, name, |row| {
-                work.now(&format!("requests to {name}, rankers timed: {}", found.len() + 1));
-                found.push(row);
-            })?;
-            drop(work);
-            for row in found {
-                let [median, p99] = [row.median_us, row.p99_us].map(|time| format!("{time:.1}"));
-                rows.add(name, None, &row, [row.ranker.clone(), median, p99], out)?;
-            }
-        }
-        if !self.json {
-            let ServingBench { documents, features, requests, .. } = bench;
-            writeln!(
-                out,
-                "a query of {documents} documents x {features} features, {requests} requests one after the other"
-            )?;
-        }
-        rows.finish(out)
-    }
-
-    fn trees(&self, bench: &TreesBench, out: &mut dyn Write) -> Result<(), Failure> {
-        let columns = ["loss", "documents", "trees", "fit s", "predict s", "peak MiB", "NDCG@10"];
-        let mut rows = self.rows("trees", columns);
-        for name in &self.devices {
-            let device = input::device(name)?;
-            let row = during(&format!("growing trees on {name}"), || bench.run(&device, name))?;
-            let cells = [
-                row.loss.clone(),
-                row.documents.to_string(),
-                row.rounds.to_string(),
-                format!("{:.3}", row.fit_s),
-                format!("{:.3}", row.predict_s),
-                row.peak_mib.map_or_else(|| "-".to_owned(), |peak| format!("{peak:.1}")),
-                format!("{:.4}", row.ndcg),
-            ];
-            rows.add(name, None, &row, cells, out)?;
-        }
-        rows.finish(out)
+        Ok(rows)
     }
 
     /// Returns the paths that the user selected, or the benchmark's default paths if the user selected none.
     fn paths(&self, default: &[OpPath]) -> Vec<OpPath> {
         if self.paths.is_empty() { default.to_vec() } else { self.paths.clone() }
     }
-
-    /// Creates an empty table for a benchmark, and adds the columns device and path after the first one.
-    fn rows<const N: usize>(&self, bench: &'static str, columns: [&str; N]) -> Rows {
-        let mut header = vec![columns[0], "device", "path"];
-        header.extend(&columns[1..]);
-        Rows { bench, json: self.json, table: Table::new(header) }
-    }
 }
 
-/// The results of a benchmark, printed as a table or as lines of JSON. The columns are the subject, the device, the
-/// path and the measurements.
-struct Rows {
-    bench: &'static str,
-    json: bool,
-    table: Table,
+fn serving(bench: &ServingBench, device: &Device, name: &str) -> Result<Vec<Value>, Failure> {
+    let work = Work::new(&format!("requests to {name}"));
+    let timed = |rankers: usize| work.now(&format!("requests to {name}, rankers timed: {rankers}"));
+    Ok(bench.run(device, name, timed)?)
 }
 
-impl Rows {
-    /// Prints a row as a line of JSON, or adds it to the table. `path` is `None` if the benchmark measures only one
-    /// path.
-    fn add<const N: usize>(
-        &mut self,
-        device: &str,
-        path: Option<OpPath>,
-        row: &impl Serialize,
-        cells: [String; N],
-        out: &mut dyn Write,
-    ) -> Result<(), Failure> {
-        let path = path.map(OpPath::name);
-        if self.json {
-            let mut line = json!({"bench": self.bench, "device": device, "path": path});
-            let row = burn_rank::json::to_value(row).map_err(Failure::work)?;
-            if let (Some(line), Some(row)) = (line.as_object_mut(), row.as_object()) {
-                line.extend(row.iter().map(|(key, value)| (key.clone(), value.clone())));
-            }
-            return Ok(writeln!(out, "{line}")?);
-        }
-        let mut cells = cells.into_iter();
-        let what = cells.next().unwrap_or_default();
-        let placed = [device.to_owned(), path.unwrap_or("-").to_owned()];
-        self.table.row(what, placed.into_iter().chain(cells));
-        Ok(())
-    }
+/// A column of a benchmark's table: its title, and its cell for a line of JSON.
+type Column = (&'static str, fn(&Value) -> String);
 
-    /// Prints the table.
-    fn finish(self, out: &mut dyn Write) -> Result<(), Failure> {
-        if !self.json {
-            write!(out, "{}", self.table.text())?;
-        }
-        Ok(())
-    }
+const DEVICE: Column = ("device", |row| words(row, "device"));
+const PATH: Column = ("path", |row| words(row, "path"));
+
+const LOSSES: [Column; 9] = [
+    ("loss", |row| words(row, "loss")),
+    DEVICE,
+    PATH,
+    ("shape", |row| format!("{}x{}", row["batch"], row["n"])),
+    ("ms", |row| decimals(row, "ms", 3)),
+    ("Mpairs/s", |row| decimals(row, "mpairs_per_s", 1)),
+    ("documents/s", |row| decimals(row, "documents_per_s", 0)),
+    ("peak MiB", |row| decimals(row, "peak_mib", 1)),
+    ("bytes/document", |row| decimals(row, "peak_bytes_per_document", 0)),
+];
+
+const TRAIN: [Column; 6] = [
+    ("scorer", |row| words(row, "scorer")),
+    DEVICE,
+    PATH,
+    ("loss", |row| words(row, "loss")),
+    ("documents/s", |row| decimals(row, "documents_per_s", 0)),
+    ("best", |row| decimals(row, "best_documents_per_s", 0)),
+];
+
+const SERVING: [Column; 5] = [
+    ("ranker", |row| words(row, "ranker")),
+    DEVICE,
+    PATH,
+    ("median us", |row| decimals(row, "median_us", 1)),
+    ("99% us", |row| decimals(row, "p99_us", 1)),
+];
+
+const TREES: [Column; 9] = [
+    ("loss", |row| words(row, "loss")),
+    DEVICE,
+    PATH,
+    ("documents", |row| row["documents"].to_string()),
+    ("trees", |row| row["rounds"].to_string()),
+    ("fit s", |row| decimals(row, "fit_s", 3)),
+    ("predict s", |row| decimals(row, "predict_s", 3)),
+    ("peak MiB", |row| decimals(row, "peak_mib", 1)),
+    ("NDCG@10", |row| decimals(row, "ndcg", 4)),
+];
+
+/// Returns the text of a key, or a dash if it has none.
+fn words(row: &Value, key: &str) -> String {
+    row[key].as_str().unwrap_or("-").to_owned()
+}
+
+/// Returns the number of a key with this number of decimals, or a dash if it was not measured.
+fn decimals(row: &Value, key: &str, decimals: usize) -> String {
+    row[key].as_f64().map_or_else(|| "-".to_owned(), |value| format!("{value:.decimals$}"))
 }

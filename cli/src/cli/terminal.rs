@@ -1,6 +1,7 @@
 //! All output to standard output and standard error goes through this file. Characters that would control a terminal
 //! are printed as escapes, because names in data, configurations and arguments may come from anyone. On a terminal, the
-//! word at the beginning of a line that says what the line is, such as `warning:`, has a color.
+//! word at the beginning of a line that says what the line is, such as `warning:`, has a color, and so have verdicts in
+//! the cells of tables.
 
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -46,12 +47,32 @@ fn allows_colors(no_color: Option<&OsStr>, term: Option<&OsStr>) -> bool {
     no_color.is_none_or(OsStr::is_empty) && term.is_some_and(|term| term != "dumb")
 }
 
-/// Adds the color to the word with which a line begins, if it has one.
-fn painted(lead: &str) -> String {
-    match LEADS.iter().find(|(word, _)| *word == lead) {
+/// Words that are the verdicts of a table's rows, each with the code of its color.
+const VERDICTS: [(&str, &str); 6] = [
+    ("failed", "31"),
+    ("wrong", "31"),
+    ("different", "31"),
+    ("not decided", "33"),
+    ("same", "32"),
+    ("identical", "32"),
+];
+
+/// Adds colors to a line: to the word with which it begins, and to the verdicts in the cells of a table.
+fn painted(line: &str) -> String {
+    let paint = |known: &[(&str, &str)], text: &str| match known.iter().find(|(word, _)| *word == text) {
         Some((word, color)) => format!("\x1b[{color}m{word}\x1b[0m"),
-        None => lead.to_string(),
-    }
+        None => text.to_string(),
+    };
+    // Two blanks separate the cells of a table.
+    let mut cells = line.split("  ");
+    let first = cells.next().unwrap_or_default();
+    let lead = match first.split_once(' ') {
+        Some((lead, rest)) => format!("{} {rest}", paint(&LEADS, lead)),
+        None if first.len() < line.len() => paint(&LEADS, first),
+        None => first.to_string(),
+    };
+    let cells = cells.map(|cell| cell.replace(cell.trim(), &paint(&VERDICTS, cell.trim())));
+    [lead].into_iter().chain(cells).collect::<Vec<_>>().join("  ")
 }
 
 /// Prints a message on standard error, above any progress lines. A terminal shows it in lines that break between words;
@@ -61,10 +82,7 @@ pub(super) fn say(message: impl Display) {
     // The text is written at once, since the end of all processes of an MPI program may cut off the rest.
     let is_terminal = io::stderr().is_terminal();
     let line = if is_terminal { wrapped(&line, screen::width()).join("\n") } else { line };
-    let line = match line.split_once(' ') {
-        Some((lead, rest)) if has_colors(is_terminal) => format!("{} {rest}\n", painted(lead)),
-        _ => line + "\n",
-    };
+    let line = if has_colors(is_terminal) { painted(&line) } else { line } + "\n";
     screen::above(|| {
         let _ = io::stderr().write_all(line.as_bytes());
     });
@@ -133,33 +151,28 @@ struct Harmless<W> {
     /// The first bytes of a character whose remaining bytes have not been written yet.
     cut: Vec<u8>,
     colors: bool,
-    /// The beginning of a line that has not been written yet, because it may become a word with a color.
-    lead: Option<String>,
+    /// The beginning of a line that has not been written yet, because its words may have colors.
+    line: String,
 }
 
 impl<W: Write> Harmless<W> {
     fn new(to: W, colors: bool) -> Self {
-        Self { to, cut: Vec::new(), colors, lead: Some(String::new()) }
+        Self { to, cut: Vec::new(), colors, line: String::new() }
     }
 
-    /// Writes text without control characters, and colors the words at the beginnings of lines.
+    /// Writes text without control characters, line by line if it has colors.
     fn show(&mut self, text: &str) -> io::Result<()> {
         if !self.colors {
             return self.to.write_all(text.as_bytes());
         }
-        let mut shown = String::new();
-        for c in text.chars() {
-            match &mut self.lead {
-                Some(lead) if c.is_alphabetic() || c == ':' => lead.push(c),
-                lead => {
-                    let lead = lead.take().unwrap_or_default();
-                    shown += &if c == ' ' { painted(&lead) } else { lead };
-                    shown.push(c);
-                    self.lead = (c == '\n').then(String::new);
-                }
+        let text = std::mem::take(&mut self.line) + text;
+        for line in text.split_inclusive('\n') {
+            match line.strip_suffix('\n') {
+                Some(line) => writeln!(self.to, "{}", painted(line))?,
+                None => self.line = line.to_string(),
             }
         }
-        self.to.write_all(shown.as_bytes())
+        Ok(())
     }
 }
 
@@ -182,10 +195,7 @@ impl<W: Write> Write for Harmless<W> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        if let Some(lead) = self.lead.as_mut().filter(|lead| !lead.is_empty()) {
-            self.to.write_all(std::mem::take(lead).as_bytes())?;
-            self.lead = None;
-        }
+        self.to.write_all(std::mem::take(&mut self.line).as_bytes())?;
         self.to.flush()
     }
 }
@@ -221,6 +231,14 @@ mod tests {
             assert_eq!(shown, expected, "cut at {at}");
         }
         assert_eq!(written(&[text.as_bytes()]), text);
+    }
+
+    #[test]
+    fn verdicts_in_the_cells_of_a_table_have_colors() {
+        assert_eq!(painted("flex  0.4       first       -"), "flex  0.4       first       -");
+        assert_eq!(painted("cuda  0.4   different  0.1"), "cuda  0.4   \x1b[31mdifferent\x1b[0m  0.1");
+        assert_eq!(painted("a b   not decided  0.1"), "a b   \x1b[33mnot decided\x1b[0m  0.1");
+        assert_eq!(painted("the same different words  same"), "the same different words  \x1b[32msame\x1b[0m");
     }
 
     #[test]
