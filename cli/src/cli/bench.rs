@@ -16,7 +16,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, value_parser};
 
 use super::{ExecutionArgs, Failure, Work, during, input, work_on_this_thread};
-use crate::bench::{BenchError, LossBench, OpPath, ServingBench, Shape, TrainBench, TreesBench};
+use crate::bench::{LossBench, OpPath, ServingBench, Shape, TrainBench, TreesBench};
 use crate::page::Table;
 
 /// Arguments of `bench`.
@@ -103,15 +103,6 @@ fn sum_path() -> impl TypedValueParser<Value = SumPath> {
     let names = SumPath::ALL.iter().map(|path| PossibleValue::new(path.name()).help(path.summary()));
     let of = |name: String| *SumPath::ALL.iter().find(|path| path.name() == name).expect("one of the names");
     PossibleValuesParser::new(names).map(of)
-}
-
-impl From<BenchError> for Failure {
-    fn from(error: BenchError) -> Self {
-        match error {
-            BenchError::Device { .. } => Failure::Work(error.into()),
-            _ => Failure::Input(error.into()),
-        }
-    }
 }
 
 impl BenchArgs {

@@ -13,25 +13,7 @@ use clap::Args;
 use super::{Failure, during, input};
 use crate::page::{Table, indented, wrapped};
 
-const READING: &str = "\
-Each file is a set. A folder is the three sets of one of its folds: Fold1,
-Fold2, ...; parts S1, S2, ...; or train, vali and test.
-
-How to read the findings:
-  problem  Results would be wrong, or nothing would be learned: the same query in
-           two sets, a feature that gives the label away, labels above 30, a set
-           with more features than the first, no query with two labels, no feature
-           that varies, a number that stands for missing values.
-  note     Good to know: queries with one label or without a relevant document,
-           documents with the same features in one query or in two sets, features
-           with one value or above a million in size, missing values, labels that
-           are not whole or begin above 0, and files sorted by label.
-A feature gives the label away if it differs in half of the pairs of documents
-with different labels, and orders 98% of the pairs in which it differs as the
-labels do, or 98% in the opposite direction. At most about 100,000 documents of
-a set are read for this check.
-Data that a reader refuses are an error here too, with the place: negative labels,
-infinite values, queries that occur twice in a set.";
+const READING: &str = include_str!("texts/check.txt").trim_ascii_end();
 
 /// Arguments of `check`.
 #[derive(Debug, Args)]

@@ -13,25 +13,9 @@ use burn_rank::workbench::separator_of_name;
 use burn_rank::workbench::text::is_standard_stream;
 use clap::Args;
 
-use super::{ExecutionArgs, Failure, Scored, during, files, input, to_io};
+use super::{Failure, Scored, during, files, input, to_io};
 
-const MODEL: &str = "\
-Inputs:
-  clicks MODEL DATA...           a saved ranker, or the folder of a `train` run
-  clicks --scores FILE DATA...   one score per line, in the order of the documents
-  clicks --run FILE DATA...      a TREC run; what it did not retrieve is not shown
-
-The model of clicks:
-  The document at rank r is examined with the chance r^-eta. An examined document
-  with label y is clicked with the chance noise + (1 - noise) (2^y - 1) / (2^m - 1),
-  where m is the largest label of DATA.
-
-What is written:
-  The file --out has a query for each session with a click, `ID-1`, `ID-2`, ..., with
-  clicks (0 or 1) as labels. FILE.weight next to it has a line for each document:
-  r^eta, at most --max-weight, for a clicked document, and 1 for any other.
-  `data.read = { document_weights = \"file\" }` in a configuration trains with these
-  weights.";
+const MODEL: &str = include_str!("texts/clicks.txt").trim_ascii_end();
 
 /// Arguments of `clicks`.
 #[derive(Debug, Args)]
@@ -68,17 +52,12 @@ pub struct ClicksArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    reading: input::ReadArgs,
-    /// Device of the scorer
-    #[arg(long, default_value = "flex")]
-    device: String,
-    #[command(flatten)]
-    execution: ExecutionArgs,
+    scoring: input::ScoringArgs,
 }
 
 impl ClicksArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
-        self.execution.scope(|| self.generate(out))
+        self.scoring.scope(|| self.generate(out))
     }
 
     fn generate(&self, out: &mut dyn Write) -> Result<(), Failure> {
@@ -127,20 +106,20 @@ impl ClicksArgs {
     /// Returns the logged data and their logged scores, by which the documents were ranked when users saw them.
     fn logged(&self) -> Result<(RankingDataset, Vec<f32>), Failure> {
         if let Some(run) = &self.run {
-            let data = self.reading.read(&self.files, None)?;
+            let data = self.scoring.reading.read(&self.files, None)?;
             let scores = read_run_scores_from(input::text(run)?, &data)?;
             return Ok((data, scores));
         }
         let (data, scored) = match (&self.scores, self.files.as_slice()) {
             (Some(scores), files) => {
-                let data = self.reading.read(files, None)?;
+                let data = self.scoring.reading.read(files, None)?;
                 let scored = Scored::from_file(scores, &data)?;
                 (data, scored)
             }
             (None, [model, files @ ..]) if !files.is_empty() => {
-                let device = input::device(&self.device)?;
+                let device = self.scoring.device()?;
                 let ranker = input::ranker(model, &device)?;
-                let data = self.reading.read(files, Some((model, &ranker)))?;
+                let data = self.scoring.reading.read(files, Some((model, &ranker)))?;
                 let scored = Scored::by_ranker(model, &ranker, &data, &device)?;
                 (data, scored)
             }

@@ -128,14 +128,14 @@ impl CvArgs {
             let what = "the folder that they share, and makes its parts itself: --out DIR, without --part and --merge";
             return Err(Failure::input(format!("cv in {count} processes needs {what}")));
         }
-        agree(group, &opened.config, &[]).map_err(Failure::from)?;
+        agree(group, &opened.config, &[])?;
         let run = self.read(opened, group.leads().then(|| self.folder.claim()), keep)?;
         if group.leads() {
             // Rejects an occupied folder, and creates the folder that the parts share.
             drop(run.open(self.folder.claim())?);
         }
         group.wait();
-        let part = Part::new(rank + 1, count).map_err(Failure::from)?;
+        let part = Part::new(rank + 1, count)?;
         let of_part = Self { quiet: self.quiet || !group.leads(), json: false, ..self.clone() };
         of_part.cross_validate(&run, Work::Part(part), start, &mut std::io::sink())?;
         group.wait();

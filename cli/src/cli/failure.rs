@@ -5,16 +5,11 @@ use std::io;
 
 use anyhow::Error;
 use burn_rank::data::DataError;
-use burn_rank::device::DeviceError;
 use burn_rank::learner::LearnerError;
-use burn_rank::loss::LossError;
-use burn_rank::measure::MeasureError;
-use burn_rank::measure::significance::SignificanceError;
-use burn_rank::op::InstructionsError;
-use burn_rank::ranker::{ExportError, RankerError};
-use burn_rank::refusal::Refusal;
+use burn_rank::ranker::RankerError;
 
-use crate::experiment::{ConfigError, ExperimentError, KeptError, OutputError};
+use crate::bench::BenchError;
+use crate::experiment::{ExperimentError, OutputError};
 
 /// The meaning of the exit codes.
 pub(super) const EXIT_CODES: &str = "0 done, 1 failed, 2 bad usage or bad input, 130 stopped at once by Ctrl-C.";
@@ -92,95 +87,56 @@ pub(super) fn one_line(error: &Error) -> String {
     line
 }
 
-impl From<OutputError> for Failure {
-    fn from(error: OutputError) -> Self {
-        match &error {
-            OutputError::Unwritable { .. } => Failure::unwritable(error),
-            _ => Failure::Input(error.into()),
-        }
+/// An error is bad input unless [`sorted`] knows better.
+impl<E: std::error::Error + Send + Sync + 'static> From<E> for Failure {
+    fn from(error: E) -> Self {
+        sorted(error.into())
     }
 }
 
-impl From<RankerError> for Failure {
-    fn from(error: RankerError) -> Self {
-        match &error {
-            RankerError::File { .. } => Failure::unwritable(error),
-            _ => Failure::Input(error.into()),
-        }
-    }
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
-            _ => Failure::Work(error.into()),
-        }
-    }
-}
-
-/// Implements the conversion to a failure for error types that always mean bad input.
-macro_rules! input_errors {
-    ($($error:ty),+ $(,)?) => {
-        $(impl From<$error> for Failure {
-            fn from(error: $error) -> Self {
-                Failure::Input(error.into())
-            }
-        })+
+/// Turns an error into a failure, by the types whose errors may be failures of the work.
+fn sorted(error: Error) -> Failure {
+    let error = match error.downcast::<ExperimentError>() {
+        Ok(error) => return of_experiment(error),
+        Err(error) => error,
     };
-}
-
-input_errors!(
-    ConfigError,
-    DeviceError,
-    InstructionsError,
-    LossError,
-    MeasureError,
-    ExportError,
-    KeptError,
-    Refusal,
-    SignificanceError
-);
-
-impl From<LearnerError> for Failure {
-    fn from(error: LearnerError) -> Self {
-        match error {
-            LearnerError::State { .. } | LearnerError::Solver { .. } => Failure::Work(error.into()),
-            _ => Failure::Input(error.into()),
+    let error = match error.downcast::<DataError>() {
+        // An empty path means a failed write to a stream, which has no path to name.
+        Ok(DataError::Io { path, source }) if path.as_os_str().is_empty() => return source.into(),
+        Ok(DataError::Io { source, .. }) if source.kind() == io::ErrorKind::BrokenPipe => return Failure::ClosedPipe,
+        Ok(error) => {
+            let DataError::Limit { option, .. } = &error else { return Failure::Input(error.into()) };
+            let advice = format!("{error}; raise it with --read {option}=N, or in a configuration under [data.read]");
+            return Failure::Input(Error::new(error).context(advice));
         }
+        Err(error) => error,
+    };
+    let is_unwritable = matches!(error.downcast_ref(), Some(OutputError::Unwritable { .. }))
+        || matches!(error.downcast_ref(), Some(RankerError::File { .. }));
+    let is_of_work = matches!(error.downcast_ref(), Some(LearnerError::State { .. } | LearnerError::Solver { .. }))
+        || matches!(error.downcast_ref(), Some(BenchError::Device { .. }))
+        || error.is::<serde_json::Error>();
+    match error.downcast_ref::<io::Error>().map(io::Error::kind) {
+        Some(io::ErrorKind::BrokenPipe) => Failure::ClosedPipe,
+        Some(_) => Failure::Work(error),
+        None if is_unwritable => Failure::unwritable(error),
+        None if is_of_work => Failure::Work(error),
+        None => Failure::Input(error),
     }
 }
 
-impl From<DataError> for Failure {
-    fn from(error: DataError) -> Self {
-        match error {
-            // An empty path means a failed write to a stream, which has no path to name.
-            DataError::Io { path, source } if path.as_os_str().is_empty() => source.into(),
-            DataError::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
-            DataError::Limit { option, .. } => {
-                let advice =
-                    format!("{error}; raise it with --read {option}=N, or in a configuration under [data.read]");
-                Failure::Input(Error::new(error).context(advice))
-            }
-            error => Failure::Input(error.into()),
+fn of_experiment(error: ExperimentError) -> Failure {
+    match error {
+        ExperimentError::RankingLearner(error) => error.into(),
+        ExperimentError::Data(error) => error.into(),
+        ExperimentError::Output(error) => error.into(),
+        ExperimentError::Ranker(error) => error.into(),
+        ExperimentError::Interrupted { .. } => {
+            let advice = format!("{error}; those in the folder of --out are kept, and --resume continues");
+            Failure::Work(Error::new(error).context(advice))
         }
-    }
-}
-
-impl From<ExperimentError> for Failure {
-    fn from(error: ExperimentError) -> Self {
-        match error {
-            ExperimentError::RankingLearner(error) => error.into(),
-            ExperimentError::Data(error) => error.into(),
-            ExperimentError::Output(error) => error.into(),
-            ExperimentError::Interrupted { .. } => {
-                let advice = format!("{error}; those in the folder of --out are kept, and --resume continues");
-                Failure::Work(Error::new(error).context(advice))
-            }
-            ExperimentError::Ranker(error) => error.into(),
-            ExperimentError::Job { label, source } => Failure::from(*source).context(label),
-            error => Failure::Input(error.into()),
-        }
+        ExperimentError::Job { label, source } => Failure::from(*source).context(label),
+        error => Failure::Input(error.into()),
     }
 }
 

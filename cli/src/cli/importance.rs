@@ -7,25 +7,16 @@ use std::path::PathBuf;
 use burn_rank::json::Value;
 use burn_rank::measure::Measure;
 use burn_rank::measure::significance::{ComparisonConfig, bootstrap};
-use burn_rank::ranker::{FeatureLoss, PermutationError, PermutationImportance, Ranker};
+use burn_rank::ranker::{FeatureLoss, PermutationImportance, Ranker};
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::counted;
 use clap::Args;
 
-use super::{ExecutionArgs, Failure, Work, input};
+use super::{Failure, Work, input};
 use crate::experiment::linear_weights;
 use crate::page::Table;
 
-const READING: &str = "\
-How to read the table:
-  loss is the mean over queries of the measure of the ranking, minus the measure
-  after the values of the feature were shuffled; low and high are a 95% bootstrap
-  interval over queries. If it contains 0, the data do not show that the ranker
-  uses the feature. weight is the weight in a linear ranker, on normalized
-  features. If two features say the same, a ranker may use only one of them: the
-  table describes the ranker, not the data.
-  Values are shuffled among the documents of a query, so a feature that is the
-  same for all of them loses nothing; --across shuffles among all documents.";
+const READING: &str = include_str!("texts/importance.txt").trim_ascii_end();
 
 /// Arguments of `importance`.
 #[derive(Debug, Args)]
@@ -55,12 +46,7 @@ pub struct ImportanceArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    reading: input::ReadArgs,
-    /// Device on which the ranker scores
-    #[arg(long, default_value = "flex")]
-    device: String,
-    #[command(flatten)]
-    execution: ExecutionArgs,
+    scoring: input::ScoringArgs,
 }
 
 /// The importance of a feature and its confidence interval.
@@ -73,27 +59,17 @@ struct Row {
     weight: Option<f32>,
 }
 
-impl From<PermutationError> for Failure {
-    fn from(error: PermutationError) -> Self {
-        match error {
-            PermutationError::Ranker(error) => error.into(),
-            PermutationError::Measure(error) => error.into(),
-            error => Self::Input(error.into()),
-        }
-    }
-}
-
 impl ImportanceArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
-        self.execution.scope(|| self.show(out))
+        self.scoring.scope(|| self.show(out))
     }
 
     fn show(&self, out: &mut dyn Write) -> Result<(), Failure> {
         input::once(&self.data)?;
-        let device = input::device(&self.device)?;
+        let device = self.scoring.device()?;
         let ranker = input::ranker(&self.model, &device)?;
-        self.reading.check(&ranker)?;
-        let data = self.reading.read(&self.data, Some((&self.model, &ranker)))?;
+        self.scoring.reading.check(&ranker)?;
+        let data = self.scoring.reading.read(&self.data, Some((&self.model, &ranker)))?;
         let convention = match &self.convention {
             Some(text) => input::convention(text)?,
             None => ranker.metadata().convention.clone(),

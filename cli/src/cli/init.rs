@@ -16,18 +16,7 @@ use super::{Failure, input, terminal};
 use crate::experiment::proposal::{self, Choice, Labels, Seen, Source};
 use crate::page::indented;
 
-const READING: &str = "\
-DATA is one of:
-  a folder of folds: Fold1, Fold2, ...; parts S1, S2, ...; or train, vali and test
-  one file, which `cv` cuts into folds by query
-  several files: those with the word vali, valid or dev in their names are
-  validation queries, those with test are test queries, all others are training
-  queries. Words end at a dot, hyphen, underscore or digit: rank.test, dev2.csv
-
-The first choice is a network, or trees where values are missing, or a linear
-scorer where fewer than 20 training queries have two labels. The file says why,
-and its [grid] has the others, so that one `burn-rank cv` compares them. Run
-`burn-rank check` first: what is wrong with the data is wrong with the ranker.";
+const READING: &str = include_str!("texts/init.txt").trim_ascii_end();
 
 /// Arguments of `init`.
 #[derive(Debug, Args)]

@@ -18,7 +18,7 @@ use burn_rank::workbench::text::{counted, is_standard_stream, shown};
 use burn_rank::workbench::{self, Assembled, FileKind, Like, Source, name_unread, quoted, read_like};
 use clap::{Args, ValueEnum};
 
-use super::{Context, Failure, during, panics, terminal};
+use super::{Context, ExecutionArgs, Failure, during, panics, terminal};
 use crate::experiment::{self, RANKER, from_toml, moved_in_words, written_value};
 
 /// While a command reads a memory-mapped file, at most this much of the file stays in memory.
@@ -53,6 +53,30 @@ fn standard_input_twice() -> Failure {
 /// message, and nothing else is printed.
 pub fn device(name: &str) -> Result<Device, DeviceError> {
     panics::quietly(|| device::open(name))
+}
+
+/// Arguments of a command that may score data with saved rankers.
+#[derive(Debug, Args)]
+pub struct ScoringArgs {
+    #[command(flatten)]
+    pub reading: ReadArgs,
+    /// Device on which saved rankers score
+    #[arg(long, default_value = "flex")]
+    device: String,
+    #[command(flatten)]
+    execution: ExecutionArgs,
+}
+
+impl ScoringArgs {
+    /// Opens the device.
+    pub fn device(&self) -> Result<Device, DeviceError> {
+        device(&self.device)
+    }
+
+    /// Runs `f` with the CPU instructions that the user selected.
+    pub fn scope<R>(&self, f: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
+        self.execution.scope(f)
+    }
 }
 
 /// Options for reading data files.

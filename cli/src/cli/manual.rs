@@ -15,13 +15,7 @@ use crate::experiment::OutputFolder;
 
 const NAME: &str = "burn-rank";
 
-const WHERE_COMPLETIONS_GO: &str = "\
-Where shells look for the script:
-  bash        burn-rank completions bash > ~/.local/share/bash-completion/completions/burn-rank
-  elvish      burn-rank completions elvish >> ~/.config/elvish/rc.elv
-  fish        burn-rank completions fish > ~/.config/fish/completions/burn-rank.fish
-  powershell  burn-rank completions powershell >> $PROFILE
-  zsh         burn-rank completions zsh > DIR/_burn-rank, where DIR is a folder of $fpath";
+const WHERE_COMPLETIONS_GO: &str = include_str!("texts/completions.txt").trim_ascii_end();
 
 const WHERE_PAGES_GO: &str = "\
 To read a page:     burn-rank man train > train.1; man ./train.1

@@ -57,13 +57,7 @@ use scored::{Common, Scored};
 use signals::interrupt_on_signal;
 
 /// The commands that a new user runs first.
-const FIRST_STEPS: &str = "\
-First steps:
-  burn-rank synth --queries 200 --features 10 --out data.txt   or your own data
-  burn-rank init data.txt                   write a configuration, data.toml
-  burn-rank cv data.toml --refit ranker     compare learners, train the best one
-  burn-rank help config                     every key of a configuration
-  burn-rank models --losses                 every loss, and which to start with";
+const FIRST_STEPS: &str = include_str!("texts/first_steps.txt").trim_ascii_end();
 
 /// Learning to rank: train, evaluate and compare search rankers.
 #[derive(Debug, Parser)]

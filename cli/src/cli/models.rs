@@ -17,15 +17,7 @@ use crate::experiment::linear_weights;
 use crate::page::{Table, indented};
 
 /// Advice, for each type of learner, on the first loss to try.
-const START: &str = "\
-Start with:
-  boosted trees               lambda_ndcg
-  a network                   lambda_ndcg, or approx_ndcg with
-                              query_gradients = \"unit\"
-  a linear ranker             approx_ndcg
-  a reranker, or two towers   softmax_cross_entropy
-
-";
+const START: &str = include_str!("texts/losses_to_start_with.txt").trim_ascii_end();
 
 /// Arguments of `models`.
 #[derive(Debug, Args)]
@@ -99,7 +91,7 @@ impl ModelsArgs {
 
     fn losses(&self, out: &mut dyn Write) -> Result<(), Failure> {
         if !self.json {
-            write!(out, "{START}")?;
+            write!(out, "{START}\n\n")?;
         }
         for entry in LOSSES {
             let defaults = entry.parameters();

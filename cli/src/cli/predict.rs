@@ -9,7 +9,7 @@ use burn_rank::ranker::{Contributions, Model, Ranker, RankerError};
 use burn_rank::workbench::text::{harmless, is_standard_stream};
 use clap::Args;
 
-use super::{ExecutionArgs, Failure, during, files, input, to_io};
+use super::{Failure, during, files, input, to_io};
 
 /// Arguments of `predict`.
 #[derive(Debug, Args)]
@@ -41,17 +41,12 @@ pub struct PredictArgs {
     #[arg(long, requires = "contributions")]
     header: bool,
     #[command(flatten)]
-    reading: input::ReadArgs,
-    /// Device on which the ranker scores
-    #[arg(long, default_value = "flex")]
-    device: String,
-    #[command(flatten)]
-    execution: ExecutionArgs,
+    scoring: input::ScoringArgs,
 }
 
 impl PredictArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
-        self.execution.scope(|| self.predict(out))
+        self.scoring.scope(|| self.predict(out))
     }
 
     fn predict(&self, out: &mut dyn Write) -> Result<(), Failure> {
@@ -76,15 +71,15 @@ impl PredictArgs {
         }
         input::once(self.data.iter().chain(&self.background))?;
         self.run_id.as_deref().map(check_tag).transpose()?;
-        let device = input::device(&self.device)?;
+        let device = self.scoring.device()?;
         let ranker = input::ranker(&self.model, &device)?;
         if self.contributions && !matches!(ranker.model(), Model::Trees(_)) {
             return Err(RankerError::NotTrees.into());
         }
-        self.reading.check(&ranker)?;
+        self.scoring.reading.check(&ranker)?;
         let data = match &self.qrels {
-            Some(_) => self.reading.read(&self.data, Some((&self.model, &ranker)))?,
-            None => self.reading.read_to_score(&self.data, (&self.model, &ranker))?,
+            Some(_) => self.scoring.reading.read(&self.data, Some((&self.model, &ranker)))?,
+            None => self.scoring.reading.read_to_score(&self.data, (&self.model, &ranker))?,
         };
         if self.contributions {
             return self.explain(&ranker, &data, file, out);
@@ -124,7 +119,7 @@ impl PredictArgs {
     ) -> Result<(), Failure> {
         let background = match &self.background[..] {
             [] => None,
-            files => Some(self.reading.read_to_score(files, (&self.model, ranker))?),
+            files => Some(self.scoring.reading.read_to_score(files, (&self.model, ranker))?),
         };
         let background = background.as_ref().unwrap_or(data);
         let Contributions { values, expected, .. } =

@@ -8,16 +8,14 @@ use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, harmless};
 use clap::Args;
 
-use super::{Common, ExecutionArgs, Failure, Scored, Work, input, written_to};
+use super::{Common, Failure, Scored, Work, input, written_to};
 use crate::experiment::{
     Claim, Document, Experiment, Identity, JOBS, KeptRun, OutputFolder, Place, REPORT, RunKind, STUDY, json_bytes,
     put_right,
 };
 use crate::page::{Table, indented, wrapped};
 use crate::report::{studies_page, study_page, study_table};
-use crate::study::{
-    Runs, STUDIES, Source, StudyEntry, StudyError, StudyOptions, StudyProgress, StudyReport, Subject, Training, find,
-};
+use crate::study::{Runs, STUDIES, Source, StudyEntry, StudyOptions, StudyReport, Subject, Training, find};
 
 /// The argument that selects all studies.
 const ALL: &str = "all";
@@ -26,38 +24,7 @@ const ALL: &str = "all";
 const LINE: usize = 80;
 const INDENT: usize = "vacuous  ".len();
 
-const READING: &str = "\
-Inputs:
-  study                          what can be studied
-  study NAME                     on generated data
-  study NAME MODEL DATA...       on the ranking of a saved ranker, or of the folder
-                                 of a `train` run
-  study NAME MODEL DATA... --against MODEL  on two rankings of the same data
-  study NAME --scores FILE DATA...  on one score per line; --against is then
-                                 another such file
-  study NAME RUN...              on the test queries of all folds of `cv` runs
-                                 that kept scores or rankers (`cv --keep`), all
-                                 on the same folds; what has to be trained is
-                                 trained on the first fold of the first run
-  study NAME --config FILE       on the data of a configuration of `train`; the
-                                 study trains what it needs
-  study all ...                  every study that takes such an input
-
-  Scores are float32, as rankers give them; those of a file are rounded.
-  Queries without a relevant or without an irrelevant document are left out.
-  Theorems say nothing about queries with equal scores: these count in the
-  means and have no bound.
-
-How to read it:
-  The tables have the figures by the values of the parameters (--over), then
-  comes each claim of the paper with what was found. The verdicts are about
-  these data alone:
-    holds    shown: beyond 1e-9 where numbers are compared, beyond two standard
-             errors of paired differences where means are
-    fails    the opposite was shown, as surely
-    vacuous  it cannot fail here, as with a bound of 1 on a measure below 1
-    open     nothing was shown
-  The exit code is 0 whatever the verdicts.";
+const READING: &str = include_str!("texts/study.txt").trim_ascii_end();
 
 /// Arguments of `study`.
 #[derive(Debug, Args)]
@@ -100,12 +67,7 @@ pub struct StudyArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    reading: input::ReadArgs,
-    /// Device on which saved rankers score
-    #[arg(long, default_value = "flex")]
-    device: String,
-    #[command(flatten)]
-    execution: ExecutionArgs,
+    scoring: input::ScoringArgs,
 }
 
 /// A parameter's name, if given, and its values; without a name, they belong to the study's first parameter.
@@ -124,15 +86,9 @@ fn over(text: &str) -> Result<Over, Failure> {
     Ok((name, values.split(',').map(number).collect::<Result<_, _>>()?))
 }
 
-impl From<StudyError> for Failure {
-    fn from(error: StudyError) -> Self {
-        Failure::Input(error.into())
-    }
-}
-
 impl StudyArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
-        self.execution.scope(|| self.study(out))
+        self.scoring.scope(|| self.study(out))
     }
 
     fn study(&self, out: &mut dyn Write) -> Result<(), Failure> {
@@ -155,7 +111,12 @@ impl StudyArgs {
             if all && !study.accepts(&source) {
                 continue;
             }
-            let progress = &Work::new(study.name);
+            let work = Work::new(study.name);
+            let progress = &|what: &str, done: usize, all: usize| {
+                work.steps(all);
+                work.done(done);
+                work.now(what);
+            };
             reports.push(study.run(&source, &StudyOptions { over: &over, quick: self.quick, progress })?);
         }
         let record = match all {
@@ -216,7 +177,7 @@ impl StudyArgs {
         match (&self.scores, &self.config, self.files.as_slice()) {
             (None, Some(config), []) => training(config),
             (None, None, [_, ..]) if self.runs().all(|run| KeptRun::is_in(run)) => {
-                let device = input::device(&self.device)?;
+                let device = self.scoring.device()?;
                 let read = self.runs().map(|run| KeptRun::read(run, &device)).collect::<Result<Vec<_>, _>>()?;
                 Ok(Source::Runs(Box::new(Runs::new(read)?)))
             }
@@ -228,17 +189,17 @@ impl StudyArgs {
             }
             (None, None, []) => Ok(Source::Generated { queries: self.queries as usize, seed: self.seed }),
             (Some(scores), None, files) => {
-                let data = self.reading.read(files, None)?;
+                let data = self.scoring.reading.read(files, None)?;
                 let by = |scores: &Path| Ok(subject(scores, files, &data, &Scored::from_file(scores, &data)?));
                 self.rankings(scores, by)
             }
             (None, None, [model, files @ ..]) if !files.is_empty() => {
-                let device = input::device(&self.device)?;
+                let device = self.scoring.device()?;
                 let ranker = input::ranker(model, &device)?;
-                let common = Common::read(&self.reading, files, Some((model, &ranker)))?;
+                let common = Common::read(&self.scoring.reading, files, Some((model, &ranker)))?;
                 let by = |model: &Path| {
                     let ranker = input::ranker(model, &device)?;
-                    let scored = common.scored(&self.reading, (model, &ranker), &device)?;
+                    let scored = common.scored(&self.scoring.reading, (model, &ranker), &device)?;
                     Ok(subject(model, files, &common.data, &scored))
                 };
                 self.rankings(model, by)
@@ -271,15 +232,6 @@ fn training(path: &Path) -> Result<Source, Failure> {
     let config = Experiment::from_document(&Document::read(path, &[])?)?;
     let split = config.data.split(config.seed)?;
     Ok(Source::Training(Box::new(Training { origin: path.display().to_string(), config, split })))
-}
-
-/// Reports the steps of a study as progress.
-impl StudyProgress for Work {
-    fn step(&self, what: &str, done: usize, all: usize) {
-        self.steps(all);
-        self.done(done);
-        self.now(what);
-    }
 }
 
 fn print(report: &StudyReport, out: &mut dyn Write) -> Result<(), Failure> {

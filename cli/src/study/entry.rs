@@ -2,7 +2,7 @@
 
 use burn_rank::ranker::Versions;
 use burn_rank::refusal::Refusal;
-use burn_rank::workbench::text::nearest;
+use burn_rank::workbench::text::{did_you_mean, nearest};
 
 use super::findings::StudyReport;
 use super::{Findings, Kind, Source, StudyError, Subject};
@@ -57,14 +57,8 @@ pub struct StudyOptions<'a> {
     pub over: &'a [(Option<String>, Vec<f64>)],
     /// Whether to run a quick study, with fewer values, epochs and samples.
     pub quick: bool,
-    /// Receives progress.
-    pub progress: &'a dyn StudyProgress,
-}
-
-/// Receives the progress of a study.
-pub trait StudyProgress {
-    /// Reports that `done` of `all` steps are complete; `what` names the next step.
-    fn step(&self, what: &str, done: usize, all: usize);
+    /// Is told the next step, the number of finished steps, and the number of all steps.
+    pub progress: &'a dyn Fn(&str, usize, usize),
 }
 
 /// The input and parameter values of a study run.
@@ -72,7 +66,7 @@ pub(super) struct Setting<'a> {
     pub(super) source: &'a Source,
     pub(super) quick: bool,
     values: Vec<(&'static str, Vec<f64>)>,
-    progress: &'a dyn StudyProgress,
+    progress: &'a dyn Fn(&str, usize, usize),
 }
 
 impl Setting<'_> {
@@ -97,7 +91,7 @@ impl Setting<'_> {
 
     /// Reports progress.
     pub(super) fn step(&self, what: &str, done: usize, all: usize) {
-        self.progress.step(what, done, all);
+        (self.progress)(what, done, all);
     }
 }
 
@@ -118,7 +112,7 @@ impl StudyEntry {
         if !self.accepts(source) {
             let takes: Vec<&str> = self.takes.iter().map(|kind| kind.name()).collect();
             let (found, expected) = (source.kind().name(), takes.join(" or "));
-            return Err(StudyError::Source { study: self.name, found, expected });
+            return Err(StudyError::Input(format!("{}: found {found}, expected {expected}", self.name)));
         }
         source.check()?;
         let setting = Setting { source, quick: options.quick, values, progress: options.progress };
@@ -148,12 +142,9 @@ impl StudyEntry {
 
     fn unknown(&self, found: &str) -> StudyError {
         let names: Vec<&str> = self.parameters.iter().map(|parameter| parameter.name).collect();
-        StudyError::Parameter {
-            study: self.name,
-            found: found.to_string(),
-            known: if names.is_empty() { "none".to_string() } else { names.join(", ") },
-            nearest: nearest(found, names.iter().copied()),
-        }
+        let known = if names.is_empty() { "none".to_string() } else { names.join(", ") };
+        let near = did_you_mean(&nearest(found, names));
+        StudyError::Input(format!("{} has no parameter `{found}`, expected {known}{near}", self.name))
     }
 }
 

@@ -41,19 +41,12 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
     }
     let material = Material::of(setting)?;
     let rounds = if setting.quick { 5 } else { 50 };
-    let compared: [(&str, Value, &str, Value); 2] = [
-        (
-            "AdaRank",
-            json!({"kind": "ada_rank", "measure": "map", "rounds": rounds}),
-            "RankBoost",
-            json!({"kind": "rank_boost", "rounds": rounds}),
-        ),
-        (
-            "PermuRank",
-            json!({"kind": "permu_rank", "measure": "map", "rounds": rounds.min(20)}),
-            "RankSVM",
-            json!({"kind": "rank_svm"}),
-        ),
+    let ada_rank = json!({"kind": "ada_rank", "measure": "map", "rounds": rounds});
+    let rank_boost = json!({"kind": "rank_boost", "rounds": rounds});
+    let permu_rank = json!({"kind": "permu_rank", "measure": "map", "rounds": rounds.min(20)});
+    let compared = [
+        ("AdaRank", ada_rank, "RankBoost", rank_boost),
+        ("PermuRank", permu_rank, "RankSVM", json!({"kind": "rank_svm"})),
     ];
     let mut findings = Findings { about: About::text(material.origin.clone()), ..Findings::default() };
     for (number, (name, learner, other_name, other)) in compared.into_iter().enumerate() {
@@ -182,26 +175,25 @@ impl Compared {
     fn rates(&self) -> Table {
         let [name, other] = &self.names;
         let columns = ["labels", "pairs", name, other, "difference per query", "\u{b1}"];
-        let mut table = Table::new(format!("error rates by pair of labels, {name} and {other} (Figure 14)"), columns);
-        for ((high, low), rates) in &self.by_labels {
-            let [first, second] = rates.errors.map(|errors| Some(errors / rates.pairs as f64));
-            let difference = Mean::of_differences(&rates.queries[0], &rates.queries[1]);
-            let row = [Some(rates.pairs as f64), first, second, Some(difference.mean), Some(difference.error)];
-            table.row(format!("{high}-{low}"), row);
-        }
-        table
+        let row = |((high, low), rates): (&Labels, &Rates)| {
+            let [first, second] = rates.errors.map(|errors| errors / rates.pairs as f64);
+            let Mean { mean, error } = Mean::of_differences(&rates.queries[0], &rates.queries[1]);
+            (format!("{high}-{low}"), [rates.pairs as f64, first, second, mean, error].map(Some))
+        };
+        let title = format!("error rates by pair of labels, {name} and {other} (Figure 14)");
+        Table::new(title, columns).with(self.by_labels.iter().map(row))
     }
 
     fn by_pairs(&self) -> Table {
         let [name, other] = &self.names;
         let title = format!("MAP of {name} minus that of {other}, by pairs per query (Figures 15 and 16)");
-        let mut table = Table::new(title, ["pairs per query", "queries", "difference of MAP", "\u{b1}"]);
-        for group in self.groups() {
-            let (first, last) = (group.first().map_or(0, |of| of.0), group.last().map_or(0, |of| of.0));
+        let row = |group: &[(usize, f64)]| {
+            let [first, last] = [group.first(), group.last()].map(|of| of.map_or(0, |of| of.0));
             let gain = gain(group);
-            table.row(format!("{first} to {last}"), [Some(group.len() as f64), Some(gain.mean), Some(gain.error)]);
-        }
-        table
+            (format!("{first} to {last}"), [group.len() as f64, gain.mean, gain.error].map(Some))
+        };
+        let columns = ["pairs per query", "queries", "difference of MAP", "\u{b1}"];
+        Table::new(title, columns).with(self.groups().into_iter().map(row))
     }
 
     fn claims(&self) -> Vec<Claim> {
@@ -219,8 +211,8 @@ impl Compared {
             .collect();
         let gains: Vec<f64> = self.gains.iter().map(|(_, gain)| *gain).collect();
         let all = Mean::of(&gains);
-        let found = format!("MAP differs by {} \u{b1} {}", short(all.mean), short(all.error));
-        let judged = Judged::new(all.above_zero(), found).number("difference of MAP", all.mean);
+        let judged =
+            Judged::new(all.above_zero(), format!("MAP differs by {all}")).number("difference of MAP", all.mean);
         claims.push(Claim::new("Figure 16", format!("MAP of {name} is higher than that of {other}"), judged));
         let claim = format!("{name} gains most on {other} for queries with few pairs");
         claims.push(Claim::new("Figure 16", claim, gains_at_few_pairs(&gains)));
@@ -235,15 +227,8 @@ fn gain(group: &[(usize, f64)]) -> Mean {
 fn fewer_errors(rates: &Rates) -> Judged {
     let fewer = Mean::of_differences(&rates.queries[1], &rates.queries[0]);
     let [first, second] = rates.errors.map(|errors| errors / rates.pairs as f64);
-    let found = format!(
-        "rates {} and {} over {} pairs; per query {} \u{b1} {} {}",
-        short(first),
-        short(second),
-        rates.pairs,
-        short(fewer.mean.abs()),
-        short(fewer.error),
-        if fewer.mean < 0.0 { "more" } else { "fewer" }
-    );
+    let (rates_of, way) = ([first, second].map(short).join(" and "), if fewer.mean < 0.0 { "more" } else { "fewer" });
+    let found = format!("rates {rates_of} over {} pairs; per query {} {way}", rates.pairs, fewer.size());
     Judged::new(fewer.above_zero(), found).number("first rate", first).number("second rate", second)
 }
 

@@ -145,6 +145,15 @@ impl Table {
         Self { title: title.into(), columns: columns.into_iter().map(Into::into).collect(), rows: Vec::new() }
     }
 
+    /// Adds rows, each with its name.
+    pub(super) fn with<V: IntoIterator<Item = Option<f64>>>(
+        mut self,
+        rows: impl IntoIterator<Item = (String, V)>,
+    ) -> Self {
+        rows.into_iter().for_each(|(name, values)| self.row(name, values));
+        self
+    }
+
     /// Adds a row; values that are not finite are stored as `None`.
     pub(super) fn row(&mut self, name: impl Into<String>, values: impl IntoIterator<Item = Option<f64>>) {
         let values = values.into_iter().map(|value| value.filter(|value| value.is_finite())).collect();

@@ -6,7 +6,6 @@
 
 mod approximate;
 mod bounds;
-mod data;
 mod discounts;
 mod entry;
 mod error;
@@ -24,19 +23,18 @@ mod truncation;
 mod verdict;
 
 use approximate::{largest_error, positions, theorem_5};
-pub(crate) use data::Training;
 use entry::Setting;
-pub(crate) use entry::{Domain, Parameter, StudyEntry, StudyOptions, StudyProgress};
+pub(crate) use entry::{Domain, Parameter, StudyEntry, StudyOptions};
 pub(crate) use error::StudyError;
 pub(crate) use findings::{About, Claim, Curves, Findings, StudyReport, Table};
 pub(crate) use runs::{RunSubject, Runs};
-pub(crate) use source::{Kind, Source};
+pub(crate) use source::{Kind, Source, Training};
 pub(crate) use subject::{ScoredQuery, Subject};
 use training::{Linear, Material, measured};
 pub(crate) use verdict::Verdict;
 use verdict::{Bounded, Judged, Mean, ROUNDING, falls};
 
-use burn_rank::workbench::text::nearest;
+use burn_rank::workbench::text::{did_you_mean, nearest};
 
 /// Every study.
 pub const STUDIES: &[StudyEntry] = &[
@@ -53,15 +51,12 @@ pub const STUDIES: &[StudyEntry] = &[
 /// Returns the study with this name.
 ///
 /// # Errors
-/// Returns [`StudyError::Unknown`] with the most similar name.
+/// Returns an error with the most similar name.
 pub fn find(name: &str) -> Result<&'static StudyEntry, StudyError> {
     STUDIES.iter().find(|study| study.name == name).ok_or_else(|| {
         let names: Vec<&str> = STUDIES.iter().map(|study| study.name).collect();
-        StudyError::Unknown {
-            found: name.to_string(),
-            known: names.join(", "),
-            nearest: nearest(name, names.iter().copied()),
-        }
+        let near = did_you_mean(&nearest(name, names.iter().copied()));
+        StudyError::Input(format!("unknown study `{name}`, expected {}{near}", names.join(", ")))
     })
 }
 
@@ -69,13 +64,7 @@ pub fn find(name: &str) -> Result<&'static StudyEntry, StudyError> {
 mod tests {
     use super::*;
 
-    struct Silent;
-
-    impl StudyProgress for Silent {
-        fn step(&self, _: &str, _: usize, _: usize) {}
-    }
-
-    const QUICK: StudyOptions = StudyOptions { over: &[], quick: true, progress: &Silent };
+    const QUICK: StudyOptions = StudyOptions { over: &[], quick: true, progress: &|_, _, _| () };
 
     #[test]
     fn every_study_gives_whole_tables_and_a_record_that_is_read_back() {

@@ -75,15 +75,13 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
         setting.step(name, number, STEPS.len());
         of_step.push(alphas.iter().map(|&alpha| errors(&subject, alpha, step)).collect::<Vec<_>>());
     }
-    let mut table = Table::new(
-        "error of positions, over documents",
-        std::iter::once("alpha".to_string())
-            .chain(STEPS.iter().flat_map(|(name, _)| [format!("{name}, mean"), format!("{name}, largest")])),
-    );
-    for (at, alpha) in alphas.iter().enumerate() {
-        let figures = of_step.iter().flat_map(|of| [of[at].documents.mean(), of[at].documents.largest()]);
-        table.row(alpha.to_string(), figures);
-    }
+    let columns = STEPS.iter().flat_map(|(name, _)| [format!("{name}, mean"), format!("{name}, largest")]);
+    let row = |(at, alpha): (usize, &f64)| {
+        let figures = |of: &Vec<Errors>| [of[at].documents.mean(), of[at].documents.largest()];
+        (alpha.to_string(), of_step.iter().flat_map(figures).collect::<Vec<_>>())
+    };
+    let columns = ["alpha".to_string()].into_iter().chain(columns);
+    let table = Table::new("error of positions, over documents", columns).with(alphas.iter().enumerate().map(row));
     let curves = STEPS
         .iter()
         .zip(&of_step)
@@ -91,31 +89,28 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
             curves.curve(*name, of.iter().map(|errors| errors.documents.mean()))
         });
     let mut claims = vec![of_documents(&of_step[0], "Theorem 3", "each position is off by less than")];
-    let of_queries: Vec<Bounded> = of_step[0].iter().map(|errors| errors.queries.clone()).collect();
     claims.push(Claim::new(
         "Corollary 4",
         "the largest error of a query is less than (n - 1) / (exp(alpha delta) + 1)",
-        Bounded::judge(&of_queries, "queries"),
+        Bounded::judge(of_step[0].iter().map(|errors| &errors.queries), "queries"),
     ));
     for ((name, _), of) in STEPS.iter().zip(&of_step).skip(1) {
         let source = format!("section 4.2, {name}");
         claims.push(of_documents(of, &source, "the conclusions extend to this step: off by less than"));
     }
-    let columns: Vec<(String, &[f64])> =
-        alphas.iter().zip(&of_step[0]).map(|(alpha, of)| (format!("alpha = {alpha}"), of.means.as_slice())).collect();
+    let means = alphas.iter().zip(&of_step[0]).map(|(alpha, of)| (format!("alpha = {alpha}"), &of.means));
     claims.push(Claim::new(
         "section 5.1",
         "the larger alpha, the closer positions are to ranks (mean error per query)",
-        falls(&columns),
+        falls(means),
     ));
     claims.extend(worked_example()?);
     Ok(Findings { about: About::queries(&subject), tables: vec![table, table_1()], curves: vec![curves], claims })
 }
 
 fn of_documents(of: &[Errors], source: &str, claim: &str) -> Claim {
-    let documents: Vec<Bounded> = of.iter().map(|errors| errors.documents.clone()).collect();
     let claim = format!("{claim} (n - 1) / (exp(alpha delta_x) + 1)");
-    Claim::new(source, claim, Bounded::judge(&documents, "positions"))
+    Claim::new(source, claim, Bounded::judge(of.iter().map(|errors| &errors.documents), "positions"))
 }
 
 fn example() -> Vec<f64> {
@@ -124,11 +119,11 @@ fn example() -> Vec<f64> {
 
 fn table_1() -> Table {
     let (approximate, ranks) = positions(&example(), 100.0, Step::Logistic);
-    let mut table = Table::new("Table 1, alpha = 100", ["document", "score", "rank", "position", "published"]);
-    for (x, (score, published)) in TABLE_1.iter().enumerate() {
-        table.row(format!("x{}", x + 1), [Some(*score), Some(ranks[x]), Some(approximate[x]), Some(*published)]);
-    }
-    table
+    let row = |(x, (score, published)): (usize, &(f64, f64))| {
+        (format!("x{}", x + 1), [*score, ranks[x], approximate[x], *published].map(Some))
+    };
+    let columns = ["document", "score", "rank", "position", "published"];
+    Table::new("Table 1, alpha = 100", columns).with(TABLE_1.iter().enumerate().map(row))
 }
 
 /// Checks Table 1 and the numbers that section 5 derives from it.

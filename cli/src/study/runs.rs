@@ -11,6 +11,8 @@ use burn_rank::json::Value;
 use super::{StudyError, Subject, Training};
 use crate::experiment::{ExperimentError, KeptRun};
 
+const NO_RUNS: &str = "found no run with a fold, expected folders of finished `cv` runs that kept scores or rankers";
+
 /// Cross-validations with the same test queries.
 #[derive(Debug, Clone)]
 pub struct Runs {
@@ -38,17 +40,17 @@ impl Runs {
     /// Makes an input for studies from runs that kept their scores or rankers.
     ///
     /// # Errors
-    /// Returns [`StudyError::NoRuns`] if there is no run, and [`StudyError::OtherQueries`] if the test queries of two
-    /// runs differ. Returns [`StudyError::Experiment`] if data cannot be read.
+    /// Returns an error if there is no run, if the test queries of two runs differ, or if data cannot be read.
     pub fn new(kept: Vec<KeptRun>) -> Result<Self, StudyError> {
-        let first = kept.first().ok_or(StudyError::NoRuns)?;
+        let first = kept.first().ok_or_else(|| StudyError::Input(NO_RUNS.to_string()))?;
         let tests = |run: &KeptRun| -> Vec<String> {
             run.report.details.iter().filter_map(|fold| Some(fold.data.test.as_ref()?.hash.clone())).collect()
         };
         let expected = tests(first);
         if let Some(other) = kept.iter().find(|run| tests(run) != expected) {
-            let (found, expected) = (other.folder.clone(), first.folder.clone());
-            return Err(StudyError::OtherQueries { found, expected });
+            let (found, expected) = (other.folder.display(), first.folder.display());
+            let message = format!("{found}: tested on other queries, features or folds than {expected}");
+            return Err(StudyError::Input(message));
         }
         let origin = first.folder.display().to_string();
         let split = first.first_split().map_err(ExperimentError::from)?;

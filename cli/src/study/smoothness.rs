@@ -167,22 +167,13 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
 
 fn table(found: &[AtSigma]) -> Table {
     let columns = ["sigma", "train NDCG@10", "test NDCG@10", "|A - NDCG|", "mu / sigma", "gradient", "24(BRm)^2/.."];
-    let mut table = Table::new("after training at sigma (annealed from 64), means over queries", columns);
-    for of in found {
-        let mean = |values: &[f64]| Some(Mean::of(values).mean);
-        table.row(
-            short(of.sigma),
-            [
-                mean(&of.train),
-                mean(&of.test),
-                of.errors.mean(),
-                Some(of.exponent),
-                Some(of.largest_slope),
-                Some(of.complexity),
-            ],
-        );
-    }
-    table
+    let row = |of: &AtSigma| {
+        let [train, test] = [&of.train, &of.test].map(|values| Some(Mean::of(values).mean));
+        let [exponent, slope, complexity] = [of.exponent, of.largest_slope, of.complexity].map(Some);
+        (short(of.sigma), [train, test, of.errors.mean(), exponent, slope, complexity])
+    };
+    let title = "after training at sigma (annealed from 64), means over queries";
+    Table::new(title, columns).with(found.iter().map(row))
 }
 
 fn annealing(found: &[AtSigma]) -> Curves {
@@ -204,13 +195,12 @@ fn claims(found: &[AtSigma]) -> Vec<Claim> {
                     "|SmoothNDCG - NDCG| is within exp(-mu / sigma) times its constant at sigma = {}",
                     short(of.sigma)
                 ),
-                Bounded::judge(std::slice::from_ref(&of.errors), "training queries"),
+                Bounded::judge([&of.errors], "training queries"),
             )
         })
         .collect();
-    let downwards: Vec<(String, &[f64])> =
-        found.iter().rev().map(|of| (format!("sigma = {}", short(of.sigma)), of.errors.errors())).collect();
-    claims.push(Claim::new("section 5.1", "the smaller sigma, the smaller |SmoothNDCG - NDCG|", falls(&downwards)));
+    let downwards = found.iter().rev().map(|of| (format!("sigma = {}", short(of.sigma)), of.errors.errors()));
+    claims.push(Claim::new("section 5.1", "the smaller sigma, the smaller |SmoothNDCG - NDCG|", falls(downwards)));
     claims.push(Claim::new(
         "Figure 2",
         "annealing raises NDCG@10 on the training queries, from the largest sigma to the least",
@@ -227,11 +217,10 @@ fn claims(found: &[AtSigma]) -> Vec<Claim> {
         "24 (B R m)^2 / (sigma sqrt(n)) bounds the difference of training and test loss",
         complexity_is(complexity),
     ));
-    let slopes: Vec<Bounded> = found.iter().map(|of| of.slopes.clone()).collect();
     claims.push(Claim::new(
         "section 5.2",
         "the gradient is at most 8 B R m^(3/2) / sigma, at the trained weights",
-        Bounded::judge(&slopes, "queries and values of sigma"),
+        Bounded::judge(found.iter().map(|of| &of.slopes), "queries and values of sigma"),
     ));
     claims.push(Claim::new(
         "Lemma 1",
@@ -244,8 +233,9 @@ fn claims(found: &[AtSigma]) -> Vec<Claim> {
 fn annealed(found: &[AtSigma]) -> Judged {
     let (Some(last), Some(first)) = (found.first(), found.last()) else { return Judged::new(Verdict::Open, "") };
     let rise = Mean::of_differences(&last.train, &first.train);
-    let words = format!("it rises by {} \u{b1} {}", short(rise.mean), short(rise.error));
-    Judged::new(rise.above_zero(), words).number("rise", rise.mean).number("standard error", rise.error)
+    Judged::new(rise.above_zero(), format!("it rises by {rise}"))
+        .number("rise", rise.mean)
+        .number("standard error", rise.error)
 }
 
 /// Judges whether the smallest sigma has a lower measure on test queries than the sigma that is best on validation
@@ -258,8 +248,7 @@ fn overfitted(found: &[AtSigma]) -> Judged {
         return Judged::new(Verdict::Open, "there are no validation queries");
     };
     let drop = Mean::of_differences(&best.test, &last.test);
-    let words =
-        format!("chosen sigma = {}; the drop is {} \u{b1} {}", short(best.sigma), short(drop.mean), short(drop.error));
+    let words = format!("chosen sigma = {}; the drop is {drop}", short(best.sigma));
     Judged::new(drop.above_zero(), words).number("drop", drop.mean).number("standard error", drop.error)
 }
 
@@ -291,9 +280,8 @@ fn flat(linear: &Linear, weights: &[f64]) -> Result<Claim, StudyError> {
         };
         columns.push(linear.scored(weights).queries.iter().map(error).collect::<Result<Vec<f64>, StudyError>>()?);
     }
-    let named: Vec<(String, &[f64])> =
-        sigmas.iter().zip(&columns).map(|(sigma, of)| (format!("sigma = {sigma}"), of.as_slice())).collect();
-    Ok(Claim::new("section 5.3", "SmoothNDCG tends to a constant as sigma grows (difference from it)", falls(&named)))
+    let named = sigmas.iter().zip(&columns).map(|(sigma, of)| (format!("sigma = {sigma}"), of));
+    Ok(Claim::new("section 5.3", "SmoothNDCG tends to a constant as sigma grows (difference from it)", falls(named)))
 }
 
 /// SmoothNDCG of linear rankers with the weights `w + t w_rand` (Figure 1).
@@ -377,7 +365,7 @@ mod tests {
         let ndcg = query.exact(Measure::Ndcg(None), &Convention::default()).unwrap();
         let mut found = Bounded::default();
         found.add((query.surrogate(&smooth(sigma)).unwrap() - ndcg).abs(), bound(&query, sigma, ndcg), 1.0);
-        Bounded::judge(&[found], "queries").verdict
+        Bounded::judge([&found], "queries").verdict
     }
 
     #[test]
@@ -389,7 +377,7 @@ mod tests {
         let (wide, ndcg) = (query(&[3.0, 2.0, 1.0]), 0.5);
         let mut found = Bounded::default();
         found.add((wide.surrogate(&smooth(2.0)).unwrap() - ndcg).abs(), bound(&wide, 0.05, ndcg), 1.0);
-        assert_eq!(Bounded::judge(&[found], "queries").verdict, Verdict::Fails);
+        assert_eq!(Bounded::judge([&found], "queries").verdict, Verdict::Fails);
     }
 
     #[test]

@@ -1,6 +1,18 @@
 //! The inputs that studies accept: generated queries, rankings, training data, and finished cross-validations.
 
-use super::{Runs, StudyError, Subject, Training};
+use super::{Runs, StudyError, Subject};
+use crate::experiment::{Experiment, Split};
+
+/// Training data from a configuration of `train`.
+#[derive(Debug, Clone)]
+pub struct Training {
+    /// Where the data come from, as shown in messages and tables.
+    pub origin: String,
+    /// The configuration, whose learner and loss a study replaces with its own.
+    pub config: Experiment,
+    /// The queries that the configuration names.
+    pub split: Split,
+}
 
 /// The data that a study examines.
 #[derive(Debug, Clone)]
@@ -72,11 +84,13 @@ impl Source {
         };
         for subject in subjects {
             if subject.queries.is_empty() {
-                return Err(StudyError::NothingToRank { origin: subject.origin.clone() });
+                let found = "found no query with a relevant and an irrelevant document, expected one or more";
+                return Err(StudyError::Input(format!("{}: {found}", subject.origin)));
             }
             let mut scores = subject.queries.iter().flat_map(|query| &query.scores);
             if let Some(&found) = scores.find(|score| !score.is_finite()) {
-                return Err(StudyError::Score { origin: subject.origin.clone(), found });
+                let found = format!("found the score {found}, expected finite numbers");
+                return Err(StudyError::Input(format!("{}: {found}", subject.origin)));
             }
         }
         Ok(())

@@ -31,12 +31,12 @@ pub struct Subject {
 impl Subject {
     /// Combines the queries in `data` with the scores of a ranker, one per document.
     pub fn new(origin: String, data: &RankingDataset, scores: &[f32]) -> Self {
-        let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect();
         let query = |q: usize| {
             let range = data.range(q);
             ScoredQuery { scores: wide(&scores[range.clone()]), labels: wide(&data.labels[range]) }
         };
-        Self { origin, queries: (0..data.queries()).map(query).filter(ScoredQuery::has_something_to_rank).collect() }
+        let queries = (0..data.queries()).map(query).filter(|query| has_something_to_rank(&query.labels));
+        Self { origin, queries: queries.collect() }
     }
 
     /// Generates queries of 5 to 60 documents, with labels distributed as in MSLR-WEB. Each score is the label plus
@@ -62,17 +62,21 @@ impl Subject {
     }
 }
 
+pub(super) fn wide(values: &[f32]) -> Vec<f64> {
+    values.iter().copied().map(f64::from).collect()
+}
+
+/// Returns the number of labels of 1 or above.
+pub(super) fn relevant(labels: &[f64]) -> usize {
+    labels.iter().filter(|label| **label >= 1.0).count()
+}
+
+/// Returns whether there is a relevant and an irrelevant document.
+pub(super) fn has_something_to_rank(labels: &[f64]) -> bool {
+    (1..labels.len()).contains(&relevant(labels))
+}
+
 impl ScoredQuery {
-    fn has_something_to_rank(&self) -> bool {
-        let relevant = self.relevant();
-        relevant > 0 && relevant < self.labels.len()
-    }
-
-    /// Returns the number of documents with a label of 1 or above.
-    pub(super) fn relevant(&self) -> usize {
-        self.labels.iter().filter(|label| **label >= 1.0).count()
-    }
-
     /// Returns the smallest difference between two scores, which is 0 in a tie.
     pub(super) fn smallest_difference(&self) -> f64 {
         let mut ascending = self.scores.clone();

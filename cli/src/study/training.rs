@@ -7,6 +7,7 @@ use burn_rank::loss::{LossSpec, explain};
 use burn_rank::measure::{Convention, Measure};
 use burn_rank::workbench::json::json;
 
+use super::subject::{has_something_to_rank, wide};
 use super::{ScoredQuery, Setting, Source, StudyError, Subject};
 use crate::experiment::{Experiment, ExperimentConfig, ExperimentError, Fit, FitOptions, Split, fit};
 
@@ -70,7 +71,8 @@ impl Material {
 
     /// Returns the test queries, or an error if there are none.
     pub(super) fn test(&self) -> Result<&RankingDataset, StudyError> {
-        self.split.test.as_ref().ok_or_else(|| StudyError::NothingToTest { origin: self.origin.clone() })
+        let nothing = "found no queries to test on, expected some in data.test or data.folds";
+        self.split.test.as_ref().ok_or_else(|| StudyError::Input(format!("{}: {nothing}", self.origin)))
     }
 
     /// Fits a learner; if `select` is true, the best round is chosen by its measure on validation queries.
@@ -135,24 +137,18 @@ impl LinearQuery {
         let score = |row: &Vec<f64>| row.iter().zip(weights).map(|(x, w)| x * w).sum();
         ScoredQuery { scores: self.features.iter().map(score).collect(), labels: self.labels.clone() }
     }
-
-    fn has_something_to_rank(&self) -> bool {
-        let relevant = self.labels.iter().filter(|label| **label >= 1.0).count();
-        relevant > 0 && relevant < self.labels.len()
-    }
 }
 
 impl Linear {
     /// Takes the first `count` queries with both a relevant and an irrelevant document.
     fn new(data: &RankingDataset, count: usize) -> Self {
-        let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<f64>>();
         let query = |q: usize| {
             let range = data.range(q);
             let rows = data.features.to_slice()[range.start * data.feature_count..range.end * data.feature_count]
                 .chunks_exact(data.feature_count);
             LinearQuery { features: rows.map(wide).collect(), labels: wide(&data.labels[range]) }
         };
-        let queries = (0..data.queries()).map(query).filter(LinearQuery::has_something_to_rank).take(count);
+        let queries = (0..data.queries()).map(query).filter(|query| has_something_to_rank(&query.labels)).take(count);
         Self { queries: queries.collect() }
     }
 

@@ -13,7 +13,6 @@ use super::{
     About, Claim, Curves, Domain, Findings, Judged, Kind, Material, Mean, Parameter, RunSubject, Runs, Setting, Source,
     StudyEntry, StudyError, Subject, Table, Verdict, measured,
 };
-use crate::number::short;
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
     name: "truncation",
@@ -92,12 +91,12 @@ impl Trained {
 fn table(found: &[Trained]) -> Table {
     let columns = TESTED.iter().flat_map(|k| [format!("NDCG@{k}"), "\u{b1}".to_string()]);
     let columns = std::iter::once("trained at k".to_string()).chain(columns);
-    let mut table = Table::new("NDCG of the test queries (Table 3), means with standard errors", columns);
-    for of in found {
+    let row = |of: &Trained| {
         let means = of.tested.iter().map(|values| Mean::of(values));
-        table.row(of.k.to_string(), means.flat_map(|mean| [Some(mean.mean), Some(mean.error)]));
-    }
-    table
+        (of.k.to_string(), means.flat_map(|mean| [Some(mean.mean), Some(mean.error)]).collect::<Vec<_>>())
+    };
+    let title = "NDCG of the test queries (Table 3), means with standard errors";
+    Table::new(title, columns).with(found.iter().map(row))
 }
 
 fn curves(found: &[Trained]) -> Curves {
@@ -125,8 +124,7 @@ fn larger_is_better(of_k: &[(usize, &[f64])]) -> Judged {
         return Judged::new(Verdict::Open, "there is one k");
     };
     let gains: Vec<(usize, Mean)> = others.iter().map(|(k, other)| (*k, Mean::of_differences(values, other))).collect();
-    let words: Vec<String> =
-        gains.iter().map(|(k, gain)| format!("{} \u{b1} {} on k = {k}", short(gain.mean), short(gain.error))).collect();
+    let words: Vec<String> = gains.iter().map(|(k, gain)| format!("{gain} on k = {k}")).collect();
     let best = of_k.iter().max_by(|left, right| Mean::of(left.1).mean.total_cmp(&Mean::of(right.1).mean));
     let best = best.map_or(*largest, |(k, _)| *k);
     let verdict = Verdict::all(gains.iter().map(|(_, gain)| gain.above_zero()));

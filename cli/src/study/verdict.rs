@@ -6,6 +6,7 @@
 //! of these rules decides it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use burn_rank::workbench::mean_of;
 use serde::{Deserialize, Serialize};
@@ -119,6 +120,7 @@ pub(super) struct Bounded {
     below: usize,
     close: usize,
     vacuous: usize,
+    bounds: Vec<f64>,
     /// The largest ratio of an error to its bound, ignoring vacuous bounds.
     share: f64,
 }
@@ -129,6 +131,7 @@ impl Bounded {
     pub(super) fn add(&mut self, error: f64, bound: Option<f64>, most: f64) {
         self.errors.push(error);
         let Some(bound) = bound else { return };
+        self.bounds.push(bound);
         match () {
             // An error that is not a number is not within its bound.
             () if error.is_nan() || error > bound + ROUNDING => self.above += 1,
@@ -151,6 +154,11 @@ impl Bounded {
         mean_of(self.errors.iter().copied())
     }
 
+    /// Returns the mean bound of the errors that have one.
+    pub(super) fn mean_bound(&self) -> Option<f64> {
+        mean_of(self.bounds.iter().copied())
+    }
+
     /// Returns the largest error.
     pub(super) fn largest(&self) -> Option<f64> {
         self.errors.iter().copied().reduce(f64::max)
@@ -166,10 +174,18 @@ impl Bounded {
         self.bounded() - self.vacuous
     }
 
+    /// Collects errors with their bounds; `most` is the largest error that any ranking can have.
+    pub(super) fn of(errors: impl IntoIterator<Item = (f64, Option<f64>)>, most: f64) -> Self {
+        let mut found = Self::default();
+        errors.into_iter().for_each(|(error, bound)| found.add(error, bound, most));
+        found
+    }
+
     /// Judges whether every error is below its bound. `what` names the items to which these errors belong, such as
     /// `queries`.
-    pub(super) fn judge(of: &[Bounded], what: &str) -> Judged {
-        let sum = |part: fn(&Bounded) -> usize| of.iter().map(part).sum::<usize>();
+    pub(super) fn judge<'a>(of: impl IntoIterator<Item = &'a Bounded>, what: &str) -> Judged {
+        let of: Vec<&Bounded> = of.into_iter().collect();
+        let sum = |part: fn(&Bounded) -> usize| of.iter().map(|of| part(of)).sum::<usize>();
         let (above, below, close, vacuous) = (sum(|b| b.above), sum(|b| b.below), sum(|b| b.close), sum(|b| b.vacuous));
         let all = of.iter().map(|b| b.errors.len()).sum::<usize>();
         let bounded = above + below + close + vacuous;
@@ -204,12 +220,18 @@ impl Bounded {
     }
 }
 
-/// A mean with its standard error.
+/// A mean with its standard error, written as in `0.25 ± 0.01`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Mean {
     pub(super) mean: f64,
     /// The standard error of the mean; NaN for fewer than two values.
     pub(super) error: f64,
+}
+
+impl fmt::Display for Mean {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{} \u{b1} {}", short(self.mean), short(self.error))
+    }
 }
 
 impl Mean {
@@ -223,6 +245,11 @@ impl Mean {
     /// Returns the mean of the differences between corresponding values of `left` and `right`.
     pub(super) fn of_differences(left: &[f64], right: &[f64]) -> Self {
         Self::of(&left.iter().zip(right).map(|(left, right)| left - right).collect::<Vec<_>>())
+    }
+
+    /// Returns the mean without its sign.
+    pub(super) fn size(self) -> Self {
+        Self { mean: self.mean.abs(), ..self }
     }
 
     /// Judges whether the mean is more than two standard errors above 0.
@@ -249,33 +276,33 @@ impl Mean {
 }
 
 /// Judges whether the mean over the same queries decreases from each column to the next.
-pub(super) fn falls(columns: &[(String, &[f64])]) -> Judged {
+pub(super) fn falls<V: AsRef<[f64]>>(columns: impl IntoIterator<Item = (String, V)>) -> Judged {
+    let columns: Vec<(String, V)> = columns.into_iter().collect();
     let steps: Vec<(Verdict, String, Mean)> = columns
         .windows(2)
         .map(|two| {
-            let fall = Mean::of_differences(two[0].1, two[1].1);
+            let fall = Mean::of_differences(two[0].1.as_ref(), two[1].1.as_ref());
             (fall.above_zero(), format!("from {} to {}", two[0].0, two[1].0), fall)
         })
         .collect();
     let verdict = Verdict::all(steps.iter().map(|(verdict, ..)| *verdict));
-    let means: Vec<String> = columns.iter().map(|(_, values)| short(Mean::of(values).mean)).collect();
+    let means: Vec<String> = columns.iter().map(|(_, values)| short(Mean::of(values.as_ref()).mean)).collect();
     let deciding =
         steps.iter().find(|(step, ..)| *step == verdict || (verdict == Verdict::Open && *step != Verdict::Holds));
     let deciding = match (verdict, deciding) {
         (Verdict::Fails, Some((_, step, fall))) => {
-            format!("; {step} it rises by {} \u{b1} {}", short(-fall.mean), short(fall.error))
+            format!("; {step} it rises by {}", fall.size())
         }
         (Verdict::Open, Some((_, step, fall))) => {
             let way = if fall.mean < 0.0 { "rises" } else { "falls" };
-            let size = short(fall.mean.abs());
-            format!("; {step} it {way} by {size} \u{b1} {}, within two standard errors", short(fall.error))
+            format!("; {step} it {way} by {}, within two standard errors", fall.size())
         }
         _ => String::new(),
     };
     let judged = Judged::new(verdict, format!("means {}{deciding}", means.join(", ")));
     columns
         .iter()
-        .fold(judged, |judged, (name, values)| judged.number(format!("mean at {name}"), Mean::of(values).mean))
+        .fold(judged, |judged, (name, values)| judged.number(format!("mean at {name}"), Mean::of(values.as_ref()).mean))
 }
 
 #[cfg(test)]
@@ -283,9 +310,7 @@ mod tests {
     use super::*;
 
     fn bounded(cases: &[(f64, Option<f64>)]) -> Judged {
-        let mut found = Bounded::default();
-        cases.iter().for_each(|(error, bound)| found.add(*error, *bound, 1.0));
-        Bounded::judge(&[found], "queries")
+        Bounded::judge([&Bounded::of(cases.iter().copied(), 1.0)], "queries")
     }
 
     #[test]
@@ -319,11 +344,8 @@ mod tests {
     #[test]
     fn a_fall_is_judged_step_by_step() {
         let column = |values: &[f64]| values.to_vec();
-        let judge = |columns: &[Vec<f64>]| {
-            let named: Vec<(String, &[f64])> =
-                columns.iter().enumerate().map(|(i, values)| (i.to_string(), values.as_slice())).collect();
-            falls(&named).verdict
-        };
+        let judge =
+            |columns: &[Vec<f64>]| falls(columns.iter().enumerate().map(|(i, values)| (i.to_string(), values))).verdict;
         let (high, low) = (column(&[0.5, 0.6, 0.7]), column(&[0.1, 0.21, 0.3]));
         assert_eq!(judge(&[high.clone(), low.clone()]), Verdict::Holds);
         assert_eq!(judge(&[high.clone(), low.clone(), high.clone()]), Verdict::Fails);

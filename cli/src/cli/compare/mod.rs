@@ -18,54 +18,14 @@ use burn_rank::workbench::significance::compare_all_telling;
 use burn_rank::workbench::text::{harmless, is_standard_stream};
 use clap::{Args, value_parser};
 
-use super::{ExecutionArgs, Failure, JudgingArgs, Work, input};
+use super::{Failure, JudgingArgs, Work, input};
 use crate::experiment::{OutputError, put_right};
 use crate::report::{ComparedMeasure, ComparisonReport, comparison_page, forest_svg, latex_table};
 use systems::Systems;
 
 const MEASURES: &str = "ndcg@10,map";
 
-const READING: &str = "\
-Inputs:
-  compare A B [C...] DATA        saved rankers (.safetensors, or the folder of a
-                                 `train` run), rankers of LightGBM, XGBoost,
-                                 CatBoost and RankLib (docs/how-to/import.md), and files
-                                 of one score per line, on one LETOR file
-  compare A B [C...] --qrels Q   TREC runs
-  compare A B [C...]             folders of finished `train` or `cv` runs that
-                                 were tested on the same queries: the values of
-                                 their reports; other measures and conventions
-                                 of runs that kept scores or rankers
-                                 (`cv --keep`)
-
-How to read the tables:
-  The first table has the mean of every system over all queries. Where the mean
-  of the folds differs, as `cv` prints it, a second table has it. Then, for each
-  measure and pair, `B - A` is the mean difference over queries: above 0, B is
-  better.
-  low, high     bootstrap interval of the difference (95% unless --confidence):
-                how large it may be; an interval that contains 0 decides
-                nothing
-  t             p-value of the paired t-test: the chance of a difference as
-                large if both systems were equal
-  random        the same by Fisher's randomization test, which assumes no
-                distribution; prefer it for few queries
-  tukey         p-value over all pairs (Tukey's HSD), with more than two systems:
-                the more pairs one looks at, the likelier t and random call one
-                of them different by luck; this one does not
-  d             mean difference in standard deviations of the differences: below
-                0.2 is small, however small p is
-  win/tie/loss  queries on which B is better, equal, worse
-  verdict       for two systems, the outcome of `random` at the level
-                1 - confidence; if it shows no difference, also the difference
-                that a t-test would find four times in five. For more systems,
-                the best one, and those that `tukey` does not distinguish from
-                it
-  A p-value is for a comparison chosen before looking at the results.
-
-Queries are the same for all systems. Those that the convention excludes are left
-out for all; a run that misses a judged query that another has is refused, unless
---complete counts missing queries as empty lists.";
+const READING: &str = include_str!("../texts/compare.txt").trim_ascii_end();
 
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
@@ -110,12 +70,7 @@ pub struct CompareArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    reading: input::ReadArgs,
-    /// Device on which saved rankers score
-    #[arg(long, default_value = "flex")]
-    device: String,
-    #[command(flatten)]
-    execution: ExecutionArgs,
+    scoring: input::ScoringArgs,
     #[command(flatten)]
     judging: JudgingArgs,
 }
@@ -139,7 +94,7 @@ impl CompareArgs {
             named.push(path);
         }
         input::once(self.files.iter().chain(&self.qrels))?;
-        let systems = self.execution.scope(|| self.systems())?;
+        let systems = self.scoring.scope(|| self.systems())?;
         let (measures, count) = (systems.evaluations[0].means.len(), systems.evaluations.len());
         let work = Work::of("resamples", measures * (count * (count - 1) / 2) * 2 * config.resamples);
         let tell = |samples| work.more(samples);

@@ -114,7 +114,7 @@ fn canonical(names: &[String]) -> Result<Vec<String>, Failure> {
 /// rankings are unknown.
 fn kept_rankings(args: &CompareArgs, folders: &[PathBuf]) -> SystemRankings {
     let read = |folder: &PathBuf| {
-        let device = input::device(&args.device).ok()?;
+        let device = args.scoring.device().ok()?;
         KeptRun::read(folder, &device).ok()
     };
     if !folders.iter().all(|folder| KeptRun::is_in(folder)) {
@@ -139,7 +139,7 @@ fn rankings_of(runs: &mut [KeptRun]) -> SystemRankings {
 impl Systems {
     /// Evaluates the scores that finished runs kept, under a given convention.
     fn from_kept(args: &CompareArgs, folders: &[PathBuf], convention: &Convention) -> Result<Self, Failure> {
-        let device = input::device(&args.device)?;
+        let device = args.scoring.device()?;
         let mut runs = folders.iter().map(|folder| KeptRun::read(folder, &device)).collect::<Result<Vec<_>, _>>()?;
         let names: Vec<String> = match args.measures.as_slice() {
             [] => runs[0].report.result.measures.keys().cloned().collect(),

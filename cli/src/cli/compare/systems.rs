@@ -33,7 +33,7 @@ impl Systems {
         data: &Path,
         measures: &[Measure],
     ) -> Result<Self, Failure> {
-        let device = input::device(&args.device)?;
+        let device = args.scoring.device()?;
         let is_ranker = |path: &PathBuf| {
             path.is_dir()
                 || path.extension().is_some_and(|extension| extension == "safetensors")
@@ -44,9 +44,10 @@ impl Systems {
         // Rankers of other systems may know no names of columns.
         let is_own = |(_, ranker): &Loaded| ranker.metadata().config["import"].is_null();
         let all = || systems.iter().zip(&rankers).filter_map(|(path, ranker)| Some((path.as_path(), ranker.as_ref()?)));
-        let common = Common::read(&args.reading, &[data.to_path_buf()], all().find(is_own).or_else(|| all().next()))?;
+        let common =
+            Common::read(&args.scoring.reading, &[data.to_path_buf()], all().find(is_own).or_else(|| all().next()))?;
         let score = |(path, ranker): (&PathBuf, &Option<Ranker>)| match ranker {
-            Some(ranker) => common.scored(&args.reading, (path, ranker), &device),
+            Some(ranker) => common.scored(&args.scoring.reading, (path, ranker), &device),
             None => Scored::from_file(path, &common.data),
         };
         let scored = systems.iter().zip(&rankers).map(score).collect::<Result<Vec<_>, _>>()?;

@@ -20,24 +20,7 @@ use crate::report::{devices_page, devices_text};
 pub(super) const TABLE: &str = DEVICES[0];
 pub(super) const PAGE: &str = DEVICES[1];
 
-const READING: &str = "\
-A device is DEVICE[@INSTRUCTIONS][+threads=N][+precision=TYPE]:
-  flex                          the CPU, its best instructions, a thread per core
-  flex@baseline                 instructions that every processor has
-  flex+threads=1                one thread
-  vulkan:discrete:0             a GPU, by the names of `burn-rank devices`
-  cuda+precision=bf16           layers in 16 bits
-
-Verdicts, compared with the first device:
-  identical    the same bytes of the ranker and the same values, for every seed
-  same         the 90% interval of the difference lies within --margin of 0
-  different    the 95% interval excludes 0, or the loss or gradient of the first
-               batch is further than 1e-3 (16 bits: 5e-2) of its largest
-               component from double precision, whatever the quality is
-  not decided  neither; the number of seeds that would decide is printed, if any
-
-Queries and seeds both vary, and the intervals count both. Times are medians
-over seeds; docs are documents.";
+const READING: &str = include_str!("../texts/devices_compare.txt").trim_ascii_end();
 
 /// Arguments of `devices compare`.
 #[derive(Debug, Args)]
@@ -106,7 +89,7 @@ impl CompareArgs {
             read(folder.path())?
         };
         if self.json {
-            return Ok(writeln!(out, "{}", serde_json::to_string(&comparison).map_err(Failure::work)?)?);
+            return Ok(writeln!(out, "{}", serde_json::to_string(&comparison)?)?);
         }
         Ok(writeln!(out, "{}{}", devices_text(&comparison), written_to(folder.path(), PAGE, is_new))?)
     }
@@ -209,7 +192,7 @@ impl CompareArgs {
     /// Reads the data as the fits will, before anything is written, and returns their hashes. The process that reads
     /// them ends with their memory.
     fn data(&self, seed: u64) -> Result<String, Failure> {
-        let flex = "flex".parse().map_err(Failure::input)?;
+        let flex = "flex".parse()?;
         let mut command = self.command(&flex, seed, None)?;
         command.arg("--read-only");
         match run(command, &interrupt_on_signal()?)? {

@@ -37,7 +37,7 @@ impl MergeArgs {
         }
         let tables = self.names()?.into_iter().zip(&self.folders).map(|(name, folder)| Ok((name, read(folder)?)));
         let tables = tables.collect::<Result<Vec<_>, Failure>>()?;
-        let merged = DeviceComparison::merge(tables).map_err(Failure::input)?;
+        let merged = DeviceComparison::merge(tables)?;
         let merged = merged.ok_or_else(|| Failure::input("expected two folders or more"))?;
         if let Some(path) = &self.out {
             let folder = OutputFolder::of_files(path, "devices merge")?;
@@ -45,7 +45,7 @@ impl MergeArgs {
             folder.write(PAGE, devices_page(&merged).as_bytes())?;
         }
         if self.json {
-            return Ok(writeln!(out, "{}", serde_json::to_string(&merged).map_err(Failure::work)?)?);
+            return Ok(writeln!(out, "{}", serde_json::to_string(&merged)?)?);
         }
         Ok(out.write_all(devices_text(&merged).as_bytes())?)
     }

@@ -68,7 +68,7 @@ impl Results<'_> {
     }
 
     fn checksum(&self, name: &str, result: &impl Serialize) -> Result<String, Failure> {
-        let text = serde_json::to_string(&(self.plan, name, result)).map_err(Failure::work)?;
+        let text = serde_json::to_string(&(self.plan, name, result))?;
         Ok(hexadecimal(&Sha256::digest(text)))
     }
 }

@@ -38,7 +38,7 @@ impl TrialArgs {
             return Ok(writeln!(out, "{}", Sets::from_split(&split).hashes().join("\n"))?);
         }
         let text = if self.steps { serde_json::to_string(&self.step_cost()?) } else { self.trial(begun)? };
-        Ok(writeln!(out, "{}", text.map_err(Failure::work)?)?)
+        Ok(writeln!(out, "{}", text?)?)
     }
 
     fn trial(&self, begun: Instant) -> Result<serde_json::Result<String>, Failure> {

@@ -19,10 +19,10 @@ pub(super) fn evaluate_ranker(
     data: &[PathBuf],
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let device = input::device(&args.device)?;
+    let device = args.scoring.device()?;
     let asked = asked(args)?;
     let ranker = input::ranker(model, &device)?;
-    let data = args.reading.read(data, Some((model, &ranker)))?;
+    let data = args.scoring.reading.read(data, Some((model, &ranker)))?;
     show(args, &Scored::by_ranker(model, &ranker, &data, &device)?, &data, asked, out)
 }
 
@@ -33,7 +33,7 @@ pub(super) fn evaluate_scores(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let asked = asked(args)?;
-    let data = args.reading.read(data, None)?;
+    let data = args.scoring.reading.read(data, None)?;
     show(args, &Scored::from_file(scores, &data)?, &data, asked, out)
 }
 

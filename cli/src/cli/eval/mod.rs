@@ -15,49 +15,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::{ExecutionArgs, Failure, JudgingArgs, input};
+use super::{Failure, JudgingArgs, input};
 
 const MEASURES: &str = "ndcg@1,ndcg@5,ndcg@10,map,mrr";
 
-const READING: &str = "\
-Inputs:
-  eval MODEL DATA...           a saved ranker, the folder of a `train` run, or a
-                               ranker of LightGBM, XGBoost, CatBoost or RankLib
-                               (docs/how-to/import.md), on LETOR text
-  eval --scores FILE DATA...   one score per line, in the order of the documents
-                               (LightGBM and XGBoost write such files)
-  eval --qrels Q --run R       a TREC run; qrels `query iteration document
-                               relevance`, run `query Q0 document rank score
-                               tag`; ranks are ignored, scores decide. A run of
-                               any length is read in little memory if the lines
-                               of a query are together, and held whole if not.
-  One of DATA, --scores, --qrels and --run may be `-`, standard input; all may be
-  compressed by gzip.
-
-How to read the table:
-  The first line names the convention (gain, discount, ties, empty queries), and
-  counts the queries and those without a relevant document. Where a measure is
-  0/0, as NDCG and MAP of such a query, `standard` leaves the query out of the
-  mean and prints `-`; `letor` and `trec_eval` count 0. The row `all` is the
-  mean over queries. `burn-rank models --measures` lists measures and
-  conventions; --compare-conventions shows what the choice changes; -c also
-  takes a table of what differs from one, as in
-  -c '{ preset = \"letor\", gain = \"linear\" }'.
-
-Single queries:
-  eval MODEL DATA... --queries worst:3,best:1
-                               each with its first 15 documents and those that
-                               belong among the first 5; ideal is the place of
-                               a document in the order of the labels. With
-                               --json they are in `queries_shown`.
-
-The same as trec_eval:
-  trec_eval -q -c -l 2 -M 100 -m map -m P.5,10 Q R
-  burn-rank eval --qrels Q --run R --format trec \\
-      -q --complete -l 2 -M 100 -m map -m P.5,10
-  This prints the same lines as trec_eval 10.0; the default is -m official, and
-  -m all_trec is all of trec_eval's measures but infAP, binG, G, ndcg_rel, Rndcg
-  and relstring. Without --format trec, the same values have our names.";
+const READING: &str = include_str!("../texts/eval.txt").trim_ascii_end();
 
 /// Arguments of `eval`.
 #[derive(Debug, Args)]
@@ -98,12 +60,7 @@ pub struct EvalArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    reading: input::ReadArgs,
-    /// Device on which the ranker scores
-    #[arg(long, default_value = "flex")]
-    device: String,
-    #[command(flatten)]
-    execution: ExecutionArgs,
+    scoring: input::ScoringArgs,
     #[command(flatten)]
     judging: JudgingArgs,
 }
@@ -124,7 +81,7 @@ enum Input<'a> {
 impl EvalArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         input::once([&self.scores, &self.run, &self.qrels].into_iter().flatten().chain(&self.files))?;
-        self.execution.scope(|| match self.input()? {
+        self.scoring.scope(|| match self.input()? {
             Input::Ranker { model, data } => letor::evaluate_ranker(&self, model, data, out),
             Input::Scores { scores, data } => letor::evaluate_scores(&self, scores, data, out),
             Input::Run { run, qrels } if self.format == Format::Trec => trec::evaluate_run(&self, run, qrels, out),

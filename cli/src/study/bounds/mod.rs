@@ -173,23 +173,20 @@ impl DataSet {
             "condition holds",
             "type two is tighter",
         ];
-        let mut table = Table::new(title, columns);
-        for (at, norm) in norms.iter().enumerate() {
+        let row = |(at, norm): (usize, &f64)| {
             let least = self.least(|of| of.type_two[at]);
             let count = |is: &dyn Fn(&AtAngle) -> bool| Some(self.around.iter().filter(|of| is(of)).count() as f64);
-            table.row(
-                norm.to_string(),
-                [
-                    Some(self.diagonal.type_one()),
-                    Some(self.diagonal.type_two[at]),
-                    least.map(|of| of.type_two[at]),
-                    least.map(|of| of.theta),
-                    count(&|of| of.is_covered(*norm)),
-                    count(&|of| of.type_two[at] < of.type_one()),
-                ],
-            );
-        }
-        table
+            let values = [
+                Some(self.diagonal.type_one()),
+                Some(self.diagonal.type_two[at]),
+                least.map(|of| of.type_two[at]),
+                least.map(|of| of.theta),
+                count(&|of| of.is_covered(*norm)),
+                count(&|of| of.type_two[at] < of.type_one()),
+            ];
+            (norm.to_string(), values)
+        };
+        Table::new(title, columns).with(norms.iter().enumerate().map(row))
     }
 
     fn curves(&self, norms: &[f64]) -> Curves {
@@ -210,33 +207,19 @@ impl DataSet {
 
     fn claims(&self, norms: &[f64], largest_loss: f64) -> Vec<Claim> {
         let (figure, norm) = (self.figure, short(norms[0]));
-        let claim = |source: &str, claim: String, judged| Claim::new(format!("{source} ({figure})"), claim, judged);
+        let claim = |source: &str, claim: &str, judged| Claim::new(format!("{source} ({figure})"), claim, judged);
+        let (diagonal, type_two) = (&self.diagonal, |of: &AtAngle| of.type_two[0]);
+        let tighter = Judged::less(("type two", type_two(diagonal)), ("type one", diagonal.type_one()));
         let mut claims = vec![
-            claim(
-                "Theorem 2",
-                "1 - E(sigma) is at most the loss (6), at every angle".to_string(),
-                self.theorem_2(largest_loss),
-            ),
-            claim(
-                "section 4.1",
-                "1 - E(sigma) is at most exp(-E(sigma)), at every angle".to_string(),
-                self.section_4_1(),
-            ),
+            claim("Theorem 2", "1 - E(sigma) is at most the loss (6), at every angle", self.theorem_2(largest_loss)),
+            claim("section 4.1", "1 - E(sigma) is at most exp(-E(sigma)), at every angle", self.section_4_1()),
+            claim("section 4.3", "the type one bound is least at pi/4", self.least_at_diagonal(AtAngle::type_one)),
             claim(
                 "section 4.3",
-                "the type one bound is least at pi/4".to_string(),
-                self.least_at_diagonal(AtAngle::type_one),
+                &format!("the type two bound is least at pi/4, norm {norm}"),
+                self.least_at_diagonal(type_two),
             ),
-            claim(
-                "section 4.3",
-                format!("the type two bound is least at pi/4, norm {norm}"),
-                self.least_at_diagonal(|of| of.type_two[0]),
-            ),
-            claim(
-                "section 4.3",
-                format!("at pi/4 type two is tighter than type one, norm {norm}"),
-                Judged::less(("type two", self.diagonal.type_two[0]), ("type one", self.diagonal.type_one())),
-            ),
+            claim("section 4.3", &format!("at pi/4 type two is tighter than type one, norm {norm}"), tighter),
         ];
         let from = match self.diagonal.norm() {
             Some(norm) => format!("at pi/4 the condition holds from the norm {} on", short(norm)),
@@ -249,21 +232,19 @@ impl DataSet {
                 judged = judged.number("norm at pi/4", norm);
             }
             let what = format!("type two <= type one where the condition holds, norm {}", short(*norm));
-            claims.push(claim("Theorem 3", what, judged));
+            claims.push(claim("Theorem 3", &what, judged));
         }
         claims
     }
 
     fn theorem_2(&self, largest_loss: f64) -> Judged {
-        let mut found = Bounded::default();
-        self.around.iter().for_each(|of| found.add(1.0 - of.precision, Some(of.loss), largest_loss));
-        Bounded::judge(&[found], "angles")
+        let errors = self.around.iter().map(|of| (1.0 - of.precision, Some(of.loss)));
+        Bounded::judge([&Bounded::of(errors, largest_loss)], "angles")
     }
 
     fn section_4_1(&self) -> Judged {
-        let mut found = Bounded::default();
-        self.around.iter().for_each(|of| found.add(1.0 - of.precision, Some(of.type_one()), 1.0));
-        Bounded::judge(&[found], "angles")
+        let errors = self.around.iter().map(|of| (1.0 - of.precision, Some(of.type_one())));
+        Bounded::judge([&Bounded::of(errors, 1.0)], "angles")
     }
 
     /// Judges whether the bound is smallest at the angle `pi / 4`, as the paper finds.
@@ -291,13 +272,9 @@ impl DataSet {
 
     /// Judges whether the type two bound is at most the type one bound wherever the condition of Theorem 3 holds.
     fn theorem_3(&self, at: usize, norm: f64) -> Judged {
-        let mut found = Bounded::default();
-        for of in &self.around {
-            let bound = of.is_covered(norm).then(|| of.type_one());
-            // Nothing else limits type two.
-            found.add(of.type_two[at], bound, f64::INFINITY);
-        }
-        Bounded::judge(&[found], "angles")
+        let errors = self.around.iter().map(|of| (of.type_two[at], of.is_covered(norm).then(|| of.type_one())));
+        // Nothing else limits type two.
+        Bounded::judge([&Bounded::of(errors, f64::INFINITY)], "angles")
     }
 }
 
@@ -334,7 +311,7 @@ mod tests {
         let of = data_set(2.0, 10.0);
         let mut found = Bounded::default();
         of.around.iter().for_each(|of| found.add(of.type_two[0], Some(of.type_one()), f64::INFINITY));
-        assert_eq!(Bounded::judge(&[found], "angles").verdict, Verdict::Fails);
+        assert_eq!(Bounded::judge([&found], "angles").verdict, Verdict::Fails);
     }
 
     #[test]

@@ -92,30 +92,15 @@ pub(super) struct Case {
     /// Whether the gain is the label (0 to 2) instead of the relevance (0 or 1).
     pub(super) graded: bool,
     pub(super) rate: Rate,
-    /// Whether NDCG has the same limit for all ranking functions, whatever the documents are.
-    pub(super) same_for_all: bool,
-    /// The theorem that states the limit of NDCG.
-    pub(super) limit_theorem: Option<&'static str>,
-    pub(super) limit_in_words: &'static str,
-    /// The theorem that states that NDCG has no limit.
-    pub(super) no_limit_theorem: Option<&'static str>,
+    /// The theorem that states the limit of NDCG, and the limit in words; `None` for a theorem that there is no limit.
+    pub(super) limit: Option<(&'static str, &'static str)>,
     /// The theorem on whether NDCG keeps two ranking functions in the same order as lists grow. The second value is the
     /// theorem's answer.
     pub(super) distinguishes: Option<(&'static str, bool)>,
 }
 
-const BASE: Case = Case {
-    name: "",
-    decay: Decay::Log,
-    cut: Cut::Whole,
-    graded: false,
-    rate: Rate::Logarithms,
-    same_for_all: false,
-    limit_theorem: None,
-    limit_in_words: "",
-    no_limit_theorem: None,
-    distinguishes: None,
-};
+/// The theorem that NDCG has no limit with the discount `2^-r`.
+pub(super) const NO_LIMIT: &str = "Theorem 6";
 
 /// The index of the logarithmic discount in [`CASES`].
 pub(super) const LOG: usize = 0;
@@ -126,112 +111,37 @@ pub(super) const HALVING: usize = 5;
 /// The index in [`CASES`] of the logarithmic discount with cut-off `n / 5`.
 pub(super) const LOG_FIFTH: usize = 8;
 
+/// The limits in words.
+const ONE: &str = "1";
 const OF_TOP: &str = "the mean relevance at the top";
 const OF_POWER: &str = "its integral against (1 - s)^(-beta)";
+const OF_FIFTH: &str = "the mean relevance of the top fifth, normalized";
+
+/// Whether the gain is graded.
+const BINARY: bool = false;
+const GRADED: bool = true;
 
 pub(super) const CASES: [Case; 12] = [
-    Case {
-        name: "1 / log(1 + r)",
-        same_for_all: true,
-        limit_theorem: Some("Theorem 1"),
-        limit_in_words: "1",
-        distinguishes: Some(("Theorem 2", true)),
-        ..BASE
-    },
-    Case {
-        name: "1 / log(1 + r), graded",
-        graded: true,
-        same_for_all: true,
-        limit_theorem: Some("Theorem 1"),
-        limit_in_words: "1",
-        ..BASE
-    },
-    Case {
-        name: "r^(-1/2)",
-        decay: Decay::Root,
-        rate: Rate::Root,
-        limit_theorem: Some("Theorem 3"),
-        limit_in_words: OF_POWER,
-        distinguishes: Some(("Theorem 4", true)),
-        ..BASE
-    },
-    Case {
-        name: "r^(-1/2), graded",
-        decay: Decay::Root,
-        graded: true,
-        rate: Rate::Root,
-        limit_theorem: Some("Theorem 10"),
-        limit_in_words: OF_POWER,
-        ..BASE
-    },
-    Case {
-        name: "1 / r",
-        decay: Decay::Zipf,
-        rate: Rate::Logarithm,
-        limit_theorem: Some("Theorem 5"),
-        limit_in_words: OF_TOP,
-        ..BASE
-    },
-    Case {
-        name: "2^-r",
-        decay: Decay::Halving,
-        no_limit_theorem: Some("Theorem 6"),
-        distinguishes: Some(("Theorem 6", false)),
-        ..BASE
-    },
-    Case {
-        name: "1 / log(1 + r), k = sqrt(n)",
-        cut: Cut::Root,
-        rate: Rate::Root,
-        limit_theorem: Some("Theorem 7"),
-        limit_in_words: OF_TOP,
-        ..BASE
-    },
-    Case {
-        name: "1 / log(1 + r), k = sqrt(n), graded",
-        cut: Cut::Root,
-        graded: true,
-        rate: Rate::Root,
-        limit_theorem: Some("Theorem 11"),
-        limit_in_words: OF_TOP,
-        ..BASE
-    },
-    Case {
-        name: "1 / log(1 + r), k = n / 5",
-        cut: Cut::Fifth,
-        limit_theorem: Some("Theorem 8"),
-        limit_in_words: "the mean relevance of the top fifth, normalized",
-        distinguishes: Some(("section 3.3", true)),
-        ..BASE
-    },
-    Case {
-        name: "r^(-1/2), k = n / 5",
-        decay: Decay::Root,
-        cut: Cut::Fifth,
-        rate: Rate::Root,
-        limit_theorem: Some("Theorem 9"),
-        limit_in_words: OF_POWER,
-        distinguishes: Some(("section 3.3", true)),
-        ..BASE
-    },
-    Case {
-        name: "1 / log(1 + r), k = n / 5, graded",
-        cut: Cut::Fifth,
-        graded: true,
-        limit_theorem: Some("Theorem 12"),
-        limit_in_words: "the mean relevance of the top fifth, normalized",
-        ..BASE
-    },
-    Case {
-        name: "r^(-1/2), k = n / 5, graded",
-        decay: Decay::Root,
-        cut: Cut::Fifth,
-        graded: true,
-        rate: Rate::Root,
-        limit_theorem: Some("Theorem 13"),
-        limit_in_words: OF_POWER,
-        ..BASE
-    },
+    Case::new("1 / log(1 + r)", Decay::Log, Cut::Whole, BINARY, Rate::Logarithms)
+        .limit("Theorem 1", ONE)
+        .apart("Theorem 2"),
+    Case::new("1 / log(1 + r), graded", Decay::Log, Cut::Whole, GRADED, Rate::Logarithms).limit("Theorem 1", ONE),
+    Case::new("r^(-1/2)", Decay::Root, Cut::Whole, BINARY, Rate::Root).limit("Theorem 3", OF_POWER).apart("Theorem 4"),
+    Case::new("r^(-1/2), graded", Decay::Root, Cut::Whole, GRADED, Rate::Root).limit("Theorem 10", OF_POWER),
+    Case::new("1 / r", Decay::Zipf, Cut::Whole, BINARY, Rate::Logarithm).limit("Theorem 5", OF_TOP),
+    Case::new("2^-r", Decay::Halving, Cut::Whole, BINARY, Rate::Logarithms),
+    Case::new("1 / log(1 + r), k = sqrt(n)", Decay::Log, Cut::Root, BINARY, Rate::Root).limit("Theorem 7", OF_TOP),
+    Case::new("1 / log(1 + r), k = sqrt(n), graded", Decay::Log, Cut::Root, GRADED, Rate::Root)
+        .limit("Theorem 11", OF_TOP),
+    Case::new("1 / log(1 + r), k = n / 5", Decay::Log, Cut::Fifth, BINARY, Rate::Logarithms)
+        .limit("Theorem 8", OF_FIFTH)
+        .apart("section 3.3"),
+    Case::new("r^(-1/2), k = n / 5", Decay::Root, Cut::Fifth, BINARY, Rate::Root)
+        .limit("Theorem 9", OF_POWER)
+        .apart("section 3.3"),
+    Case::new("1 / log(1 + r), k = n / 5, graded", Decay::Log, Cut::Fifth, GRADED, Rate::Logarithms)
+        .limit("Theorem 12", OF_FIFTH),
+    Case::new("r^(-1/2), k = n / 5, graded", Decay::Root, Cut::Fifth, GRADED, Rate::Root).limit("Theorem 13", OF_POWER),
 ];
 
 /// The fraction of the documents whose quality each ranking function knows.
@@ -253,8 +163,26 @@ fn levels(graded: bool) -> Vec<(f64, f64)> {
 }
 
 impl Case {
+    /// Creates a variant without a theorem on its limit. Without a limit, it does not keep ranking functions apart.
+    const fn new(name: &'static str, decay: Decay, cut: Cut, graded: bool, rate: Rate) -> Self {
+        Self { name, decay, cut, graded, rate, limit: None, distinguishes: Some((NO_LIMIT, false)) }
+    }
+
+    const fn limit(self, theorem: &'static str, words: &'static str) -> Self {
+        Self { limit: Some((theorem, words)), distinguishes: None, ..self }
+    }
+
+    const fn apart(self, theorem: &'static str) -> Self {
+        Self { distinguishes: Some((theorem, true)), ..self }
+    }
+
+    /// Returns whether NDCG has the same limit for all ranking functions, whatever the documents are.
+    pub(super) fn same_for_all(&self) -> bool {
+        self.decay == Decay::Log && self.cut == Cut::Whole
+    }
+
     /// Returns the limit of NDCG that the paper's theorems give for a ranking function.
-    pub(super) fn limit(&self, ranker: usize) -> f64 {
+    pub(super) fn limit_of(&self, ranker: usize) -> f64 {
         let (a, b) = relevance(ranker, self.graded);
         let levels = levels(self.graded);
         // The ideal order up to the share c, each rank with the weight of `power(R_j) - power(R_(j-1))`.

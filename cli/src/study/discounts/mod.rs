@@ -18,7 +18,7 @@ mod limits;
 mod population;
 mod series;
 
-use self::limits::{CASES, Case};
+use self::limits::{CASES, Case, NO_LIMIT};
 use self::population::{Population, RANKERS};
 use self::series::Series;
 use super::{
@@ -98,18 +98,18 @@ const FIGURES: [usize; 4] = [limits::LOG, limits::ROOT, limits::HALVING, limits:
 
 /// Checks, for each ranking function, whether NDCG tends to the limit that the theorem states.
 fn limit(case: &Case, fitted: &[Vec<f64>], generated: bool) -> Option<Claim> {
-    let theorem = case.limit_theorem?;
-    let claim = format!("NDCG tends to {}, with {}", case.limit_in_words, case.name);
-    if !generated && !case.same_for_all {
+    let (theorem, words) = case.limit?;
+    let claim = format!("NDCG tends to {words}, with {}", case.name);
+    if !generated && !case.same_for_all() {
         let found = "the mean relevance by score is not known of these documents";
         return Some(Claim::new(theorem, claim, Judged::new(Verdict::Open, found)));
     }
     let mut judged = Judged::new(Verdict::Open, "");
     let (mut verdicts, mut found) = (Vec::new(), Vec::new());
     for (ranker, values) in fitted.iter().enumerate() {
-        let (limit, mean) = (case.limit(ranker), Mean::of(values));
+        let (limit, mean) = (case.limit_of(ranker), Mean::of(values));
         verdicts.push(mean.near(limit, MARGIN));
-        found.push(format!("{} \u{b1} {} against {}", short(mean.mean), short(mean.error), short(limit)));
+        found.push(format!("{mean} against {}", short(limit)));
         judged = judged
             .number(format!("fitted {}", RANKERS[ranker]), mean.mean)
             .number(format!("limit {}", RANKERS[ranker]), limit);
@@ -138,14 +138,16 @@ fn lemma_2(series: &Series) -> Claim {
 /// Judges whether the NDCG of different samples continues to differ as the samples grow. At the largest `n`, their
 /// difference must exceed a quarter of the difference at the smallest.
 fn no_limit(case: &Case, spread: &[(f64, f64)]) -> Option<Claim> {
-    let theorem = case.no_limit_theorem?;
+    if case.limit.is_some() {
+        return None;
+    }
     let left: Vec<f64> = spread.iter().map(|(first, last)| last - first / 4.0).collect();
     let mean = |of: fn(&(f64, f64)) -> f64| Mean::of(&spread.iter().map(of).collect::<Vec<_>>()).mean;
     let (first, last) = (mean(|of| of.0), mean(|of| of.1));
     let found = format!("two samples differ by {} at the least n, by {} at the largest", short(first), short(last));
     let judged = Judged::new(Mean::of(&left).above_zero(), found).number("at the least n", first);
     let claim = format!("NDCG does not converge, with {}", case.name);
-    Some(Claim::new(theorem, claim, judged.number("at the largest n", last)))
+    Some(Claim::new(NO_LIMIT, claim, judged.number("at the largest n", last)))
 }
 
 /// Judges whether the order of two ranking functions stops changing or keeps changing as samples grow. The theorem's
@@ -162,10 +164,8 @@ fn distinguishable(case: &Case, series: &Series, at: usize) -> Option<Claim> {
         _ => Verdict::Open,
     };
     let found = format!(
-        "flips of three pairs per sample: {} in the first half of the sizes, {} \u{b1} {} in the second",
-        short(early.mean),
-        short(late.mean),
-        short(late.error)
+        "flips of three pairs per sample: {} in the first half of the sizes, {late} in the second",
+        short(early.mean)
     );
     let what = if keeps_apart {
         "from some n on the order of two ranking functions stays"
@@ -194,8 +194,8 @@ fn tables(series: &Series, generated: bool) -> Vec<Table> {
     let mut fits = Table::new("limits", std::iter::once("discount".to_string()).chain(columns));
     let mut flips = Table::new("flips per sample", ["discount", "first half of the sizes", "second half"]);
     for (at, case) in CASES.iter().enumerate() {
-        if case.limit_theorem.is_some() {
-            let known = |ranker| (generated || case.same_for_all).then(|| case.limit(ranker));
+        if case.limit.is_some() {
+            let known = |ranker| (generated || case.same_for_all()).then(|| case.limit_of(ranker));
             let fitted = series.fitted(at);
             let row = fitted.iter().enumerate();
             fits.row(case.name, row.flat_map(|(ranker, of)| [Some(Mean::of(of).mean), known(ranker)]));
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn a_limit_is_judged_by_what_is_fitted() {
         let case = &CASES[limits::ROOT];
-        let limits = [0, 1, 2].map(|ranker| case.limit(ranker));
+        let limits = [0, 1, 2].map(|ranker| case.limit_of(ranker));
         assert_eq!(limit(case, &fitted(limits, 1e-3), true).unwrap().verdict, Verdict::Holds);
         assert_eq!(limit(case, &fitted(limits, 0.1), true).unwrap().verdict, Verdict::Open);
         assert_eq!(limit(case, &fitted([1.0; 3], 1e-3), true).unwrap().verdict, Verdict::Fails);

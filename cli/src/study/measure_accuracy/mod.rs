@@ -15,7 +15,6 @@ mod theorem_7;
 
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::{Convention, Measure};
-use burn_rank::workbench::mean_of;
 
 use self::instance::Instance;
 use super::{
@@ -23,6 +22,7 @@ use super::{
     StudyError, Subject, Table, falls, largest_error, theorem_5,
 };
 use crate::study::approximate::theorem_6;
+use crate::study::subject::relevant;
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
     name: "measure-accuracy",
@@ -61,22 +61,9 @@ struct Errors {
     ndcg: Vec<Bounded>,
     /// The errors of ApproxAP, for each alpha and beta.
     ap: Vec<Vec<Bounded>>,
-    instance_ndcg: Vec<OfInstance>,
-    instance_ap: Vec<Vec<OfInstance>>,
-}
-
-/// The errors for all queries, with bounds that also hold for equal scores.
-struct OfInstance {
-    bounded: Bounded,
-    bounds: Vec<f64>,
-}
-
-impl OfInstance {
-    fn new(errors: &[f64], bounds: Vec<f64>) -> Self {
-        let mut bounded = Bounded::default();
-        errors.iter().zip(&bounds).for_each(|(error, bound)| bounded.add(*error, Some(*bound), 1.0));
-        Self { bounded, bounds }
-    }
+    /// The same errors with bounds that also hold for equal scores.
+    instance_ndcg: Vec<Bounded>,
+    instance_ap: Vec<Vec<Bounded>>,
 }
 
 fn all_errors(setting: &Setting, subject: &Subject, alphas: &[f64], betas: &[f64]) -> Result<Errors, StudyError> {
@@ -87,16 +74,17 @@ fn all_errors(setting: &Setting, subject: &Subject, alphas: &[f64], betas: &[f64
         found.ndcg.push(errors(subject, alpha, Measure::Ndcg(None), &spec, |_, epsilon| Some(theorem_6(epsilon)))?);
         let of_beta = |&beta: &f64| {
             let spec = LossSpec::new("approx_ap").with("beta", beta);
-            let bound = |query: &ScoredQuery, epsilon| theorem_5(query.relevant(), epsilon, beta);
+            let bound = |query: &ScoredQuery, epsilon| theorem_5(relevant(&query.labels), epsilon, beta);
             errors(subject, alpha, Measure::Ap(None), &spec, bound)
         };
         found.ap.push(betas.iter().map(of_beta).collect::<Result<_, _>>()?);
         let instances: Vec<Instance> = subject.queries.iter().map(|query| Instance::new(query, alpha)).collect();
-        let ndcg = instances.iter().map(Instance::of_ndcg).collect();
-        found.instance_ndcg.push(OfInstance::new(found.ndcg[at].errors(), ndcg));
-        let of_beta = |(beta, of): (&f64, &Bounded)| {
-            OfInstance::new(of.errors(), instances.iter().map(|instance| instance.of_ap(*beta)).collect())
+        let of_instances = |of: &Bounded, bound: &dyn Fn(&Instance) -> f64| {
+            let bounds = instances.iter().map(|instance| Some(bound(instance)));
+            Bounded::of(of.errors().iter().copied().zip(bounds), 1.0)
         };
+        found.instance_ndcg.push(of_instances(&found.ndcg[at], &Instance::of_ndcg));
+        let of_beta = |(beta, of): (&f64, &Bounded)| of_instances(of, &|instance| instance.of_ap(*beta));
         found.instance_ap.push(betas.iter().zip(&found.ap[at]).map(of_beta).collect());
     }
     Ok(found)
@@ -129,26 +117,21 @@ fn tables(errors: &Errors, alphas: &[f64], betas: &[f64]) -> Vec<Table> {
         .into_iter()
         .chain(betas.iter().map(|beta| format!("ApproxAP, beta {beta}")))
         .collect();
-    let table = |title: &str, figure: fn(&Bounded) -> Option<f64>| {
-        let mut table = Table::new(title, columns.clone());
-        for (at, alpha) in alphas.iter().enumerate() {
-            let figures = std::iter::once(&errors.ndcg[at]).chain(&errors.ap[at]).map(figure);
-            table.row(alpha.to_string(), figures);
-        }
-        table
+    let table = |title: &str, ndcg: &[Bounded], ap: &[Vec<Bounded>], figure: fn(&Bounded) -> Option<f64>| {
+        let row = |(at, alpha): (usize, &f64)| {
+            let figures = [&ndcg[at]].into_iter().chain(&ap[at]).map(figure);
+            (alpha.to_string(), figures.collect::<Vec<_>>())
+        };
+        Table::new(title, columns.clone()).with(alphas.iter().enumerate().map(row))
     };
-    let mut of_instances =
-        Table::new("bound of the instance, mean over queries, those with equal scores too", columns.clone());
-    for (at, alpha) in alphas.iter().enumerate() {
-        let all = std::iter::once(&errors.instance_ndcg[at]).chain(&errors.instance_ap[at]);
-        of_instances.row(alpha.to_string(), all.map(|of| mean_of(of.bounds.iter().copied())));
-    }
+    let of_theorem = |title, figure| table(title, &errors.ndcg, &errors.ap, figure);
+    let of_instances = "bound of the instance, mean over queries, those with equal scores too";
     vec![
-        table("rho, the mean error over queries", Bounded::mean),
-        table("largest error of a query", Bounded::largest),
-        table("queries that the theorem bounds", |of| Some(of.bounded() as f64)),
-        table("queries that it bounds below 1", |of| Some(of.exceedable() as f64)),
-        of_instances,
+        of_theorem("rho, the mean error over queries", Bounded::mean),
+        of_theorem("largest error of a query", Bounded::largest),
+        of_theorem("queries that the theorem bounds", |of| Some(of.bounded() as f64)),
+        of_theorem("queries that it bounds below 1", |of| Some(of.exceedable() as f64)),
+        table(of_instances, &errors.instance_ndcg, &errors.instance_ap, Bounded::mean_bound),
     ]
 }
 
@@ -169,7 +152,7 @@ fn claims(errors: &Errors, alphas: &[f64], betas: &[f64]) -> Vec<Claim> {
         claims.push(Claim::new(
             "Theorem 6",
             format!("|ApproxNDCG - NDCG| < epsilon / (2 ln 2) at alpha = {alpha}"),
-            Bounded::judge(std::slice::from_ref(of), "queries"),
+            Bounded::judge([of], "queries"),
         ));
     }
     for (alpha, of) in alphas.iter().zip(&errors.ap) {
@@ -179,37 +162,31 @@ fn claims(errors: &Errors, alphas: &[f64], betas: &[f64]) -> Vec<Claim> {
             Bounded::judge(of, "queries and values of beta"),
         ));
     }
-    let judge = |of: &[&OfInstance], what: &str| {
-        Bounded::judge(&of.iter().map(|of| of.bounded.clone()).collect::<Vec<_>>(), what)
-    };
     for (alpha, of) in alphas.iter().zip(&errors.instance_ndcg) {
         let claim = format!("|ApproxNDCG - NDCG| is within the bound of its own positions at alpha = {alpha}");
-        claims.push(Claim::new("Theorem 6, of the instance", claim, judge(&[of], "queries")));
+        claims.push(Claim::new("Theorem 6, of the instance", claim, Bounded::judge([of], "queries")));
     }
     for (alpha, of) in alphas.iter().zip(&errors.instance_ap) {
         let claim =
             format!("|ApproxAP - AP| is within the bound of its own positions at alpha = {alpha}, for every beta");
-        let of: Vec<&OfInstance> = of.iter().collect();
-        claims.push(Claim::new("Theorem 5, of the instance", claim, judge(&of, "queries and values of beta")));
+        let judged = Bounded::judge(of, "queries and values of beta");
+        claims.push(Claim::new("Theorem 5, of the instance", claim, judged));
     }
-    let named = |name: &str, values: &[f64], of: &[&Bounded]| -> Vec<(String, Vec<f64>)> {
-        values.iter().zip(of).map(|(value, of)| (format!("{name} = {value}"), of.errors().to_vec())).collect()
-    };
-    let falling = |columns: Vec<(String, Vec<f64>)>| {
-        falls(&columns.iter().map(|(name, values)| (name.clone(), values.as_slice())).collect::<Vec<_>>())
+    let falling = |name: &str, values: &[f64], of: &[&Bounded]| {
+        falls(values.iter().zip(of).map(|(value, of)| (format!("{name} = {value}"), of.errors())))
     };
     let ndcg: Vec<&Bounded> = errors.ndcg.iter().collect();
     claims.push(Claim::new(
         "Figure 3",
         "the larger alpha, the smaller rho of ApproxNDCG",
-        falling(named("alpha", alphas, &ndcg)),
+        falling("alpha", alphas, &ndcg),
     ));
     for (at, beta) in betas.iter().enumerate() {
         let of: Vec<&Bounded> = errors.ap.iter().map(|of| &of[at]).collect();
         claims.push(Claim::new(
             "Figure 1",
             format!("the larger alpha, the smaller rho of ApproxAP at beta = {beta}"),
-            falling(named("alpha", alphas, &of)),
+            falling("alpha", alphas, &of),
         ));
     }
     for (alpha, of) in alphas.iter().zip(&errors.ap) {
@@ -217,7 +194,7 @@ fn claims(errors: &Errors, alphas: &[f64], betas: &[f64]) -> Vec<Claim> {
         claims.push(Claim::new(
             "Figure 2",
             format!("the larger beta, the smaller rho of ApproxAP at alpha = {alpha}"),
-            falling(named("beta", betas, &of)),
+            falling("beta", betas, &of),
         ));
     }
     claims

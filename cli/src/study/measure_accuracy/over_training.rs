@@ -36,32 +36,16 @@ pub(super) fn extend(
     let material = Material::of(setting)?;
     let linear = material.linear(queries)?;
     let ap = |alpha: f64, beta: f64| LossSpec::new("approx_ap").with("alpha", alpha).with("beta", beta);
-    type Series<'a> = (&'a str, &'a str, String, Measure, Vec<(String, LossSpec)>);
-    let figures: [Series; 3] = [
-        (
-            "Figure 1",
-            "alpha",
-            format!("ApproxAP, beta = {BETA}"),
-            Measure::Ap(None),
-            alphas.iter().map(|alpha| (format!("alpha = {alpha}"), ap(*alpha, BETA))).collect(),
-        ),
-        (
-            "Figure 2",
-            "beta",
-            format!("ApproxAP, alpha = {ALPHA}"),
-            Measure::Ap(None),
-            betas.iter().map(|beta| (format!("beta = {beta}"), ap(ALPHA, *beta))).collect(),
-        ),
-        (
-            "Figure 3",
-            "alpha",
-            "ApproxNDCG".to_string(),
-            Measure::Ndcg(None),
-            alphas
-                .iter()
-                .map(|alpha| (format!("alpha = {alpha}"), LossSpec::new("approx_ndcg").with("alpha", *alpha)))
-                .collect(),
-        ),
+    let ndcg = |alpha: f64| LossSpec::new("approx_ndcg").with("alpha", alpha);
+    let losses = |name: &str, values: &[f64], loss: &dyn Fn(f64) -> LossSpec| -> Vec<(String, LossSpec)> {
+        values.iter().map(|value| (format!("{name} = {value}"), loss(*value))).collect()
+    };
+    let of_alpha = losses("alpha", alphas, &|alpha| ap(alpha, BETA));
+    let of_beta = losses("beta", betas, &|beta| ap(ALPHA, beta));
+    let figures = [
+        ("Figure 1", "alpha", format!("ApproxAP, beta = {BETA}"), Measure::Ap(None), of_alpha),
+        ("Figure 2", "beta", format!("ApproxAP, alpha = {ALPHA}"), Measure::Ap(None), of_beta),
+        ("Figure 3", "alpha", "ApproxNDCG".to_string(), Measure::Ndcg(None), losses("alpha", alphas, &ndcg)),
     ];
     let all: usize = figures.iter().map(|(.., losses)| losses.len()).sum();
     let mut done = 0;
@@ -76,7 +60,11 @@ pub(super) fn extend(
         findings.tables.push(table(&format!("{figure}: rho of {origin}"), &paths));
         findings.curves.push(curves(&format!("{figure}: rho of {origin}"), &paths));
         let claim = format!("over training, the larger {parameter}, the smaller rho of {what}");
-        findings.claims.push(Claim::new(figure, claim, judged(&paths)));
+        findings.claims.push(Claim::new(
+            figure,
+            claim,
+            falls(paths.iter().map(|path| (path.name.clone(), &path.queries))),
+        ));
     }
     Ok(())
 }
@@ -103,18 +91,11 @@ fn train(linear: &Linear, name: String, loss: &LossSpec, measure: Measure, epoch
     Ok(path)
 }
 
-fn judged(paths: &[Path]) -> crate::study::verdict::Judged {
-    falls(&paths.iter().map(|path| (path.name.clone(), path.queries.as_slice())).collect::<Vec<_>>())
-}
-
 fn table(title: &str, paths: &[Path]) -> Table {
     let columns = std::iter::once("epoch".to_string()).chain(paths.iter().map(|path| path.name.clone()));
-    let mut table = Table::new(title, columns);
+    let row = |epoch: usize| (epoch.to_string(), paths.iter().map(|path| Some(path.rho[epoch])).collect::<Vec<_>>());
     let epochs = paths.first().map_or(0, |path| path.rho.len());
-    for epoch in 0..epochs {
-        table.row(epoch.to_string(), paths.iter().map(|path| Some(path.rho[epoch])));
-    }
-    table
+    Table::new(title, columns).with((0..epochs).map(row))
 }
 
 fn curves(title: &str, paths: &[Path]) -> Curves {

@@ -112,9 +112,8 @@ fn judged(functions: &[Means], chosen: usize) -> Judged {
     let [first, second] = suprema(functions);
     let (difference, bound) =
         (functions[optimum(functions, |means| means.test)].test - functions[chosen].test, 2.0 * (first + second));
-    let mut found = Bounded::default();
-    found.add(difference, Some(bound), 1.0);
-    Bounded::judge(&[found], "class of ranking functions").number("difference", difference).number("bound", bound)
+    let found = Bounded::of([(difference, Some(bound))], 1.0);
+    Bounded::judge([&found], "class of ranking functions").number("difference", difference).number("bound", bound)
 }
 
 #[cfg(test)]

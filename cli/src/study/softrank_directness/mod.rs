@@ -107,7 +107,7 @@ struct Errors {
 }
 
 fn errors(subject: &Subject, exact: &[f64], sigma: f64) -> Result<Errors, StudyError> {
-    let spec = LossSpec::new("soft_ndcg").with("gain", "exp2_raw").with("sigma", sigma);
+    let spec = soft_ndcg(sigma);
     let mut found = Errors::default();
     for (query, exact) in subject.queries.iter().zip(exact) {
         let bounds = FORMS.map(|(form, _)| query.theorem_2(sigma, form));
@@ -123,6 +123,21 @@ fn errors(subject: &Subject, exact: &[f64], sigma: f64) -> Result<Errors, StudyE
         found.equation_1.add(discount_error(&query.scores, sigma), bound, 1.0);
     }
     Ok(found)
+}
+
+/// Returns SoftNDCG with the gain `2^y` as a loss.
+fn soft_ndcg(sigma: f64) -> LossSpec {
+    LossSpec::new("soft_ndcg").with("gain", "exp2_raw").with("sigma", sigma)
+}
+
+/// Returns the surrogate measure of each query.
+fn soft(subject: &Subject, spec: &LossSpec) -> Result<Vec<f64>, StudyError> {
+    subject.queries.iter().map(|query| query.surrogate(spec)).collect()
+}
+
+/// Returns the largest difference of two measures of the same queries.
+fn largest_difference(soft: &[f64], exact: &[f64]) -> f64 {
+    soft.iter().zip(exact).map(|(soft, exact)| (soft - exact).abs()).fold(0.0, f64::max)
 }
 
 /// Returns the exact NDCG of each query, with the gain `2^y` as in the paper.
@@ -169,22 +184,21 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
 
 fn table(sigmas: &[f64], of_sigma: &[Errors], ndcg: Option<f64>) -> Table {
     let columns = ["sigma", "SoftNDCG", "NDCG", "rho", "largest error"];
-    let mut table = Table::new("SoftNDCG next to NDCG, means over queries", columns);
-    for (sigma, of) in sigmas.iter().zip(of_sigma) {
+    let row = |(sigma, of): (&f64, &Errors)| {
         let soft = mean_of(of.soft.iter().copied());
-        table.row(sigma.to_string(), [soft, ndcg, of.bounded[0].mean(), of.bounded[0].largest()]);
-    }
-    table
+        (sigma.to_string(), [soft, ndcg, of.bounded[0].mean(), of.bounded[0].largest()])
+    };
+    Table::new("SoftNDCG next to NDCG, means over queries", columns).with(sigmas.iter().zip(of_sigma).map(row))
 }
 
 fn counts(sigmas: &[f64], of_sigma: &[Errors]) -> Table {
     let columns = ["sigma", "stated", "below 1", "proved", "below 1", "corrected", "below 1"];
-    let mut table = Table::new("queries that Theorem 2 bounds, and those that it bounds below 1, by form", columns);
-    for (sigma, of) in sigmas.iter().zip(of_sigma) {
+    let row = |(sigma, of): (&f64, &Errors)| {
         let counts = of.bounded.iter().flat_map(|of| [of.bounded(), of.exceedable()]);
-        table.row(sigma.to_string(), counts.map(|count| Some(count as f64)));
-    }
-    table
+        (sigma.to_string(), counts.map(|count| Some(count as f64)).collect::<Vec<_>>())
+    };
+    let title = "queries that Theorem 2 bounds, and those that it bounds below 1, by form";
+    Table::new(title, columns).with(sigmas.iter().zip(of_sigma).map(row))
 }
 
 fn claims(sigmas: &[f64], of_sigma: &[Errors]) -> Vec<Claim> {
@@ -194,15 +208,14 @@ fn claims(sigmas: &[f64], of_sigma: &[Errors]) -> Vec<Claim> {
             claims.push(Claim::new(
                 *source,
                 format!("|SoftNDCG - NDCG| <= 2^max(y) n (e_1 + e_2) at sigma = {sigma}"),
-                Bounded::judge(std::slice::from_ref(&of.bounded[number]), "queries"),
+                Bounded::judge([&of.bounded[number]], "queries"),
             ));
         }
     }
-    let equation: Vec<Bounded> = of_sigma.iter().map(|of| of.equation_1.clone()).collect();
     claims.push(Claim::new(
         "Theorem 2, equation (1)",
         "|D(rank) - D(expected rank)| < e_1, over all values of sigma",
-        Bounded::judge(&equation, "queries and values of sigma"),
+        Bounded::judge(of_sigma.iter().map(|of| &of.equation_1), "queries and values of sigma"),
     ));
     claims.push(Claim::new(
         "Theorem 2, equation (1)",
@@ -212,16 +225,12 @@ fn claims(sigmas: &[f64], of_sigma: &[Errors]) -> Vec<Claim> {
             ("e_1", epsilon_1(2, 4.0, 1.0)),
         ),
     ));
-    let downwards: Vec<(String, &[f64])> = sigmas
-        .iter()
-        .zip(of_sigma)
-        .rev()
-        .map(|(sigma, of)| (format!("sigma = {sigma}"), of.bounded[0].errors()))
-        .collect();
+    let errors = |(sigma, of): (&f64, &Errors)| (format!("sigma = {sigma}"), of.bounded[0].errors().to_vec());
+    let downwards = sigmas.iter().zip(of_sigma).rev().map(errors);
     claims.push(Claim::new(
         "section VI",
         "the smaller sigma, the closer SoftNDCG is to NDCG (rho from the largest down)",
-        falls(&downwards),
+        falls(downwards),
     ));
     claims
 }

@@ -7,8 +7,7 @@
 //! prove the theorem, and a larger one does not refute it. The verdict is therefore `open`, or `vacuous` if the bound
 //! is 1 or more.
 
-use burn_rank::loss::LossSpec;
-
+use super::{largest_difference, soft, soft_ndcg};
 use crate::number::short;
 use crate::study::{Claim, Judged, Mean, ROUNDING, RunSubject, StudyError, Subject, Table, Verdict};
 
@@ -22,7 +21,7 @@ struct Member {
 
 impl Member {
     fn largest_error(&self) -> f64 {
-        self.soft.iter().zip(&self.exact).map(|(soft, exact)| (soft - exact).abs()).fold(0.0, f64::max)
+        largest_difference(&self.soft, &self.exact)
     }
 }
 
@@ -42,7 +41,7 @@ pub(super) fn judge(
             Ok(Member {
                 name: run.name.clone(),
                 trained_by_soft_ndcg: run.loss.as_deref() == Some("soft_ndcg"),
-                soft: soft(&run.subject, sigma)?,
+                soft: soft(&run.subject, &soft_ndcg(sigma))?,
                 exact: exact.clone(),
             })
         };
@@ -58,11 +57,6 @@ pub(super) fn judge(
         claims.push(Claim::new("Theorem 1, the best of a pool", claim, judged(first, second)));
     }
     Ok((table, claims))
-}
-
-fn soft(subject: &Subject, sigma: f64) -> Result<Vec<f64>, StudyError> {
-    let spec = LossSpec::new("soft_ndcg").with("gain", "exp2_raw").with("sigma", sigma);
-    subject.queries.iter().map(|query| query.surrogate(&spec)).collect()
 }
 
 /// Returns the two rankers that stand in for the optimum of SoftNDCG and the optimum of NDCG.

@@ -10,15 +10,14 @@
 //! The proof assumes `O_1(omega_2) >= O_1(omega_1)` for each query, although `omega_1` and `omega_2` are optimal only
 //! on average. So the bound may fail for single queries, and for the mean over new queries.
 
-use burn_rank::loss::LossSpec;
-use burn_rank::measure::{Convention, Gain, Measure};
 use burn_rank::seed::seed_for;
 use burn_rank::workbench::mean_of;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use super::{exact, largest_difference, soft_ndcg};
 use crate::study::training::LinearQuery;
-use crate::study::{Bounded, Claim, Judged, Linear, StudyError, Table};
+use crate::study::{Bounded, Claim, Judged, Linear, StudyError, Subject, Table};
 
 /// The number of grid angles for SoftNDCG, and the number of times that the search halves the step between them.
 const GRID: usize = 90;
@@ -53,19 +52,24 @@ struct Values {
     exact: Vec<f64>,
 }
 
-fn exact(linear: &Linear, theta: f64) -> Result<Vec<f64>, StudyError> {
-    let convention = Convention { gain: Gain::Exp2Raw, ..Convention::default() };
-    let subject = linear.scored(&[theta.cos(), theta.sin()]);
-    subject.queries.iter().map(|query| query.exact(Measure::Ndcg(None), &convention)).collect()
+/// Returns the queries with the scores at an angle.
+fn scored(linear: &Linear, theta: f64) -> Subject {
+    linear.scored(&[theta.cos(), theta.sin()])
 }
 
 fn soft(linear: &Linear, theta: f64, sigma: f64) -> Result<Vec<f64>, StudyError> {
-    let spec = LossSpec::new("soft_ndcg").with("gain", "exp2_raw").with("sigma", sigma).with("evaluation", "recursion");
-    linear.scored(&[theta.cos(), theta.sin()]).queries.iter().map(|query| query.surrogate(&spec)).collect()
+    super::soft(&scored(linear, theta), &soft_ndcg(sigma).with("evaluation", "recursion"))
 }
 
 fn mean(values: &[f64]) -> f64 {
     mean_of(values.iter().copied()).unwrap_or(f64::NAN)
+}
+
+/// Replaces the best value and its angle with a larger value and its angle.
+fn keep(best: &mut (f64, f64), theta: f64, value: f64) {
+    if value > best.0 {
+        *best = (value, theta);
+    }
 }
 
 /// Returns the middle of an interval of angles in which the mean NDCG is largest.
@@ -87,10 +91,7 @@ fn best_exact(linear: &Linear) -> Result<f64, StudyError> {
     let mut best = (f64::NEG_INFINITY, 0.0);
     for (from, to) in places.iter().zip(after) {
         let theta = (from + to) / 2.0;
-        let value = mean(&exact(linear, theta)?);
-        if value > best.0 {
-            best = (value, theta);
-        }
+        keep(&mut best, theta, mean(&exact(&scored(linear, theta))?));
     }
     Ok(best.1)
 }
@@ -102,19 +103,13 @@ fn best_soft(linear: &Linear, sigma: f64, other: f64) -> Result<f64, StudyError>
     let mut best = (mean(&soft(linear, other, sigma)?), other);
     for at in 0..GRID {
         let theta = at as f64 * step;
-        let value = mean(&soft(linear, theta, sigma)?);
-        if value > best.0 {
-            best = (value, theta);
-        }
+        keep(&mut best, theta, mean(&soft(linear, theta, sigma)?));
     }
     let mut width = step;
     for _ in 0..REFINEMENTS {
         width /= 2.0;
         for theta in [best.1 - width, best.1 + width] {
-            let value = mean(&soft(linear, theta, sigma)?);
-            if value > best.0 {
-                best = (value, theta);
-            }
+            keep(&mut best, theta, mean(&soft(linear, theta, sigma)?));
         }
     }
     Ok(best.1)
@@ -129,34 +124,30 @@ struct Compared {
 impl Compared {
     fn new(linear: &Linear, thetas: [f64; 2], sigma: f64) -> Result<Self, StudyError> {
         let values = |theta: f64| {
-            Ok::<_, StudyError>(Values { soft: soft(linear, theta, sigma)?, exact: exact(linear, theta)? })
+            Ok::<_, StudyError>(Values { soft: soft(linear, theta, sigma)?, exact: exact(&scored(linear, theta))? })
         };
         Ok(Self { first: values(thetas[0])?, second: values(thetas[1])? })
     }
 
     /// Returns `2 epsilon_1 + epsilon_2`.
     fn bound(&self) -> f64 {
-        let epsilon = |values: &Values| {
-            values.soft.iter().zip(&values.exact).map(|(soft, exact)| (soft - exact).abs()).fold(0.0, f64::max)
-        };
+        let epsilon = |values: &Values| largest_difference(&values.soft, &values.exact);
         2.0 * epsilon(&self.first) + epsilon(&self.second)
     }
 
     /// Judges whether the mean NDCG at one optimum differs from that at the other by at most the bound.
     fn of_means(&self) -> Judged {
-        let mut found = Bounded::default();
         let difference = (mean(&self.first.exact) - mean(&self.second.exact)).abs();
-        found.add(difference, Some(self.bound()), 1.0);
-        Bounded::judge(&[found], "means").number("difference", difference).number("bound", self.bound())
+        let found = Bounded::of([(difference, Some(self.bound()))], 1.0);
+        Bounded::judge([&found], "means").number("difference", difference).number("bound", self.bound())
     }
 
     /// Judges whether, for each query, the NDCG at one optimum differs from that at the other by at most the bound.
     fn of_queries(&self) -> Judged {
-        let mut found = Bounded::default();
-        for (first, second) in self.first.exact.iter().zip(&self.second.exact) {
-            found.add((first - second).abs(), Some(self.bound()), 1.0);
-        }
-        Bounded::judge(&[found], "queries").number("bound", self.bound())
+        let bound = self.bound();
+        let both = self.first.exact.iter().zip(&self.second.exact);
+        let found = Bounded::of(both.map(|(first, second)| ((first - second).abs(), Some(bound))), 1.0);
+        Bounded::judge([&found], "queries").number("bound", bound)
     }
 }
 
@@ -178,16 +169,9 @@ pub(super) fn judge(
         let thetas = [best_soft(&problem.train, sigma, second)?, second];
         let train = Compared::new(&problem.train, thetas, sigma)?;
         let test = Compared::new(&problem.test, thetas, sigma)?;
-        let figures = [
-            thetas[0],
-            thetas[1],
-            mean(&train.first.exact),
-            mean(&train.second.exact),
-            train.bound(),
-            mean(&test.first.exact),
-            mean(&test.second.exact),
-        ];
-        table.row(sigma.to_string(), figures.map(Some));
+        let means = |of: &Compared| [mean(&of.first.exact), mean(&of.second.exact)];
+        let figures = [&thetas[..], &means(&train), &[train.bound()], &means(&test)].concat();
+        table.row(sigma.to_string(), figures.into_iter().map(Some));
         let claim = |what: &str| format!("{what} at the two optima differs by at most 2 e_1 + e_2, sigma = {sigma}");
         claims.push(Claim::new("Theorem 1", claim("mean NDCG of the training queries"), train.of_means()));
         claims.push(Claim::new("Theorem 1, proof", claim("NDCG of each training query"), train.of_queries()));
