@@ -7,12 +7,10 @@
 mod losses;
 mod serving;
 mod train;
-mod trees;
 
 pub use losses::{LossBench, OpPath, Shape};
 pub use serving::ServingBench;
-pub use train::TrainBench;
-pub use trees::TreesBench;
+pub use train::{TrainBench, TreesBench};
 
 use burn_rank::refusal::Refusal;
 

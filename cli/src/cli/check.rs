@@ -10,7 +10,7 @@ use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, harmless, plural};
 use clap::Args;
 
-use super::{Failure, during, input};
+use super::{Failure, during, files, input};
 use crate::page::{Table, indented, wrapped};
 
 const READING: &str = include_str!("texts/check.txt").trim_ascii_end();
@@ -95,8 +95,12 @@ impl CheckArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         input::once(&self.data)?;
         let mut check = Check::default();
-        for Set { name, files } in sets(&self.data, self.fold)? {
-            let (data, istellas) = read(&self.reading, &files, check.names())?;
+        let sets = sets(&self.data, self.fold)?;
+        // JSON has whole paths.
+        let paths: Vec<&String> = sets.iter().map(|set| &set.name).collect();
+        let names = if self.json { paths.into_iter().cloned().collect() } else { files::names(&paths) };
+        for (name, Set { files, .. }) in names.into_iter().zip(&sets) {
+            let (data, istellas) = read(&self.reading, files, check.names())?;
             if istellas {
                 let words = "1.79769313486232e308 stands for a missing value, as in the files of Istella: read them with \
                     missing_value = 1.797e308 and missing = \"indicator\" in [data.read]";

@@ -23,7 +23,7 @@ use crate::experiment::{
     PartDone, Place, PlannedFits, REPORT, Report, RunKind, RunRecord, TrainRun, add_page, agree, json_bytes,
     resolved_toml,
 };
-use crate::page::{Table, indented, wrapped};
+use crate::page::{Cell, Table, indented, measured, wrapped};
 use crate::report::write_reports;
 
 /// Which fits this process runs.
@@ -244,7 +244,7 @@ impl CvArgs {
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
         let result = &report.result;
-        let kept = folder.filter(|_| run.keep.any()).map(|folder| Kept::of(result, run.keep, folder));
+        let kept = folder.filter(|_| run.keep.any()).map(|folder| (kept(result, run.keep, folder), folder.file(KEPT)));
         let refit = run.refit.as_ref().zip(chosen);
         let home = folder.map(OutputFolder::home);
         if self.json {
@@ -255,8 +255,8 @@ impl CvArgs {
             if !grid.is_empty() {
                 record["grid"] = json!(grid);
             }
-            if let Some(kept) = kept {
-                record["kept"] = json!({"files": kept.files, "bytes": kept.bytes});
+            if let Some(((files, bytes), _)) = kept {
+                record["kept"] = json!({"files": files, "bytes": bytes});
             }
             if let Some((refit, chosen)) = refit {
                 self.refit(result, refit, chosen, run, home)?;
@@ -268,9 +268,8 @@ impl CvArgs {
         }
         if !self.quiet {
             write!(out, "{}", render(report))?;
-            if let Some(kept) = kept {
-                let files = counted(kept.files.len(), "file");
-                writeln!(out, "kept {files}, {} bytes, in {}", kept.bytes, kept.place.display())?;
+            if let Some(((files, bytes), place)) = kept {
+                writeln!(out, "kept {}, {bytes} bytes, in {}", counted(files.len(), "file"), place.display())?;
             }
             out.flush()?;
         }
@@ -392,24 +391,15 @@ fn refitted(chosen: &Chosen, report: &CrossValidationReport, done: &FinishedRun,
     wrapped(&line, 80).join("\n") + "\n"
 }
 
-/// The files that a cross-validation kept.
-struct Kept {
-    /// The paths of the kept files, relative to the folder of the run.
-    files: Vec<String>,
-    bytes: u64,
-    /// The folder that contains the kept files.
-    place: PathBuf,
-}
-
-impl Kept {
-    fn of(result: &CrossValidation, keep: Keep, folder: &OutputFolder) -> Self {
-        let of_fold = |fold: &FoldResult| -> Vec<String> {
-            result.seeds.iter().flat_map(|seed| keep.files(fold.fold, *seed)).collect()
-        };
-        let files: Vec<String> = result.folds.iter().flat_map(of_fold).collect();
-        let size = |name: &String| std::fs::metadata(folder.file(name)).map_or(0, |there| there.len());
-        Self { bytes: files.iter().map(size).sum(), files, place: folder.file(KEPT) }
-    }
+/// Returns the files that a cross-validation kept, relative to the folder of the run, and their bytes.
+fn kept(result: &CrossValidation, keep: Keep, folder: &OutputFolder) -> (Vec<String>, u64) {
+    let of_fold = |fold: &FoldResult| -> Vec<String> {
+        result.seeds.iter().flat_map(|seed| keep.files(fold.fold, *seed)).collect()
+    };
+    let files: Vec<String> = result.folds.iter().flat_map(of_fold).collect();
+    let size = |name: &String| fs::metadata(folder.file(name)).map_or(0, |there| there.len());
+    let bytes = files.iter().map(size).sum();
+    (files, bytes)
 }
 
 /// The number of trials that are printed for each fold.
@@ -425,9 +415,9 @@ fn trials(result: &CrossValidation) -> String {
         let first = ["trial", "validation", "rounds"].map(String::from);
         let mut table = Table::new(first.into_iter().chain(keys.iter().map(|key| key.to_string())));
         for trial in fold.ranked_trials().into_iter().take(TRIALS) {
-            let validation = trial.validation.map_or("-".to_string(), |value| format!("{value:.4}"));
+            let first = [measured(trial.validation), trial.rounds.to_string().into()];
             let values = keys.iter().map(|key| trial.values.get(*key).map(ToString::to_string).unwrap_or_default());
-            table.row(trial.trial.to_string(), [validation, trial.rounds.to_string()].into_iter().chain(values));
+            table.row(trial.trial.to_string(), first.into_iter().chain(values.map(Cell::from)));
         }
         text += &table.text();
     }
@@ -472,16 +462,13 @@ fn render(report: &CrossValidationReport) -> String {
     let mut table = Table::new(
         ["fold".to_string(), result.selected_on.clone()].into_iter().chain(names.iter().map(|n| n.to_string())),
     );
-    let cells = |measures: &Measures| -> Vec<String> {
-        names
-            .iter()
-            .map(|name| measures[*name].as_f64().map_or("-".to_string(), |value| format!("{value:.4}")))
-            .collect()
-    };
+    let cells =
+        |measures: &Measures| -> Vec<Cell> { names.iter().map(|name| measured(measures[*name].as_f64())).collect() };
     for fold in &result.folds {
-        table.row(fold.fold.to_string(), [format!("{:.4}", fold.validation)].into_iter().chain(cells(&fold.measures)));
+        let cells = cells(&fold.measures);
+        table.row(fold.fold.to_string(), [measured(Some(fold.validation))].into_iter().chain(cells));
     }
-    let mut mean = |name: &str, cells: Vec<String>| table.row(name, [String::new()].into_iter().chain(cells));
+    let mut mean = |name: &str, cells: Vec<Cell>| table.row(name, [Cell::default()].into_iter().chain(cells));
     let (of_folds, of_queries) = (cells(&result.measures), cells(&report.query_means()));
     let differ = of_folds != of_queries;
     mean(if differ { "mean of folds" } else { "mean" }, of_folds);

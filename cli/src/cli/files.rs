@@ -9,6 +9,15 @@ use burn_rank::workbench::atomic_file::{self, Pending};
 
 use super::{Failure, during};
 
+/// Returns the last component of each path, or the whole path where two have the same.
+pub(super) fn names<P: AsRef<Path>>(paths: &[P]) -> Vec<String> {
+    let last = |path: &P| path.as_ref().file_name().map(|name| name.to_string_lossy().into_owned());
+    let lasts: Vec<Option<String>> = paths.iter().map(last).collect();
+    let is_unique = |name: &String| lasts.iter().flatten().filter(|other| *other == name).count() == 1;
+    let whole = |path: &P| path.as_ref().display().to_string();
+    lasts.iter().zip(paths).map(|(last, path)| last.clone().filter(is_unique).unwrap_or_else(|| whole(path))).collect()
+}
+
 /// Writes a file.
 ///
 /// # Errors

@@ -51,7 +51,19 @@ struct Section {
     prefix: String,
     /// The first paragraph.
     about: String,
-    tables: Vec<Table>,
+    rows: Vec<Row>,
+}
+
+/// A row of a table.
+struct Row {
+    /// The number of the table, from 1.
+    table: usize,
+    /// The first cell, or the cell of the column `key`.
+    name: String,
+    /// Whether the name is that of a key, or of several that are separated by commas.
+    is_key: bool,
+    /// The other cells as one paragraph, which the columns `range` and `default` end.
+    words: String,
 }
 
 impl Section {
@@ -62,33 +74,41 @@ impl Section {
             above => writeln!(out, "{}: keys of [{above}]", self.name),
         }
     }
+
+    fn keys(&self) -> impl Iterator<Item = &str> {
+        self.rows.iter().flat_map(Row::keys)
+    }
 }
 
-/// A table of a page.
-struct Table {
-    header: Vec<String>,
-    rows: Vec<Vec<String>>,
-}
-
-impl Table {
-    /// Returns the column with this title.
-    fn column(&self, title: &str) -> Option<usize> {
-        self.header.iter().position(|name| name == title)
+impl Row {
+    fn new(table: usize, header: &[String], cells: &[String]) -> Self {
+        let key = header.iter().position(|title| title == "key");
+        let first = key.unwrap_or(0);
+        let cell = |(at, text): (usize, &String)| {
+            let title = header.get(at).map_or("", String::as_str);
+            let text = text.trim_end_matches('.');
+            match title {
+                _ if at == first || text.is_empty() => None,
+                "meaning" | "what" | "range" | "what is tried" | "value of a feature" => Some(text.to_string()),
+                "default" if text == "required" => Some("required".to_string()),
+                title => Some(format!("{title}: {text}")),
+            }
+        };
+        let words: Vec<String> = cells.iter().enumerate().filter_map(cell).collect();
+        Self { table, name: cells[first].clone(), is_key: key.is_some(), words: words.join(". ") }
     }
 
-    /// Returns the keys of a row, and nothing if the table lists other things.
-    fn keys<'a>(&self, row: &'a [String]) -> impl Iterator<Item = &'a str> {
-        let cell = self.column("key").and_then(|at| row.get(at));
-        cell.into_iter().flat_map(|cell| cell.split(", "))
+    fn keys(&self) -> impl Iterator<Item = &str> {
+        self.name.split(", ").filter(|_| self.is_key)
     }
 }
 
 /// Reads the pages.
 fn sections() -> Vec<Section> {
     let (mut sections, mut above) = (Vec::<Section>::new(), String::new());
-    let lines = CONFIGURATION.iter().flat_map(|page| page.lines());
+    let (mut header, mut table) = (Vec::new(), 0);
     let (mut in_block, mut begins) = (false, false);
-    for line in lines {
+    for line in CONFIGURATION.iter().flat_map(|page| page.lines()) {
         in_block ^= line.starts_with("```");
         if in_block {
             continue;
@@ -108,17 +128,18 @@ fn sections() -> Vec<Section> {
             if marks.len() == 2 {
                 above.clone_from(&prefix);
             }
-            sections.push(Section { name, prefix, about: String::new(), tables: Vec::new() });
+            sections.push(Section { name, prefix, about: String::new(), rows: Vec::new() });
             begins = true;
         } else if let (Some(section), Some(cells)) = (sections.last_mut(), cells(line)) {
-            match section.tables.last_mut().filter(|_| !begins) {
-                Some(table) => table.rows.extend(Some(cells).filter(|cells| !cells[0].starts_with("---"))),
-                None => section.tables.push(Table { header: cells, rows: Vec::new() }),
+            if begins {
+                (header, table) = (cells, table + 1);
+            } else if !cells[0].starts_with("---") {
+                section.rows.push(Row::new(table, &header, &cells));
             }
             begins = false;
         } else if let Some(section) = sections.last_mut() {
             begins = true;
-            if section.tables.is_empty() && !section.about.ends_with('\n') {
+            if section.rows.is_empty() && !section.about.ends_with('\n') {
                 section.about += &format!("{} ", plain(line));
             }
             if line.is_empty() && !section.about.trim().is_empty() {
@@ -151,7 +172,7 @@ fn config_help(of: &[String], out: &mut dyn Write) -> Result<(), Failure> {
     let sections = sections();
     let asked = of.join(".").trim_matches(['[', ']']).to_lowercase();
     if asked.is_empty() {
-        return overview(&sections, out);
+        return Ok(overview(&sections, out)?);
     }
     let is_asked = |section: &&Section| {
         section.name == asked
@@ -163,39 +184,26 @@ fn config_help(of: &[String], out: &mut dyn Write) -> Result<(), Failure> {
         for line in wrapped(section.about.trim(), WIDTH).iter().filter(|line| !line.is_empty()) {
             writeln!(out, "{line}")?;
         }
-        return Ok(print(&section.tables, out)?);
+        return Ok(print(&section.rows, out)?);
     }
     let mut found = false;
     for section in &sections {
-        let has = |table: &Table, row: &[String]| {
-            table.keys(row).any(|key| key == asked || format!("{}{key}", section.prefix) == asked)
-        };
-        let tables = section.tables.iter().map(|table| {
-            let rows = table.rows.iter().filter(|row| has(table, row)).cloned().collect();
-            Table { header: table.header.clone(), rows }
-        });
-        let tables: Vec<Table> = tables.filter(|table| !table.rows.is_empty()).collect();
-        if !tables.is_empty() {
+        let is_asked = |key: &str| key == asked || format!("{}{key}", section.prefix) == asked;
+        let rows: Vec<&Row> = section.rows.iter().filter(|row| row.keys().any(is_asked)).collect();
+        if !rows.is_empty() {
             found = true;
             section.title(out)?;
-            print(&tables, out)?;
+            print(rows, out)?;
         }
     }
     if found {
         return Ok(());
     }
-    let keys = sections.iter().flat_map(keys_of).map(|(_, key)| key);
-    let known: Vec<&str> = sections.iter().map(|section| section.name.as_str()).chain(keys).collect();
-    let near = did_you_mean(&nearest(&asked, known));
+    let names = sections.iter().map(|section| section.name.as_str());
+    let near = did_you_mean(&nearest(&asked, names.chain(sections.iter().flat_map(Section::keys))));
     Err(Failure::input(format!(
         "help config: found `{asked}`, expected a section or a key, or nothing for a list{near}"
     )))
-}
-
-/// Returns the keys of a section, each with what precedes it.
-fn keys_of(section: &Section) -> impl Iterator<Item = (&str, &str)> {
-    let rows = section.tables.iter().flat_map(|table| table.rows.iter().flat_map(move |row| table.keys(row)));
-    rows.map(|key| (section.prefix.as_str(), key))
 }
 
 /// Returns the dotted key of a configuration that a name on the command line means, such as `learner.epochs` for
@@ -204,54 +212,40 @@ pub(super) fn dotted_key(name: &str) -> Option<String> {
     let name = name.replace('-', "_");
     let sections = sections();
     let find = |name: &str| {
-        let (prefix, key) = sections.iter().flat_map(keys_of).find(|(_, key)| *key == name)?;
-        Some(format!("{prefix}{key}"))
+        let section = sections.iter().find(|section| section.keys().any(|key| key == name))?;
+        Some(format!("{}{name}", section.prefix))
     };
     find(&name).or_else(|| names_here(&name).find_map(find))
 }
 
-fn overview(sections: &[Section], out: &mut dyn Write) -> Result<(), Failure> {
+fn overview(sections: &[Section], out: &mut dyn Write) -> std::io::Result<()> {
     for section in sections.iter().filter(|section| section.name == "top level") {
         section.title(out)?;
-        print(&section.tables[..1], out)?;
+        print(section.rows.iter().take_while(|row| row.table == section.rows[0].table), out)?;
     }
-    let with_keys = sections.iter().filter(|section| keys_of(section).next().is_some() && section.name != "top level");
+    let with_keys = sections.iter().filter(|section| section.keys().next().is_some() && section.name != "top level");
     let names: Vec<&str> = with_keys.map(|section| section.name.as_str()).collect();
     let names = names.join(", ");
-    for line in
-        wrapped(&format!("burn-rank help config SECTION prints one of: {names}. SECTION may also be a key."), WIDTH)
-    {
-        writeln!(out, "{line}")?;
-    }
-    Ok(())
+    let words = format!("burn-rank help config SECTION prints one of: {names}. SECTION may also be a key.");
+    wrapped(&words, WIDTH).iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
 /// The width of the text and of the column of names, in characters.
 const WIDTH: usize = 80;
 const NAMES: usize = 20;
 
-/// Prints tables. A row becomes its name and one paragraph, which the columns `range` and `default` end.
-fn print(tables: &[Table], out: &mut dyn Write) -> std::io::Result<()> {
-    for table in tables {
-        writeln!(out)?;
-        let first = table.column("key").unwrap_or(0);
-        for row in &table.rows {
-            let cell = |(at, text): (usize, &String)| {
-                let title = table.header.get(at).map_or("", String::as_str);
-                let text = text.trim_end_matches('.');
-                match title {
-                    _ if at == first || text.is_empty() => None,
-                    "meaning" | "what" | "range" | "what is tried" | "value of a feature" => Some(text.to_string()),
-                    "default" if text == "required" => Some("required".to_string()),
-                    title => Some(format!("{title}: {text}")),
-                }
-            };
-            let words: Vec<String> = row.iter().enumerate().filter_map(cell).collect();
-            let words = indented(&words.join(". "), NAMES + 2);
-            match row[first].chars().count() <= NAMES {
-                true => writeln!(out, "{:NAMES$}  {words}", row[first])?,
-                false => writeln!(out, "{}\n{:NAMES$}  {words}", row[first], "")?,
-            }
+/// Prints rows, with an empty line before each table.
+fn print<'a>(rows: impl IntoIterator<Item = &'a Row>, out: &mut dyn Write) -> std::io::Result<()> {
+    let mut last = 0;
+    for Row { table, name, words, .. } in rows {
+        if *table != last {
+            writeln!(out)?;
+            last = *table;
+        }
+        let words = indented(words, NAMES + 2);
+        match name.chars().count() <= NAMES {
+            true => writeln!(out, "{name:NAMES$}  {words}")?,
+            false => writeln!(out, "{name}\n{:NAMES$}  {words}", "")?,
         }
     }
     writeln!(out)

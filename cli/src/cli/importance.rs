@@ -4,13 +4,13 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use burn_rank::json::Value;
 use burn_rank::measure::Measure;
 use burn_rank::measure::significance::{ComparisonConfig, bootstrap};
 use burn_rank::ranker::{FeatureLoss, PermutationImportance, Ranker};
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::counted;
 use clap::Args;
+use serde::Serialize;
 
 use super::{Failure, Work, input};
 use crate::experiment::linear_weights;
@@ -50,12 +50,15 @@ pub struct ImportanceArgs {
 }
 
 /// The importance of a feature and its confidence interval.
+#[derive(Serialize)]
 struct Row {
     feature: usize,
-    name: Option<String>,
     loss: f64,
     low: f64,
     high: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     weight: Option<f32>,
 }
 
@@ -83,13 +86,11 @@ impl ImportanceArgs {
         rows.sort_by(|a, b| b.loss.total_cmp(&a.loss));
 
         if self.json {
-            let features: Vec<Value> = rows.iter().map(Row::json).collect();
             let record = json!({
                 "measure": self.measure.to_string(), "convention": convention, "queries": data.queries(),
-                "repeats": self.repeats.get(), "seed": self.seed, "across": self.across, "features": features,
+                "repeats": self.repeats.get(), "seed": self.seed, "across": self.across, "features": rows,
             });
-            writeln!(out, "{record}")?;
-            return Ok(());
+            return Ok(writeln!(out, "{record}")?);
         }
         writeln!(
             out,
@@ -119,19 +120,6 @@ fn row(ranker: &Ranker, FeatureLoss { feature, losses, .. }: FeatureLoss) -> Res
         high: interval.high,
         weight: linear_weights(ranker).and_then(|weights| weights.get(feature - 1).copied()),
     })
-}
-
-impl Row {
-    fn json(&self) -> Value {
-        let mut row = json!({"feature": self.feature, "loss": self.loss, "low": self.low, "high": self.high});
-        if let Some(name) = &self.name {
-            row["name"] = json!(name);
-        }
-        if let Some(weight) = self.weight {
-            row["weight"] = json!(weight);
-        }
-        row
-    }
 }
 
 fn table(rows: &[Row]) -> Table {

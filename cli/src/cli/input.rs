@@ -13,10 +13,9 @@ use burn_rank::measure::trec_eval::TrecMeasure;
 use burn_rank::measure::{Convention, Measure, MeasureError};
 use burn_rank::ranker::Ranker;
 use burn_rank::refusal::{Found, Refusal};
-use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, is_standard_stream, shown};
 use burn_rank::workbench::{self, Assembled, FileKind, Like, Source, name_unread, quoted, read_like};
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::{Context, ExecutionArgs, Failure, during, panics, terminal};
 use crate::experiment::{self, RANKER, from_toml, moved_in_words, written_value};
@@ -83,20 +82,12 @@ impl ScoringArgs {
 #[derive(Debug, Args)]
 pub struct ReadArgs {
     /// Treatment of a missing value (NULL or nan) [default: as for the ranker's training data; keep in check and init; else error]
-    #[arg(long, value_enum)]
-    missing: Option<MissingArg>,
+    #[arg(long, value_parser = ["error", "zero", "query-min", "keep"])]
+    missing: Option<String>,
     /// Set an option of the reader, as in max_compression_ratio=1000 or columns.label=rating; accepts any key of
     /// [data.read] or [data.columns]
     #[arg(long = "read", value_name = "KEY=VALUE")]
     options: Vec<String>,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum MissingArg {
-    Error,
-    Zero,
-    QueryMin,
-    Keep,
 }
 
 impl ReadArgs {
@@ -144,8 +135,8 @@ impl ReadArgs {
     /// Returns the user's options as keys of `[data.read]` in a configuration.
     pub fn keys(&self) -> Result<Map, Failure> {
         let mut keys = assignments("--read", &self.options)?;
-        if self.missing.is_some() {
-            keys.insert("missing".to_string(), json!(self.options()?.missing));
+        if let Some(missing) = &self.missing {
+            keys.insert("missing".to_string(), missing.replace('-', "_").into());
         }
         Ok(keys)
     }
@@ -169,10 +160,10 @@ impl ReadArgs {
         self.options_after(None)
     }
 
-    /// Returns the keys that `--read` sets, preceded by the settings for missing values from the ranker's training
+    /// Returns the keys that the user sets, preceded by the settings for missing values from the ranker's training
     /// configuration.
     fn assigned(&self, trained: Option<&Value>) -> Result<Map, Failure> {
-        let asked = assignments("--read", &self.options)?;
+        let asked = self.keys()?;
         let read = trained.map(|config| &config["data"]["read"]);
         let trained = OF_MISSING.iter().filter_map(|key| Some((key.to_string(), read?.get(key)?.clone())));
         Ok(trained.chain(asked).collect())
@@ -195,13 +186,6 @@ impl ReadArgs {
         options.columns = columns.map_err(|refusal| refuse(show_list(name_unread(refusal))))?;
         if options.columns.weight.is_some() {
             options.document_weights = Weights::File;
-        }
-        match self.missing {
-            Some(MissingArg::Error) => options.missing = Missing::Error,
-            Some(MissingArg::Zero) => options.missing = Missing::Zero,
-            Some(MissingArg::QueryMin) => options.missing = Missing::QueryMin,
-            Some(MissingArg::Keep) => options.missing = Missing::Keep,
-            None => {}
         }
         Ok(options)
     }

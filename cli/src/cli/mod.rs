@@ -26,7 +26,6 @@ mod panics;
 mod predict;
 mod processes;
 mod progress;
-mod reading;
 mod report;
 mod run_args;
 mod scored;
@@ -50,10 +49,9 @@ use files::to_io;
 use judged::{JudgingArgs, Judgments};
 use processes::together;
 use progress::{Rounds, Work, during};
-use reading::Loaded;
 use report::read_report;
 use run_args::{FolderArgs, Opened, RunArgs, written_to};
-use scored::{Common, Scored};
+use scored::{Common, Loaded, Scored};
 use signals::interrupt_on_signal;
 
 /// The commands that a new user runs first.

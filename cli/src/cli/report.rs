@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use burn_rank::json::Value;
 use burn_rank::workbench::atomic_file;
 use burn_rank::workbench::text::is_standard_stream;
 use clap::Args;
@@ -58,9 +59,27 @@ pub fn read_report(folder: &Path) -> Result<Report, Failure> {
 /// Reads a JSON file; returns `None` if it does not exist.
 fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Failure> {
     let refuse = |error: anyhow::Error| Failure::Input(error.context(path.display().to_string()));
-    match std::fs::read(path) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| refuse(error.into())),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
-        Err(error) => Err(refuse(error.into())),
-    }
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(refuse(error.into())),
+    };
+    serde_json::from_slice(&bytes).map(Some).map_err(|error| match newer_version(&bytes) {
+        Some(version) => {
+            refuse(anyhow::anyhow!("{error}; written by burn-rank {version}, newer than this one, {VERSION}"))
+        }
+        None => refuse(error.into()),
+    })
+}
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Returns the version of burn-rank that wrote a report, if it is newer than this one.
+fn newer_version(report: &[u8]) -> Option<String> {
+    let report: Value = serde_json::from_slice(report).ok()?;
+    let version = report["versions"]["burn_rank"].as_str()?;
+    let numbers = |version: &str| -> Vec<u64> { version.split('.').map_while(|part| part.parse().ok()).collect() };
+    (numbers(version) > numbers(VERSION)).then(|| version.to_string())
 }

@@ -1,14 +1,152 @@
+//! Reads data for a ranker with the columns, features and missing values of its training data.
+//!
 //! The scores of LETOR documents, either from a saved ranker or from a file.
 
 use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
-use burn_rank::data::RankingDataset;
+use burn_rank::data::letor::{Missing, ReadOptions};
+use burn_rank::data::{Columns, RankingDataset};
 use burn_rank::measure::{Convention, Rankings, Ties};
 use burn_rank::ranker::Ranker;
+use burn_rank::workbench::{self, Like, absent_in_words, fewer_features};
 
-use super::reading::Reading;
-use super::{Failure, Loaded, during, input};
+use super::input::ReadArgs;
+use super::{Failure, during, input, terminal};
+
+/// A ranker, and the path by which messages name it.
+pub type Loaded<'a> = (&'a Path, &'a Ranker);
+
+/// How files are read. Two rankers with equal readings score the same data.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Reading {
+    options: ReadOptions,
+    /// The columns that the ranker read in training; `None` without a ranker.
+    columns: Option<Columns>,
+    /// The names by which a table has the features. They are empty without a ranker, and if the ranker of another system
+    /// knows only the order of its features.
+    feature_names: Vec<String>,
+    /// The number of features of the ranker.
+    features: usize,
+    is_imported: bool,
+    ignores_labels: bool,
+}
+
+impl ReadArgs {
+    /// Reads all files as one data set. If a ranker is given, the files are read as its training data were.
+    pub fn read(&self, files: &[PathBuf], model: Option<Loaded>) -> Result<RankingDataset, Failure> {
+        self.reading(model)?.read(files, model.map(|(path, _)| path))
+    }
+
+    /// Reads documents without the labels of tables, so a table may lack a label column.
+    pub fn read_to_score(&self, files: &[PathBuf], model: Loaded) -> Result<RankingDataset, Failure> {
+        Reading { ignores_labels: true, ..self.reading(Some(model))? }.read(files, Some(model.0))
+    }
+
+    /// Returns how files are read: by the options of the command, and otherwise as the training data of the ranker.
+    pub fn reading(&self, model: Option<Loaded>) -> Result<Reading, Failure> {
+        let Some((_, ranker)) = model else {
+            return Ok(Reading { options: self.options_after(None)?, ..Reading::default() });
+        };
+        let config = &ranker.metadata().config;
+        let is_imported = !config["import"].is_null();
+        let mut options = self.options_after(Some(config).filter(|_| !is_imported))?;
+        if is_imported && ranker.takes_missing() && !self.keys()?.contains_key("missing") {
+            options.missing = Missing::Keep;
+        }
+        // Readers keep missing values in both.
+        if options.missing == Missing::Indicator {
+            options.missing = Missing::Keep;
+        }
+        if !workbench::ignores_other_features(ranker) {
+            options.features = options.features.or(Some(ranker.features()));
+        }
+        Ok(Reading {
+            options,
+            columns: Some(ranker.columns()),
+            feature_names: names_in_tables(ranker, is_imported),
+            features: ranker.features(),
+            is_imported,
+            ignores_labels: false,
+        })
+    }
+}
+
+impl Reading {
+    /// Reads all files as one data set, for the ranker at `model`.
+    pub fn read(&self, files: &[PathBuf], model: Option<&Path>) -> Result<RankingDataset, Failure> {
+        self.read_telling(files, model, true)
+    }
+
+    /// Reads files that were read before in another way.
+    pub fn read_again(&self, files: &[PathBuf], model: &Path) -> Result<RankingDataset, Failure> {
+        self.read_telling(files, Some(model), false)
+    }
+
+    fn read_telling(
+        &self,
+        files: &[PathBuf],
+        model: Option<&Path>,
+        tells_moves: bool,
+    ) -> Result<RankingDataset, Failure> {
+        let like = Like {
+            features_from: self.columns.is_some().then_some(", as the ranker has"),
+            feature_names: &self.feature_names,
+            ranker: self.columns.clone(),
+            least_features: self.features,
+            has_changed_names: self.is_imported,
+            ignores_labels: self.ignores_labels,
+            ..Like::default()
+        };
+        let read = ReadArgs::read_with(files, &self.options, &like, tells_moves)?;
+        let taken_as = absent_in_words(&self.options);
+        for file in read.widths.iter().filter(|file| file.features < self.features) {
+            let (file, found) = (format!("{} has", file.path.display()), file.features);
+            let ranker = format!("{} has", model.unwrap_or(Path::new("the ranker")).display());
+            let warning = fewer_features(&file, found, &ranker, self.features, taken_as);
+            terminal::say(format_args!("warning: {warning}"));
+        }
+        Ok(read.data)
+    }
+
+    /// Returns whether data that were read in this way are the same if they are read in the other way.
+    pub fn is_as(&self, other: &Reading) -> bool {
+        let mut other = Reading { is_imported: self.is_imported, ..other.clone() };
+        let marks = |options: &ReadOptions| (options.absent, options.missing_value);
+        if self.options.missing == Missing::Error && marks(&self.options) == marks(&other.options) {
+            // There are no missing values.
+            other.options.missing = Missing::Error;
+        }
+        *self == other
+    }
+
+    /// Completes the reading of a ranker of another system, which does not know the columns of labels and queries, and
+    /// may know only the order of its features. `other` is a ranker that knows them.
+    pub fn completed_by(mut self, other: &Reading) -> Reading {
+        if self.is_imported {
+            self.columns.clone_from(&other.columns);
+            self.columns.iter_mut().for_each(|columns| columns.drop.clear());
+            if self.feature_names.is_empty() && self.features == other.feature_names.len() {
+                self.feature_names.clone_from(&other.feature_names);
+            }
+        }
+        self
+    }
+}
+
+/// Returns the names by which a table has the features of a ranker. Features that have only numbers are called
+/// `feature_1`, `feature_2` and so on. The result is empty if a ranker of another system only has names that its
+/// system gives to the columns of a matrix.
+fn names_in_tables(ranker: &Ranker, is_imported: bool) -> Vec<String> {
+    let of_matrix = |names: &[String]| {
+        names.iter().enumerate().all(|(at, name)| *name == at.to_string() || *name == format!("f{at}"))
+    };
+    match &ranker.metadata().feature_names {
+        Some(names) if !is_imported || !of_matrix(names) => names.clone(),
+        None if !is_imported => (1..=ranker.features()).map(|feature| format!("feature_{feature}")).collect(),
+        _ => Vec::new(),
+    }
+}
 
 /// The scores of a dataset.
 pub struct Scored {

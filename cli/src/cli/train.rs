@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use burn_rank::distributed::ProcessGroup;
-use burn_rank::json::Value;
 use burn_rank::learner::{NoProgress, Progress, StopReason};
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::learner::in_words;
@@ -19,7 +18,7 @@ use super::{
 use crate::experiment::{
     Destination, ExperimentConfig, FinishedRun, Measures, PAGE, SetMeasures, TrainReport, TrainRun,
 };
-use crate::page::{Table, wrapped};
+use crate::page::{Cell, Table, measured, wrapped};
 use crate::report::write_reports;
 
 /// Arguments of `train`.
@@ -162,8 +161,8 @@ fn table(report: &TrainReport) -> String {
     let mut table = Table::new([header, "queries".to_string(), "empty".to_string()].into_iter().chain(names));
     for (set, of) in report.measures.iter() {
         let counts = [of.queries, of.empty_queries].map(|count| count.to_string());
-        let value = |value: &Value| value.as_f64().map_or("-".to_string(), |value| format!("{value:.4}"));
-        table.row(set, counts.into_iter().chain(of.measures.values().map(value)));
+        let values = of.measures.values().map(|value| measured(value.as_f64()));
+        table.row(set, counts.map(Cell::from).into_iter().chain(values));
     }
     table.text()
 }

@@ -108,15 +108,8 @@ pub struct Quality {
 #[non_exhaustive]
 pub enum MergeError {
     /// Tables whose configuration, data, seeds or versions differ.
-    #[error("{second}: found {what} than in {first}; expected the same configuration, data, seeds and version")]
-    Differs {
-        /// The first table.
-        first: String,
-        /// The table that differs.
-        second: String,
-        /// The difference between the tables.
-        what: &'static str,
-    },
+    #[error("{0}; expected the same configuration, data, seeds and version")]
+    Differs(String),
     /// Rankers whose equivalence cannot be tested.
     #[error(transparent)]
     Significance(#[from] SignificanceError),
@@ -184,7 +177,7 @@ impl DeviceComparison {
                 ("another version", table.versions != merged.versions),
             ];
             if let Some((what, _)) = differs.into_iter().find(|(_, differs)| *differs) {
-                return Err(MergeError::Differs { first, second, what });
+                return Err(MergeError::Differs(format!("{second}: found {what} than in {first}")));
             }
             merged.devices.extend(named(&second, table.devices));
         }
@@ -193,7 +186,7 @@ impl DeviceComparison {
             for row in fitted {
                 if let Some(what) = difference(&baseline.trials, &row.trials) {
                     let second = row.machine.clone().unwrap_or_default();
-                    return Err(MergeError::Differs { first, second, what });
+                    return Err(MergeError::Differs(format!("{second}: found {what} than in {first}")));
                 }
             }
         }

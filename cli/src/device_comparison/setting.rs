@@ -55,35 +55,30 @@ impl FromStr for DeviceSetting {
             }
         };
         let backend = device.split(':').next().unwrap_or_default();
-        match BACKENDS.iter().find(|known| known.name == backend) {
-            None => {
-                let names: Vec<&str> = BACKENDS.iter().map(|known| known.name).collect();
-                let near = did_you_mean(&nearest(backend, names.iter().copied()));
-                return Err(refuse(format!("found `{backend}`, expected one of {}{near}", names.join(", "))));
-            }
-            Some(known) if !known.built => {
-                return Err(refuse(not_built(known.name)));
-            }
-            Some(_) => {}
+        let Some(known) = BACKENDS.iter().find(|known| known.name == backend) else {
+            let names: Vec<&str> = BACKENDS.iter().map(|known| known.name).collect();
+            let near = did_you_mean(&nearest(backend, names.iter().copied()));
+            return Err(refuse(format!("found `{backend}`, expected one of {}{near}", names.join(", "))));
+        };
+        if !known.built {
+            return Err(refuse(not_built(known.name)));
         }
         let mut setting = Self { device: device.to_string(), instructions, threads: None, precision: None };
         for part in parts {
-            let known = ["threads", "precision"];
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
             match key {
-                "threads" if setting.threads.is_some() => return Err(refuse("found threads twice".into())),
-                "precision" if setting.precision.is_some() => return Err(refuse("found precision twice".into())),
-                "threads" => {
+                "threads" if setting.threads.is_none() => {
                     let threads = value.parse().ok().filter(|threads| (1..=1024).contains(threads));
                     let refused = || refuse(format!("threads = `{value}`, expected a number from 1 to 1024"));
                     setting.threads = Some(threads.ok_or_else(refused)?);
                 }
-                "precision" => {
+                "precision" if setting.precision.is_none() => {
                     let refused = || refuse(format!("precision = `{value}`, expected f32, f16 or bf16"));
                     setting.precision = Some(precision(value).ok_or_else(refused)?);
                 }
+                "threads" | "precision" => return Err(refuse(format!("found {key} twice"))),
                 _ => {
-                    let near = did_you_mean(&nearest(key, known));
+                    let near = did_you_mean(&nearest(key, ["threads", "precision"]));
                     return Err(refuse(format!("found `{key}`, expected threads=N or precision=TYPE{near}")));
                 }
             }

@@ -5,4 +5,4 @@ mod html;
 mod table;
 
 pub(crate) use html::{Figure, Html, details, element, figures, note, section};
-pub(crate) use table::{Cell, Table, indented, with_error, wrapped};
+pub(crate) use table::{Cell, Table, indented, measured, with_error, wrapped};

@@ -6,7 +6,7 @@ use super::html::{Html, element};
 use crate::number;
 
 /// A cell of a table: its text for terminals, and its HTML for pages.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Cell {
     text: String,
     html: Html,
@@ -55,9 +55,14 @@ impl From<Cell> for Html {
     }
 }
 
+/// Formats a measure with four decimals, or as a dash if it has no value.
+pub(crate) fn measured(value: Option<f64>) -> Cell {
+    Cell::number(number::measure(value))
+}
+
 /// Formats a measure; pages also show its standard error.
 pub(crate) fn with_error(value: Option<f64>, error: Option<f64>) -> Cell {
-    let value = Cell::number(number::measure(value));
+    let value = measured(value);
     match number::plus_minus(error) {
         none if none.is_empty() => value,
         error => value.remark(error),

@@ -3,8 +3,8 @@
 use burn_rank::learner::Importance;
 
 use super::{
-    Curves, Fact, Frame, conclusion, configuration, convention_in_words, cost, curves, data, description, extremes,
-    importance, provenance, queries, search, weights,
+    Curves, Fact, Frame, conclusion, configuration, convention_in_words, cost, curves, data, description, features,
+    provenance, queries, search,
 };
 use crate::experiment::{CrossValidationReport, FitReport, FoldDetails, FoldResult, Measures, RunRecord, Standing};
 use crate::number;
@@ -30,9 +30,9 @@ pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) 
         search::search(report),
         learning_curves(report),
         queries::distribution(&per_query, report.selection, &result.convention),
-        extremes::extremes(&ends, &result.convention),
-        weights::weights(&found, normalizer),
-        importance::importance(&used, names),
+        queries::extremes(&ends, &result.convention),
+        features::weights(&found, normalizer),
+        features::importance(&used, names),
         data::of_folds(&sets),
         configuration(&report.config),
         provenance(&report.versions, &result.seeds, &result.convention, record),

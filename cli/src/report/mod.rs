@@ -9,16 +9,13 @@ mod cross_validation;
 mod curves;
 mod data;
 mod devices;
-mod extremes;
-mod importance;
-mod partial_dependence;
+mod features;
 mod queries;
 mod search;
 mod study;
 #[cfg(test)]
 mod tests;
 mod train;
-mod weights;
 
 use burn_rank::measure::significance::SignificanceError;
 use burn_rank::workbench::text::escape_markup;
@@ -31,9 +28,8 @@ pub(crate) use self::comparison::{forest_svg, labels, latex_table, letter, pair_
 use self::conclusion::conclusion;
 use self::curves::Curves;
 pub(crate) use self::devices::devices_text;
-pub(crate) use self::extremes::ranking_table;
+pub(crate) use self::queries::ranking_table;
 pub(crate) use self::study::study_table;
-use self::weights::in_plot;
 use crate::device_comparison::DeviceComparison;
 use crate::experiment::{OutputError, OutputFolder, PAGE, RECORD, REPORT, Report, RunRecord};
 use crate::study::StudyReport;

@@ -3,8 +3,8 @@
 use burn_rank::workbench::learner::in_words;
 
 use super::{
-    Curves, Fact, Frame, conclusion, configuration, convention_in_words, cost, data, description, extremes, importance,
-    partial_dependence, provenance, queries, round_word, weights,
+    Curves, Fact, Frame, conclusion, configuration, convention_in_words, cost, data, description, features, provenance,
+    queries, round_word,
 };
 use crate::experiment::{RunRecord, SetMeasures, TrainReport};
 use crate::number;
@@ -22,11 +22,11 @@ pub(super) fn frame(report: &TrainReport, record: Option<&RunRecord>) -> Frame {
         report
             .extremes
             .as_ref()
-            .map(|found| extremes::extremes(&[(String::new(), found)], &report.convention))
+            .map(|found| queries::extremes(&[(String::new(), found)], &report.convention))
             .unwrap_or_default(),
-        weights::weights(&[("weight".to_string(), &report.fit)], normalizer),
-        importance.map(|found| importance::importance(&found, &report.fit.feature_names)).unwrap_or_default(),
-        partial_dependence::partial_dependence(&report.partial_dependence, &report.fit.feature_names, normalizer),
+        features::weights(&[("weight".to_string(), &report.fit)], normalizer),
+        importance.map(|found| features::importance(&found, &report.fit.feature_names)).unwrap_or_default(),
+        features::partial_dependence(&report.partial_dependence, &report.fit.feature_names, normalizer),
         data::of_split(&report.data),
         configuration(&report.config),
         provenance(&report.versions, &[report.fit.seed], &report.convention, record),

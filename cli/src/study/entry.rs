@@ -1,11 +1,14 @@
-//! A study's entry on the command line: its name, inputs and parameters.
+//! A study's entry on the command line: its name, inputs and parameters, and the reasons why it cannot run.
 
+use burn_rank::loss::LossError;
+use burn_rank::measure::MeasureError;
 use burn_rank::ranker::Versions;
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::text::{did_you_mean, nearest};
 
 use super::findings::StudyReport;
-use super::{Findings, Kind, Source, StudyError, Subject};
+use super::{Findings, Kind, Source, Subject};
+use crate::experiment::ExperimentError;
 
 /// One study.
 #[derive(Debug, Clone, Copy)]
@@ -163,5 +166,32 @@ impl Parameter {
             Domain::Whole { from, to } => format!("a whole number from {from} to {to}"),
         };
         Err(Refusal::new(self.name, found, format!("{number}, each once and in ascending order")))
+    }
+}
+
+/// The reasons why a study cannot run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StudyError {
+    /// A study or a parameter that does not exist, or an input that the study does not accept.
+    #[error("{0}")]
+    Input(String),
+    /// An invalid value of a parameter.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// A loss that cannot be computed.
+    #[error(transparent)]
+    Loss(#[from] LossError),
+    /// A measure that cannot be computed.
+    #[error(transparent)]
+    Measure(#[from] MeasureError),
+    /// A ranker that cannot be trained.
+    #[error(transparent)]
+    Experiment(#[from] Box<ExperimentError>),
+}
+
+impl From<ExperimentError> for StudyError {
+    fn from(error: ExperimentError) -> Self {
+        Box::new(error).into()
     }
 }

@@ -74,11 +74,7 @@ fn of_runs(runs: &Runs) -> Result<Findings, StudyError> {
         [first, others @ ..] => others.iter().map(|other| (first, other)).collect(),
         [] => Vec::new(),
     };
-    let queries = all.first().map_or_else(About::default, |run| About::queries(&run.subject));
-    let names: Vec<&str> = all.iter().map(|run| run.name.as_str()).collect();
-    let about =
-        About { subject: format!("test queries of all folds: {}", names.join(", ")), tied_queries: None, ..queries };
-    let mut findings = Findings { about, ..Findings::default() };
+    let mut findings = Findings { about: About::runs(all), ..Findings::default() };
     for (one, other) in &pairs {
         let compared = Compared::new(&one.name, &other.name, &one.subject, &other.subject)?;
         findings.extend(compared.findings(About::default()));

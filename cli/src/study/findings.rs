@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use burn_rank::ranker::Versions;
 use serde::{Deserialize, Serialize};
 
-use super::{Judged, Subject, Verdict};
+use super::{Judged, RunSubject, Subject, Verdict};
 use crate::plot::Scale;
 
 /// A study with its findings.
@@ -136,6 +136,17 @@ impl About {
             documents: Some(subject.documents()),
             tied_queries: Some(subject.queries.iter().filter(|query| query.smallest_difference() == 0.0).count()),
         }
+    }
+}
+
+impl About {
+    /// Describes the test queries of runs.
+    pub(super) fn runs<'a>(runs: impl IntoIterator<Item = &'a RunSubject>) -> Self {
+        let runs: Vec<&RunSubject> = runs.into_iter().collect();
+        let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
+        let queries = runs.first().map_or_else(Self::default, |run| Self::queries(&run.subject));
+        let subject = format!("test queries of all folds: {}", names.join(", "));
+        Self { subject, tied_queries: None, ..queries }
     }
 }
 

@@ -7,7 +7,7 @@ use burn_rank::loss::{LossSpec, explain};
 use burn_rank::measure::{Convention, Measure};
 use burn_rank::workbench::json::json;
 
-use super::subject::{has_something_to_rank, wide};
+use super::source::{has_something_to_rank, wide};
 use super::{ScoredQuery, Setting, Source, StudyError, Subject};
 use crate::experiment::{Experiment, ExperimentConfig, ExperimentError, Fit, FitOptions, Split, fit};
 

@@ -69,12 +69,8 @@ fn of_runs(runs: &Runs, ks: &[f64]) -> Result<Option<Findings>, StudyError> {
             found.push((Trained::of(k as usize, &run.subject)?, run));
         }
     }
-    let Some((_, first)) = found.first().filter(|_| found.len() > 1) else { return Ok(None) };
-    let names: Vec<&str> = found.iter().map(|(_, run)| run.name.as_str()).collect();
-    let queries = About::queries(&first.subject);
-    let about =
-        About { subject: format!("test queries of all folds: {}", names.join(", ")), tied_queries: None, ..queries };
-    Ok(Some(findings(&found.into_iter().map(|(trained, _)| trained).collect::<Vec<_>>(), about)))
+    let (trained, examined): (Vec<Trained>, Vec<&RunSubject>) = found.into_iter().unzip();
+    Ok((trained.len() > 1).then(|| findings(&trained, About::runs(examined))))
 }
 
 fn findings(found: &[Trained], about: About) -> Findings {

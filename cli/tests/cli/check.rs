@@ -127,6 +127,22 @@ fn data_without_a_query_of_two_labels_are_a_problem() {
 }
 
 #[test]
+fn files_go_by_their_last_names_where_these_differ() {
+    let bench = Bench::default();
+    for folder in ["a", "b"] {
+        std::fs::create_dir(bench.path(folder)).unwrap();
+    }
+    for file in ["a/one.txt", "b/one.txt", "b/two.txt"] {
+        bench.write(file, "0 qid:1 1:1\n0 qid:1 1:2\n");
+    }
+    let text = bench.output(&["check", "a/one.txt", "b/two.txt"]);
+    contains(&text, &["problem one.txt: all labels are 0", "problem two.txt: all labels are 0"]);
+    let text = bench.output(&["check", "a/one.txt", "b/one.txt", "b/two.txt"]);
+    contains(&text, &["problem a/one.txt: all", "problem b/one.txt: all", "problem two.txt: all"]);
+    assert_eq!(report(&bench, &["a/one.txt", "b/two.txt"])["sets"][0]["name"], "a/one.txt");
+}
+
+#[test]
 fn documents_with_the_features_of_another_one_are_counted() {
     let mut place = 0;
     let text = letor("a", 30, 4, 2, |_, values| {

@@ -76,5 +76,10 @@ fn a_folder_without_a_run_is_refused() {
     bench.write("run/report.json", "{\"command\": \"train\",\n \"name\": 3}");
     let message = bench.refused(&["report", "run"]);
     assert!(message.contains("run/report.json: invalid type"), "{message}");
+    assert!(!message.contains("newer"), "{message}");
+    let newer = "{\"command\": \"train\", \"name\": 3, \"versions\": {\"burn_rank\": \"99.0.0\"}}";
+    bench.write("run/report.json", newer);
+    let message = bench.refused(&["report", "run"]);
+    assert!(message.contains("; written by burn-rank 99.0.0, newer than this one, "), "{message}");
     assert_eq!(files(&bench.path("run")), ["report.json"], "nothing half-written");
 }

@@ -78,7 +78,7 @@ fn depth_and_level_are_those_of_trec_eval() {
 #[test]
 fn the_table_says_what_was_counted() {
     let bench = bench();
-    let head = "convention trec_eval, 2 queries, 1 without a relevant document\nrun mine\n";
+    let head = "convention trec_eval, 2 queries, 1 empty\nrun mine\n";
     let unjudged = "queries of the run without judgments: 1, left out\n";
     // AP of query 1 is (1 + 2/3) / 2, its NDCG (1 + 2/2) / (2 + 1/log2 3).
     assert_eq!(
@@ -103,7 +103,7 @@ fn the_table_says_what_was_counted() {
     assert_eq!(
         String::from_utf8(lines.stderr.clone()).unwrap(),
         format!(
-            "note: queries without a relevant document: 1 of 2 (convention trec_eval)\n\
+            "note: empty queries: 1 of 2 (convention trec_eval)\n\
              note: judged queries that the run misses: 1, left out (--complete counts them)\nnote: {unjudged}"
         )
     );
@@ -138,10 +138,7 @@ fn other_conventions_read_the_same_run() {
     assert_eq!(level["measures"]["mrr"].as_f64().unwrap(), 1.0 / 6.0);
     assert_eq!(level["convention"]["relevant_from"], 2.0, "the convention is printed as it was used");
     let table = eval(&bench, &["--compare-conventions", "-m", "ndcg"]);
-    assert!(
-        table.starts_with("run mine\n") && table.contains("\n2 queries, 1 without a relevant document\n"),
-        "{table}"
-    );
+    assert!(table.starts_with("run mine\n") && table.contains("\n2 queries, 1 empty\n"), "{table}");
     for row in ["standard    0.6885", "trec_eval   0.3801", "lightgbm    0.8443", "rax         0.3443"] {
         assert!(table.contains(row), "{row} is not in\n{table}");
     }

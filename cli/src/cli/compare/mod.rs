@@ -5,7 +5,6 @@
 //! documents that the `--html` page shows.
 
 mod print;
-mod rankings;
 mod reports;
 mod systems;
 

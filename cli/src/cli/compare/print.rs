@@ -7,7 +7,8 @@ use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, harmless};
 
 use crate::cli::Failure;
-use crate::page::{Table, indented};
+use crate::number;
+use crate::page::{Cell, Table, indented, measured};
 use crate::report::{ComparedMeasure, ComparisonReport, labels, letter, pair_table};
 
 /// The number of columns of a terminal.
@@ -82,13 +83,9 @@ fn means(name: &str, report: &ComparisonReport, labels: &[String], values: &[Vec
     let measures = report.measures.iter().map(|of| of.measure.to_string());
     let mut table = Table::new([name.to_string()].into_iter().chain(measures));
     for (at, label) in labels.iter().enumerate() {
-        table.row(label.as_str(), values.iter().map(|means| cell(means[at])));
+        table.row(label.as_str(), values.iter().map(|means| measured(means[at])));
     }
     table.text()
-}
-
-fn cell(value: Option<f64>) -> String {
-    value.map_or("-".to_string(), |value| format!("{value:.4}"))
 }
 
 /// Builds a table that shows one measure for every query under each system. With two systems, it also shows their
@@ -103,10 +100,10 @@ fn query_table(report: &ComparisonReport, of: &ComparedMeasure, labels: &[String
     for (q, query) in report.query_ids.iter().enumerate() {
         let values: Vec<Option<f64>> = of.values.iter().map(|values| values[q]).collect();
         let difference = match values[..] {
-            [Some(a), Some(b)] => Some(format!("{:+.4}", b - a)),
+            [Some(a), Some(b)] => Some(Cell::number(number::difference(b - a))),
             _ => None,
         };
-        table.row(query.as_str(), values.into_iter().map(cell).chain(difference));
+        table.row(query.as_str(), values.into_iter().map(measured).chain(difference));
     }
     table
 }

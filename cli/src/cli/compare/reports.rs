@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use burn_rank::measure::{Convention, Evaluation, Measure, mean};
 
 use super::CompareArgs;
-use super::rankings::SystemRankings;
-use super::systems::Systems;
+use super::systems::{SystemRankings, Systems};
 use crate::cli::{Failure, input, read_report};
 use crate::experiment::{DataReport, KeptRun, PerQuery, Report, Sets};
 

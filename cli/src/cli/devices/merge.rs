@@ -1,5 +1,6 @@
 //! `burn-rank devices merge DIR..` merges the tables of several machines.
 
+use std::fmt::Display;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::compare::{PAGE, TABLE};
-use crate::cli::Failure;
+use crate::cli::{Failure, files};
 use crate::device_comparison::DeviceComparison;
 use crate::experiment::OutputFolder;
 use crate::report::{devices_page, devices_text};
@@ -50,31 +51,23 @@ impl MergeArgs {
         Ok(out.write_all(devices_text(&merged).as_bytes())?)
     }
 
-    /// Returns the names of the machines: the last components of the folders' paths, or the whole paths if two folders
-    /// have the same last component.
+    /// Returns the names of the machines, after their folders. No folder may occur twice.
     fn names(&self) -> Result<Vec<String>, Failure> {
         let places: Vec<_> = self.folders.iter().map(|folder| folder.canonicalize().ok()).collect();
         if let Some(at) = (1..places.len()).find(|&at| places[at].is_some() && places[..at].contains(&places[at])) {
             let message = "found the same folder twice, expected each once";
             return Err(Failure::input(format!("{}: {message}", self.folders[at].display())));
         }
-        let names: Vec<String> = self.folders.iter().map(|folder| name(folder)).collect();
-        let is_unique = (1..names.len()).all(|at| !names[..at].contains(&names[at]));
-        Ok(if is_unique { names } else { self.folders.iter().map(|folder| folder.display().to_string()).collect() })
+        Ok(files::names(&self.folders))
     }
-}
-
-/// Returns the last component of a folder's path.
-fn name(folder: &Path) -> String {
-    folder.file_name().map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
 /// Reads the table in a folder.
 pub(super) fn read(folder: &Path) -> Result<DeviceComparison, Failure> {
     let path = folder.join(TABLE);
-    let bytes = fs::read(&path).map_err(|error| {
+    let refuse = |error: &dyn Display| {
         Failure::input(format!("{}: {error}, expected a table of `devices compare`", path.display()))
-    })?;
-    serde_json::from_slice(&bytes)
-        .map_err(|error| Failure::input(format!("{}: {error}, expected a table of `devices compare`", path.display())))
+    };
+    let bytes = fs::read(&path).map_err(|error| refuse(&error))?;
+    serde_json::from_slice(&bytes).map_err(|error| refuse(&error))
 }

@@ -5,7 +5,6 @@
 mod compare;
 mod merge;
 mod process;
-mod trial;
 
 use std::io::Write;
 
@@ -36,7 +35,7 @@ enum Command {
     Merge(merge::MergeArgs),
     /// Run one fit of a comparison
     #[command(hide = true)]
-    Trial(trial::TrialArgs),
+    Trial(process::TrialArgs),
 }
 
 impl DevicesArgs {

@@ -1,17 +1,16 @@
 //! `burn-rank eval` computes exact measures of a ranker, of a file of scores, or of a TREC run.
 //!
-//! `letor.rs` evaluates the scores of a LETOR set. `run.rs` evaluates a TREC run against its judgments, with this
-//! crate's measures and any convention. `trec.rs` prints the same lines as trec_eval for a run. `print.rs` formats the
-//! results of `letor.rs` and `run.rs`, and `queries.rs` shows single queries.
+//! `letor.rs` evaluates the scores of a LETOR set. `trec.rs` evaluates a TREC run against its judgments, with this
+//! crate's measures and any convention, or prints the same lines as trec_eval. `print.rs` formats the
+//! results, and `queries.rs` shows single queries.
 
 mod letor;
 mod print;
 mod queries;
-mod run;
 mod trec;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
@@ -71,34 +70,19 @@ enum Format {
     Trec,
 }
 
-/// The input of an evaluation.
-enum Input<'a> {
-    Ranker { model: &'a Path, data: &'a [PathBuf] },
-    Scores { scores: &'a Path, data: &'a [PathBuf] },
-    Run { run: &'a Path, qrels: &'a Path },
-}
-
 impl EvalArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         input::once([&self.scores, &self.run, &self.qrels].into_iter().flatten().chain(&self.files))?;
-        self.scoring.scope(|| match self.input()? {
-            Input::Ranker { model, data } => letor::evaluate_ranker(&self, model, data, out),
-            Input::Scores { scores, data } => letor::evaluate_scores(&self, scores, data, out),
-            Input::Run { run, qrels } if self.format == Format::Trec => trec::evaluate_run(&self, run, qrels, out),
-            Input::Run { run, qrels } => run::evaluate_run(&self, run, qrels, out),
-        })
-    }
-
-    fn input(&self) -> Result<Input<'_>, Failure> {
-        match (&self.run, &self.qrels, &self.scores, self.files.as_slice()) {
-            (Some(run), Some(qrels), ..) => Ok(Input::Run { run, qrels }),
+        self.scoring.scope(|| match (&self.run, &self.qrels, &self.scores, self.files.as_slice()) {
+            (Some(run), Some(qrels), ..) if self.format == Format::Trec => trec::print_lines(&self, run, qrels, out),
+            (Some(run), Some(qrels), ..) => trec::evaluate_run(&self, run, qrels, out),
             (.., Some(_), []) => Err(Failure::input("expected DATA after --scores FILE")),
             (.., Some(_), [model, ..]) if model.extension().is_some_and(|extension| extension == "safetensors") => {
                 Err(Failure::input(format!("{}: expected only DATA with --scores FILE, no MODEL", model.display())))
             }
-            (.., Some(scores), data) => Ok(Input::Scores { scores, data }),
-            (.., None, [model, data @ ..]) if !data.is_empty() => Ok(Input::Ranker { model, data }),
+            (.., Some(scores), data) => letor::evaluate_scores(&self, scores, data, out),
+            (.., None, [model, data @ ..]) if !data.is_empty() => letor::evaluate_ranker(&self, model, data, out),
             _ => Err(Failure::input("expected MODEL DATA, --scores FILE DATA, or --qrels FILE --run FILE")),
-        }
+        })
     }
 }

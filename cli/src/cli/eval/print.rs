@@ -12,7 +12,7 @@ use burn_rank::workbench::text::{counted, harmless};
 use super::{EvalArgs, Format};
 use crate::cli::{Failure, terminal};
 use crate::experiment::ExtremeQueries;
-use crate::page::Table;
+use crate::page::{Table, measured};
 
 /// Information about a TREC run that is printed with its measures.
 pub(super) struct AboutRun {
@@ -99,7 +99,7 @@ impl Shown<'_> {
         let evaluation = self.evaluation;
         writeln!(
             out,
-            "convention {}, {}, {} without a relevant document",
+            "convention {}, {}, {} empty",
             evaluation.convention.name,
             counted(evaluation.queries, "query"),
             evaluation.empty_queries
@@ -111,11 +111,10 @@ impl Shown<'_> {
         let mut table = Table::new(["query".to_string()].into_iter().chain(names));
         if per_query {
             for (q, query) in self.queries.iter().enumerate() {
-                let cell = |values: &Vec<Option<f64>>| values[q].map_or("-".to_string(), |value| format!("{value:.4}"));
-                table.row(*query, evaluation.per_query.iter().map(cell));
+                table.row(*query, evaluation.per_query.iter().map(|values| measured(values[q])));
             }
         }
-        table.row("all", evaluation.means.iter().map(|(_, mean)| format!("{mean:.4}")));
+        table.row("all", evaluation.means.iter().map(|(_, mean)| measured(Some(*mean))));
         write!(out, "{}", table.text())?;
         Ok(())
     }
@@ -144,9 +143,7 @@ impl Shown<'_> {
 /// number.
 pub(super) fn note_empty(empty: usize, queries: usize, convention: &str) {
     if empty > 0 {
-        terminal::say(format_args!(
-            "note: queries without a relevant document: {empty} of {queries} (convention {convention})"
-        ));
+        terminal::say(format_args!("note: empty queries: {empty} of {queries} (convention {convention})"));
     }
 }
 
@@ -165,8 +162,7 @@ pub(super) fn conventions(
             Ok(evaluation) if as_json => objects.push(json!(evaluation)),
             Ok(evaluation) => {
                 counts.get_or_insert((evaluation.queries, evaluation.empty_queries));
-                let means = evaluation.means.iter().map(|(_, mean)| format!("{mean:.4}"));
-                table.row(name, means);
+                table.row(name, evaluation.means.iter().map(|(_, mean)| measured(Some(*mean))));
             }
             Err(error) if as_json => objects.push(json!({"convention": name, "error": error})),
             Err(error) => {
@@ -180,7 +176,7 @@ pub(super) fn conventions(
         return Ok(());
     }
     if let Some((queries, empty)) = counts {
-        writeln!(out, "{}, {empty} without a relevant document", counted(queries, "query"))?;
+        writeln!(out, "{}, {empty} empty", counted(queries, "query"))?;
     }
     write!(out, "{}", table.text())?;
     undefined.iter().try_for_each(|line| writeln!(out, "{line}"))?;

@@ -4,7 +4,7 @@
 //! the integrals of the paper have closed forms. With `y(1) = a + b` and `t = 1 - s`, the integral
 //! `(1 - beta) int_0^c y(1 - t) t^(-beta) dt` is `y(1) c^(1 - beta) - b (1 - beta) / (2 - beta) c^(2 - beta)`.
 
-use super::population::{LABEL_1, LABEL_2};
+use super::series::{LABEL_1, LABEL_2};
 
 /// A factor that discounts the gain at each rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn limits_are_what_means_tend_to() {
         let n = 400_000usize;
-        for case in CASES.iter().filter(|case| case.limit_theorem.is_some()) {
+        for case in CASES.iter().filter(|case| case.limit.is_some()) {
             let k = case.cut.of(n);
             for ranker in 0..3 {
                 let (a, b) = relevance(ranker, case.graded);
@@ -258,7 +258,7 @@ mod tests {
                 }
                 // 1 / log n is .08 here.
                 let far = if case.rate == Rate::Root { 2e-3 } else { 0.09 };
-                assert!((dcg / ideal - case.limit(ranker)).abs() < far, "{} {ranker}", case.name);
+                assert!((dcg / ideal - case.limit_of(ranker)).abs() < far, "{} {ranker}", case.name);
             }
         }
     }

@@ -15,12 +15,10 @@
 //! A sample costs `n log n` operations for each ranking function.
 
 mod limits;
-mod population;
 mod series;
 
 use self::limits::{CASES, Case, NO_LIMIT};
-use self::population::{Population, RANKERS};
-use self::series::Series;
+use self::series::{Population, RANKERS, Series};
 use super::{
     About, Claim, Curves, Domain, Findings, Judged, Kind, Mean, Parameter, Setting, Source, StudyEntry, StudyError,
     Table, Verdict,

@@ -107,7 +107,7 @@ impl<'a> Instance<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::subject::Subject;
+    use crate::study::source::Subject;
     use burn_rank::loss::LossSpec;
     use burn_rank::measure::{Convention, Measure};
 

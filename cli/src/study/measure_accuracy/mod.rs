@@ -22,7 +22,7 @@ use super::{
     StudyError, Subject, Table, falls, largest_error, theorem_5,
 };
 use crate::study::approximate::theorem_6;
-use crate::study::subject::relevant;
+use crate::study::source::relevant;
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
     name: "measure-accuracy",
@@ -79,11 +79,11 @@ fn all_errors(setting: &Setting, subject: &Subject, alphas: &[f64], betas: &[f64
         };
         found.ap.push(betas.iter().map(of_beta).collect::<Result<_, _>>()?);
         let instances: Vec<Instance> = subject.queries.iter().map(|query| Instance::new(query, alpha)).collect();
-        let of_instances = |of: &Bounded, bound: &dyn Fn(&Instance) -> f64| {
+        let of_instances = |of: &Bounded, bound: &dyn for<'a> Fn(&Instance<'a>) -> f64| {
             let bounds = instances.iter().map(|instance| Some(bound(instance)));
             Bounded::of(of.errors().iter().copied().zip(bounds), 1.0)
         };
-        found.instance_ndcg.push(of_instances(&found.ndcg[at], &Instance::of_ndcg));
+        found.instance_ndcg.push(of_instances(&found.ndcg[at], &|instance| instance.of_ndcg()));
         let of_beta = |(beta, of): (&f64, &Bounded)| of_instances(of, &|instance| instance.of_ap(*beta));
         found.instance_ap.push(betas.iter().zip(&found.ap[at]).map(of_beta).collect());
     }
@@ -213,7 +213,7 @@ mod tests {
         });
         let spec = LossSpec::new("approx_ap").with("beta", 10.0);
         let ap = errors(&subject, alpha, Measure::Ap(None), &spec, |query, epsilon| {
-            theorem_5(query.relevant(), epsilon, 10.0)
+            theorem_5(relevant(&query.labels), epsilon, 10.0)
         });
         let verdict = |of: Result<Bounded, StudyError>| Bounded::judge(&[of.unwrap()], "queries").verdict;
         (verdict(ndcg), verdict(ap))
@@ -249,7 +249,7 @@ mod tests {
                 errors(&subject, alpha, Measure::Ap(None), &spec, |_, _| None).unwrap().errors().to_vec()
             };
             let found: Vec<Vec<f64>> = [0.1, 10.0].iter().map(of_beta).collect();
-            falls(&[("0.1".into(), found[0].as_slice()), ("10".into(), found[1].as_slice())]).verdict
+            falls([("0.1".into(), &found[0]), ("10".into(), &found[1])]).verdict
         };
         assert_eq!(judge(1e4), Verdict::Holds);
     }

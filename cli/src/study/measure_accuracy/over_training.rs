@@ -4,7 +4,9 @@
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::Measure;
 
-use crate::study::{Claim, Curves, Findings, Linear, Material, Mean, Setting, StudyError, Table, falls, measured};
+use crate::study::{
+    Claim, Curves, Findings, Judged, Linear, Material, Mean, Setting, StudyError, Table, falls, measured,
+};
 
 /// The number of training queries and the number of epochs, in a full study and in a quick one.
 const SIZES: [(usize, usize); 2] = [(40, 10), (8, 3)];
@@ -60,11 +62,7 @@ pub(super) fn extend(
         findings.tables.push(table(&format!("{figure}: rho of {origin}"), &paths));
         findings.curves.push(curves(&format!("{figure}: rho of {origin}"), &paths));
         let claim = format!("over training, the larger {parameter}, the smaller rho of {what}");
-        findings.claims.push(Claim::new(
-            figure,
-            claim,
-            falls(paths.iter().map(|path| (path.name.clone(), &path.queries))),
-        ));
+        findings.claims.push(Claim::new(figure, claim, judged(&paths)));
     }
     Ok(())
 }
@@ -89,6 +87,10 @@ fn train(linear: &Linear, name: String, loss: &LossSpec, measure: Measure, epoch
         }
     }
     Ok(path)
+}
+
+fn judged(paths: &[Path]) -> Judged {
+    falls(paths.iter().map(|path| (path.name.clone(), &path.queries)))
 }
 
 fn table(title: &str, paths: &[Path]) -> Table {

@@ -9,7 +9,7 @@
 
 use super::{largest_difference, soft, soft_ndcg};
 use crate::number::short;
-use crate::study::{Claim, Judged, Mean, ROUNDING, RunSubject, StudyError, Subject, Table, Verdict};
+use crate::study::{Claim, Judged, Mean, ROUNDING, RunSubject, StudyError, Table, Verdict};
 
 /// One of the rankers, with its SoftNDCG and NDCG for each query.
 struct Member {

@@ -188,10 +188,10 @@ mod tests {
     #[test]
     fn the_optimum_of_ndcg_is_exhaustive() {
         let problem = Problem::generated(4, 3);
-        let best = mean(&exact(&problem.train, best_exact(&problem.train).unwrap()).unwrap());
+        let best = mean(&exact(&scored(&problem.train, best_exact(&problem.train).unwrap())).unwrap());
         for at in 0..2000 {
             let theta = std::f64::consts::TAU * f64::from(at) / 2000.0;
-            assert!(mean(&exact(&problem.train, theta).unwrap()) <= best + 1e-12, "{theta}");
+            assert!(mean(&exact(&scored(&problem.train, theta)).unwrap()) <= best + 1e-12, "{theta}");
         }
     }
 
