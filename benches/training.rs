@@ -5,8 +5,10 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use burn::data::dataloader::DataLoaderBuilder;
+use burn::data::dataloader::batcher::Batcher;
 use burn::data::dataset::InMemDataset;
 use burn::lr_scheduler::module_lr_scheduler::ModuleLrScheduler;
+use burn::module::Module;
 use burn::optim::AdamConfig;
 use burn::tensor::Device;
 use burn::train::logger::{EvaluationProgressLogger, InMemoryMetricLogger, TrainingProgressLogger};
@@ -14,14 +16,14 @@ use burn::train::metric::{LossMetric, MetricDefinition};
 use burn::train::renderer::{
     EvaluationName, MetricState, MetricsRenderer, MetricsRendererEvaluation, MetricsRendererTraining,
 };
-use burn::train::{ExecutionStrategy, Learner, SupervisedTraining};
-use burn_rank::data::{Normalizer, NormalizerKind, RankingDataset, SynthConfig};
-use burn_rank::learner::gradient::{Gradient, GradientConfig, RankingBatcher, RankingModel};
+use burn::train::{ExecutionStrategy, InferenceStep, Learner, SupervisedTraining, TrainOutput, TrainStep};
+use burn_rank::data::{Normalizer, NormalizerKind, RankingBatch, RankingDataset, SynthConfig};
+use burn_rank::learner::gradient::{Gradient, GradientConfig};
 use burn_rank::learner::{FitContext, RankingLearner, Selection};
-use burn_rank::loss::LossSpec;
+use burn_rank::loss::{LossSpec, RankingLoss};
 use burn_rank::measure::Measure;
-use burn_rank::metric::RankingMetric;
-use burn_rank::scorer::{LinearScorerConfig, MlpScorerConfig, ScorerConfig};
+use burn_rank::metric::{RankingInput, RankingMetric, RankingOutput};
+use burn_rank::scorer::{LinearScorerConfig, MlpScorerConfig, Scorer, ScorerConfig};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 /// The allocator of the command.
@@ -47,6 +49,44 @@ fn ours(scorer: &ScorerConfig, train: &RankingDataset, validation: &RankingDatas
     black_box(learner.fit(train, Some(validation), &context).expect("it trains"));
 }
 
+/// A scorer with its loss, as a user of burn's own training writes it.
+#[derive(Module, Debug)]
+struct Model {
+    scorer: Scorer,
+    #[module(skip)]
+    loss: Arc<dyn RankingLoss>,
+}
+
+/// Makes padded batches from the indices of queries.
+struct Queries(Arc<RankingDataset>);
+
+impl Batcher<usize, RankingBatch> for Queries {
+    fn batch(&self, queries: Vec<usize>, device: &Device) -> RankingBatch {
+        RankingBatch::assemble(&self.0, &queries, device)
+    }
+}
+
+impl TrainStep for Model {
+    type Input = RankingBatch;
+    type Output = RankingOutput;
+
+    fn step(&self, batch: RankingBatch) -> TrainOutput<RankingOutput> {
+        let output = InferenceStep::step(self, batch);
+        TrainOutput::new(self, output.losses.clone().mean().backward(), output)
+    }
+}
+
+impl InferenceStep for Model {
+    type Input = RankingBatch;
+    type Output = RankingOutput;
+
+    fn step(&self, RankingBatch { features, labels, mask, .. }: RankingBatch) -> RankingOutput {
+        let scores = self.scorer.forward(features, mask.clone());
+        let losses = self.loss.forward_no_reduction(scores.clone(), labels.clone(), mask.clone());
+        RankingOutput { losses, ranked: RankingInput::Lists { scores, labels, mask } }
+    }
+}
+
 /// Trains with burn's single-device strategy, with its files in `folder` if there is one.
 fn burn_train(
     scorer: &ScorerConfig,
@@ -56,9 +96,9 @@ fn burn_train(
 ) {
     let device = Device::flex().autodiff();
     let loss = LossSpec::new(LOSS).build().expect("a valid loss").into();
-    let model = RankingModel::new(scorer.init(train.feature_count, 1, &device).expect("a valid scorer"), loss);
+    let model = Model { scorer: scorer.init(train.feature_count, 1, &device).expect("a valid scorer"), loss };
     let loader = |data: &Arc<RankingDataset>| {
-        DataLoaderBuilder::new(RankingBatcher::new(data.clone(), 1))
+        DataLoaderBuilder::new(Queries(data.clone()))
             .batch_size(QUERIES)
             .shuffle(1)
             .build(InMemDataset::new((0..data.queries()).collect()))

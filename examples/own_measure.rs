@@ -1,5 +1,5 @@
 //! A measure and a relaxation that this crate does not have, each written once: a loss for the learners, and the exact
-//! measure that selects, evaluates and is logged.
+//! measure that selects and evaluates. `RankingMetric::new` logs the same measure in burn's own training.
 //!
 //! ```text
 //! cargo run --release --package burn-rank --features learners --example own_measure
@@ -8,21 +8,17 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use burn::data::dataloader::Progress;
 use burn::tensor::{Device, Tensor};
-use burn::train::InferenceStep;
-use burn::train::metric::{Adaptor, Metric, MetricMetadata};
-use burn_rank::data::{Normalizer, NormalizerKind, RankingBatch, SynthConfig};
+use burn_rank::data::{Normalizer, NormalizerKind, SynthConfig};
 use burn_rank::learner::boosted_trees::BoostedTreesConfig;
-use burn_rank::learner::gradient::{AnnealConfig, Gradient, GradientConfig, RankingModel, TrainingBatch};
+use burn_rank::learner::gradient::{AnnealConfig, Gradient, GradientConfig};
 use burn_rank::learner::{FitContext, LearnerConfig, Parts, RankingLearner, Selection};
 use burn_rank::loss::{
     Lists, MeasureContext, PositionFunction, PositionMeasure, Positions, Relaxation, Relaxed, Sharper, Smoothing,
     Surrogate,
 };
 use burn_rank::measure::{Convention, Gain, Measure, evaluate};
-use burn_rank::metric::{self, RankingMetric};
-use burn_rank::ranker::Model;
+use burn_rank::metric;
 use burn_rank::scorer::ScorerConfig;
 
 /// Gains as a reader meets them who continues to the next document with a probability of `persistence`, over the
@@ -98,7 +94,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let trees = BoostedTreesConfig { rounds: 30, leaves: 8, ..BoostedTreesConfig::default() };
     let learners: [Box<dyn RankingLearner>; 2] = [
         Box::new(Gradient::new(gradient, ScorerConfig::default(), loss.clone())?),
-        Box::new(trees.check(&Parts::default().with_loss(loss.clone()))?),
+        Box::new(trees.check(&Parts::default().with_loss(loss))?),
     ];
 
     let convention = Convention::preset("standard")?;
@@ -113,18 +109,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         Ok(())
     };
     print("equal scores", &vec![0.0; test.documents()])?;
-    let mut metric = RankingMetric::new(exact, &convention)?;
     for learner in &learners {
         let fitted = learner.fit(&train, Some(&validation), &context)?;
         print(learner.name(), &fitted.model.predict(&test, &device))?;
-        // Calls a metric by hand, as burn's training does.
-        let Model::Scorer(scorer) = fitted.model else { continue };
-        let queries: Vec<usize> = (0..test.queries()).collect();
-        let batch = TrainingBatch { batch: RankingBatch::assemble(&test, &queries, &device), seed: 0, noise: 0 };
-        let output = RankingModel::new(scorer, Arc::new(loss.clone())).step(batch);
-        let metadata = MetricMetadata { progress: Progress::new(1, 1, None), iteration: Some(1), lr: None };
-        metric.update(&output.adapt(), &metadata)?;
-        println!("{:<14} {}: {}", "logged", metric.name(), metric.compute()?.formatted);
     }
     Ok(())
 }

@@ -305,7 +305,7 @@ pub mod learner {
     use crate::learner::StopReason;
     use crate::learner::gradient::Precision;
 
-    pub use crate::learner::gradient::log::LOG_FILE;
+    pub use crate::learner::gradient::fit::LOG_FILE;
     pub use crate::learner::shared::rounds::STATE_FILE;
 
     /// Says in words why a fit stopped.

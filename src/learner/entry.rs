@@ -165,9 +165,6 @@ pub struct LearnerEntry {
     pub streams: bool,
     /// Whether [several processes](crate::distributed) can share the work of one fit.
     pub shares_work: bool,
-    /// Whether the learner draws a terminal dashboard when [`FitContext::dashboard`] asks for one. Learners without a
-    /// dashboard report only to [`FitContext::progress`].
-    pub draws_dashboard: bool,
     /// The learner's word for a round: `epoch` or `round`.
     pub round_name: &'static str,
     /// The key that sets the number of rounds, if a fit can stop after any round and continue later. In such a fit,
@@ -195,7 +192,6 @@ impl LearnerEntry {
             takes_missing: false,
             streams: false,
             shares_work: true,
-            draws_dashboard: false,
             round_name: "round",
             rounds_key: None,
             relative_temperature: |params| decoded::<C>(params).ok()?.relative_temperature(),

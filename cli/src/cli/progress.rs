@@ -295,8 +295,8 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// Creates the display of a fit. It shows nothing if `hidden`, for example while a dashboard is shown. `measure` is
-    /// the measure that selects rounds.
+    /// Creates the display of a fit. It shows nothing if `hidden`. `measure` is the measure that selects
+    /// rounds.
     pub fn new(hidden: bool, measure: Measure) -> Self {
         Self { lines: Lines::new(hidden, "reading the data"), measure, best: Mutex::new(None) }
     }

@@ -9,7 +9,7 @@ use burn_rank::learner::Interrupt;
 use super::{Failure, terminal};
 
 /// The exit code of a command that a second Ctrl-C stopped at once.
-pub(super) const STOPPED_AT_ONCE: i32 = 130;
+const STOPPED_AT_ONCE: i32 = 130;
 
 /// Returns an interrupt that signals trigger. The first signal requests a stop after the current round; a second one
 /// ends the process. The signals are Ctrl-C, SIGTERM, and the hang-up of a terminal.
@@ -36,7 +36,6 @@ fn stop(interrupt: &Interrupt, again: &str, code: i32) {
     if interrupt.requested() {
         std::process::exit(code);
     }
-    // A dashboard has left the terminal when this returns.
     interrupt.request();
     terminal::say(format_args!("stopping after this round; {again}"));
 }
@@ -62,7 +61,8 @@ fn hear_the_end(interrupt: Interrupt) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Redirects output away from a terminal that is gone. A dashboard that cannot write would otherwise end the process.
+/// Redirects output away from a terminal that is gone. Otherwise the result, which cannot be written, would
+/// end the run with an error.
 #[cfg(unix)]
 fn let_go([output, error]: [bool; 2]) {
     let Ok(nowhere) = std::fs::File::options().write(true).open("/dev/null") else { return };

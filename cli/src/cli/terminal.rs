@@ -17,7 +17,6 @@ use crate::page::wrapped;
 
 /// Returns standard output for a command: escaped on a terminal, and unchanged in a file or a pipe.
 pub(super) fn output() -> Box<dyn Write> {
-    // The stream is not locked, because the dashboard draws on standard output from another thread.
     let output = BufWriter::new(io::stdout());
     let is_terminal = io::stdout().is_terminal();
     if is_terminal { Box::new(Harmless::new(output, has_colors(is_terminal))) } else { Box::new(output) }
@@ -88,13 +87,6 @@ pub(super) fn say(message: impl Display) {
     });
 }
 
-/// Shows the cursor of a terminal again, for code that hid it and exits at once.
-pub(super) fn show_cursor() {
-    if io::stderr().is_terminal() {
-        let _ = io::stderr().write_all(b"\x1b[?25h");
-    }
-}
-
 /// Prints clap's error for an invalid command line, or the help that the user asked for. Returns the exit code.
 pub(super) fn refuse<C: Parser>(mut error: Error, arguments: &[std::ffi::OsString]) -> u8 {
     // clap quotes arguments unchanged. To keep the colors of its message, it is called again with escaped arguments.
@@ -119,13 +111,16 @@ pub(super) fn refuse<C: Parser>(mut error: Error, arguments: &[std::ffi::OsStrin
 /// that it names.
 fn suggest(error: &mut Error, arguments: &[std::ffi::OsString]) {
     let Some(invalid) = error.get(ContextKind::InvalidArg).map(ToString::to_string) else { return };
-    if invalid == "--no-tui" {
-        error.insert(ContextKind::SuggestedArg, ContextValue::String("--dashboard".into()));
-        return;
-    }
     // clap would have the option passed as a value.
     if error.get(ContextKind::SuggestedArg).is_none() {
         error.remove(ContextKind::Suggested);
+    }
+    if invalid == "--no-tui" || invalid == "--dashboard" {
+        let hint = "no dashboard is drawn any more: leave the option out; progress lines show the figures of each round, \
+                    and report.html in the run's folder shows their curves";
+        error.remove(ContextKind::SuggestedArg);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
+        return;
     }
     let arguments: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy()).collect();
     let runs_a_configuration =

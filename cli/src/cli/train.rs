@@ -1,6 +1,6 @@
 //! `burn-rank train CONFIG` runs one fit, and writes its ranker, log and report.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -34,9 +34,6 @@ pub struct TrainArgs {
     /// Keep nothing, and only print the result
     #[arg(long, conflicts_with_all = ["out", "resume", "overwrite"])]
     no_out: bool,
-    /// Instead of progress lines, draw a dashboard with curves that fills the terminal; only for the learner `gradient`
-    #[arg(long, conflicts_with_all = ["quiet", "json"])]
-    dashboard: bool,
     /// Print only warnings, errors, and what --json asks for, without progress or table
     #[arg(long, short)]
     quiet: bool,
@@ -58,10 +55,9 @@ impl TrainArgs {
 
     fn train(&self, opened: Opened, group: &ProcessGroup, start: Instant, out: &mut dyn Write) -> Result<(), Failure> {
         let Opened { document, config, device, .. } = opened;
-        self.check_dashboard(&config)?;
         let mut to = Destination::new(self.folder.out.clone(), &config.name, self.folder.claim());
         to.place = to.place.filter(|_| !self.no_out);
-        let rounds = Rounds::new(self.dashboard || self.quiet || !group.leads(), config.measure.select);
+        let rounds = Rounds::new(self.quiet || !group.leads(), config.measure.select);
         let run = TrainRun::open(start, &document, config, &device, &to, group)?;
         rounds.read();
         if group.leads() && !self.quiet {
@@ -72,7 +68,7 @@ impl TrainArgs {
             terminal::say(format_args!("writing to {}", home.display()));
         }
         let progress: &dyn Progress = if group.leads() { &rounds } else { &NoProgress };
-        let done = run.fit(self.dashboard, progress, interrupt_on_signal()?, &write_reports)?;
+        let done = run.fit(progress, interrupt_on_signal()?, &write_reports)?;
         if group.leads() {
             self.print(&done, &name, start, out)?;
         }
@@ -119,23 +115,6 @@ impl TrainArgs {
             if let Some(folder) = folder {
                 writeln!(out, "{}", written_to(folder, PAGE, *is_new))?;
             }
-        }
-        Ok(())
-    }
-}
-
-impl TrainArgs {
-    /// Returns an error if `--dashboard` is given but no dashboard can be drawn.
-    fn check_dashboard(&self, config: &ExperimentConfig) -> Result<(), Failure> {
-        if !self.dashboard {
-            return Ok(());
-        }
-        if !config.learner_entry().is_some_and(|entry| entry.draws_dashboard) {
-            let found = config.learner_kind();
-            return Err(Failure::input(format!("--dashboard: found the learner `{found}`, expected `gradient`")));
-        }
-        if !(std::io::stdout().is_terminal() && std::io::stderr().is_terminal()) {
-            return Err(Failure::input("--dashboard: expected a terminal on standard output and standard error"));
         }
         Ok(())
     }

@@ -2,12 +2,9 @@
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
-use super::{signals, terminal};
+use super::terminal;
 
 struct Warnings;
-
-/// The message that burn's dashboard logs before it panics, when the user ends the program with its keys `q` and `k`.
-const KILLED: (&str, &str) = ("burn_train::renderer", "Training killed by user.");
 
 impl Log for Warnings {
     fn enabled(&self, metadata: &Metadata) -> bool {
@@ -17,11 +14,6 @@ impl Log for Warnings {
     fn log(&self, record: &Record) {
         if self.enabled(record.metadata()) {
             terminal::say(format_args!("warning: {}", record.args()));
-        } else if record.target().starts_with(KILLED.0) && record.args().to_string() == KILLED.1 {
-            // The dashboard has already left the terminal.
-            terminal::show_cursor();
-            terminal::say("stopped at once; --resume continues from what was saved last");
-            std::process::exit(signals::STOPPED_AT_ONCE);
         }
     }
 

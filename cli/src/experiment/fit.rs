@@ -30,8 +30,6 @@ pub struct FitOptions<'a> {
     pub directory: Option<&'a Path>,
     /// Whether to continue from the state saved in the folder.
     pub resume: bool,
-    /// Whether to draw burn's terminal dashboard. While the dashboard is drawn, it replaces the panic hook.
-    pub dashboard: bool,
     /// Receives progress.
     pub progress: &'a dyn Progress,
     /// Signals a request to stop early.
@@ -46,7 +44,6 @@ impl<'a> FitOptions<'a> {
             start: None,
             directory: None,
             resume: false,
-            dashboard: false,
             progress: &NoProgress,
             interrupt: Interrupt::default(),
         }
@@ -178,7 +175,6 @@ fn context<'a>(config: &ExperimentConfig, seed: u64, options: &FitOptions<'a>) -
         selection: config.selection(),
         directory: options.directory,
         resume: options.resume,
-        dashboard: options.dashboard,
         progress: options.progress,
         interrupt: options.interrupt.clone(),
     }

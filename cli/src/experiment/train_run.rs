@@ -184,7 +184,6 @@ impl TrainRun {
     /// Returns an [`ExperimentError`] if the fit fails or a file cannot be written.
     pub fn fit(
         self,
-        dashboard: bool,
         progress: &dyn Progress,
         interrupt: Interrupt,
         write_reports: &WriteReports,
@@ -216,7 +215,6 @@ impl TrainRun {
             device: &device,
             directory: folder.as_ref().map(OutputFolder::path),
             resume,
-            dashboard,
             progress,
             interrupt,
         };

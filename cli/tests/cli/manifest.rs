@@ -117,8 +117,8 @@ fn the_command_has_every_feature_of_the_library() {
     }
     let own = command["features"].as_table().unwrap();
     for name in library["features"].as_table().unwrap().keys() {
-        // A server of devices is for the library's property suite.
-        if name != "default" && name != "_server" && !always.contains(name) {
+        // A server of devices is for the library's property suite, and burn's own training for users of the library.
+        if !["default", "_server", "train"].contains(&name.as_str()) && !always.contains(name) {
             let forwarded = Value::from(format!("burn-rank/{name}"));
             let parts = own.get(name).unwrap_or_else(|| panic!("cli/Cargo.toml has no feature {name}"));
             assert!(parts.as_array().unwrap().contains(&forwarded), "cli/Cargo.toml: {name} lacks {forwarded}");
@@ -143,8 +143,8 @@ fn nothing_leaks_into_the_build_of_another_program() {
     for (name, parts) in manifest["features"].as_table().unwrap() {
         let parts = parts.as_array().unwrap();
         let has = |part: &str| parts.iter().any(|found| found.as_str() == Some(part));
-        assert_eq!(has("burn/tui"), name == "tui", "burn's dashboard has a feature of its own: {name}");
-        assert!(!has("tui"), "only the command turns on burn's dashboard: {name}");
+        assert_eq!(has("burn/train"), name == "train", "burn's own training has a feature of its own: {name}");
+        assert!(!has("train") && !has("burn/tui"), "no other feature brings it, and none draws: {name}");
     }
     assert_eq!(manifest["features"]["train"], Value::try_from(["optim", "burn/train"]).unwrap());
 }

@@ -90,16 +90,14 @@ fn tests() -> Vec<Trial> {
         test!(programs::fish_accepts_its_script, programs::installed("fish")),
         test!(programs::zsh_accepts_its_script, programs::installed("zsh")),
         test!(programs::the_pages_are_valid_troff, programs::installed("groff")),
-        test!(terminal::a_terminal_gets_the_dashboard_where_it_is_asked_for_and_the_table, terminal::lent()),
         test!(terminal::without_color_nothing_is_colored, terminal::lent()),
         test!(
             terminal::progress_scrolls_back_with_measure_surrogate_rate_and_time_left_in_80_columns_and_fewer,
             terminal::lent()
         ),
         test!(terminal::quiet_is_quiet_on_a_terminal, terminal::lent()),
-        test!(terminal::ctrl_c_stops_a_run_after_its_round_in_the_dashboard_as_without_it, terminal::lent()),
-        test!(terminal::the_keys_q_and_k_of_the_dashboard_end_with_exit_code_130, terminal::lent()),
-        test!(terminal::sigterm_stops_a_run_after_its_round_and_gives_the_terminal_back, terminal::lent()),
+        test!(terminal::ctrl_c_stops_a_run_after_its_round, terminal::lent()),
+        test!(terminal::sigterm_stops_a_run_after_its_round, terminal::lent()),
         test!(terminal::a_terminal_that_hangs_up_stops_a_run_after_its_round, terminal::lent()),
         test!(terminal::terminal_sequences_in_names_are_harmless_on_a_terminal, terminal::lent()),
         test!(terminal::what_takes_long_says_on_a_terminal_what_goes_on, terminal::lent()),

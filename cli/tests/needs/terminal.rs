@@ -119,33 +119,8 @@ fn screen(arguments: &str, variables: &[(&str, &str)]) -> String {
     screen_of(80, arguments, variables)
 }
 
-/// A fit of more than the tenth of a second after which the dashboard draws for the first time.
-const LONG_ENOUGH: &str = "train small.toml --dashboard --set learner.epochs=100";
-
 /// A fit that ends when it is stopped.
 const ENDLESS: &str = "train small.toml --out run --set learner.epochs=100000000 --set learner.patience=100000000";
-
-/// The code that takes the alternate screen, and the one that gives it back.
-const SCREEN: [&str; 2] = ["\u{1b}[?1049h", "\u{1b}[?1049l"];
-
-/// What a terminal says of itself after a program.
-const STATE: &str = "stty -a";
-
-/// Asserts that a terminal is as it was before the dashboard: its screen, its cursor and its modes.
-fn assert_usable(screen: &str) {
-    let last = |codes: [&str; 2]| codes.map(|code| screen.rfind(code));
-    let [taken, given] = last(SCREEN);
-    assert!(taken.is_some() && given > taken, "the screen is given back:\n{screen}");
-    let [hidden, shown] = last(["\u{1b}[?25l", "\u{1b}[?25h"]);
-    assert!(shown >= hidden, "the cursor is shown:\n{screen}");
-    let after = &screen[given.unwrap()..];
-    for mode in ["icanon", "isig", "echo", "icrnl", "opost"] {
-        assert!(after.split_whitespace().any(|word| word == mode), "{mode}:\n{after}");
-    }
-    for key in ["intr = ^C", "susp = ^Z", "quit = ^\\"] {
-        assert!(after.contains(key), "{key}:\n{after}");
-    }
-}
 
 /// Whether text chooses a color: SGR 30 to 49 or 90 to 107 other than the defaults 39 and 49.
 fn has_color(screen: &str) -> bool {
@@ -160,16 +135,7 @@ fn has_color(screen: &str) -> bool {
     })
 }
 
-pub fn a_terminal_gets_the_dashboard_where_it_is_asked_for_and_the_table() {
-    let screen = screen(LONG_ENOUGH, &[]);
-    let [drawn, left] = SCREEN.map(|code| screen.find(code));
-    assert!(drawn.is_some() && left > drawn, "the dashboard takes the alternate screen and gives it back:\n{screen}");
-    assert!(screen[left.unwrap()..].contains("ndcg@10"), "the table follows it:\n{screen}");
-    assert!(has_color(&screen), "{screen}");
-}
-
 pub fn without_color_nothing_is_colored() {
-    assert!(!has_color(&screen(LONG_ENOUGH, &[("NO_COLOR", "1")])));
     assert!(!has_color(&screen("train small.toml", &[("NO_COLOR", "1")])));
 }
 
@@ -192,7 +158,6 @@ pub fn progress_scrolls_back_with_measure_surrogate_rate_and_time_left_in_80_col
         (40, cv, &["/3  ", "ndcg@10 0."]),
     ] {
         let screen = screen_of(columns, arguments, &[]);
-        assert!(!screen.contains(SCREEN[0]), "no dashboard is asked for:\n{screen}");
         let lines: Vec<&str> = drawn(&screen).into_iter().filter(|line| line.contains("ndcg@10 0.")).collect();
         let wide = lines.iter().find(|line| line.chars().count() > columns);
         assert!(wide.is_none(), "{arguments} in {columns} columns: {wide:?}");
@@ -219,79 +184,50 @@ fn assert_resumes(bench: &Bench) {
     bench.output(&["predict", "run", "d.txt", "--out", "scores.txt"]);
 }
 
-pub fn ctrl_c_stops_a_run_after_its_round_in_the_dashboard_as_without_it() {
-    for dashboard in ["", " --dashboard"] {
-        let bench = small();
-        bench.output(&["synth", "--queries", "3", "--features", "10", "--out", "d.txt"]);
-        let mut terminal = Terminal::start(&bench, 80, &format!("{ENDLESS}{dashboard}"), STATE, &[]);
-        terminal.wait_for(if dashboard.is_empty() { "1/100000000" } else { SCREEN[0] });
-        std::thread::sleep(Duration::from_millis(500));
-        terminal.press("\u{3}");
-        let (code, screen) = terminal.end();
-        assert_eq!(code, Some(1), "{screen}");
-        for told in ["stopping after this round; press Ctrl-C again", " interrupted; the best model so far is saved"] {
-            let at = screen.rfind(told).unwrap_or_else(|| panic!("{told}:\n{screen}"));
-            assert!(screen.rfind(SCREEN[1]).is_none_or(|given| given < at), "told on the screen that stays:\n{screen}");
-        }
-        if !dashboard.is_empty() {
-            assert_usable(&screen);
-        }
-        assert_resumes(&bench);
-    }
+/// Starts an endless run on a terminal, and returns it in the middle of its rounds.
+fn endless() -> (Bench, Terminal) {
+    let bench = small();
+    bench.output(&["synth", "--queries", "3", "--features", "10", "--out", "d.txt"]);
+    let terminal = Terminal::start(&bench, 80, ENDLESS, ":", &[]);
+    terminal.wait_for("1/100000000");
+    std::thread::sleep(Duration::from_millis(500));
+    (bench, terminal)
 }
 
-pub fn the_keys_q_and_k_of_the_dashboard_end_with_exit_code_130() {
-    let bench = small();
-    let mut terminal = Terminal::start(&bench, 80, &format!("{ENDLESS} --dashboard"), STATE, &[]);
-    terminal.wait_for(SCREEN[0]);
-    std::thread::sleep(Duration::from_millis(500));
-    terminal.press("q");
-    terminal.wait_for("Kill the program");
-    terminal.press("k");
+pub fn ctrl_c_stops_a_run_after_its_round() {
+    let (bench, mut terminal) = endless();
+    terminal.press("\u{3}");
     let (code, screen) = terminal.end();
-    assert_eq!(code, Some(130), "{screen}");
-    assert_usable(&screen);
-    assert!(screen.contains("stopped at once; --resume continues") && !screen.contains("panicked"), "{screen}");
+    assert_eq!(code, Some(1), "{screen}");
+    for told in ["stopping after this round; press Ctrl-C again", " interrupted; the best model so far is saved"] {
+        assert!(screen.contains(told), "{told}:\n{screen}");
+    }
+    assert_resumes(&bench);
 }
 
 fn signal(name: &str, pid: &str) {
     assert!(Command::new("kill").args([name, pid]).status().unwrap().success());
 }
 
-pub fn sigterm_stops_a_run_after_its_round_and_gives_the_terminal_back() {
-    for dashboard in ["", " --dashboard"] {
-        let bench = small();
-        bench.output(&["synth", "--queries", "3", "--features", "10", "--out", "d.txt"]);
-        let terminal = Terminal::start(&bench, 80, &format!("{ENDLESS}{dashboard}"), STATE, &[]);
-        terminal.wait_for(if dashboard.is_empty() { "1/100000000" } else { SCREEN[0] });
-        std::thread::sleep(Duration::from_millis(500));
-        signal("-TERM", std::fs::read_to_string(bench.path("pid")).unwrap().trim());
-        let (code, screen) = terminal.end();
-        assert_eq!(code, Some(1), "{screen}");
-        if !dashboard.is_empty() {
-            assert_usable(&screen);
-        }
-        assert_resumes(&bench);
-    }
+pub fn sigterm_stops_a_run_after_its_round() {
+    let (bench, terminal) = endless();
+    signal("-TERM", std::fs::read_to_string(bench.path("pid")).unwrap().trim());
+    let (code, screen) = terminal.end();
+    assert_eq!(code, Some(1), "{screen}");
+    assert_resumes(&bench);
 }
 
 pub fn a_terminal_that_hangs_up_stops_a_run_after_its_round() {
-    for dashboard in ["", " --dashboard"] {
-        let bench = small();
-        bench.output(&["synth", "--queries", "3", "--features", "10", "--out", "d.txt"]);
-        let terminal = Terminal::start(&bench, 80, &format!("{ENDLESS}{dashboard}"), STATE, &[]);
-        terminal.wait_for(if dashboard.is_empty() { "1/100000000" } else { SCREEN[0] });
-        std::thread::sleep(Duration::from_millis(500));
-        let pid = std::fs::read_to_string(bench.path("pid")).unwrap();
-        // The terminal is gone with the program that lends it.
-        drop(terminal);
-        let begun = Instant::now();
-        while Command::new("kill").args(["-0", pid.trim()]).stderr(Stdio::null()).status().unwrap().success() {
-            assert!(begun.elapsed() < PATIENCE, "the run goes on");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        assert_resumes(&bench);
+    let (bench, terminal) = endless();
+    let pid = std::fs::read_to_string(bench.path("pid")).unwrap();
+    // The terminal is gone with the program that lends it.
+    drop(terminal);
+    let begun = Instant::now();
+    while Command::new("kill").args(["-0", pid.trim()]).stderr(Stdio::null()).status().unwrap().success() {
+        assert!(begun.elapsed() < PATIENCE, "the run goes on");
+        std::thread::sleep(Duration::from_millis(20));
     }
+    assert_resumes(&bench);
 }
 
 /// A sequence that sets the title of a terminal, one that clears it, a control character of one byte in Latin-1, and a

@@ -1,41 +1,22 @@
 //! Runs the epochs of a gradient fit.
 
 use std::borrow::Cow;
-use std::io::IsTerminal;
-
-use burn::train::Interrupter;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use super::config::{Gradient, NAME};
-use super::dashboard::{Dashboard, Shown};
-use super::log::MetricsLog;
-use super::screen::Screen;
 use super::session::{Outcome, SavedSession, Session};
+use crate::atomic_file;
 use crate::data::RankingDataset;
 use crate::learner::entry::RankingLearner;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks::complete;
-use crate::learner::shared::context::{FitContext, Fitted, StopReason};
-use crate::learner::shared::judge::counted;
+use crate::learner::shared::context::{FitContext, Fitted, Round, StopReason};
 use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
 use crate::ranker::Model;
 
 impl Gradient {
-    /// Starts burn's dashboard if the context asks for it and the output is a terminal.
-    fn dashboard(
-        &self,
-        session: &Session,
-        context: &FitContext,
-        first: usize,
-    ) -> Result<Option<Dashboard>, LearnerError> {
-        if !context.dashboard || !session.data().group().leads() || !std::io::stdout().is_terminal() {
-            return Ok(None);
-        }
-        let interrupter = Interrupter::new();
-        let screen = Screen::open(interrupter.clone(), (first > 1).then_some(first - 1), &context.interrupt);
-        let (model, epochs, renderer) = (session.model(), self.config.epochs, Box::new(screen));
-        Dashboard::start(model, &context.selection, epochs, first, renderer, interrupter, &context.device).map(Some)
-    }
-
     /// Returns whether the selection measure is computed on the training data in this epoch. Without validation data,
     /// the selection measure is computed on the training data in every epoch.
     fn measures_train(&self, epoch: usize, validation: bool) -> bool {
@@ -44,26 +25,15 @@ impl Gradient {
     }
 }
 
-/// A fit with its log and dashboard.
+/// A fit with its log.
 struct Run<'a> {
     learner: &'a Gradient,
     context: &'a FitContext<'a>,
     session: Session<'a>,
     log: MetricsLog,
-    dashboard: Option<Dashboard>,
     validates: bool,
     /// The last epoch.
     epoch: usize,
-    outcome: Outcome,
-}
-
-impl Run<'_> {
-    /// Closes the dashboard and releases the terminal.
-    fn end_dashboard(&mut self) -> Result<(), LearnerError> {
-        let ended = self.dashboard.take().map_or(Ok(()), Dashboard::end);
-        self.context.interrupt.forget();
-        ended
-    }
 }
 
 impl Iterative for Run<'_> {
@@ -77,21 +47,14 @@ impl Iterative for Run<'_> {
     fn resume(&mut self, state: &mut Self::State, history: &History) -> Result<(), LearnerError> {
         state.take().map_or(Ok(()), |saved| self.session.restore(saved))?;
         self.log = MetricsLog::open(self.context.folder(self.session.data()), history.rounds())?;
-        self.dashboard = self.learner.dashboard(&self.session, self.context, history.next())?;
         Ok(())
     }
 
     fn round(&mut self, history: &History, _: &mut Self::State) -> Result<Step, LearnerError> {
-        let stop_requested = self.dashboard.as_ref().is_some_and(Dashboard::stop_requested);
-        if self.session.data().group().agree(stop_requested) {
-            return Ok(Step::End(StopReason::Interrupted));
-        }
         self.epoch = history.next();
-        self.outcome = self.session.epoch(self.epoch)?;
-        self.context.progress.trained(self.outcome.steps);
-        let Outcome { sum, queries, figures, .. } = &mut self.outcome;
-        let made = Made::new(*sum / *queries as f64, std::mem::take(figures));
-        Ok(Step::Made(Made { losses: Some(*sum), ..made }))
+        let Outcome { sum, queries, steps, figures } = self.session.epoch(self.epoch)?;
+        self.context.progress.trained(steps);
+        Ok(Step::Made(Made { losses: Some(sum), ..Made::new(sum / queries as f64, figures) }))
     }
 
     fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
@@ -104,27 +67,12 @@ impl Iterative for Run<'_> {
     fn recorded(&mut self, recorded: &Recorded, _: &mut Self::State) -> Result<Option<StopReason>, LearnerError> {
         self.log.write(recorded.round)?;
         self.session.close_epoch(recorded);
-        if let Some(dashboard) = &mut self.dashboard {
-            dashboard.show(Shown {
-                epoch: self.epoch,
-                steps: self.outcome.steps,
-                loss: recorded.round.objective,
-                learning_rate: self.outcome.learning_rate,
-                train: recorded.on_train.map(counted).as_deref(),
-                validation: recorded.on_validation.map(counted).as_deref(),
-            })?;
-        }
         Ok(None)
     }
 
     fn store(&self, state: &mut Self::State) -> Result<(), LearnerError> {
         *state = Some(self.session.save()?);
         Ok(())
-    }
-
-    fn conclude(&mut self, stop: StopReason, _: &History, _: &Self::State) -> Result<StopReason, LearnerError> {
-        self.end_dashboard()?;
-        Ok(stop)
     }
 
     fn model(&self, _: &Self::State, _: usize) -> Result<Model, LearnerError> {
@@ -154,16 +102,45 @@ impl RankingLearner for Gradient {
             context,
             session,
             log: MetricsLog::default(),
-            dashboard: None,
             validates: validation.is_some(),
             epoch: 0,
-            outcome: Outcome::default(),
         };
         let rounds =
             rounds.most(self.config.epochs).patience(self.config.patience).beside_measure(&*self.loss.built)?;
-        let fitted = rounds.drive(self, &mut run);
-        // The terminal is released first, so the user can read an error.
-        run.end_dashboard()?;
-        fitted
+        rounds.drive(self, &mut run)
     }
+}
+
+/// The name of the log file in the directory of a fit.
+pub const LOG_FILE: &str = "metrics.jsonl";
+
+/// The path and the open file of the log, or `None` if the fit has no folder.
+#[derive(Default)]
+struct MetricsLog(Option<(PathBuf, File)>);
+
+impl MetricsLog {
+    /// Opens the log, and replaces its contents with the rounds in `history`. A killed fit may have logged rounds after
+    /// its last saved state. These unsaved rounds are dropped, and logged again when the resumed fit repeats them.
+    fn open(directory: Option<&Path>, history: &[Round]) -> Result<Self, LearnerError> {
+        let Some(directory) = directory else { return Ok(Self(None)) };
+        let path = directory.join(LOG_FILE);
+        let opened = atomic_file::replace_with(&path, |file| history.iter().try_for_each(|round| line(file, round)))
+            .and_then(|()| File::options().append(true).open(&path));
+        match opened {
+            Ok(file) => Ok(Self(Some((path, file)))),
+            Err(error) => Err(LearnerError::State { path, reason: error.to_string() }),
+        }
+    }
+
+    /// Adds a round to the log.
+    fn write(&mut self, round: &Round) -> Result<(), LearnerError> {
+        let Some((path, file)) = &mut self.0 else { return Ok(()) };
+        line(file, round).map_err(|error| LearnerError::State { path: path.clone(), reason: error.to_string() })
+    }
+}
+
+fn line(file: &mut dyn Write, round: &Round) -> std::io::Result<()> {
+    let mut text = serde_json::to_vec(round)?;
+    text.push(b'\n');
+    file.write_all(&text)
 }

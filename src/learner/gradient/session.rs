@@ -54,7 +54,6 @@ struct SavedAverage {
 }
 
 /// The losses of one epoch, and the numbers to report about it.
-#[derive(Default)]
 pub(super) struct Outcome {
     /// The sum of the losses of the training queries. Each loss is computed before the optimizer step that uses its
     /// query.
@@ -63,8 +62,6 @@ pub(super) struct Outcome {
     pub(super) queries: usize,
     /// The number of optimizer steps in the epoch.
     pub(super) steps: usize,
-    /// The learning rate of the last step.
-    pub(super) learning_rate: f64,
     /// The numbers to report, by name: the learning rate, the annealed parameter, and the loss scale in f16.
     pub(super) figures: Vec<(String, f64)>,
 }
@@ -79,7 +76,7 @@ pub(super) struct Session<'a> {
     batches: Batches<'a>,
     train: Prepared<'a>,
     validation: Option<Prepared<'a>>,
-    model: RankingModel,
+    pub(super) model: RankingModel,
     optimizer: Descent,
     scheduler: ModuleLrScheduler,
     /// The moving average of the weights, if the configuration asks for it.
@@ -148,11 +145,6 @@ impl<'a> Session<'a> {
         self.batches.data()
     }
 
-    /// Returns the current model.
-    pub(super) fn model(&self) -> RankingModel {
-        self.model.clone()
-    }
-
     /// Trains the given epoch; epochs are counted from 1.
     pub(super) fn epoch(&mut self, epoch: usize) -> Result<Outcome, LearnerError> {
         let mut figures = Vec::new();
@@ -196,7 +188,7 @@ impl<'a> Session<'a> {
         figures.extend(self.scale.map(|scale| ("loss_scale".to_string(), scale.factor())));
         let queries: usize = steps.iter().map(Vec::len).sum();
         let sum: f64 = losses.iter().sum();
-        Ok(Outcome { sum, queries, steps: steps.len(), learning_rate, figures })
+        Ok(Outcome { sum, queries, steps: steps.len(), figures })
     }
 
     /// Returns the scorer to measure and save; this scorer has the averaged weights if the configuration asks for them.

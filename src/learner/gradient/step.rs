@@ -7,8 +7,8 @@ use burn::tensor::Tensor;
 
 use super::batches::Batches;
 use super::exchange::{from_bytes, to_bytes};
-use super::model::{RankingModel, TrainingBatch};
-use super::noise::drawn;
+use super::model::RankingModel;
+use crate::loss::{Change, RankingLoss};
 use crate::seed::seed_for;
 
 /// The queries of one optimizer step, and the numbers from which the seeds of its dropout and noise are derived.
@@ -55,10 +55,10 @@ impl TrainingStep<'_> {
         let seed = drawn_by(seed_for(self.dropout, "step", self.index as u64));
         let noise = seed_for(self.run, "input", self.epoch as u64);
         let parts = self.batches.parts(shard, self.queries).enumerate().map(|(part, batch)| {
-            let item = TrainingBatch { batch, seed: seed_for(seed, "part", part as u64), noise };
+            let seeds = [seed_for(seed, "part", part as u64), noise];
             match drawn(model.loss(), drawn_by(self.run), self.epoch, self.index, part) {
-                None => model.part(&item, queries, scale),
-                Some(loss) => model.clone().with_loss(loss.into()).part(&item, queries, scale),
+                None => model.part(batch, seeds, queries, scale),
+                Some(loss) => model.clone().with_loss(loss.into()).part(batch, seeds, queries, scale),
             }
         });
         added(model, parts)
@@ -78,4 +78,47 @@ fn added(model: &RankingModel, mut sums: impl Iterator<Item = Sum>) -> Option<Su
         loss = loss + next_loss;
     }
     Some((loss, sum.grads()))
+}
+
+/// Returns a loss with the noise for one part of a step, or `None` if the loss has no noise. The noise also depends on
+/// the seed in the loss's own configuration. A resumed fit draws the same noise as an uninterrupted one. Within a part,
+/// each row of the batch has different noise.
+fn drawn(loss: &dyn RankingLoss, run: u64, epoch: usize, step: usize, part: usize) -> Option<Box<dyn RankingLoss>> {
+    let of_epoch = seed_for(run, "gumbel", epoch as u64);
+    let seed = |own| seed_for(seed_for(of_epoch ^ own, "step", step as u64), "part", part as u64);
+    loss.changed(Change::Noise(&seed)).unwrap_or_else(|error| panic!("noise never fails: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::LossSpec;
+
+    #[test]
+    fn draws_differ_by_run_epoch_step_part_and_seed_and_nothing_else() {
+        let noisy = LossSpec::new("softmax_cross_entropy").with("gumbel_samples", 2);
+        let drawn = |loss: &LossSpec, run, epoch, step, part| {
+            // The debug format of a loss shows its parameters.
+            format!("{:?}", drawn(&*loss.build().unwrap(), run, epoch, step, part).unwrap())
+        };
+        let first = drawn(&noisy, 7, 1, 0, 0);
+        assert!(first.contains("noise_by_row: true"), "{first}");
+        assert_eq!(drawn(&noisy, 7, 1, 0, 0), first);
+        for other in [
+            drawn(&noisy, 8, 1, 0, 0),
+            drawn(&noisy, 7, 2, 0, 0),
+            drawn(&noisy, 7, 1, 1, 0),
+            drawn(&noisy, 7, 1, 0, 1),
+            drawn(&noisy.with("seed", 1), 7, 1, 0, 0),
+        ] {
+            assert_ne!(other, first);
+        }
+    }
+
+    #[test]
+    fn a_loss_without_noise_draws_none() {
+        for name in ["softmax_cross_entropy", "approx_ndcg"] {
+            assert!(drawn(&*LossSpec::new(name).build().unwrap(), 7, 1, 0, 0).is_none(), "{name}");
+        }
+    }
 }

@@ -1,19 +1,9 @@
 //! Tests of gradient training on small generated data.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
-
-use burn::train::Interrupter;
-use burn::train::logger::{EvaluationProgressLogger, TrainingProgressLogger};
-use burn::train::metric::MetricDefinition;
-use burn::train::renderer::{
-    EvaluationName, MetricState, MetricsRenderer, MetricsRendererEvaluation, MetricsRendererTraining,
-};
 
 use super::config::{Gradient, GradientConfig};
-use super::dashboard::{Dashboard, Shown};
-use super::log;
-use super::screen::Screen;
+use super::fit::LOG_FILE;
 use super::session::Session;
 use crate::data::{Normalizer, NormalizerKind, RankingDataset, SynthConfig};
 use crate::json::json;
@@ -289,7 +279,7 @@ fn muon_orthogonalizes_the_steps_of_matrices_alone() {
     let learner = learner(config, json!({"kind": "mlp", "hidden": [3], "activation": "tanh"}), "list_net");
     let mut session = Session::start(&learner, &train, None, &context).unwrap();
     let layers = |session: &Session| {
-        let Scorer::Mlp(mlp) = session.model().scorer.valid() else { panic!("a perceptron") };
+        let Scorer::Mlp(mlp) = session.model.scorer.valid() else { panic!("a perceptron") };
         let (layer, _) = mlp.hidden().next().unwrap();
         (layer.weight.val(), layer.bias.clone().unwrap().val())
     };
@@ -456,7 +446,7 @@ fn the_log_of_a_resumed_fit_is_its_history() {
     assert_eq!(stateful().fit(&train, Some(&validation), &first).unwrap().stop, StopReason::Interrupted);
     let second = FitContext { resume: true, ..context(Some(folder.path()), &NoProgress) };
     let resumed = stateful().fit(&train, Some(&validation), &second).unwrap();
-    let lines = std::fs::read_to_string(folder.path().join(log::LOG_FILE)).unwrap();
+    let lines = std::fs::read_to_string(folder.path().join(LOG_FILE)).unwrap();
     let logged: Vec<Round> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((logged.len(), logged), (8, resumed.history));
 }
@@ -625,119 +615,6 @@ fn one_query_per_step_is_algorithm_1() {
     let context = context(None, &NoProgress);
     let mut session = Session::start(&learner, &train, Some(&validation), &context).unwrap();
     assert_eq!(session.epoch(1).unwrap().steps, train.queries());
-}
-
-/// Records what a dashboard receives, and when it is closed.
-struct Recorder(Arc<Mutex<Vec<String>>>);
-
-impl Drop for Recorder {
-    fn drop(&mut self) {
-        self.note("closed".into());
-    }
-}
-
-impl Recorder {
-    fn note(&self, text: String) {
-        self.0.lock().unwrap().push(text);
-    }
-
-    fn numeric(&self, split: &str, state: MetricState) {
-        if let MetricState::Numeric(_, Some(entry)) = state {
-            self.note(format!("{split} {:.4}", entry.current()));
-        }
-    }
-}
-
-impl MetricsRendererTraining for Recorder {
-    fn update_train(&mut self, state: MetricState) {
-        self.numeric("train", state);
-    }
-    fn update_valid(&mut self, state: MetricState) {
-        self.numeric("valid", state);
-    }
-}
-
-impl MetricsRendererEvaluation for Recorder {
-    fn update_test(&mut self, _: EvaluationName, _: MetricState) {}
-}
-
-impl TrainingProgressLogger for Recorder {
-    fn start(&mut self, epochs: usize, first: usize, _: Option<usize>, label: Option<&str>) {
-        self.note(format!("{} {first}/{epochs}", label.unwrap_or_default()));
-    }
-    fn update_epoch(&mut self, _: usize) {}
-    fn start_split(&mut self, _: &str, _: usize) {}
-    fn update_split(&mut self, _: usize) {}
-    fn end_split(&mut self) {}
-    fn end(&mut self) {
-        self.note("end".into());
-    }
-    fn log_event_training(&mut self, _: String) {}
-}
-
-impl EvaluationProgressLogger for Recorder {
-    fn start_global_progress(&mut self, _: usize) {}
-    fn start_test(&mut self, _: &str, _: usize) {}
-    fn update_test_progress(&mut self, _: usize) {}
-    fn end_test(&mut self) {}
-    fn end_global_progress(&mut self) {}
-    fn log_event_evaluation(&mut self, _: String) {}
-}
-
-impl MetricsRenderer for Recorder {
-    fn manual_close(&mut self) {}
-    fn register_metric(&mut self, _: MetricDefinition) {}
-}
-
-#[test]
-fn the_dashboard_shows_loss_and_measures_of_each_epoch() {
-    let notes = Arc::new(Mutex::new(Vec::new()));
-    let context = context(None, &NoProgress);
-    let (train, _) = data();
-    let learner = learner(json!({}), json!({"kind": "linear"}), "list_net");
-    let session = Session::start(&learner, &train, None, &context).unwrap();
-    let interrupter = Interrupter::new();
-    let renderer = Box::new(Recorder(notes.clone()));
-    let mut dashboard =
-        Dashboard::start(session.model(), &context.selection, 7, 3, renderer, interrupter.clone(), &context.device)
-            .unwrap();
-    for epoch in 3..5 {
-        let shown =
-            Shown { epoch, steps: 2, loss: 1.5, learning_rate: 0.125, train: None, validation: Some(&[0.25, 0.75]) };
-        dashboard.show(shown).unwrap();
-    }
-    assert!(!dashboard.stop_requested());
-    interrupter.stop(None);
-    assert!(dashboard.stop_requested());
-    dashboard.end().unwrap();
-    let notes = notes.lock().unwrap().clone();
-    assert_eq!(notes[0], "gradient 3/7");
-    assert_eq!(notes[notes.len() - 2..], ["end", "closed"]);
-    for expected in ["train 1.5000", "train 0.1250", "valid 0.5000"] {
-        assert_eq!(notes.iter().filter(|note| *note == expected).count() % 2, 0, "{expected}: {notes:?}");
-        assert!(notes.iter().any(|note| note == expected), "{expected}: {notes:?}");
-    }
-}
-
-#[test]
-fn a_stop_that_is_asked_for_closes_the_dashboard_before_the_round_ends() {
-    let notes = Arc::new(Mutex::new(Vec::new()));
-    let noted = || notes.lock().unwrap().clone();
-    let stop = Interrupt::default();
-    let mut screen = Screen::of(Box::new(Recorder(notes.clone())), &stop);
-    screen.start(7, 1, None, Some("first"));
-    stop.request();
-    assert_eq!(noted(), ["first 1/7", "closed"]);
-    screen.start(7, 1, None, Some("second"));
-    drop(screen);
-    // A stop may have been asked for before the dashboard was there, and a dashboard may end without one.
-    drop(Screen::of(Box::new(Recorder(notes.clone())), &stop));
-    let unasked = Interrupt::default();
-    drop(Screen::of(Box::new(Recorder(notes.clone())), &unasked));
-    assert_eq!(noted(), ["first 1/7", "closed", "closed", "closed"]);
-    unasked.forget();
-    unasked.request();
-    assert_eq!(noted().len(), 4);
 }
 
 #[cfg(feature = "columnar")]

@@ -1,9 +1,8 @@
 //! Defines the inputs of a fit other than its data, and the result of a fit.
 
-use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
@@ -37,52 +36,12 @@ pub struct Interrupt {
     requested: Arc<AtomicBool>,
     /// The number of rounds after which the fit stops even without a request.
     after: Option<usize>,
-    at_once: AtOnce,
-}
-
-/// A function that is called as soon as a stop is requested, without waiting for the end of the round.
-#[derive(Clone, Default)]
-struct AtOnce(Arc<Mutex<Option<Act>>>);
-
-type Act = Box<dyn FnOnce() + Send>;
-
-impl AtOnce {
-    fn take(&self) -> Option<Act> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
-
-impl fmt::Debug for AtOnce {
-    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        formatter.write_str("AtOnce")
-    }
 }
 
 impl Interrupt {
-    /// Asks the learner to stop after the current round. When this function returns, the dashboard no longer draws on
-    /// the terminal.
+    /// Asks the learner to stop after the current round.
     pub fn request(&self) {
         self.requested.store(true, Ordering::Relaxed);
-        if let Some(act) = self.at_once.take() {
-            act();
-        }
-    }
-
-    /// Registers `act`, which is called by the thread that requests a stop, unless [`forget`](Self::forget) is called
-    /// first.
-    pub(crate) fn at_once(&self, act: impl FnOnce() + Send + 'static) {
-        *self.at_once.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(act));
-        // A stop may have been requested in the meantime.
-        if self.requested()
-            && let Some(act) = self.at_once.take()
-        {
-            act();
-        }
-    }
-
-    /// Removes the function that would be called when a stop is requested.
-    pub(crate) fn forget(&self) {
-        drop(self.at_once.take());
     }
 
     /// Returns whether a stop was requested.
@@ -157,8 +116,6 @@ pub struct FitContext<'a> {
     pub directory: Option<&'a Path>,
     /// Whether to resume the fit whose state is saved in `directory`, if there is one.
     pub resume: bool,
-    /// Whether to draw burn's terminal dashboard, if the learner has one.
-    pub dashboard: bool,
     /// The receiver of progress reports.
     pub progress: &'a dyn Progress,
     /// The request through which the fit can be stopped early.
@@ -183,7 +140,6 @@ impl FitContext<'_> {
             selection,
             directory: None,
             resume: false,
-            dashboard: false,
             progress: &NoProgress,
             interrupt: Interrupt::default(),
         }

@@ -294,7 +294,6 @@ impl Job<'_> {
                 device: options.device,
                 directory: path.as_deref(),
                 resume: pass.resume,
-                dashboard: false,
                 progress: &FitWarnings { label: &self.label, progress: options.progress },
                 interrupt: match pass.rounds {
                     Some(rounds) => options.interrupt.after(rounds),

@@ -34,7 +34,7 @@ fn a_step_with_gradients_beyond_f16_is_not_taken_and_halves_the_scale() {
     let learner = learner(with_precision("f16", config), json!({"kind": "linear"}), "mse_gain");
     let mut session = Session::start(&learner, &train, None, &context).unwrap();
     let weights = |session: &Session| {
-        let Scorer::Linear(scorer) = session.model().scorer.valid() else { panic!("a linear scorer") };
+        let Scorer::Linear(scorer) = session.model.scorer.valid() else { panic!("a linear scorer") };
         scorer.weights()
     };
     let initial = weights(&session);
