@@ -167,7 +167,7 @@ pub fn train(
             let to = Destination::new(out, &config.name, claim);
             let run = TrainRun::open(began, &document, config, &device, &to, &ProcessGroup::default())
                 .map_err(errors::experiment)?;
-            let done = run.fit(false, progress, interrupt, &write_reports).map_err(errors::experiment)?;
+            let done = run.fit(progress, interrupt, &write_reports).map_err(errors::experiment)?;
             let report = errors::encode(&Report::Train(done.report))?;
             Ok((done.ranker.into(), done.folder.unwrap_or_default(), report))
         })

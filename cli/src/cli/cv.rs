@@ -301,7 +301,7 @@ impl CvArgs {
         rounds.read();
         let report = home.map(|home| home.join(REPORT).display().to_string());
         let fit = fit.with_estimate(result.estimate(report));
-        let done = fit.fit(false, &rounds, interrupt_on_signal()?, &write_reports)?;
+        let done = fit.fit(&rounds, interrupt_on_signal()?, &write_reports)?;
         match done.report.fit.stop {
             StopReason::Interrupted => Err(Failure::work(format!(
                 "interrupted; the model so far is in {}, the same command with --resume continues",
