@@ -20,9 +20,7 @@ use burn::tensor::DeviceKind;
 use burn::tensor::{Device, Tensor};
 
 /// A backend that this project supports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Backend {
+pub(crate) struct Backend {
     /// The name of the backend, which is the first part of a device name.
     pub name: &'static str,
     /// A one-line description.
@@ -32,7 +30,7 @@ pub struct Backend {
 }
 
 /// All supported backends, whether or not this build includes them.
-pub const BACKENDS: &[Backend] = &[
+pub(crate) const BACKENDS: &[Backend] = &[
     Backend { name: "flex", summary: "burn Flex, CPU", built: cfg!(any(feature = "flex", test)) },
     Backend { name: "ndarray", summary: "burn ndarray, CPU", built: cfg!(feature = "ndarray") },
     Backend { name: "tch", summary: "LibTorch, CPU or GPU", built: cfg!(feature = "tch") },
@@ -95,6 +93,11 @@ pub(crate) fn not_built(backend: &str) -> String {
         "this build has no {backend} backend; build with its feature, as in `cargo install --locked --path cli --features \
          {backend}`{tested}"
     )
+}
+
+/// Returns the names of the backends that this build includes.
+pub fn built() -> impl Iterator<Item = &'static str> {
+    BACKENDS.iter().filter(|backend| backend.built).map(|backend| backend.name)
 }
 
 fn names() -> String {

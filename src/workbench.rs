@@ -115,6 +115,11 @@ pub fn host() -> Device {
     crate::device::host()
 }
 
+/// Returns the name of each supported backend, a description, and whether this build includes it.
+pub fn backends() -> impl Iterator<Item = (&'static str, &'static str, bool)> {
+    crate::device::BACKENDS.iter().map(|backend| (backend.name, backend.summary, backend.built))
+}
+
 /// Says that this build lacks a backend, and how to build with it.
 pub fn not_built(backend: &str) -> String {
     crate::device::not_built(backend)
@@ -165,6 +170,31 @@ pub fn or_kind(error: DataError, file: &Path, fits: FileKind, expected: &str) ->
 /// Returns a description of the value that a feature takes when a line omits it.
 pub fn absent_in_words(options: &crate::data::letor::ReadOptions) -> &'static str {
     options.absent_in_words()
+}
+
+/// Models that are made and not trained, the formats of rankers, and the parts in which models are saved.
+#[cfg(feature = "ranker")]
+pub mod ranker {
+    use crate::ranker::TreeEnsemble;
+    use crate::ranker::error::ModelError;
+    #[cfg(feature = "export")]
+    pub use crate::ranker::export::{EXPORTS, ExportEntry};
+    #[cfg(feature = "import")]
+    pub use crate::ranker::import::{IMPORTS, ImportEntry};
+    pub use crate::ranker::kernel_expansion::KernelExpansion;
+    pub use crate::ranker::parts::Parts;
+    pub use crate::ranker::tree_ensemble::Node;
+
+    /// Returns the sum of trees, whose nodes list parents before children.
+    ///
+    /// # Errors
+    /// Returns an error if a child does not come after its parent, if a node or feature does not exist, or if a number is
+    /// not finite.
+    pub fn trees(features: usize, trees: impl IntoIterator<Item = Vec<Node>>) -> Result<TreeEnsemble, ModelError> {
+        let mut ensemble = TreeEnsemble::new(features);
+        trees.into_iter().try_for_each(|tree| ensemble.push(&tree))?;
+        Ok(ensemble)
+    }
 }
 
 /// Returns whether the ranker was imported from a format that ignores surplus features.

@@ -15,10 +15,9 @@ const FEATURES: usize = 256;
 
 fuzz_target!(|bytes: &[u8]| {
     let (which, text) = choice(bytes);
-    let formats = [ImportFormat::LightGbm, ImportFormat::XgBoost, ImportFormat::CatBoost, ImportFormat::RankLib];
-    let Some(format) = ImportFormat::detect(bytes).or(formats.get(which).copied()) else { return };
+    let Some(format) = ImportFormat::detect(bytes).or_else(|| ImportFormat::all().nth(which)) else { return };
     let text = if ImportFormat::detect(bytes).is_some() { bytes } else { text };
-    let Ok(ranker) = Ranker::import(text, format) else { return };
+    let Ok(ranker) = Ranker::import(text, format, Path::new("fuzz")) else { return };
     let features = ranker.model().features();
     if features == 0 || features > FEATURES {
         return;
@@ -35,7 +34,7 @@ fuzz_target!(|bytes: &[u8]| {
     let again = Ranker::from_bytes(&ranker.to_bytes(), Path::new("again"), &device).expect("what is saved is loaded");
     let same = again.predict(&data, &device).expect("the same ranker");
     assert!(scores.iter().zip(&same).all(|(one, other)| one.to_bits() == other.to_bits()));
-    for format in [ExportFormat::Onnx, ExportFormat::LightGbm, ExportFormat::XgBoost, ExportFormat::RankLibTrees] {
-        let _ = ranker.export(format);
+    for format in ["onnx", "lightgbm", "xgboost", "ranklib"] {
+        let _ = ranker.export(ExportFormat::named(format, ranker.model()).expect("a format"));
     }
 });

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use burn_rank::data::RankingDataset;
-use burn_rank::ranker::{ExportFormat, Model, Parts, Ranker};
+use burn_rank::ranker::{ExportFormat, Model, Ranker};
+use burn_rank::workbench::ranker::{EXPORTS, Parts};
 use libfuzzer_sys::fuzz_target;
 
 /// Wider models are built but not run: their cost is what they ask for.
@@ -24,17 +25,7 @@ fuzz_target!(|bytes: &[u8]| {
     scores(ranker.model(), &device);
     let again = Ranker::from_bytes(&ranker.to_bytes(), Path::new("again"), &device).expect("what is saved is loaded");
     assert_eq!(again.metadata(), ranker.metadata());
-    for format in [
-        ExportFormat::Onnx,
-        ExportFormat::OnnxBatch,
-        ExportFormat::RankLib,
-        ExportFormat::RankLibTrees,
-        ExportFormat::LightGbm,
-        ExportFormat::XgBoost,
-        ExportFormat::XgBoostDump,
-        ExportFormat::Solr,
-        ExportFormat::PluginLinear,
-    ] {
+    for format in EXPORTS.iter().filter_map(|entry| ExportFormat::named(entry.name, ranker.model())) {
         let _ = ranker.export(format);
     }
 });

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::artifact::{Estimate, Ranker};
+use super::artifact::Ranker;
+use super::metadata::Estimate;
 use super::model::Model;
 use crate::scorer::Scorer;
 use crate::text::{acts_on_terminal, counted, escape_markdown, markdown_code};
@@ -138,12 +139,12 @@ fn describe(model: &Model) -> String {
         }
         Model::Trees(trees) => format!("A sum of {} regression trees.", trees.trees()),
         Model::Ensemble(members) => format!("A weighted sum of {} scorers.", members.len()),
-        Model::Kernel(expansion) => format!("A sum of {} Gaussian kernels.", expansion.coefficients().len()),
+        Model::Kernel(expansion) => format!("A sum of {} Gaussian kernels.", expansion.coefficients.len()),
     }
 }
 
 /// Returns the name by which configuration files refer to an enum variant that has no fields.
-fn word(value: &impl serde::Serialize) -> String {
+pub(super) fn word(value: &impl serde::Serialize) -> String {
     match crate::json::to_value(value) {
         Ok(crate::json::Value::String(word)) => word,
         other => format!("{other:?}"),

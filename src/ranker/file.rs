@@ -7,55 +7,35 @@
 //! wrong score.
 
 use std::collections::HashMap;
+use std::fmt::Display;
 
 use crate::json::Value;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::error::ModelError;
 use super::parts::{Array, Parts, Values};
 use crate::file_kind::FileKind;
 use crate::text::hexadecimal;
 
 /// The newest version of the file format that this crate reads, and the one that it writes.
-pub const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 1;
 
 const KEY: &str = "burn_rank";
 
-/// The reason why bytes could not be read as a ranker.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum FileError {
-    /// The file holds something other than a ranker.
-    #[error("found {found}, expected {expected}")]
-    Kind {
-        /// The kind of file that was found.
-        found: &'static str,
-        /// The kinds of file that can hold a ranker.
-        expected: &'static str,
-    },
-    /// The file is cut off, or its parts contradict each other.
-    #[error("not a ranker of burn-rank: {0}")]
-    NotARanker(String),
-    /// The file was written by a newer version of this crate.
-    #[error("file format {found}: this version reads formats 1 to {FORMAT}; update burn-rank for a newer one")]
-    Format {
-        /// The format version that the file states.
-        found: u32,
-    },
-    /// The contents of the file have changed since it was written.
-    #[error("damaged file: its checksum does not match its contents")]
-    Checksum,
+/// Returns the error for a file that holds something other than a ranker.
+fn other_kind(kind: FileKind) -> ModelError {
+    let instead = match kind {
+        FileKind::Onnx => "; ONNX is written and not read",
+        kind if kind.is_ranker() => "; `burn-rank convert` makes one of it",
+        _ => "",
+    };
+    ModelError(format!("found {}, expected a ranker of burn-rank{instead}", kind.in_words()))
 }
 
-/// Returns the error for a file that holds something other than a ranker.
-fn other_kind(kind: FileKind) -> FileError {
-    let expected = match kind {
-        FileKind::Onnx => "a ranker of burn-rank; ONNX is written and not read",
-        kind if kind.is_ranker() => "a ranker of burn-rank; `burn-rank convert` makes one of it",
-        _ => "a ranker of burn-rank",
-    };
-    FileError::Kind { found: kind.in_words(), expected }
+fn not_a_ranker(reason: impl Display) -> ModelError {
+    ModelError(format!("not a ranker of burn-rank: {reason}"))
 }
 
 #[derive(Serialize, Deserialize)]
@@ -72,12 +52,12 @@ struct Header {
 pub(super) fn encode(parts: &Parts, metadata: Value) -> Vec<u8> {
     let mut header =
         Header { format: FORMAT, kind: parts.kind.clone(), config: parts.config.clone(), metadata, sha256: None };
-    let arrays: Vec<(&Array, Dtype, Vec<u8>)> =
-        parts.arrays.iter().map(|array| (array, dtype(&array.values), bytes(&array.values))).collect();
+    let arrays: Vec<(&Array, (Dtype, Vec<u8>))> =
+        parts.arrays.iter().map(|array| (array, encoded(&array.values))).collect();
     let entries =
-        arrays.iter().map(|(array, dtype, bytes)| (array.name.as_str(), *dtype, &array.shape[..], &bytes[..]));
+        arrays.iter().map(|(array, (dtype, bytes))| (array.name.as_str(), *dtype, &array.shape[..], &bytes[..]));
     header.sha256 = Some(checksum(&header, entries));
-    let views = arrays.iter().map(|(array, dtype, bytes)| {
+    let views = arrays.iter().map(|(array, (dtype, bytes))| {
         let view = TensorView::new(*dtype, array.shape.clone(), bytes).expect("as many values as the shape says");
         (array.name.as_str(), view)
     });
@@ -86,8 +66,7 @@ pub(super) fn encode(parts: &Parts, metadata: Value) -> Vec<u8> {
 }
 
 /// Reads a model and its metadata from the bytes of a file.
-pub(super) fn decode(bytes: &[u8]) -> Result<(Parts, Value), FileError> {
-    let not_a_ranker = |reason: String| FileError::NotARanker(reason);
+pub(super) fn decode(bytes: &[u8]) -> Result<(Parts, Value), ModelError> {
     match FileKind::of(bytes) {
         FileKind::Ranker | FileKind::Safetensors => {}
         other => return Err(other_kind(other)),
@@ -101,17 +80,19 @@ pub(super) fn decode(bytes: &[u8]) -> Result<(Parts, Value), FileError> {
     struct Format {
         format: u32,
     }
-    let Format { format } = serde_json::from_str(text).map_err(|error| not_a_ranker(error.to_string()))?;
+    let Format { format } = serde_json::from_str(text).map_err(not_a_ranker)?;
     if !(1..=FORMAT).contains(&format) {
-        return Err(FileError::Format { found: format });
+        return Err(ModelError(format!(
+            "file format {format}: this version reads formats 1 to {FORMAT}; update burn-rank for a newer one"
+        )));
     }
-    let mut header: Header = serde_json::from_str(text).map_err(|error| not_a_ranker(error.to_string()))?;
-    let tensors = SafeTensors::deserialize(bytes).map_err(|error| not_a_ranker(error.to_string()))?;
+    let mut header: Header = serde_json::from_str(text).map_err(not_a_ranker)?;
+    let tensors = SafeTensors::deserialize(bytes).map_err(not_a_ranker)?;
     let views = tensors.tensors();
     let stated = header.sha256.take();
     let entries = views.iter().map(|(name, view)| (name.as_str(), view.dtype(), view.shape(), view.data()));
     if stated != Some(checksum(&header, entries)) {
-        return Err(FileError::Checksum);
+        return Err(ModelError("damaged file: its checksum does not match its contents".into()));
     }
     let arrays = views
         .iter()
@@ -137,19 +118,11 @@ fn checksum<'a>(header: &Header, arrays: impl Iterator<Item = (&'a str, Dtype, &
     hexadecimal(&hash.finalize())
 }
 
-fn dtype(values: &Values) -> Dtype {
+fn encoded(values: &Values) -> (Dtype, Vec<u8>) {
     match values {
-        Values::F32(_) => Dtype::F32,
-        Values::F64(_) => Dtype::F64,
-        Values::U32(_) => Dtype::U32,
-    }
-}
-
-fn bytes(values: &Values) -> Vec<u8> {
-    match values {
-        Values::F32(values) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
-        Values::F64(values) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
-        Values::U32(values) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+        Values::F32(values) => (Dtype::F32, values.iter().flat_map(|value| value.to_le_bytes()).collect()),
+        Values::F64(values) => (Dtype::F64, values.iter().flat_map(|value| value.to_le_bytes()).collect()),
+        Values::U32(values) => (Dtype::U32, values.iter().flat_map(|value| value.to_le_bytes()).collect()),
     }
 }
 

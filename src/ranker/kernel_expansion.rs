@@ -5,34 +5,19 @@
 
 use rayon::prelude::*;
 
+use super::error::ModelError;
 use crate::interleaved;
-
-/// The reason why arrays do not form a kernel expansion.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum KernelError {
-    /// The number of landmark values is not the number of coefficients times the number of features.
-    #[error("kernel expansion: {values} landmark values, expected {coefficients} coefficients x {features} features")]
-    Shape {
-        /// The number of values given for all landmarks together.
-        values: usize,
-        /// Number of coefficients.
-        coefficients: usize,
-        /// Number of features.
-        features: usize,
-    },
-    /// `gamma` is not a finite number above 0.
-    #[error("kernel expansion: gamma = {0}, expected a finite number above 0")]
-    Gamma(f64),
-}
 
 /// A kernel expansion, which scores a document by `s(x) = sum_l a_l exp(-gamma ||x - x_l||^2)`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelExpansion {
-    feature_count: usize,
-    landmarks: Vec<f32>,
-    coefficients: Vec<f64>,
-    gamma: f64,
+    pub(super) feature_count: usize,
+    /// Row-major.
+    pub(super) landmarks: Vec<f32>,
+    /// One per landmark.
+    pub(super) coefficients: Vec<f64>,
+    /// The inverse squared width of the kernel.
+    pub(super) gamma: f64,
 }
 
 impl KernelExpansion {
@@ -40,41 +25,22 @@ impl KernelExpansion {
     /// coefficient.
     ///
     /// # Errors
-    /// Returns [`KernelError`] if the number of landmark values is wrong, or if `gamma` is not a finite number above 0.
+    /// Returns [`ModelError`] if the number of landmark values is wrong, or if `gamma` is not a finite number above 0.
     pub fn new(
         feature_count: usize,
         landmarks: Vec<f32>,
         coefficients: Vec<f64>,
         gamma: f64,
-    ) -> Result<Self, KernelError> {
-        if feature_count == 0 || landmarks.len() != coefficients.len() * feature_count {
-            let (values, coefficients, features) = (landmarks.len(), coefficients.len(), feature_count);
-            return Err(KernelError::Shape { values, coefficients, features });
+    ) -> Result<Self, ModelError> {
+        let (values, count) = (landmarks.len(), coefficients.len());
+        if feature_count == 0 || values != count * feature_count {
+            let expected = format!("{count} coefficients x {feature_count} features");
+            return Err(ModelError(format!("kernel expansion: {values} landmark values, expected {expected}")));
         }
         if !(gamma > 0.0 && gamma.is_finite()) {
-            return Err(KernelError::Gamma(gamma));
+            return Err(ModelError(format!("kernel expansion: gamma = {gamma}, expected a finite number above 0")));
         }
         Ok(Self { feature_count, landmarks, coefficients, gamma })
-    }
-
-    /// Returns the number of features of a document.
-    pub fn feature_count(&self) -> usize {
-        self.feature_count
-    }
-
-    /// Returns the landmarks, row-major.
-    pub fn landmarks(&self) -> &[f32] {
-        &self.landmarks
-    }
-
-    /// Returns the coefficients, one per landmark.
-    pub fn coefficients(&self) -> &[f64] {
-        &self.coefficients
-    }
-
-    /// Returns the inverse squared width of the kernel.
-    pub fn gamma(&self) -> f64 {
-        self.gamma
     }
 
     /// Returns the score of every row of `features`, a row-major matrix.
@@ -113,6 +79,7 @@ mod tests {
     fn arrays_that_do_not_fit_are_refused() {
         let error = KernelExpansion::new(2, vec![0.0; 3], vec![1.0; 2], 1.0).unwrap_err();
         assert_eq!(error.to_string(), "kernel expansion: 3 landmark values, expected 2 coefficients x 2 features");
-        assert_eq!(KernelExpansion::new(1, vec![0.0], vec![1.0], 0.0), Err(KernelError::Gamma(0.0)));
+        let error = KernelExpansion::new(1, vec![0.0], vec![1.0], 0.0).unwrap_err();
+        assert_eq!(error.to_string(), "kernel expansion: gamma = 0, expected a finite number above 0");
     }
 }

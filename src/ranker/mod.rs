@@ -7,36 +7,45 @@
 
 mod artifact;
 mod card;
+pub(crate) mod error;
 #[cfg(feature = "export")]
-mod export;
+pub(crate) mod export;
 mod file;
+#[cfg(any(feature = "export", feature = "import"))]
+mod foreign_node;
 #[cfg(feature = "import")]
-mod import;
-#[cfg(feature = "import")]
-mod import_error;
-mod kernel_expansion;
+pub(crate) mod import;
+pub(crate) mod kernel_expansion;
+mod metadata;
 mod model;
 mod partial_dependence;
-mod parts;
+pub(crate) mod parts;
 mod permutation;
-mod tree_ensemble;
+pub(crate) mod tree_ensemble;
+mod tree_scores;
 mod tree_shap;
 
-pub use artifact::{Contributions, Estimate, Metadata, Ranker, RankerError, Versions};
+pub use artifact::{Contributions, Ranker};
+pub use error::RankerError;
 #[cfg(feature = "export")]
 #[cfg_attr(docsrs, doc(cfg(feature = "export")))]
-pub use export::{ExportError, ExportFormat};
-pub use file::{FORMAT, FileError};
+pub use export::ExportFormat;
 #[cfg(feature = "import")]
 #[cfg_attr(docsrs, doc(cfg(feature = "import")))]
-pub use import_error::{ImportError, ImportFormat};
+pub use import::ImportFormat;
+#[cfg(any(feature = "learners", test))]
+pub(crate) use kernel_expansion::KernelExpansion;
 #[cfg(feature = "learners")]
 pub(crate) use kernel_expansion::kernels;
-pub use kernel_expansion::{KernelError, KernelExpansion};
+pub use metadata::{Estimate, Metadata, Versions};
 pub use model::Model;
 #[cfg(feature = "learners")]
 pub(crate) use model::Prepared;
-pub use parts::{Array, Parts, PartsError, Values};
-pub use permutation::{FeatureLoss, PermutationError, PermutationImportance};
-pub use tree_ensemble::{LEAF, Node, NodeStatistics, Sums, TreeArrays, TreeEnsemble, TreeError, ZERO};
-pub use tree_shap::TreeShap;
+#[cfg(feature = "learners")]
+pub(crate) use parts::Parts;
+pub use permutation::PermutationImportance;
+pub use tree_ensemble::TreeEnsemble;
+#[cfg(test)]
+pub(crate) use tree_ensemble::{LEAF, TreeArrays};
+#[cfg(any(feature = "learners", test))]
+pub(crate) use tree_ensemble::{Node, NodeStatistics};

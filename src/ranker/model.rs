@@ -37,7 +37,7 @@ impl Model {
             Model::Scorer(scorer) => scorer.features(),
             Model::Trees(trees) => trees.feature_count(),
             Model::Ensemble(members) => members.first().map_or(0, |(_, scorer)| scorer.features()),
-            Model::Kernel(expansion) => expansion.feature_count(),
+            Model::Kernel(expansion) => expansion.feature_count,
         }
     }
 
@@ -53,14 +53,15 @@ impl Model {
     /// Returns [`Refusal`] if scoring the longest list needs more memory than is free.
     pub(crate) fn ask_memory(&self, data: &RankingDataset) -> Result<(), Refusal> {
         let scorer = match self {
-            Model::Scorer(scorer) => scorer,
-            Model::Ensemble(members) => match members.first() {
-                Some((_, scorer)) => scorer,
-                None => return Ok(()),
-            },
-            Model::Trees(_) | Model::Kernel(_) => return Ok(()),
+            Model::Scorer(scorer) => Some(scorer),
+            Model::Ensemble(members) => members.first().map(|(_, scorer)| scorer),
+            Model::Trees(_) | Model::Kernel(_) => None,
         };
-        ask_memory(&scorer.config(), data)
+        let Some(config) = scorer.map(Scorer::config).filter(ScorerConfig::sees_lists) else { return Ok(()) };
+        let longest = (0..data.queries()).map(|query| data.range(query).len()).max().unwrap_or(0);
+        let what = format!("scoring a list of {longest} documents");
+        let advice = "leave out longer lists, or train a scorer with fewer and narrower layers";
+        Refusal::ask_memory("scorer", what, config.bytes_in_use([1, longest]), advice)
     }
 
     /// Returns one score per document, in the order of the data. Lists may have any length, because they are scored in
@@ -102,16 +103,6 @@ impl Model {
             _ => self.predict(data, device),
         }
     }
-}
-
-fn ask_memory(config: &ScorerConfig, data: &RankingDataset) -> Result<(), Refusal> {
-    if !config.sees_lists() {
-        return Ok(());
-    }
-    let longest = (0..data.queries()).map(|query| data.range(query).len()).max().unwrap_or(0);
-    let what = format!("scoring a list of {longest} documents");
-    let advice = "leave out longer lists, or train a scorer with fewer and narrower layers";
-    Refusal::ask_memory("scorer", what, config.bytes_in_use([1, longest]), advice)
 }
 
 /// Scores data with a scorer that is first copied to the device.

@@ -19,15 +19,17 @@ impl TreeEnsemble {
     /// Without documents, every mean is 0. NaN stands for a missing value.
     ///
     /// ```
-    /// use burn_rank::ranker::{Node, TreeEnsemble};
+    /// use burn_rank::ranker::TreeEnsemble;
     ///
-    /// let mut trees = TreeEnsemble::new(2);
-    /// let split = |feature, left, right| Node::Split { feature, threshold: 0.5, left, right, missing_left: false };
-    /// let leaf = |value| Node::Leaf { value };
-    /// trees.push(&[split(0, 1, 2), leaf(0.0), split(1, 3, 4), leaf(2.0), leaf(6.0)])?;
+    /// // The first feature leads to 0 or to a split by the second, which leads to 2 or 6.
+    /// let leaf = u32::MAX;
+    /// let trees: TreeEnsemble = serde_json::from_value(serde_json::json!({
+    ///     "feature_count": 2, "roots": [0], "feature": [0, leaf, 1, leaf, leaf], "threshold": [0.5, 0.0, 0.5, 0.0, 0.0],
+    ///     "left": [1, 0, 3, 0, 0], "right": [2, 0, 4, 0, 0], "value": [0.0, 0.0, 0.0, 2.0, 6.0],
+    /// }))?;
     /// // One of two documents has the second feature.
     /// assert_eq!(trees.partial_dependence(&[7.0, 0.0, 7.0, 1.0], 0, &[0.0, 1.0]), [0.0, 4.0]);
-    /// # Ok::<(), burn_rank::ranker::TreeError>(())
+    /// # Ok::<(), serde_json::Error>(())
     /// ```
     ///
     /// # Shapes

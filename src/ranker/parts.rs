@@ -3,14 +3,17 @@
 //! A new kind of model needs an arm in [`Parts::from_model`] and one in [`Parts::build`]; the file format stays the
 //! same.
 
+use std::fmt::Display;
+
 use crate::json::{Value, json};
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
-use super::kernel_expansion::{KernelError, KernelExpansion};
+use super::error::ModelError;
+use super::kernel_expansion::KernelExpansion;
 use super::model::Model;
-use super::tree_ensemble::{NodeStatistics, Sums, TreeArrays, TreeEnsemble, TreeError};
+use super::tree_ensemble::{NodeStatistics, Sums, TreeArrays, TreeEnsemble};
 use crate::scorer::{Scorer, ScorerConfig};
 
 /// The values of a saved array.
@@ -70,40 +73,6 @@ pub struct Parts {
     pub arrays: Vec<Array>,
 }
 
-/// The reason why no model can be built from its saved parts.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PartsError {
-    /// The kind of model is unknown to this version of the crate, but may be known to a newer one.
-    #[error("model of kind `{0}`: expected `scorer`, `ensemble`, `kernel` or `trees`")]
-    Kind(String),
-    /// The configuration does not describe a model.
-    #[error("model configuration: {0}")]
-    Config(String),
-    /// The file lacks an array that the model needs.
-    #[error("array `{0}` is missing")]
-    Missing(String),
-    /// The file has arrays that the model does not use.
-    #[error("unexpected arrays: {}", .0.join(", "))]
-    Unexpected(Vec<String>),
-    /// An array has the wrong shape or type.
-    #[error("array `{name}` is {found}, expected {expected}")]
-    Array {
-        /// The name of the array.
-        name: String,
-        /// Type and shape found.
-        found: String,
-        /// Type and shape expected.
-        expected: String,
-    },
-    /// The saved arrays do not describe valid trees.
-    #[error(transparent)]
-    Trees(#[from] TreeError),
-    /// The saved arrays do not describe a kernel expansion.
-    #[error(transparent)]
-    Kernel(#[from] KernelError),
-}
-
 impl Parts {
     /// Splits a model into its parts.
     pub fn from_model(model: &Model) -> Self {
@@ -133,17 +102,13 @@ impl Parts {
     }
 
     fn from_kernel(expansion: &KernelExpansion) -> Self {
-        let (landmarks, coefficients) = (expansion.landmarks().to_vec(), expansion.coefficients().to_vec());
+        let KernelExpansion { feature_count, landmarks, coefficients, gamma } = expansion.clone();
+        let shape = vec![coefficients.len(), feature_count];
         let arrays = vec![
-            Array {
-                name: "landmarks".into(),
-                shape: vec![coefficients.len(), expansion.feature_count()],
-                values: Values::F32(landmarks),
-            },
+            Array { name: "landmarks".into(), shape, values: Values::F32(landmarks) },
             Array::flat("coefficients", Values::F64(coefficients)),
         ];
-        let config = json!({ "features": expansion.feature_count(), "gamma": expansion.gamma() });
-        Self { kind: "kernel".into(), config, arrays }
+        Self { kind: "kernel".into(), config: json!({ "features": feature_count, "gamma": gamma }), arrays }
     }
 
     fn from_trees(trees: &TreeEnsemble) -> Self {
@@ -168,8 +133,8 @@ impl Parts {
         let of_some = of_some.into_iter().filter(|(_, values)| values.len() > 0);
         arrays.extend(of_some.map(|(name, values)| Array::flat(name, values)));
         let mut config = json!({ "features": trees.feature_count() });
-        if !trees.sums().is_default() {
-            config["sums"] = json!(trees.sums());
+        if !trees.sums.is_default() {
+            config["sums"] = json!(trees.sums);
         }
         Self { kind: "trees".into(), config, arrays }
     }
@@ -177,23 +142,22 @@ impl Parts {
     /// Builds the model on a device.
     ///
     /// # Errors
-    /// Returns [`PartsError`] if the kind is unknown, or if arrays are missing, unexpected or of the wrong shape or
+    /// Returns [`ModelError`] if the kind is unknown, or if arrays are missing, unexpected or of the wrong shape or
     /// type.
-    pub fn build(self, device: &Device) -> Result<Model, PartsError> {
+    pub fn build(self, device: &Device) -> Result<Model, ModelError> {
         let features = self.config["features"].as_u64().unwrap_or(0) as usize;
         let mut arrays = Arrays::new(self.arrays)?;
         let model = match self.kind.as_str() {
             "scorer" => Model::Scorer(build_scorer(&self.config["scorer"], features, None, &mut arrays, device)?),
             "ensemble" => {
-                let members: Vec<Value> = crate::json::from_value(self.config["members"].clone())
-                    .map_err(|error| PartsError::Config(error.to_string()))?;
+                let members: Vec<Value> =
+                    crate::json::from_value(self.config["members"].clone()).map_err(configuration)?;
                 let build = |(number, member): (usize, &Value)| {
-                    let weight =
-                        member["weight"].as_f64().ok_or(PartsError::Config("a member has no weight".into()))?;
+                    let weight = member["weight"].as_f64().ok_or(configuration("a member has no weight"))?;
                     let path = Some(number.to_string());
                     Ok((weight, build_scorer(&member["scorer"], features, path, &mut arrays, device)?))
                 };
-                Model::Ensemble(members.iter().enumerate().map(build).collect::<Result<_, PartsError>>()?)
+                Model::Ensemble(members.iter().enumerate().map(build).collect::<Result<_, ModelError>>()?)
             }
             "kernel" => {
                 let gamma = self.config["gamma"].as_f64().unwrap_or(f64::NAN);
@@ -219,11 +183,14 @@ impl Parts {
                 let sums = match self.config.get("sums") {
                     None => Sums::default(),
                     Some(sums) => crate::json::from_value(sums.clone())
-                        .map_err(|error| PartsError::Config(format!("sums: {error}")))?,
+                        .map_err(|error| configuration(format!("sums: {error}")))?,
                 };
                 Model::Trees(TreeEnsemble::from_arrays(features, trees)?.with_sums(sums))
             }
-            _ => return Err(PartsError::Kind(self.kind)),
+            kind => {
+                let expected = "expected `scorer`, `ensemble`, `kernel` or `trees`";
+                return Err(ModelError(format!("model of kind `{kind}`: {expected}")));
+            }
         };
         arrays.end()?;
         Ok(model)
@@ -241,14 +208,13 @@ fn build_scorer(
     path: Option<String>,
     arrays: &mut Arrays,
     device: &Device,
-) -> Result<Scorer, PartsError> {
-    let config: ScorerConfig =
-        crate::json::from_value(config.clone()).map_err(|error| PartsError::Config(error.to_string()))?;
+) -> Result<Scorer, ModelError> {
+    let config: ScorerConfig = crate::json::from_value(config.clone()).map_err(configuration)?;
     let (announced, present) = (config.parameters(features), arrays.0.iter().map(|array| array.values.len()).sum());
     if announced > usize::saturating_add(present, SPARE) {
-        return Err(PartsError::Config(format!("it announces {announced} values, but the file has {present}")));
+        return Err(configuration(format!("it announces {announced} values, but the file has {present}")));
     }
-    let scorer = config.init(features, 0, device).map_err(|error| PartsError::Config(error.to_string()))?;
+    let scorer = config.init(features, 0, device).map_err(configuration)?;
     let mut loader = Loader { path: path.into_iter().collect(), arrays, error: None };
     let scorer = scorer.map(&mut loader);
     loader.error.map_or(Ok(scorer), Err)
@@ -261,8 +227,8 @@ impl Arrays {
     /// Checks the shapes of the arrays that were read from a file.
     ///
     /// # Errors
-    /// Returns [`PartsError::Array`] if an array does not have as many values as its shape says.
-    fn new(arrays: Vec<Array>) -> Result<Self, PartsError> {
+    /// Returns [`ModelError`] if an array does not have as many values as its shape says.
+    fn new(arrays: Vec<Array>) -> Result<Self, ModelError> {
         for array in &arrays {
             let places = array.shape.iter().try_fold(1usize, |places, &length| places.checked_mul(length));
             if places != Some(array.values.len()) {
@@ -275,54 +241,58 @@ impl Arrays {
         Ok(Self(arrays))
     }
 
-    fn take(&mut self, name: &str) -> Result<Array, PartsError> {
+    fn take(&mut self, name: &str) -> Result<Array, ModelError> {
         let index = self.0.iter().position(|array| array.name == name);
-        index.map(|index| self.0.swap_remove(index)).ok_or_else(|| PartsError::Missing(name.into()))
+        index.map(|index| self.0.swap_remove(index)).ok_or_else(|| ModelError(format!("array `{name}` is missing")))
     }
 
     /// Removes and returns an array that only some files have. Returns an empty array if it is missing.
     fn if_there<T>(
         &mut self,
         name: &str,
-        take: impl FnOnce(&mut Self, &str) -> Result<Vec<T>, PartsError>,
-    ) -> Result<Vec<T>, PartsError> {
+        take: impl FnOnce(&mut Self, &str) -> Result<Vec<T>, ModelError>,
+    ) -> Result<Vec<T>, ModelError> {
         if self.0.iter().any(|array| array.name == name) { take(self, name) } else { Ok(Vec::new()) }
     }
 
-    fn u32s(&mut self, name: &str) -> Result<Vec<u32>, PartsError> {
+    fn u32s(&mut self, name: &str) -> Result<Vec<u32>, ModelError> {
         match self.take(name)? {
             Array { values: Values::U32(values), .. } => Ok(values),
             other => Err(mismatch(&other, "U32")),
         }
     }
 
-    fn f32s(&mut self, name: &str) -> Result<Vec<f32>, PartsError> {
+    fn f32s(&mut self, name: &str) -> Result<Vec<f32>, ModelError> {
         match self.take(name)? {
             Array { values: Values::F32(values), .. } => Ok(values),
             other => Err(mismatch(&other, "F32")),
         }
     }
 
-    fn f64s(&mut self, name: &str) -> Result<Vec<f64>, PartsError> {
+    fn f64s(&mut self, name: &str) -> Result<Vec<f64>, ModelError> {
         match self.take(name)? {
             Array { values: Values::F64(values), .. } => Ok(values),
             other => Err(mismatch(&other, "F64")),
         }
     }
 
-    fn end(self) -> Result<(), PartsError> {
+    fn end(self) -> Result<(), ModelError> {
         if self.0.is_empty() {
             return Ok(());
         }
         let mut names: Vec<String> = self.0.into_iter().map(|array| array.name).collect();
         names.sort();
-        Err(PartsError::Unexpected(names))
+        Err(ModelError(format!("unexpected arrays: {}", names.join(", "))))
     }
 }
 
-fn mismatch(array: &Array, expected: &str) -> PartsError {
-    let found = format!("{} {:?}", array.values.kind(), array.shape);
-    PartsError::Array { name: array.name.clone(), found, expected: expected.into() }
+fn mismatch(array: &Array, expected: &str) -> ModelError {
+    let Array { name, shape, values } = array;
+    ModelError(format!("array `{name}` is {} {shape:?}, expected {expected}", values.kind()))
+}
+
+fn configuration(reason: impl Display) -> ModelError {
+    ModelError(format!("model configuration: {reason}"))
 }
 
 /// Visits a module and collects its parameters and running statistics, each under its path.
@@ -355,11 +325,11 @@ impl ModuleVisitor for Collector {
 struct Loader<'a> {
     path: Vec<String>,
     arrays: &'a mut Arrays,
-    error: Option<PartsError>,
+    error: Option<ModelError>,
 }
 
 impl Loader<'_> {
-    fn find(&mut self, expected: &[usize]) -> Result<Vec<f32>, PartsError> {
+    fn find(&mut self, expected: &[usize]) -> Result<Vec<f32>, ModelError> {
         match self.arrays.take(&self.path.join("."))? {
             Array { values: Values::F32(values), shape, .. } if shape == expected => Ok(values),
             other => Err(mismatch(&other, &format!("F32 {expected:?}"))),

@@ -16,9 +16,10 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use super::artifact::{Ranker, RankerError};
+use super::artifact::Ranker;
+use super::error::RankerError;
 use crate::data::RankingDataset;
-use crate::measure::{Convention, Measure, MeasureError, evaluate};
+use crate::measure::{Convention, Measure, evaluate};
 use crate::seed::seed_for;
 
 /// The settings for computing the importance of each feature.
@@ -33,35 +34,14 @@ pub struct PermutationImportance {
     pub across_queries: bool,
 }
 
-/// How much the measure drops, for each query, when one feature is shuffled.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct FeatureLoss {
-    /// The number of the feature, counted from 1.
-    pub feature: usize,
-    /// The loss of each query: its measure minus the mean of the measure over the shuffles. The loss is `None` if the
-    /// convention excludes the query.
-    pub losses: Vec<Option<f64>>,
-}
-
-/// The reason why importances could not be computed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum PermutationError {
-    /// The ranker cannot score the data.
-    #[error(transparent)]
-    Ranker(#[from] RankerError),
-    /// The measure cannot be computed for the data.
-    #[error(transparent)]
-    Measure(#[from] MeasureError),
-}
-
 impl PermutationImportance {
-    /// Computes the losses of all features of the data, in order. `done` is called with 0 at the start, and after each
+    /// Computes how much the measure drops, for each query, when one feature is shuffled. Returns a list for each feature
+    /// of the data, in order. The loss of a query is its measure minus the mean of the measure over the shuffles, or
+    /// `None` if the convention excludes the query. `done` is called with 0 at the start, and after each
     /// feature with the number of features finished so far.
     ///
     /// # Errors
-    /// Returns [`PermutationError`] if the ranker cannot score the data, or if the measure is not defined for them.
+    /// Returns [`RankerError`] if the ranker cannot score the data, or if the measure is not defined for them.
     pub fn of(
         &self,
         ranker: &Ranker,
@@ -70,8 +50,8 @@ impl PermutationImportance {
         convention: &Convention,
         device: &Device,
         done: &dyn Fn(usize),
-    ) -> Result<Vec<FeatureLoss>, PermutationError> {
-        let values = |data: &RankingDataset| -> Result<Vec<Option<f64>>, PermutationError> {
+    ) -> Result<Vec<Vec<Option<f64>>>, RankerError> {
+        let values = |data: &RankingDataset| -> Result<Vec<Option<f64>>, RankerError> {
             let scores = ranker.predict(data, device)?;
             let found = evaluate(&data.rankings(&scores), &[measure], convention)?;
             Ok(found.per_query.into_iter().next().unwrap_or_default())
@@ -93,7 +73,7 @@ impl PermutationImportance {
             }
             place(&mut shuffled, feature, column);
             let of_query = |(whole, sum): (&Option<f64>, f64)| whole.map(|_| sum / self.repeats.get() as f64);
-            losses.push(FeatureLoss { feature: feature + 1, losses: whole.iter().zip(sums).map(of_query).collect() });
+            losses.push(whole.iter().zip(sums).map(of_query).collect());
             done(feature + 1);
         }
         Ok(losses)
@@ -159,7 +139,7 @@ mod tests {
             .unwrap()
     }
 
-    fn losses(across_queries: bool) -> Vec<FeatureLoss> {
+    fn losses(across_queries: bool) -> Vec<Vec<Option<f64>>> {
         let importance = PermutationImportance { repeats: NonZeroUsize::new(64).unwrap(), seed: 1, across_queries };
         let convention = Convention::preset("standard").unwrap();
         importance
@@ -170,12 +150,12 @@ mod tests {
     #[test]
     fn only_what_the_ranker_looks_at_loses() {
         let found = losses(false);
-        assert_eq!(found.iter().map(|loss| loss.feature).collect::<Vec<_>>(), [1, 2, 3]);
+        assert_eq!(found.len(), 3);
         for feature in [0, 2] {
-            assert_eq!(found[feature].losses, [Some(0.0), Some(0.0), None]);
+            assert_eq!(found[feature], [Some(0.0), Some(0.0), None]);
         }
         // Swapped in half of the shuffles, which turns a reciprocal rank of 1 into 1/2: a loss of 1/4 on average.
-        for loss in found[1].losses[..2].iter().flatten() {
+        for loss in found[1][..2].iter().flatten() {
             assert!((0.15..0.35).contains(loss), "{loss}");
         }
         assert_eq!(found, losses(false));
@@ -193,7 +173,7 @@ mod tests {
             let importance = PermutationImportance { repeats: NonZeroUsize::new(16).unwrap(), seed, across_queries };
             let measure = "mrr".parse().unwrap();
             let found = importance.of(&looks_at_the_second(), &data, measure, &convention, &Device::flex(), &|_| {});
-            found.unwrap().swap_remove(1).losses
+            found.unwrap().swap_remove(1)
         };
         assert_eq!(of(false, 1), [Some(0.0), Some(0.0), None]);
         // A single seed might end with as many gains as losses.

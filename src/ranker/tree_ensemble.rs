@@ -4,14 +4,12 @@
 //! arrays and scored without following pointers. The cost of scoring a document is the sum of the depths of the trees.
 //! The nodes' training statistics ([`NodeStatistics`]) are stored too, but do not affect scores.
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::data::RankingDataset;
-use crate::distributed::ProcessGroup;
+use super::error::ModelError;
 
 /// The value of [`TreeArrays::feature`] that marks a leaf.
-pub const LEAF: u32 = u32::MAX;
+pub(crate) const LEAF: u32 = u32::MAX;
 
 /// A node of a tree that is being built; nodes refer to their children by position in the tree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,8 +43,7 @@ fn goes_right(missing_left: &bool) -> bool {
 /// The named arrays of a [`TreeEnsemble`]. The array `roots` has one entry per tree; `missing_left` and `zero_missing`
 /// are lists of node numbers. All other arrays have one entry per node.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct TreeArrays {
+pub(crate) struct TreeArrays {
     /// The first node of each tree.
     pub roots: Vec<u32>,
     /// The feature of each split, counted from 0, or [`LEAF`] at a leaf.
@@ -74,7 +71,7 @@ pub struct TreeArrays {
 /// Training statistics of all nodes of the trees. Each array has one entry per node; an array is empty if the ranker
 /// was saved or imported without this statistic.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct NodeStatistics {
+pub(crate) struct NodeStatistics {
     /// The number of training documents that reach each node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub count: Vec<u32>,
@@ -116,55 +113,25 @@ impl NodeStatistics {
 }
 
 /// The largest absolute value that counts as missing at the splits of [`TreeArrays::zero_missing`], as in LightGBM.
-pub const ZERO: f32 = 1e-35;
+pub(crate) const ZERO: f32 = 1e-35;
 
-/// The reason why arrays do not form a tree ensemble.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum TreeError {
-    /// An array does not have one entry per node.
-    #[error("tree ensemble: `{array}` has {found} entries, `feature` has {expected}")]
-    Length {
-        /// Name of the array.
-        array: &'static str,
-        /// The length of the array.
-        found: usize,
-        /// Length expected.
-        expected: usize,
-    },
-    /// An entry of an array is not a valid node, feature or number.
-    #[error("tree ensemble: {array}[{index}] = {found}: expected {expected}")]
-    Entry {
-        /// Name of the array.
-        array: &'static str,
-        /// Position in it.
-        index: usize,
-        /// The invalid value of the entry.
-        found: String,
-        /// The expected value.
-        expected: String,
-    },
-    /// Two splits lead to the same node.
-    #[error("tree ensemble: node {node} has two parents, so that its trees cannot be explained")]
-    SharedNode {
-        /// The node.
-        node: usize,
-    },
-}
-
-/// A sum of regression trees.
+/// A sum of regression trees. As JSON it is a table of the number of features (`feature_count`) and of named arrays:
+/// `roots` has the first node of each tree, and `feature`, `threshold`, `left`, `right` and `value` have an entry for each
+/// node, where the feature of a leaf is 4294967295.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Saved", into = "Saved")]
+#[serde(try_from = "Saved")]
 pub struct TreeEnsemble {
-    feature_count: usize,
-    arrays: TreeArrays,
-    sums: Sums,
+    pub(super) feature_count: usize,
+    #[serde(flatten)]
+    pub(super) arrays: TreeArrays,
+    #[serde(skip_serializing_if = "Sums::is_default")]
+    pub(super) sums: Sums,
 }
 
 /// The precision in which the leaf values of a document are added up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Sums {
+pub(crate) enum Sums {
     /// 64 bits.
     #[default]
     Double,
@@ -178,7 +145,7 @@ impl Sums {
         *self == Self::default()
     }
 
-    fn add(self, sum: f64, value: f64) -> f64 {
+    pub(super) fn add(self, sum: f64, value: f64) -> f64 {
         match self {
             Self::Double => sum + value,
             Self::Single => f64::from((sum + value) as f32),
@@ -186,57 +153,47 @@ impl Sums {
     }
 }
 
-#[derive(Serialize, Deserialize)]
+/// An ensemble whose arrays have not been checked.
+#[derive(Deserialize)]
 struct Saved {
     feature_count: usize,
     #[serde(flatten)]
     arrays: TreeArrays,
-    #[serde(default, skip_serializing_if = "Sums::is_default")]
+    #[serde(default)]
     sums: Sums,
 }
 
-impl From<TreeEnsemble> for Saved {
-    fn from(trees: TreeEnsemble) -> Self {
-        Self { feature_count: trees.feature_count, arrays: trees.arrays, sums: trees.sums }
-    }
-}
-
 impl TryFrom<Saved> for TreeEnsemble {
-    type Error = TreeError;
+    type Error = ModelError;
 
-    fn try_from(saved: Saved) -> Result<Self, TreeError> {
+    fn try_from(saved: Saved) -> Result<Self, ModelError> {
         Ok(Self::from_arrays(saved.feature_count, saved.arrays)?.with_sums(saved.sums))
     }
 }
 
 impl TreeEnsemble {
     /// Creates an ensemble without trees, whose scores are all 0.
-    pub fn new(feature_count: usize) -> Self {
+    pub(crate) fn new(feature_count: usize) -> Self {
         Self { feature_count, ..Self::default() }
     }
 
     /// Creates an ensemble from the arrays of a file.
     ///
     /// # Errors
-    /// Returns [`TreeError`] if arrays differ in length, a number is not finite, or a child does not come after its
+    /// Returns [`ModelError`] if arrays differ in length, a number is not finite, or a child does not come after its
     /// parent. The same error is returned if a node or feature does not exist.
-    pub fn from_arrays(feature_count: usize, arrays: TreeArrays) -> Result<Self, TreeError> {
+    pub(crate) fn from_arrays(feature_count: usize, arrays: TreeArrays) -> Result<Self, ModelError> {
         check(feature_count, &arrays)?;
         Ok(Self { feature_count, arrays, sums: Sums::default() })
     }
 
     /// Returns the same ensemble, but with leaf values added in the given precision.
-    pub fn with_sums(self, sums: Sums) -> Self {
+    pub(crate) fn with_sums(self, sums: Sums) -> Self {
         Self { sums, ..self }
     }
 
-    /// Returns the precision in which leaf values are added.
-    pub fn sums(&self) -> Sums {
-        self.sums
-    }
-
     /// Returns the named arrays.
-    pub fn arrays(&self) -> &TreeArrays {
+    pub(crate) fn arrays(&self) -> &TreeArrays {
         &self.arrays
     }
 
@@ -255,7 +212,7 @@ impl TreeEnsemble {
     ///
     /// # Errors
     /// Returns the errors of [`from_arrays`](Self::from_arrays), in which case the ensemble is unchanged.
-    pub fn push(&mut self, tree: &[Node]) -> Result<(), TreeError> {
+    pub(crate) fn push(&mut self, tree: &[Node]) -> Result<(), ModelError> {
         self.push_with(tree, NodeStatistics::default())
     }
 
@@ -264,7 +221,7 @@ impl TreeEnsemble {
     ///
     /// # Errors
     /// Returns the errors of [`from_arrays`](Self::from_arrays), in which case the ensemble is unchanged.
-    pub fn push_with(&mut self, tree: &[Node], statistics: NodeStatistics) -> Result<(), TreeError> {
+    pub(crate) fn push_with(&mut self, tree: &[Node], statistics: NodeStatistics) -> Result<(), ModelError> {
         let mut added = TreeArrays { roots: vec![0], statistics, ..TreeArrays::default() };
         for (number, node) in (0..).zip(tree) {
             let (feature, threshold, left, right, value) = match *node {
@@ -293,166 +250,20 @@ impl TreeEnsemble {
         self.arrays.value.append(&mut added.value);
         Ok(())
     }
-
-    /// Returns the value that one tree adds to the score of a document.
-    fn tree_score(&self, root: u32, row: &[f32]) -> f64 {
-        let mut node = root as usize;
-        while self.arrays.feature[node] != LEAF {
-            node = self.child(node, row);
-        }
-        self.arrays.value[node]
-    }
-
-    /// Returns the child to which a split sends a document.
-    pub(super) fn child(&self, node: usize, row: &[f32]) -> usize {
-        let TreeArrays { feature, threshold, left, right, missing_left, zero_missing, .. } = &self.arrays;
-        let value = row[feature[node] as usize];
-        let names = |nodes: &[u32]| nodes.binary_search(&(node as u32)).is_ok();
-        let is_missing = value.is_nan() || value.abs() <= ZERO && names(zero_missing);
-        let goes_left = if is_missing { names(missing_left) } else { value <= threshold[node] };
-        if goes_left { left[node] as usize } else { right[node] as usize }
-    }
-
-    /// For each node, returns the number of documents that reach it.
-    ///
-    /// # Shapes
-    /// - `features`: `[documents x features]`, row-major
-    pub(crate) fn reached(&self, features: &[f32]) -> Vec<u32> {
-        let mut counts = vec![0; self.arrays.feature.len()];
-        for row in features.chunks_exact(self.feature_count.max(1)) {
-            for &root in &self.arrays.roots {
-                let mut node = root as usize;
-                counts[node] += 1;
-                while self.arrays.feature[node] != LEAF {
-                    node = self.child(node, row);
-                    counts[node] += 1;
-                }
-            }
-        }
-        counts
-    }
-
-    /// Computes the score of one document from its features.
-    ///
-    /// # Panics
-    /// Panics if `row` has fewer features than the ensemble.
-    pub fn score(&self, row: &[f32]) -> f64 {
-        self.arrays.roots.iter().fold(0.0, |sum, &root| self.sums.add(sum, self.tree_score(root, row)))
-    }
-
-    /// Computes the scores of several documents in parallel.
-    ///
-    /// # Shapes
-    /// - `features`: `[documents x features]`, row-major
-    /// - output: `[documents]`
-    pub fn scores(&self, features: &[f32]) -> Vec<f64> {
-        let width = self.feature_count.max(1);
-        let mut scores = vec![0.0; features.len() / width];
-        if !self.arrays.zero_missing.is_empty() {
-            scores
-                .par_iter_mut()
-                .zip(features.par_chunks_exact(width))
-                .for_each(|(score, row)| *score = self.score(row));
-            return scores;
-        }
-        let steps = self.steps();
-        let add_tree =
-            if self.arrays.missing_left.is_empty() { Self::add_tree::<false> } else { Self::add_tree::<true> };
-        scores.par_chunks_mut(ROWS).zip(features.par_chunks(ROWS * width)).with_min_len(2).for_each(
-            |(scores, rows)| {
-                for &root in &self.arrays.roots {
-                    let groups = scores.chunks_mut(SIDE_BY_SIDE).zip(rows.chunks(SIDE_BY_SIDE * width));
-                    groups.for_each(|(scores, rows)| add_tree(self, &steps, root, rows, scores));
-                }
-            },
-        );
-        scores
-    }
-
-    /// Returns the [scores](Self::scores) of all documents in a dataset. Features stored in a file are read block by
-    /// block.
-    pub(crate) fn scores_of(&self, data: &RankingDataset) -> Vec<f64> {
-        self.scores_by(ProcessGroup::ALONE, data)
-    }
-
-    /// Computes [`scores_of`](Self::scores_of) together with the other readers of the data. Each process scores the
-    /// documents whose features it reads.
-    #[cfg(feature = "learners")]
-    pub(crate) fn scores_together(&self, data: &RankingDataset) -> Vec<f64> {
-        self.scores_by(data.features.readers(), data)
-    }
-
-    fn scores_by(&self, readers: &ProcessGroup, data: &RankingDataset) -> Vec<f64> {
-        let mut scores = Vec::with_capacity(data.features.most_own_rows(data.documents(), readers));
-        data.features.each_own_block(readers, 1, |rows| scores.extend(self.scores(rows)));
-        readers.gather_numbers(scores)
-    }
-
-    /// Returns all nodes in a layout that lets several documents walk through a tree in lockstep. A leaf is its own
-    /// child, so a document that reaches its leaf early stays there while other documents walk on.
-    fn steps(&self) -> Vec<WalkStep> {
-        let TreeArrays { feature, threshold, left, right, missing_left, .. } = &self.arrays;
-        let step = |node: usize| {
-            let (threshold, missing_left) = (threshold[node], false);
-            match feature[node] {
-                LEAF => WalkStep { feature: 0, threshold, children: [node as u32; 2], missing_left },
-                feature => WalkStep { feature, threshold, children: [left[node], right[node]], missing_left },
-            }
-        };
-        let mut steps: Vec<WalkStep> = (0..feature.len()).map(step).collect();
-        missing_left.iter().for_each(|&node| steps[node as usize].missing_left = true);
-        steps
-    }
-
-    /// Adds the values of one tree to the scores of at most [`SIDE_BY_SIDE`] documents. Each document's path through
-    /// the tree is independent of the others, so the processor can follow several at once. `MISSING` says whether any
-    /// split sends missing values left.
-    fn add_tree<const MISSING: bool>(&self, steps: &[WalkStep], root: u32, rows: &[f32], scores: &mut [f64]) {
-        let mut nodes = [root; SIDE_BY_SIDE];
-        let nodes = &mut nodes[..scores.len()];
-        let mut on_the_way = self.arrays.feature[root as usize] != LEAF;
-        while on_the_way {
-            on_the_way = false;
-            for (node, row) in nodes.iter_mut().zip(rows.chunks_exact(self.feature_count)) {
-                let step = &steps[*node as usize];
-                let value = row[step.feature as usize];
-                let goes_left = (value <= step.threshold) | (MISSING & step.missing_left & value.is_nan());
-                let next = step.children[usize::from(!goes_left)];
-                on_the_way |= next != *node;
-                *node = next;
-            }
-        }
-        let values = nodes.iter().map(|&node| self.arrays.value[node as usize]);
-        scores.iter_mut().zip(values).for_each(|(score, value)| *score = self.sums.add(*score, value));
-    }
 }
 
-/// The number of documents in a block. Each block is scored by all trees before the next one starts, so its features
-/// stay in the cache.
-const ROWS: usize = 64;
-
-/// The number of documents that walk through a tree at the same time.
-const SIDE_BY_SIDE: usize = 16;
-
-/// A node, stored in a layout that lets several documents walk through a tree in lockstep.
-struct WalkStep {
-    feature: u32,
-    threshold: f32,
-    /// The first child is for values up to the threshold, the second for larger values.
-    children: [u32; 2],
-    missing_left: bool,
-}
-
-fn check(feature_count: usize, arrays: &TreeArrays) -> Result<(), TreeError> {
+fn check(feature_count: usize, arrays: &TreeArrays) -> Result<(), ModelError> {
     let TreeArrays { roots, feature, threshold, left, right, value, missing_left, zero_missing, statistics } = arrays;
     let nodes = feature.len();
     let lengths =
         [("threshold", threshold.len()), ("left", left.len()), ("right", right.len()), ("value", value.len())];
     let known = statistics.lengths().into_iter().filter(|(_, length)| *length > 0);
     if let Some((array, found)) = lengths.into_iter().chain(known).find(|(_, length)| *length != nodes) {
-        return Err(TreeError::Length { array, found, expected: nodes });
+        return Err(ModelError(format!("tree ensemble: `{array}` has {found} entries, `feature` has {nodes}")));
     }
-    let entry = |array, index, found: String, expected: String| Err(TreeError::Entry { array, index, found, expected });
+    let entry = |array, index, found: String, expected: String| {
+        Err(ModelError(format!("tree ensemble: {array}[{index}] = {found}: expected {expected}")))
+    };
     for (index, &root) in roots.iter().enumerate() {
         if root as usize >= nodes {
             return entry("roots", index, root.to_string(), format!("below {nodes}, the number of nodes"));
@@ -497,7 +308,6 @@ fn check(feature_count: usize, arrays: &TreeArrays) -> Result<(), TreeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::scattered;
 
     fn stump(feature: u32, threshold: f32, low: f64, high: f64) -> Vec<Node> {
         vec![
@@ -505,61 +315,6 @@ mod tests {
             Node::Leaf { value: low },
             Node::Leaf { value: high },
         ]
-    }
-
-    #[test]
-    fn scores_are_sums_over_trees() {
-        let mut trees = TreeEnsemble::new(2);
-        assert_eq!(trees.scores(&[1.0, 2.0]), [0.0]);
-        trees.push(&stump(0, 0.5, -1.0, 1.0)).unwrap();
-        trees.push(&stump(1, 2.0, 0.25, 4.0)).unwrap();
-        // The threshold itself goes left; NaN goes right.
-        let rows = [0.0, 0.0, 0.5, 2.0, 0.6, 2.1, f32::NAN, 0.0];
-        assert_eq!(trees.scores(&rows), [-0.75, -0.75, 5.0, 1.25]);
-    }
-
-    #[test]
-    fn many_documents_get_the_scores_of_each() {
-        for missing in [false, true] {
-            many_documents(missing);
-        }
-    }
-
-    fn many_documents(missing: bool) {
-        let mut trees = TreeEnsemble::new(3);
-        for tree in 0..5 {
-            // A chain of thresholds: leaves of every depth.
-            let mut nodes = Vec::new();
-            for level in 0..tree {
-                let (left, right) = (2 * level + 1, 2 * level + 2);
-                let (threshold, missing_left) = (0.2 * level as f32, missing && level % 2 == 0);
-                nodes.push(Node::Split { feature: level % 3, threshold, left, right, missing_left });
-                nodes.push(Node::Leaf { value: f64::from(level) * 0.1 });
-            }
-            nodes.push(Node::Leaf { value: -0.7 });
-            trees.push(&nodes).unwrap();
-        }
-        let value = |(i, x): (usize, f64)| if i.is_multiple_of(5) { f32::NAN } else { x as f32 / 1009.0 };
-        let features: Vec<f32> = scattered(3 * 333, 1009).enumerate().map(value).collect();
-        let each: Vec<f64> = features.chunks_exact(3).map(|row| trees.score(row)).collect();
-        assert_eq!(trees.scores(&features), each);
-    }
-
-    #[test]
-    fn zero_is_missing_where_a_split_says_so() {
-        let mut arrays = TreeArrays { zero_missing: vec![0], missing_left: vec![0], ..TreeArrays::default() };
-        arrays.roots = vec![0, 3];
-        arrays.feature = vec![0, LEAF, LEAF, 0, LEAF, LEAF];
-        arrays.threshold = vec![-1.0, 0.0, 0.0, -1.0, 0.0, 0.0];
-        arrays.left = vec![1, 0, 0, 4, 0, 0];
-        arrays.right = vec![2, 0, 0, 5, 0, 0];
-        arrays.value = vec![0.0, 1.0, 2.0, 0.0, 10.0, 20.0];
-        let trees = TreeEnsemble::from_arrays(1, arrays.clone()).unwrap();
-        // 0 goes left only at the first tree, as a missing value does.
-        assert_eq!(trees.scores(&[0.0, -0.0, ZERO, 2.0 * ZERO, -2.0, f32::NAN]), [21.0, 21.0, 21.0, 22.0, 11.0, 21.0]);
-        arrays.zero_missing = vec![1];
-        let error = TreeEnsemble::from_arrays(1, arrays).unwrap_err().to_string();
-        assert_eq!(error, "tree ensemble: zero_missing[0] = 1: expected splits in ascending order");
     }
 
     #[test]

@@ -25,25 +25,13 @@
 
 use rayon::prelude::*;
 
-use super::tree_ensemble::{LEAF, TreeEnsemble, TreeError};
+use super::error::ModelError;
+use super::tree_ensemble::{LEAF, TreeEnsemble};
 use crate::quadrature::gauss_legendre;
 
 /// Explains the scores of a [`TreeEnsemble`].
-///
-/// ```
-/// use burn_rank::ranker::{Node, TreeEnsemble, TreeShap};
-///
-/// let mut trees = TreeEnsemble::new(2);
-/// let split = Node::Split { feature: 1, threshold: 0.5, left: 1, right: 2, missing_left: false };
-/// trees.push(&[split, Node::Leaf { value: 0.0 }, Node::Leaf { value: 4.0 }])?;
-/// // Three of four documents go left.
-/// let shap = TreeShap::new(&trees, &[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])?;
-/// assert_eq!(shap.expected(), 1.0);
-/// assert_eq!(shap.contributions(&[7.0, 1.0]), [0.0, 3.0]);
-/// # Ok::<(), burn_rank::ranker::TreeError>(())
-/// ```
 #[derive(Debug)]
-pub struct TreeShap<'a> {
+pub(super) struct TreeShap<'a> {
     trees: &'a TreeEnsemble,
     /// For each node, the share of its parent's background documents that reach it, or 1 for a root.
     shares: Vec<f64>,
@@ -60,8 +48,8 @@ impl<'a> TreeShap<'a> {
     /// - `background`: `[documents x features]`, row-major
     ///
     /// # Errors
-    /// Returns [`TreeError::SharedNode`] if a node has two parents, which happens only in a file made by hand.
-    pub fn new(trees: &'a TreeEnsemble, background: &[f32]) -> Result<Self, TreeError> {
+    /// Returns [`ModelError`] if a node has two parents, which happens only in a file made by hand.
+    pub fn new(trees: &'a TreeEnsemble, background: &[f32]) -> Result<Self, ModelError> {
         let arrays = trees.arrays();
         let mut parents = vec![0u32; arrays.feature.len()];
         let children = (0..arrays.feature.len()).filter(|&node| arrays.feature[node] != LEAF);
@@ -69,7 +57,8 @@ impl<'a> TreeShap<'a> {
         for node in children.chain(arrays.roots.iter().copied()) {
             parents[node as usize] += 1;
             if parents[node as usize] > 1 {
-                return Err(TreeError::SharedNode { node: node as usize });
+                let reason = "has two parents, so that its trees cannot be explained";
+                return Err(ModelError(format!("tree ensemble: node {node} {reason}")));
             }
         }
         let counts = trees.reached(background);

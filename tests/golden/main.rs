@@ -4,7 +4,6 @@
 mod common;
 
 mod columnar;
-mod exports;
 mod format_1;
 mod imports;
 mod lambdarank;

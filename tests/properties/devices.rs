@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::OnceLock;
 
 use burn::tensor::{DType, Device};
-use burn_rank::device::{self, BACKENDS, DeviceError};
+use burn_rank::device::{self, DeviceError};
 
 /// Names of the devices to test, separated by commas, all of which must be present. `remote` without an address, in a
 /// build with the feature `_server`, is a server on the loopback that the suite starts.
@@ -55,14 +55,12 @@ pub fn devices() -> &'static [Present] {
             .split(',')
             .map(|name| present(name, open(name).unwrap_or_else(|error| panic!("{VARIABLE}: {error}"))))
             .collect(),
-        Err(_) => BACKENDS
-            .iter()
-            .filter(|backend| backend.built)
-            .filter_map(|backend| match open(backend.name) {
-                Ok(device) => Some(present(backend.name, device)),
+        Err(_) => device::built()
+            .filter_map(|name| match open(name) {
+                Ok(device) => Some(present(name, device)),
                 Err(error) => {
                     // Not `eprintln!`, whose output is not shown for tests that pass.
-                    let _ = writeln!(std::io::stderr(), "skipped on {}: {error}", backend.name);
+                    let _ = writeln!(std::io::stderr(), "skipped on {name}: {error}");
                     None
                 }
             })

@@ -11,13 +11,14 @@ use burn::tensor::Device;
 use burn_rank::data::{Normalizer, NormalizerKind, RankingDataset};
 use burn_rank::json::Value;
 use burn_rank::measure::Convention;
-use burn_rank::ranker::{KernelExpansion, Metadata, Model, Node, Ranker, TreeEnsemble, Versions};
+use burn_rank::ranker::{Metadata, Model, Ranker, TreeEnsemble, Versions};
 use burn_rank::refusal::Refusal;
 use burn_rank::scorer::{AttentionScorerConfig, LatentCrossScorerConfig, MlpScorerConfig, ScorerConfig};
 use burn_rank::seed::seed_for;
 use burn_rank::workbench::ask_memory;
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::memory::product;
+use burn_rank::workbench::ranker::{self, KernelExpansion, Node};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -129,9 +130,8 @@ impl ServingBench {
 
     /// Returns random trees, each grown leaf by leaf as with `growth = "leaf"`.
     fn trees(&self, trees: usize) -> Result<TreeEnsemble, BenchError> {
-        let mut ensemble = TreeEnsemble::new(self.features);
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(SEED, "serving trees", 0));
-        for _ in 0..trees {
+        let tree = |_| {
             let mut nodes = vec![Node::Leaf { value: 0.0 }];
             let mut leaves = vec![0];
             while leaves.len() < LEAVES {
@@ -147,9 +147,9 @@ impl ServingBench {
                 nodes.extend([Node::Leaf { value: random.random() }, Node::Leaf { value: random.random() }]);
                 leaves.extend([left, right]);
             }
-            ensemble.push(&nodes).map_err(|error| Refusal::fault("trees", error))?;
-        }
-        Ok(ensemble)
+            nodes
+        };
+        Ok(ranker::trees(self.features, (0..trees).map(tree)).map_err(|error| Refusal::fault("trees", error))?)
     }
 }
 
@@ -176,6 +176,8 @@ fn nearest_rank(sorted: &[f64], share: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use burn_rank::workbench::json::json;
+
     use super::*;
 
     #[test]
@@ -186,8 +188,8 @@ mod tests {
         let times = |row: &Value| [&row["median_us"], &row["p99_us"]].map(|time| time.as_f64().unwrap());
         assert!(rows.iter().map(times).all(|[median, p99]| median > 0.0 && p99 >= median), "{rows:?}");
         let kinds: Vec<Model> = bench.models(&Device::flex()).unwrap().into_iter().map(|(_, model)| model).collect();
-        let trees =
-            |model: &Model| matches!(model, Model::Trees(trees) if trees.arrays().feature.len() == trees.trees() * 61);
+        let nodes = |trees: &TreeEnsemble| json!(trees)["feature"].as_array().map(Vec::len);
+        let trees = |model: &Model| matches!(model, Model::Trees(trees) if nodes(trees) == Some(trees.trees() * 61));
         assert_eq!(kinds.iter().filter(|model| trees(model)).count(), 2, "31 leaves and 30 splits");
         let error = ServingBench { requests: 0, ..bench }.run(&Device::flex(), "flex", |_| ()).unwrap_err();
         assert_eq!(error.to_string(), "requests = 0: expected at least 1");

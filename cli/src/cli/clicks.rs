@@ -13,7 +13,8 @@ use burn_rank::workbench::separator_of_name;
 use burn_rank::workbench::text::is_standard_stream;
 use clap::Args;
 
-use super::{Failure, Scored, during, files, input, to_io};
+use super::files::{self, Outputs};
+use super::{Failure, Scored, during, input, to_io};
 
 const MODEL: &str = include_str!("texts/clicks.txt").trim_ascii_end();
 
@@ -78,11 +79,9 @@ impl ClicksArgs {
         }
         let weights = beside(&self.out);
         let logged_by = self.scores.as_ref().or(self.run.as_ref());
-        let read: Vec<PathBuf> = self.files.iter().chain(logged_by).map(|path| input::ranker_file(path)).collect();
-        for written in [&self.out, &weights] {
-            input::not_over("--out", written, &read, "is read")?;
-        }
-        input::once(self.files.iter().chain(logged_by))?;
+        let mut outputs = Outputs::of_reading(self.files.iter().chain(logged_by))?;
+        outputs.add("--out", &self.out)?;
+        outputs.add("--out", &weights)?;
         let (data, scores) = self.logged()?;
         let Clicks { data, sessions, clicks, clipped, .. } =
             during("making clicks", || model.sessions(&data, &scores))?;

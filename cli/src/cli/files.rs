@@ -2,12 +2,12 @@
 //! are replaced together.
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use burn_rank::data::DataError;
 use burn_rank::workbench::atomic_file::{self, Pending};
 
-use super::{Failure, during};
+use super::{Failure, during, input};
 
 /// Returns the last component of each path, or the whole path where two have the same.
 pub(super) fn names<P: AsRef<Path>>(paths: &[P]) -> Vec<String> {
@@ -16,6 +16,41 @@ pub(super) fn names<P: AsRef<Path>>(paths: &[P]) -> Vec<String> {
     let is_unique = |name: &String| lasts.iter().flatten().filter(|other| *other == name).count() == 1;
     let whole = |path: &P| path.as_ref().display().to_string();
     lasts.iter().zip(paths).map(|(last, path)| last.clone().filter(is_unique).unwrap_or_else(|| whole(path))).collect()
+}
+
+/// The files of a command: none that it writes may be one that it reads, or another that it writes.
+pub(super) struct Outputs {
+    read: Vec<PathBuf>,
+    written: Vec<(&'static str, PathBuf)>,
+}
+
+impl Outputs {
+    /// Takes the files that the command reads, where a folder of a `train` run stands for its ranker.
+    ///
+    /// # Errors
+    /// Returns an error if standard input is read twice.
+    pub fn of_reading<P: AsRef<Path>>(read: impl IntoIterator<Item = P>) -> Result<Self, Failure> {
+        let read: Vec<PathBuf> = read.into_iter().map(|path| input::ranker_file(path.as_ref())).collect();
+        input::once(&read)?;
+        Ok(Self { read, written: Vec::new() })
+    }
+
+    /// Adds a file that the command writes, which `option` names.
+    ///
+    /// # Errors
+    /// Returns an error if it is another file of the command.
+    pub fn add(&mut self, option: &'static str, path: &Path) -> Result<(), Failure> {
+        input::not_over(option, path, &self.read, "is read")?;
+        for (other, written) in &self.written {
+            if written == path {
+                let expected = format!("expected a different file from that of {other}");
+                return Err(Failure::input(format!("{option} {}: {expected}", path.display())));
+            }
+            input::not_over(option, path, &[written], &format!("is that of {other}"))?;
+        }
+        self.written.push((option, path.to_path_buf()));
+        Ok(())
+    }
 }
 
 /// Writes a file.

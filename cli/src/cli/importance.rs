@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use burn_rank::measure::Measure;
 use burn_rank::measure::significance::{ComparisonConfig, bootstrap};
-use burn_rank::ranker::{FeatureLoss, PermutationImportance, Ranker};
+use burn_rank::ranker::{PermutationImportance, Ranker};
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::counted;
 use clap::Args;
@@ -82,7 +82,8 @@ impl ImportanceArgs {
         let found =
             importance.of(&ranker, &data, self.measure, &convention, &device, &|features| work.done(features))?;
         drop(work);
-        let mut rows = found.into_iter().map(|loss| row(&ranker, loss)).collect::<Result<Vec<_>, _>>()?;
+        let rows = (1..).zip(found).map(|(feature, losses)| row(&ranker, feature, losses));
+        let mut rows = rows.collect::<Result<Vec<_>, _>>()?;
         rows.sort_by(|a, b| b.loss.total_cmp(&a.loss));
 
         if self.json {
@@ -108,7 +109,7 @@ impl ImportanceArgs {
 }
 
 /// Adds a confidence interval, a name and a weight to the losses of a feature.
-fn row(ranker: &Ranker, FeatureLoss { feature, losses, .. }: FeatureLoss) -> Result<Row, Failure> {
+fn row(ranker: &Ranker, feature: usize, losses: Vec<Option<f64>>) -> Result<Row, Failure> {
     let losses: Vec<f64> = losses.into_iter().flatten().collect();
     let interval = bootstrap(&losses, &ComparisonConfig { resamples: 10_000, ..ComparisonConfig::default() })?;
     let names = ranker.metadata().feature_names.as_ref();

@@ -9,7 +9,8 @@ use burn_rank::ranker::{Contributions, Model, Ranker, RankerError};
 use burn_rank::workbench::text::{harmless, is_standard_stream};
 use clap::Args;
 
-use super::{Failure, during, files, input, to_io};
+use super::files::{self, Outputs};
+use super::{Failure, during, input, to_io};
 
 /// Arguments of `predict`.
 #[derive(Debug, Args)]
@@ -54,22 +55,10 @@ impl PredictArgs {
         if file.is_none() && self.qrels.as_deref().is_some_and(is_standard_stream) {
             return Err(Failure::input("--qrels -: standard output has the run, expected a file"));
         }
-        let mut read = [&self.data[..], &self.background].concat();
-        read.push(input::ranker_file(&self.model));
-        if let Some(out) = file {
-            input::not_over("--out", out, &read, "is read")?;
-            read.push(out.clone());
-        }
-        if let Some(qrels) = &self.qrels {
-            input::not_over("--qrels", qrels, &read, "is read, or is that of --out")?;
-            if Some(qrels) == file {
-                return Err(Failure::input(format!(
-                    "--qrels {}: expected a different file from that of --out",
-                    qrels.display()
-                )));
-            }
-        }
-        input::once(self.data.iter().chain(&self.background))?;
+        let read = [&self.data[..], &self.background, std::slice::from_ref(&self.model)].concat();
+        let mut outputs = Outputs::of_reading(read)?;
+        file.map_or(Ok(()), |path| outputs.add("--out", path))?;
+        self.qrels.as_ref().map_or(Ok(()), |path| outputs.add("--qrels", path))?;
         self.run_id.as_deref().map(check_tag).transpose()?;
         let device = self.scoring.device()?;
         let ranker = input::ranker(&self.model, &device)?;

@@ -4,12 +4,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use burn_rank::device::BACKENDS;
 use burn_rank::learner::gradient::Precision;
 use burn_rank::op::Instructions;
 use burn_rank::workbench::learner::precision_name;
-use burn_rank::workbench::not_built;
 use burn_rank::workbench::text::{did_you_mean, nearest};
+use burn_rank::workbench::{backends, not_built};
 use serde::{Deserialize, Serialize};
 
 /// A device with its settings, written as in `flex@baseline+threads=1+precision=bf16`.
@@ -55,13 +54,13 @@ impl FromStr for DeviceSetting {
             }
         };
         let backend = device.split(':').next().unwrap_or_default();
-        let Some(known) = BACKENDS.iter().find(|known| known.name == backend) else {
-            let names: Vec<&str> = BACKENDS.iter().map(|known| known.name).collect();
+        let Some((name, _, built)) = backends().find(|(name, ..)| *name == backend) else {
+            let names: Vec<&str> = backends().map(|(name, ..)| name).collect();
             let near = did_you_mean(&nearest(backend, names.iter().copied()));
             return Err(refuse(format!("found `{backend}`, expected one of {}{near}", names.join(", "))));
         };
-        if !known.built {
-            return Err(refuse(not_built(known.name)));
+        if !built {
+            return Err(refuse(not_built(name)));
         }
         let mut setting = Self { device: device.to_string(), instructions, threads: None, precision: None };
         for part in parts {
@@ -115,7 +114,7 @@ impl TryFrom<String> for DeviceSetting {
         // A report may come from a build that has other backends.
         let unbuilt = |text: &str| {
             let backend = text.split([':', '@', '+']).next().unwrap_or_default();
-            BACKENDS.iter().any(|known| known.name == backend && !known.built)
+            backends().any(|(name, _, built)| name == backend && !built)
         };
         match text.parse() {
             Err(_) if unbuilt(&text) => {

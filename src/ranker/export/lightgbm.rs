@@ -5,7 +5,7 @@
 //! only NaN is missing, as in a [`TreeEnsemble`]; type 8 sends it right, and type 10 left. In decision types 4 and 6, a
 //! value of 0 is missing too. LightGBM and this crate both add leaf values in double precision and in the order of the
 //! trees. Their sums are therefore bit-identical. After summing, this crate rounds scores to single precision. A
-//! normalizer becomes part of the thresholds (see [`raw_threshold`]).
+//! normalizer becomes part of the thresholds (see [`RawTree`]).
 //!
 //! LightGBM separates names of features by blanks, and refuses the characters `",:[]{}` in them. Each of these becomes
 //! `_`, as LightGBM makes of a blank.
@@ -17,11 +17,31 @@
 
 use std::fmt::{Debug, Display, Write};
 
-use super::raw_trees::{Known, allowed_names, raw_threshold, trees_of};
-use super::{ExportError, ExportFormat};
-use crate::data::Normalizer;
+use super::notes::System;
+use super::raw_trees::{Known, RawTree, allowed_names, trees_of};
+use super::{ExportEntry, is_trees};
 use crate::ranker::artifact::Ranker;
+use crate::ranker::foreign_node::ForeignNode;
 use crate::ranker::tree_ensemble::{LEAF, TreeArrays};
+
+pub(super) const ENTRY: ExportEntry = ExportEntry {
+    name: "lightgbm",
+    title: "LightGBM text",
+    extension: "txt",
+    by_name: true,
+    help: "LightGBM's text model for trees",
+    row: "LightGBM | trees | all but `query_min_max` | the same, 64 bits",
+    accepts: is_trees,
+    expected: "a sum of trees",
+    system: Some(System {
+        name: "LightGBM",
+        is_forbidden,
+        forbidden: "blanks or `\",:[]{}\\`",
+        importances: "importances",
+        divides_by_split: false,
+    }),
+    write: encode,
+};
 
 /// LightGBM's decision types for a numerical split that sends missing values right. One counts only NaN as missing, the
 /// other NaN and 0. Adding `LEFT` to a decision type sends missing values left.
@@ -29,19 +49,18 @@ const NAN_IS_MISSING: u8 = 8;
 const ZERO_IS_MISSING: u8 = 4;
 const LEFT: u8 = 2;
 
-pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
-    let trees = trees_of(ranker, ExportFormat::LightGbm)?;
-    let normalizer = ranker.normalizer();
-    let arrays = trees.arrays();
-    let known = Known::new(arrays);
+fn encode(ranker: &Ranker) -> Result<Vec<u8>, String> {
+    let trees = trees_of(ranker)?;
+    let known = Known::new(trees.arrays());
     let mut blocks = Vec::with_capacity(trees.trees());
-    for &root in &arrays.roots {
-        blocks.push(Tree::from_arrays(arrays, root, normalizer)?.block(blocks.len(), &known));
+    for &root in &trees.arrays().roots {
+        let tree = RawTree::new(trees, root, ranker.normalizer(), |split| split)?;
+        blocks.push(block(blocks.len(), &tree, &known));
     }
     if blocks.is_empty() {
         // LightGBM requires a tree; this one adds 0.
         let zero = TreeArrays { feature: vec![LEAF], value: vec![0.0], ..TreeArrays::default() };
-        blocks.push(Tree::from_arrays(&zero, 0, normalizer)?.block(0, &Known::new(&zero)));
+        blocks.push(block(0, &RawTree { places: vec![0], ..RawTree::zero() }, &Known::new(&zero)));
     }
     let features = trees.feature_count();
     let mut text = String::from("tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\n");
@@ -57,89 +76,57 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
 }
 
 /// Returns whether LightGBM takes no such character in the name of a feature. Its dumps do not escape a backslash.
-pub(super) fn is_forbidden(c: char) -> bool {
+fn is_forbidden(c: char) -> bool {
     c.is_whitespace() || c.is_control() || "\",:[]{}\\".contains(c)
 }
 
-/// A tree in LightGBM's numbering of splits and leaves.
-#[derive(Default)]
-struct Tree {
-    /// Feature of each split, counted from 0.
-    features: Vec<u32>,
-    /// The largest raw value that goes left at each split.
-    thresholds: Vec<f64>,
-    /// Decision type of each split.
-    decisions: Vec<u8>,
-    /// The left and right child of each split.
-    children: [Vec<i64>; 2],
-    /// For each split, the number of its node in the ensemble.
-    splits: Vec<usize>,
-    /// For each leaf, the number of its node in the ensemble.
-    leaves: Vec<usize>,
-}
-
-impl Tree {
-    fn from_arrays(arrays: &TreeArrays, root: u32, normalizer: &Normalizer) -> Result<Self, ExportError> {
-        let mut tree = Self::default();
-        // Nodes to place, with the split and the side to which each belongs.
-        let mut waiting = vec![(root as usize, None)];
-        while let Some((node, parent)) = waiting.pop() {
-            if tree.splits.len() + tree.leaves.len() >= arrays.feature.len() {
-                return Err(ExportError::SharedNode { format: ExportFormat::LightGbm });
+/// Writes a tree in LightGBM's numbering of splits and leaves, which follows the order of its nodes.
+fn block(number: usize, tree: &RawTree, known: &Known) -> String {
+    let (mut splits, mut leaves, mut own_splits) = (Vec::new(), Vec::new(), Vec::new());
+    let mut numbers = Vec::with_capacity(tree.nodes.len());
+    for (node, &place) in tree.nodes.iter().zip(&tree.places) {
+        match node {
+            ForeignNode::Leaf(_) => {
+                leaves.push(place);
+                numbers.push(-(leaves.len() as i64));
             }
-            let number = if arrays.feature[node] == LEAF {
-                tree.leaves.push(node);
-                -(tree.leaves.len() as i64)
-            } else {
-                let split = tree.splits.len();
-                tree.splits.push(node);
-                tree.features.push(arrays.feature[node]);
-                let is_in = |nodes: &[u32]| nodes.binary_search(&(node as u32)).is_ok();
-                let missing = if is_in(&arrays.zero_missing) { ZERO_IS_MISSING } else { NAN_IS_MISSING };
-                tree.decisions.push(missing + if is_in(&arrays.missing_left) { LEFT } else { 0 });
-                let threshold = raw_threshold(normalizer, arrays.feature[node] as usize, arrays.threshold[node]);
-                tree.thresholds.push(threshold.map_or(f64::MIN, f64::from));
-                tree.children.iter_mut().for_each(|children| children.push(0));
-                waiting.push((arrays.right[node] as usize, Some((split, 1))));
-                waiting.push((arrays.left[node] as usize, Some((split, 0))));
-                split as i64
-            };
-            if let Some((split, side)) = parent {
-                tree.children[side][split] = number;
+            ForeignNode::Split(split) => {
+                numbers.push(splits.len() as i64);
+                splits.push(place);
+                own_splits.push(split);
             }
         }
-        Ok(tree)
     }
-
-    fn block(&self, number: usize, known: &Known) -> String {
-        fn of<T: Copy>(nodes: &[usize], list: &[T]) -> impl Iterator<Item = T> {
-            nodes.iter().map(|&node| list[node])
-        }
-        let (splits, leaves) = (&self.splits[..], &self.leaves[..]);
-        let mut text = format!("Tree={number}\nnum_leaves={}\nnum_cat=0\n", leaves.len());
-        let mut line = |name: &str, values: String| {
-            let _ = writeln!(text, "{name}={values}");
-        };
-        line("split_feature", list(&self.features));
-        line("split_gain", list(of(splits, &known.gain).map(short)));
-        line("threshold", list(self.thresholds.iter().map(number_text)));
-        line("decision_type", list(&self.decisions));
-        line("left_child", list(&self.children[0]));
-        line("right_child", list(&self.children[1]));
-        line("leaf_value", list(of(leaves, &known.value).map(|value| number_text(&value))));
-        line("leaf_weight", list(of(leaves, &known.weight).map(short)));
-        line("leaf_count", list(of(leaves, &known.count)));
-        line("internal_value", list(of(splits, &known.value).map(short)));
-        line("internal_weight", list(of(splits, &known.weight).map(short)));
-        line("internal_count", list(of(splits, &known.count)));
-        line("is_linear", "0".into());
-        line("shrinkage", "1".into());
-        text.push('\n');
-        text
+    fn of<T: Copy>(nodes: &[usize], list: &[T]) -> impl Iterator<Item = T> {
+        nodes.iter().map(|&node| list[node])
     }
+    let mut text = format!("Tree={number}\nnum_leaves={}\nnum_cat=0\n", leaves.len());
+    let mut line = |name: &str, values: String| {
+        let _ = writeln!(text, "{name}={values}");
+    };
+    let decision = |missing_left: bool, zero_missing: bool| {
+        (if zero_missing { ZERO_IS_MISSING } else { NAN_IS_MISSING }) + if missing_left { LEFT } else { 0 }
+    };
+    line("split_feature", list(own_splits.iter().map(|split| split.feature)));
+    line("split_gain", list(of(&splits, &known.gain).map(short)));
+    // The least finite number where no value goes left.
+    line("threshold", list(own_splits.iter().map(|split| format!("{:?}", f64::from(split.at_most).max(f64::MIN)))));
+    line("decision_type", list(own_splits.iter().map(|split| decision(split.missing_left, split.zero_missing))));
+    line("left_child", list(own_splits.iter().map(|split| numbers[split.left])));
+    line("right_child", list(own_splits.iter().map(|split| numbers[split.right])));
+    line("leaf_value", list(of(&leaves, &known.value).map(|value| format!("{value:?}"))));
+    line("leaf_weight", list(of(&leaves, &known.weight).map(short)));
+    line("leaf_count", list(of(&leaves, &known.count)));
+    line("internal_value", list(of(&splits, &known.value).map(short)));
+    line("internal_weight", list(of(&splits, &known.weight).map(short)));
+    line("internal_count", list(of(&splits, &known.count)));
+    line("is_linear", "0".into());
+    line("shrinkage", "1".into());
+    text.push('\n');
+    text
 }
 
-/// Formats a number, and writes 0 for the default value of its type.
+/// Formats a number as the shortest text that reads back as the same number, and writes 0 for the default value of its type.
 fn short<T: Debug + Default + PartialEq>(value: T) -> String {
     if value == T::default() { "0".into() } else { format!("{value:?}") }
 }
@@ -148,19 +135,15 @@ fn list(values: impl IntoIterator<Item = impl Display>) -> String {
     values.into_iter().map(|value| value.to_string()).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the shortest text that reads back as the same number, with an exponent if the number is very large or small.
-fn number_text(value: &f64) -> String {
-    format!("{value:?}")
-}
-
 #[cfg(test)]
 mod tests {
     use burn::tensor::Device;
 
     use super::*;
     use crate::data::{NormalizerKind, RankingDataset, SynthConfig};
-    use crate::ranker::export::testing::{mlp, ranker};
-    use crate::ranker::{LEAF, Model, Node, TreeEnsemble};
+    use crate::ranker::export::ExportFormat;
+    use crate::ranker::export::tests::{mlp, ranker};
+    use crate::ranker::{Model, Node, TreeEnsemble};
 
     fn data() -> RankingDataset {
         SynthConfig { queries: 20, features: 3, seed: 5, ..SynthConfig::default() }.generate().unwrap()
@@ -214,7 +197,7 @@ mod tests {
 
     #[test]
     fn models_and_normalizers_that_the_format_cannot_hold_are_refused() {
-        let error = |ranker: Ranker| encode(&ranker).unwrap_err().to_string();
+        let error = |ranker: Ranker| ranker.export(ExportFormat(&ENTRY)).unwrap_err().to_string();
         assert_eq!(
             error(ranker(NormalizerKind::QueryMinMax, Model::Trees(trees()), &data())),
             "LightGBM text cannot hold the normalizer `query_min_max`: expected a normalizer that takes each document alone"

@@ -3,31 +3,30 @@
 //! constant nor a normalizer.
 
 use super::raw_trees::{feature_names, quoted};
-use super::{ExportError, ExportFormat};
+use super::{ExportEntry, Linear, is_linear, refuse_normalizer};
 use crate::data::NormalizerKind;
 use crate::ranker::artifact::Ranker;
-use crate::ranker::model::Model;
-use crate::scorer::Scorer;
 
-pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
-    let format = ExportFormat::PluginLinear;
-    let Model::Scorer(Scorer::Linear(scorer)) = ranker.model() else {
-        return Err(ExportError::model(ranker.model(), format, "a linear ranker"));
-    };
+pub(super) const ENTRY: ExportEntry = ExportEntry {
+    name: "plugin-linear",
+    title: "JSON of weights",
+    extension: "json",
+    by_name: false,
+    help: "JSON weights of a linear ranker for OpenSearch and Elasticsearch (model/linear); not yet tested there",
+    row: "OpenSearch, Elasticsearch: `model/linear` | linear rankers without a constant | `none` | within rounding",
+    accepts: is_linear,
+    expected: "a linear ranker",
+    system: None,
+    write: encode,
+};
+
+fn encode(ranker: &Ranker) -> Result<Vec<u8>, String> {
     if ranker.normalizer().kind() != NormalizerKind::None {
-        let expected = "`none`; RankLib text, which `model/ranklib` reads, holds `z_score`";
-        return Err(ExportError::normalizer(ranker.normalizer().kind(), format, expected));
+        return refuse_normalizer(ranker, "`none`; RankLib text, which `model/ranklib` reads, holds `z_score`");
     }
-    ExportError::check_filling(ranker, format)?;
-    let (weights, bias) = scorer.weights();
-    if bias != 0.0 {
-        let expected = "a linear ranker without a constant (`bias = false`); RankLib text holds it";
-        return Err(ExportError::model(ranker.model(), format, expected));
-    }
-    let weights: Vec<String> = feature_names(ranker)
-        .iter()
-        .zip(&weights)
-        .map(|(name, weight)| format!("{}:{weight:?}", quoted(name)))
-        .collect();
+    let Linear { weights, .. } = Linear::of(ranker, Some("RankLib text holds it"))?;
+    let names = feature_names(ranker);
+    let weights: Vec<String> =
+        names.iter().zip(&weights).map(|(name, weight)| format!("{}:{weight:?}", quoted(name))).collect();
     Ok(format!("{{{}}}\n", weights.join(",")).into_bytes())
 }

@@ -1,47 +1,95 @@
-//! Exports a linear ranker as a linear regression model of RankLib. The file has two comment lines, followed by the
-//! line `0:BIAS 1:WEIGHT ...`. The first comment line names the model.
+//! Exports rankers as models of RankLib: a linear ranker as a linear regression, trees as a LambdaMART, which the plug-ins
+//! of OpenSearch and Elasticsearch read as `model/ranklib`.
 //!
-//! The exported weights absorb a normalizer that is linear in each feature. With `z = (x - mean) scale`, `w . z + b`
-//! equals `(w scale) . x + (b - sum w scale mean)`. Weights are written in double precision without loss.
+//! The file of a linear ranker has two comment lines, the first of which names the model, and the line
+//! `0:BIAS 1:WEIGHT ...`. The weights absorb a normalizer that is linear in each feature. With `z = (x - mean) scale`,
+//! `w . z + b` equals `(w scale) . x + (b - sum w scale mean)`. Weights are written in double precision without loss.
+//!
+//! The file of trees is XML. After comment lines, it has an `ensemble` element that contains a `tree` element for each
+//! tree. Each `tree` element consists of nested `split` elements. A split compares values in single precision and sends a
+//! document left if `x <= threshold`. It cannot treat missing values separately. RankLib stores and adds leaf values in
+//! single precision. RankLib numbers features from 1, just like the data.
 
 use std::fmt::Write;
 
-use super::{ExportError, ExportFormat};
-use crate::data::FeatureMap;
+use super::raw_trees::{RawTree, raw_trees};
+use super::{ExportEntry, Linear, is_linear, is_trees};
 use crate::ranker::artifact::Ranker;
-use crate::ranker::model::Model;
-use crate::scorer::Scorer;
 
-pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
-    let Model::Scorer(Scorer::Linear(scorer)) = ranker.model() else {
-        let expected = "a linear ranker; ONNX holds multi-layer perceptrons";
-        return Err(ExportError::model(ranker.model(), ExportFormat::RankLib, expected));
-    };
-    ExportError::check_filling(ranker, ExportFormat::RankLib)?;
-    let (weights, bias) = scorer.weights();
+pub(super) const TREES: ExportEntry = ExportEntry {
+    name: "ranklib",
+    title: "RankLib XML",
+    extension: "xml",
+    by_name: true,
+    help: "RankLib's text for a linear ranker, or its XML for trees; not yet tested in RankLib",
+    row: "RankLib; OpenSearch, Elasticsearch: `model/ranklib` | trees in which no missing value goes left | all \
+        but `query_min_max` | 32 bits",
+    accepts: is_trees,
+    expected: "a sum of trees",
+    system: None,
+    write: trees,
+};
+
+pub(super) const LINEAR: ExportEntry = ExportEntry {
+    title: "RankLib text",
+    extension: "txt",
+    row: "RankLib, linear regression | linear rankers | `none`, `z_score` | within rounding",
+    accepts: is_linear,
+    expected: "a linear ranker; ONNX holds multi-layer perceptrons",
+    write: linear,
+    ..TREES
+};
+
+fn linear(ranker: &Ranker) -> Result<Vec<u8>, String> {
+    let Linear { weights, bias, z_score } = Linear::of(ranker, None)?;
     let mut weights: Vec<f64> = weights.into_iter().map(f64::from).collect();
     let mut bias = f64::from(bias);
-    match ranker.normalizer().map() {
-        FeatureMap::None => {}
-        FeatureMap::ZScore { mean, scale } => {
-            for ((weight, mean), scale) in weights.iter_mut().zip(mean).zip(scale) {
-                *weight *= scale;
-                bias -= *weight * mean;
-            }
-        }
-        _ => {
-            let expected = "`none` or `z_score`; ONNX holds every normalizer";
-            return Err(ExportError::normalizer(ranker.normalizer().kind(), ExportFormat::RankLib, expected));
+    if let Some((mean, scale)) = z_score {
+        for ((weight, mean), scale) in weights.iter_mut().zip(mean).zip(scale) {
+            *weight *= scale;
+            bias -= *weight * mean;
         }
     }
-    let mut text = "## Linear Regression\n## Written by burn-rank; takes raw features\n".to_string();
     // `{:?}` writes the shortest text that reads back as the same number, with an exponent if it is long.
-    let _ = write!(text, "0:{bias:?}");
+    let mut text = format!("## Linear Regression\n## Written by burn-rank; takes raw features\n0:{bias:?}");
     for (feature, weight) in (1..).zip(&weights) {
         let _ = write!(text, " {feature}:{weight:?}");
     }
     text.push('\n');
     Ok(text.into_bytes())
+}
+
+fn trees(ranker: &Ranker) -> Result<Vec<u8>, String> {
+    let trees = raw_trees(ranker)?;
+    let leaves: usize = trees.iter().map(|tree| tree.nodes.len() / 2 + 1).max().unwrap_or(1);
+    let mut text = format!(
+        "## LambdaMART\n## Written by burn-rank; takes raw features\n## No. of trees = {}\n## No. of leaves = {leaves}\n\n\
+         <ensemble>\n",
+        trees.len()
+    );
+    for (number, tree) in (1..).zip(&trees) {
+        tree.check_missing()?;
+        let _ = write!(text, "\t<tree id=\"{number}\" weight=\"1.0\">\n{}\t</tree>\n", nodes(tree));
+    }
+    text += "</ensemble>\n";
+    Ok(text.into_bytes())
+}
+
+/// Returns the splits of a tree as XML, with each split on its own lines.
+fn nodes(tree: &RawTree) -> String {
+    // A node's text opens before its side is named, so the surrounding text names the side.
+    let inner = tree.nested(
+        |_, split, _| {
+            let before = format!(
+                "<feature> {} </feature>\n<threshold> {:?} </threshold>\n<split pos=\"left\">\n",
+                split.feature + 1,
+                split.at_most
+            );
+            [before, "</split>\n<split pos=\"right\">\n".into(), "</split>\n".into()]
+        },
+        |_, value, _| format!("<output> {:?} </output>\n", value as f32),
+    );
+    format!("<split>\n{inner}</split>\n")
 }
 
 #[cfg(test)]
@@ -50,10 +98,11 @@ mod tests {
 
     use super::*;
     use crate::data::{NormalizerKind, RankingDataset};
-    use crate::ranker::export::testing::{mlp, ranker};
-    use crate::scorer::LinearScorer;
+    use crate::ranker::export::tests::{mlp, ranker};
+    use crate::ranker::{ExportFormat, Model};
+    use crate::scorer::{LinearScorer, Scorer};
 
-    fn linear() -> Model {
+    fn model() -> Model {
         Model::Scorer(Scorer::Linear(LinearScorer::from_weights(&[0.5, -2.0], 0.25, &Device::flex())))
     }
 
@@ -70,7 +119,7 @@ mod tests {
 
     #[test]
     fn folded_weights_equal_those_worked_by_hand() {
-        let text = |kind| String::from_utf8(encode(&ranker(kind, linear(), &data())).unwrap()).unwrap();
+        let text = |kind| String::from_utf8(linear(&ranker(kind, model(), &data())).unwrap()).unwrap();
         let raw = text(NormalizerKind::None);
         assert!(raw.starts_with("## Linear Regression\n"), "{raw}");
         assert_eq!(raw.lines().last().unwrap(), "0:0.25 1:0.5 2:-2.0");
@@ -81,8 +130,8 @@ mod tests {
     #[test]
     fn folded_weights_score_as_the_ranker() {
         let data = data();
-        let ranker = ranker(NormalizerKind::ZScore, linear(), &data);
-        let text = String::from_utf8(encode(&ranker).unwrap()).unwrap();
+        let ranker = ranker(NormalizerKind::ZScore, model(), &data);
+        let text = String::from_utf8(linear(&ranker).unwrap()).unwrap();
         let weights: Vec<f64> = text
             .lines()
             .last()
@@ -98,9 +147,13 @@ mod tests {
 
     #[test]
     fn models_and_normalizers_that_do_not_fold_are_refused() {
-        let error = |kind, model| encode(&ranker(kind, model, &data())).unwrap_err().to_string();
+        let error = |kind, model| {
+            let ranker = ranker(kind, model, &data());
+            let format = ExportFormat::named("ranklib", ranker.model()).unwrap();
+            ranker.export(format).unwrap_err().to_string()
+        };
         assert_eq!(
-            error(NormalizerKind::Log1p, linear()),
+            error(NormalizerKind::Log1p, model()),
             "RankLib text cannot hold the normalizer `log1p`: expected `none` or `z_score`; ONNX holds every normalizer"
         );
         assert_eq!(

@@ -9,35 +9,17 @@
 
 use std::collections::HashSet;
 
-use super::{ExportError, ExportFormat};
+use super::refuse_normalizer;
 use crate::data::{Normalizer, NormalizerKind};
 use crate::ranker::artifact::Ranker;
+use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
 use crate::ranker::model::Model;
 use crate::ranker::tree_ensemble::{LEAF, NodeStatistics, TreeArrays, TreeEnsemble};
-
-/// A node of a tree that splits raw features; nodes refer to their children by position in the tree.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum RawNode {
-    Split(RawSplit),
-    Leaf(f64),
-}
-
-/// A split that compares a raw feature value with a threshold.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct RawSplit {
-    /// Counted from 0.
-    pub feature: u32,
-    /// The largest feature value that goes left, or the largest finite float if all finite values go left.
-    pub at_most: f32,
-    pub missing_left: bool,
-    pub left: usize,
-    pub right: usize,
-}
 
 /// A tree, with the root first and each parent before its children.
 #[derive(Debug, Default)]
 pub(super) struct RawTree {
-    pub nodes: Vec<RawNode>,
+    pub nodes: Vec<ForeignNode>,
     /// For each node of the tree, the index of the corresponding node in the ensemble.
     pub places: Vec<usize>,
 }
@@ -77,102 +59,110 @@ impl Known {
     }
 }
 
-/// Returns the trees of a ranker, or an error if the format cannot hold the ranker.
-pub(super) fn trees_of(ranker: &Ranker, format: ExportFormat) -> Result<&TreeEnsemble, ExportError> {
-    let Model::Trees(trees) = ranker.model() else {
-        return Err(ExportError::model(ranker.model(), format, "a sum of trees"));
-    };
+/// Returns the trees of a ranker, if its normalizer can become a part of their thresholds.
+pub(super) fn trees_of(ranker: &Ranker) -> Result<&TreeEnsemble, String> {
+    let Model::Trees(trees) = ranker.model() else { unreachable!("the model was accepted") };
     if ranker.normalizer().kind() == NormalizerKind::QueryMinMax {
-        let expected = "a normalizer that takes each document alone";
-        return Err(ExportError::normalizer(ranker.normalizer().kind(), format, expected));
+        return refuse_normalizer(ranker, "a normalizer that takes each document alone");
     }
-    if ranker.normalizer().kind() != NormalizerKind::None {
-        check_zeros(trees, format, "values of 0 that are compared with thresholds, where there is a normalizer")?;
-    }
+    check_normalized_zeros(trees, ranker.normalizer())?;
     Ok(trees)
 }
 
-/// Rejects an ensemble with splits that treat 0 as missing.
-pub(super) fn check_zeros(
-    trees: &TreeEnsemble,
-    format: ExportFormat,
-    expected: &'static str,
-) -> Result<(), ExportError> {
+/// Rejects splits that treat 0 as missing, for trees with a normalizer.
+pub(super) fn check_normalized_zeros(trees: &TreeEnsemble, normalizer: &Normalizer) -> Result<(), String> {
+    match normalizer.kind() {
+        NormalizerKind::None => Ok(()),
+        _ => check_zeros(trees, ", where there is a normalizer"),
+    }
+}
+
+/// Rejects an ensemble with splits that treat 0 as missing. `which` says more of what is expected.
+fn check_zeros(trees: &TreeEnsemble, which: &str) -> Result<(), String> {
     if trees.arrays().zero_missing.is_empty() {
         return Ok(());
     }
-    Err(ExportError::Splits { format, found: "splits at which 0 is missing", expected })
+    Err(format!("splits at which 0 is missing: expected values of 0 that are compared with thresholds{which}"))
 }
 
 /// Converts a ranker's trees for formats whose splits state only a threshold and a side for missing values.
-pub(super) fn raw_trees(ranker: &Ranker, format: ExportFormat) -> Result<Vec<RawTree>, ExportError> {
-    let trees = trees_of(ranker, format)?;
-    check_zeros(
-        trees,
-        format,
-        "values of 0 that are compared with thresholds; LightGBM text and ONNX hold such splits",
-    )?;
-    trees.arrays().roots.iter().map(|&root| RawTree::new(trees, root, ranker.normalizer(), format)).collect()
+pub(super) fn raw_trees(ranker: &Ranker) -> Result<Vec<RawTree>, String> {
+    let trees = trees_of(ranker)?;
+    check_zeros(trees, "; LightGBM text and ONNX hold such splits")?;
+    trees.arrays().roots.iter().map(|&root| RawTree::of_32_bits(trees, root, ranker.normalizer())).collect()
 }
 
 impl RawTree {
     /// Creates a tree with a single leaf of value 0, which has no counterpart in the ensemble.
     pub fn zero() -> Self {
-        Self { nodes: vec![RawNode::Leaf(0.0)], places: Vec::new() }
+        Self { nodes: vec![ForeignNode::Leaf(0.0)], places: Vec::new() }
     }
 
-    /// Converts the tree under `root`, whose splits compare normalized features.
+    /// Converts a tree for formats with leaves of 32 bits and finite thresholds. A split that sends no value left is
+    /// written with its sides exchanged.
+    pub fn of_32_bits(trees: &TreeEnsemble, root: u32, normalizer: &Normalizer) -> Result<Self, String> {
+        let exchanged = |split: ForeignSplit| match split.at_most {
+            f32::NEG_INFINITY => split.exchanged(f32::MAX),
+            _ => split,
+        };
+        let tree = Self::new(trees, root, normalizer, exchanged)?;
+        let is_beyond = |node: &ForeignNode| matches!(node, ForeignNode::Leaf(value) if !(*value as f32).is_finite());
+        match tree.nodes.iter().any(is_beyond) {
+            true => Err("a leaf beyond 32 bits: expected leaves of 32 bits; LightGBM text has 64".into()),
+            false => Ok(tree),
+        }
+    }
+
+    /// Converts the tree under `root`, whose splits compare normalized features. `written` returns a split as the format
+    /// has it; the children of the split it takes are nodes of the ensemble.
     pub fn new(
         trees: &TreeEnsemble,
         root: u32,
         normalizer: &Normalizer,
-        format: ExportFormat,
-    ) -> Result<Self, ExportError> {
+        written: impl Fn(ForeignSplit) -> ForeignSplit,
+    ) -> Result<Self, String> {
         let arrays = trees.arrays();
-        let mut nodes: Vec<RawNode> = Vec::new();
-        let mut places = Vec::new();
+        let mut tree = Self::default();
         let mut waiting = vec![(root as usize, None)];
         while let Some((node, parent)) = waiting.pop() {
-            let place = nodes.len();
-            places.push(node);
+            let place = tree.nodes.len();
             // A tree in which no node has two parents has no more nodes than its ensemble.
             if place >= arrays.feature.len() {
-                return Err(ExportError::SharedNode { format });
+                return Err("trees that share a node".into());
             }
+            tree.places.push(node);
             if arrays.feature[node] == LEAF {
-                let value = arrays.value[node];
-                if !(value as f32).is_finite() {
-                    let (found, expected) = ("a leaf beyond 32 bits", "leaves of 32 bits; LightGBM text has 64");
-                    return Err(ExportError::Model { format, found, expected });
-                }
-                nodes.push(RawNode::Leaf(value));
+                tree.nodes.push(ForeignNode::Leaf(arrays.value[node]));
             } else {
                 let feature = arrays.feature[node];
-                let missing_left = arrays.missing_left.binary_search(&(node as u32)).is_ok();
-                let sides = [arrays.left[node], arrays.right[node]].map(|child| child as usize);
+                let is_in = |nodes: &[u32]| nodes.binary_search(&(node as u32)).is_ok();
                 let raw = raw_threshold(normalizer, feature as usize, arrays.threshold[node]);
-                // A split that sends no value left is written with its sides exchanged.
-                let (sides, missing_left) =
-                    if raw.is_some() { (sides, missing_left) } else { ([sides[1], sides[0]], !missing_left) };
-                let at_most = raw.unwrap_or(f32::MAX);
-                nodes.push(RawNode::Split(RawSplit { feature, at_most, missing_left, left: 0, right: 0 }));
-                waiting.extend([(sides[1], Some((place, true))), (sides[0], Some((place, false)))]);
+                let split = written(ForeignSplit {
+                    feature,
+                    at_most: raw.unwrap_or(f32::NEG_INFINITY),
+                    missing_left: is_in(&arrays.missing_left),
+                    zero_missing: is_in(&arrays.zero_missing),
+                    left: arrays.left[node] as usize,
+                    right: arrays.right[node] as usize,
+                });
+                waiting.extend([(split.right, Some((place, true))), (split.left, Some((place, false)))]);
+                tree.nodes.push(ForeignNode::Split(split));
             }
             if let Some((parent, is_right)) = parent
-                && let RawNode::Split(split) = &mut nodes[parent]
+                && let ForeignNode::Split(split) = &mut tree.nodes[parent]
             {
                 *(if is_right { &mut split.right } else { &mut split.left }) = place;
             }
         }
-        Ok(Self { nodes, places })
+        Ok(tree)
     }
 
     /// Rejects a tree with a split that sends missing values left, for formats that always send them right.
-    pub fn check_missing(&self, format: ExportFormat) -> Result<(), ExportError> {
-        if self.nodes.iter().any(|node| matches!(node, RawNode::Split(split) if split.missing_left)) {
+    pub fn check_missing(&self) -> Result<(), String> {
+        if self.nodes.iter().any(|node| matches!(node, ForeignNode::Split(split) if split.missing_left)) {
             let expected = "missing values that go right, as after training with `missing` = \"zero\"; LightGBM \
                             text, XGBoost JSON and ONNX hold both ways";
-            return Err(ExportError::Splits { format, found: "splits at which missing values go left", expected });
+            return Err(format!("splits at which missing values go left: expected {expected}"));
         }
         Ok(())
     }
@@ -181,7 +171,7 @@ impl RawTree {
     /// before the left child, between the children, and after the right child. `leaf` returns the text of a leaf.
     pub fn nested(
         &self,
-        mut split: impl FnMut(usize, &RawSplit, usize) -> [String; 3],
+        mut split: impl FnMut(usize, &ForeignSplit, usize) -> [String; 3],
         mut leaf: impl FnMut(usize, f64, usize) -> String,
     ) -> String {
         enum Step {
@@ -195,8 +185,8 @@ impl RawTree {
             match step {
                 Step::Text(part) => text.push_str(&part),
                 Step::Node(node, depth) => match &self.nodes[node] {
-                    RawNode::Leaf(value) => text.push_str(&leaf(node, *value, depth)),
-                    RawNode::Split(from) => {
+                    ForeignNode::Leaf(value) => text.push_str(&leaf(node, *value, depth)),
+                    ForeignNode::Split(from) => {
                         let [before, between, after] = split(node, from, depth);
                         text.push_str(&before);
                         waiting.extend([

@@ -8,11 +8,22 @@
 //! each feature. Features are identified by name, or by `feature_1` and so on if the ranker has no names.
 
 use super::raw_trees::{feature_names, quoted, raw_trees};
-use super::{ExportError, ExportFormat};
-use crate::data::FeatureMap;
+use super::{ExportEntry, Linear, is_linear, is_trees};
 use crate::ranker::artifact::Ranker;
-use crate::ranker::model::Model;
-use crate::scorer::{LinearScorer, Scorer};
+
+pub(super) const ENTRY: ExportEntry = ExportEntry {
+    name: "solr",
+    title: "Solr JSON",
+    extension: "json",
+    by_name: false,
+    help: "Solr's JSON for trees or a linear ranker; not yet tested in Solr",
+    row: "Solr, `MultipleAdditiveTreesModel`, `LinearModel` | trees as in RankLib, linear rankers without a \
+        constant | as RankLib | 32 bits",
+    accepts: |model| is_trees(model) || is_linear(model),
+    expected: "a linear ranker or a sum of trees",
+    system: None,
+    write: |ranker| if is_trees(ranker.model()) { trees(ranker) } else { linear(ranker) },
+};
 
 /// The number that Solr adds to each threshold.
 const SLACK: f32 = 1e-6;
@@ -20,19 +31,11 @@ const SLACK: f32 = 1e-6;
 /// How many floats are tried above and below `threshold - SLACK`.
 const NEIGHBORS: usize = 4;
 
-pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
-    match ranker.model() {
-        Model::Scorer(Scorer::Linear(scorer)) => linear(ranker, scorer),
-        Model::Trees(_) => trees(ranker),
-        other => Err(ExportError::model(other, ExportFormat::Solr, "a linear ranker or a sum of trees")),
-    }
-}
-
-fn trees(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
+fn trees(ranker: &Ranker) -> Result<Vec<u8>, String> {
     let names: Vec<String> = feature_names(ranker).iter().map(|name| quoted(name)).collect();
     let mut trees = Vec::new();
-    for tree in raw_trees(ranker, ExportFormat::Solr)? {
-        tree.check_missing(ExportFormat::Solr)?;
+    for tree in raw_trees(ranker)? {
+        tree.check_missing()?;
         let mut unreachable = None;
         let root = tree.nested(
             |_, split, _| {
@@ -47,7 +50,8 @@ fn trees(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
             |_, value, _| format!("{{\"value\":\"{:?}\"}}", value as f32),
         );
         if let Some(threshold) = unreachable {
-            return Err(ExportError::Threshold { format: ExportFormat::Solr, threshold });
+            let expected = "one that is the sum of 1e-6 and a 32-bit float";
+            return Err(format!("the threshold {threshold:?}: expected {expected}"));
         }
         trees.push(format!("{{\"weight\":\"1\",\"root\":{root}}}"));
     }
@@ -63,17 +67,12 @@ fn without_slack(threshold: f32) -> Option<f32> {
         .find(|float| float.is_finite() && float + SLACK == threshold)
 }
 
-fn linear(ranker: &Ranker, scorer: &LinearScorer) -> Result<Vec<u8>, ExportError> {
-    ExportError::check_filling(ranker, ExportFormat::Solr)?;
-    let (mut weights, bias) = scorer.weights();
-    if bias != 0.0 {
-        let expected = "a linear ranker without a constant (`bias = false`); RankLib text and ONNX hold it";
-        return Err(ExportError::model(ranker.model(), ExportFormat::Solr, expected));
-    }
+fn linear(ranker: &Ranker) -> Result<Vec<u8>, String> {
+    let Linear { mut weights, z_score, .. } = Linear::of(ranker, Some("RankLib text and ONNX hold it"))?;
     let names: Vec<String> = feature_names(ranker).iter().map(|name| quoted(name)).collect();
-    let features: Vec<String> = match ranker.normalizer().map() {
-        FeatureMap::None => names.iter().map(|name| format!("{{\"name\":{name}}}")).collect(),
-        FeatureMap::ZScore { mean, scale } => {
+    let features: Vec<String> = match z_score {
+        None => names.iter().map(|name| format!("{{\"name\":{name}}}")).collect(),
+        Some((mean, scale)) => {
             let feature = |((name, mean), scale): ((&String, &f64), &f64)| {
                 // A constant feature has no effect, and Solr rejects a deviation of 0.
                 let deviation = if *scale == 0.0 { 1.0 } else { 1.0 / scale };
@@ -85,10 +84,6 @@ fn linear(ranker: &Ranker, scorer: &LinearScorer) -> Result<Vec<u8>, ExportError
             };
             weights.iter_mut().zip(scale).filter(|(_, scale)| **scale == 0.0).for_each(|(weight, _)| *weight = 0.0);
             names.iter().zip(mean).zip(scale).map(feature).collect()
-        }
-        _ => {
-            let expected = "`none` or `z_score`; ONNX holds every normalizer";
-            return Err(ExportError::normalizer(ranker.normalizer().kind(), ExportFormat::Solr, expected));
         }
     };
     let weights: Vec<String> = names.iter().zip(&weights).map(|(name, weight)| format!("{name}:{weight:?}")).collect();

@@ -10,11 +10,44 @@
 //! counts, the model stores them as `sum_hessian`, as XGBoost does for squared errors. With document counts as weights,
 //! contributions are relative to the mean score of the training documents.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
-use super::raw_trees::{Known, RawNode, RawSplit, RawTree, allowed_names, feature_names, quoted, raw_trees, trees_of};
-use super::{ExportError, ExportFormat};
+use super::notes::System;
+use super::raw_trees::{Known, RawTree, allowed_names, feature_names, quoted, raw_trees, trees_of};
+use super::{ExportEntry, is_trees};
 use crate::ranker::artifact::Ranker;
+use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
+
+pub(super) const ENTRY: ExportEntry = ExportEntry {
+    name: "xgboost",
+    title: "XGBoost JSON",
+    extension: "json",
+    by_name: false,
+    help: "XGBoost's JSON model for trees",
+    row: "XGBoost, `load_model` | trees | all but `query_min_max` | 32 bits",
+    accepts: is_trees,
+    expected: "a sum of trees",
+    system: Some(System {
+        name: "XGBoost",
+        is_forbidden,
+        forbidden: "`[`, `]` or `<`",
+        importances: "importances by gain",
+        divides_by_split: true,
+    }),
+    write: encode,
+};
+
+pub(super) const DUMP: ExportEntry = ExportEntry {
+    name: "xgboost-dump",
+    title: "XGBoost dump",
+    help: "XGBoost's JSON dump for OpenSearch and Elasticsearch (model/xgboost+json); not yet tested there",
+    row: "OpenSearch, Elasticsearch: `model/xgboost+json` | trees | all but `query_min_max` | 32 bits",
+    system: None,
+    write: encode_dump,
+    ..ENTRY
+};
 
 /// The version of the file, which all later versions of XGBoost can read.
 const VERSION: [u32; 3] = [2, 1, 4];
@@ -24,10 +57,10 @@ const NO_CHILD: i32 = -1;
 const NO_PARENT: i32 = i32::MAX;
 
 /// Returns the model that `load_model` reads.
-pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
-    let trees = trees(ranker, ExportFormat::XgBoost)?;
+fn encode(ranker: &Ranker) -> Result<Vec<u8>, String> {
+    let trees = trees(ranker)?;
     let features = ranker.model().features();
-    let known = Known::new(trees_of(ranker, ExportFormat::XgBoost)?.arrays());
+    let known = Known::new(trees_of(ranker)?.arrays());
     let trees: Vec<Tree> = trees.iter().enumerate().map(|(id, tree)| Tree::new(id, tree, &known, features)).collect();
     let has_names = ranker.metadata().feature_names.is_some();
     let names = if has_names { allowed_names(ranker, is_forbidden) } else { Vec::new() };
@@ -72,18 +105,17 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
 }
 
 /// Returns whether XGBoost refuses data with such a character in the name of a feature.
-pub(super) fn is_forbidden(c: char) -> bool {
+fn is_forbidden(c: char) -> bool {
     "[]<".contains(c)
 }
 
 /// Returns the dump for the plug-ins: a JSON list of trees, whose nested nodes name their features.
-pub(super) fn encode_dump(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
+fn encode_dump(ranker: &Ranker) -> Result<Vec<u8>, String> {
     let names: Vec<String> = feature_names(ranker).iter().map(|name| quoted(name)).collect();
     let dump = |tree: &RawTree| {
-        let split = |node: usize, split: &RawSplit, depth: usize| {
-            let Below { condition, missing_left } = below(split);
-            let [yes, no] = [split.left, split.right];
-            let missing = if missing_left { yes } else { no };
+        let split = |node: usize, split: &ForeignSplit, depth: usize| {
+            let (yes, no, condition) = (split.left, split.right, condition(split));
+            let missing = if split.missing_left { yes } else { no };
             let name = &names[split.feature as usize];
             let before = format!(
                 "{{\"nodeid\":{node},\"depth\":{depth},\"split\":{name},\"split_condition\":{condition:?},\
@@ -93,23 +125,21 @@ pub(super) fn encode_dump(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
         };
         tree.nested(split, |node, value, _| format!("{{\"nodeid\":{node},\"leaf\":{:?}}}", value as f32))
     };
-    let trees: Vec<String> = trees(ranker, ExportFormat::XgBoostDump)?.iter().map(dump).collect();
+    let trees: Vec<String> = trees(ranker)?.iter().map(dump).collect();
     Ok(format!("[{}]\n", trees.join(",\n")).into_bytes())
 }
 
 /// Returns the trees, with each threshold replaced by the next larger float, because XGBoost sends only smaller values
 /// left.
-fn trees(ranker: &Ranker, format: ExportFormat) -> Result<Vec<RawTree>, ExportError> {
-    let mut trees = raw_trees(ranker, format)?;
+fn trees(ranker: &Ranker) -> Result<Vec<RawTree>, String> {
+    let mut trees = raw_trees(ranker)?;
     let splits = trees.iter_mut().flat_map(|tree| &mut tree.nodes).filter_map(|node| match node {
-        RawNode::Split(split) => Some(split),
-        RawNode::Leaf(_) => None,
+        ForeignNode::Split(split) => Some(split),
+        ForeignNode::Leaf(_) => None,
     });
     // No finite condition is above all floats, and none is below the smallest, so the sides of the split are exchanged.
     for split in splits.filter(|split| split.at_most == f32::MAX) {
-        std::mem::swap(&mut split.left, &mut split.right);
-        split.missing_left = !split.missing_left;
-        split.at_most = f32::NEG_INFINITY;
+        *split = split.exchanged(f32::NEG_INFINITY);
     }
     if trees.is_empty() {
         // XGBoost requires a tree; this one adds 0.
@@ -126,11 +156,11 @@ fn in_pairs(tree: &RawTree) -> RawTree {
     let mut nodes = Vec::with_capacity(tree.nodes.len());
     while let Some(&from) = order.get(nodes.len()) {
         nodes.push(match tree.nodes[from] {
-            RawNode::Leaf(value) => RawNode::Leaf(value),
-            RawNode::Split(split) => {
+            ForeignNode::Leaf(value) => ForeignNode::Leaf(value),
+            ForeignNode::Split(split) => {
                 let (left, right) = (order.len(), order.len() + 1);
                 order.extend([split.left, split.right]);
-                RawNode::Split(RawSplit { left, right, ..split })
+                ForeignNode::Split(ForeignSplit { left, right, ..split })
             }
         });
     }
@@ -138,14 +168,9 @@ fn in_pairs(tree: &RawTree) -> RawTree {
     RawTree { nodes, places }
 }
 
-/// A split that sends values below `condition` left.
-struct Below {
-    condition: f32,
-    missing_left: bool,
-}
-
-fn below(split: &RawSplit) -> Below {
-    Below { condition: split.at_most.next_up(), missing_left: split.missing_left }
+/// Returns the number below which values go left.
+fn condition(split: &ForeignSplit) -> f32 {
+    split.at_most.next_up()
 }
 
 #[derive(Default, Serialize)]
@@ -165,15 +190,7 @@ struct Tree {
     split_indices: Vec<u32>,
     split_type: Vec<u8>,
     sum_hessian: Vec<f32>,
-    tree_param: TreeParameters,
-}
-
-#[derive(Default, Serialize)]
-struct TreeParameters {
-    num_deleted: String,
-    num_feature: String,
-    num_nodes: String,
-    size_leaf_vector: String,
+    tree_param: BTreeMap<&'static str, String>,
 }
 
 impl Tree {
@@ -190,23 +207,23 @@ impl Tree {
             parents: vec![NO_PARENT; nodes],
             split_type: vec![0; nodes],
             sum_hessian: of_nodes(&known.cover),
-            tree_param: TreeParameters {
-                num_deleted: "0".into(),
-                num_feature: features.to_string(),
-                num_nodes: nodes.to_string(),
-                size_leaf_vector: "1".into(),
-            },
+            tree_param: BTreeMap::from([
+                ("num_deleted", "0".to_string()),
+                ("num_feature", features.to_string()),
+                ("num_nodes", nodes.to_string()),
+                ("size_leaf_vector", "1".to_string()),
+            ]),
             ..Self::default()
         };
         for (place, node) in from.nodes.iter().enumerate() {
             let (left, right, feature, condition, value, default_left) = match node {
-                RawNode::Leaf(value) => (NO_CHILD, NO_CHILD, 0, *value as f32, *value as f32, false),
-                RawNode::Split(split) => {
+                ForeignNode::Leaf(value) => (NO_CHILD, NO_CHILD, 0, *value as f32, *value as f32, false),
+                ForeignNode::Split(split) => {
                     tree.parents[split.left] = place as i32;
                     tree.parents[split.right] = place as i32;
-                    let Below { condition, missing_left } = below(split);
+                    let (left, right) = (split.left as i32, split.right as i32);
                     let value = known.value[from.places[place]] as f32;
-                    (split.left as i32, split.right as i32, split.feature, condition, value, missing_left)
+                    (left, right, split.feature, condition(split), value, split.missing_left)
                 }
             };
             tree.left_children.push(left);

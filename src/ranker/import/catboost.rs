@@ -9,13 +9,21 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use super::trees::{ForeignNode, ForeignSplit, TreeList};
-use super::{Imported, parse};
+use super::trees::TreeList;
+use super::{ImportEntry, Imported, content, parse, unsupported};
+use crate::file_kind::FileKind;
 use crate::json::json;
-use crate::ranker::import_error::{ImportError, ImportFormat};
+use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
 use crate::ranker::tree_ensemble::{NodeStatistics, Sums};
 
-const FORMAT: ImportFormat = ImportFormat::CatBoost;
+pub(super) const ENTRY: ImportEntry = ImportEntry {
+    title: ["CatBoost", "JSON"],
+    row: "CatBoost | `ranker.save_model(\"NAME.json\", format=\"json\")` | right where `x > border`, 32 bits; NaN \
+        as `nan_value_treatment` says | scale and bias, 64 bits; oblivious, Depthwise and Lossguide trees",
+    kind: FileKind::CatBoost,
+    others: &[(FileKind::CatBoostBinary, "its binary notation", "save_model(NAME, format=\"json\")")],
+    decode,
+};
 
 /// Losses whose predictions are not plain scores, or that predict several values per document.
 const TRANSFORMED: [&str; 8] = [
@@ -32,8 +40,9 @@ const TRANSFORMED: [&str; 8] = [
 #[derive(Deserialize)]
 struct File {
     features_info: Features,
+    /// The loss is `params.loss_function.type`.
     #[serde(default)]
-    model_info: ModelInfo,
+    model_info: serde_json::Value,
     scale_and_bias: (f64, Vec<f64>),
     oblivious_trees: Option<Vec<ObliviousTree>>,
     trees: Option<Vec<Node>>,
@@ -59,24 +68,6 @@ struct FloatFeature {
     feature_id: String,
     #[serde(default)]
     nan_value_treatment: String,
-}
-
-#[derive(Deserialize, Default)]
-struct ModelInfo {
-    #[serde(default)]
-    params: Parameters,
-}
-
-#[derive(Deserialize, Default)]
-struct Parameters {
-    #[serde(default)]
-    loss_function: Loss,
-}
-
-#[derive(Deserialize, Default)]
-struct Loss {
-    #[serde(default, rename = "type")]
-    name: String,
 }
 
 #[derive(Deserialize)]
@@ -113,8 +104,8 @@ enum Value {
     Several(Vec<f64>),
 }
 
-pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
-    let file: File = parse(FORMAT, text)?;
+fn decode(text: &str) -> Result<Imported, String> {
+    let file: File = parse(text)?;
     let Features { float_features, categorical_features, text_features, embedding_features } = file.features_info;
     for (kind, others) in [
         ("categorical", categorical_features.len()),
@@ -123,21 +114,21 @@ pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
     ] {
         if others > 0 {
             let what = format!("{kind} features ({others})");
-            return Err(ImportError::unsupported(FORMAT, what, "numerical features alone"));
+            return Err(unsupported(what, "numerical features alone"));
         }
     }
-    let loss = file.model_info.params.loss_function.name;
-    if TRANSFORMED.contains(&loss.as_str()) {
+    let loss = file.model_info["params"]["loss_function"]["type"].as_str().unwrap_or_default();
+    if TRANSFORMED.contains(&loss) {
         let expected = "a loss whose predictions are the scores, such as YetiRank";
-        return Err(ImportError::unsupported(FORMAT, format!("the loss `{loss}`"), expected));
+        return Err(unsupported(format!("the loss `{loss}`"), expected));
     }
     let (scale, bias) = file.scale_and_bias;
     let [bias] = bias[..] else {
         let what = format!("a bias of {} values", bias.len());
-        return Err(ImportError::unsupported(FORMAT, what, "one score per document"));
+        return Err(unsupported(what, "one score per document"));
     };
     let reader = Reader { features: places(&float_features)?, scale };
-    let mut trees = TreeList::new(FORMAT);
+    let mut trees = TreeList::default();
     match (&file.oblivious_trees, &file.trees) {
         (Some(oblivious), None) => {
             for (number, tree) in oblivious.iter().enumerate() {
@@ -153,7 +144,7 @@ pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
         }
         _ => {
             let expected = "either of `oblivious_trees` and `trees`";
-            return Err(ImportError::content(FORMAT, "the file", "both or neither", expected));
+            return Err(content("the file", "both or neither", expected));
         }
     }
     trees.push_constant(bias)?;
@@ -168,7 +159,7 @@ pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
 
 /// Maps the number of each numerical feature to its column and to a flag. The flag says whether NaN counts as above the
 /// feature's borders.
-fn places(features: &[FloatFeature]) -> Result<HashMap<u32, (u32, bool)>, ImportError> {
+fn places(features: &[FloatFeature]) -> Result<HashMap<u32, (u32, bool)>, String> {
     let place = |feature: &FloatFeature| {
         let is_high = match feature.nan_value_treatment.as_str() {
             "AsTrue" => true,
@@ -176,7 +167,7 @@ fn places(features: &[FloatFeature]) -> Result<HashMap<u32, (u32, bool)>, Import
             other => {
                 let place = format!("feature {}: nan_value_treatment", feature.feature_index);
                 let expected = "`AsIs`, `AsFalse` or `AsTrue`";
-                return Err(ImportError::content(FORMAT, place, format!("`{other}`"), expected));
+                return Err(content(place, format!("`{other}`"), expected));
             }
         };
         Ok((feature.feature_index, (feature.flat_feature_index, is_high)))
@@ -190,17 +181,16 @@ struct Reader {
 }
 
 impl Reader {
-    fn split(&self, tree: usize, split: &Split, left: usize, right: usize) -> Result<ForeignNode, ImportError> {
+    fn split(&self, tree: usize, split: &Split, left: usize, right: usize) -> Result<ForeignNode, String> {
         if split.split_type != "FloatFeature" {
             let what = format!("splits of type `{}` (tree {tree})", split.split_type);
-            return Err(ImportError::unsupported(FORMAT, what, "numerical features alone"));
+            return Err(unsupported(what, "numerical features alone"));
         }
         let Some(&(feature, is_high)) = self.features.get(&split.float_feature_index) else {
             let found = format!("feature {}", split.float_feature_index);
-            return Err(ImportError::content(FORMAT, format!("tree {tree}"), found, "one of `float_features`"));
+            return Err(content(format!("tree {tree}"), found, "one of `float_features`"));
         };
-        let at_most = (split.border > f32::NEG_INFINITY).then(|| split.border.min(f32::MAX));
-        let missing_left = !is_high;
+        let (at_most, missing_left) = (split.border.min(f32::MAX), !is_high);
         Ok(ForeignNode::Split(ForeignSplit { feature, at_most, missing_left, zero_missing: false, left, right }))
     }
 
@@ -210,13 +200,13 @@ impl Reader {
 
     /// Reads an oblivious tree as a heap, in which the children of node `n` are `2 n + 1` and `2 n + 2`. CatBoost's
     /// first split determines the lowest bit of the leaf's number, so CatBoost's last split becomes the root.
-    fn oblivious(&self, tree: usize, from: &ObliviousTree) -> Result<Vec<ForeignNode>, ImportError> {
+    fn oblivious(&self, tree: usize, from: &ObliviousTree) -> Result<Vec<ForeignNode>, String> {
         let splits = from.splits.as_deref().unwrap_or_default();
         let leaves = from.leaf_values.len();
         if splits.len() >= usize::BITS as usize || leaves != 1 << splits.len() {
             let found = format!("{leaves} leaf values");
             let expected = format!("2 to the power of {}, the number of splits", splits.len());
-            return Err(ImportError::content(FORMAT, format!("tree {tree}"), found, expected));
+            return Err(content(format!("tree {tree}"), found, expected));
         }
         let mut nodes = Vec::with_capacity(2 * leaves - 1);
         for (level, split) in splits.iter().rev().enumerate() {
@@ -230,10 +220,10 @@ impl Reader {
     }
 
     /// Reads a tree of nested nodes and the weights of its leaves.
-    fn nested(&self, tree: usize, root: &Node) -> Result<(Vec<ForeignNode>, Vec<f64>), ImportError> {
+    fn nested(&self, tree: usize, root: &Node) -> Result<(Vec<ForeignNode>, Vec<f64>), String> {
         let refuse = |found: &str| {
             let expected = "a split with `left` and `right`, or one value";
-            Err(ImportError::content(FORMAT, format!("tree {tree}"), found, expected))
+            Err(content(format!("tree {tree}"), found, expected))
         };
         // The search is breadth-first, so a node's children are placed after all nodes that wait.
         let mut waiting = std::collections::VecDeque::from([root]);

@@ -10,13 +10,21 @@
 use std::collections::HashMap;
 use std::str::FromStr;
 
-use super::Imported;
-use super::trees::{ForeignNode, ForeignSplit, TreeList, largest_at_most};
+use super::trees::{TreeList, largest_at_most};
+use super::{ImportEntry, Imported, content, unsupported};
+use crate::file_kind::FileKind;
 use crate::json::json;
-use crate::ranker::import_error::{ImportError, ImportFormat};
+use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
 use crate::ranker::tree_ensemble::{NodeStatistics, Sums, ZERO};
 
-const FORMAT: ImportFormat = ImportFormat::LightGbm;
+pub(super) const ENTRY: ImportEntry = ImportEntry {
+    title: ["LightGBM", "text"],
+    row: "LightGBM 2 to 4 | `booster.save_model(\"NAME.txt\")` | `x <= t`, 64 bits; NaN, or NaN and 0 \
+        (`zero_as_missing`), goes where the split says | sums in 64 bits, also means of random forests",
+    kind: FileKind::LightGbm,
+    others: &[],
+    decode,
+};
 
 /// The line that follows the last tree.
 const END: &str = "end of trees";
@@ -30,7 +38,7 @@ const OBJECTIVES: [&str; 9] =
 const CATEGORICAL: u8 = 1;
 const DEFAULT_LEFT: u8 = 2;
 
-pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
+fn decode(text: &str) -> Result<Imported, String> {
     let mut lines = (1..).zip(text.lines().map(str::trim_end));
     let (header, mut next) = Block::read(&mut lines);
     header.check()?;
@@ -48,10 +56,10 @@ pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
     if next.is_none() || blocks.len() != announced {
         let found = format!("{} trees{}", blocks.len(), if next.is_none() { " and the end of the file" } else { "" });
         let expected = format!("{announced} trees and `{END}`, as `tree_sizes` says");
-        return Err(ImportError::content(FORMAT, "the file", found, expected));
+        return Err(content("the file", found, expected));
     }
     let share = if header.has("average_output") { blocks.len().max(1) as f64 } else { 1.0 };
-    let mut trees = TreeList::new(FORMAT);
+    let mut trees = TreeList::default();
     for block in &blocks {
         trees.push(&block.tree(share)?, &block.statistics())?;
     }
@@ -96,19 +104,18 @@ impl<'a> Block<'a> {
         self.text(name).split_ascii_whitespace()
     }
 
-    fn number<T: FromStr>(&self, name: &str) -> Result<T, ImportError> {
-        let refuse = |line: usize, found: &str| {
-            ImportError::content(FORMAT, format!("line {line}"), found, format!("`{name}=` and a whole number"))
-        };
+    fn number<T: FromStr>(&self, name: &str) -> Result<T, String> {
+        let refuse =
+            |line: usize, found: &str| content(format!("line {line}"), found, format!("`{name}=` and a whole number"));
         let (line, text) = self.entries.get(name).ok_or_else(|| refuse(self.line, &format!("no `{name}` below")))?;
         text.trim().parse().map_err(|_| refuse(*line, &format!("`{name}={text}`")))
     }
 
     /// Reads the list called `name`, which must have `length` entries.
-    fn list<T: FromStr>(&self, name: &str, length: usize) -> Result<Vec<T>, ImportError> {
+    fn list<T: FromStr>(&self, name: &str, length: usize) -> Result<Vec<T>, String> {
         let refuse = |line: usize, found: String| {
             let expected = format!("a list `{name}` of {length} numbers");
-            ImportError::content(FORMAT, format!("line {line}"), found, expected)
+            content(format!("line {line}"), found, expected)
         };
         let Some((line, text)) = self.entries.get(name) else {
             return if length == 0 { Ok(Vec::new()) } else { Err(refuse(self.line, format!("no `{name}` below"))) };
@@ -119,15 +126,15 @@ impl<'a> Block<'a> {
     }
 
     /// Checks that the header announces a single sum of trees whose scores are not transformed.
-    fn check(&self) -> Result<(), ImportError> {
+    fn check(&self) -> Result<(), String> {
         let version = self.text("version");
         if !["v2", "v3", "v4"].contains(&version) {
-            return Err(ImportError::unsupported(FORMAT, format!("version `{version}`"), "v2, v3 or v4"));
+            return Err(unsupported(format!("version `{version}`"), "v2, v3 or v4"));
         }
         for name in ["num_class", "num_tree_per_iteration"] {
             let outputs: usize = self.number(name)?;
             if outputs != 1 {
-                return Err(ImportError::unsupported(FORMAT, format!("{name}={outputs}"), "one score per document"));
+                return Err(unsupported(format!("{name}={outputs}"), "one score per document"));
             }
         }
         let objective = self.text("objective");
@@ -135,19 +142,18 @@ impl<'a> Block<'a> {
         let is_transformed = objective.split(' ').any(|word| word == "sqrt");
         if !objective.is_empty() && (!OBJECTIVES.contains(&name) || is_transformed) {
             let expected = "an objective whose predictions are the sums of the trees, such as lambdarank";
-            return Err(ImportError::unsupported(FORMAT, format!("the objective `{objective}`"), expected));
+            return Err(unsupported(format!("the objective `{objective}`"), expected));
         }
         Ok(())
     }
 
     /// Reads the nodes of a tree; all splits come before all leaves. Leaf values are divided by `share`, the number of
     /// trees over which scores are averaged.
-    fn tree(&self, share: f64) -> Result<Vec<ForeignNode>, ImportError> {
+    fn tree(&self, share: f64) -> Result<Vec<ForeignNode>, String> {
         let leaves: usize = self.number("num_leaves")?;
         let splits = leaves.saturating_sub(1);
-        let unsupported = |what: &str, expected| {
-            Err(ImportError::unsupported(FORMAT, format!("{what} (tree at line {})", self.line), expected))
-        };
+        let unsupported =
+            |what: &str, expected| Err(unsupported(format!("{what} (tree at line {})", self.line), expected));
         if self.has("num_cat") && self.number::<usize>("num_cat")? != 0 {
             return unsupported("categorical splits", "numerical features alone");
         }
@@ -173,7 +179,7 @@ impl<'a> Block<'a> {
             let (at_most, missing_left, zero_missing) =
                 decision(thresholds[split], decisions[split]).ok_or_else(|| {
                     let found = format!("a split by {} of type {}", thresholds[split], decisions[split]);
-                    ImportError::content(FORMAT, format!("tree at line {}", self.line), found, "a known decision")
+                    content(format!("tree at line {}", self.line), found, "a known decision")
                 })?;
             let (left, right) = (child(left[split]), child(right[split]));
             let feature = features[split];
@@ -196,7 +202,7 @@ impl<'a> Block<'a> {
         let counts = self.list("internal_count", splits).and_then(|own| Ok((own, self.list("leaf_count", leaves)?)));
         let weights = self.list("internal_weight", splits).and_then(|own| Ok((own, self.list("leaf_weight", leaves)?)));
         let gains = self.list("split_gain", splits).map(|own| (own, vec![0.0; leaves]));
-        fn join<T: Clone>(lists: Result<(Vec<T>, Vec<T>), ImportError>) -> Vec<T> {
+        fn join<T: Clone>(lists: Result<(Vec<T>, Vec<T>), String>) -> Vec<T> {
             lists.map_or(Vec::new(), |(splits, leaves)| [splits, leaves].concat())
         }
         NodeStatistics { count: join(counts), weight: join(weights), gain: join(gains) }
@@ -205,14 +211,14 @@ impl<'a> Block<'a> {
 
 /// Returns the largest float that goes left, whether missing values go left, and whether 0 counts as missing. Returns
 /// `None` for an unknown decision type.
-fn decision(threshold: f64, kind: u8) -> Option<(Option<f32>, bool, bool)> {
+fn decision(threshold: f64, kind: u8) -> Option<(f32, bool, bool)> {
     if threshold.is_nan() {
         return None;
     }
     let default_left = kind & DEFAULT_LEFT != 0;
     let at_most = largest_at_most(threshold);
     // Values near 0 go the same way as 0.
-    let at_most = at_most.map(|most| if threshold >= 0.0 { most.max(ZERO) } else { most.min((-ZERO).next_down()) });
+    let at_most = if threshold >= 0.0 { at_most.max(ZERO) } else { at_most.min((-ZERO).next_down()) };
     match kind >> 2 {
         0 => Some((at_most, threshold >= 0.0, false)),
         1 => Some((at_most, default_left, true)),

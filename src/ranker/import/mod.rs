@@ -1,11 +1,5 @@
-//! Imports rankers that other systems trained.
-//!
-//! | format | decision | sums |
-//! |---|---|---|
-//! | [LightGBM](ImportFormat::LightGbm) text | `x <= t`, 64 bits | 64 bits |
-//! | [XGBoost](ImportFormat::XgBoost) JSON, of `save_model` | `x < t`, 32 bits | 32 bits |
-//! | [CatBoost](ImportFormat::CatBoost) JSON | right where `x > t`, 32 bits | 64 bits |
-//! | [RankLib](ImportFormat::RankLib) XML of MART and LambdaMART | `x <= t`, 32 bits | 32 bits |
+//! Imports rankers that other systems trained. Each format is an entry of [`IMPORTS`], from which messages take its name,
+//! and the page `docs/how-to/import.md` its table.
 //!
 //! Each imported file becomes a [sum of trees](Model::Trees) without a normalizer. Thresholds are moved to neighboring
 //! 32-bit floats that split all 32-bit floats in the same way. Feature 1 is column 0 of the other system's matrix. A
@@ -22,14 +16,15 @@ mod trees;
 mod xgboost;
 
 use std::collections::BTreeMap;
+use std::fmt::{self, Display};
 use std::path::Path;
 
 use burn::tensor::Device;
 use serde::de::DeserializeOwned;
 
-use super::artifact::{Metadata, Ranker, RankerError, Versions};
-use super::file::FileError;
-use super::import_error::{ImportError, ImportFormat};
+use super::artifact::Ranker;
+use super::error::RankerError;
+use super::metadata::{Metadata, Versions};
 use super::model::Model;
 use super::tree_ensemble::TreeEnsemble;
 use crate::data::Normalizer;
@@ -37,11 +32,24 @@ use crate::file_kind::FileKind;
 use crate::json::{Value, json};
 use crate::measure::Convention;
 
-/// The value of the key `other_features` in the configuration of an imported ranker that ignores surplus features.
-pub(super) const IGNORED: &str = "ignored";
+/// The formats of other systems that are read.
+pub static IMPORTS: &[ImportEntry] = &[lightgbm::ENTRY, xgboost::ENTRY, catboost::ENTRY, ranklib::ENTRY];
 
-/// The files that can be read as rankers.
-const RANKERS: &str = "a ranker of burn-rank, LightGBM (text), XGBoost (JSON), CatBoost (JSON) or RankLib (XML)";
+/// What a format is, and how it is read.
+#[derive(Debug)]
+pub struct ImportEntry {
+    /// The system, and its notation that is read.
+    pub title: [&'static str; 2],
+    /// The cells of the page about imports: the system with its versions, how it writes the file, the decisions at its
+    /// splits, and its scores.
+    pub row: &'static str,
+    kind: FileKind,
+    /// The notations of the system that are recognized but not read: the kind of file, a description, and the call that
+    /// saves the ranker in the notation that is read.
+    others: &'static [(FileKind, &'static str, &'static str)],
+    /// Decodes a file, or says what is wrong with it in the words after the title.
+    decode: fn(&str) -> Result<Imported, String>,
+}
 
 /// The contents of an imported file.
 struct Imported {
@@ -52,20 +60,35 @@ struct Imported {
 }
 
 /// Decodes JSON.
-fn parse<T: DeserializeOwned>(format: ImportFormat, text: &str) -> Result<T, ImportError> {
-    serde_json::from_str(text).map_err(|error| ImportError::Syntax { format, reason: error.to_string() })
+fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(syntax)
 }
 
-/// Formats that are recognized but not supported. Each entry has the kind of file, a description of its notation, and
-/// the call that saves the ranker in a supported format.
-const OTHER_NOTATIONS: [(FileKind, &str, &str); 4] = [
-    (FileKind::CatBoostBinary, "its binary notation", "save_model(NAME, format=\"json\")"),
-    (FileKind::XgBoostBinary, "its binary notation (UBJSON)", "save_model(\"NAME.json\")"),
-    (FileKind::XgBoostOld, "the binary notation of old versions", "save_model(\"NAME.json\")"),
-    (FileKind::XgBoostDump, "a dump, which has no base score,", "save_model(\"NAME.json\")"),
-];
+/// Says that a file is malformed.
+fn syntax(reason: impl Display) -> String {
+    format!(": {reason}")
+}
+
+/// Says that a line, tree or key has a value that the format does not allow.
+fn content(place: impl Display, found: impl Display, expected: impl Display) -> String {
+    format!(": {place}: found {found}, expected {expected}")
+}
+
+/// Says which property of a valid file this crate cannot represent.
+fn unsupported(found: impl Display, expected: impl Display) -> String {
+    format!(" with {found} cannot be read: expected {expected}")
+}
+
+/// A ranker format of another system.
+#[derive(Debug, Clone, Copy)]
+pub struct ImportFormat(&'static ImportEntry);
 
 impl ImportFormat {
+    /// Returns all formats: those of LightGBM, XGBoost, CatBoost and RankLib.
+    pub fn all() -> impl Iterator<Item = Self> {
+        IMPORTS.iter().map(Self)
+    }
+
     /// Detects the format of a file from its first bytes. Returns `None` if the format is unknown.
     pub fn detect(bytes: &[u8]) -> Option<Self> {
         Self::of_kind(FileKind::of(bytes))
@@ -77,47 +100,49 @@ impl ImportFormat {
     }
 
     fn of_kind(kind: FileKind) -> Option<Self> {
-        match kind {
-            FileKind::LightGbm => Some(Self::LightGbm),
-            FileKind::XgBoost | FileKind::XgBoostBinary | FileKind::XgBoostOld | FileKind::XgBoostDump => {
-                Some(Self::XgBoost)
-            }
-            FileKind::CatBoost | FileKind::CatBoostBinary => Some(Self::CatBoost),
-            FileKind::RankLib => Some(Self::RankLib),
-            _ => None,
-        }
+        let is_read =
+            |entry: &&ImportEntry| entry.kind == kind || entry.others.iter().any(|(other, ..)| *other == kind);
+        IMPORTS.iter().find(is_read).map(Self)
     }
 
-    fn decode(self, bytes: &[u8]) -> Result<Imported, ImportError> {
-        let kind = Some(FileKind::of(bytes)).filter(|kind| Self::of_kind(*kind) == Some(self));
-        if let Some((_, what, instead)) = OTHER_NOTATIONS.iter().find(|(other, ..)| Some(*other) == kind) {
-            return Err(ImportError::unsupported(self, *what, *instead));
-        }
-        let text = std::str::from_utf8(bytes)
-            .map_err(|error| ImportError::Syntax { format: self, reason: error.to_string() })?;
-        match self {
-            Self::LightGbm => lightgbm::decode(text),
-            Self::XgBoost => xgboost::decode(text),
-            Self::CatBoost => catboost::decode(text),
-            Self::RankLib => ranklib::decode(text),
+    fn decode(self, bytes: &[u8]) -> Result<Imported, String> {
+        let kind = FileKind::of(bytes);
+        match self.0.others.iter().find(|(other, ..)| *other == kind) {
+            Some((_, what, instead)) => Err(unsupported(what, instead)),
+            None => std::str::from_utf8(bytes).map_err(syntax).and_then(self.0.decode),
         }
     }
 }
 
+impl fmt::Display for ImportFormat {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        let [system, notation] = self.0.title;
+        write!(formatter, "{system} {notation}")
+    }
+}
+
+/// Lists the files that can be read as rankers.
+fn readable() -> String {
+    let titles: Vec<String> =
+        IMPORTS.iter().map(|entry| entry.title).map(|[system, notation]| format!("{system} ({notation})")).collect();
+    let (last, others) = titles.split_last().expect("a format");
+    format!("a ranker of burn-rank, {} or {last}", others.join(", "))
+}
+
 #[cfg_attr(docsrs, doc(cfg(feature = "import")))]
 impl Ranker {
-    /// Reads a ranker of another system as a sum of trees without a normalizer.
+    /// Reads a ranker of another system as a sum of trees without a normalizer; error messages contain `path`.
     ///
     /// # Errors
-    /// Returns [`ImportError`] if the file is damaged, has an unknown version, or contains a ranker that this crate
-    /// cannot represent.
-    pub fn import(bytes: &[u8], format: ImportFormat) -> Result<Self, ImportError> {
-        let Imported { trees, feature_names, mut about } = format.decode(bytes)?;
+    /// Returns [`RankerError::Format`] if the file is damaged, has an unknown version, or contains a ranker that this
+    /// crate cannot represent.
+    pub fn import(bytes: &[u8], format: ImportFormat, path: &Path) -> Result<Self, RankerError> {
+        let refuse = |reason| RankerError::Format { path: path.into(), reason: format!("{format}{reason}") };
+        let Imported { trees, feature_names, mut about } = format.decode(bytes).map_err(refuse)?;
         about["format"] = format.to_string().into();
         let features = trees.feature_count();
-        let feature_names = feature_names.filter(|names| names.len() == features);
         let metadata = Metadata {
-            feature_names,
+            feature_names: feature_names.filter(|names| names.len() == features),
             config: json!({ "import": about }),
             convention: Convention::default(),
             measures: BTreeMap::new(),
@@ -126,26 +151,22 @@ impl Ranker {
             estimate: None,
             versions: Versions::current(),
         };
-        let ranker = Self::new(Normalizer::unfitted(features), Model::Trees(trees), metadata);
-        Ok(ranker.expect("normalizer and names have the features of the model"))
+        Self::new(Normalizer::unfitted(features), Model::Trees(trees), metadata)
     }
 
     /// Reads a ranker that this crate or another system saved. The format is detected from the first bytes of the file.
     ///
     /// # Errors
-    /// Returns the errors of [`load`](Self::load), and [`RankerError::Import`] if the file of another system cannot be
-    /// imported.
+    /// Returns the errors of [`load`](Self::load) and [`import`](Self::import).
     pub fn open(path: &Path, device: &Device) -> Result<Self, RankerError> {
         let bytes = std::fs::read(path).map_err(|source| RankerError::File { path: path.into(), source })?;
-        match ImportFormat::detect(&bytes) {
-            None => Self::from_bytes(&bytes, path, device).map_err(|error| match error {
-                RankerError::Format { path, source: FileError::Kind { found, expected: "a ranker of burn-rank" } } => {
-                    RankerError::Format { path, source: FileError::Kind { found, expected: RANKERS } }
-                }
-                error => error,
-            }),
-            Some(format) => {
-                Self::import(&bytes, format).map_err(|source| RankerError::Import { path: path.into(), source })
+        let kind = FileKind::of(&bytes);
+        match ImportFormat::of_kind(kind) {
+            Some(format) => Self::import(&bytes, format, path),
+            None if kind.is_ranker() || kind == FileKind::Safetensors => Self::from_bytes(&bytes, path, device),
+            None => {
+                let reason = format!("found {}, expected {}", kind.in_words(), readable());
+                Err(RankerError::Format { path: path.into(), reason })
             }
         }
     }

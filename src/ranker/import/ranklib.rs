@@ -5,16 +5,26 @@
 //! to single precision after each tree. RankLib numbers features from 1, just like the data. RankLib's file does not
 //! state the number of features, so features with higher numbers than any split uses are ignored.
 
+use std::fmt::Display;
+
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use super::Imported;
-use super::trees::{ForeignNode, ForeignSplit, TreeList};
+use super::trees::TreeList;
+use super::{ImportEntry, Imported, content, unsupported};
+use crate::file_kind::FileKind;
 use crate::json::json;
-use crate::ranker::import_error::{ImportError, ImportFormat};
+use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
 use crate::ranker::tree_ensemble::{NodeStatistics, Sums};
 
-const FORMAT: ImportFormat = ImportFormat::RankLib;
+pub(super) const ENTRY: ImportEntry = ImportEntry {
+    title: ["RankLib", "XML"],
+    row: "RankLib | `-save NAME.xml`, of LambdaMART or MART | `x <= t`, 32 bits; NaN goes right | weighted sums in \
+        32 bits",
+    kind: FileKind::RankLib,
+    others: &[],
+    decode,
+};
 
 /// The characters that start a comment line in a RankLib file.
 const COMMENT: &str = "##";
@@ -25,19 +35,19 @@ const LEARNERS: [&str; 2] = ["LambdaMART", "MART"];
 /// The deepest accepted nesting of splits. It is much deeper than the trees that RankLib grows.
 const DEEPEST: usize = 10_000;
 
-pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
+fn decode(text: &str) -> Result<Imported, String> {
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     let learner = first.strip_prefix(COMMENT).map(str::trim);
     if let Some(learner) = learner.filter(|name| !LEARNERS.contains(name)) {
         let expected = "LambdaMART or MART, whose rankers are weighted sums of trees";
-        return Err(ImportError::unsupported(FORMAT, format!("the learner `{learner}`"), expected));
+        return Err(unsupported(format!("the learner `{learner}`"), expected));
     }
     // Only comments may precede the XML.
     let start = text.find('<').unwrap_or(text.len());
     let before = text[..start].lines().find(|line| !line.trim().is_empty() && !line.trim().starts_with(COMMENT));
     if let Some(line) = before {
         let expected = format!("lines that begin with `{COMMENT}`, then <ensemble>");
-        return Err(ImportError::content(FORMAT, "the file", format!("`{line}`"), expected));
+        return Err(content("the file", format!("`{line}`"), expected));
     }
     let mut parser = Parser { reader: Reader::from_str(&text[start..]), text, start };
     let trees = parser.ensemble()?;
@@ -45,7 +55,7 @@ pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
     Ok(Imported {
         trees: trees.finish(features, Sums::Single)?,
         feature_names: None,
-        about: json!({ "objective": learner.unwrap_or_default(), "other_features": super::IGNORED }),
+        about: json!({ "objective": learner.unwrap_or_default(), "other_features": "ignored" }),
     })
 }
 
@@ -68,14 +78,14 @@ struct Open {
 }
 
 impl<'a> Parser<'a> {
-    fn refuse<T>(&self, found: impl Into<String>, expected: impl Into<String>) -> Result<T, ImportError> {
+    fn refuse<T>(&self, found: impl Display, expected: impl Display) -> Result<T, String> {
         let at = (self.start + self.reader.buffer_position() as usize).min(self.text.len());
         let line = 1 + self.text.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count();
-        Err(ImportError::content(FORMAT, format!("line {line}"), found, expected))
+        Err(content(format!("line {line}"), found, expected))
     }
 
     /// Returns the next event other than blank text or a comment.
-    fn next(&mut self) -> Result<Event<'a>, ImportError> {
+    fn next(&mut self) -> Result<Event<'a>, String> {
         loop {
             match self.reader.read_event() {
                 Ok(Event::Comment(_) | Event::Decl(_)) => {}
@@ -86,12 +96,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn ensemble(&mut self) -> Result<TreeList, ImportError> {
+    fn ensemble(&mut self) -> Result<TreeList, String> {
         match self.next()? {
             Event::Start(tag) if tag.name().0 == "ensemble" => {}
             other => return self.refuse(words(&other), "<ensemble>"),
         }
-        let mut trees = TreeList::new(FORMAT);
+        let mut trees = TreeList::default();
         loop {
             match self.next()? {
                 Event::Start(tag) if tag.name().0 == "tree" => {
@@ -108,7 +118,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn weight(&self, tag: &BytesStart) -> Result<f32, ImportError> {
+    fn weight(&self, tag: &BytesStart) -> Result<f32, String> {
         let weight = tag.try_get_attribute("weight").ok().flatten();
         match weight.as_ref().map(|weight| weight.value.trim().parse::<f32>()) {
             Some(Ok(weight)) if weight.is_finite() => Ok(weight),
@@ -117,7 +127,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads the nodes of one tree up to its end tag.
-    fn tree(&mut self, weight: f32) -> Result<Vec<ForeignNode>, ImportError> {
+    fn tree(&mut self, weight: f32) -> Result<Vec<ForeignNode>, String> {
         let mut nodes = Vec::new();
         let mut open: Vec<Open> = Vec::new();
         loop {
@@ -158,11 +168,10 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn node(&self, split: &Open, weight: f32) -> Result<ForeignNode, ImportError> {
+    fn node(&self, split: &Open, weight: f32) -> Result<ForeignNode, String> {
         match (split.feature, split.threshold, &split.children[..], split.output) {
             (Some(feature), Some(threshold), &[left, right], None) if !threshold.is_nan() => {
-                let at_most = (threshold > f32::NEG_INFINITY).then(|| threshold.min(f32::MAX));
-                let (missing_left, zero_missing) = (false, false);
+                let (at_most, missing_left, zero_missing) = (threshold.min(f32::MAX), false, false);
                 Ok(ForeignNode::Split(ForeignSplit { feature, at_most, missing_left, zero_missing, left, right }))
             }
             (None, None, [], Some(output)) => Ok(ForeignNode::Leaf(f64::from(output) * f64::from(weight))),
@@ -171,7 +180,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads the content of an element as a number, then consumes the element's end tag.
-    fn number<T: std::str::FromStr>(&mut self, name: &str) -> Result<T, ImportError> {
+    fn number<T: std::str::FromStr>(&mut self, name: &str) -> Result<T, String> {
         let number = match self.next()? {
             Event::Text(text) => text.trim().parse().ok(),
             _ => None,

@@ -79,17 +79,22 @@ const RANK_LIB: &str = "## LambdaMART
 </ensemble>
 ";
 
-const FILES: [(ImportFormat, &str); 4] = [
-    (ImportFormat::LightGbm, LIGHT_GBM),
-    (ImportFormat::XgBoost, XG_BOOST),
-    (ImportFormat::CatBoost, CAT_BOOST),
-    (ImportFormat::RankLib, RANK_LIB),
-];
+const FILES: [(&str, &str); 4] =
+    [("LightGBM text", LIGHT_GBM), ("XGBoost JSON", XG_BOOST), ("CatBoost JSON", CAT_BOOST), ("RankLib XML", RANK_LIB)];
+
+/// Returns the format with a title.
+fn titled(title: &str) -> ImportFormat {
+    ImportFormat::all().find(|format| format.to_string() == title).unwrap()
+}
+
+fn import(bytes: &[u8], format: ImportFormat) -> Result<Ranker, RankerError> {
+    Ranker::import(bytes, format, Path::new("file"))
+}
 
 /// Returns the score that an imported file gives each document.
 fn scores(text: &str, rows: &[[f32; 2]]) -> Vec<f32> {
     let format = ImportFormat::detect(text.as_bytes()).unwrap();
-    let ranker = Ranker::import(text.as_bytes(), format).unwrap();
+    let ranker = import(text.as_bytes(), format).unwrap();
     let features: Vec<f32> = rows.iter().flatten().copied().collect();
     let data = RankingDataset::builder()
         .features(features, 2)
@@ -104,22 +109,22 @@ fn scores(text: &str, rows: &[[f32; 2]]) -> Vec<f32> {
 }
 
 /// Returns the error from a file in which one text was replaced by another.
-fn error(format: ImportFormat, from: &str, to: &str) -> String {
+fn error(format: &str, from: &str, to: &str) -> String {
     let (_, text) = FILES.into_iter().find(|(other, _)| *other == format).unwrap();
     assert!(text.contains(from), "{format}: {from}");
-    Ranker::import(text.replace(from, to).as_bytes(), format).unwrap_err().to_string()
+    import(text.replace(from, to).as_bytes(), titled(format)).unwrap_err().to_string()
 }
 
 #[test]
 fn formats_are_told_apart_by_their_beginning() {
     for (format, text) in FILES {
-        assert_eq!(ImportFormat::detect(text.as_bytes()), Some(format));
+        assert_eq!(ImportFormat::detect(text.as_bytes()).unwrap().to_string(), format);
     }
     for other in ["", "0.5\n1.5\n", "[data]\ntrain = []\n", "{\"scores\":[1]}", "treetop\n", "<html></html>"] {
-        assert_eq!(ImportFormat::detect(other.as_bytes()), None, "{other}");
+        assert!(ImportFormat::detect(other.as_bytes()).is_none(), "{other}");
     }
-    let own = Ranker::import(RANK_LIB.as_bytes(), ImportFormat::RankLib).unwrap().to_bytes();
-    assert_eq!(ImportFormat::detect(&own), None);
+    let own = import(RANK_LIB.as_bytes(), titled("RankLib XML")).unwrap().to_bytes();
+    assert!(ImportFormat::detect(&own).is_none());
 }
 
 #[test]
@@ -171,61 +176,66 @@ fn forests_are_means_of_their_trees() {
 
 #[test]
 fn rankers_without_a_counterpart_are_refused_by_name() {
-    use ImportFormat::{CatBoost, LightGbm, RankLib, XgBoost};
+    let [light_gbm, xg_boost, cat_boost, rank_lib] = FILES.map(|(title, _)| title);
     for (format, from, to, expected) in [
-        (LightGbm, "version=v4", "version=v5", "LightGBM text with version `v5` cannot be read: expected v2, v3 or v4"),
-        (LightGbm, "num_class=1", "num_class=3", "num_class=3"),
-        (LightGbm, "objective=lambdarank", "objective=binary sigmoid:1", "the objective `binary sigmoid:1`"),
-        (LightGbm, "objective=lambdarank", "objective=regression sqrt", "the objective `regression sqrt`"),
-        (LightGbm, "num_cat=0\nsplit", "num_cat=1\nsplit", "categorical splits (tree at line 12)"),
-        (LightGbm, "decision_type=8 2", "decision_type=8 1", "categorical splits"),
-        (LightGbm, "is_linear=0\nshrinkage=1\n\nTree=1", "is_linear=1\nshrinkage=1\n\nTree=1", "linear leaves"),
         (
-            LightGbm,
+            light_gbm,
+            "version=v4",
+            "version=v5",
+            "LightGBM text with version `v5` cannot be read: expected v2, v3 or v4",
+        ),
+        (light_gbm, "num_class=1", "num_class=3", "num_class=3"),
+        (light_gbm, "objective=lambdarank", "objective=binary sigmoid:1", "the objective `binary sigmoid:1`"),
+        (light_gbm, "objective=lambdarank", "objective=regression sqrt", "the objective `regression sqrt`"),
+        (light_gbm, "num_cat=0\nsplit", "num_cat=1\nsplit", "categorical splits (tree at line 12)"),
+        (light_gbm, "decision_type=8 2", "decision_type=8 1", "categorical splits"),
+        (light_gbm, "is_linear=0\nshrinkage=1\n\nTree=1", "is_linear=1\nshrinkage=1\n\nTree=1", "linear leaves"),
+        (
+            light_gbm,
             "threshold=0.5 0.1",
             "threshold=0.5",
             "line 16: found 1 numbers, expected a list `threshold` of 2 numbers",
         ),
-        (LightGbm, "threshold=0.5 0.1", "threshold=0.5 x", "line 16: found `x`"),
-        (LightGbm, "left_child=1 -1", "left_child=0 -1", "found node 0 again"),
-        (LightGbm, "right_child=-3 -2", "right_child=-9 -2", "found node 10, expected one of its 5 nodes"),
-        (LightGbm, "split_feature=0 1", "split_feature=0 2", "feature[1] = 2: expected below 2"),
-        (LightGbm, "end of trees", "", "found 2 trees and the end of the file, expected 2 trees"),
-        (LightGbm, "tree_sizes=100 100", "tree_sizes=100 100 100", "found 2 trees, expected 3 trees"),
-        (XgBoost, "\"version\":[3,2,0]", "\"version\":[4,0,0]", "XGBoost JSON with version `4.0.0` cannot be read"),
-        (XgBoost, "\"num_class\":\"0\"", "\"num_class\":\"3\"", "num_class = 3"),
-        (XgBoost, "rank:ndcg", "binary:logistic", "the objective `binary:logistic`"),
-        (XgBoost, "rank:ndcg", "binary:logitraw", "the objective `binary:logitraw`"),
-        (XgBoost, "\"name\":\"gbtree\"", "\"name\":\"gblinear\"", "the booster `gblinear`"),
-        (XgBoost, "\"gbtree_model_param\"", "\"other\"", "no `gbtree_model_param`"),
-        (XgBoost, "\"categories\":[]", "\"categories\":[1]", "categorical splits (tree 0)"),
-        (XgBoost, "\"split_type\":[0,0", "\"split_type\":[0,1", "categorical splits (tree 0)"),
-        (XgBoost, "\"size_leaf_vector\":\"1\"", "\"size_leaf_vector\":\"2\"", "leaves of 2 values"),
-        (XgBoost, "[2.5E-1]", "[2.5E-1,1E0]", "base_score: found `[2.5E-1,1E0]`, expected one number"),
-        (XgBoost, "\"num_trees\":\"1\"", "\"num_trees\":\"2\"", "found 1 trees, expected 2"),
+        (light_gbm, "threshold=0.5 0.1", "threshold=0.5 x", "line 16: found `x`"),
+        (light_gbm, "left_child=1 -1", "left_child=0 -1", "found node 0 again"),
+        (light_gbm, "right_child=-3 -2", "right_child=-9 -2", "found node 10, expected one of its 5 nodes"),
+        (light_gbm, "split_feature=0 1", "split_feature=0 2", "feature[1] = 2: expected below 2"),
+        (light_gbm, "end of trees", "", "found 2 trees and the end of the file, expected 2 trees"),
+        (light_gbm, "tree_sizes=100 100", "tree_sizes=100 100 100", "found 2 trees, expected 3 trees"),
+        (xg_boost, "\"version\":[3,2,0]", "\"version\":[4,0,0]", "XGBoost JSON with version `4.0.0` cannot be read"),
+        (xg_boost, "\"num_class\":\"0\"", "\"num_class\":\"3\"", "num_class = 3"),
+        (xg_boost, "rank:ndcg", "binary:logistic", "the objective `binary:logistic`"),
+        (xg_boost, "rank:ndcg", "binary:logitraw", "the objective `binary:logitraw`"),
+        (xg_boost, "\"name\":\"gbtree\"", "\"name\":\"gblinear\"", "the booster `gblinear`"),
+        (xg_boost, "\"gbtree_model_param\"", "\"other\"", "no `gbtree_model_param`"),
+        (xg_boost, "\"categories\":[]", "\"categories\":[1]", "categorical splits (tree 0)"),
+        (xg_boost, "\"split_type\":[0,0", "\"split_type\":[0,1", "categorical splits (tree 0)"),
+        (xg_boost, "\"size_leaf_vector\":\"1\"", "\"size_leaf_vector\":\"2\"", "leaves of 2 values"),
+        (xg_boost, "[2.5E-1]", "[2.5E-1,1E0]", "base_score: found `[2.5E-1,1E0]`, expected one number"),
+        (xg_boost, "\"num_trees\":\"1\"", "\"num_trees\":\"2\"", "found 1 trees, expected 2"),
         (
-            CatBoost,
+            cat_boost,
             "\"float_features\"",
             "\"categorical_features\":[{}],\"float_features\"",
             "categorical features (1)",
         ),
-        (CatBoost, "\"split_type\":\"FloatFeature\"", "\"split_type\":\"OnlineCtr\"", "splits of type `OnlineCtr`"),
-        (CatBoost, "YetiRank", "MultiClass", "the loss `MultiClass`"),
-        (CatBoost, "[0.25]", "[0.25,1]", "a bias of 2 values"),
+        (cat_boost, "\"split_type\":\"FloatFeature\"", "\"split_type\":\"OnlineCtr\"", "splits of type `OnlineCtr`"),
+        (cat_boost, "YetiRank", "MultiClass", "the loss `MultiClass`"),
+        (cat_boost, "[0.25]", "[0.25,1]", "a bias of 2 values"),
         (
-            CatBoost,
+            cat_boost,
             "\"leaf_values\":[1,2,3,4]",
             "\"leaf_values\":[1,2,3]",
             "found 3 leaf values, expected 2 to the power of 2",
         ),
-        (CatBoost, "AsTrue", "AsNull", "feature 1: nan_value_treatment: found `AsNull`"),
-        (CatBoost, "\"oblivious_trees\"", "\"other_trees\"", "found both or neither"),
-        (RankLib, "## LambdaMART", "## Random Forests", "the learner `Random Forests`"),
-        (RankLib, "<threshold> 0.5 </threshold>", "", "expected a feature, a threshold and two splits, or an output"),
-        (RankLib, "<threshold> 0.5 </threshold>", "<threshold> low </threshold>", "line 8: found another <threshold>"),
-        (RankLib, "weight=\"0.5\"", "", "line 5: found a tree without a weight"),
-        (RankLib, "<feature> 1 </feature>", "<feature> 0 </feature>", "found feature 0"),
-        (RankLib, "</ensemble>\n", "</ensemble><ensemble>", "expected the end of the file"),
+        (cat_boost, "AsTrue", "AsNull", "feature 1: nan_value_treatment: found `AsNull`"),
+        (cat_boost, "\"oblivious_trees\"", "\"other_trees\"", "found both or neither"),
+        (rank_lib, "## LambdaMART", "## Random Forests", "the learner `Random Forests`"),
+        (rank_lib, "<threshold> 0.5 </threshold>", "", "expected a feature, a threshold and two splits, or an output"),
+        (rank_lib, "<threshold> 0.5 </threshold>", "<threshold> low </threshold>", "line 8: found another <threshold>"),
+        (rank_lib, "weight=\"0.5\"", "", "line 5: found a tree without a weight"),
+        (rank_lib, "<feature> 1 </feature>", "<feature> 0 </feature>", "found feature 0"),
+        (rank_lib, "</ensemble>\n", "</ensemble><ensemble>", "expected the end of the file"),
     ] {
         let message = error(format, from, to);
         assert!(message.contains(expected), "{message}\n{expected}");
@@ -242,15 +252,15 @@ fn rankers_without_a_counterpart_are_refused_by_name() {
         ),
     ] {
         let format = ImportFormat::detect(bytes).unwrap();
-        let message = Ranker::import(bytes, format).unwrap_err().to_string();
-        assert!(message.starts_with(expected), "{message}");
+        let message = import(bytes, format).unwrap_err().to_string();
+        assert!(message.starts_with(&format!("file: {expected}")), "{message}");
     }
 }
 
 /// Returns the statistics of the nodes in an imported file.
 fn statistics(text: &str) -> NodeStatistics {
     let format = ImportFormat::detect(text.as_bytes()).unwrap();
-    let ranker = Ranker::import(text.as_bytes(), format).unwrap();
+    let ranker = import(text.as_bytes(), format).unwrap();
     let Model::Trees(trees) = ranker.model() else { panic!("trees") };
     trees.arrays().statistics.clone()
 }
@@ -311,9 +321,10 @@ fn counts_and_gains_survive_import_and_export() {
     use crate::ranker::ExportFormat;
 
     let text = light_gbm_counted();
-    let ranker = Ranker::import(text.as_bytes(), ImportFormat::LightGbm).unwrap();
-    assert!(ranker.export_notes(ExportFormat::LightGbm).is_empty());
-    let written = String::from_utf8(ranker.export(ExportFormat::LightGbm).unwrap()).unwrap();
+    let ranker = import(text.as_bytes(), titled("LightGBM text")).unwrap();
+    let format = ExportFormat::named("lightgbm", ranker.model()).unwrap();
+    assert!(ranker.export_notes(format).is_empty());
+    let written = String::from_utf8(ranker.export(format).unwrap()).unwrap();
     for line in [
         "split_gain=8.0 3.0",
         "leaf_count=10 10 20",
@@ -335,7 +346,7 @@ fn a_truncated_file_is_refused() {
         // Behind the last tree, LightGBM's file has nothing that a score depends on.
         let end = text.find("end of trees").unwrap_or(text.trim_end().len());
         for length in 0..end {
-            assert!(Ranker::import(&text.as_bytes()[..length], format).is_err(), "{format}: {length} bytes");
+            assert!(import(&text.as_bytes()[..length], titled(format)).is_err(), "{format}: {length} bytes");
         }
     }
 }
@@ -344,7 +355,7 @@ proptest! {
     #[test]
     fn no_bytes_panic(format in 0..4usize, bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = ImportFormat::detect(&bytes);
-        let _ = Ranker::import(&bytes, FILES[format].0);
+        let _ = import(&bytes, titled(FILES[format].0));
     }
 
     #[test]
@@ -355,7 +366,7 @@ proptest! {
             let place = place.index(bytes.len());
             bytes[place] = byte;
         }
-        if let Ok(ranker) = Ranker::import(&bytes, format) && ranker.model().features() < 100 {
+        if let Ok(ranker) = import(&bytes, titled(format)) && ranker.model().features() < 100 {
             let features = ranker.model().features().max(1);
             let data = RankingDataset::builder().features(vec![0.5; features], features).labels(vec![0.0]).query_sizes(&[1]).build().unwrap();
             let _ = ranker.predict(&data, &Device::flex());

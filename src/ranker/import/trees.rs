@@ -4,52 +4,25 @@
 //! `x <= t`, where `t` is the largest 32-bit float that goes left. If a split sends no finite value left, its sides are
 //! exchanged, and the largest finite float becomes the threshold.
 
-use crate::ranker::import_error::{ImportError, ImportFormat};
+use super::{content, syntax};
+use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
 use crate::ranker::tree_ensemble::{LEAF, NodeStatistics, Sums, TreeArrays, TreeEnsemble};
 
-/// A node of another system's tree; nodes refer to their children by position in the tree.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum ForeignNode {
-    Split(ForeignSplit),
-    Leaf(f64),
-}
-
-/// A split in a tree of another system.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ForeignSplit {
-    /// Counted from 0.
-    pub feature: u32,
-    /// The largest 32-bit float that goes left, or `None` if no float does.
-    pub at_most: Option<f32>,
-    /// Whether a missing value goes left.
-    pub missing_left: bool,
-    /// Whether the split treats 0 as missing.
-    pub zero_missing: bool,
-    pub left: usize,
-    pub right: usize,
-}
-
 /// The trees that have been read from a file so far, in the file's order.
+#[derive(Default)]
 pub(super) struct TreeList {
-    format: ImportFormat,
     arrays: TreeArrays,
 }
 
 impl TreeList {
-    pub fn new(format: ImportFormat) -> Self {
-        Self { format, arrays: TreeArrays::default() }
-    }
-
     /// Adds a tree, together with the training statistics of its nodes. The root is the first node. Leaves out nodes
     /// that cannot be reached from the root.
     ///
     /// # Errors
     /// Returns an error if a child does not exist or has two parents.
-    pub fn push(&mut self, nodes: &[ForeignNode], statistics: &NodeStatistics) -> Result<(), ImportError> {
+    pub fn push(&mut self, nodes: &[ForeignNode], statistics: &NodeStatistics) -> Result<(), String> {
         let tree = self.arrays.roots.len();
-        let refuse = |found: String, expected: &str| {
-            Err(ImportError::content(self.format, format!("tree {tree}"), found, expected.to_owned()))
-        };
+        let refuse = |found: String, expected: &str| Err(content(format!("tree {tree}"), found, expected));
         let arrays = &mut self.arrays;
         let first = arrays.feature.len();
         arrays.roots.push(first as u32);
@@ -69,20 +42,17 @@ impl TreeList {
             let (feature, threshold, value) = match foreign {
                 ForeignNode::Leaf(value) => (LEAF, 0.0, value),
                 ForeignNode::Split(split) => {
-                    let ForeignSplit { feature, at_most, left, right, .. } = split;
+                    let goes_left = split.at_most > f32::NEG_INFINITY;
+                    let ForeignSplit { feature, at_most, missing_left, zero_missing, left, right } =
+                        if goes_left { split } else { split.exchanged(f32::MAX) };
                     // It marks leaves.
                     if feature == LEAF {
                         return refuse(format!("feature {feature}"), &format!("a feature below {LEAF}"));
                     }
-                    let sides = if at_most.is_some() { [left, right] } else { [right, left] };
-                    if split.missing_left == at_most.is_some() {
-                        arrays.missing_left.push(place);
-                    }
-                    if split.zero_missing {
-                        arrays.zero_missing.push(place);
-                    }
-                    waiting.extend([(sides[1], Some((place, true))), (sides[0], Some((place, false)))]);
-                    (feature, at_most.unwrap_or(f32::MAX), 0.0)
+                    arrays.missing_left.extend(missing_left.then_some(place));
+                    arrays.zero_missing.extend(zero_missing.then_some(place));
+                    waiting.extend([(right, Some((place, true))), (left, Some((place, false)))]);
+                    (feature, at_most, 0.0)
                 }
             };
             arrays.feature.push(feature);
@@ -101,7 +71,7 @@ impl TreeList {
     }
 
     /// Adds a constant to every score, in the form of a tree with one leaf and no statistics.
-    pub fn push_constant(&mut self, value: f64) -> Result<(), ImportError> {
+    pub fn push_constant(&mut self, value: f64) -> Result<(), String> {
         let nothing = NodeStatistics { count: vec![0], weight: vec![0.0], gain: vec![0.0] };
         self.push(&[ForeignNode::Leaf(value)], &nothing)
     }
@@ -116,7 +86,7 @@ impl TreeList {
     ///
     /// # Errors
     /// Returns an error if a split uses a feature beyond `features`, or if a number is not finite.
-    pub fn finish(mut self, features: usize, sums: Sums) -> Result<TreeEnsemble, ImportError> {
+    pub fn finish(mut self, features: usize, sums: Sums) -> Result<TreeEnsemble, String> {
         // Scores do not depend on statistics, so lists without information are dropped and the ranker is accepted.
         let NodeStatistics { count, weight, gain } = &mut self.arrays.statistics;
         if count.iter().all(|&documents| documents == 0) {
@@ -128,24 +98,21 @@ impl TreeList {
             }
         }
         let trees = TreeEnsemble::from_arrays(features, self.arrays);
-        let trees = trees.map_err(|source| ImportError::Trees { format: self.format, source })?;
-        Ok(trees.with_sums(sums))
+        Ok(trees.map_err(syntax)?.with_sums(sums))
     }
 }
 
-/// Returns the largest finite 32-bit float at or below `threshold`, or `None` if there is none. The threshold must not
-/// be NaN.
-pub(super) fn largest_at_most(threshold: f64) -> Option<f32> {
+/// Returns the largest finite 32-bit float at or below `threshold`, or negative infinity if there is none. The threshold
+/// must not be NaN.
+pub(super) fn largest_at_most(threshold: f64) -> f32 {
     let nearest = threshold as f32;
-    let below = if f64::from(nearest) > threshold { nearest.next_down() } else { nearest };
-    (below > f32::NEG_INFINITY).then(|| below.min(f32::MAX))
+    if f64::from(nearest) > threshold { nearest.next_down() } else { nearest.min(f32::MAX) }
 }
 
-/// Returns the largest finite 32-bit float below `threshold`, or `None` if there is none. The threshold must not be
-/// NaN.
-pub(super) fn largest_below(threshold: f32) -> Option<f32> {
-    let below = threshold.next_down();
-    (below > f32::NEG_INFINITY).then(|| below.min(f32::MAX))
+/// Returns the largest finite 32-bit float below `threshold`, or negative infinity if there is none. The threshold must
+/// not be NaN.
+pub(super) fn largest_below(threshold: f32) -> f32 {
+    threshold.next_down().min(f32::MAX)
 }
 
 #[cfg(test)]
@@ -154,44 +121,44 @@ mod tests {
 
     #[test]
     fn thresholds_equal_those_worked_by_hand() {
-        assert_eq!(largest_at_most(0.5), Some(0.5));
+        assert_eq!(largest_at_most(0.5), 0.5);
         // The nearest 32-bit float of 0.1 is above it.
-        assert_eq!(largest_at_most(0.1), Some(0.1f32.next_down()));
-        assert_eq!(largest_at_most(f64::from(0.1f32)), Some(0.1));
-        assert_eq!(largest_at_most(f64::INFINITY), Some(f32::MAX));
-        assert_eq!((largest_at_most(1e39), largest_at_most(-1e39)), (Some(f32::MAX), None));
-        assert_eq!(largest_below(0.5), Some(0.5f32.next_down()));
-        assert_eq!((largest_below(f32::INFINITY), largest_below(f32::MIN)), (Some(f32::MAX), None));
+        assert_eq!(largest_at_most(0.1), 0.1f32.next_down());
+        assert_eq!(largest_at_most(f64::from(0.1f32)), 0.1);
+        assert_eq!(largest_at_most(f64::INFINITY), f32::MAX);
+        assert_eq!((largest_at_most(1e39), largest_at_most(-1e39)), (f32::MAX, f32::NEG_INFINITY));
+        assert_eq!(largest_below(0.5), 0.5f32.next_down());
+        assert_eq!((largest_below(f32::INFINITY), largest_below(f32::MIN)), (f32::MAX, f32::NEG_INFINITY));
         // Both zeros are at the threshold.
-        assert!(largest_below(0.0) < Some(-0.0) && largest_below(-0.0) < Some(-0.0));
+        assert!(largest_below(0.0) < -0.0 && largest_below(-0.0) < -0.0);
     }
 
     #[test]
     fn every_float_goes_the_way_of_the_foreign_decision() {
         let way = |at_most, missing_left, x: f32| {
             let split = ForeignSplit { feature: 0, at_most, missing_left, zero_missing: false, left: 1, right: 2 };
-            let mut list = TreeList::new(ImportFormat::XgBoost);
+            let mut list = TreeList::default();
             let nodes = [ForeignNode::Split(split), ForeignNode::Leaf(1.0), ForeignNode::Leaf(2.0)];
             list.push(&nodes, &NodeStatistics::default()).unwrap();
             list.finish(1, Sums::Double).unwrap().score(&[x])
         };
         for missing_left in [false, true] {
             let missing = if missing_left { 1.0 } else { 2.0 };
-            assert_eq!(way(None, missing_left, f32::NAN), missing);
-            assert_eq!(way(Some(0.5), missing_left, f32::NAN), missing);
-            assert_eq!([f32::MIN, 0.0, f32::MAX].map(|x| way(None, missing_left, x)), [2.0; 3]);
-            assert_eq!([0.5, 0.5f32.next_up()].map(|x| way(Some(0.5), missing_left, x)), [1.0, 2.0]);
+            assert_eq!(way(f32::NEG_INFINITY, missing_left, f32::NAN), missing);
+            assert_eq!(way(0.5, missing_left, f32::NAN), missing);
+            assert_eq!([f32::MIN, 0.0, f32::MAX].map(|x| way(f32::NEG_INFINITY, missing_left, x)), [2.0; 3]);
+            assert_eq!([0.5, 0.5f32.next_up()].map(|x| way(0.5, missing_left, x)), [1.0, 2.0]);
         }
     }
 
     #[test]
     fn a_feature_is_not_taken_for_the_mark_of_a_leaf() {
-        let mut list = TreeList::new(ImportFormat::LightGbm);
+        let mut list = TreeList::default();
         assert_eq!(list.features_in_use(), 1, "a ranker without a split");
-        let (at_most, missing_left, zero_missing) = (Some(0.5), false, false);
+        let (at_most, missing_left, zero_missing) = (0.5, false, false);
         let split = ForeignSplit { feature: LEAF, at_most, missing_left, zero_missing, left: 1, right: 2 };
         let nodes = [ForeignNode::Split(split), ForeignNode::Leaf(1.0), ForeignNode::Leaf(2.0)];
-        let error = list.push(&nodes, &NodeStatistics::default()).unwrap_err().to_string();
+        let error = list.push(&nodes, &NodeStatistics::default()).unwrap_err();
         assert!(error.contains("found feature 4294967295, expected a feature below 4294967295"), "{error}");
     }
 
@@ -200,7 +167,7 @@ mod tests {
         let split = |left, right| {
             ForeignNode::Split(ForeignSplit {
                 feature: 0,
-                at_most: Some(0.0),
+                at_most: 0.0,
                 missing_left: false,
                 zero_missing: false,
                 left,
@@ -208,17 +175,14 @@ mod tests {
             })
         };
         let error = |nodes: &[ForeignNode]| {
-            let pushed = TreeList::new(ImportFormat::XgBoost).push(nodes, &NodeStatistics::default());
-            pushed.unwrap_err().to_string()
+            let pushed = TreeList::default().push(nodes, &NodeStatistics::default());
+            pushed.unwrap_err()
         };
-        assert_eq!(error(&[]), "XGBoost JSON: tree 0: found node 0, expected one of its 0 nodes");
+        assert_eq!(error(&[]), ": tree 0: found node 0, expected one of its 0 nodes");
         assert_eq!(
             error(&[split(1, 7), ForeignNode::Leaf(0.0)]),
-            "XGBoost JSON: tree 0: found node 7, expected one of its 2 nodes"
+            ": tree 0: found node 7, expected one of its 2 nodes"
         );
-        assert_eq!(
-            error(&[split(0, 0)]),
-            "XGBoost JSON: tree 0: found node 0 again, expected one parent for each node"
-        );
+        assert_eq!(error(&[split(0, 0)]), ": tree 0: found node 0 again, expected one parent for each node");
     }
 }

@@ -7,13 +7,28 @@
 
 use serde::Deserialize;
 
-use super::trees::{ForeignNode, ForeignSplit, TreeList, largest_below};
-use super::{Imported, parse};
+use super::trees::{TreeList, largest_below};
+use super::{ImportEntry, Imported, content, parse, unsupported};
+use crate::file_kind::FileKind;
 use crate::json::json;
-use crate::ranker::import_error::{ImportError, ImportFormat};
+use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
 use crate::ranker::tree_ensemble::{NodeStatistics, Sums};
 
-const FORMAT: ImportFormat = ImportFormat::XgBoost;
+/// The call that saves a ranker in the notation that is read.
+const SAVE: &str = "save_model(\"NAME.json\")";
+
+pub(super) const ENTRY: ImportEntry = ImportEntry {
+    title: ["XGBoost", "JSON"],
+    row: "XGBoost 1 to 3 | `booster.save_model(\"NAME.json\")` | `x < t`, 32 bits; NaN goes where the split says | \
+        base score and sums in 32 bits; gbtree and dart",
+    kind: FileKind::XgBoost,
+    others: &[
+        (FileKind::XgBoostBinary, "its binary notation (UBJSON)", SAVE),
+        (FileKind::XgBoostOld, "the binary notation of old versions", SAVE),
+        (FileKind::XgBoostDump, "a dump, which has no base score,", SAVE),
+    ],
+    decode,
+};
 
 /// The newest version of XGBoost whose file format is known.
 const NEWEST: u64 = 3;
@@ -108,52 +123,43 @@ struct TreeParameters {
 }
 
 /// A flag, which older versions of XGBoost write as a boolean.
-#[derive(Deserialize, Clone, Copy)]
+#[derive(Deserialize)]
 #[serde(untagged)]
 enum Flag {
     Bit(u8),
     Word(bool),
 }
 
-impl Flag {
-    fn is_set(self) -> bool {
-        match self {
-            Self::Bit(bit) => bit != 0,
-            Self::Word(word) => word,
-        }
-    }
-}
-
-pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
-    let File { learner, version } = parse(FORMAT, text)?;
+fn decode(text: &str) -> Result<Imported, String> {
+    let File { learner, version } = parse(text)?;
     let version_text = version.iter().map(u64::to_string).collect::<Vec<_>>().join(".");
     if version.first().is_none_or(|&major| !(1..=NEWEST).contains(&major)) {
-        return Err(ImportError::unsupported(FORMAT, format!("version `{version_text}`"), "version 1, 2 or 3"));
+        return Err(unsupported(format!("version `{version_text}`"), "version 1, 2 or 3"));
     }
     let Parameters { base_score, num_class, num_target, num_feature } = &learner.learner_model_param;
     for (name, value) in [("num_class", num_class), ("num_target", num_target)] {
         if value.as_deref().is_some_and(|value| !["0", "1"].contains(&value)) {
             let what = format!("{name} = {}", value.as_deref().unwrap_or_default());
-            return Err(ImportError::unsupported(FORMAT, what, "one score per document"));
+            return Err(unsupported(what, "one score per document"));
         }
     }
     let objective = &learner.objective.name;
     if !OBJECTIVES.contains(&objective.as_str()) {
         let expected = "an objective whose predictions are the sums of the trees, such as rank:ndcg";
-        return Err(ImportError::unsupported(FORMAT, format!("the objective `{objective}`"), expected));
+        return Err(unsupported(format!("the objective `{objective}`"), expected));
     }
     let features = whole(num_feature, "learner_model_param.num_feature")?;
-    let mut trees = TreeList::new(FORMAT);
+    let mut trees = TreeList::default();
     trees.push_constant(f64::from(base_score_of(base_score)?))?;
     let (model, weights) = trees_of(learner.gradient_booster)?;
     let Some(count) = &model.gbtree_model_param else {
         let expected = "the number of trees";
-        return Err(ImportError::content(FORMAT, "gradient_booster", "no `gbtree_model_param`", expected));
+        return Err(content("gradient_booster", "no `gbtree_model_param`", expected));
     };
     let announced = whole(&count.num_trees, "gbtree_model_param.num_trees")?;
     if announced != model.trees.len() {
         let found = format!("{} trees", model.trees.len());
-        return Err(ImportError::content(FORMAT, "gradient_booster", found, format!("{announced}")));
+        return Err(content("gradient_booster", found, format!("{announced}")));
     }
     for (number, tree) in model.trees.iter().enumerate() {
         let nodes = tree.nodes(number, weights.as_ref().map_or(1.0, |weights| weights[number]))?;
@@ -166,25 +172,25 @@ pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
     })
 }
 
-fn whole(text: &str, place: &str) -> Result<usize, ImportError> {
-    text.parse().map_err(|_| ImportError::content(FORMAT, place, format!("`{text}`"), "a whole number"))
+fn whole(text: &str, place: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| content(place, format!("`{text}`"), "a whole number"))
 }
 
 /// Reads a base score from a number, a string, or a string that contains a one-element list.
-fn base_score_of(value: &serde_json::Value) -> Result<f32, ImportError> {
+fn base_score_of(value: &serde_json::Value) -> Result<f32, String> {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let number = text.trim().trim_start_matches('[').trim_end_matches(']').trim();
     let number = number.parse().ok().filter(|number: &f32| number.is_finite());
     number.ok_or_else(|| {
         let place = "learner_model_param.base_score";
-        ImportError::content(FORMAT, place, format!("`{text}`"), "one number, for one score per document")
+        content(place, format!("`{text}`"), "one number, for one score per document")
     })
 }
 
 /// Returns the trees of a booster, and their weights if any weight differs from 1.
-fn trees_of(booster: Booster) -> Result<(Trees, Option<Vec<f32>>), ImportError> {
+fn trees_of(booster: Booster) -> Result<(Trees, Option<Vec<f32>>), String> {
     let expected = "trees: gbtree or dart";
-    let missing = |place: &str| ImportError::content(FORMAT, "gradient_booster", format!("no `{place}`"), expected);
+    let missing = |place: &str| content("gradient_booster", format!("no `{place}`"), expected);
     match booster.name.as_str() {
         "gbtree" => Ok((booster.model.ok_or_else(|| missing("model"))?, None)),
         "dart" => {
@@ -192,24 +198,24 @@ fn trees_of(booster: Booster) -> Result<(Trees, Option<Vec<f32>>), ImportError> 
             if booster.weight_drop.len() != model.trees.len() {
                 let found = format!("{} weights", booster.weight_drop.len());
                 let expected = format!("{}, one for each tree", model.trees.len());
-                return Err(ImportError::content(FORMAT, "weight_drop", found, expected));
+                return Err(content("weight_drop", found, expected));
             }
             Ok((model, Some(booster.weight_drop)))
         }
-        other => Err(ImportError::unsupported(FORMAT, format!("the booster `{other}`"), expected)),
+        other => Err(unsupported(format!("the booster `{other}`"), expected)),
     }
 }
 
 impl Tree {
-    fn nodes(&self, number: usize, weight: f32) -> Result<Vec<ForeignNode>, ImportError> {
+    fn nodes(&self, number: usize, weight: f32) -> Result<Vec<ForeignNode>, String> {
         let place = || format!("tree {number}");
         if self.split_type.iter().any(|&kind| kind != 0) || !self.categories.is_empty() {
             let what = format!("categorical splits ({})", place());
-            return Err(ImportError::unsupported(FORMAT, what, "numerical features alone"));
+            return Err(unsupported(what, "numerical features alone"));
         }
         if !["", "0", "1"].contains(&self.tree_param.size_leaf_vector.as_str()) {
             let what = format!("leaves of {} values", self.tree_param.size_leaf_vector);
-            return Err(ImportError::unsupported(FORMAT, what, "one score per document"));
+            return Err(unsupported(what, "one score per document"));
         }
         let nodes = self.left_children.len();
         let lengths = [
@@ -220,7 +226,7 @@ impl Tree {
         ];
         if let Some((name, length)) = lengths.iter().find(|(_, length)| *length != nodes) {
             let found = format!("`{name}` of {length}");
-            return Err(ImportError::content(FORMAT, place(), found, format!("{nodes} nodes, as `left_children`")));
+            return Err(content(place(), found, format!("{nodes} nodes, as `left_children`")));
         }
         let node = |node: usize| {
             // -1 marks a leaf, whose value replaces the threshold.
@@ -231,7 +237,7 @@ impl Tree {
             ForeignNode::Split(ForeignSplit {
                 feature: self.split_indices[node],
                 at_most: largest_below(self.split_conditions[node]),
-                missing_left: self.default_left[node].is_set(),
+                missing_left: matches!(self.default_left[node], Flag::Word(true) | Flag::Bit(1..)),
                 zero_missing: false,
                 left: child(self.left_children[node]),
                 right: child(self.right_children[node]),

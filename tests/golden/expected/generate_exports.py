@@ -3,7 +3,7 @@
 contributions and importances of trees that know their documents and gains.
 
     python3 -m venv /tmp/peers && /tmp/peers/bin/pip install numpy onnx onnxruntime lightgbm xgboost
-    mkdir /tmp/exports && BURN_RANK_EXPORTS=/tmp/exports cargo test --test golden exports
+    mkdir /tmp/exports && BURN_RANK_EXPORTS=/tmp/exports cargo test --lib golden_tests
     /tmp/peers/bin/python tests/golden/expected/generate_exports.py /tmp/exports
 """
 

@@ -8,7 +8,7 @@ use burn_rank::workbench::text::{counted, harmless, is_standard_stream};
 use burn_rank::workbench::{FileKind, separator_of_name};
 
 use super::ConvertArgs;
-use super::ranker::NAMES;
+use super::ranker::names;
 use crate::cli::{Failure, files, input, to_io};
 use crate::experiment::RANKER;
 
@@ -20,7 +20,7 @@ impl ConvertArgs {
         let (from, extension) = (self.from.display(), self.out.extension());
         if !is_standard_stream(&self.from) && is_ranker(&self.from) {
             let found = "found a name for a table";
-            return Err(Failure::input(format!("{place}: {found}, expected one for the ranker {from}: {NAMES}")));
+            return Err(Failure::input(format!("{place}: {found}, expected one for the ranker {from}: {}", names())));
         }
         let is_table = FileKind::of_file(&self.from)
             .is_none_or(|kind| !matches!(kind, FileKind::Letor | FileKind::Gzip))

@@ -23,8 +23,8 @@ pub struct ConvertArgs {
     /// if it is NAME.txt
     out: PathBuf,
     /// Format of a ranker [default: chosen by the name of OUT]
-    #[arg(long, value_enum)]
-    format: Option<ranker::Format>,
+    #[arg(long, value_parser = ranker::formats())]
+    format: Option<String>,
     #[command(flatten)]
     reading: input::ReadArgs,
 }

@@ -3,39 +3,52 @@
 use std::io::Write;
 
 use burn::tensor::Device;
-use burn_rank::ranker::{ExportFormat, Model, Ranker};
+use burn_rank::ranker::{ExportFormat, Ranker};
 use burn_rank::workbench::atomic_file;
+use burn_rank::workbench::ranker::{EXPORTS, ExportEntry};
 use burn_rank::workbench::text::{counted, harmless};
-use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 
 use super::ConvertArgs;
 use crate::cli::{Context, Failure, input, terminal};
 
-/// Format of a ranker.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum Format {
-    /// ONNX graph for one query
-    Onnx,
-    /// ONNX graph for many queries, which are padded and masked
-    OnnxBatch,
-    /// LightGBM's text model for trees
-    Lightgbm,
-    /// RankLib's text for a linear ranker, or its XML for trees; not yet tested in RankLib
-    Ranklib,
-    /// XGBoost's JSON model for trees
-    Xgboost,
-    /// XGBoost's JSON dump for OpenSearch and Elasticsearch (model/xgboost+json); not yet tested there
-    XgboostDump,
-    /// Solr's JSON for trees or a linear ranker; not yet tested in Solr
-    Solr,
-    /// JSON weights of a linear ranker for OpenSearch and Elasticsearch (model/linear); not yet tested there
-    PluginLinear,
-    /// A saved ranker
-    BurnRank,
+/// The name of burn-rank's own format, and the extension of its files.
+const OWN: [&str; 2] = ["burn-rank", "safetensors"];
+
+/// Returns the names of the formats with their help.
+pub(super) fn formats() -> PossibleValuesParser {
+    let exports = unique(EXPORTS, |entry| (entry.name, entry.help));
+    let own = (OWN[0], "A saved ranker");
+    PossibleValuesParser::new(exports.into_iter().chain([own]).map(|(name, help)| PossibleValue::new(name).help(help)))
 }
 
-/// The names of output files that determine a ranker's format, in the words of an error message.
-pub(super) const NAMES: &str = "a name that ends in .onnx, .txt, .xml or .safetensors, or another name with --format";
+/// Returns a property of all entries in their order, once where entries share it.
+fn unique<'a, T: PartialEq>(entries: impl IntoIterator<Item = &'a ExportEntry>, of: fn(&ExportEntry) -> T) -> Vec<T> {
+    let mut found = Vec::new();
+    for value in entries.into_iter().map(of) {
+        if !found.contains(&value) {
+            found.push(value);
+        }
+    }
+    found
+}
+
+/// Joins words to a list such as `a, b or c`.
+fn any_of(words: &[&str]) -> String {
+    match words {
+        [others @ .., last] if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        words => words.concat(),
+    }
+}
+
+/// Returns the names of output files that determine a ranker's format, in the words of an error message.
+pub(super) fn names() -> String {
+    let mut extensions = unique(EXPORTS.iter().filter(|entry| entry.by_name), |entry| entry.extension);
+    extensions.push(OWN[1]);
+    let extensions: Vec<String> = extensions.iter().map(|extension| format!(".{extension}")).collect();
+    let extensions: Vec<&str> = extensions.iter().map(String::as_str).collect();
+    format!("a name that ends in {}, or another name with --format", any_of(&extensions))
+}
 
 impl ConvertArgs {
     pub(super) fn convert_ranker(&self, out: &mut dyn Write) -> Result<(), Failure> {
@@ -62,29 +75,21 @@ impl ConvertArgs {
 
     /// Returns the format in which the ranker is written; `None` means burn-rank's own format.
     fn format(&self, ranker: &Ranker) -> Result<Option<ExportFormat>, Failure> {
-        let Some(format) = self.format else {
-            let extension = self.out.extension().map(|extension| extension.to_string_lossy().to_lowercase());
-            return match extension.as_deref() {
-                Some("safetensors") => Ok(None),
-                Some("json") => Err(Failure::input(format!(
-                    "{}: several formats are JSON, expected --format xgboost, xgboost-dump, solr or plugin-linear",
-                    self.out.display()
-                ))),
-                Some("onnx" | "txt" | "xml") => Ok(Some(ExportFormat::from_path(&self.out, ranker.model())?)),
-                _ => Err(Failure::input(format!("{}: expected {NAMES}", self.out.display()))),
-            };
+        if let Some(name) = &self.format {
+            return Ok(ExportFormat::named(name, ranker.model()));
+        }
+        let extension = self.out.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+        if extension == OWN[1] {
+            return Ok(None);
+        }
+        let format = ExportFormat::from_path(&self.out, ranker.model());
+        let sharing = unique(EXPORTS.iter().filter(|entry| entry.extension == extension), |entry| entry.name);
+        let expected = match &sharing[..] {
+            [] => format!("expected {}", names()),
+            formats => {
+                format!("several formats are {}, expected --format {}", extension.to_uppercase(), any_of(formats))
+            }
         };
-        Ok(Some(match format {
-            Format::Onnx => ExportFormat::Onnx,
-            Format::OnnxBatch => ExportFormat::OnnxBatch,
-            Format::Lightgbm => ExportFormat::LightGbm,
-            Format::Ranklib if matches!(ranker.model(), Model::Trees(_)) => ExportFormat::RankLibTrees,
-            Format::Ranklib => ExportFormat::RankLib,
-            Format::Xgboost => ExportFormat::XgBoost,
-            Format::XgboostDump => ExportFormat::XgBoostDump,
-            Format::Solr => ExportFormat::Solr,
-            Format::PluginLinear => ExportFormat::PluginLinear,
-            Format::BurnRank => return Ok(None),
-        }))
+        format.map(Some).ok_or_else(|| Failure::input(format!("{}: {expected}", self.out.display())))
     }
 }

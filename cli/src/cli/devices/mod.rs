@@ -8,8 +8,8 @@ mod process;
 
 use std::io::Write;
 
-use burn_rank::device::BACKENDS;
 use burn_rank::op::Instructions;
+use burn_rank::workbench::backends;
 use burn_rank::workbench::json::json;
 use clap::{Args, Subcommand};
 
@@ -50,18 +50,17 @@ impl DevicesArgs {
 
     fn list(&self, out: &mut dyn Write) -> Result<(), Failure> {
         let mut table = Table::new(["device", "state", "what"]);
-        for backend in BACKENDS {
-            let state = match (backend.built, input::device(backend.name)) {
-                (false, _) => format!("not built: --features {}", backend.name),
+        for (name, summary, built) in backends() {
+            let state = match (built, input::device(name)) {
+                (false, _) => format!("not built: --features {name}"),
                 (true, Ok(_)) => "ready".to_string(),
                 (true, Err(error)) => error.to_string(),
             };
             if self.json {
-                let row =
-                    json!({"device": backend.name, "built": backend.built, "ready": state == "ready", "state": state});
+                let row = json!({"device": name, "built": built, "ready": state == "ready", "state": state});
                 writeln!(out, "{row}")?;
             }
-            table.row(backend.name, [&state, backend.summary]);
+            table.row(name, [state.as_str(), summary]);
         }
         let mut sets = Table::new(["instructions", "state", "what"]);
         for &set in Instructions::ALL {

@@ -175,7 +175,7 @@ impl Experiment {
     /// Before any file is read, rejects a starting ranker if the learner cannot continue training it.
     fn check_start(&self) -> Result<(), Refusal> {
         let Some(start) = &self.start else { return Ok(()) };
-        let refused = self.built.starting_from(&Model::Trees(TreeEnsemble::new(0))).map_err(refusal_of);
+        let refused = self.built.starting_from(&Model::Trees(TreeEnsemble::default())).map_err(refusal_of);
         refused.map(drop).map_err(|refusal| Refusal::new("start", format!("{start:?}"), refusal.expected))
     }
 }

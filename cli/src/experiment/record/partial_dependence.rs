@@ -96,7 +96,8 @@ mod tests {
     use super::*;
     use burn_rank::data::{Normalizer, NormalizerKind};
     use burn_rank::measure::Convention;
-    use burn_rank::ranker::{Metadata, Node, TreeEnsemble, Versions};
+    use burn_rank::ranker::{Metadata, TreeEnsemble, Versions};
+    use burn_rank::workbench::ranker::{Node, trees};
 
     fn ranker(trees: TreeEnsemble) -> Ranker {
         let metadata = Metadata {
@@ -125,7 +126,6 @@ mod tests {
 
     #[test]
     fn scores_are_those_of_the_sample_with_the_feature_replaced() {
-        let mut trees = TreeEnsemble::new(3);
         let split = |feature, threshold, left, right, missing_left| Node::Split {
             feature,
             threshold,
@@ -134,10 +134,8 @@ mod tests {
             missing_left,
         };
         let leaf = |value| Node::Leaf { value };
-        trees
-            .push(&[split(0, 1500.0, 1, 2, false), leaf(-1.0), split(1, 0.5, 3, 4, true), leaf(4.0), leaf(2.0)])
-            .unwrap();
-        let ranker = ranker(trees);
+        let tree = vec![split(0, 1500.0, 1, 2, false), leaf(-1.0), split(1, 0.5, 3, 4, true), leaf(4.0), leaf(2.0)];
+        let ranker = ranker(trees(3, [tree]).unwrap());
         let importance = Importance { gain: vec![5.0, 7.0, 0.0], splits: vec![1, 1, 0] };
         let found = PartialDependence::of_ranker(&ranker, Some(&importance), &train());
         assert_eq!(found.iter().map(|found| found.feature).collect::<Vec<_>>(), [2, 1]);

@@ -10,15 +10,16 @@ use crate::ranker::kernel_expansion::KernelExpansion;
 /// - `x`: `[documents, features]`
 /// - output: `[documents, 1]`
 pub(super) fn kernel_scores(graph: &mut GraphBuilder, expansion: &KernelExpansion, x: &Value) -> Value {
-    let (features, coefficients) = (expansion.feature_count(), expansion.coefficients());
+    let KernelExpansion { feature_count: features, landmarks, coefficients, gamma } = expansion;
+    let features = *features;
     let count = coefficients.len();
-    let rows = || expansion.landmarks().chunks_exact(features);
+    let rows = || landmarks.chunks_exact(features);
     let columns: Vec<f64> =
         (0..features).flat_map(|feature| rows().map(move |row| -2.0 * f64::from(row[feature]))).collect();
     let squares: Vec<f64> = rows().map(|row| row.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>()).collect();
     let columns = graph.doubles("kernel.landmarks", &[features, count], &columns);
     let squares = graph.doubles("kernel.squares", &[count], &squares);
-    let gamma = graph.doubles("kernel.gamma", &[], &[-expansion.gamma()]);
+    let gamma = graph.doubles("kernel.gamma", &[], &[-gamma]);
     let coefficients = graph.doubles("kernel.coefficients", &[count, 1], coefficients);
     let zero = graph.doubles("zero", &[], &[0.0]);
 

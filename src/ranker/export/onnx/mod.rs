@@ -16,45 +16,55 @@ mod normalizer;
 mod scorer;
 mod trees;
 
-use super::{ExportError, ExportFormat};
+use super::ExportEntry;
 use crate::ranker::artifact::Ranker;
 use crate::ranker::model::Model;
 use crate::scorer::Scorer;
 use graph::{GraphBuilder, Value};
 use messages::Property;
 
-/// Encodes a graph that scores one query at a time.
-pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
-    let description = "Scores of the documents of one query, from their raw features.";
-    finished(GraphBuilder::default(), ranker, ExportFormat::Onnx, description)
-}
+pub(super) const ENTRY: ExportEntry = ExportEntry {
+    name: "onnx",
+    title: "ONNX",
+    extension: "onnx",
+    by_name: true,
+    help: "ONNX graph for one query",
+    row: "onnxruntime and others | every ranker, one query at a time | all | within 1e-5",
+    accepts: |_| true,
+    expected: "any ranker",
+    system: None,
+    write: |ranker| {
+        encode(GraphBuilder::default(), ranker, "Scores of the documents of one query, from their raw features.")
+    },
+};
 
-/// Encodes a graph that scores many queries at a time, padded to one length.
-pub(super) fn encode_batch(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
-    let description = "Scores of the documents of many queries, from their raw features.";
-    finished(GraphBuilder::batch(), ranker, ExportFormat::OnnxBatch, description)
-}
+pub(super) const BATCH: ExportEntry = ExportEntry {
+    name: "onnx-batch",
+    title: "ONNX of many queries",
+    by_name: false,
+    help: "ONNX graph for many queries, which are padded and masked",
+    row: "onnxruntime and others | every ranker, many queries with a mask | all | within 1e-5",
+    write: |ranker| {
+        encode(GraphBuilder::batch(), ranker, "Scores of the documents of many queries, from their raw features.")
+    },
+    ..ENTRY
+};
 
-fn finished(
-    mut graph: GraphBuilder,
-    ranker: &Ranker,
-    format: ExportFormat,
-    description: &str,
-) -> Result<Vec<u8>, ExportError> {
+fn encode(mut graph: GraphBuilder, ranker: &Ranker, description: &str) -> Result<Vec<u8>, String> {
     let graph_of = &mut graph;
+    let normalizer = ranker.normalizer();
     let scores = match ranker.model() {
-        Model::Trees(trees) => trees::tree_scores(graph_of, trees, ranker.normalizer(), format)?,
+        Model::Trees(trees) => trees::tree_scores(graph_of, trees, normalizer)?,
         Model::Scorer(scorer) => {
-            let x = normalizer::filled(graph_of, ranker.normalizer());
+            let x = normalizer::filled(graph_of, normalizer);
             scores(graph_of, "", scorer, &x)
         }
         Model::Ensemble(members) => {
-            let x = normalizer::filled(graph_of, ranker.normalizer());
-            let sum = ensemble(graph_of, members, &x);
-            sum.ok_or_else(|| ExportError::model(ranker.model(), format, "at least one scorer"))?
+            let x = normalizer::filled(graph_of, normalizer);
+            ensemble(graph_of, members, &x).ok_or("a sum of scorers: expected at least one scorer")?
         }
         Model::Kernel(expansion) => {
-            let x = normalizer::filled(graph_of, ranker.normalizer());
+            let x = normalizer::filled(graph_of, normalizer);
             kernel::kernel_scores(graph_of, expansion, &x)
         }
     };

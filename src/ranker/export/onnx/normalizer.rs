@@ -64,19 +64,11 @@ fn normalized_from(graph: &mut GraphBuilder, normalizer: &Normalizer, raw: &Valu
             None => query_min_max(graph, &features, &x, may_miss),
             Some(mask) => query_min_max_of_many(graph, &mask, &x, count, may_miss),
         },
-        FeatureMap::ZScore { mean, scale } => {
-            let mean = graph.doubles("normalizer.mean", &[mean.len()], mean);
-            let scale = graph.doubles("normalizer.scale", &[scale.len()], scale);
-            let centered = graph.node("Sub", &[&x, &mean]);
-            graph.node("Mul", &[&centered, &scale])
-        }
+        FeatureMap::ZScore { mean, scale } => z_score(graph, &x, mean, scale),
         FeatureMap::ClippedZScore { mean, scale } => {
-            let mean = graph.doubles("normalizer.mean", &[mean.len()], mean);
-            let scale = graph.doubles("normalizer.scale", &[scale.len()], scale);
+            let value = z_score(graph, &x, mean, scale);
             let least = graph.doubles("normalizer.least", &[], &[-8.0]);
             let most = graph.doubles("normalizer.most", &[], &[8.0]);
-            let centered = graph.node("Sub", &[&x, &mean]);
-            let value = graph.node("Mul", &[&centered, &scale]);
             let value = graph.node("Max", &[&value, &least]);
             graph.node("Min", &[&value, &most])
         }
@@ -89,6 +81,14 @@ fn normalized_from(graph: &mut GraphBuilder, normalizer: &Normalizer, raw: &Valu
         FeatureMap::Gauss { values, places } => gauss(graph, &features, &x, values, places),
     };
     graph.as_float(&value)
+}
+
+/// Adds `(x - mean) scale` to the graph.
+fn z_score(graph: &mut GraphBuilder, x: &Value, mean: &[f64], scale: &[f64]) -> Value {
+    let mean = graph.doubles("normalizer.mean", &[mean.len()], mean);
+    let scale = graph.doubles("normalizer.scale", &[scale.len()], scale);
+    let centered = graph.node("Sub", &[x, &mean]);
+    graph.node("Mul", &[&centered, &scale])
 }
 
 /// Adds `sign(x) ln(1 + |x|)` to the graph, in double precision.

@@ -5,12 +5,12 @@
 //! document separately is folded into the thresholds, so a document reaches the same leaf as in this crate. The
 //! normalizer `query_min_max` becomes part of the graph.
 
-use super::super::raw_trees::{RawNode, RawTree, check_zeros};
-use super::super::{ExportError, ExportFormat};
+use super::super::raw_trees::{RawTree, check_normalized_zeros};
 use super::graph::{GraphBuilder, Value};
 use super::messages::Attribute;
 use super::normalizer;
 use crate::data::{Normalizer, NormalizerKind};
+use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
 use crate::ranker::tree_ensemble::{LEAF, TreeEnsemble, ZERO};
 
 /// Adds the trees to the graph and returns their summed scores, which have the shape `[documents, 1]`.
@@ -18,36 +18,27 @@ pub(super) fn tree_scores(
     graph: &mut GraphBuilder,
     trees: &TreeEnsemble,
     fitted: &Normalizer,
-    format: ExportFormat,
-) -> Result<Value, ExportError> {
+) -> Result<Value, String> {
     let (x, raw_is_split) = match fitted.kind() {
         NormalizerKind::QueryMinMax => (normalizer::normalized(graph, fitted, true), false),
         _ => (normalizer::raw(graph, trees.feature_count()), true),
     };
-    if fitted.kind() != NormalizerKind::None {
-        check_zeros(trees, format, "values of 0 that are compared with thresholds, where there is a normalizer")?;
-    }
-    let x = without_zeros(graph, trees, &x, format)?;
+    check_normalized_zeros(trees, fitted)?;
+    let x = without_zeros(graph, trees, &x)?;
     let none = Normalizer::unfitted(trees.feature_count());
     let splits_of = if raw_is_split { fitted } else { &none };
-    let mut attributes = Attributes::default();
-    for &root in &trees.arrays().roots {
-        attributes.push(&RawTree::new(trees, root, splits_of, format)?);
-    }
-    if attributes.tree == 0 {
+    let roots = trees.arrays().roots.iter();
+    let mut raw: Vec<RawTree> =
+        roots.map(|&root| RawTree::of_32_bits(trees, root, splits_of)).collect::<Result<_, _>>()?;
+    if raw.is_empty() {
         // The operator requires a tree; this one adds 0.
-        attributes.push(&RawTree::zero());
+        raw.push(RawTree::zero());
     }
-    Ok(graph.tree_node("TreeEnsembleRegressor", &x, attributes.finish()))
+    Ok(graph.tree_node("TreeEnsembleRegressor", &x, attributes(&raw)))
 }
 
 /// Replaces 0 with NaN in the features whose splits treat 0 as missing.
-fn without_zeros(
-    graph: &mut GraphBuilder,
-    trees: &TreeEnsemble,
-    x: &Value,
-    format: ExportFormat,
-) -> Result<Value, ExportError> {
+fn without_zeros(graph: &mut GraphBuilder, trees: &TreeEnsemble, x: &Value) -> Result<Value, String> {
     let arrays = trees.arrays();
     if arrays.zero_missing.is_empty() {
         return Ok(x.clone());
@@ -58,7 +49,7 @@ fn without_zeros(
         let is_missing = arrays.zero_missing.binary_search(&(node as u32)).is_ok();
         if is_missing != (largest[feature as usize] == ZERO) {
             let expected = "0 that is missing at all splits of a feature or at none";
-            return Err(ExportError::Splits { format, found: "splits that disagree about 0", expected });
+            return Err(format!("splits that disagree about 0: expected {expected}"));
         }
     }
     let largest = graph.floats("zeros", &[largest.len()], &largest);
@@ -68,65 +59,47 @@ fn without_zeros(
     Ok(graph.node("Where", &[&is_zero, &missing, x]))
 }
 
-/// The attribute lists of `TreeEnsembleRegressor`, each with an entry per node or per leaf.
-#[derive(Default)]
-struct Attributes {
-    tree: i64,
-    trees: Vec<i64>,
-    nodes: Vec<i64>,
-    features: Vec<i64>,
-    modes: Vec<String>,
-    values: Vec<f32>,
-    true_nodes: Vec<i64>,
-    false_nodes: Vec<i64>,
-    missing_true: Vec<i64>,
-    target_trees: Vec<i64>,
-    target_nodes: Vec<i64>,
-    weights: Vec<f32>,
-}
-
-impl Attributes {
-    fn push(&mut self, tree: &RawTree) {
-        for (number, node) in (0..).zip(&tree.nodes) {
-            self.trees.push(self.tree);
-            self.nodes.push(number);
-            let (mode, feature, value, sides, missing) = match node {
-                RawNode::Split(split) => {
-                    let sides = [split.left as i64, split.right as i64];
-                    ("BRANCH_LEQ", split.feature.into(), split.at_most, sides, split.missing_left.into())
-                }
-                RawNode::Leaf(value) => {
-                    self.target_trees.push(self.tree);
-                    self.target_nodes.push(number);
-                    self.weights.push(*value as f32);
-                    ("LEAF", 0, 0.0, [0, 0], 0)
-                }
-            };
-            self.modes.push(mode.into());
-            self.features.push(feature);
-            self.values.push(value);
-            self.true_nodes.push(sides[0]);
-            self.false_nodes.push(sides[1]);
-            self.missing_true.push(missing);
-        }
-        self.tree += 1;
-    }
-
-    fn finish(self) -> Vec<Attribute> {
-        vec![
-            Attribute::int("n_targets", 1),
-            Attribute::ints("nodes_treeids", &self.trees),
-            Attribute::ints("nodes_nodeids", &self.nodes),
-            Attribute::ints("nodes_featureids", &self.features),
-            Attribute::strings("nodes_modes", self.modes),
-            Attribute::floats("nodes_values", &self.values),
-            Attribute::ints("nodes_truenodeids", &self.true_nodes),
-            Attribute::ints("nodes_falsenodeids", &self.false_nodes),
-            Attribute::ints("nodes_missing_value_tracks_true", &self.missing_true),
-            Attribute::ints("target_treeids", &self.target_trees),
-            Attribute::ints("target_nodeids", &self.target_nodes),
-            Attribute::ints("target_ids", &vec![0; self.target_nodes.len()]),
-            Attribute::floats("target_weights", &self.weights),
-        ]
-    }
+/// Returns the attribute lists of `TreeEnsembleRegressor`, each with an entry per node or per leaf.
+fn attributes(trees: &[RawTree]) -> Vec<Attribute> {
+    let nodes = || {
+        let of_tree = |(tree, from): (i64, &RawTree)| {
+            let nodes: Vec<(i64, i64, ForeignNode)> =
+                (0..).zip(&from.nodes).map(|(number, node)| (tree, number, *node)).collect();
+            nodes
+        };
+        (0..).zip(trees).flat_map(of_tree)
+    };
+    let leaves = || {
+        nodes().filter_map(|(tree, number, node)| match node {
+            ForeignNode::Leaf(value) => Some((tree, number, value as f32)),
+            ForeignNode::Split(_) => None,
+        })
+    };
+    let splits = || {
+        nodes().map(|(.., node)| match node {
+            ForeignNode::Split(split) => Some(split),
+            ForeignNode::Leaf(_) => None,
+        })
+    };
+    let of_splits = |name: &str, value: fn(ForeignSplit) -> i64| {
+        Attribute::ints(name, &splits().map(|split| split.map_or(0, value)).collect::<Vec<i64>>())
+    };
+    let ints = |name: &str, values: Vec<i64>| Attribute::ints(name, &values);
+    let mode = |split: Option<ForeignSplit>| split.map_or("LEAF", |_| "BRANCH_LEQ").to_string();
+    let thresholds: Vec<f32> = splits().map(|split| split.map_or(0.0, |split| split.at_most)).collect();
+    vec![
+        Attribute::int("n_targets", 1),
+        ints("nodes_treeids", nodes().map(|(tree, ..)| tree).collect()),
+        ints("nodes_nodeids", nodes().map(|(_, number, _)| number).collect()),
+        of_splits("nodes_featureids", |split| split.feature.into()),
+        Attribute::strings("nodes_modes", splits().map(mode).collect()),
+        Attribute::floats("nodes_values", &thresholds),
+        of_splits("nodes_truenodeids", |split| split.left as i64),
+        of_splits("nodes_falsenodeids", |split| split.right as i64),
+        of_splits("nodes_missing_value_tracks_true", |split| split.missing_left.into()),
+        ints("target_treeids", leaves().map(|(tree, ..)| tree).collect()),
+        ints("target_nodeids", leaves().map(|(_, number, _)| number).collect()),
+        ints("target_ids", vec![0; leaves().count()]),
+        Attribute::floats("target_weights", &leaves().map(|(.., value)| value).collect::<Vec<f32>>()),
+    ]
 }

@@ -3,23 +3,24 @@
 //!
 //! The rankers are made here from only whole numbers and square roots, so their exports have the same bytes everywhere.
 //! Each case has the checksum of the bytes that the other system scored. To renew the file, write the exports with
-//! `BURN_RANK_EXPORTS=FOLDER cargo test --test golden exports` and run `expected/generate_exports.py FOLDER`.
+//! `BURN_RANK_EXPORTS=FOLDER cargo test --lib golden_tests` and run `expected/generate_exports.py FOLDER`.
 
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 
-use burn::tensor::Device;
-use burn_rank::data::{Normalizer, NormalizerKind, RankingDataset};
-use burn_rank::measure::Convention;
-use burn_rank::ranker::{
-    ExportFormat, KernelExpansion, LEAF, Metadata, Model, Node, NodeStatistics, Parts, Ranker, TreeArrays,
-    TreeEnsemble, TreeShap, Values, Versions,
-};
-use burn_rank::scorer::{
+use crate::data::{Normalizer, NormalizerKind, RankingDataset};
+use crate::measure::Convention;
+use crate::ranker::export::ExportFormat;
+use crate::ranker::parts::{Parts, Values};
+use crate::ranker::tree_ensemble::{LEAF, NodeStatistics, TreeArrays};
+use crate::ranker::tree_shap::TreeShap;
+use crate::ranker::{KernelExpansion, Metadata, Model, Node, Ranker, TreeEnsemble, Versions};
+use crate::scorer::{
     Activation, AttentionScorerConfig, InputConfig, LatentCrossScorerConfig, LinearScorerConfig, MlpScorerConfig,
     NormKind, Scorer, ScorerConfig,
 };
+use burn::tensor::Device;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
@@ -84,7 +85,7 @@ fn queries() -> RankingDataset {
 fn ranker(normalizer: NormalizerKind, model: Model) -> Ranker {
     let metadata = Metadata {
         feature_names: None,
-        config: burn_rank::json::Value::Object(Default::default()),
+        config: crate::json::Value::Object(Default::default()),
         convention: Convention::default(),
         measures: BTreeMap::new(),
         data_hash: String::new(),
@@ -227,9 +228,10 @@ fn counted() -> TreeEnsemble {
     TreeEnsemble::from_arrays(FEATURES, arrays).unwrap()
 }
 
-fn cases() -> Vec<(String, Ranker, ExportFormat)> {
+/// The rankers, and the names of the formats in which they are exported.
+fn cases() -> Vec<(String, Ranker, &'static str)> {
     let mut cases = Vec::new();
-    let mut onnx = |name: String, normalizer, model| cases.push((name, ranker(normalizer, model), ExportFormat::Onnx));
+    let mut onnx = |name: String, normalizer, model| cases.push((name, ranker(normalizer, model), "onnx"));
     for (number, normalizer) in NORMALIZERS.into_iter().enumerate() {
         onnx(format!("linear-{normalizer:?}"), normalizer, Model::Scorer(linear(number % 2 == 0)));
         for norm in [NormKind::None, NormKind::Layer, NormKind::Batch] {
@@ -257,14 +259,13 @@ fn cases() -> Vec<(String, Ranker, ExportFormat)> {
         onnx(format!("kernels-{normalizer:?}"), normalizer, Model::Kernel(kernels(normalizer)));
     }
     for normalizer in NORMALIZERS {
-        cases.push((format!("trees-onnx-{normalizer:?}"), trees(normalizer), ExportFormat::Onnx));
+        cases.push((format!("trees-onnx-{normalizer:?}"), trees(normalizer), "onnx"));
     }
     for normalizer in NORMALIZERS.into_iter().filter(|kind| *kind != NormalizerKind::QueryMinMax) {
-        cases.push((format!("trees-{normalizer:?}"), trees(normalizer), ExportFormat::LightGbm));
-        cases.push((format!("trees-xgboost-{normalizer:?}"), trees(normalizer), ExportFormat::XgBoost));
+        cases.push((format!("trees-{normalizer:?}"), trees(normalizer), "lightgbm"));
+        cases.push((format!("trees-xgboost-{normalizer:?}"), trees(normalizer), "xgboost"));
     }
-    for (name, format) in [("trees-counted", ExportFormat::LightGbm), ("trees-xgboost-counted", ExportFormat::XgBoost)]
-    {
+    for (name, format) in [("trees-counted", "lightgbm"), ("trees-xgboost-counted", "xgboost")] {
         cases.push((name.into(), ranker(NormalizerKind::None, Model::Trees(counted())), format));
     }
     cases
@@ -294,19 +295,15 @@ struct Explained {
     gains: Vec<f64>,
 }
 
-fn extension(format: ExportFormat) -> &'static str {
-    match format {
-        ExportFormat::Onnx => "onnx",
-        ExportFormat::XgBoost => "json",
-        _ => "txt",
-    }
+fn export(ranker: &Ranker, format: &str) -> Vec<u8> {
+    ranker.export(ExportFormat::named(format, ranker.model()).unwrap()).unwrap()
 }
 
 /// Writes every export, and the queries as JSON, for `generate_exports.py`.
 fn write(folder: PathBuf) {
     for (name, ranker, format) in cases() {
-        let path = folder.join(name).with_extension(extension(format));
-        std::fs::write(path, ranker.export(format).unwrap()).unwrap();
+        let extension = ExportFormat::named(format, ranker.model()).unwrap().0.extension;
+        std::fs::write(folder.join(name).with_extension(extension), export(&ranker, format)).unwrap();
     }
     let data = queries();
     let rows: Vec<&[f32]> = (0..data.queries())
@@ -330,7 +327,7 @@ fn other_systems_score_exports_alike() {
     assert_eq!(cases.len(), expected.cases.len());
     for (name, ranker, format) in cases {
         let case = &expected.cases[&name];
-        let bytes = ranker.export(format).unwrap();
+        let bytes = export(&ranker, format);
         let hash: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(hash, case.sha256, "{name}: another export than the one scored; see the head of this file");
         let scores = ranker.predict(&queries(), &Device::flex()).unwrap();
@@ -338,7 +335,7 @@ fn other_systems_score_exports_alike() {
         for (&score, &expected) in scores.iter().zip(&case.scores) {
             match format {
                 // The same sums in double precision.
-                ExportFormat::LightGbm => assert_eq!(score, expected as f32, "{name}"),
+                "lightgbm" => assert_eq!(score, expected as f32, "{name}"),
                 _ => {
                     let near = 1e-5 * expected.abs().max(1.0);
                     assert!((f64::from(score) - expected).abs() <= near, "{name}: {score} {expected}")
