@@ -1,4 +1,3 @@
-# Written by tests/test_stubs.py from the registry of losses.
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,6 +41,8 @@ def loss(
     draw: int | Tensor | None = None,
     **parameters: Any,
 ) -> Tensor: ...
+
+# Made: the losses of the registry.
 
 def approx_ap(
     scores: Tensor,

@@ -33,11 +33,11 @@
 //! | one relevant document in a list | [`SoftmaxCrossEntropy`] | [`ApproxRr`] |
 //!
 //! # Every loss
-//! In the table of losses, the column *measure* names the measure that a surrogate approximates. Unless its
-//! documentation says otherwise, a surrogate tends to its measure as the temperature makes the surrogate less smooth.
-//! In the same column, *bounds*, *orders* and *fits* mark losses that do not approximate a measure. The column *cost*
-//! gives the time for one query with n documents.
+//! In the table of losses, the column *what* names the measure that a surrogate approximates, or says what another loss
+//! does. Unless its documentation says otherwise, a surrogate tends to its measure as the temperature makes the surrogate
+//! less smooth. The column *cost* gives the time for one query with n documents.
 //!
+//! <!-- made: losses -->
 //! | name | type | measure | cost |
 //! |---|---|---|---|
 //! | `approx_ap` | [`ApproxAp`] | `map` | O(n^2); long lists in float32 on the CPU O(n log n) |
@@ -76,6 +76,8 @@
 //! | `stochastic_rank` | [`StochasticRank`] | `ndcg@k` | O(n^2), times the draws |
 //! | `xe_ndcg` | [`XeNdcg`] | bounds NDCG | O(n) |
 //! | `yeti_loss` | [`YetiLoss`] | orders neighbors by what they change NDCG | O(n log n), times the draws |
+//!
+//! <!-- end of losses -->
 //!
 //! `relaxed_measure` combines any measure of [`MeasureName`] with any relaxation of [`RelaxationName`]. The table
 //! describes `relaxed_measure` with its default settings, NDCG at approximate positions.

@@ -254,8 +254,6 @@ impl fmt::Display for LossSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loss::about::Orientation;
-    use crate::measure::Measure;
 
     fn params(value: Value) -> Map {
         value.as_object().expect("an object").clone()
@@ -296,33 +294,6 @@ mod tests {
                 assert!(defaults.contains_key(smoothing.parameter), "{}", entry.name);
                 assert!(spec.with(smoothing.parameter, 0.0).build().is_err(), "{}: temperature 0", entry.name);
                 assert!(spec.with(smoothing.parameter, 3.0).build().is_ok(), "{}", entry.name);
-            }
-        }
-    }
-
-    /// Compares the table of losses in `mod.rs` with the registry.
-    #[test]
-    fn the_table_of_losses_is_the_registry() {
-        let page = include_str!("mod.rs");
-        let rows: Vec<Vec<&str>> = page
-            .lines()
-            .filter_map(|line| line.strip_prefix("//! | `"))
-            .map(|row| row.trim_end_matches(" |").split(" | ").collect())
-            .collect();
-        assert_eq!(rows.len(), LOSSES.len());
-        for (row, entry) in rows.iter().zip(LOSSES) {
-            let [name, link, measure, cost] = row[..] else { panic!("{row:?}: expected four cells") };
-            assert_eq!(name, format!("{}`", entry.name));
-            assert_eq!(link, format!("[`{}`]", entry.type_name()), "{name}");
-            assert_eq!(cost, entry.cost, "{name}");
-            let loss = entry.build(&Map::new()).expect("defaults are valid");
-            // A loss with a measure names it as the command line does, with `@k` if there is a cut-off.
-            let measure = measure.strip_prefix('`').map(|measure| measure.trim_end_matches('`'));
-            assert_eq!(measure.is_none(), loss.about().orientation == Orientation::Loss, "{name}");
-            if let Some(measure) = measure {
-                let parsed: Result<Measure, _> = measure.replace("@k", "@5").parse();
-                assert!(parsed.is_ok(), "{name}: {measure}");
-                assert_eq!(measure.ends_with("@k"), entry.defaults(&Map::new()).contains_key("k"), "{name}");
             }
         }
     }

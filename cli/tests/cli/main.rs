@@ -43,7 +43,6 @@ mod report;
 mod runs;
 mod search;
 mod streaming;
-mod stubs;
 mod study;
 mod suggestions;
 mod trec;
