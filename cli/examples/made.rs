@@ -10,6 +10,7 @@
 //! the stubs is made. In the tables of keys, keys and defaults are made. The words about a key stay as somebody wrote them;
 //! a new key gets those of its field's documentation.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write;
 use std::fs;
@@ -164,12 +165,15 @@ fn with_keys(page: &str, name: &str, parameters: &Map, source: &str) -> Result<S
     let start = at + page[at..].find(KEYS).ok_or(format!("no table of keys of {name}"))? + KEYS.len();
     let end = start + page[start..].find("\n\n").ok_or("the page ends in a table")? + 1;
     let key = |row: &&str| row.split('`').nth(1).unwrap_or_default().to_string();
-    let rows: Vec<&str> = page[start..end].lines().filter(|row| parameters.contains_key(&key(row))).collect();
+    // A key that is left out where it has its default is a field all the same.
+    let is_known = |key: &str| parameters.contains_key(key) || about_field(source, key).is_ok();
+    let rows: Vec<&str> = page[start..end].lines().filter(|row| is_known(&key(row))).collect();
     let known: Vec<String> = rows.iter().map(key).collect();
     let mut table = String::new();
     for row in rows {
         let (words, default) = row.trim_end_matches(" |").rsplit_once(" | ").ok_or(format!("{name}: {row}"))?;
-        writeln!(table, "{words} | {} |", with_default(default, parameters.get(&key(&row)).unwrap_or(&Value::Null)))?;
+        let default = parameters.get(&key(&row)).map_or(default.to_owned(), |value| with_default(default, value));
+        writeln!(table, "{words} | {default} |")?;
     }
     for (key, value) in parameters.iter().filter(|(key, _)| *key != "kind" && !known.contains(key)) {
         writeln!(table, "| `{key}` | {} | | {} |", about_field(source, key)?, with_default("", value))?;
@@ -228,7 +232,8 @@ fn with_stubs(stubs: &str) -> Result<String> {
     let mut text = format!("{before}{begin}");
     for entry in LOSSES {
         let mut own = String::new();
-        for (name, value) in &entry.parameters() {
+        let parameters: BTreeMap<String, Value> = entry.parameters().into_iter().collect();
+        for (name, value) in &parameters {
             writeln!(own, "    {name}: {} = {},", type_of(value), in_python(value))?;
         }
         if entry.is_joined() {

@@ -38,49 +38,48 @@
 //! less smooth. The column *cost* gives the time for one query with n documents.
 //!
 //! <!-- made: losses -->
-//! | name | type | measure | cost |
+//! | name | type | what | cost |
 //! |---|---|---|---|
-//! | `approx_ap` | [`ApproxAp`] | `map` | O(n^2); long lists in float32 on the CPU O(n log n) |
-//! | `approx_dcg` | [`ApproxDcg`] | `dcg` | O(n^2); long lists in float32 on the CPU O(n log n) |
-//! | `approx_kendall_tau` | [`ApproxKendallTau`] | `kendall_tau` | O(n^2); long lists in float32 on the CPU O(n log n) |
-//! | `approx_ndcg` | [`ApproxNdcg`] | `ndcg@k` | O(n^2); long lists in float32 on the CPU O(n log n) |
-//! | `approx_precision` | [`ApproxPrecision`] | `precision@k` | O(n^2); long lists in float32 on the CPU O(n log n) |
-//! | `approx_rr` | [`ApproxRr`] | `mrr` | O(n^2) |
-//! | `fidelity` | [`Fidelity`] | orders pairs | O(n^2); long lists in float32 on the CPU O(n log n) |
-//! | `lambda_loss` | [`LambdaLoss`] | bounds NDCG@k | O(n^2) |
-//! | `lambda_measure` | [`LambdaMeasure`] | orders pairs by what they change AP, RR, ERR or precision | O(n^2) |
-//! | `lambda_ndcg` | [`LambdaNdcg`] | orders pairs by what they change NDCG@k | O(n^2); long lists in float32 on the CPU O(n log n) |
-//! | `list_mle` | [`ListMle`] | orders the list | O(n^2); long lists in float32 on the CPU O(n log n) |
-//! | `list_net` | [`ListNet`] | fits the top document | O(n) |
-//! | `mse_gain` | [`MseGain`] | fits gains | O(n) |
-//! | `neural_ndcg` | [`NeuralNdcg`] | `ndcg@k` | O(iterations n^2) |
-//! | `pairwise_exponential` | [`PairwiseExponential`] | orders pairs | O(n^2); long lists in float32 on the CPU O(n log n) |
-//! | `pairwise_hinge` | [`PairwiseHinge`] | orders pairs | O(n^2); long lists in float32 on the CPU O(n log n) |
-//! | `pairwise_squared_hinge` | [`PairwiseSquaredHinge`] | orders pairs | O(n^2); long lists in float32 on the CPU O(n log n) |
-//! | `plackett_luce_ndcg` | [`PlackettLuceNdcg`] | `ndcg@k` | O(n log n), times the rankings |
-//! | `rank_net` | [`RankNet`] | orders pairs | O(n^2); long lists in float32 on the CPU O(n log n) |
-//! | `relaxed_measure` | [`RelaxedMeasure`] | `ndcg@k` | O(n^2), or as the relaxation |
-//! | `smooth_ap_indicator` | [`SmoothApIndicator`] | `map` | O(n^2); long lists in float32 on the CPU O(n log n) |
-//! | `smooth_ap_rank` | [`SmoothApRank`] | `map` | O(n^2); long lists in float32 on the CPU O(n log n) |
-//! | `smooth_dcg` | [`SmoothDcg`] | `dcg` | O(n^2); long lists in float32 on the CPU O(n log n) |
-//! | `smooth_ndcg` | [`SmoothNdcg`] | `ndcg@k` | O(n^2); long lists in float32 on the CPU O(n log n) |
-//! | `smooth_precision` | [`SmoothPrecision`] | `precision@k` | O(n^2); long lists in float32 on the CPU O(n log n) |
-//! | `smooth_rr` | [`SmoothRr`] | `mrr` | O(n^2); long lists in float32 on the CPU O(n log n) |
-//! | `soft_ap` | [`SoftAp`] | `map` | O(M n^2), M = 14; O(M n log n) in the exact model |
-//! | `soft_dcg` | [`SoftDcg`] | `dcg@k` | O(M n^2), M = 14; O(k n^2) with a cut-off; O(n^3) for other discounts |
-//! | `soft_err` | [`SoftErr`] | `err` | O(M n log n), M = 14; O(M n^2) with independent trials |
-//! | `soft_ndcg` | [`SoftNdcg`] | `ndcg@k` | O(M n^2), M = 14; O(k n^2) with a cut-off; O(n^3) for other discounts |
-//! | `soft_precision` | [`SoftPrecision`] | `precision@k` | O(k n^2) |
-//! | `soft_rr` | [`SoftRr`] | `mrr` | O(M n log n), M = 14; O(M n^2) with independent trials |
-//! | `softmax_cross_entropy` | [`SoftmaxCrossEntropy`] | fits the top document | O(n), times the draws |
-//! | `stochastic_rank` | [`StochasticRank`] | `ndcg@k` | O(n^2), times the draws |
-//! | `xe_ndcg` | [`XeNdcg`] | bounds NDCG | O(n) |
-//! | `yeti_loss` | [`YetiLoss`] | orders neighbors by what they change NDCG | O(n log n), times the draws |
+//! | `approx_ap` | [`ApproxAp`] | average precision at approximate positions | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `approx_dcg` | [`ApproxDcg`] | DCG at approximate positions | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `approx_kendall_tau` | [`ApproxKendallTau`] | Kendall's tau with a smooth sign | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `approx_ndcg` | [`ApproxNdcg`] | NDCG at approximate positions | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `approx_precision` | [`ApproxPrecision`] | precision at k at approximate positions | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `approx_rr` | [`ApproxRr`] | reciprocal rank at approximate positions | O(n^2) |
+//! | `fidelity` | [`Fidelity`] | fidelity loss over ordered pairs (FRank) | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `lambda_loss` | [`LambdaLoss`] | logistic losses weighted to bound NDCG (NDCG-Loss1, 2 and 2++) | O(n^2) |
+//! | `lambda_measure` | [`LambdaMeasure`] | logistic loss weighted by the change of AP, RR, ERR or precision (LambdaRank) | O(n^2) |
+//! | `lambda_ndcg` | [`LambdaNdcg`] | logistic loss weighted by the change of NDCG@k (LambdaRank) | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `list_mle` | [`ListMle`] | negative log likelihood of the labels' order under Plackett-Luce | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `list_net` | [`ListNet`] | cross entropy of the top-one distributions | O(n) |
+//! | `mse_gain` | [`MseGain`] | squared error against the gains | O(n) |
+//! | `neural_ndcg` | [`NeuralNdcg`] | NDCG of documents sorted by NeuralSort | O(iterations n^2) |
+//! | `pairwise_exponential` | [`PairwiseExponential`] | exponential loss over ordered pairs (RankBoost) | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `pairwise_hinge` | [`PairwiseHinge`] | hinge loss over ordered pairs (RankSVM) | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `pairwise_squared_hinge` | [`PairwiseSquaredHinge`] | squared hinge loss over ordered pairs | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `plackett_luce_ndcg` | [`PlackettLuceNdcg`] | expected NDCG of rankings drawn from the Plackett-Luce model (PL-Rank-3) | O(n log n), times the rankings |
+//! | `rank_net` | [`RankNet`] | logistic loss over ordered pairs | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `relaxed_measure` | [`RelaxedMeasure`] | any measure through any relaxation, by `measure` and `relaxation` | O(n^2), or as the relaxation |
+//! | `smooth_ap_indicator` | [`SmoothApIndicator`] | average precision with soft indicators of the document at each rank | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `smooth_ap_rank` | [`SmoothApRank`] | average precision at sigmoid ranks | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `smooth_dcg` | [`SmoothDcg`] | DCG at sigmoid ranks | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `smooth_ndcg` | [`SmoothNdcg`] | NDCG with soft indicators of the document at each rank | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `smooth_precision` | [`SmoothPrecision`] | precision at k with soft indicators of the document at each rank | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `smooth_rr` | [`SmoothRr`] | reciprocal rank with soft indicators of the document at each rank | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `soft_ap` | [`SoftAp`] | expectation of average precision under Gaussian scores (SoftRank) | O(M n^2), M = 14; O(M n log n) in the exact model |
+//! | `soft_dcg` | [`SoftDcg`] | expectation of DCG under Gaussian scores (SoftRank) | O(M n^2), M = 14; O(k n^2) with a cut-off; O(n^3) for other discounts |
+//! | `soft_err` | [`SoftErr`] | expectation of expected reciprocal rank under Gaussian scores (SoftRank) | O(M n log n), M = 14; O(M n^2) with independent trials |
+//! | `soft_ndcg` | [`SoftNdcg`] | expectation of NDCG under Gaussian scores (SoftRank) | O(M n^2), M = 14; O(k n^2) with a cut-off; O(n^3) for other discounts |
+//! | `soft_precision` | [`SoftPrecision`] | expectation of precision at k under Gaussian scores (SoftRank) | O(k n^2) |
+//! | `soft_rr` | [`SoftRr`] | expectation of the reciprocal rank under Gaussian scores (SoftRank) | O(M n log n), M = 14; O(M n^2) with independent trials |
+//! | `softmax_cross_entropy` | [`SoftmaxCrossEntropy`] | cross entropy of labels and softmax of scores, optionally under Gumbel noise | O(n), times the draws |
+//! | `stochastic_rank` | [`StochasticRank`] | expected NDCG of scores with normal noise, its gradient estimated by coordinates | O(n^2), times the draws |
+//! | `xe_ndcg` | [`XeNdcg`] | cross entropy of perturbed gains and softmax of scores | O(n) |
+//! | `yeti_loss` | [`YetiLoss`] | RankNet on neighbors of a noisy order, weighed by the change of NDCG | O(n log n), times the draws |
 //!
 //! <!-- end of losses -->
 //!
-//! `relaxed_measure` combines any measure of [`MeasureName`] with any relaxation of [`RelaxationName`]. The table
-//! describes `relaxed_measure` with its default settings, NDCG at approximate positions.
+//! `relaxed_measure` combines any measure of [`MeasureName`] with any relaxation of [`RelaxationName`].
 //!
 //! To turn your own measure into a loss, implement [`PositionMeasure`] and combine it with a [`Relaxation`] in a
 //! [`Surrogate`]. A [`Relaxation`] that you implement works with every measure. Learners accept your own
