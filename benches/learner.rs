@@ -2,7 +2,7 @@
 
 use burn::tensor::Device;
 use burn_rank::data::{RankingDataset, SynthConfig};
-use burn_rank::learner::{FitContext, Parts, RankingLearner, Selection, registry};
+use burn_rank::learner::{FitContext, Job, Parts, RankingLearner, Selection, registry};
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::{Convention, Measure};
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -18,7 +18,7 @@ fn fit(learner: &dyn RankingLearner, train: &RankingDataset) {
         1,
         Selection { convention: Convention::preset("letor").expect("a preset"), ..Selection::best(Measure::Ap(None)) },
     );
-    learner.fit(train, None, &context).expect("data with two labels");
+    learner.fit(Job::new(train, None, &context)).expect("data with two labels");
 }
 
 fn run(criterion: &mut Criterion, name: &str, rows: &[(&str, Value, Option<LossSpec>)]) {

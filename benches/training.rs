@@ -18,8 +18,8 @@ use burn::train::renderer::{
 };
 use burn::train::{ExecutionStrategy, InferenceStep, Learner, SupervisedTraining, TrainOutput, TrainStep};
 use burn_rank::data::{Normalizer, NormalizerKind, RankingBatch, RankingDataset, SynthConfig};
-use burn_rank::learner::gradient::{Gradient, GradientConfig};
-use burn_rank::learner::{FitContext, RankingLearner, Selection};
+use burn_rank::learner::gradient::GradientConfig;
+use burn_rank::learner::{FitContext, Job, Parts, Selection};
 use burn_rank::loss::{LossSpec, RankingLoss};
 use burn_rank::measure::Measure;
 use burn_rank::metric::{RankingInput, RankingMetric, RankingOutput};
@@ -44,9 +44,10 @@ fn data() -> (RankingDataset, RankingDataset) {
 
 fn ours(scorer: &ScorerConfig, train: &RankingDataset, validation: &RankingDataset) {
     let config = GradientConfig { epochs: EPOCHS, batch_queries: QUERIES, ..GradientConfig::default() };
-    let learner = Gradient::new(config, scorer.clone(), LossSpec::new(LOSS)).expect("a valid configuration");
+    let parts = Parts::default().with_scorer(scorer).with_loss(LossSpec::new(LOSS));
+    let learner = config.build(&parts).expect("a valid configuration");
     let context = FitContext::new(Device::flex(), 1, Selection::best(Measure::Ndcg(Some(10))));
-    black_box(learner.fit(train, Some(validation), &context).expect("it trains"));
+    black_box(learner.fit(Job::new(train, Some(validation), &context)).expect("it trains"));
 }
 
 /// A scorer with its loss, as a user of burn's own training writes it.

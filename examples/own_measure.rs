@@ -11,15 +11,14 @@ use std::sync::Arc;
 use burn::tensor::{Device, Tensor};
 use burn_rank::data::{Normalizer, NormalizerKind, SynthConfig};
 use burn_rank::learner::boosted_trees::BoostedTreesConfig;
-use burn_rank::learner::gradient::{AnnealConfig, Gradient, GradientConfig};
-use burn_rank::learner::{FitContext, LearnerConfig, Parts, RankingLearner, Selection};
+use burn_rank::learner::gradient::{AnnealConfig, GradientConfig};
+use burn_rank::learner::{FitContext, Job, Parts, Selection};
 use burn_rank::loss::{
     Lists, MeasureContext, PositionFunction, PositionMeasure, Positions, Relaxation, Relaxed, Sharper, Smoothing,
     Surrogate,
 };
 use burn_rank::measure::{Convention, Gain, Measure, evaluate};
 use burn_rank::metric;
-use burn_rank::scorer::ScorerConfig;
 
 /// Gains as a reader meets them who continues to the next document with a probability of `persistence`, over the
 /// largest sum of any order.
@@ -92,10 +91,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let gradient =
         GradientConfig { epochs: 20, learning_rate: 0.05, anneal: Some(anneal), ..GradientConfig::default() };
     let trees = BoostedTreesConfig { rounds: 30, leaves: 8, ..BoostedTreesConfig::default() };
-    let learners: [Box<dyn RankingLearner>; 2] = [
-        Box::new(Gradient::new(gradient, ScorerConfig::default(), loss.clone())?),
-        Box::new(trees.check(&Parts::default().with_loss(loss))?),
-    ];
+    let parts = Parts::default().with_loss(loss);
+    let learners = [gradient.build(&parts)?, trees.build(&parts)?];
 
     let convention = Convention::preset("standard")?;
     let device = Device::flex();
@@ -110,7 +107,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     print("equal scores", &vec![0.0; test.documents()])?;
     for learner in &learners {
-        let fitted = learner.fit(&train, Some(&validation), &context)?;
+        let fitted = learner.fit(Job::new(&train, Some(&validation), &context))?;
         print(learner.name(), &fitted.model.predict(&test, &device))?;
     }
     Ok(())

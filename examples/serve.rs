@@ -83,7 +83,7 @@ mod tests {
     use burn_rank::data::{Normalizer, NormalizerKind};
     use burn_rank::measure::Convention;
     use burn_rank::ranker::{Metadata, Model, Versions};
-    use burn_rank::scorer::{LinearScorer, Scorer};
+    use burn_rank::scorer::Scorer;
 
     use super::*;
 
@@ -99,7 +99,7 @@ mod tests {
             true => (Normalizer::fit_with_indicators(&train, NormalizerKind::None).unwrap(), &[2.0, -1.0, 10.0][..]),
             false => (Normalizer::fit(&train, NormalizerKind::None), &[2.0, -1.0][..]),
         };
-        let model = Model::Scorer(Scorer::Linear(LinearScorer::from_weights(weights, 0.0, &Device::flex())));
+        let model = Model::Scorer(Scorer::linear(weights, 0.0, &Device::flex()));
         let metadata = Metadata {
             feature_names: Some(["clicks", "price"].map(String::from).to_vec()),
             config: serde_json::json!({}).into(),

@@ -63,7 +63,7 @@ mod atomic_file;
 mod cached_backward;
 pub mod data;
 pub mod device;
-pub mod distributed;
+pub(crate) mod distributed;
 mod execution;
 mod file_kind;
 mod foreign_names;

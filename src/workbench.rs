@@ -203,9 +203,22 @@ pub fn ignores_other_features(ranker: &crate::ranker::Ranker) -> bool {
     ranker.ignores_other_features()
 }
 
+/// The processes that work together on one fit.
+pub mod distributed {
+    #[cfg(feature = "mpi")]
+    pub use crate::distributed::World;
+    pub use crate::distributed::{ProcessGroup, Processes};
+}
+
 /// Methods of datasets.
 pub mod dataset {
     use super::RankingDataset;
+    use crate::distributed::ProcessGroup;
+
+    /// Shares the dataset with other processes, which hold the same data.
+    pub fn share_with(data: &mut RankingDataset, group: &ProcessGroup) {
+        data.share_with(group);
+    }
 
     /// Returns the identifier of a document or, if it has none, its number in the query, from 1.
     pub fn document_name(data: &RankingDataset, query: usize, place: usize) -> String {
@@ -332,11 +345,19 @@ pub fn predict_together(model: &crate::ranker::Model, data: &RankingDataset, dev
 /// Private items of learners that the command needs.
 #[cfg(feature = "learners")]
 pub mod learner {
-    use crate::learner::StopReason;
+    use crate::json::Map;
     use crate::learner::gradient::Precision;
+    use crate::learner::registry::LearnerEntry;
+    use crate::learner::{Parts, StopReason};
 
+    pub use crate::learner::entry::{Fitting, FittingData};
     pub use crate::learner::gradient::fit::LOG_FILE;
     pub use crate::learner::shared::rounds::STATE_FILE;
+
+    /// Returns the defaults that suit the given scorer, loss and data, or the usual defaults for invalid parameters.
+    pub fn fitting(entry: &LearnerEntry, params: &Map, parts: &Parts, data: Option<FittingData>) -> Fitting {
+        entry.fitting(params, parts, data)
+    }
 
     /// Says in words why a fit stopped.
     pub fn in_words(stop: StopReason) -> &'static str {

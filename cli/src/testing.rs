@@ -1,7 +1,7 @@
 //! The library's test helpers: threads that act as processes, and files that count their reads.
 
 use burn_rank::data::{ByteSize, DataError, RankingDataset};
-use burn_rank::distributed::{ProcessGroup, Processes};
+use burn_rank::workbench::distributed::{ProcessGroup, Processes};
 use burn_rank::workbench::testing::{Source, of_source};
 
 #[path = "../../src/distributed/testing.rs"]

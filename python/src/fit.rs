@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
 use burn_rank::data::RankingDataset;
-use burn_rank::distributed::ProcessGroup;
 use burn_rank::learner::{Interrupt, Progress, Round};
 use burn_rank::op::Execution;
+use burn_rank::workbench::distributed::ProcessGroup;
 use burn_rank_cli::experiment::{
     self, Claim, Destination, Document, Experiment, Fit, FitOptions, Report, Split, TrainRun,
 };

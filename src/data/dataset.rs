@@ -138,7 +138,7 @@ impl RankingDataset {
     ///
     /// A clone or a [selection](Self::select) of queries is shared with the same group. All datasets of a fit must be
     /// shared with one group.
-    pub fn share_with(&mut self, group: &ProcessGroup) {
+    pub(crate) fn share_with(&mut self, group: &ProcessGroup) {
         self.features.share_with(group);
     }
 

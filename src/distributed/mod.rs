@@ -19,7 +19,6 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 #[cfg(feature = "mpi")]
-#[cfg_attr(docsrs, doc(cfg(feature = "mpi")))]
 pub use world::World;
 
 /// The processes that work together on one fit.
@@ -97,8 +96,7 @@ pub trait Processes: Send + Sync {
 }
 
 /// The single process of a command without MPI.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct OneProcess;
+struct OneProcess;
 
 impl Processes for OneProcess {
     fn rank(&self) -> usize {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::error::LearnerError;
-use super::shared::context::{FitContext, Fitted};
+use super::shared::context::{Fitted, Job};
 use crate::data::{NormalizerKind, RankingDataset};
 use crate::loss::{BuiltLoss, QueryGradients, TrainingLoss};
 use crate::ranker::Model;
@@ -34,7 +34,8 @@ pub trait RankingLearner: Debug + Send + Sync {
         Err(Refusal::new("start", "a ranker", expected).into())
     }
 
-    /// Fits a model to `train` and selects the best round on `validation`, or on `train` if there is no validation set.
+    /// Fits a model to the training data and selects the best round on the validation data, or on the training data if
+    /// there are none.
     ///
     /// An interruption is not an error: the fit returns the best model so far, with
     /// [`StopReason::Interrupted`](crate::learner::StopReason::Interrupted).
@@ -42,12 +43,7 @@ pub trait RankingLearner: Debug + Send + Sync {
     /// # Errors
     /// [`LearnerError`] if the data or the labels are unsuitable, the state cannot be written or read, or the solver
     /// fails.
-    fn fit(
-        &self,
-        train: &RankingDataset,
-        validation: Option<&RankingDataset>,
-        context: &FitContext,
-    ) -> Result<Fitted, LearnerError>;
+    fn fit(&self, job: Job) -> Result<Fitted, LearnerError>;
 }
 
 /// The sections of a configuration that a learner may read in addition to `[learner]`.
@@ -86,7 +82,7 @@ impl<'a> Parts<'a> {
 }
 
 /// The unchecked configuration of a learner, with the keys of `[learner]` except `kind`. Every key has a default.
-pub trait LearnerConfig: Default + Serialize + DeserializeOwned {
+pub(crate) trait LearnerConfig: Default + Serialize + DeserializeOwned {
     /// The learner that [`check`](Self::check) builds.
     type RankingLearner: RankingLearner + 'static;
 
@@ -163,7 +159,7 @@ pub struct LearnerEntry {
     pub takes_missing: bool,
     /// Whether the learner can fit data that do not fit into memory, by streaming the features from a file.
     pub streams: bool,
-    /// Whether [several processes](crate::distributed) can share the work of one fit.
+    /// Whether several processes can share the work of one fit.
     pub shares_work: bool,
     /// The learner's word for a round: `epoch` or `round`.
     pub round_name: &'static str,
@@ -213,13 +209,14 @@ impl LearnerEntry {
         }
     }
 
-    /// Returns [`LearnerConfig::relative_temperature`] for these parameters, or `None` if they are invalid.
+    /// Returns the default temperature of a loss with this learner, in standard deviations of a query's scores. `None`
+    /// selects the temperature from the paper on the loss, and stands for invalid parameters, too.
     pub fn relative_temperature(&self, params: &Map) -> Option<f64> {
         (self.relative_temperature)(params)
     }
 
     /// Returns [`LearnerConfig::fitting`] for these parameters, or the usual defaults if they are invalid.
-    pub fn fitting(&self, params: &Map, parts: &Parts, data: Option<FittingData>) -> Fitting {
+    pub(crate) fn fitting(&self, params: &Map, parts: &Parts, data: Option<FittingData>) -> Fitting {
         (self.fitting)(params, parts, data)
     }
 

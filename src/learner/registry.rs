@@ -60,8 +60,7 @@ pub fn build(table: &Map, parts: &Parts) -> Result<Box<dyn RankingLearner>, Lear
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learner::FitContext;
-    use crate::learner::testing;
+    use crate::learner::{FitContext, Job, testing};
     use crate::loss::LossSpec;
 
     fn refused(table: Value, loss: Option<LossSpec>) -> String {
@@ -104,10 +103,10 @@ mod tests {
             ];
             for (what, data, takes, others) in kinds {
                 if takes {
-                    assert!(learner.fit(data, None, &context).is_ok(), "{}: {what}", entry.name);
+                    assert!(learner.fit(Job::new(data, None, &context)).is_ok(), "{}: {what}", entry.name);
                     continue;
                 }
-                let message = learner.fit(data, None, &context).unwrap_err().to_string();
+                let message = learner.fit(Job::new(data, None, &context)).unwrap_err().to_string();
                 let expected = format!("the training {what} have weights, which this learner does not take; {others}");
                 assert_eq!(message, format!("{}: {expected}", entry.name));
             }
@@ -122,7 +121,7 @@ mod tests {
         for entry in LEARNERS {
             let (learner, context) = to_fit(entry);
             for (train, validation, set) in [(&data, None, "training"), (&whole, Some(&data), "validation")] {
-                let fitted = learner.fit(train, validation, &context);
+                let fitted = learner.fit(Job::new(train, validation, &context));
                 if entry.takes_missing {
                     assert!(fitted.is_ok_and(|fitted| fitted.model.takes_missing()), "{}", entry.name);
                     continue;

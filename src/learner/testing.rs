@@ -9,6 +9,7 @@ use rand::RngExt;
 use crate::data::RankingDataset;
 use crate::distributed::ProcessGroup;
 use crate::distributed::testing::in_processes;
+use crate::learner::Job;
 use crate::learner::entry::RankingLearner;
 use crate::learner::shared::context::{FitContext, Interrupt, Progress, Round, Selection, StopReason};
 use crate::measure::{Convention, Measure};
@@ -142,7 +143,7 @@ pub(crate) fn assert_reproducible(
 ) {
     let fit = |threads: usize, context: &FitContext| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let fitted = pool.install(|| learner.fit(train, Some(validation), context)).unwrap();
+        let fitted = pool.install(|| learner.fit(Job::new(train, Some(validation), context))).unwrap();
         let scores: Vec<u32> = fitted.model.predict(train, &context.device).into_iter().map(f32::to_bits).collect();
         let model = (Parts::from_model(&fitted.model), scores);
         (fitted, model)
@@ -182,7 +183,7 @@ pub(crate) fn assert_same_in_processes(
     let fit = |group: &ProcessGroup, directory: Option<&Path>, interrupt: Interrupt| {
         let resume = directory.is_some();
         let context = FitContext { interrupt, resume, ..context(directory) };
-        let fitted = learner.fit(&shared(train, group), Some(&shared(validation, group)), &context).unwrap();
+        let fitted = learner.fit(Job::new(&shared(train, group), Some(&shared(validation, group)), &context)).unwrap();
         (Parts::from_model(&fitted.model), fitted.history, fitted.best_round, fitted.stop)
     };
     let whole = Interrupt::default;

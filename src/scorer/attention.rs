@@ -17,8 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::InputConfig;
 use super::dense::{Output, dense};
-use super::init::{self, Dropout, refusal};
-use super::norm::layer_norm;
+use super::layers::{self, Dropout, layer_norm, refusal};
 use crate::execution::Execution;
 use crate::refusal::Refusal;
 
@@ -29,7 +28,7 @@ pub(super) const BYTES_PER_PAIR: usize = 12;
 /// Attention is computed for at least this many documents at a time, even if the memory budget is smaller.
 pub(super) const FEWEST_ROWS: usize = 32;
 
-/// The configuration of an [`AttentionScorer`].
+/// The configuration of a scorer with self-attention.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AttentionScorerConfig {
@@ -94,7 +93,7 @@ impl AttentionScorerConfig {
         if !self.width.is_multiple_of(self.heads) {
             return Err(refusal("heads", self.heads, format!("a divisor of the width {}", self.width)));
         }
-        init::check_dropout(self.dropout)?;
+        layers::check_dropout(self.dropout)?;
         self.input.check()
     }
 
@@ -104,7 +103,7 @@ impl AttentionScorerConfig {
 
     /// Returns the number of parameters of a scorer whose output layer has `outputs` neurons.
     pub(super) fn parameters_with(&self, features: usize, outputs: usize) -> usize {
-        let (width, layer) = (self.width, init::linear_parameters);
+        let (width, layer) = (self.width, layers::linear_parameters);
         let norm = width.saturating_mul(2);
         let block = [
             layer(width, width).saturating_mul(4),
@@ -131,20 +130,20 @@ impl AttentionScorerConfig {
     ) -> AttentionScorer {
         let width = self.width;
         let norm = || LayerNormConfig::new(width).init(device);
-        let input = init::linear(features, width, true, rng, device);
+        let input = layers::linear(features, width, true, rng, device);
         let blocks = (0..self.blocks)
             .map(|_| Block {
                 attention_norm: norm(),
-                query: init::linear(width, width, true, rng, device),
-                key: init::linear(width, width, true, rng, device),
-                value: init::linear(width, width, true, rng, device),
-                merge: init::linear(width, width, true, rng, device),
+                query: layers::linear(width, width, true, rng, device),
+                key: layers::linear(width, width, true, rng, device),
+                value: layers::linear(width, width, true, rng, device),
+                merge: layers::linear(width, width, true, rng, device),
                 feed_forward_norm: norm(),
-                expand: init::linear(width, self.feed_forward, true, rng, device),
-                contract: init::linear(self.feed_forward, width, true, rng, device),
+                expand: layers::linear(width, self.feed_forward, true, rng, device),
+                contract: layers::linear(self.feed_forward, width, true, rng, device),
             })
             .collect();
-        let output = init::linear(width, outputs, true, rng, device);
+        let output = layers::linear(width, outputs, true, rng, device);
         AttentionScorer { input, blocks, norm: norm(), output, config: self.clone() }
     }
 }

@@ -13,7 +13,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::init::refusal;
+use super::layers::refusal;
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
 

@@ -15,12 +15,12 @@ use serde::{Deserialize, Serialize};
 
 use super::attention::{AttentionScorer, AttentionScorerConfig};
 use super::dense::{Output, dense};
-use super::init::{Dropout, refusal};
+use super::layers::{Dropout, refusal};
 use super::mlp::{MlpScorer, MlpScorerConfig};
 use super::{Activation, InputConfig, NormKind};
 use crate::refusal::Refusal;
 
-/// The configuration of a [`LatentCrossScorer`].
+/// The configuration of a perceptron that self-attention scales.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LatentCrossScorerConfig {

@@ -8,9 +8,9 @@ use burn::tensor::{Device, Tensor, TensorData};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{dense, init};
+use super::{dense, layers};
 
-/// The configuration of a [`LinearScorer`].
+/// The configuration of a linear scorer.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LinearScorerConfig {
@@ -27,7 +27,7 @@ pub struct LinearScorer {
 
 impl LinearScorerConfig {
     pub(super) fn init(&self, features: usize, rng: &mut ChaCha8Rng, device: &Device) -> LinearScorer {
-        LinearScorer { linear: init::linear(features, 1, self.bias, rng, device) }
+        LinearScorer { linear: layers::linear(features, 1, self.bias, rng, device) }
     }
 }
 

@@ -11,12 +11,11 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::dense::{Output, dense};
-use super::init::{self, Dropout, refusal};
-use super::norm::{Norm, NormKind};
+use super::layers::{self, Dropout, Norm, NormKind, refusal};
 use super::{Activation, InputConfig};
 use crate::refusal::Refusal;
 
-/// The configuration of an [`MlpScorer`].
+/// The configuration of a perceptron.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MlpScorerConfig {
@@ -64,7 +63,7 @@ impl MlpScorerConfig {
         if let Some(layer) = self.hidden.iter().position(|&neurons| neurons == 0) {
             return Err(refusal(format!("hidden[{layer}]"), 0, "at least 1 neuron"));
         }
-        init::check_dropout(self.dropout)?;
+        layers::check_dropout(self.dropout)?;
         self.input.check()
     }
 
@@ -77,7 +76,7 @@ impl MlpScorerConfig {
         let mut inputs = features;
         let mut count = 0usize;
         for &neurons in self.hidden.iter().chain([&1]) {
-            count = count.saturating_add(init::linear_parameters(inputs, neurons));
+            count = count.saturating_add(layers::linear_parameters(inputs, neurons));
             inputs = neurons;
         }
         self.hidden.iter().fold(count, |count, &neurons| count.saturating_add(neurons.saturating_mul(norm)))
@@ -87,13 +86,13 @@ impl MlpScorerConfig {
         let mut inputs = features;
         let mut hidden = Vec::with_capacity(self.hidden.len());
         for &neurons in &self.hidden {
-            hidden.push(init::linear(inputs, neurons, true, rng, device));
+            hidden.push(layers::linear(inputs, neurons, true, rng, device));
             inputs = neurons;
         }
         MlpScorer {
             hidden,
             norms: self.hidden.iter().filter_map(|&neurons| Norm::new(self.norm, neurons, device)).collect(),
-            output: init::linear(inputs, 1, true, rng, device),
+            output: layers::linear(inputs, 1, true, rng, device),
             config: self.clone(),
         }
     }

@@ -16,33 +16,32 @@
 //! Every scorer is permutation-equivariant over the documents of a list. The features of a padded document never change
 //! the score of another document.
 
-mod activation;
 mod attention;
 mod dense;
-mod init;
 mod input;
 mod latent_cross;
+mod layers;
 mod linear;
 // Learners and rankers use the estimates.
 #[cfg_attr(not(feature = "learners"), allow(dead_code))]
 mod memory;
 mod mlp;
-mod norm;
 
-pub use activation::Activation;
-#[cfg(feature = "export")]
-pub(crate) use activation::LEAKY_SLOPE;
+pub(crate) use attention::AttentionScorer;
+pub use attention::AttentionScorerConfig;
 #[cfg(feature = "export")]
 pub(crate) use attention::Block;
-pub use attention::{AttentionScorer, AttentionScorerConfig};
 pub use input::InputConfig;
 pub(crate) use input::noise_seeds;
-pub use latent_cross::{LatentCrossScorer, LatentCrossScorerConfig};
-pub use linear::{LinearScorer, LinearScorerConfig};
-pub use mlp::{MlpScorer, MlpScorerConfig};
+pub(crate) use latent_cross::LatentCrossScorer;
+pub use latent_cross::LatentCrossScorerConfig;
+pub use layers::{Activation, NormKind};
 #[cfg(feature = "export")]
-pub(crate) use norm::{EPSILON, Norm};
-pub use norm::{MaskedBatchNorm, NormKind};
+pub(crate) use layers::{EPSILON, LEAKY_SLOPE, Norm};
+pub(crate) use linear::LinearScorer;
+pub use linear::LinearScorerConfig;
+pub(crate) use mlp::MlpScorer;
+pub use mlp::MlpScorerConfig;
 
 use burn::module::Module;
 use burn::tensor::{Bool, Device, FloatDType, Tensor};
@@ -52,7 +51,7 @@ use rand_chacha::rand_core::SeedableRng;
 use crate::json::tagged;
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
-use init::{Dropout, refusal};
+use layers::{Dropout, refusal};
 
 /// The largest number of weights that a scorer may have. They take 1 GiB, and training holds several copies of them.
 const MOST_PARAMETERS: usize = 1 << 28;
@@ -62,13 +61,13 @@ tagged! {
     /// The configuration of any scorer. In a configuration, the key `kind` chooses the type of the scorer.
     #[serde(rename_all = "snake_case")]
     pub enum ScorerConfig {
-        /// [`LinearScorer`]
+        /// `s = w . x + b`
         Linear(LinearScorerConfig),
-        /// [`MlpScorer`]
+        /// Layers of neurons, which score each document separately.
         Mlp(MlpScorerConfig),
-        /// [`AttentionScorer`]
+        /// Self-attention, which scores each document in the context of its list.
         Attention(AttentionScorerConfig),
-        /// [`LatentCrossScorer`]
+        /// A perceptron whose last hidden layer is scaled by self-attention over the list.
         LatentCross(LatentCrossScorerConfig),
     }
 }
@@ -124,7 +123,6 @@ impl ScorerConfig {
     }
 
     /// Returns how the features are transformed before the first layer.
-    #[cfg(feature = "learners")]
     fn input(&self) -> InputConfig {
         match self {
             Self::Linear(_) => InputConfig::default(),
@@ -185,6 +183,11 @@ pub enum Scorer {
 }
 
 impl Scorer {
+    /// Creates a linear scorer from weights, one per feature, and a bias.
+    pub fn linear(weights: &[f32], bias: f32, device: &Device) -> Self {
+        Self::Linear(LinearScorer::from_weights(weights, bias, device))
+    }
+
     /// Scores a batch for prediction: without dropout or noise, and with stored batch statistics.
     ///
     /// # Shapes
@@ -236,13 +239,7 @@ impl Scorer {
         noise: Option<&[u64]>,
         layers: Option<FloatDType>,
     ) -> Tensor<2> {
-        let input = match self {
-            Scorer::Linear(_) => InputConfig::default(),
-            Scorer::Mlp(scorer) => scorer.config().input,
-            Scorer::Attention(scorer) => scorer.config().input,
-            Scorer::LatentCross(scorer) => scorer.config().input,
-        };
-        let features = input.apply(features, noise);
+        let features = self.config().input().apply(features, noise);
         let features = match layers {
             Some(dtype) => features.cast(dtype),
             None => features,

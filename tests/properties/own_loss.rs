@@ -7,13 +7,11 @@ use std::sync::Arc;
 use burn::tensor::{Bool, Device, Tensor};
 use burn_rank::data::{Normalizer, NormalizerKind, RankingDataset, SynthConfig};
 use burn_rank::json::Value;
-use burn_rank::learner::ada_rank::AdaRankConfig;
 use burn_rank::learner::boosted_trees::BoostedTreesConfig;
-use burn_rank::learner::gradient::{AnnealConfig, Gradient, GradientConfig};
-use burn_rank::learner::smooth_rank::SmoothRankConfig;
+use burn_rank::learner::gradient::{AnnealConfig, GradientConfig};
 use burn_rank::learner::{
-    Candidates, FitContext, Fitted, Interrupt, LearnerConfig, LearnerError, NoProgress, Parts, Progress,
-    RankingLearner, Round, Selection, StopReason,
+    FitContext, Fitted, Interrupt, Job, LearnerError, Parts, Progress, RankingLearner, Round, Selection, StopReason,
+    registry,
 };
 use burn_rank::loss::{About, ByLength, Change, Lists, LossError, LossSpec, Orientation, RankingLoss, TrainingLoss};
 use burn_rank::measure::{Convention, Measure};
@@ -93,8 +91,8 @@ impl ByLength for Huge {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_loss_whose_pairs_do_not_fit_is_refused_before_training() {
-    let learner = Gradient::new(GradientConfig::default(), ScorerConfig::default(), Huge).unwrap();
-    match fit_in(&learner, None, false, false) {
+    let learner = GradientConfig::default().build(&Parts::default().with_loss(Huge)).unwrap();
+    match fit_in(&*learner, None, false, false) {
         Err(LearnerError::Loss(LossError::Memory { loss: "huge", .. })) => {}
         other => panic!("{:?}", other.map(|_| ())),
     }
@@ -110,17 +108,11 @@ fn data(seed: u64) -> RankingDataset {
 struct TwoRounds(Interrupt);
 
 impl Progress for TwoRounds {
-    fn begin(&self, _: &str, _: Option<usize>) {}
-
     fn round(&self, round: &Round) {
         if round.round == 2 {
             self.0.request();
         }
     }
-
-    fn warn(&self, _: &str) {}
-
-    fn end(&self) {}
 }
 
 fn fit_in(
@@ -131,11 +123,11 @@ fn fit_in(
 ) -> Result<Fitted, LearnerError> {
     let interrupt = Interrupt::default();
     let two_rounds = TwoRounds(interrupt.clone());
-    let progress: &dyn Progress = if interrupted { &two_rounds } else { &NoProgress };
+    let progress: &dyn Progress = if interrupted { &two_rounds } else { &() };
     let selection = Selection::best(Measure::Ndcg(Some(10)));
     let context =
         FitContext { directory, resume, progress, interrupt, ..FitContext::new(Device::flex(), 3, selection) };
-    learner.fit(&data(1), Some(&data(2)), &context)
+    learner.fit(Job::new(&data(1), Some(&data(2)), &context))
 }
 
 fn fit(learner: &dyn RankingLearner) -> Fitted {
@@ -173,16 +165,16 @@ fn learners(scorer: &ScorerConfig, loss: &TrainingLoss) -> Vec<Box<dyn RankingLe
     let anneal = AnnealConfig::Geometric { parameter: None, from: 2.0, to: 20.0, epochs: None };
     let annealed = GradientConfig { anneal: Some(anneal), ..gradient.clone() };
     let trees = BoostedTreesConfig { rounds: 4, leaves: 4, min_documents: 5, ..BoostedTreesConfig::default() };
-    let lambda = Candidates::One(0.01);
-    let smooth_rank =
-        SmoothRankConfig { lambda, first_sigma: 4.0, last_sigma: 0.5, steps: 4, ..SmoothRankConfig::default() };
-    let ada_rank = AdaRankConfig { rounds: 3, epochs: 2, ..AdaRankConfig::default() };
+    let by_name = |table: serde_json::Value| {
+        let table = burn_rank::json::Value::from(table);
+        registry::build(table.as_object().unwrap(), &with_scorer).unwrap()
+    };
     vec![
-        Box::new(gradient.check(&with_scorer).unwrap()),
-        Box::new(annealed.check(&with_scorer).unwrap()),
-        Box::new(trees.check(&parts).unwrap()),
-        Box::new(smooth_rank.check(&with_scorer).unwrap()),
-        Box::new(ada_rank.check(&with_scorer).unwrap()),
+        gradient.build(&with_scorer).unwrap(),
+        annealed.build(&with_scorer).unwrap(),
+        trees.build(&parts).unwrap(),
+        by_name(json!({"kind": "smooth_rank", "lambda": 0.01, "first_sigma": 4.0, "last_sigma": 0.5, "steps": 4})),
+        by_name(json!({"kind": "ada_rank", "rounds": 3, "epochs": 2})),
     ]
 }
 
@@ -201,11 +193,11 @@ fn a_loss_of_ones_own_trains_to_the_weights_of_its_registered_twin() {
 #[test]
 fn its_second_derivatives_and_its_noise_are_asked_for() {
     let trees = BoostedTreesConfig { rounds: 4, leaves: 4, min_documents: 5, ..BoostedTreesConfig::default() };
-    let newton = |loss: TrainingLoss| fit(&trees.check(&Parts::default().with_loss(loss)).unwrap());
+    let newton = |loss: TrainingLoss| fit(&*trees.build(&Parts::default().with_loss(loss)).unwrap());
     let spec = LossSpec::new("lambda_ndcg");
     assert_same(&newton(mine(&spec)), &newton((&spec).into()), "boosted_trees");
     let config = GradientConfig { epochs: 3, ..GradientConfig::default() };
-    let noisy = |loss: TrainingLoss| fit(&Gradient::new(config.clone(), ScorerConfig::default(), loss).unwrap());
+    let noisy = |loss: TrainingLoss| fit(&*config.build(&Parts::default().with_loss(loss)).unwrap());
     let spec = LossSpec::new("softmax_cross_entropy").with("gumbel_samples", 2);
     assert_same(&noisy(mine(&spec)), &noisy((&spec).into()), "gradient");
 }
@@ -231,13 +223,11 @@ fn a_fit_is_resumed_by_the_same_loss_only() {
 #[test]
 fn what_a_loss_says_of_its_parameters_is_what_a_fit_is_known_by() {
     let config = GradientConfig { epochs: 3, ..GradientConfig::default() };
-    let learner = |weight| Gradient::new(config.clone(), ScorerConfig::default(), Plain { weight }).unwrap();
-    let record = burn_rank::json::to_value(learner(0.5)).unwrap();
-    assert_eq!(record["loss"], Value::from(json!({ "own_loss": "plain", "parameters": "Plain { weight: 0.5 }" })));
+    let learner = |weight| config.build(&Parts::default().with_loss(Plain { weight })).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    fit_in(&learner(0.5), Some(folder.path()), false, true).unwrap();
-    assert!(fit_in(&learner(1.0), Some(folder.path()), true, false).is_err());
-    assert_eq!(fit_in(&learner(0.5), Some(folder.path()), true, false).unwrap().history.len(), 3);
+    fit_in(&*learner(0.5), Some(folder.path()), false, true).unwrap();
+    assert!(fit_in(&*learner(1.0), Some(folder.path()), true, false).is_err());
+    assert_eq!(fit_in(&*learner(0.5), Some(folder.path()), true, false).unwrap().history.len(), 3);
 }
 
 #[test]
@@ -246,7 +236,7 @@ fn annealing_what_does_not_move_is_refused_before_the_fit() {
     let anneal = |parameter: Option<&str>| {
         let parameter = parameter.map(str::to_string);
         let anneal = Some(AnnealConfig::Linear { parameter, from: 1.0, to: 2.0, epochs: None });
-        GradientConfig { anneal, ..GradientConfig::default() }.check(&parts).unwrap_err().to_string()
+        GradientConfig { anneal, ..GradientConfig::default() }.build(&parts).unwrap_err().to_string()
     };
     assert_eq!(
         anneal(None),
@@ -256,6 +246,7 @@ fn annealing_what_does_not_move_is_refused_before_the_fit() {
         anneal(Some("weight")),
         "plain.weight does not move: expected a parameter that the loss's `RankingLoss::changed` changes"
     );
-    let refused = SmoothRankConfig::default().check(&parts).unwrap_err().to_string();
+    let table = Value::from(json!({"kind": "smooth_rank"}));
+    let refused = registry::build(table.as_object().unwrap(), &parts).unwrap_err().to_string();
     assert_eq!(refused, "learner.loss = plain: expected a surrogate with a temperature (sigma or alpha)");
 }

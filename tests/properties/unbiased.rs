@@ -3,7 +3,7 @@
 use burn::tensor::Device;
 use burn_rank::data::{ClickModel, Normalizer, NormalizerKind, RankingDataset, SynthConfig};
 use burn_rank::learner::gradient::GradientConfig;
-use burn_rank::learner::{FitContext, LearnerConfig, Parts, RankingLearner, Selection};
+use burn_rank::learner::{FitContext, Job, Parts, Selection};
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::{Convention, Measure};
 use burn_rank::scorer::{LinearScorerConfig, ScorerConfig};
@@ -35,10 +35,10 @@ fn learned(train: &RankingDataset, [validation, test]: [&RankingDataset; 2], see
     let config = GradientConfig { epochs: 10, batch_queries: 20, learning_rate: 0.05, ..GradientConfig::default() };
     let loss = LossSpec::new("softmax_cross_entropy").into();
     let scorer = ScorerConfig::Linear(LinearScorerConfig::default());
-    let learner = config.check(&Parts { loss: Some(loss), scorer: Some(&scorer) }).unwrap();
+    let learner = config.build(&Parts { loss: Some(loss), scorer: Some(&scorer) }).unwrap();
     let context =
         FitContext::new(Device::flex(), seed, Selection { convention: convention.clone(), ..Selection::best(measure) });
-    let fitted = learner.fit(train, Some(validation), &context).unwrap();
+    let fitted = learner.fit(Job::new(train, Some(validation), &context)).unwrap();
     let scores = fitted.model.predict(test, &Device::flex());
     measure.mean(&test.rankings(&scores), &convention).unwrap()
 }

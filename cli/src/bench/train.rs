@@ -10,7 +10,7 @@ use burn::tensor::Device;
 use burn_rank::data::{BatchPlanner, BatchPlannerConfig, RankingBatch, SynthConfig};
 use burn_rank::json::Value;
 use burn_rank::learner::boosted_trees::BoostedTreesConfig;
-use burn_rank::learner::{FitContext, LearnerConfig, Parts, RankingLearner, Selection};
+use burn_rank::learner::{FitContext, Job, Parts, Selection};
 use burn_rank::loss::{LossSpec, Reduction};
 use burn_rank::measure::{Convention, Measure};
 use burn_rank::refusal::Refusal;
@@ -106,7 +106,7 @@ impl TreesBench {
     /// # Errors
     /// Returns an error if a parameter is out of range, if data cannot be generated, or if a fit fails.
     pub fn run(&self, device: &Device, name: &str) -> Result<Value, BenchError> {
-        let learner = self.config.check(&Parts { loss: Some(self.loss.clone().into()), ..Parts::default() })?;
+        let learner = self.config.build(&Parts::default().with_loss(self.loss.clone()))?;
         let data = self.data.generate()?;
         let convention = Convention::preset("standard").expect("a preset");
         let measure = Measure::Ndcg(Some(10));
@@ -114,7 +114,7 @@ impl TreesBench {
         let (mut fits, mut predictions, mut ndcg) = (Vec::new(), Vec::new(), f64::NAN);
         for _ in 0..self.repeats.max(1) {
             let start = Instant::now();
-            let fitted = learner.fit(&data, None, &context)?;
+            let fitted = learner.fit(Job::new(&data, None, &context))?;
             fits.push(start.elapsed().as_secs_f64());
             let start = Instant::now();
             std::hint::black_box(fitted.model.predict(&data, device));

@@ -5,9 +5,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use burn_rank::distributed::ProcessGroup;
 use burn_rank::json::Value;
 use burn_rank::learner::StopReason;
+use burn_rank::workbench::distributed::ProcessGroup;
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, harmless};
 use clap::Args;

@@ -1,6 +1,6 @@
 //! Runs commands in several processes together, as in `mpiexec -n N burn-rank train`; this needs the feature `mpi`.
 
-use burn_rank::distributed::ProcessGroup;
+use burn_rank::workbench::distributed::ProcessGroup;
 
 use super::Failure;
 
@@ -8,7 +8,7 @@ use super::Failure;
 /// its exit code.
 pub fn together(run: impl FnOnce(&ProcessGroup) -> Result<(), Failure>) -> Result<(), Failure> {
     #[cfg(feature = "mpi")]
-    if let Some(group) = burn_rank::distributed::World::join().map(ProcessGroup::new)
+    if let Some(group) = burn_rank::workbench::distributed::World::join().map(ProcessGroup::new)
         && group.count() > 1
     {
         return run(&group).or_else(|failure| end(&group, failure));
@@ -32,5 +32,5 @@ fn end(group: &ProcessGroup, failure: Failure) -> Result<(), Failure> {
     super::report(&error, code);
     // If mpiexec notices the end of a process first, it may drop output that it has not read yet.
     std::thread::sleep(std::time::Duration::from_millis(300));
-    burn_rank::distributed::World::abort(code)
+    burn_rank::workbench::distributed::World::abort(code)
 }

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use burn_rank::distributed::ProcessGroup;
-use burn_rank::learner::{NoProgress, Progress, StopReason};
+use burn_rank::learner::{Progress, StopReason};
+use burn_rank::workbench::distributed::ProcessGroup;
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::learner::in_words;
 use burn_rank::workbench::text::harmless;
@@ -67,7 +67,7 @@ impl TrainArgs {
         if let Some(home) = run.home().filter(|_| !(self.quiet || self.json || run.is_finished())) {
             terminal::say(format_args!("writing to {}", home.display()));
         }
-        let progress: &dyn Progress = if group.leads() { &rounds } else { &NoProgress };
+        let progress: &dyn Progress = if group.leads() { &rounds } else { &() };
         let done = run.fit(progress, interrupt_on_signal()?, &write_reports)?;
         if group.leads() {
             self.print(&done, &name, start, out)?;

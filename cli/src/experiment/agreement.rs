@@ -1,12 +1,12 @@
 //! Before several processes begin a fit, checks that they can share it and would all run the same fit.
 
 use burn_rank::data::RankingDataset;
-use burn_rank::distributed::ProcessGroup;
 use burn_rank::json::Value;
 use burn_rank::learner::registry::LEARNERS;
 use burn_rank::op::Execution;
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::dataset::own_hash;
+use burn_rank::workbench::distributed::ProcessGroup;
 use burn_rank::workbench::text::hexadecimal;
 use sha2::{Digest, Sha256};
 
@@ -126,9 +126,9 @@ mod tests {
         let one = "learner.shards = 1: expected at least 2, the number of processes".to_string();
         assert_eq!(refused(gradient, 2), Err(one));
         assert_eq!(refused("kind = \"boosted_trees\"", 7), Ok(()));
-        let expected = "learner.kind = `permu_rank`: expected a learner whose work 2 processes can share: ada_rank, boosted_trees, \
-                        gradient, rank_boost, rank_svm, regression, smooth_rank, svm_map";
-        assert_eq!(refused("kind = \"permu_rank\"", 2).unwrap_err(), expected);
+        let expected = "learner.kind = `permu_rank`: expected a learner whose work 2 processes can share: ada_rank, boosted_trees, ";
+        let refused = refused("kind = \"permu_rank\"", 2).unwrap_err();
+        assert!(refused.starts_with(expected) && !refused[expected.len()..].contains("permu_rank"), "{refused}");
     }
 
     #[test]

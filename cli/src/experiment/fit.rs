@@ -5,7 +5,7 @@ use std::path::Path;
 
 use burn::tensor::{DType, Device};
 use burn_rank::data::{Normalizer, RankingDataset};
-use burn_rank::learner::{FitContext, Importance, Interrupt, LearnerError, NoProgress, Progress, Round, StopReason};
+use burn_rank::learner::{FitContext, Importance, Interrupt, Job, LearnerError, Progress, Round, StopReason};
 use burn_rank::loss::Approximation;
 use burn_rank::measure::{Evaluation, evaluate};
 use burn_rank::ranker::{Metadata, Model, Ranker, Versions};
@@ -39,14 +39,7 @@ pub struct FitOptions<'a> {
 impl<'a> FitOptions<'a> {
     /// Returns options for a fit that writes no files and reports no progress.
     pub fn new(device: &'a Device) -> Self {
-        Self {
-            device,
-            start: None,
-            directory: None,
-            resume: false,
-            progress: &NoProgress,
-            interrupt: Interrupt::default(),
-        }
+        Self { device, start: None, directory: None, resume: false, progress: &(), interrupt: Interrupt::default() }
     }
 }
 
@@ -133,7 +126,7 @@ fn fit_normalized(
     check_measures(config, split)?;
     let approximation = approximation(config, train)?;
     let started = options.start.map(|ranker| config.built.starting_from(ranker.model())).transpose()?;
-    let fitted = started.as_ref().unwrap_or(&config.built).fit(train, validation.as_ref(), &context)?;
+    let fitted = started.as_ref().unwrap_or(&config.built).fit(Job::new(train, validation.as_ref(), &context))?;
 
     let mut evaluations = Evaluations::new();
     let mut last = None;
@@ -241,7 +234,7 @@ mod tests {
     use super::*;
     use crate::testing::{Reads, in_processes, streamed_and_counted};
     use burn_rank::data::SynthConfig;
-    use burn_rank::distributed::ProcessGroup;
+    use burn_rank::workbench::distributed::ProcessGroup;
     use burn_rank::workbench::testing::{self, CHUNK, own};
 
     const SHARDS: usize = 5;
@@ -297,7 +290,7 @@ mod tests {
         group: &ProcessGroup,
     ) -> (Fit, Sets<DataReport>) {
         split.cut(config.shards()).unwrap();
-        split.sets_mut().for_each(|data| data.share_with(group));
+        split.sets_mut().for_each(|data| burn_rank::workbench::dataset::share_with(data, group));
         let sets = [Some(&split.train), split.validation.as_ref(), split.test.as_ref()];
         agree(group, config, &sets).unwrap();
         split.check().unwrap();

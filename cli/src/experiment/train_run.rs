@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use burn::tensor::Device;
-use burn_rank::distributed::ProcessGroup;
 use burn_rank::learner::{Interrupt, Progress, StopReason};
 use burn_rank::ranker::{Estimate, Ranker};
+use burn_rank::workbench::distributed::ProcessGroup;
 
 use super::agreement::agree;
 use super::config::{Document, Experiment, ExperimentConfig, resolved_toml};
@@ -120,7 +120,7 @@ impl TrainRun {
             config.check_start_ranker(ranker, &split).map_err(|refusal| document.place(&refusal))?;
         }
         split.cut(config.shards())?;
-        split.sets_mut().for_each(|data| data.share_with(group));
+        split.sets_mut().for_each(|data| burn_rank::workbench::dataset::share_with(data, group));
         let sets = [Some(&split.train), split.validation.as_ref(), split.test.as_ref()];
         agree(group, &config, &sets)?;
         split.check()?;

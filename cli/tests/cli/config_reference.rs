@@ -9,12 +9,9 @@ use std::path::Path;
 use burn_rank::data::letor::{Absent, Groups, Missing, ReadOptions, Weights};
 use burn_rank::data::{Columns, NormalizerKind};
 use burn_rank::json::from_value;
-use burn_rank::learner::ada_rank::{Directions, Emphasis};
 use burn_rank::learner::gradient::{AnnealConfig, ClipConfig, OptimizerConfig, Precision, ScheduleConfig};
-use burn_rank::learner::permu_rank::{PairAggregation, Pairs, TypeTwoBound};
-use burn_rank::learner::rank_svm::{PairWeighting, RankSvmLoss};
 use burn_rank::learner::registry::LEARNERS;
-use burn_rank::learner::smooth_rank::Optimizer;
+use burn_rank::learner::{LearnerError, Parts, registry};
 use burn_rank::loss::registry::LOSSES;
 use burn_rank::loss::{
     Cell, DiscountShape, LambdaLossWeights, LossSpec, MeasureName, RankExpectationMethod, RankModel, RelaxationName,
@@ -25,7 +22,7 @@ use burn_rank::measure::{
     NegativeLabel, PrecisionDenominator, Ties,
 };
 use burn_rank::op::{Instructions, Step};
-use burn_rank::refusal::Found;
+use burn_rank::refusal::{Found, Refusal};
 use burn_rank::scorer::{Activation, InputConfig, NormKind, ScorerConfig};
 use burn_rank_cli::experiment::{
     ConfigError, CrossValidationConfig, DataConfig, Document, Experiment, ExperimentConfig, MeasureConfig, RangeConfig,
@@ -87,8 +84,21 @@ fn blocks(page: &str) -> Vec<&str> {
 
 /// The names that a type knows, where it refuses the value for one that it does not know.
 fn expected<T: DeserializeOwned>(value: Value) -> Names {
-    let Err(refusal) = from_value::<T>(value.into()) else { return Names::new() };
+    from_value::<T>(value.into()).map_or_else(|refusal| known(&refusal), |_| Names::new())
+}
+
+/// The names that would have been known in place of the one that is refused.
+fn known(refusal: &Refusal) -> Names {
     refusal.unknown_name().map(|unknown| unknown.known.iter().cloned().collect()).unwrap_or_default()
+}
+
+/// The values of a key of a learner.
+fn values_of(kind: &str, key: &str) -> Names {
+    let table = burn_rank::json::Value::from(json!({"kind": kind, key: "?"}));
+    match registry::build(table.as_object().unwrap(), &Parts::default()) {
+        Err(LearnerError::Refused(refusal)) => known(&refusal),
+        _ => Names::new(),
+    }
 }
 
 /// The values of an enum.
@@ -368,16 +378,16 @@ fn every_value_is_named() {
         ("### Values of the parameters", values::<MeasureName>()),
         ("### Values of the parameters", values::<RelaxationName>()),
         ("### Values of the parameters", values::<TypeOneBound>()),
-        ("### `ada_rank`", values::<Directions>()),
-        ("### `ada_rank`", values::<Emphasis>()),
+        ("### `ada_rank`", values_of("ada_rank", "directions")),
+        ("### `ada_rank`", values_of("ada_rank", "emphasis")),
         ("### `gradient`", values::<Precision>()),
-        ("### `permu_rank`", values::<Pairs>()),
-        ("### `permu_rank`", values::<TypeTwoBound>()),
-        ("### `permu_rank`", values::<PairAggregation>()),
-        ("### `rank_svm`", values::<RankSvmLoss>()),
-        ("### `rank_svm`", values::<PairWeighting>()),
+        ("### `permu_rank`", values_of("permu_rank", "pairs")),
+        ("### `permu_rank`", values_of("permu_rank", "bound")),
+        ("### `permu_rank`", values_of("permu_rank", "aggregation")),
+        ("### `rank_svm`", values_of("rank_svm", "loss")),
+        ("### `rank_svm`", values_of("rank_svm", "weighting")),
         ("### `regression`", values::<Gain>()),
-        ("### `smooth_rank`", values::<Optimizer>()),
+        ("### `smooth_rank`", values_of("smooth_rank", "optimizer")),
         ("### Conventions", values::<Gain>()),
         ("### Conventions", values::<Discount>()),
         ("### Conventions", values::<Ties>()),

@@ -6,14 +6,14 @@ use burn::tensor::Device;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::config::{AdaRankConfig, Directions};
-use super::weak::{Member, WeakRankers, checked, measured};
+use super::fit::{Member, WeakRankers, checked, measured};
+use super::{AdaRankConfig, Directions};
 use crate::data::RankingDataset;
 use crate::data::shards::own;
 use crate::learner::error::LearnerError;
-use crate::learner::shared::context::FitContext;
+use crate::learner::shared::context::Job;
 use crate::learner::shared::judge::Judge;
-use crate::learner::shared::linear;
+use crate::learner::shared::share::linear_model;
 use crate::op::Execution;
 use crate::ranker::Model;
 
@@ -43,12 +43,8 @@ pub(super) struct FeatureRankers<'a> {
 }
 
 impl<'a> FeatureRankers<'a> {
-    pub(super) fn new(
-        config: &AdaRankConfig,
-        judge: &Judge,
-        train: &'a RankingDataset,
-        context: &FitContext,
-    ) -> Result<Self, LearnerError> {
+    pub(super) fn new(config: &AdaRankConfig, judge: &Judge, job: Job<'a>) -> Result<Self, LearnerError> {
+        let train = job.train;
         let directions: &[f64] = match config.directions {
             Directions::Both => &[1.0, -1.0],
             Directions::Descending => &[1.0],
@@ -72,7 +68,7 @@ impl<'a> FeatureRankers<'a> {
         if train.group().any(values.is_err()) {
             values = measured(&rankers);
         }
-        let (feature_count, device) = (train.feature_count, context.device.clone());
+        let (feature_count, device) = (train.feature_count, job.context.device.clone());
         Ok(Self { feature_count, reuse: config.reuse, rankers, own, values: values?, device, train })
     }
 }
@@ -134,6 +130,6 @@ impl WeakRankers for FeatureRankers<'_> {
         for Member { alpha, ranker } in members {
             weights[ranker.feature] += alpha * ranker.direction;
         }
-        Ok(linear::model(&weights, 0.0, &self.device))
+        Ok(linear_model(&weights, 0.0, &self.device))
     }
 }

@@ -2,19 +2,20 @@
 
 use std::borrow::Cow;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::config::{AdaRank, NAME};
 use super::feature::FeatureRankers;
 use super::scorer::ScorerRankers;
-use super::weak::{Member, WeakRankers, measured};
+use super::{AdaRank, NAME};
 use crate::data::RankingDataset;
 use crate::learner::entry::RankingLearner;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::additive::Additive;
 use crate::learner::shared::checks;
-use crate::learner::shared::context::{FitContext, Fitted, Round, Selection, StopReason};
-use crate::learner::shared::judge::Judge;
+use crate::learner::shared::checks::in_unit_interval;
+use crate::learner::shared::context::{Fitted, Job, Round, Selection, StopReason};
+use crate::learner::shared::judge::{Judge, counted};
 use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
 use crate::measure::mean_of;
 use crate::ranker::Model;
@@ -142,15 +143,8 @@ fn average(values: &[f64]) -> f64 {
 }
 
 impl AdaRank {
-    fn boost<W: WeakRankers>(
-        &self,
-        weak: W,
-        judge: &Judge,
-        train: &RankingDataset,
-        validation: Option<&RankingDataset>,
-        rounds: Rounds,
-    ) -> Result<Fitted, LearnerError> {
-        let (scores, values) = (Additive::new(train, validation), Vec::new());
+    fn boost<W: WeakRankers>(&self, weak: W, judge: &Judge, rounds: Rounds) -> Result<Fitted, LearnerError> {
+        let (train, scores, values) = (rounds.job.train, Additive::new(rounds.job), Vec::new());
         let mut boosting = Boosting { learner: self, weak, judge, train, scores, values };
         rounds.most(self.config.rounds).drive(&(&self.config, &self.scorer), &mut boosting)
     }
@@ -170,31 +164,69 @@ impl RankingLearner for AdaRank {
         NAME
     }
 
-    fn fit(
-        &self,
-        train: &RankingDataset,
-        validation: Option<&RankingDataset>,
-        context: &FitContext,
-    ) -> Result<Fitted, LearnerError> {
-        let rounds = Rounds::new(NAME, train, validation, context)?;
+    fn fit(&self, job: Job) -> Result<Fitted, LearnerError> {
+        let rounds = Rounds::new(NAME, job)?;
         if self.config.measure.is_none() {
-            checks::bounded_selection(NAME, context.selection.measure)?;
+            checks::bounded_selection(NAME, job)?;
         }
+        let selection = &job.context.selection;
         let boosted = Selection {
-            measure: self.config.measure.unwrap_or(context.selection.measure),
+            measure: self.config.measure.unwrap_or(selection.measure),
             round: None,
-            convention: self.config.convention.as_ref().unwrap_or(&context.selection.convention).clone(),
+            convention: self.config.convention.as_ref().unwrap_or(&selection.convention).clone(),
         };
         let judge = Judge::new(&boosted)?;
         match &self.scorer {
-            None => {
-                let weak = FeatureRankers::new(&self.config, &judge, train, context)?;
-                self.boost(weak, &judge, train, validation, rounds)
-            }
-            Some(scorer) => {
-                let weak = ScorerRankers::new(&self.config, scorer, &judge, train, context)?;
-                self.boost(weak, &judge, train, validation, rounds)
-            }
+            None => self.boost(FeatureRankers::new(&self.config, &judge, job)?, &judge, rounds),
+            Some(scorer) => self.boost(ScorerRankers::new(&self.config, scorer, &judge, job)?, &judge, rounds),
         }
     }
+}
+
+/// A kind of weak ranker, such as single features.
+pub(super) trait WeakRankers {
+    /// The type of one weak ranker, which is saved with the state of the fit.
+    type Ranker: Serialize + DeserializeOwned;
+
+    /// Chooses the weak ranker of a round, given the weight of each query, or returns `None` if no ranker is left.
+    fn choose(
+        &self,
+        distribution: &[f64],
+        round: usize,
+        members: &[Member<Self::Ranker>],
+    ) -> Result<Option<Self::Ranker>, LearnerError>;
+
+    /// Returns the score that a weak ranker gives to each document.
+    fn scores(&self, ranker: &Self::Ranker, data: &RankingDataset) -> Result<Vec<f64>, LearnerError>;
+
+    /// Returns the measure `E` of a weak ranker on every query that the convention counts.
+    fn values(&self, ranker: &Self::Ranker, judge: &Judge, train: &RankingDataset) -> Result<Vec<f64>, LearnerError> {
+        measured(judge, train, &self.scores(ranker, train)?)
+    }
+
+    /// Returns the names and values that a round reports about its weak ranker.
+    fn figures(&self, ranker: &Self::Ranker) -> Vec<(String, f64)>;
+
+    /// Returns the model `sum_t alpha_t h_t`.
+    fn model(&self, members: &[Member<Self::Ranker>]) -> Result<Model, LearnerError>;
+}
+
+/// A weak ranker `h_t` with its weight `alpha_t`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Member<R> {
+    pub(super) alpha: f64,
+    pub(super) ranker: R,
+}
+
+/// Returns the measure `E` of the scores on every query that the convention counts. Each process of the data's group
+/// evaluates some of the queries.
+pub(super) fn measured(judge: &Judge, data: &RankingDataset, scores: &[f64]) -> Result<Vec<f64>, LearnerError> {
+    checked(judge, &judge.shared_values(data, scores)?)
+}
+
+/// Returns the values of the queries that the convention counts, which must lie in `[0, 1]`.
+pub(super) fn checked(judge: &Judge, values: &[Option<f64>]) -> Result<Vec<f64>, LearnerError> {
+    let values = counted(values);
+    in_unit_interval(judge.measure(), &values)?;
+    Ok(values)
 }

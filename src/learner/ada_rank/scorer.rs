@@ -18,13 +18,14 @@ use rand::prelude::Distribution;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::config::{AdaRankConfig, Emphasis, NAME, WeakScorer};
-use super::weak::{Member, WeakRankers};
+use super::fit::{Member, WeakRankers};
+use super::{AdaRankConfig, Emphasis, NAME, WeakScorer};
 use crate::data::{BatchPlanner, BatchPlannerConfig, RankingBatch, RankingDataset};
 use crate::learner::error::LearnerError;
-use crate::learner::shared::context::FitContext;
+use crate::learner::shared::checks;
+use crate::learner::shared::context::Job;
 use crate::learner::shared::judge::Judge;
-use crate::learner::shared::{checks, linear};
+use crate::learner::shared::share::linear_model;
 use crate::loss::RankingLoss;
 use crate::measure::deviation_of;
 use crate::ranker::{Model, Parts, Prepared};
@@ -57,16 +58,16 @@ impl<'a> ScorerRankers<'a> {
         config: &'a AdaRankConfig,
         weak: &'a WeakScorer,
         judge: &Judge,
-        train: &'a RankingDataset,
-        context: &FitContext,
+        job: Job<'a>,
     ) -> Result<Self, LearnerError> {
-        checks::learnable(NAME, &*weak.loss.built, train, context)?;
+        let Job { train, context, .. } = job;
+        checks::learnable(NAME, &*weak.loss.built, job)?;
         let values = judge.values(train, &vec![0.0; train.documents()])?;
         let queries = (0..train.queries()).filter(|&q| values[q].is_some()).collect();
         let batcher =
             BatchPlanner::new(train, &BatchPlannerConfig::default(), seed_for(context.seed, "ada_rank batches", 0))
                 .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
-        checks::ask_training(&weak.scorer, train, batcher.shapes(), "the length of lists", context)?;
+        checks::ask_training(&weak.scorer, job, batcher.shapes(), "the length of lists")?;
         Ok(Self {
             config,
             scorer: &weak.scorer,
@@ -182,5 +183,5 @@ fn linear_sum(members: &[(f64, Scorer)], features: usize, device: &Device) -> Op
         weights.iter_mut().zip(added).for_each(|(weight, w)| *weight += alpha * f64::from(w));
         bias += alpha * f64::from(added_bias);
     }
-    Some(linear::model(&weights, bias, device))
+    Some(linear_model(&weights, bias, device))
 }

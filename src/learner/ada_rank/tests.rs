@@ -2,11 +2,12 @@
 
 use proptest::prelude::*;
 
-use super::config::{AdaRank, AdaRankConfig, Directions, Emphasis};
 use super::feature::FeatureRankers;
+use super::{AdaRank, AdaRankConfig, Directions, Emphasis};
 use crate::data::RankingDataset;
 use crate::distributed::ProcessGroup;
 use crate::distributed::testing::in_processes;
+use crate::learner::Job;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::context::{Fitted, Round, StopReason};
 use crate::learner::shared::judge::Judge;
@@ -21,7 +22,7 @@ fn figure(round: &Round, name: &str) -> f64 {
 }
 
 fn fit(config: &AdaRankConfig, data: &RankingDataset) -> Fitted {
-    config.check(&Parts::default()).unwrap().fit(data, None, &testing::context(None)).unwrap()
+    config.check(&Parts::default()).unwrap().fit(Job::new(data, None, &testing::context(None))).unwrap()
 }
 
 /// Feature 1 orders the first query correctly and the second wrongly (AP 1 and 1/2). Feature 2 does the reverse and has
@@ -117,7 +118,7 @@ fn measures_outside_the_unit_interval_are_refused() {
     let mut context = testing::context(None);
     context.selection.measure = Measure::Dcg(Some(10));
     let learner = AdaRankConfig::default().check(&Parts::default()).unwrap();
-    assert!(learner.fit(&two_queries(), None, &context).unwrap_err().to_string().contains("dcg@10"));
+    assert!(learner.fit(Job::new(&two_queries(), None, &context)).unwrap_err().to_string().contains("dcg@10"));
 }
 
 #[test]
@@ -142,10 +143,10 @@ fn linear_scorers_add_up_to_one_linear_scorer() {
     for emphasis in [Emphasis::Weighted, Emphasis::Sampled] {
         let learner = with_scorers(emphasis, r#"{"kind": "linear"}"#);
         let data = two_queries();
-        let fitted = learner.fit(&data, None, &testing::context(None)).unwrap();
+        let fitted = learner.fit(Job::new(&data, None, &testing::context(None))).unwrap();
         let (weights, _) = testing::linear_weights(&fitted.model);
         assert!(weights.iter().all(|weight| weight.is_finite() && *weight != 0.0));
-        let judge = Judge::from_context(&testing::context(None)).unwrap();
+        let judge = Judge::new(&testing::context(None).selection).unwrap();
         let scores: Vec<f64> =
             fitted.model.predict(&data, &testing::context(None).device).into_iter().map(f64::from).collect();
         // The returned model ranks as the combination that was measured in its round.
@@ -156,7 +157,7 @@ fn linear_scorers_add_up_to_one_linear_scorer() {
 #[test]
 fn other_scorers_stay_an_ensemble() {
     let learner = with_scorers(Emphasis::Weighted, r#"{"kind": "mlp"}"#);
-    let fitted = learner.fit(&two_queries(), None, &testing::context(None)).unwrap();
+    let fitted = learner.fit(Job::new(&two_queries(), None, &testing::context(None))).unwrap();
     let Model::Ensemble(members) = fitted.model else { panic!("an ensemble") };
     assert_eq!(members.len(), fitted.best_round);
 }
@@ -188,7 +189,7 @@ proptest! {
         let data = dataset(3, &[&rows[..third], &rows[third..2 * third], &rows[2 * third..]]);
         let measure = if ndcg { Measure::Ndcg(Some(5)) } else { Measure::Ap(None) };
         let config = AdaRankConfig { rounds: 20, measure: Some(measure), ..AdaRankConfig::default() };
-        if let Ok(fitted) = config.check(&Parts::default()).unwrap().fit(&data, None, &testing::context(None)) {
+        if let Ok(fitted) = config.check(&Parts::default()).unwrap().fit(Job::new(&data, None, &testing::context(None))) {
             for round in &fitted.history {
                 let value = figure(round, &measure.to_string());
                 prop_assert!(value >= figure(round, "bound") - 1e-9, "{round:?}");
@@ -227,7 +228,7 @@ fn a_measure_that_a_process_cannot_take_is_refused_by_all() {
     let judge = Judge::new(&selection).unwrap();
     let refused = |group: &ProcessGroup| {
         let (data, context) = (testing::shared(&data, group), testing::context(None));
-        let rankers = FeatureRankers::new(&AdaRankConfig::default(), &judge, &data, &context);
+        let rankers = FeatureRankers::new(&AdaRankConfig::default(), &judge, Job::new(&data, None, &context));
         rankers.err().expect("refused").to_string()
     };
     let alone = refused(ProcessGroup::ALONE);

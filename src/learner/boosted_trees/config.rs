@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::split::{Direction, TreeParams};
-use crate::learner::entry::{LearnerConfig, Parts};
+use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealConfig;
 use crate::learner::shared::checks;
@@ -54,7 +54,7 @@ const BALANCE_L2: f64 = 20.0;
 /// The maximum number of tree ensembles in a fit, each of which stores a score for every document.
 const MOST_SEEDS: usize = 1000;
 
-/// Configuration of [`BoostedTrees`].
+/// Configuration of boosted trees.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BoostedTreesConfig {
@@ -136,6 +136,14 @@ impl Default for BoostedTreesConfig {
 }
 
 impl BoostedTreesConfig {
+    /// Checks every parameter, and builds the learner for the loss in `parts`, which is required.
+    ///
+    /// # Errors
+    /// [`LearnerError`] that names the first invalid key of the learner or the loss.
+    pub fn build(&self, parts: &Parts) -> Result<Box<dyn RankingLearner>, LearnerError> {
+        Ok(Box::new(self.check(parts)?))
+    }
+
     /// Returns whether trees or splits use a random sample of the queries or of the features.
     pub(super) fn samples(&self) -> bool {
         self.subsample.min(self.colsample).min(self.colsample_by_node) < 1.0
@@ -270,7 +278,7 @@ impl LearnerConfig for BoostedTreesConfig {
 
 /// The learner of boosted trees with checked parameters.
 #[derive(Debug, Clone)]
-pub struct BoostedTrees {
+pub(crate) struct BoostedTrees {
     pub(super) config: BoostedTreesConfig,
     pub(super) loss: BuiltLoss,
     /// The name of the loss's parameter that is annealed, if any.

@@ -5,19 +5,18 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::annealing::Annealing;
-use super::buffers::Buffers;
 use super::config::{BoostedTrees, NAME};
 use super::histogram::Block;
 use super::member::{Member, Setting, Trees, push};
-use super::objective::Objective;
+use super::objective::{Annealing, Objective};
+use super::sums::Buffers;
 use crate::data::RankingDataset;
 use crate::json::json;
 use crate::learner::entry::RankingLearner;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealState;
 use crate::learner::shared::checks;
-use crate::learner::shared::context::{FitContext, Fitted, Importance, StopReason};
+use crate::learner::shared::context::{Fitted, Importance, Job, StopReason};
 use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
 use crate::ranker::{Model, Node, NodeStatistics, TreeEnsemble};
 use crate::refusal::Refusal;
@@ -221,16 +220,12 @@ impl RankingLearner for BoostedTrees {
         Ok(Arc::new(Self { start: Some(trees.clone()), ..self.clone() }))
     }
 
-    fn fit(
-        &self,
-        train: &RankingDataset,
-        validation: Option<&RankingDataset>,
-        context: &FitContext,
-    ) -> Result<Fitted, LearnerError> {
+    fn fit(&self, job: Job) -> Result<Fitted, LearnerError> {
+        let Job { train, context, .. } = job;
         checks::of_equal_queries(NAME, train)?;
-        let rounds = Rounds::of_weighted(NAME, train, validation, context)?;
+        let rounds = Rounds::of_weighted(NAME, job)?;
         let surrogate = &*self.loss.built;
-        checks::learnable(NAME, surrogate, train, context)?;
+        checks::learnable(NAME, surrogate, job)?;
         if let Some(start) = self.start.as_ref().filter(|start| start.feature_count() != train.feature_count) {
             let found = format!("trees of {}", counted(start.feature_count(), "feature"));
             return Err(Refusal::new("start", found, format!("{}, those of the data", train.feature_count)).into());
@@ -246,7 +241,7 @@ impl RankingLearner for BoostedTrees {
             start: self.start.as_ref(),
         };
         let start = self.start.as_ref();
-        let member = |number| Member::new(train, validation, member_seed(context.seed, number), start);
+        let member = |number| Member::new(job, member_seed(context.seed, number), start);
         let members = (0..self.config.seeds.unwrap_or(1)).map(member).collect();
         let annealing = self.config.anneal.as_ref().zip(self.annealed.as_deref());
         let (loss, length) = (&self.loss.record, self.config.rounds);

@@ -4,17 +4,17 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::buffers::Buffers;
 use super::config::{BoostedTreesConfig, NAME, Steps};
-use super::derivatives::Derivatives;
 use super::histogram::Block;
-use super::objective::Objective;
+use super::objective::{Derivatives, Objective};
 use super::sample::Sample;
 use super::split::TreeParams;
+use super::sums::Buffers;
 use super::tree::grow;
 use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::additive::Additive;
+use crate::learner::shared::context::Job;
 use crate::learner::shared::gains::start_gains;
 use crate::loss::RankingLoss;
 use crate::measure::mean_of;
@@ -126,13 +126,8 @@ pub(super) fn push(all: &mut TreeEnsemble, tree: &[Node], statistics: NodeStatis
 
 impl<'a> Member<'a> {
     /// Creates an ensemble without trees, whose scores are 0 or come from the model `start`.
-    pub(super) fn new(
-        train: &'a RankingDataset,
-        validation: Option<&'a RankingDataset>,
-        seed: u64,
-        start: Option<&TreeEnsemble>,
-    ) -> Self {
-        let mut scores = Additive::new(train, validation);
+    pub(super) fn new(job: Job<'a>, seed: u64, start: Option<&TreeEnsemble>) -> Self {
+        let mut scores = Additive::new(job);
         if let Some(start) = start {
             scores.set(|data| start.scores_together(data));
         }

@@ -39,10 +39,7 @@
 //! takes O(documents x features) per level (`histogram`). The fit ends early when no tree lowers the loss, or after
 //! `patience` rounds without a better selection measure.
 
-mod annealing;
-mod buffers;
 mod config;
-mod derivatives;
 mod fit;
 mod histogram;
 mod member;
@@ -54,7 +51,7 @@ mod sums;
 mod tests;
 mod tree;
 
-pub use config::{BoostedTrees, BoostedTreesConfig, Steps};
+pub use config::{BoostedTreesConfig, Steps};
 
 use config::NAME;
 

@@ -9,12 +9,13 @@ use burn::tensor::{DType, Device};
 use rayon::prelude::*;
 
 use super::config::{NAME, Steps};
-use super::derivatives::Derivatives;
 use crate::data::shards::own;
 use crate::data::{Keep, RankingDataset};
 use crate::learner::error::LearnerError;
+use crate::learner::shared::anneal::{AnnealConfig, AnnealState};
 use crate::learner::shared::flat_loss::FlatLoss;
-use crate::loss::{Curved, RankingLoss};
+use crate::loss::{Curved, RankingLoss, TrainingLoss};
+use crate::measure::deviation_of;
 use crate::op::Execution;
 
 /// The mean loss over the queries with at least two different labels.
@@ -114,10 +115,102 @@ impl<'a> Objective<'a> {
     }
 }
 
+/// The largest leaf value, in standard deviations of a query's scores. A leaf has this value if all its slopes have the
+/// same sign. A Newton step on the logistic loss of a pair has the same length if both scores are equal.
+const SPREADS: f64 = 2.0;
+
+/// The minimum weight of a document relative to the mean weight, which keeps the total weight of every leaf above 0.
+const LEAST: f64 = 1e-4;
+
+/// The upper limit of the standard deviation of a query's scores. Without this limit, the scores would grow
+/// exponentially over the rounds and overflow.
+const LARGEST_SPREAD: f64 = 1e3;
+
+/// The first and second derivatives of the loss with respect to each score, to which a tree is fitted.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Derivatives {
+    /// The first derivative `d loss / d score` of each document.
+    pub gradient: Vec<f64>,
+    /// The second derivative of each document, which is above 0, and equals 1 for all documents in a least-squares fit.
+    pub curvature: Vec<f64>,
+}
+
+impl Derivatives {
+    /// Replaces the curvatures so that a Newton step gives the leaf values of `Steps::Balance`:
+    ///
+    /// `-sum_i g_i / (sum_i (|g_i| + LEAST) / T_i)`, where `T_i` is [`SPREADS`] times the standard deviation of the
+    /// scores in the query of document `i`.
+    ///
+    /// The leaf moves by up to `T_i` if all slopes have the same sign, and does not move if the slopes add up to 0. The
+    /// sizes of the slopes serve as weights, scaled to a mean of 1. A sum of weights is therefore comparable to a
+    /// number of documents.
+    pub(super) fn balanced(&self, data: &RankingDataset, scores: &[f64]) -> Self {
+        let total: f64 = self.gradient.iter().map(|slope| slope.abs()).sum();
+        let factor = if total > 0.0 { self.gradient.len() as f64 / total } else { 1.0 };
+        let mut curvature = Vec::with_capacity(self.gradient.len());
+        for query in 0..data.queries() {
+            let documents = data.range(query);
+            let reach = SPREADS * spread(&scores[documents.clone()]);
+            curvature.extend(self.gradient[documents].iter().map(|slope| (factor * slope.abs() + LEAST) / reach));
+        }
+        Self { gradient: self.gradient.iter().map(|slope| factor * slope).collect(), curvature }
+    }
+}
+
+/// Returns the standard deviation of the scores of a query, at most [`LARGEST_SPREAD`], or 1 if all scores are equal.
+/// The temperature of some losses is relative to the same deviation (`loss::temperature_unit`).
+fn spread(scores: &[f64]) -> f64 {
+    let deviation = deviation_of(scores.iter().copied());
+    if deviation > 0.0 { deviation.clamp(1e-12, LARGEST_SPREAD) } else { 1.0 }
+}
+
+/// A parameter of the loss whose value changes from round to round.
+pub(super) struct Annealing<'a> {
+    pub(super) config: &'a AnnealConfig,
+    pub(super) loss: &'a TrainingLoss,
+    pub(super) parameter: &'a str,
+    /// The length of the annealing in rounds, which applies unless the configuration sets `epochs`.
+    pub(super) length: usize,
+    /// The value of the parameter in the current round, or `None` before the first round.
+    pub(super) value: Option<f64>,
+}
+
+impl Annealing<'_> {
+    /// Sets the objective's loss to the loss of round `round`, counted from 1. Returns whether this loss differs from
+    /// the loss of the previous round.
+    pub(super) fn set(
+        &mut self,
+        objective: &mut Objective,
+        state: AnnealState,
+        round: usize,
+    ) -> Result<bool, LearnerError> {
+        let value = state.value(self.config, round, self.length);
+        if self.value == Some(value) {
+            return Ok(false);
+        }
+        objective.set_loss(self.loss.build_with(self.parameter, value)?)?;
+        self.value = Some(value);
+        Ok(true)
+    }
+
+    /// Tells the annealing schedule whether the selection measure rose in a round.
+    pub(super) fn observe(&self, state: &mut AnnealState, rose: bool) {
+        state.observe(self.config, rose);
+    }
+
+    /// Returns the name and the current value of the annealed parameter.
+    pub(super) fn figure(&self) -> Option<(String, f64)> {
+        self.value.map(|value| (self.parameter.to_string(), value))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::learner::boosted_trees::BoostedTreesConfig;
+    use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
     use crate::learner::testing::dataset;
+    use crate::learner::{Job, testing};
     use crate::loss::LossSpec;
 
     const SCORES: [f64; 9] = [0.5, 1.25, -0.25, 0.75, 3.0, 1.0, 0.5, -1.5, 0.0];
@@ -157,5 +250,59 @@ mod tests {
             assert!((found.gradient[2] - difference).abs() < 1e-3, "{name}: {} {difference}", found.gradient[2]);
             assert_eq!(found.gradient[4..6], [0.0, 0.0]);
         }
+    }
+
+    fn config(anneal: AnnealConfig) -> BoostedTreesConfig {
+        BoostedTreesConfig { rounds: 5, min_documents: 5, anneal: Some(anneal), ..BoostedTreesConfig::default() }
+    }
+
+    fn geometric(parameter: Option<&str>, from: f64, to: f64) -> AnnealConfig {
+        AnnealConfig::Geometric { parameter: parameter.map(String::from), from, to, epochs: None }
+    }
+
+    #[test]
+    fn the_temperature_moves_over_the_rounds() {
+        let data = testing::random(20, 8, 3, 5);
+        // By the balance, and by Newton steps.
+        for (anneal, loss, name) in [
+            (geometric(None, 1.0, 16.0), LossSpec::new("approx_ndcg"), "alpha"),
+            (geometric(None, 1.0, 16.0), LossSpec::parse("ap:approximate_positions"), "alpha"),
+            (geometric(Some("sigma"), 1.0, 16.0), LossSpec::new("lambda_ndcg"), "sigma"),
+        ] {
+            let learner = config(anneal).check(&Parts::default().with_loss(&loss)).unwrap();
+            let fitted = learner.fit(Job::new(&data, None, &testing::context(None))).unwrap();
+            let moved: Vec<f64> = (fitted.history.iter().flat_map(|round| &round.figures))
+                .filter(|(figure, _)| figure == name)
+                .map(|(_, value)| *value)
+                .collect();
+            let expected = [1.0, 2.0, 4.0, 8.0, 16.0];
+            assert!(moved.len() == 5 && moved.iter().zip(expected).all(|(m, e)| (m - e).abs() < 1e-9), "{moved:?}");
+        }
+    }
+
+    #[test]
+    fn annealed_fits_resume_to_the_same_bytes() {
+        let data = testing::random(20, 8, 3, 5);
+        let plateau = AnnealConfig::Plateau { parameter: None, from: 1.0, to: 8.0, factor: 2.0, patience: 1 };
+        for anneal in [geometric(None, 1.0, 16.0), plateau] {
+            let learner = config(anneal).check(&Parts::default().with_loss(LossSpec::new("approx_ndcg"))).unwrap();
+            testing::assert_reproducible(&learner, &data, &data, 2);
+        }
+    }
+
+    #[test]
+    fn what_does_not_move_is_refused() {
+        let message = |anneal, loss: &str| {
+            config(anneal).check(&Parts::default().with_loss(LossSpec::new(loss))).unwrap_err().to_string()
+        };
+        assert_eq!(
+            message(geometric(None, 1.0, 2.0), "list_net"),
+            "learner.anneal.parameter = absent: expected a parameter of the loss `list_net`, which has no temperature of its own"
+        );
+        assert_eq!(
+            message(geometric(None, -1.0, 2.0), "approx_ndcg"),
+            "learner.anneal.from = -1: expected a finite number above 0"
+        );
+        assert!(message(geometric(Some("alpah"), 1.0, 2.0), "approx_ndcg").contains("alpah"));
     }
 }

@@ -10,6 +10,7 @@ use super::config::{BoostedTreesConfig, Steps};
 use super::fit::member_seed;
 use super::member::{ensemble, towards_gains};
 use crate::data::RankingDataset;
+use crate::learner::Job;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::context::{Fitted, StopReason};
 use crate::learner::shared::judge::Judge;
@@ -32,7 +33,7 @@ fn small() -> BoostedTreesConfig {
 }
 
 fn fit_spec(config: &BoostedTreesConfig, loss: &LossSpec, data: &RankingDataset) -> Fitted {
-    config.check(&Parts::default().with_loss(loss)).unwrap().fit(data, None, &testing::context(None)).unwrap()
+    config.check(&Parts::default().with_loss(loss)).unwrap().fit(Job::new(data, None, &testing::context(None))).unwrap()
 }
 
 fn fit(config: &BoostedTreesConfig, loss: &str, data: &RankingDataset) -> Fitted {
@@ -109,7 +110,7 @@ fn a_sample_without_a_split_does_not_end_the_fit() {
         let config = BoostedTreesConfig { rounds: 6, colsample: 0.2, min_documents, ..small() };
         config.check(&Parts::default().with_loss(LossSpec::new("lambda_ndcg"))).unwrap()
     };
-    let error = learner(1000).fit(&data, None, &testing::context(None)).unwrap_err().to_string();
+    let error = learner(1000).fit(Job::new(&data, None, &testing::context(None))).unwrap_err().to_string();
     assert!(error.contains("no tree of 4 leaves"), "{error}");
     for rounds in [1, 3] {
         testing::assert_reproducible(&learner(1), &data, &data, rounds);
@@ -120,7 +121,7 @@ fn a_sample_without_a_split_does_not_end_the_fit() {
 fn data_that_no_tree_splits_are_refused() {
     let config = BoostedTreesConfig { min_documents: 1000, ..small() };
     let learner = config.check(&Parts::default().with_loss(LossSpec::new("rank_net"))).unwrap();
-    let error = learner.fit(&exclusive_or(), None, &testing::context(None)).unwrap_err().to_string();
+    let error = learner.fit(Job::new(&exclusive_or(), None, &testing::context(None))).unwrap_err().to_string();
     assert!(error.contains("lower learner.min_documents"), "{error}");
 }
 
@@ -273,7 +274,7 @@ fn a_learned_direction_recovers_what_missing_values_mean() {
     let (train, test) = (half_missing(30, 1), half_missing(10, 2));
     let config = BoostedTreesConfig { rounds: 30, min_documents: 5, ..BoostedTreesConfig::default() };
     let context = testing::context(None);
-    let judge = Judge::from_context(&context).unwrap();
+    let judge = Judge::new(&context.selection).unwrap();
     let measured = |train: &RankingDataset, test: &RankingDataset| {
         let scores = fit(&config, "lambda_ndcg", train).model.predict(test, &Device::flex());
         judge.mean(test, &scores.into_iter().map(f64::from).collect::<Vec<_>>()).unwrap().unwrap()
@@ -329,7 +330,7 @@ fn odd_features_are_learned_around() {
     assert!(scores(&[&largest]).iter().all(|score| score.is_finite()));
     let refused = |data: &RankingDataset| {
         let learner = small().check(&Parts::default().with_loss(LossSpec::new("lambda_ndcg"))).unwrap();
-        learner.fit(data, None, &testing::context(None)).unwrap_err().to_string()
+        learner.fit(Job::new(data, None, &testing::context(None))).unwrap_err().to_string()
     };
     assert!(refused(&of_columns(&[&missing])).contains("the only feature does not vary"));
     // One value, but not everywhere: whether it is there says something.
@@ -368,7 +369,7 @@ fn several_seeds_are_one_ranker_with_their_mean_score() {
         let learner = config.check(&Parts::default().with_loss(LossSpec::new("lambda_ndcg"))).unwrap();
         let mut context = testing::context(Some(folder));
         context.seed = seed;
-        learner.fit(&data, None, &context).unwrap()
+        learner.fit(Job::new(&data, None, &context)).unwrap()
     };
     let (all, alone) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let fitted = fit_in(&three, all.path(), 7);
@@ -408,7 +409,7 @@ fn a_fit_that_goes_on_is_the_fit_in_one_go() {
             Arc::new(config.check(&Parts::default().with_loss(LossSpec::new("rank_net"))).unwrap());
         let learner = start.map_or(learner.clone(), |model| learner.starting_from(model).unwrap());
         let folder = tempfile::tempdir().unwrap();
-        let fitted = learner.fit(&data, None, &testing::context(Some(folder.path()))).unwrap();
+        let fitted = learner.fit(Job::new(&data, None, &testing::context(Some(folder.path())))).unwrap();
         let trees: Vec<Vec<Node>> = serde_json::from_value(saved_trees(folder.path()).0).unwrap();
         (fitted, trees)
     };
@@ -431,19 +432,19 @@ fn trees_start_from_trees_of_the_same_features() {
     let error = learner().starting_from(&Model::Scorer(linear)).unwrap_err().to_string();
     assert_eq!(error, "start = another model: expected a ranker that is a sum of trees");
     let other = learner().starting_from(&Model::Trees(TreeEnsemble::new(3))).unwrap();
-    let error = other.fit(&exclusive_or(), None, &testing::context(None)).unwrap_err().to_string();
+    let error = other.fit(Job::new(&exclusive_or(), None, &testing::context(None))).unwrap_err().to_string();
     assert_eq!(error, "start = trees of 3 features: expected 2, those of the data");
     // A fit from other trees does not accept the state of this fit.
     let folder = tempfile::tempdir().unwrap();
-    learner().fit(&exclusive_or(), None, &testing::context(Some(folder.path()))).unwrap();
+    learner().fit(Job::new(&exclusive_or(), None, &testing::context(Some(folder.path())))).unwrap();
     let mut context = testing::context(Some(folder.path()));
     context.resume = true;
     let starting = learner().starting_from(&Model::Trees(TreeEnsemble::new(2))).unwrap();
-    let error = starting.fit(&exclusive_or(), None, &context).unwrap_err().to_string();
+    let error = starting.fit(Job::new(&exclusive_or(), None, &context)).unwrap_err().to_string();
     assert!(error.contains("state of another fit"), "{error}");
     // A resumed fit that starts from trees ends in the same bytes.
     let data = testing::random(20, 8, 3, 5);
-    let first = learner().fit(&data, None, &testing::context(None)).unwrap().model;
+    let first = learner().fit(Job::new(&data, None, &testing::context(None))).unwrap().model;
     let starting = learner().starting_from(&first).unwrap();
     testing::assert_reproducible(&*starting, &data, &data, 2);
 }
@@ -506,13 +507,13 @@ fn trees_that_go_on_keep_the_counts_that_all_of_them_have() {
     let data = testing::random(20, 8, 3, 5);
     let config = BoostedTreesConfig { subsample: 0.5, ..small() };
     let learner = || config.check(&Parts::default().with_loss(LossSpec::new("rank_net"))).unwrap();
-    let start = learner().fit(&data, None, &testing::context(None)).unwrap().model;
+    let start = learner().fit(Job::new(&data, None, &testing::context(None))).unwrap().model;
     let Model::Trees(trees) = &start else { panic!("trees") };
     let bare = TreeArrays { statistics: NodeStatistics::default(), ..trees.arrays().clone() };
     let bare = Model::Trees(TreeEnsemble::from_arrays(3, bare).unwrap());
     let statistics = |start: &Model| {
         let learner = learner().starting_from(start).unwrap();
-        let Model::Trees(trees) = learner.fit(&data, None, &testing::context(None)).unwrap().model else {
+        let Model::Trees(trees) = learner.fit(Job::new(&data, None, &testing::context(None))).unwrap().model else {
             panic!("trees")
         };
         (trees.reached(data.features.to_slice()), trees.arrays().statistics.clone())
@@ -588,7 +589,7 @@ fn streamed_data_give_the_trees_of_data_in_memory() {
         in_memory.iter_mut().chain(&mut streamed).for_each(|data| normalizer.apply(data).unwrap());
         let learner = config.check(&Parts::default().with_loss(LossSpec::new("lambda_ndcg"))).unwrap();
         let [memory, file] = [&in_memory, &streamed]
-            .map(|[train, vali]| learner.fit(train, Some(vali), &testing::context(None)).unwrap());
+            .map(|[train, vali]| learner.fit(Job::new(train, Some(vali), &testing::context(None))).unwrap());
         assert_eq!(file.history, memory.history);
         assert_eq!(
             file.model.predict(&streamed[1], &Device::flex()),

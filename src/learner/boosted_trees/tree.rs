@@ -11,11 +11,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::buffers::Buffers;
-use super::derivatives::Derivatives;
 use super::histogram::{Block, codes, missing_code, threshold};
+use super::objective::Derivatives;
 use super::split::{Bounds, Scan, Split, TreeParams, Worth, best};
-use super::sums::{FixedPoint, Sums};
+use super::sums::{Buffers, FixedPoint, Sums};
 use crate::data::shards::own;
 use crate::distributed::ProcessGroup;
 use crate::op::Execution;

@@ -5,17 +5,17 @@ use serde::{Deserialize, Serialize};
 use super::optimizer::{ClipConfig, OptimizerConfig};
 use super::precision::Precision;
 use super::schedule::ScheduleConfig;
-use crate::learner::entry::{Fitting, FittingData, LearnerConfig, Parts};
+use crate::learner::entry::{Fitting, FittingData, LearnerConfig, Parts, RankingLearner};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealConfig;
 use crate::learner::shared::checks::{at_least, parameter, positive};
-use crate::loss::{BuiltLoss, Change, RankingLoss, TrainingLoss, key_of_held};
+use crate::loss::{BuiltLoss, Change, RankingLoss, key_of_held};
 use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
 
 pub(super) const NAME: &str = "gradient";
 
-/// Configuration of [`Gradient`]. Every key has a default. [`for_perceptron`](Self::for_perceptron) returns the
+/// Configuration of the learner `gradient`. Every key has a default. [`for_perceptron`](Self::for_perceptron) returns the
 /// defaults that configuration files use for a perceptron.
 ///
 /// [`GradientConfig::one_query_per_step`] returns the configuration for Algorithm 1 of
@@ -96,6 +96,15 @@ impl GradientConfig {
 }
 
 impl GradientConfig {
+    /// Checks every parameter, and builds the learner for the loss and the scorer in `parts`. The loss is required.
+    /// Without a scorer, the learner trains a linear one.
+    ///
+    /// # Errors
+    /// [`LearnerError`] that names the first invalid key of the learner, the scorer or the loss.
+    pub fn build(&self, parts: &Parts) -> Result<Box<dyn RankingLearner>, LearnerError> {
+        Ok(Box::new(self.check(parts)?))
+    }
+
     /// Rejects a scorer, a loss or settings that the optimizer does not support.
     fn check_optimizer(&self, scorer: &ScorerConfig, loss: &dyn RankingLoss) -> Result<(), LearnerError> {
         match self.optimizer {
@@ -202,28 +211,13 @@ impl LearnerConfig for GradientConfig {
 
 /// Trains a scorer by gradient descent on a differentiable loss.
 #[derive(Debug, Clone, Serialize)]
-pub struct Gradient {
+pub(crate) struct Gradient {
     pub(super) config: GradientConfig,
     pub(super) scorer: ScorerConfig,
     pub(super) loss: BuiltLoss,
     /// The name of the loss's parameter that is annealed, if any.
     #[serde(skip)]
     pub(super) annealed: Option<String>,
-}
-
-impl Gradient {
-    /// Creates a learner after [`GradientConfig::check`] has accepted the parameters. The loss is a
-    /// [`LossSpec`](crate::loss::LossSpec) or any [`RankingLoss`](crate::loss::RankingLoss).
-    ///
-    /// # Errors
-    /// [`LearnerError`] that names the first invalid key of the learner, the scorer or the loss.
-    pub fn new(
-        config: GradientConfig,
-        scorer: ScorerConfig,
-        loss: impl Into<TrainingLoss>,
-    ) -> Result<Self, LearnerError> {
-        config.check(&Parts::default().with_scorer(&scorer).with_loss(loss))
-    }
 }
 
 #[cfg(test)]

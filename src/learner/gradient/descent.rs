@@ -11,10 +11,9 @@ use burn::optim::{
 use burn::store::RecordError;
 use burn::tensor::{Bytes, Tensor};
 
-use super::model::RankingModel;
 use super::optimizer::{ClipConfig, OptimizerConfig};
 use super::precision::LossScale;
-use super::step::TrainingStep;
+use super::step::{RankingModel, TrainingStep};
 use crate::device::count_read;
 
 /// The maximum number of evaluations of the loss in one line search of L-BFGS.

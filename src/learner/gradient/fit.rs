@@ -12,7 +12,7 @@ use crate::data::RankingDataset;
 use crate::learner::entry::RankingLearner;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks::complete;
-use crate::learner::shared::context::{FitContext, Fitted, Round, StopReason};
+use crate::learner::shared::context::{Fitted, Job, Round, StopReason};
 use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
 use crate::ranker::Model;
 
@@ -28,10 +28,9 @@ impl Gradient {
 /// A fit with its log.
 struct Run<'a> {
     learner: &'a Gradient,
-    context: &'a FitContext<'a>,
+    job: Job<'a>,
     session: Session<'a>,
     log: MetricsLog,
-    validates: bool,
     /// The last epoch.
     epoch: usize,
 }
@@ -46,19 +45,19 @@ impl Iterative for Run<'_> {
 
     fn resume(&mut self, state: &mut Self::State, history: &History) -> Result<(), LearnerError> {
         state.take().map_or(Ok(()), |saved| self.session.restore(saved))?;
-        self.log = MetricsLog::open(self.context.folder(self.session.data()), history.rounds())?;
+        self.log = MetricsLog::open(self.job.folder(), history.rounds())?;
         Ok(())
     }
 
     fn round(&mut self, history: &History, _: &mut Self::State) -> Result<Step, LearnerError> {
         self.epoch = history.next();
         let Outcome { sum, queries, steps, figures } = self.session.epoch(self.epoch)?;
-        self.context.progress.trained(steps);
+        self.job.context.progress.trained(steps);
         Ok(Step::Made(Made { losses: Some(sum), ..Made::new(sum / queries as f64, figures) }))
     }
 
     fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
-        if set == Set::Training && !self.learner.measures_train(self.epoch, self.validates) {
+        if set == Set::Training && !self.learner.measures_train(self.epoch, self.job.validation.is_some()) {
             return Ok(None);
         }
         Ok(self.session.scores(set, self.epoch)?.map(Cow::Owned))
@@ -85,26 +84,16 @@ impl RankingLearner for Gradient {
         NAME
     }
 
-    fn fit(
-        &self,
-        train: &RankingDataset,
-        validation: Option<&RankingDataset>,
-        context: &FitContext,
-    ) -> Result<Fitted, LearnerError> {
-        let train = &*train
+    fn fit(&self, job: Job) -> Result<Fitted, LearnerError> {
+        let train = &*job
+            .train
             .weighted_for_training()
             .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
-        complete(NAME, train, validation)?;
-        let rounds = Rounds::of_weighted(NAME, train, validation, context)?;
-        let session = Session::start(self, train, validation, context)?;
-        let mut run = Run {
-            learner: self,
-            context,
-            session,
-            log: MetricsLog::default(),
-            validates: validation.is_some(),
-            epoch: 0,
-        };
+        let job = Job { train, ..job };
+        complete(NAME, job)?;
+        let rounds = Rounds::of_weighted(NAME, job)?;
+        let session = Session::start(self, job)?;
+        let mut run = Run { learner: self, job, session, log: MetricsLog::default(), epoch: 0 };
         let rounds =
             rounds.most(self.config.epochs).patience(self.config.patience).beside_measure(&*self.loss.built)?;
         rounds.drive(self, &mut run)

@@ -45,7 +45,8 @@ impl GradientConfig {
     ///
     /// ```
     /// use burn_rank::data::SynthConfig;
-    /// use burn_rank::learner::gradient::{Gradient, GradientConfig};
+    /// use burn_rank::learner::Parts;
+    /// use burn_rank::learner::gradient::GradientConfig;
     /// use burn_rank::loss::{ApproxNdcgConfig, UnitGradients};
     /// use burn_rank::scorer::{MlpScorerConfig, ScorerConfig};
     ///
@@ -54,7 +55,7 @@ impl GradientConfig {
     /// let scorer = ScorerConfig::Mlp(MlpScorerConfig { dropout: 0.3, ..Default::default() });
     /// let config = GradientConfig::for_perceptron(&loss, &train, true);
     /// assert_eq!(config.learning_rate, 0.003);
-    /// let learner = Gradient::new(config, scorer, loss)?;
+    /// let learner = config.build(&Parts::default().with_scorer(&scorer).with_loss(loss))?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn for_perceptron(loss: &dyn RankingLoss, train: &RankingDataset, has_validation: bool) -> Self {

@@ -34,10 +34,8 @@ mod average;
 mod batches;
 mod config;
 mod descent;
-mod exchange;
 pub(crate) mod fit;
 mod fitting;
-mod model;
 mod optimizer;
 mod precision;
 mod schedule;
@@ -46,7 +44,7 @@ mod step;
 #[cfg(test)]
 mod tests;
 
-pub use config::{Gradient, GradientConfig};
+pub use config::GradientConfig;
 pub use optimizer::{ClipConfig, OptimizerConfig};
 pub use precision::Precision;
 pub use schedule::ScheduleConfig;

@@ -15,16 +15,15 @@ use super::average::AveragedWeights;
 use super::batches::Batches;
 use super::config::{Gradient, GradientConfig, NAME};
 use super::descent::{Descended, Descent};
-use super::model::RankingModel;
 use super::optimizer::OptimizerConfig;
 use super::precision::LossScale;
-use super::step::TrainingStep;
+use super::step::{RankingModel, TrainingStep};
 use crate::data::RankingDataset;
 use crate::device::{count_read, root_cause};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealState;
 use crate::learner::shared::checks::{ask_training, learnable, parameter};
-use crate::learner::shared::context::FitContext;
+use crate::learner::shared::context::Job;
 use crate::learner::shared::rounds::{Recorded, Set};
 use crate::loss::{BuiltLoss, Change};
 use crate::ranker::Prepared;
@@ -88,12 +87,8 @@ pub(super) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    pub(super) fn start(
-        learner: &'a Gradient,
-        train: &'a RankingDataset,
-        validation: Option<&'a RankingDataset>,
-        context: &'a FitContext,
-    ) -> Result<Self, LearnerError> {
+    pub(super) fn start(learner: &'a Gradient, job: Job<'a>) -> Result<Self, LearnerError> {
+        let Job { train, validation, context } = job;
         let Gradient { config, scorer, loss, annealed } = learner;
         check_shards(config.shards.unwrap_or(1), train)?;
         config.precision.check_on(&context.device)?;
@@ -102,7 +97,7 @@ impl<'a> Session<'a> {
             // L-BFGS compares values along the gradient in its line search.
             built = built.changed(Change::FullGradient)?.map_or(built, Arc::from);
         }
-        learnable(NAME, &*built, train, context)?;
+        learnable(NAME, &*built, job)?;
         let device = context.device.clone().autodiff();
         let batches = Batches::new(train, config, context.seed, &device)
             .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
@@ -114,7 +109,7 @@ impl<'a> Session<'a> {
         }
         let steps = batches.epoch(1).steps;
         let parts: Vec<(usize, usize)> = steps.iter().flat_map(|queries| batches.shapes(queries)).collect();
-        ask_training(scorer, train, parts.iter().copied(), "learner.batch_cells", context)?;
+        ask_training(scorer, job, parts.iter().copied(), "learner.batch_cells")?;
         if let Some(&(queries, documents)) = parts.iter().max_by_key(|(lists, documents)| lists * documents * documents)
         {
             built.about().check_memory(queries, documents, DType::F32, &device)?;
@@ -138,11 +133,6 @@ impl<'a> Session<'a> {
             batches,
             best,
         })
-    }
-
-    /// Returns the training data.
-    pub(super) fn data(&self) -> &'a RankingDataset {
-        self.batches.data()
     }
 
     /// Trains the given epoch; epochs are counted from 1.

@@ -1,14 +1,17 @@
 //! Computes the loss of the queries in one optimizer step, and the gradients of their mean loss. Each shard is computed
 //! in parts, and the gradients are added in the order of shards and parts.
 
-use burn::module::Module;
+use std::sync::Arc;
+
+use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::{GradientsAccumulator, GradientsParams};
-use burn::tensor::Tensor;
+use burn::tensor::{Device, FloatDType, Tensor, TensorData};
 
 use super::batches::Batches;
-use super::exchange::{from_bytes, to_bytes};
-use super::model::RankingModel;
-use crate::loss::{Change, RankingLoss};
+use crate::data::RankingBatch;
+use crate::device::count_read;
+use crate::loss::{Change, Lists, RankingLoss};
+use crate::scorer::{Scorer, noise_seeds};
 use crate::seed::seed_for;
 
 /// The queries of one optimizer step, and the numbers from which the seeds of its dropout and noise are derived.
@@ -87,6 +90,134 @@ fn drawn(loss: &dyn RankingLoss, run: u64, epoch: usize, step: usize, part: usiz
     let of_epoch = seed_for(run, "gumbel", epoch as u64);
     let seed = |own| seed_for(seed_for(of_epoch ^ own, "step", step as u64), "part", part as u64);
     loss.changed(Change::Noise(&seed)).unwrap_or_else(|error| panic!("noise never fails: {error}"))
+}
+
+/// A scorer and the loss that trains it.
+#[derive(Module, Debug)]
+pub(super) struct RankingModel {
+    /// The scorer that is trained.
+    pub(super) scorer: Scorer,
+    #[module(skip)]
+    loss: Arc<dyn RankingLoss>,
+    /// The number type in which the layers of the scorer compute during training, or `None` for the type of the
+    /// features.
+    #[module(skip)]
+    layers: Option<FloatDType>,
+}
+
+impl RankingModel {
+    /// Combines a scorer with the loss that trains it.
+    pub(super) fn new(scorer: Scorer, loss: Arc<dyn RankingLoss>) -> Self {
+        Self { scorer, loss, layers: None }
+    }
+
+    /// Returns the same model with layers that compute in the given type in training.
+    pub(super) fn with_layers_in(self, layers: Option<FloatDType>) -> Self {
+        Self { layers, ..self }
+    }
+
+    /// Returns the same scorer with another loss, for example one with a different temperature.
+    pub(super) fn with_loss(self, loss: Arc<dyn RankingLoss>) -> Self {
+        Self { loss, ..self }
+    }
+
+    pub(super) fn loss(&self) -> &dyn RankingLoss {
+        &*self.loss
+    }
+
+    /// Returns the weighted sum of the losses in one part of a step, `[1]`, detached from the autodiff graph. Also
+    /// returns the gradients of this sum, multiplied by `scale / queries`, where `queries` counts all queries of the
+    /// step. Dropout masks are drawn from `seed`, and the noise on the features from `noise`. The noise of a query does
+    /// not depend on the other queries of its batch.
+    pub(super) fn part(
+        &self,
+        batch: RankingBatch,
+        [seed, noise]: [u64; 2],
+        queries: usize,
+        scale: f64,
+    ) -> (Tensor<1>, GradientsParams) {
+        let RankingBatch { features, labels, mask, document_weights, query_weights, queries: numbers, .. } = batch;
+        let noise = noise_seeds(noise, numbers);
+        let scores = self.scorer.forward_training_clean(features, mask.clone(), seed, &noise, self.layers);
+        let mut lists = Lists::padded(scores, labels, mask);
+        if let Some(weights) = document_weights {
+            lists = lists.with_document_weights(weights);
+        }
+        let mut losses = lists.losses(&*self.loss);
+        if let Some(weights) = query_weights {
+            let weights = weights.cast(losses.dtype());
+            losses = losses * weights;
+        }
+        let sum = losses.sum();
+        let grads = GradientsParams::from_grads((sum.clone() / queries as f64 * scale).backward(), self);
+        (sum.without_autodiff(), grads)
+    }
+}
+
+/// Encodes a loss, `[1]`, and the gradients of a model's parameters, to exchange them in a group. Numbers are stored as
+/// 32-bit floats, in the order in which a module visits its parameters.
+pub(super) fn to_bytes(model: &RankingModel, loss: Tensor<1>, grads: GradientsParams) -> Vec<u8> {
+    let mut writer = Writer { grads, bytes: Vec::new() };
+    writer.write(loss);
+    model.visit(&mut writer);
+    writer.bytes
+}
+
+/// Decodes the result of [`to_bytes`] for a model with the same parameters.
+pub(super) fn from_bytes(model: &RankingModel, bytes: &[u8]) -> (Tensor<1>, GradientsParams) {
+    let device = model.devices()[0].clone().inner();
+    let mut reader = Reader { bytes, device, grads: GradientsParams::new() };
+    let loss = reader.read([1]);
+    model.visit(&mut reader);
+    (loss, reader.grads)
+}
+
+struct Writer {
+    grads: GradientsParams,
+    bytes: Vec<u8>,
+}
+
+impl Writer {
+    fn write<const D: usize>(&mut self, tensor: Tensor<D>) {
+        count_read();
+        self.bytes.extend(tensor.into_data().iter::<f32>().flat_map(f32::to_le_bytes));
+    }
+}
+
+impl ModuleVisitor for Writer {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let gradient = self.grads.remove::<D>(param.id);
+        self.bytes.push(gradient.is_some().into());
+        if let Some(gradient) = gradient {
+            self.write(gradient);
+        }
+    }
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    device: Device,
+    grads: GradientsParams,
+}
+
+impl Reader<'_> {
+    fn read<const D: usize>(&mut self, shape: [usize; D]) -> Tensor<D> {
+        let (own, rest) = self.bytes.split_at(size_of::<f32>() * shape.iter().product::<usize>());
+        self.bytes = rest;
+        let values = own.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+        Tensor::from_data(TensorData::new(values, shape), &self.device)
+    }
+}
+
+impl ModuleVisitor for Reader<'_> {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let Some((is_there, rest)) = self.bytes.split_first() else { return };
+        self.bytes = rest;
+        if *is_there == 1 {
+            let gradient = self.read(param.dims());
+            self.grads.register::<D>(param.id, gradient);
+        }
+    }
 }
 
 #[cfg(test)]

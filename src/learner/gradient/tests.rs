@@ -7,15 +7,14 @@ use super::fit::LOG_FILE;
 use super::session::Session;
 use crate::data::{Normalizer, NormalizerKind, RankingDataset, SynthConfig};
 use crate::json::json;
+use crate::learner::Job;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
-use crate::learner::shared::context::{
-    FitContext, Fitted, Interrupt, NoProgress, Progress, Round, Selection, StopReason,
-};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::context::{FitContext, Fitted, Interrupt, Progress, Round, Selection, StopReason};
 use crate::learner::shared::judge::Judge;
 #[cfg(feature = "columnar")]
-use crate::learner::testing::streamed;
-use crate::learner::testing::{self, StopAfter};
-use crate::loss::LossSpec;
+use crate::learner::testing::{self, StopAfter, streamed};
+use crate::loss::{LossSpec, TrainingLoss};
 use crate::measure::{Measure, mean};
 use crate::ranker::Parts as ModelParts;
 use crate::scorer::{Scorer, ScorerConfig};
@@ -52,13 +51,17 @@ fn context<'a>(directory: Option<&'a Path>, progress: &'a dyn Progress) -> FitCo
     FitContext { selection: Selection::best(Measure::Ndcg(Some(10))), progress, ..testing::context(directory) }
 }
 
+fn built(
+    config: GradientConfig,
+    scorer: ScorerConfig,
+    loss: impl Into<TrainingLoss>,
+) -> Result<Gradient, LearnerError> {
+    config.check(&Parts::default().with_scorer(&scorer).with_loss(loss))
+}
+
 fn learner(config: crate::json::Value, scorer: crate::json::Value, loss: &str) -> Gradient {
-    Gradient::new(
-        crate::json::from_value(config).unwrap(),
-        crate::json::from_value(scorer).unwrap(),
-        LossSpec::new(loss),
-    )
-    .unwrap()
+    built(crate::json::from_value(config).unwrap(), crate::json::from_value(scorer).unwrap(), LossSpec::new(loss))
+        .unwrap()
 }
 
 /// Returns a learner in which everything has state: dropout, batch statistics, momentum, a schedule and a plateau.
@@ -78,14 +81,14 @@ fn stateful() -> Gradient {
 
 /// Returns the mean selection measure of a model's scores.
 fn measure(context: &FitContext, data: &RankingDataset, scores: &[f32]) -> f64 {
-    mean(&Judge::from_context(context).unwrap().values_of_model(data, scores).unwrap()).unwrap()
+    mean(&Judge::new(&context.selection).unwrap().values_of_model(data, scores).unwrap()).unwrap()
 }
 
 #[test]
 fn every_scorer_beats_a_random_order() {
     let (train, validation) = data();
     let constant = vec![0.0; validation.documents()];
-    let context = context(None, &NoProgress);
+    let context = context(None, &());
     let random = measure(&context, &validation, &constant);
     for scorer in [
         json!({"kind": "linear"}),
@@ -97,7 +100,7 @@ fn every_scorer_beats_a_random_order() {
         }),
     ] {
         let learner = learner(json!({"epochs": 12, "batch_queries": 10, "learning_rate": 0.02}), scorer, "list_net");
-        let fitted = learner.fit(&train, Some(&validation), &context).unwrap();
+        let fitted = learner.fit(Job::new(&train, Some(&validation), &context)).unwrap();
         let history = &fitted.history;
         assert_eq!((history.len(), fitted.stop), (12, StopReason::Completed));
         assert!(history[11].objective < history[0].objective, "{learner:?}: {history:?}");
@@ -127,7 +130,7 @@ fn every_optimizer_and_schedule_lowers_the_loss() {
             "epochs": 5, "learning_rate": rate, "optimizer": optimizer, "schedule": schedule, "clip": {"value": 1.0}
         });
         let fitted = learner(config, json!({"kind": "linear"}), "list_net")
-            .fit(&train, None, &context(None, &NoProgress))
+            .fit(Job::new(&train, None, &context(None, &())))
             .unwrap();
         let objectives: Vec<f64> = fitted.history.iter().map(|round| round.objective).collect();
         assert!(objectives[4] < objectives[0], "{optimizer} {schedule}: {objectives:?}");
@@ -187,15 +190,15 @@ fn states_of_optimizers_schedules_and_averages_are_resumed() {
 fn resuming_does_not_change_the_best_of_the_rounds_before() {
     let (train, validation) = data();
     let scorer = json!({"kind": "mlp", "hidden": [8], "norm": "batch"});
-    let device = context(None, &NoProgress).device;
+    let device = context(None, &()).device;
     let mut earlier = 0;
     for rate in [0.1, 1.0, 10.0, 100.0] {
         let config = json!({"epochs": 12, "batch_queries": 12, "learning_rate": rate, "average": 0.5});
         let learner = learner(config, scorer.clone(), "softmax_cross_entropy");
         let folder = tempfile::tempdir().unwrap();
         let fit = |resume| {
-            let context = FitContext { resume, ..context(Some(folder.path()), &NoProgress) };
-            learner.fit(&train, Some(&validation), &context).unwrap()
+            let context = FitContext { resume, ..context(Some(folder.path()), &()) };
+            learner.fit(Job::new(&train, Some(&validation), &context)).unwrap()
         };
         let (whole, resumed) = (fit(false), fit(true));
         assert_eq!(resumed.history, whole.history);
@@ -209,11 +212,13 @@ fn resuming_does_not_change_the_best_of_the_rounds_before() {
 #[test]
 fn the_average_is_what_is_measured_and_saved_and_never_trained_on() {
     let (train, validation) = data();
-    let context = context(None, &NoProgress);
+    let context = context(None, &());
     let fit = |average: crate::json::Value| {
         let mut config = json!({"epochs": 6, "batch_queries": 10, "learning_rate": 0.1});
         config["average"] = average;
-        learner(config, json!({"kind": "linear"}), "list_net").fit(&train, Some(&validation), &context).unwrap()
+        learner(config, json!({"kind": "linear"}), "list_net")
+            .fit(Job::new(&train, Some(&validation), &context))
+            .unwrap()
     };
     let (plain, averaged) = (fit(json!(null)), fit(json!(0.9)));
     let objectives = |fitted: &Fitted| fitted.history.iter().map(|round| round.objective).collect::<Vec<_>>();
@@ -227,7 +232,8 @@ fn the_average_is_what_is_measured_and_saved_and_never_trained_on() {
     let of_one = |average: crate::json::Value| {
         let mut config = json!({"epochs": 1, "batch_queries": 40});
         config["average"] = average;
-        let fitted = learner(config, json!({"kind": "linear"}), "list_net").fit(&train, None, &context).unwrap();
+        let fitted =
+            learner(config, json!({"kind": "linear"}), "list_net").fit(Job::new(&train, None, &context)).unwrap();
         testing::linear_weights(&fitted.model)
     };
     assert_eq!(of_one(json!(0.99)), of_one(json!(null)));
@@ -236,10 +242,10 @@ fn the_average_is_what_is_measured_and_saved_and_never_trained_on() {
 #[test]
 fn l_bfgs_descends_further_than_plain_descent_and_takes_all_queries_at_once() {
     let (train, _) = data();
-    let context = context(None, &NoProgress);
+    let context = context(None, &());
     let fit = |optimizer: crate::json::Value, batch: usize| {
         let config = json!({"epochs": 12, "batch_queries": batch, "learning_rate": 1.0, "optimizer": optimizer});
-        learner(config, json!({"kind": "linear"}), "list_net").fit(&train, None, &context)
+        learner(config, json!({"kind": "linear"}), "list_net").fit(Job::new(&train, None, &context))
     };
     let last = |fitted: Fitted| fitted.history.last().unwrap().objective;
     let lbfgs = fit(json!({"kind": "lbfgs"}), 64).unwrap();
@@ -253,13 +259,13 @@ fn l_bfgs_descends_further_than_plain_descent_and_takes_all_queries_at_once() {
 #[test]
 fn unit_gradients_train_and_l_bfgs_refuses_them() {
     let (train, validation) = data();
-    let context = context(None, &NoProgress);
+    let context = context(None, &());
     let unit = LossSpec::new("approx_ndcg").with("query_gradients", "unit");
     let learner = |config: crate::json::Value| {
         let scorer = crate::json::from_value(json!({"kind": "linear"})).unwrap();
-        Gradient::new(crate::json::from_value(config).unwrap(), scorer, unit.clone())
+        built(crate::json::from_value(config).unwrap(), scorer, unit.clone())
     };
-    let fitted = learner(json!({"epochs": 5})).unwrap().fit(&train, Some(&validation), &context).unwrap();
+    let fitted = learner(json!({"epochs": 5})).unwrap().fit(Job::new(&train, Some(&validation), &context)).unwrap();
     assert!(fitted.history[fitted.best_round - 1].validation > fitted.history[0].validation, "{:?}", fitted.history);
     let error = learner(json!({"optimizer": {"kind": "lbfgs"}})).unwrap_err().to_string();
     assert_eq!(
@@ -274,10 +280,10 @@ fn unit_gradients_train_and_l_bfgs_refuses_them() {
 #[test]
 fn muon_orthogonalizes_the_steps_of_matrices_alone() {
     let (train, _) = data();
-    let context = context(None, &NoProgress);
+    let context = context(None, &());
     let config = json!({"epochs": 1, "batch_queries": 40, "optimizer": {"kind": "muon", "weight_decay": 0.0}});
     let learner = learner(config, json!({"kind": "mlp", "hidden": [3], "activation": "tanh"}), "list_net");
-    let mut session = Session::start(&learner, &train, None, &context).unwrap();
+    let mut session = Session::start(&learner, Job::new(&train, None, &context)).unwrap();
     let layers = |session: &Session| {
         let Scorer::Mlp(mlp) = session.model.scorer.valid() else { panic!("a perceptron") };
         let (layer, _) = mlp.hidden().next().unwrap();
@@ -304,7 +310,7 @@ fn noise_on_features_does_not_depend_on_the_parts_of_a_step() {
     let fit = |cells: usize, noise: f64| {
         let config = json!({"epochs": 3, "batch_queries": 40, "batch_cells": cells});
         let scorer = json!({"kind": "mlp", "hidden": [6], "activation": "tanh", "input": {"noise": noise}});
-        let fitted = learner(config, scorer, "list_net").fit(&train, None, &context(None, &NoProgress)).unwrap();
+        let fitted = learner(config, scorer, "list_net").fit(Job::new(&train, None, &context(None, &()))).unwrap();
         fitted.history.iter().map(|round| round.objective).collect::<Vec<_>>()
     };
     let (whole, parts, plain) = (fit(1 << 20, 0.5), fit(50, 0.5), fit(1 << 20, 0.0));
@@ -341,7 +347,7 @@ fn a_query_of_weight_two_is_the_query_twice() {
                 "epochs": 5, "batch_queries": 100, "learning_rate": 0.1, "optimizer": optimizer.clone()
             });
             let learner = learner(config, scorer.clone(), "smooth_ndcg");
-            let history = learner.fit(data, None, &context(None, &NoProgress)).unwrap().history;
+            let history = learner.fit(Job::new(data, None, &context(None, &()))).unwrap().history;
             // The objective and the value of the surrogate.
             history.iter().flat_map(|round| [round.objective, round.figures[1].1]).collect::<Vec<_>>()
         };
@@ -355,9 +361,9 @@ fn a_query_of_weight_two_is_the_query_twice() {
 #[test]
 fn a_query_of_weight_zero_is_absent_and_equal_weights_are_none() {
     let (train, validation) = data();
-    let context = context(None, &NoProgress);
+    let context = context(None, &());
     let fit = |data: &RankingDataset| {
-        let fitted = stateful().fit(data, Some(&validation), &context).unwrap();
+        let fitted = stateful().fit(Job::new(data, Some(&validation), &context)).unwrap();
         (ModelParts::from_model(&fitted.model), fitted.history)
     };
     let weighted = weighted(&train, true);
@@ -377,7 +383,7 @@ fn weighted_fits_are_resumed_and_do_not_depend_on_the_parts_of_a_step() {
     let fit = |cells: usize| {
         let config = json!({"epochs": 3, "batch_queries": 40, "batch_cells": cells});
         let learner = learner(config, json!({"kind": "linear"}), "approx_ndcg");
-        learner.fit(&weighted, None, &context(None, &NoProgress)).unwrap().history
+        learner.fit(Job::new(&weighted, None, &context(None, &()))).unwrap().history
     };
     for (whole, parts) in fit(1 << 20).iter().zip(&fit(50)) {
         assert!((whole.objective - parts.objective).abs() < 1e-5, "{whole:?} {parts:?}");
@@ -393,7 +399,7 @@ fn a_weight_counts_in_a_step_of_one_query() {
         let data = two.clone().with_query_weights(weights.to_vec()).unwrap();
         let config = json!({"epochs": 1, "batch_queries": 1, "learning_rate": 1e-3, "optimizer": {"kind": "sgd"}});
         let learner = learner(config, json!({"kind": "linear"}), "list_net");
-        testing::linear_weights(&learner.fit(&data, None, &context(None, &NoProgress)).unwrap().model).0
+        testing::linear_weights(&learner.fit(Job::new(&data, None, &context(None, &()))).unwrap().model).0
     };
     let (first, second) = (after_one_epoch([3.0, 1.0]), after_one_epoch([1.0, 3.0]));
     assert!(first.iter().zip(&second).any(|(a, b)| (a - b).abs() > 1e-5), "{first:?} {second:?}");
@@ -415,7 +421,7 @@ fn document_weights_reach_the_loss() {
     let config = || json!({"epochs": 3, "batch_queries": 7, "batch_cells": 50});
     let fit = |data: &RankingDataset| {
         let learner = learner(config(), json!({"kind": "linear"}), "softmax_cross_entropy");
-        let history = learner.fit(data, None, &context(None, &NoProgress)).unwrap().history;
+        let history = learner.fit(Job::new(data, None, &context(None, &()))).unwrap().history;
         history.iter().map(|round| round.objective).collect::<Vec<_>>()
     };
     assert_eq!(fit(&weighted), fit(&multiplied));
@@ -430,9 +436,9 @@ fn fits_with_document_weights_are_resumed_and_report_no_surrogate() {
     let weighted = with_document_weights(&train);
     testing::assert_reproducible(&stateful(), &weighted, &validation, 3);
     let learner = |loss| learner(json!({"epochs": 1}), json!({"kind": "linear"}), loss);
-    let fitted = learner("approx_ndcg").fit(&weighted, None, &context(None, &NoProgress)).unwrap();
+    let fitted = learner("approx_ndcg").fit(Job::new(&weighted, None, &context(None, &()))).unwrap();
     assert!(fitted.history[0].figures.iter().all(|(name, _)| name != "surrogate"), "{:?}", fitted.history[0]);
-    let refused = learner("approx_ap").fit(&weighted, None, &context(None, &NoProgress)).unwrap_err().to_string();
+    let refused = learner("approx_ap").fit(Job::new(&weighted, None, &context(None, &()))).unwrap_err().to_string();
     assert!(refused.starts_with("approx_ap takes no weights of documents: "), "{refused}");
 }
 
@@ -443,9 +449,9 @@ fn the_log_of_a_resumed_fit_is_its_history() {
     let interrupt = Interrupt::default();
     let stop = StopAfter { rounds: 3, interrupt: interrupt.clone() };
     let first = FitContext { interrupt, ..context(Some(folder.path()), &stop) };
-    assert_eq!(stateful().fit(&train, Some(&validation), &first).unwrap().stop, StopReason::Interrupted);
-    let second = FitContext { resume: true, ..context(Some(folder.path()), &NoProgress) };
-    let resumed = stateful().fit(&train, Some(&validation), &second).unwrap();
+    assert_eq!(stateful().fit(Job::new(&train, Some(&validation), &first)).unwrap().stop, StopReason::Interrupted);
+    let second = FitContext { resume: true, ..context(Some(folder.path()), &()) };
+    let resumed = stateful().fit(Job::new(&train, Some(&validation), &second)).unwrap();
     let lines = std::fs::read_to_string(folder.path().join(LOG_FILE)).unwrap();
     let logged: Vec<Round> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((logged.len(), logged), (8, resumed.history));
@@ -466,13 +472,13 @@ fn noisy(epochs: usize) -> Gradient {
 fn noise_is_drawn_anew_for_each_epoch_and_query() {
     let query: &[(f32, &[f32])] = &[(1.0, &[1.0, 0.0]), (0.0, &[0.0, 1.0]), (0.0, &[0.5, 0.5])];
     let data = testing::dataset(2, &[query; 30]);
-    let fitted = noisy(3).fit(&data, None, &context(None, &NoProgress)).unwrap();
+    let fitted = noisy(3).fit(Job::new(&data, None, &context(None, &()))).unwrap();
     let mut objectives: Vec<f64> = fitted.history.iter().map(|round| round.objective).collect();
     objectives.sort_by(f64::total_cmp);
     assert!(objectives[0] < objectives[1] && objectives[1] < objectives[2], "{objectives:?}");
 
     // The mean over 30 draws is near the expectation; one draw for all would be far from it.
-    let all = noisy(20).fit(&data, None, &context(None, &NoProgress)).unwrap().history;
+    let all = noisy(20).fit(Job::new(&data, None, &context(None, &()))).unwrap().history;
     let mean = all.iter().map(|round| round.objective).sum::<f64>() / 20.0;
     let variance = all.iter().map(|round| (round.objective - mean).powi(2)).sum::<f64>() / 20.0;
     let loss = |seed: u64| {
@@ -493,7 +499,7 @@ fn a_step_in_parts_equals_the_whole_step() {
     let fit = |cells: usize| {
         let config = json!({"epochs": 3, "batch_queries": 40, "batch_cells": cells});
         learner(config, json!({"kind": "linear"}), "approx_ndcg")
-            .fit(&train, None, &context(None, &NoProgress))
+            .fit(Job::new(&train, None, &context(None, &())))
             .unwrap()
     };
     let (whole, parts) = (fit(1 << 20), fit(50));
@@ -504,7 +510,7 @@ fn a_step_in_parts_equals_the_whole_step() {
 
 /// Returns a learner with random draws and state, except batch norm, whose steps have several parts.
 fn in_shards(shards: usize) -> Gradient {
-    Gradient::new(
+    built(
         crate::json::from_value(json!({
             "epochs": 4, "batch_queries": 12, "batch_cells": 100, "shards": shards, "average": 0.9, "evaluate_train_every": 2,
         }))
@@ -521,7 +527,7 @@ fn a_step_of_all_queries_in_shards_is_the_whole_step_to_rounding() {
     let fit = |shards: usize| {
         let config = json!({"epochs": 3, "batch_queries": 40, "shards": shards});
         let learner = learner(config, json!({"kind": "mlp", "hidden": [6], "activation": "tanh"}), "approx_ndcg");
-        let fitted = learner.fit(&train, Some(&validation), &context(None, &NoProgress)).unwrap();
+        let fitted = learner.fit(Job::new(&train, Some(&validation), &context(None, &()))).unwrap();
         fitted.history.iter().map(|round| round.objective).collect::<Vec<_>>()
     };
     let whole = fit(1);
@@ -538,7 +544,7 @@ fn fits_in_shards_are_reproducible_and_one_shard_is_none() {
     for rounds in 1..4 {
         testing::assert_reproducible(&in_shards(3), &train, &validation, rounds);
     }
-    let history = |learner: Gradient| learner.fit(&train, None, &context(None, &NoProgress)).unwrap().history;
+    let history = |learner: Gradient| learner.fit(Job::new(&train, None, &context(None, &()))).unwrap().history;
     let mut without = in_shards(1);
     without.config.shards = None;
     assert_eq!(history(in_shards(1)), history(without));
@@ -558,7 +564,7 @@ fn any_number_of_processes_makes_the_fit_of_one_and_resumes_that_of_another() {
 #[test]
 fn more_shards_than_queries_are_refused() {
     let (train, _) = data();
-    let message = in_shards(41).fit(&train, None, &context(None, &NoProgress)).unwrap_err().to_string();
+    let message = in_shards(41).fit(Job::new(&train, None, &context(None, &()))).unwrap_err().to_string();
     assert_eq!(message, "learner.shards = 41: expected at most 40, the number of training queries");
 }
 
@@ -566,9 +572,10 @@ fn more_shards_than_queries_are_refused() {
 fn patience_ends_the_fit_and_the_best_epoch_is_kept() {
     let (train, validation) = data();
     let config = json!({"epochs": 200, "batch_queries": 40, "learning_rate": 0.1, "patience": 4});
-    let context = context(None, &NoProgress);
-    let fitted =
-        learner(config, json!({"kind": "linear"}), "list_net").fit(&train, Some(&validation), &context).unwrap();
+    let context = context(None, &());
+    let fitted = learner(config, json!({"kind": "linear"}), "list_net")
+        .fit(Job::new(&train, Some(&validation), &context))
+        .unwrap();
     assert_eq!(fitted.stop, StopReason::EarlyStopped);
     assert_eq!(fitted.history.len(), fitted.best_round + 4);
     let best = fitted.history.iter().map(|round| round.validation.unwrap()).fold(0.0, f64::max);
@@ -582,7 +589,7 @@ fn a_diverging_fit_says_where_and_what_to_change() {
     let (train, _) = data();
     let config = json!({"epochs": 50, "batch_queries": 10, "learning_rate": 1e30, "optimizer": {"kind": "sgd"}});
     let scorer = json!({"kind": "mlp", "hidden": [4], "activation": "identity"});
-    let error = learner(config, scorer, "mse_gain").fit(&train, None, &context(None, &NoProgress)).unwrap_err();
+    let error = learner(config, scorer, "mse_gain").fit(Job::new(&train, None, &context(None, &()))).unwrap_err();
     let message = error.to_string();
     assert!(message.starts_with("gradient: "), "{message}");
     for part in ["epoch ", "learner.learning_rate (1e30)", "learner.clip", "`mse_gain`"] {
@@ -595,13 +602,13 @@ fn annealing_sets_the_parameter_of_each_epoch() {
     let (train, _) = data();
     let config = json!({"epochs": 3, "anneal": {"kind": "geometric", "from": 1.0, "to": 100.0}});
     let learner = learner(config, json!({"kind": "linear"}), "approx_ndcg");
-    let fitted = learner.fit(&train, None, &context(None, &NoProgress)).unwrap();
+    let fitted = learner.fit(Job::new(&train, None, &context(None, &()))).unwrap();
     let alphas: Vec<f64> = fitted.history.iter().map(|round| round.figures[1].1).collect();
     assert_eq!(fitted.history[0].figures[1].0, "alpha");
     assert!(alphas.iter().zip([1.0, 10.0, 100.0]).all(|(a, e)| (a - e).abs() < 1e-9), "{alphas:?}");
     let wrong: GradientConfig =
         crate::json::from_value(json!({"anneal": {"kind": "linear", "from": 1.0, "to": 2.0}})).unwrap();
-    let error = Gradient::new(wrong, ScorerConfig::default(), LossSpec::new("list_net")).unwrap_err();
+    let error = built(wrong, ScorerConfig::default(), LossSpec::new("list_net")).unwrap_err();
     assert!(error.to_string().contains("`list_net`, which has no temperature"), "{error}");
 }
 
@@ -611,9 +618,9 @@ fn one_query_per_step_is_algorithm_1() {
     assert_eq!((config.epochs, config.learning_rate), (200, 0.01));
     let (train, validation) = data();
     let config = GradientConfig { epochs: 2, ..config };
-    let learner = Gradient::new(config, ScorerConfig::default(), LossSpec::new("approx_ndcg")).unwrap();
-    let context = context(None, &NoProgress);
-    let mut session = Session::start(&learner, &train, Some(&validation), &context).unwrap();
+    let learner = built(config, ScorerConfig::default(), LossSpec::new("approx_ndcg")).unwrap();
+    let context = context(None, &());
+    let mut session = Session::start(&learner, Job::new(&train, Some(&validation), &context)).unwrap();
     assert_eq!(session.epoch(1).unwrap().steps, train.queries());
 }
 
@@ -635,9 +642,9 @@ fn streamed_data_in_one_window_give_the_fit_of_data_in_memory() {
         for data in [&mut train, &mut validation, &mut train_in_file, &mut validation_in_file] {
             normalizer.apply(data).unwrap();
         }
-        let context = context(None, &NoProgress);
-        let memory = stateful().fit(&train, Some(&validation), &context).unwrap();
-        let file = stateful().fit(&train_in_file, Some(&validation_in_file), &context).unwrap();
+        let context = context(None, &());
+        let memory = stateful().fit(Job::new(&train, Some(&validation), &context)).unwrap();
+        let file = stateful().fit(Job::new(&train_in_file, Some(&validation_in_file), &context)).unwrap();
         assert_eq!(file.history, memory.history, "{kind:?}");
         let scores = |fitted: &Fitted, data| fitted.model.predict(data, &context.device);
         assert_eq!(scores(&file, &validation_in_file), scores(&memory, &validation), "{kind:?}");
@@ -659,7 +666,7 @@ fn streamed_fits_resume_and_know_no_memory() {
     let ((_one, small), (_two, large)) = (with("4 KiB"), with("1 GiB"));
     testing::assert_reproducible(&stateful(), &small, &validation, 3);
     testing::assert_same_in_processes(&in_shards(5), &small, &validation, 2);
-    let history = |data| stateful().fit(data, Some(&validation), &context(None, &NoProgress)).unwrap().history;
+    let history = |data| stateful().fit(Job::new(data, Some(&validation), &context(None, &()))).unwrap().history;
     assert_eq!(history(&small), history(&large));
     let mut in_memory = train.clone();
     Normalizer::fit(&train, NormalizerKind::ZScore).apply(&mut in_memory).unwrap();

@@ -26,12 +26,10 @@
 use burn::tensor::{Tensor, TensorData, activation::softplus};
 use serde::{Deserialize, Serialize};
 
-use crate::op::shape::difference;
-
 /// An upper bound on `d [[m <= 0]]` for a perfect and an imperfect permutation (section 4.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum TypeTwoBound {
+pub(crate) enum TypeTwoBound {
     /// `d max(0, 1 - m)`
     #[default]
     Hinge,
@@ -45,7 +43,7 @@ pub enum TypeTwoBound {
 
 impl TypeTwoBound {
     /// Returns the value of the bound at `d` and `m`, and its derivative with respect to `m`.
-    pub fn at(self, d: f64, m: f64) -> (f64, f64) {
+    pub(crate) fn at(self, d: f64, m: f64) -> (f64, f64) {
         let hinge = |missing: f64, weight: f64| if missing > 0.0 { (weight * missing, -weight) } else { (0.0, 0.0) };
         match self {
             TypeTwoBound::Hinge => hinge(1.0 - m, d),
@@ -64,7 +62,7 @@ impl TypeTwoBound {
 /// How the loss of a query combines the bounds for its pairs of a perfect and an imperfect permutation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum PairAggregation {
+pub(crate) enum PairAggregation {
     /// The largest term.
     Max,
     /// The sum of the terms (equation 7).
@@ -74,39 +72,13 @@ pub enum PairAggregation {
     SumPerPerfect,
 }
 
-/// Why a permutation cannot be added to a working set.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PermutationError {
-    /// The permutation does not contain every document of the query exactly once.
-    #[error("{found:?} is not an order of the documents 0 to {}", .documents - 1)]
-    NotAPermutation {
-        /// The permutation that was to be added.
-        found: Vec<u32>,
-        /// The number of documents of the query.
-        documents: usize,
-    },
-    /// The permutation was to be added as imperfect, but its measure is not below the measure of the perfect
-    /// permutations.
-    #[error(
-        "the measure of an imperfect permutation is {found}: expected a number below {perfect}, the measure of the perfect ones"
-    )]
-    NotImperfect {
-        /// The measure of the permutation that was to be added.
-        found: f64,
-        /// The measure of the perfect permutations.
-        perfect: f64,
-    },
-}
-
 /// The working sets of one query: its perfect and its imperfect permutations. A permutation lists the indices of all
 /// documents, from the first rank to the last.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PermutationSet {
+#[derive(Debug, Clone)]
+pub(crate) struct PermutationSet {
     documents: usize,
     perfect_measure: f64,
     /// The level of each document, if `F` sums only over pairs with different levels.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     levels: Option<Vec<u32>>,
     perfect: Vec<Vec<u32>>,
     imperfect: Vec<Vec<u32>>,
@@ -116,7 +88,7 @@ pub struct PermutationSet {
 impl PermutationSet {
     /// Creates empty working sets for a query with `documents` documents. `perfect_measure` is the measure of a perfect
     /// permutation, which is 1 for a normalized measure.
-    pub fn new(documents: usize, perfect_measure: f64) -> Self {
+    pub(crate) fn new(documents: usize, perfect_measure: f64) -> Self {
         Self {
             documents,
             perfect_measure,
@@ -129,12 +101,12 @@ impl PermutationSet {
 
     /// Creates empty working sets for a query, with an `F` that sums only over pairs of documents with different
     /// levels. `levels` holds the level of each document.
-    pub fn over_levels(levels: Vec<u32>, perfect_measure: f64) -> Self {
+    pub(crate) fn over_levels(levels: Vec<u32>, perfect_measure: f64) -> Self {
         Self { levels: Some(levels.clone()), ..Self::new(levels.len(), perfect_measure) }
     }
 
     /// Returns the coefficient of each document's score in `F(order)`, indexed by document.
-    pub fn coefficients(&self, order: &[u32]) -> Vec<f64> {
+    pub(crate) fn coefficients(&self, order: &[u32]) -> Vec<f64> {
         self.levels.as_ref().map_or_else(|| score_coefficients(order), |levels| level_score_coefficients(order, levels))
     }
 
@@ -152,70 +124,49 @@ impl PermutationSet {
 
     /// Adds a perfect permutation. Returns false if the set already contains this permutation, or another whose `F` is
     /// the same function of the scores.
-    ///
-    /// # Errors
-    /// [`PermutationError::NotAPermutation`] if `order` does not contain every document of the query exactly once.
-    pub fn insert_perfect(&mut self, order: Vec<u32>) -> Result<bool, PermutationError> {
-        self.check(&order)?;
+    pub(crate) fn insert_perfect(&mut self, order: Vec<u32>) -> bool {
         let new = self.is_new(&order, &self.perfect);
         if new {
             self.perfect.push(order);
         }
-        Ok(new)
+        new
     }
 
     /// Adds an imperfect permutation, whose measure is given. Returns false if the set already contains this
     /// permutation, or another whose `F` is the same function of the scores.
-    ///
-    /// # Errors
-    /// [`PermutationError::NotAPermutation`] if `order` does not contain every document of the query exactly once.
-    /// [`PermutationError::NotImperfect`] if `measure` is NaN or not below the measure of the perfect permutations.
-    pub fn insert_imperfect(&mut self, order: Vec<u32>, measure: f64) -> Result<bool, PermutationError> {
-        self.check(&order)?;
-        if measure.is_nan() || measure >= self.perfect_measure {
-            return Err(PermutationError::NotImperfect { found: measure, perfect: self.perfect_measure });
-        }
+    pub(crate) fn insert_imperfect(&mut self, order: Vec<u32>, measure: f64) -> bool {
         let new = self.is_new(&order, &self.imperfect);
         if new {
             self.imperfect.push(order);
             self.imperfect_measures.push(measure);
         }
-        Ok(new)
-    }
-
-    fn check(&self, order: &[u32]) -> Result<(), PermutationError> {
-        let mut seen = vec![false; self.documents];
-        let fresh = |d: &u32| seen.get_mut(*d as usize).is_some_and(|s| !std::mem::replace(s, true));
-        if order.len() == self.documents && order.iter().all(fresh) {
-            return Ok(());
-        }
-        Err(PermutationError::NotAPermutation { found: order.to_vec(), documents: self.documents })
+        new
     }
 
     /// Returns the perfect permutations, in the order of insertion.
-    pub fn perfect(&self) -> &[Vec<u32>] {
+    pub(crate) fn perfect(&self) -> &[Vec<u32>] {
         &self.perfect
     }
 
     /// Returns the imperfect permutations, in the order of insertion.
-    pub fn imperfect(&self) -> &[Vec<u32>] {
+    pub(crate) fn imperfect(&self) -> &[Vec<u32>] {
         &self.imperfect
     }
 
     /// Returns `E(p) - E(q)` for each imperfect permutation `q`, where `p` is a perfect one.
-    pub fn measure_losses(&self) -> impl Iterator<Item = f64> {
+    pub(crate) fn measure_losses(&self) -> impl Iterator<Item = f64> {
         self.imperfect_measures.iter().map(|measure| self.perfect_measure - measure)
     }
 
     /// Returns whether there is no perfect permutation, no imperfect permutation, or only one document.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.perfect.is_empty() || self.imperfect.is_empty() || self.documents < 2
     }
 }
 
 /// Returns the coefficient of each document's score in `F(order)`, indexed by document. The coefficient of a single
 /// document is 0.
-pub fn score_coefficients(order: &[u32]) -> Vec<f64> {
+pub(crate) fn score_coefficients(order: &[u32]) -> Vec<f64> {
     let n = order.len() as f64;
     let mut coefficients = vec![0.0; order.len()];
     if order.len() > 1 {
@@ -228,7 +179,7 @@ pub fn score_coefficients(order: &[u32]) -> Vec<f64> {
 
 /// Returns the coefficient of each document's score in `F(order)`, indexed by document. `F` sums only over pairs of
 /// documents with different `levels`. If all documents have the same level, all coefficients are 0.
-pub fn level_score_coefficients(order: &[u32], levels: &[u32]) -> Vec<f64> {
+pub(crate) fn level_score_coefficients(order: &[u32], levels: &[u32]) -> Vec<f64> {
     let levels_count = levels.iter().max().map_or(0, |&highest| highest as usize + 1);
     let mut below = vec![0i64; levels_count];
     levels.iter().for_each(|&level| below[level as usize] += 1);
@@ -259,8 +210,8 @@ fn weighted_scores(scores: Tensor<2>, rows: impl ExactSizeIterator<Item = Vec<f6
 }
 
 /// The loss of a query, computed from the perfect and imperfect permutations in its working sets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct TypeTwoLoss {
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct TypeTwoLoss {
     /// The bound for a perfect and an imperfect permutation.
     pub bound: TypeTwoBound,
     /// How the loss of a query combines the bounds for its pairs of a perfect and an imperfect permutation.
@@ -273,17 +224,7 @@ impl TypeTwoLoss {
     /// # Shapes
     /// - `scores`: `[1, documents]`, where the documents of `sets` come first, and further places are padding
     /// - output: `[1]`
-    ///
-    /// # Panics
-    /// If `scores` has more than one query, or fewer documents than `sets`.
-    #[track_caller]
-    pub fn forward(&self, scores: Tensor<2>, sets: &PermutationSet) -> Tensor<1> {
-        let shape = scores.dims();
-        assert!(
-            shape[0] == 1 && shape[1] >= sets.documents,
-            "TypeTwoLoss: {}",
-            difference("scores", &shape, "the working sets", &[1, sets.documents])
-        );
+    pub(crate) fn forward(&self, scores: Tensor<2>, sets: &PermutationSet) -> Tensor<1> {
         let options = (&scores.device(), scores.dtype());
         if sets.is_empty() {
             return Tensor::zeros([1], options);
@@ -331,10 +272,10 @@ mod tests {
 
     fn sets() -> PermutationSet {
         let mut sets = PermutationSet::new(3, 1.0);
-        assert!(sets.insert_perfect(vec![0, 1, 2]).unwrap());
-        assert!(!sets.insert_perfect(vec![0, 1, 2]).unwrap());
-        assert!(sets.insert_imperfect(vec![2, 1, 0], 0.25).unwrap());
-        assert!(sets.insert_imperfect(vec![1, 0, 2], 0.5).unwrap());
+        assert!(sets.insert_perfect(vec![0, 1, 2]));
+        assert!(!sets.insert_perfect(vec![0, 1, 2]));
+        assert!(sets.insert_imperfect(vec![2, 1, 0], 0.25));
+        assert!(sets.insert_imperfect(vec![1, 0, 2], 0.5));
         sets
     }
 
@@ -383,11 +324,11 @@ mod tests {
     #[test]
     fn orders_that_differ_only_inside_a_level_are_the_same() {
         let mut sets = PermutationSet::over_levels(vec![1, 1, 0], 1.0);
-        assert!(sets.insert_perfect(vec![0, 1, 2]).unwrap());
-        assert!(!sets.insert_perfect(vec![1, 0, 2]).unwrap());
-        assert!(sets.insert_imperfect(vec![2, 1, 0], 0.5).unwrap());
-        assert!(!sets.insert_imperfect(vec![2, 0, 1], 0.5).unwrap());
-        assert!(sets.insert_imperfect(vec![1, 2, 0], 0.5).unwrap());
+        assert!(sets.insert_perfect(vec![0, 1, 2]));
+        assert!(!sets.insert_perfect(vec![1, 0, 2]));
+        assert!(sets.insert_imperfect(vec![2, 1, 0], 0.5));
+        assert!(!sets.insert_imperfect(vec![2, 0, 1], 0.5));
+        assert!(sets.insert_imperfect(vec![1, 2, 0], 0.5));
     }
 
     #[test]
@@ -424,9 +365,9 @@ mod tests {
     #[test]
     fn a_second_perfect_permutation_halves_the_weight_of_each() {
         let mut two = PermutationSet::new(2, 1.0);
-        two.insert_perfect(vec![0, 1]).unwrap();
-        two.insert_perfect(vec![1, 0]).unwrap();
-        two.insert_imperfect(vec![1, 0], 0.0).unwrap();
+        two.insert_perfect(vec![0, 1]);
+        two.insert_perfect(vec![1, 0]);
+        two.insert_imperfect(vec![1, 0], 0.0);
         let loss = TypeTwoLoss { bound: TypeTwoBound::Hinge, aggregation: PairAggregation::SumPerPerfect };
         // m = F(p) - F(q) = (s_0 - s_1, 0) = (0.5, 0), so the terms are 0.5 and 1.
         assert_eq!(value(loss.forward(scores(&[0.5, 0.0], &Device::flex()), &two)), 0.75);
@@ -441,8 +382,8 @@ mod tests {
         let mut full = PermutationSet::new(3, 1.0);
         for order in orders {
             match measure(&order) {
-                1.0 => full.insert_perfect(order.to_vec()).unwrap(),
-                e => full.insert_imperfect(order.to_vec(), e).unwrap(),
+                1.0 => full.insert_perfect(order.to_vec()),
+                e => full.insert_imperfect(order.to_vec(), e),
             };
         }
         for s in [[0.1, 0.5, 0.2], [-3.0, 1.0, 2.0], [2.0, 1.0, 0.0], [0.0, 0.01, -0.01]] {
@@ -480,19 +421,5 @@ mod tests {
     fn a_query_with_nothing_to_compare_has_loss_zero() {
         let empty = PermutationSet::new(3, 1.0);
         assert_eq!(value(TypeTwoLoss::default().forward(scores(&[1.0, 2.0, 3.0], &Device::flex()), &empty)), 0.0);
-    }
-
-    #[test]
-    fn invalid_permutations_are_refused() {
-        let mut sets = sets();
-        for order in [vec![0, 1], vec![0, 0, 1], vec![0, 1, 3]] {
-            let refused = sets.insert_perfect(order.clone()).unwrap_err();
-            assert_eq!(refused, PermutationError::NotAPermutation { found: order, documents: 3 });
-        }
-        let refused = sets.insert_imperfect(vec![0, 2, 1], 1.0).unwrap_err();
-        assert_eq!(
-            refused.to_string(),
-            "the measure of an imperfect permutation is 1: expected a number below 1, the measure of the perfect ones"
-        );
     }
 }

@@ -4,18 +4,18 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::config::{NAME, PermuRank};
 use super::linear::LinearBound;
 use super::network::NetworkBound;
-use super::objective::Bound;
 use super::working_sets::WorkingSets;
+use super::{NAME, PermuRank};
 use crate::data::RankingDataset;
 use crate::learner::entry::RankingLearner;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;
-use crate::learner::shared::context::{FitContext, Fitted, StopReason};
+use crate::learner::shared::context::{Fitted, Job, StopReason};
 use crate::learner::shared::cost_path::Attempt;
 use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
+use crate::learner::solver::Solved;
 use crate::ranker::Model;
 use crate::scorer::ScorerConfig;
 use crate::seed::seed_for;
@@ -37,8 +37,7 @@ struct State {
 struct Alternation<'a, B> {
     learner: &'a PermuRank,
     bound: B,
-    train: &'a RankingDataset,
-    context: &'a FitContext<'a>,
+    job: Job<'a>,
     start: Vec<f64>,
     /// The working sets found at equal scores, from which the fit for every cost starts.
     first: WorkingSets<'a>,
@@ -52,13 +51,13 @@ impl<B: Bound> Alternation<'_, B> {
     /// Searches for permutations at the scores that these parameters give, and adds them to the working sets. Returns
     /// whether no set grew.
     fn are_stable(&mut self, parameters: &[f64]) -> bool {
-        !self.sets.grow(&self.bound.scores(parameters, self.train))
+        !self.sets.grow(&self.bound.scores(parameters, self.job.train))
     }
 
     /// Goes on to the next cost, with the first working sets.
     fn next_cost(&mut self, stable: bool, state: &mut State) {
         if !stable {
-            self.context.progress.warn(&format!(
+            self.job.warn(&format!(
                 "{NAME}: c = {}: the working sets still grow after learner.rounds = {} rounds: raise it, or see \
                  learner.aggregation and learner.pairs",
                 self.learner.costs[state.cost], self.learner.config.rounds
@@ -92,7 +91,7 @@ impl<B: Bound> Iterative for Alternation<'_, B> {
         let cost = self.learner.costs[state.cost];
         let from = state.path.last().unwrap_or(&self.start);
         let solved = self.bound.minimize(&self.sets, cost, from);
-        let solved = match Attempt::new(NAME, cost, solved, history, self.context, self.train)? {
+        let solved = match Attempt::new(NAME, cost, solved, history, self.job)? {
             Attempt::Solved(solved) => solved,
             Attempt::Interrupted(half) => {
                 state.best.get_or_insert(half);
@@ -140,19 +139,14 @@ impl<B: Bound> Iterative for Alternation<'_, B> {
 }
 
 impl PermuRank {
-    fn alternate(
-        &self,
-        bound: impl Bound,
-        train: &RankingDataset,
-        context: &FitContext,
-        rounds: Rounds,
-    ) -> Result<Fitted, LearnerError> {
+    fn alternate(&self, bound: impl Bound, rounds: Rounds) -> Result<Fitted, LearnerError> {
+        let Job { train, context, .. } = rounds.job;
         let measure = self.config.measure.unwrap_or(context.selection.measure);
         let convention = self.config.convention.as_ref().unwrap_or(&context.selection.convention);
         let mut sets = WorkingSets::new(train, measure, convention, self.config.pairs)?;
         sets.grow(&vec![0.0; train.documents()]);
         let (start, first, last) = (bound.start(), sets.clone(), (Vec::new(), false));
-        let mut alternation = Alternation { learner: self, bound, train, context, start, first, sets, last };
+        let mut alternation = Alternation { learner: self, bound, job: rounds.job, start, first, sets, last };
         let rounds = rounds.most(self.costs.len() * self.config.rounds);
         rounds.drive(&(&self.config, &self.scorer), &mut alternation)
     }
@@ -163,27 +157,39 @@ impl RankingLearner for PermuRank {
         NAME
     }
 
-    fn fit(
-        &self,
-        train: &RankingDataset,
-        validation: Option<&RankingDataset>,
-        context: &FitContext,
-    ) -> Result<Fitted, LearnerError> {
-        let rounds = Rounds::new(NAME, train, validation, context)?;
+    fn fit(&self, job: Job) -> Result<Fitted, LearnerError> {
+        let rounds = Rounds::new(NAME, job)?;
         if self.config.measure.is_none() {
-            checks::bounded_selection(NAME, context.selection.measure)?;
+            checks::bounded_selection(NAME, job)?;
         }
         match &self.scorer {
-            ScorerConfig::Linear(_) => {
-                self.alternate(LinearBound::new(train, &self.config, context), train, context, rounds)
-            }
+            ScorerConfig::Linear(_) => self.alternate(LinearBound::new(&self.config, job), rounds),
             scorer => {
+                let Job { train, context, .. } = job;
                 let lists = (0..train.queries()).map(|query| (1, train.range(query).len()));
-                checks::ask_training(scorer, train, lists, "the length of lists", context)?;
+                checks::ask_training(scorer, job, lists, "the length of lists")?;
                 let seed = seed_for(context.seed, NAME, 0);
                 let scorer = scorer.init(train.feature_count, seed, &context.device)?;
-                self.alternate(NetworkBound::new(scorer, train, &self.config, context), train, context, rounds)
+                self.alternate(NetworkBound::new(scorer, &self.config, job), rounds)
             }
         }
     }
+}
+
+/// A scorer that can minimize the bound over given working sets of permutations.
+pub(super) trait Bound {
+    /// Returns the parameters from which the fit at every cost starts.
+    fn start(&self) -> Vec<f64>;
+
+    /// Prepares for a new cost, by forgetting the permutations for the previous cost.
+    fn begin(&mut self, sets: &WorkingSets);
+
+    /// Minimizes the bound over the working sets, starting from the parameters `start`.
+    fn minimize(&mut self, sets: &WorkingSets, cost: f64, start: &[f64]) -> Result<Solved, String>;
+
+    /// Returns the score of every document for the given parameters.
+    fn scores(&self, parameters: &[f64], data: &RankingDataset) -> Vec<f64>;
+
+    /// Returns the model with the given parameters.
+    fn model(&self, parameters: &[f64]) -> Model;
 }

@@ -3,24 +3,22 @@
 
 use rayon::prelude::*;
 
+use super::PermuRankConfig;
 use super::bounds::{PairAggregation, TypeTwoLoss};
-use super::config::PermuRankConfig;
-use super::objective::Bound;
+use super::fit::Bound;
 use super::working_sets::{Query, WorkingSets};
 use crate::data::RankingDataset;
-use crate::learner::shared::context::FitContext;
-use crate::learner::shared::linear;
-use crate::learner::solver::cutting_plane::{CuttingPlanes, Risk};
-use crate::learner::solver::solved::Solved;
-use crate::learner::solver::vectors::{add_scaled, dot};
+use crate::learner::shared::context::Job;
+use crate::learner::shared::share::{linear_model, linear_scores};
+use crate::learner::solver::cutting_plane::{self, Risk};
+use crate::learner::solver::{Solved, add_scaled, dot};
 use crate::op::Execution;
 use crate::ranker::Model;
 
 /// The bound for a linear scorer, with the feature vector `Phi` of every permutation in the working sets.
 pub(super) struct LinearBound<'a> {
-    data: &'a RankingDataset,
     config: &'a PermuRankConfig,
-    context: &'a FitContext<'a>,
+    job: Job<'a>,
     queries: Vec<Features>,
 }
 
@@ -32,8 +30,8 @@ struct Features {
 }
 
 impl<'a> LinearBound<'a> {
-    pub(super) fn new(data: &'a RankingDataset, config: &'a PermuRankConfig, context: &'a FitContext<'a>) -> Self {
-        Self { data, config, context, queries: Vec::new() }
+    pub(super) fn new(config: &'a PermuRankConfig, job: Job<'a>) -> Self {
+        Self { config, job, queries: Vec::new() }
     }
 
     /// Returns the mean loss of the queries and its derivative with respect to the weights.
@@ -53,7 +51,7 @@ impl<'a> LinearBound<'a> {
 
 impl Bound for LinearBound<'_> {
     fn start(&self) -> Vec<f64> {
-        vec![0.0; self.data.feature_count]
+        vec![0.0; self.job.train.feature_count]
     }
 
     fn begin(&mut self, sets: &WorkingSets) {
@@ -62,20 +60,20 @@ impl Bound for LinearBound<'_> {
     }
 
     fn minimize(&mut self, sets: &WorkingSets, cost: f64, start: &[f64]) -> Result<Solved, String> {
-        let data = self.data;
+        let data = self.job.train;
         let extend = |(features, query): (&mut Features, &Query)| features.extend(data, query);
         self.queries.par_iter_mut().zip(&sets.queries).for_each(Execution::current().bind(extend));
         let risk = |weights: &[f64]| self.risk(sets, weights);
         let PermuRankConfig { tolerance, max_steps, .. } = *self.config;
-        CuttingPlanes::new(cost).minimize(start, &risk, tolerance, max_steps, &|| self.context.interrupted(data))
+        cutting_plane::minimize(cost, start, &risk, tolerance, max_steps, &|| self.job.interrupted())
     }
 
     fn scores(&self, weights: &[f64], data: &RankingDataset) -> Vec<f64> {
-        linear::scores(data, weights)
+        linear_scores(data, weights)
     }
 
     fn model(&self, weights: &[f64]) -> Model {
-        linear::model(weights, 0.0, &self.context.device)
+        linear_model(weights, 0.0, &self.job.context.device)
     }
 }
 
@@ -143,8 +141,8 @@ mod tests {
     use burn::tensor::{DType, Device, Tensor, TensorData};
 
     use super::*;
+    use crate::learner::permu_rank::Pairs;
     use crate::learner::permu_rank::bounds::TypeTwoBound;
-    use crate::learner::permu_rank::config::Pairs;
     use crate::learner::testing;
     use crate::measure::Convention;
 
@@ -159,7 +157,7 @@ mod tests {
         for pairs in [Pairs::All, Pairs::Different] {
             let mut sets = WorkingSets::new(&data, "ndcg".parse().unwrap(), &convention, pairs).unwrap();
             for weights in [[0.0, 0.0], [1.0, 0.5], [-2.0, 1.0], [0.3, -3.0]] {
-                sets.grow(&linear::scores(&data, &weights));
+                sets.grow(&linear_scores(&data, &weights));
             }
             let query = &sets.queries[0];
             let mut features = Features::default();
@@ -170,7 +168,7 @@ mod tests {
                     let loss = TypeTwoLoss { bound, aggregation };
                     let risk = |weights: &[f64]| features.risk(loss, query.set.measure_losses(), weights);
                     let weights = [0.4, 0.9];
-                    let scores = TensorData::new(linear::scores(&data, &weights), [1, data.documents()]);
+                    let scores = TensorData::new(linear_scores(&data, &weights), [1, data.documents()]);
                     let scores = Tensor::from_data(scores, (&Device::flex(), DType::F64));
                     let expected = loss.forward(scores, &query.set).into_data().iter::<f64>().next().unwrap();
                     let found = risk(&weights);

@@ -3,14 +3,13 @@
 //! exponential). The problem need not be convex, so no duality gap is known. The result is the parameters with the
 //! lowest objective of all steps.
 
-use super::config::PermuRankConfig;
-use super::objective::Bound;
+use super::PermuRankConfig;
+use super::fit::Bound;
 use super::working_sets::WorkingSets;
 use crate::data::{RankingBatch, RankingDataset};
-use crate::learner::shared::context::FitContext;
+use crate::learner::shared::context::Job;
 use crate::learner::shared::flat_scorer::FlatScorer;
-use crate::learner::solver::solved::Solved;
-use crate::learner::solver::vectors::{add_scaled, dot};
+use crate::learner::solver::{Solved, add_scaled, dot};
 use crate::ranker::Model;
 use crate::scorer::Scorer;
 
@@ -28,12 +27,8 @@ pub(super) struct NetworkBound<'a> {
 }
 
 impl<'a> NetworkBound<'a> {
-    pub(super) fn new(
-        scorer: Scorer,
-        data: &RankingDataset,
-        config: &'a PermuRankConfig,
-        context: &FitContext,
-    ) -> Self {
+    pub(super) fn new(scorer: Scorer, config: &'a PermuRankConfig, job: Job) -> Self {
+        let Job { train: data, context, .. } = job;
         let network = FlatScorer::new(scorer, &context.device);
         let training = context.device.clone().autodiff();
         let batches = (0..data.queries()).map(|query| RankingBatch::assemble(data, &[query], &training)).collect();

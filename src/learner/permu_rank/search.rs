@@ -24,9 +24,9 @@
 
 use std::cmp::Reverse;
 
+use super::Pairs;
 use super::bounds::{PermutationSet, level_score_coefficients, score_coefficients};
-use super::config::Pairs;
-use crate::learner::solver::vectors::descending;
+use crate::learner::solver::descending;
 
 /// A permutation counts as perfect if its measure is at least this fraction of the perfect measure. The fraction is
 /// below 1 because rounding depends on the order of addition.

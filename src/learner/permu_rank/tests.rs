@@ -1,10 +1,11 @@
 //! Tests of PermuRank on small data.
 
 use super::bounds::{PairAggregation, TypeTwoBound};
-use super::config::{Pairs, PermuRankConfig};
+use super::{Pairs, PermuRankConfig};
+use crate::learner::Job;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
-use crate::learner::shared::candidates::Candidates;
 use crate::learner::shared::context::StopReason;
+use crate::learner::shared::cost_path::Candidates;
 use crate::learner::testing::{self, linear_weights};
 use crate::scorer::ScorerConfig;
 
@@ -17,7 +18,7 @@ fn two_documents_have_the_analytic_solution() {
         let fitted = config
             .check(&Parts::default())
             .unwrap()
-            .fit(&testing::two_documents(), None, &testing::context(None))
+            .fit(Job::new(&testing::two_documents(), None, &testing::context(None)))
             .unwrap();
         assert_eq!((fitted.stop, fitted.history.len()), (StopReason::Converged, 1));
         let (weights, _) = linear_weights(&fitted.model);
@@ -29,7 +30,7 @@ fn two_documents_have_the_analytic_solution() {
 fn working_sets_grow_until_they_are_stable() {
     let config = PermuRankConfig { c: Candidates::One(50.0), rounds: 200, ..PermuRankConfig::default() };
     let data = testing::random(3, 5, 2, 8);
-    let fitted = config.check(&Parts::default()).unwrap().fit(&data, None, &testing::context(None)).unwrap();
+    let fitted = config.check(&Parts::default()).unwrap().fit(Job::new(&data, None, &testing::context(None))).unwrap();
     assert_eq!(fitted.stop, StopReason::Converged);
     let sizes = |name: &str| -> Vec<f64> {
         let figure =
@@ -49,7 +50,7 @@ fn the_minimum_over_largest_terms_rises_until_the_sets_are_stable() {
         let config =
             PermuRankConfig { aggregation, bound, pairs, c: Candidates::One(10.0), rounds: 60, ..Default::default() };
         let learner = config.check(&Parts::default()).unwrap();
-        let fitted = learner.fit(&data, None, &testing::context(None)).unwrap();
+        let fitted = learner.fit(Job::new(&data, None, &testing::context(None))).unwrap();
         assert_eq!(fitted.stop, StopReason::Converged, "{bound:?}");
         let objectives: Vec<f64> = fitted.history.iter().map(|round| round.objective).collect();
         // Each minimum is known within the tolerance.
@@ -63,12 +64,17 @@ fn any_measure_in_the_unit_interval_is_accepted() {
     for name in ["ndcg@3", "ndcg", "map", "mrr", "err", "precision@2", "recall@4"] {
         let measure = Some(name.parse().unwrap());
         let config = PermuRankConfig { measure, rounds: 5, c: Candidates::One(50.0), ..PermuRankConfig::default() };
-        let fitted = config.check(&Parts::default()).unwrap().fit(&data, None, &testing::context(None)).unwrap();
+        let fitted =
+            config.check(&Parts::default()).unwrap().fit(Job::new(&data, None, &testing::context(None))).unwrap();
         assert!(fitted.history[fitted.best_round - 1].train.unwrap() > 0.6, "{name}");
     }
     let config = PermuRankConfig { measure: Some("dcg".parse().unwrap()), ..PermuRankConfig::default() };
-    let message =
-        config.check(&Parts::default()).unwrap().fit(&data, None, &testing::context(None)).unwrap_err().to_string();
+    let message = config
+        .check(&Parts::default())
+        .unwrap()
+        .fit(Job::new(&data, None, &testing::context(None)))
+        .unwrap_err()
+        .to_string();
     assert!(message.starts_with("learner.measure = dcg (from"), "{message}");
     assert!(message.ends_with("expected a measure with values in [0, 1]"), "{message}");
 }
@@ -81,7 +87,7 @@ fn a_network_takes_gradient_steps_on_the_same_bound() {
     let learner = config.check(&Parts::default().with_scorer(&scorer)).unwrap();
     let (train, validation) = (testing::random(3, 8, 3, 2), testing::random(2, 8, 3, 3));
     testing::assert_reproducible(&learner, &train, &validation, 2);
-    let fitted = learner.fit(&train, None, &testing::context(None)).unwrap();
+    let fitted = learner.fit(Job::new(&train, None, &testing::context(None))).unwrap();
     let rounds = &fitted.history;
     assert!(rounds[rounds.len() - 1].train > rounds[0].train || rounds[0].train == Some(1.0), "{rounds:?}");
 }

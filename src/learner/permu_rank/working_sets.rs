@@ -6,8 +6,8 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::bounds::PermutationSet;
-use super::config::{NAME, Pairs};
 use super::search::Target;
+use super::{NAME, Pairs};
 use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;
@@ -78,12 +78,11 @@ impl<'a> WorkingSets<'a> {
         let of_query = |query: &mut Query| {
             let scores = &scores[query.first..query.first + query.documents];
             let perfect = query.set.insert_perfect(query.target.lowest_perfect(scores));
-            let imperfect = query.target.highest_imperfect(scores).map(|order| {
+            let imperfect = query.target.highest_imperfect(scores).is_some_and(|order| {
                 let measure = query.target.measure(&order);
                 query.set.insert_imperfect(order, measure)
             });
-            // The searches return orders of the query's documents, so nothing is refused.
-            perfect.unwrap_or(false) | imperfect.is_some_and(|added| added.unwrap_or(false))
+            perfect | imperfect
         };
         let grown = self.queries.par_iter_mut().map(Execution::current().bind(of_query));
         grown.collect::<Vec<bool>>().contains(&true)

@@ -22,17 +22,30 @@
 //! orders every pair correctly. A weak ranker that orders every pair correctly gets the largest possible weight
 //! `alpha`, about 14. The model is a sum of trees with a single split each.
 
-mod config;
-mod fit;
 mod potentials;
 #[cfg(test)]
 mod tests;
 
-pub use config::{RankBoost, RankBoostConfig};
+use std::borrow::Cow;
+use std::ops::Range;
 
-use config::NAME;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
-use super::entry::LearnerEntry;
+use crate::data::RankingDataset;
+use crate::data::shards::own;
+use crate::learner::entry::{LearnerConfig, LearnerEntry, Parts, RankingLearner};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::additive::Additive;
+use crate::learner::shared::checks;
+use crate::learner::shared::context::{Fitted, Job, StopReason};
+use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
+use crate::learner::solver::bins::{Binned, MAX_BINS, bins_of_all};
+use crate::op::Execution;
+use crate::ranker::{Model, Node, NodeStatistics, TreeEnsemble};
+use potentials::Levels;
+
+const NAME: &str = "rank_boost";
 
 pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     summary: "boosting of feature thresholds on the exponential loss of pairs",
@@ -41,3 +54,222 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     rounds_key: Some("rounds"),
     ..LearnerEntry::of::<RankBoostConfig>(NAME)
 };
+
+/// Configuration of [`RankBoost`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct RankBoostConfig {
+    /// The maximum number of rounds, each of which adds a tree with a single split.
+    pub rounds: usize,
+    /// The maximum number of thresholds per feature, from 1 to 255. If a feature has few distinct values, every
+    /// possible threshold is tried.
+    pub thresholds: usize,
+    /// The fit stops after this many rounds without a better selection measure.
+    pub patience: Option<usize>,
+}
+
+impl Default for RankBoostConfig {
+    fn default() -> Self {
+        Self { rounds: 300, thresholds: MAX_BINS - 1, patience: None }
+    }
+}
+
+impl LearnerConfig for RankBoostConfig {
+    type RankingLearner = RankBoost;
+
+    fn check(&self, _: &Parts) -> Result<RankBoost, LearnerError> {
+        checks::at_least("rounds", self.rounds, 1)?;
+        if !(1..MAX_BINS).contains(&self.thresholds) {
+            return Err(checks::parameter("thresholds", self.thresholds, format_args!("1 to {}", MAX_BINS - 1)));
+        }
+        self.patience.map(|patience| checks::at_least("patience", patience, 1)).transpose()?;
+        Ok(RankBoost { config: self.clone() })
+    }
+}
+
+/// The learner RankBoost with checked parameters.
+#[derive(Debug, Clone)]
+pub(crate) struct RankBoost {
+    config: RankBoostConfig,
+}
+
+/// The upper limit of the edge's magnitude, which keeps `alpha = atanh(edge)` finite.
+const LARGEST_EDGE: f64 = 1.0 - 1e-12;
+
+/// The magnitude up to which an edge counts as a rounding error.
+const SMALLEST_EDGE: f64 = 1e-12;
+
+/// The weak ranker `alpha 1[x_feature > threshold]`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct Stump {
+    feature: usize,
+    threshold: f32,
+    alpha: f64,
+}
+
+impl Stump {
+    fn add_to(&self, scores: &mut [f64], data: &RankingDataset) {
+        for (d, score) in scores.iter_mut().enumerate() {
+            if data.row(d)[self.feature] > self.threshold {
+                *score += self.alpha;
+            }
+        }
+    }
+
+    fn nodes(&self) -> [Node; 3] {
+        let (feature, threshold) = (self.feature as u32, self.threshold);
+        let split = Node::Split { feature, threshold, left: 1, right: 2, missing_left: false };
+        [split, Node::Leaf { value: 0.0 }, Node::Leaf { value: self.alpha }]
+    }
+
+    /// Returns the statistics of the nodes. The gain of a split is the decrease in the logarithm of RankBoost's upper
+    /// bound on the loss: `-ln sqrt(1 - edge^2) = ln cosh alpha`.
+    fn statistics(&self, train: &RankingDataset) -> NodeStatistics {
+        let above = (0..train.documents()).filter(|&d| train.row(d)[self.feature] > self.threshold).count();
+        let count = [train.documents(), train.documents() - above, above].map(|documents| documents as u32).to_vec();
+        let gain = vec![self.alpha.cosh().ln() as f32, 0.0, 0.0];
+        NodeStatistics { count, weight: Vec::new(), gain }
+    }
+}
+
+/// Returns whether `edge` is larger in magnitude than `other` by more than a rounding error.
+fn is_larger(edge: f64, other: f64) -> bool {
+    edge.abs() > other.abs() * (1.0 + 1e-12)
+}
+
+/// Returns the feature, the threshold and the edge of the weak ranker with the largest absolute edge. `bins` holds the
+/// binned values of `features`, which are the features of this process.
+fn best_weak_ranker(
+    train: &RankingDataset,
+    bins: &[Binned],
+    features: Range<usize>,
+    potentials: &[f64],
+) -> Option<(usize, f32, f64)> {
+    let best_of = |(feature, Binned { codes, thresholds, .. }): (usize, &Binned)| {
+        let mut sums = vec![0.0; thresholds.len() + 1];
+        for (&code, potential) in codes.iter().zip(potentials) {
+            sums[code as usize] += potential;
+        }
+        // All potentials add up to 0, so the edge above a threshold is minus the sum below it.
+        let mut below = 0.0;
+        let mut best: Option<(usize, f32, f64)> = None;
+        for (sum, &threshold) in sums.iter().zip(thresholds) {
+            below += sum;
+            if best.is_none_or(|(_, _, edge)| is_larger(below, edge)) {
+                best = Some((feature, threshold, -below));
+            }
+        }
+        best
+    };
+    let candidates: Vec<_> = features.into_par_iter().zip(bins).map(Execution::current().bind(best_of)).collect();
+    let numbers = |(feature, threshold, edge)| [feature as f64, f64::from(threshold), edge];
+    // Among edges that are equal except for rounding, the order of the features decides.
+    let candidates = train.group().gather_numbers(candidates.into_iter().flatten().flat_map(numbers).collect());
+    let candidates = candidates.as_chunks().0.iter();
+    let candidates = candidates.map(|&[feature, threshold, edge]| (feature as usize, threshold as f32, edge));
+    candidates.reduce(|best, next| if is_larger(next.2, best.2) { next } else { best })
+}
+
+/// The sum of weak rankers and its scores. Each round adds one weak ranker to the sum.
+struct Boosting<'a> {
+    train: &'a RankingDataset,
+    /// The binned values of the features that this process examines.
+    bins: Vec<Binned>,
+    features: Range<usize>,
+    levels: Levels<'a>,
+    scores: Additive<'a>,
+    potentials: Vec<f64>,
+}
+
+impl Boosting<'_> {
+    fn add(&mut self, stump: Stump) -> Result<(), LearnerError> {
+        self.scores.add(|data, scores| {
+            stump.add_to(scores, data);
+            Ok(())
+        })
+    }
+}
+
+impl Iterative for Boosting<'_> {
+    type State = Vec<Stump>;
+
+    fn initial(&self) -> Vec<Stump> {
+        Vec::new()
+    }
+
+    fn resume(&mut self, stumps: &mut Vec<Stump>, _: &History) -> Result<(), LearnerError> {
+        stumps.iter().try_for_each(|&stump| self.add(stump))?;
+        (_, self.potentials) = self.levels.potentials(self.scores.on_train());
+        Ok(())
+    }
+
+    fn round(&mut self, _: &History, stumps: &mut Vec<Stump>) -> Result<Step, LearnerError> {
+        let weak = best_weak_ranker(self.train, &self.bins, self.features.clone(), &self.potentials)
+            .filter(|(_, _, edge)| edge.abs() > SMALLEST_EDGE);
+        let Some((feature, threshold, edge)) = weak else {
+            return Ok(Step::End(StopReason::Converged));
+        };
+        let stump = Stump { feature, threshold, alpha: edge.clamp(-LARGEST_EDGE, LARGEST_EDGE).atanh() };
+        self.add(stump)?;
+        let objective;
+        (objective, self.potentials) = self.levels.potentials(self.scores.on_train());
+        // A round whose objective is not a number could not be read back.
+        if !objective.is_finite() {
+            return Ok(Step::End(StopReason::Converged));
+        }
+        stumps.push(stump);
+        Ok(Step::Made(Made::new(
+            objective,
+            [
+                ("feature", (feature + 1) as f64),
+                ("threshold", f64::from(threshold)),
+                ("edge", edge),
+                ("alpha", stump.alpha),
+            ],
+        )))
+    }
+
+    fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+        Ok(Some(self.scores.on(set).into()))
+    }
+
+    fn recorded(&mut self, _: &Recorded, stumps: &mut Vec<Stump>) -> Result<Option<StopReason>, LearnerError> {
+        // A stump that orders every pair leaves nothing to do.
+        let whole = stumps.last().is_some_and(|stump| stump.alpha.abs() >= LARGEST_EDGE.atanh());
+        Ok(whole.then_some(StopReason::Converged))
+    }
+
+    fn conclude(&mut self, stop: StopReason, history: &History, _: &Vec<Stump>) -> Result<StopReason, LearnerError> {
+        if history.rounds().is_empty() && stop == StopReason::Converged {
+            let reason = "no threshold on any feature orders more pairs correctly than incorrectly".to_string();
+            return Err(LearnerError::Data { learner: NAME, reason });
+        }
+        Ok(stop)
+    }
+
+    fn model(&self, stumps: &Vec<Stump>, best_round: usize) -> Result<Model, LearnerError> {
+        let mut trees = TreeEnsemble::new(self.train.feature_count);
+        for stump in &stumps[..best_round] {
+            trees
+                .push_with(&stump.nodes(), stump.statistics(self.train))
+                .map_err(|error| LearnerError::Solver { learner: NAME, reason: error.to_string() })?;
+        }
+        Ok(Model::Trees(trees))
+    }
+}
+
+impl RankingLearner for RankBoost {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn fit(&self, job: Job) -> Result<Fitted, LearnerError> {
+        let rounds = Rounds::new(NAME, job)?;
+        let train = job.train;
+        let features = own(train.feature_count, train.group());
+        let bins = bins_of_all(train, features.clone(), self.config.thresholds + 1);
+        let (levels, scores) = (Levels::new(train), Additive::new(job));
+        let mut boosting = Boosting { train, bins, features, levels, scores, potentials: Vec::new() };
+        rounds.most(self.config.rounds).patience(self.config.patience).drive(&self.config, &mut boosting)
+    }
+}

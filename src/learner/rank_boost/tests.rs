@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::config::RankBoostConfig;
-use super::fit::{LARGEST_EDGE, best_weak_ranker};
 use super::potentials::Levels;
+use super::{LARGEST_EDGE, RankBoostConfig, best_weak_ranker};
+use crate::learner::Job;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::context::StopReason;
 use crate::learner::solver::bins::bins_of_all;
@@ -38,7 +38,7 @@ fn the_first_round_is_worked_by_hand() {
     // On only the first feature: alpha = 1/2 ln 3, so the loss is (1/sqrt(3) + 1) / 2.
     let data = dataset(1, &[&[(1.0, &[1.0]), (1.0, &[0.0]), (0.0, &[0.0])]]);
     let config = RankBoostConfig { rounds: 1, ..RankBoostConfig::default() };
-    let fitted = config.check(&Parts::default()).unwrap().fit(&data, None, &testing::context(None)).unwrap();
+    let fitted = config.check(&Parts::default()).unwrap().fit(Job::new(&data, None, &testing::context(None))).unwrap();
     let round = &fitted.history[0];
     assert!((round.objective - (1.0 / 3.0f64.sqrt() + 1.0) / 2.0).abs() < 1e-12);
     assert!((round.figures[3].1 - 3.0f64.ln() / 2.0).abs() < 1e-12, "alpha");
@@ -49,7 +49,9 @@ fn exported_stumps_carry_counts_and_gains() {
     // Pairs: (a, c), (b, c). x > 0.5 holds only for a.
     let data = dataset(1, &[&[(1.0, &[1.0]), (1.0, &[0.0]), (0.0, &[0.0])]]);
     let learner = RankBoostConfig { rounds: 1, ..RankBoostConfig::default() }.check(&Parts::default()).unwrap();
-    let Model::Trees(trees) = learner.fit(&data, None, &testing::context(None)).unwrap().model else { panic!("trees") };
+    let Model::Trees(trees) = learner.fit(Job::new(&data, None, &testing::context(None))).unwrap().model else {
+        panic!("trees")
+    };
     let NodeStatistics { count, weight, gain } = &trees.arrays().statistics;
     assert_eq!((&count[..], &weight[..], &gain[1..]), (&[3, 2, 1][..], &[][..], &[0.0, 0.0][..]));
     assert!((f64::from(gain[0]) + 0.75f64.sqrt().ln()).abs() < 1e-7, "{gain:?}");
@@ -65,12 +67,12 @@ fn scores_far_apart_leave_the_loss_finite() {
     let learner = RankBoostConfig { rounds: 1500, ..RankBoostConfig::default() }.check(&Parts::default()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let mut context = testing::context(Some(folder.path()));
-    let fitted = learner.fit(&data, None, &context).unwrap();
+    let fitted = learner.fit(Job::new(&data, None, &context)).unwrap();
     assert_eq!((fitted.stop, fitted.history.len()), (StopReason::Completed, 1500));
     let objectives: Vec<f64> = fitted.history.iter().map(|round| round.objective).collect();
     assert!(objectives.is_sorted_by(|before, after| *after <= *before && after.is_finite()));
     context.resume = true;
-    assert_eq!(learner.fit(&data, None, &context).unwrap().history, fitted.history, "read back");
+    assert_eq!(learner.fit(Job::new(&data, None, &context)).unwrap().history, fitted.history, "read back");
 
     // Scores 0, 800, 1600 by label: the loss sums over the neighboring labels' 16 pairs, e^-800 each.
     let scores: Vec<f64> = data.labels.iter().map(|&label| 800.0 * f64::from(label)).collect();
@@ -92,8 +94,11 @@ fn fits_are_reproducible() {
 #[test]
 fn a_perfect_weak_ranker_ends_the_fit_with_a_finite_weight() {
     let data = testing::two_documents();
-    let fitted =
-        RankBoostConfig::default().check(&Parts::default()).unwrap().fit(&data, None, &testing::context(None)).unwrap();
+    let fitted = RankBoostConfig::default()
+        .check(&Parts::default())
+        .unwrap()
+        .fit(Job::new(&data, None, &testing::context(None)))
+        .unwrap();
     assert_eq!((fitted.stop, fitted.history.len()), (StopReason::Converged, 1));
     let Model::Trees(trees) = fitted.model else { panic!("stumps") };
     let scores = trees.scores(data.features.to_slice());
@@ -122,7 +127,7 @@ proptest! {
         let rows: Vec<(f32, &[f32])> = rows.iter().map(|(label, row)| (*label, &row[..])).collect();
         let data = dataset(2, &[&rows[..rows.len() / 2], &rows[rows.len() / 2..]]);
         let config = RankBoostConfig { rounds: 30, ..RankBoostConfig::default() };
-        if let Ok(fitted) = config.check(&Parts::default()).unwrap().fit(&data, None, &testing::context(None)) {
+        if let Ok(fitted) = config.check(&Parts::default()).unwrap().fit(Job::new(&data, None, &testing::context(None))) {
             let mut before = 1.0;
             for round in &fitted.history {
                 let edge = round.figures[2].1.clamp(-LARGEST_EDGE, LARGEST_EDGE);

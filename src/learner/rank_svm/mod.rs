@@ -18,22 +18,115 @@
 //! Each `C` in the list is one round, which starts from the solution for the previous `C`. The selection measure
 //! chooses the best round. A query whose labels are all equal has no pairs and is ignored.
 
-mod config;
-mod fit;
 mod newton;
 mod pairs;
 mod risk;
 #[cfg(test)]
 mod tests;
 
-pub use config::{PairWeighting, RankSvm, RankSvmConfig, RankSvmLoss};
+use serde::{Deserialize, Serialize};
 
-use config::NAME;
+use crate::learner::entry::{LearnerConfig, LearnerEntry, Parts, RankingLearner};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::context::{Fitted, Job};
+use crate::learner::shared::cost_path::Candidates;
+use crate::learner::shared::rounds::Rounds;
+use crate::learner::shared::{checks, cost_path};
+use crate::learner::solver::cutting_plane;
+use risk::PairRisk;
 
-use super::entry::LearnerEntry;
+const NAME: &str = "rank_svm";
 
 pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     summary: "support vector machine over all pairs of documents, to a duality gap",
     paper: "Joachims, Optimizing search engines using clickthrough data",
     ..LearnerEntry::of::<RankSvmConfig>(NAME)
 };
+
+/// The loss of a pair, as a function of the score difference `t`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum RankSvmLoss {
+    /// The hinge `max(0, 1 - t)`, minimized by cutting planes.
+    #[default]
+    Hinge,
+    /// The squared hinge `max(0, 1 - t)^2`, minimized by truncated Newton steps, which are faster.
+    SquaredHinge,
+}
+
+/// How much each pair of documents counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum PairWeighting {
+    /// Every pair weighs 1.
+    #[default]
+    Pair,
+    /// Each of the `m` queries has a total weight of `1 / m`, divided equally among its pairs.
+    Query,
+}
+
+/// Configuration of [`RankSvm`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct RankSvmConfig {
+    /// The cost `C`: one value above 0, or a list from which the best value is chosen on validation data.
+    pub c: Candidates,
+    /// The loss of a pair of documents.
+    pub loss: RankSvmLoss,
+    /// How much each pair of documents counts.
+    pub weighting: PairWeighting,
+    /// The solver stops when the duality gap, relative to the objective, is at most this number. Must be above 0.
+    pub tolerance: f64,
+    /// The maximum number of cutting-plane rounds or Newton steps for each `C`, at least 1.
+    pub max_steps: usize,
+}
+
+impl Default for RankSvmConfig {
+    fn default() -> Self {
+        Self {
+            c: Candidates::powers_of_ten(-5, 0),
+            loss: RankSvmLoss::default(),
+            weighting: PairWeighting::default(),
+            tolerance: 1e-5,
+            max_steps: 1000,
+        }
+    }
+}
+
+impl LearnerConfig for RankSvmConfig {
+    type RankingLearner = RankSvm;
+
+    fn check(&self, _: &Parts) -> Result<RankSvm, LearnerError> {
+        let costs = self.c.positive("c")?;
+        checks::positive("tolerance", self.tolerance)?;
+        checks::at_least("max_steps", self.max_steps, 1)?;
+        Ok(RankSvm { costs, config: self.clone() })
+    }
+}
+
+/// The learner RankSVM with checked parameters.
+#[derive(Debug, Clone)]
+pub(crate) struct RankSvm {
+    costs: Vec<f64>,
+    config: RankSvmConfig,
+}
+
+impl RankingLearner for RankSvm {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn fit(&self, job: Job) -> Result<Fitted, LearnerError> {
+        let rounds = Rounds::new(NAME, job)?;
+        let risk = PairRisk::new(job.train, self.config.weighting);
+        let RankSvmConfig { loss, tolerance, max_steps, .. } = self.config;
+        let interrupted = || job.interrupted();
+        cost_path::fit(rounds, &self.config, &self.costs, |cost, start| match loss {
+            RankSvmLoss::Hinge => {
+                let risk = |weights: &[f64]| risk.hinge(weights);
+                cutting_plane::minimize(cost, start, &risk, tolerance, max_steps, &interrupted)
+            }
+            RankSvmLoss::SquaredHinge => Ok(newton::minimize(&risk, cost, start, (tolerance, max_steps), &interrupted)),
+        })
+    }
+}

@@ -3,8 +3,7 @@
 //! quadratic, so a handful of steps reach the optimum.
 
 use super::risk::{PairRisk, SquaredHinge};
-use crate::learner::solver::solved::Solved;
-use crate::learner::solver::vectors::{add_scaled, dot};
+use crate::learner::solver::{Solved, add_scaled, dot};
 
 /// The maximum number of conjugate gradient steps for one Newton step.
 const INNER_STEPS: usize = 250;

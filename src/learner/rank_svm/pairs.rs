@@ -7,7 +7,7 @@
 //! and sums the partners with a lower (or higher) label. The cost is O(n log n) for n documents and any number of
 //! levels.
 
-use crate::learner::solver::vectors::descending;
+use crate::learner::solver::descending;
 
 /// The size of a set of documents, and the sum of the documents' values.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::config::PairWeighting;
+use super::PairWeighting;
 use super::pairs::{Active, Levels};
 use crate::data::RankingDataset;
 use crate::learner::shared::share::Share;
@@ -125,7 +125,7 @@ impl<'a> PairRisk<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learner::shared::linear::scores;
+    use crate::learner::shared::share::linear_scores as scores;
     use crate::learner::testing;
 
     /// Computes the value and the gradient of a pair loss, pair by pair.

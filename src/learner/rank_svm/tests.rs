@@ -1,14 +1,14 @@
 //! Tests of RankSVM on small data.
 
-use super::config::{PairWeighting, RankSvmConfig, RankSvmLoss};
-use super::newton;
 use super::risk::PairRisk;
+use super::{PairWeighting, RankSvmConfig, RankSvmLoss, newton};
 use crate::distributed::ProcessGroup;
 use crate::distributed::testing::in_processes;
+use crate::learner::Job;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
-use crate::learner::shared::candidates::Candidates;
 use crate::learner::shared::context::StopReason;
-use crate::learner::solver::cutting_plane::CuttingPlanes;
+use crate::learner::shared::cost_path::Candidates;
+use crate::learner::solver::cutting_plane;
 use crate::learner::testing::{self, linear_weights};
 
 const LOSSES: [RankSvmLoss; 2] = [RankSvmLoss::Hinge, RankSvmLoss::SquaredHinge];
@@ -24,7 +24,7 @@ fn two_documents_have_the_analytic_solution() {
     for c in [0.2, 3.0] {
         for (loss, expected) in LOSSES.into_iter().zip([f64::min(c, 0.5), 2.0 * c / (1.0 + 4.0 * c)]) {
             let learner = config(loss, c).check(&Parts::default()).unwrap();
-            let fitted = learner.fit(&testing::two_documents(), None, &testing::context(None)).unwrap();
+            let fitted = learner.fit(Job::new(&testing::two_documents(), None, &testing::context(None))).unwrap();
             assert_eq!(fitted.stop, StopReason::Converged);
             let (weights, _) = linear_weights(&fitted.model);
             assert!((f64::from(weights[0]) + expected).abs() < 1e-6, "{loss:?} {c}: {weights:?}");
@@ -39,7 +39,8 @@ fn the_duality_gap_bounds_the_distance_to_the_optimum() {
     let risk = PairRisk::new(&data, PairWeighting::Query);
     let (zeros, forever) = ([0.0; 3], || false);
     let hinge = |tolerance, most| {
-        CuttingPlanes::new(20.0).minimize(&zeros, &|weights| risk.hinge(weights), tolerance, most, &forever).unwrap()
+        cutting_plane::minimize(20.0, &zeros, &|weights: &[f64]| risk.hinge(weights), tolerance, most, &forever)
+            .unwrap()
     };
     let squared = |tolerance, most| newton::minimize(&risk, 20.0, &zeros, (tolerance, most), &forever);
     for (exact, rough) in [(hinge(1e-9, 500), hinge(1e-9, 3)), (squared(1e-9, 100), squared(1e-9, 1))] {
@@ -56,8 +57,11 @@ fn separable_data_are_separated() {
         &[&[(2.0, &[0.9, 0.1]), (1.0, &[0.5, 0.3]), (0.0, &[0.1, 0.2])], &[(0.0, &[0.2, 0.9]), (1.0, &[0.6, 0.8])]],
     );
     for loss in LOSSES {
-        let fitted =
-            config(loss, 1e3).check(&Parts::default()).unwrap().fit(&data, None, &testing::context(None)).unwrap();
+        let fitted = config(loss, 1e3)
+            .check(&Parts::default())
+            .unwrap()
+            .fit(Job::new(&data, None, &testing::context(None)))
+            .unwrap();
         assert_eq!(fitted.history[0].train, Some(1.0));
     }
 }
@@ -77,7 +81,7 @@ fn a_solver_that_is_cut_short_is_reported() {
     let mut context = testing::context(None);
     context.progress = &warnings;
     let short = RankSvmConfig { max_steps: 1, ..config(RankSvmLoss::Hinge, 100.0) }.check(&Parts::default()).unwrap();
-    let fitted = short.fit(&testing::random(4, 15, 3, 2), None, &context).unwrap();
+    let fitted = short.fit(Job::new(&testing::random(4, 15, 3, 2), None, &context)).unwrap();
     assert_eq!(fitted.stop, StopReason::NotConverged);
     assert!(warnings.text().contains("raise learner.max_steps"), "{}", warnings.text());
 }
@@ -117,7 +121,7 @@ fn only_the_first_process_decides_to_stop() {
             if !group.leads() {
                 context.interrupt.request();
             }
-            let fitted = learner.fit(&testing::shared(&data, group), None, &context).unwrap();
+            let fitted = learner.fit(Job::new(&testing::shared(&data, group), None, &context)).unwrap();
             (fitted.history, fitted.stop, linear_weights(&fitted.model))
         };
         let alone = fit(ProcessGroup::ALONE);

@@ -14,16 +14,26 @@
 //! as a penalized intercept. Each lambda is a round. The round with the best selection measure is chosen. If several
 //! rounds are equally good, the earliest of them is chosen.
 
-mod config;
-mod fit;
 #[cfg(test)]
 mod tests;
 
-pub use config::{Regression, RegressionConfig};
+use std::borrow::Cow;
 
-use config::NAME;
+use serde::{Deserialize, Serialize};
 
-use super::entry::LearnerEntry;
+use crate::data::RankingDataset;
+use crate::learner::entry::{LearnerConfig, LearnerEntry, Parts, RankingLearner};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::context::{Fitted, Job, StopReason};
+use crate::learner::shared::cost_path::Candidates;
+use crate::learner::shared::gains::{balanced_weights, gains};
+use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
+use crate::learner::shared::share::{Share, linear_model};
+use crate::learner::solver::normal_equations::{LinearSolution, NormalEquations};
+use crate::measure::Gain;
+use crate::ranker::Model;
+
+const NAME: &str = "regression";
 
 pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     summary: "ridge regression on gains, in closed form, lambda chosen on validation data",
@@ -31,3 +41,112 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
             and 7",
     ..LearnerEntry::of::<RegressionConfig>(NAME)
 };
+
+/// Configuration of [`Regression`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct RegressionConfig {
+    /// The penalty on the squared weights: one value above 0, or a list from which the best value is chosen on
+    /// validation data.
+    pub lambda: Candidates,
+    /// Whether the relevant documents and all other documents have the same total weight.
+    pub balanced: bool,
+    /// Whether to fit an intercept in addition to the weights.
+    pub intercept: bool,
+    /// The gain of each label. The regression predicts these gains.
+    pub gain: Gain,
+}
+
+impl Default for RegressionConfig {
+    fn default() -> Self {
+        Self { lambda: Candidates::powers_of_ten(-6, 1), balanced: true, intercept: true, gain: Gain::Exp2 }
+    }
+}
+
+impl LearnerConfig for RegressionConfig {
+    type RankingLearner = Regression;
+
+    fn check(&self, _: &Parts) -> Result<Regression, LearnerError> {
+        self.gain.check()?;
+        Ok(Regression { lambdas: self.lambda.positive("lambda")?, config: self.clone() })
+    }
+}
+
+/// The learner that fits gains by ridge regression, with checked parameters.
+#[derive(Debug, Clone)]
+pub(crate) struct Regression {
+    lambdas: Vec<f64>,
+    config: RegressionConfig,
+}
+
+/// The latest solution, and the normal equations that are solved for each lambda in turn.
+struct Lambdas<'a> {
+    lambdas: &'a [f64],
+    job: Job<'a>,
+    /// `None` if the fit was stopped before the first round.
+    equations: Option<NormalEquations>,
+    solution: LinearSolution,
+}
+
+impl Iterative for Lambdas<'_> {
+    /// The solution of the best round so far.
+    type State = Option<LinearSolution>;
+
+    fn initial(&self) -> Self::State {
+        None
+    }
+
+    fn round(&mut self, history: &History, _: &mut Self::State) -> Result<Step, LearnerError> {
+        let lambda = self.lambdas[history.rounds().len()];
+        let stop = || self.job.interrupted();
+        let Some(equations) = &self.equations else { return Ok(Step::End(StopReason::Interrupted)) };
+        let Some(solution) = equations.solve(lambda, &stop) else {
+            if stop() {
+                return Ok(Step::End(StopReason::Interrupted));
+            }
+            let reason = format!("the normal equations are singular at learner.lambda = {lambda}: raise it");
+            return Err(LearnerError::Solver { learner: NAME, reason });
+        };
+        self.solution = solution;
+        let objective = equations.objective(&self.solution.weights, lambda);
+        Ok(Step::Made(Made::new(objective, [("lambda", lambda)])))
+    }
+
+    fn scores(&self, _: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+        Ok(Some(Share::new(data).all_scores(&self.solution.weights).into()))
+    }
+
+    fn recorded(&mut self, recorded: &Recorded, best: &mut Self::State) -> Result<Option<StopReason>, LearnerError> {
+        if recorded.improved {
+            *best = Some(self.solution.clone());
+        }
+        Ok(None)
+    }
+
+    fn model(&self, best: &Self::State, _: usize) -> Result<Model, LearnerError> {
+        // After an interruption before the first round the solution is still 0.
+        let LinearSolution { weights, bias } = best.as_ref().unwrap_or(&self.solution);
+        Ok(linear_model(weights, *bias, &self.job.context.device))
+    }
+}
+
+impl RankingLearner for Regression {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn fit(&self, job: Job) -> Result<Fitted, LearnerError> {
+        let (train, rounds) = (job.train, Rounds::new(NAME, job)?.most(self.lambdas.len()));
+        let targets = gains(NAME, train, &self.config.gain, ": change learner.gain")?;
+        let weights = if self.config.balanced {
+            balanced_weights(train)
+        } else {
+            vec![1.0 / train.documents() as f64; train.documents()]
+        };
+        NormalEquations::ask_memory(train)?;
+        let stop = || train.group().leads() && job.context.interrupt.requested();
+        let equations = NormalEquations::new(train, &targets, &weights, self.config.intercept, &stop);
+        let solution = LinearSolution { weights: vec![0.0; train.feature_count], bias: 0.0 };
+        rounds.drive(&self.config, &mut Lambdas { lambdas: &self.lambdas, job, equations, solution })
+    }
+}

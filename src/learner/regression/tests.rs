@@ -1,7 +1,8 @@
 //! Tests of ridge regression on small data.
 
-use super::config::RegressionConfig;
+use super::RegressionConfig;
 use crate::data::RankingDataset;
+use crate::learner::Job;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::gains::{balanced_weights, start_gains};
 use crate::learner::solver::normal_equations::NormalEquations;
@@ -78,7 +79,8 @@ fn balanced_weights_give_each_kind_half_the_total() {
 fn two_documents_are_ordered() {
     let data = testing::two_documents();
     let context = testing::context(None);
-    let fitted = RegressionConfig::default().check(&Parts::default()).unwrap().fit(&data, None, &context).unwrap();
+    let fitted =
+        RegressionConfig::default().check(&Parts::default()).unwrap().fit(Job::new(&data, None, &context)).unwrap();
     assert_eq!(fitted.history[fitted.best_round - 1].train, Some(1.0));
     let (weights, _) = testing::linear_weights(&fitted.model);
     assert!(weights[0] < 0.0 && weights[1] > 0.0, "{weights:?}");
@@ -91,7 +93,8 @@ fn parameters_and_labels_out_of_range_are_named() {
     assert_eq!(message, "learner.lambda = -1: expected a finite number above 0");
     assert!(serde_json::from_str::<RegressionConfig>(r#"{"lamda": 1.0}"#).is_err());
     let table = RegressionConfig { gain: Gain::Table(vec![0.0]), ..RegressionConfig::default() };
-    let fitted = table.check(&Parts::default()).unwrap().fit(&testing::two_documents(), None, &testing::context(None));
+    let fitted =
+        table.check(&Parts::default()).unwrap().fit(Job::new(&testing::two_documents(), None, &testing::context(None)));
     let message = fitted.unwrap_err().to_string();
     assert_eq!(message, "regression: label 1 of query 1 has no finite gain: change learner.gain");
 }

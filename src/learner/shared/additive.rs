@@ -1,5 +1,6 @@
 //! Keeps the scores of a sum of models, to which a learner adds one model after another.
 
+use super::context::Job;
 use super::rounds::Set;
 use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
@@ -12,9 +13,9 @@ pub(crate) struct Additive<'a> {
 
 impl<'a> Additive<'a> {
     /// Starts with no models, so that every score is 0.
-    pub(crate) fn new(train: &'a RankingDataset, validation: Option<&'a RankingDataset>) -> Self {
+    pub(crate) fn new(job: Job<'a>) -> Self {
         let zeros = |data: &'a RankingDataset| (data, vec![0.0; data.documents()]);
-        Self { train: zeros(train), validation: validation.map(zeros) }
+        Self { train: zeros(job.train), validation: job.validation.map(zeros) }
     }
 
     /// Sets the initial scores of each dataset to `scores(data)`.

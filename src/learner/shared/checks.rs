@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use super::context::FitContext;
+use super::context::Job;
 use super::judge::Judge;
 use crate::data::RankingDataset;
 use crate::device::in_host_memory;
@@ -30,15 +30,14 @@ const MOST_NAMED: usize = 20;
 /// as `(lists, documents)`. `limit` is the setting to lower if memory is short.
 pub(crate) fn ask_training(
     scorer: &ScorerConfig,
-    train: &RankingDataset,
+    job: Job,
     batches: impl IntoIterator<Item = (usize, usize)>,
     limit: &str,
-    context: &FitContext,
 ) -> Result<(), LearnerError> {
-    if !in_host_memory(&context.device) {
+    if !in_host_memory(&job.context.device) {
         return Ok(());
     }
-    let bytes = |(lists, documents)| scorer.bytes_in_training(train.feature_count, [lists, documents]);
+    let bytes = |(lists, documents)| scorer.bytes_in_training(job.train.feature_count, [lists, documents]);
     let Some((lists, documents)) = batches.into_iter().max_by_key(|&shape| bytes(shape)) else { return Ok(()) };
     let what = format!("a step of training on {lists} x {documents} documents");
     let lists_are_whole = if scorer.sees_lists() { "; a list is never cut, so leave longer ones out" } else { "" };
@@ -74,14 +73,10 @@ pub(crate) fn at_least(name: &str, value: usize, least: usize) -> Result<usize, 
 /// validation data with a different number of features. A selection measure that the convention leaves undefined for
 /// every query is rejected too. Warns of constant features, and of a selection measure that is the same for every
 /// ranking.
-pub(crate) fn trainable(
-    learner: &'static str,
-    train: &RankingDataset,
-    validation: Option<&RankingDataset>,
-    context: &FitContext,
-) -> Result<(), LearnerError> {
+pub(crate) fn trainable(learner: &'static str, job: Job) -> Result<(), LearnerError> {
+    let Job { train, validation, .. } = job;
     let refuse = |reason: String| Err(LearnerError::Data { learner, reason });
-    for data in [Some(train), validation].into_iter().flatten() {
+    for (_, data) in job.sets() {
         data.check_values().or_else(|error| refuse(error.to_string()))?;
     }
     if let Some(validation) = validation.filter(|data| data.feature_count != train.feature_count) {
@@ -97,12 +92,13 @@ pub(crate) fn trainable(
             each(train.queries(), "training query")
         ));
     }
-    check_features(learner, train, context)?;
-    check_selection(learner, train, validation, context)
+    check_features(learner, job)?;
+    check_selection(learner, job)
 }
 
 /// Rejects training data in which no feature varies, and warns of constant features.
-fn check_features(learner: &'static str, train: &RankingDataset, context: &FitContext) -> Result<(), LearnerError> {
+fn check_features(learner: &'static str, job: Job) -> Result<(), LearnerError> {
+    let train = job.train;
     let constant: Vec<String> = (0..)
         .zip(train.feature_ranges())
         .filter(|&(feature, (smallest, largest))| smallest == largest && !train.is_partly_missing(feature))
@@ -121,7 +117,7 @@ fn check_features(learner: &'static str, train: &RankingDataset, context: &FitCo
     if !constant.is_empty() {
         let others = constant.len().saturating_sub(MOST_NAMED);
         let others = if others > 0 { format!(" and {others} more") } else { String::new() };
-        context.progress.warn(&format!(
+        job.warn(&format!(
             "{learner}: {} of {} ({} {}{others}) {} constant in the training data, so nothing is learned about {}",
             constant.len(),
             counted(train.feature_count, "feature"),
@@ -140,15 +136,10 @@ fn check_features(learner: &'static str, train: &RankingDataset, context: &FitCo
 
 /// Rejects a selection measure if the convention leaves out every query of the data on which the best round is
 /// selected. Warns of a measure that is the same for every ranking.
-fn check_selection(
-    learner: &'static str,
-    train: &RankingDataset,
-    validation: Option<&RankingDataset>,
-    context: &FitContext,
-) -> Result<(), LearnerError> {
-    let (set, data) = validation.map_or(("training", train), |data| ("validation", data));
-    let judge = Judge::from_context(context)?;
-    let (measure, convention) = (judge.measure(), &context.selection.convention.name);
+fn check_selection(learner: &'static str, job: Job) -> Result<(), LearnerError> {
+    let (set, data) = job.validation.map_or(("training", job.train), |data| ("validation", data));
+    let judge = Judge::new(&job.context.selection)?;
+    let (measure, convention) = (judge.measure(), &job.context.selection.convention.name);
     let Some((worst, best)) = worst_and_best(&judge, data)? else {
         let reason = format!(
             "the selection measure {measure} has no mean on the {set} data: convention `{convention}` leaves out every query, \
@@ -157,7 +148,7 @@ fn check_selection(
         return Err(LearnerError::Data { learner, reason });
     };
     if worst == best {
-        context.progress.warn(&format!(
+        job.warn(&format!(
             "{learner}: the selection measure {measure} is {best} on the {set} data whatever the order, so the first round \
              is kept; check the labels, or set measure.select"
         ));
@@ -166,13 +157,9 @@ fn check_selection(
 }
 
 /// Rejects training or validation data with missing values, if the learner does not accept them.
-pub(crate) fn complete(
-    learner: &'static str,
-    train: &RankingDataset,
-    validation: Option<&RankingDataset>,
-) -> Result<(), LearnerError> {
-    for (set, data) in [("training", Some(train)), ("validation", validation)] {
-        if let Some((data, (document, feature))) = data.and_then(|data| Some((data, data.first_missing()?))) {
+pub(crate) fn complete(learner: &'static str, job: Job) -> Result<(), LearnerError> {
+    for (set, data) in job.sets() {
+        if let Some((document, feature)) = data.first_missing() {
             let (query, document) = data.place_of(document);
             let reason = format!(
                 "feature {} of document {} of query `{query}` in the {set} data is missing, which this learner does not take; \
@@ -227,7 +214,8 @@ pub(crate) fn in_unit_interval(measure: Measure, values: &[f64]) -> Result<(), L
 }
 
 /// Rejects a selection measure that can have values outside `[0, 1]`, because the learner also fits this measure.
-pub(crate) fn bounded_selection(learner: &'static str, measure: Measure) -> Result<(), LearnerError> {
+pub(crate) fn bounded_selection(learner: &'static str, job: Job) -> Result<(), LearnerError> {
+    let measure = job.context.selection.measure;
     if leaves_unit_interval(measure) {
         let reason = format!(
             "measure.select = {measure} is also what {learner} is fitted to: expected a measure with values in [0, 1], such as \
@@ -253,13 +241,8 @@ fn worst_and_best(judge: &Judge, data: &RankingDataset) -> Result<Option<(f64, f
 /// # Errors
 /// [`LearnerError`] if the loss does not accept a label or rejects the document weights, or if no query contributes a
 /// gradient.
-pub(crate) fn learnable(
-    learner: &'static str,
-    loss: &dyn RankingLoss,
-    train: &RankingDataset,
-    context: &FitContext,
-) -> Result<(), LearnerError> {
-    let about = loss.about();
+pub(crate) fn learnable(learner: &'static str, loss: &dyn RankingLoss, job: Job) -> Result<(), LearnerError> {
+    let (about, train) = (loss.about(), job.train);
     match about.check_labels(&train.labels, &train.offsets) {
         Err(LossError::Label { query, document, found, expected }) => {
             let reason = format!(
@@ -285,7 +268,7 @@ pub(crate) fn learnable(
         return Err(LearnerError::Data { learner, reason });
     }
     if idle > 0 {
-        context.progress.warn(&format!(
+        job.warn(&format!(
             "{learner}: {idle} of {} {} nothing to learn for {}",
             counted(train.queries(), "training query"),
             if idle == 1 { "has" } else { "have" },
@@ -315,16 +298,16 @@ mod tests {
     #[test]
     fn equal_labels_in_each_query_are_refused() {
         let mut data = testing::two_documents();
-        assert!(trainable("test", &data, None, &testing::context(None)).is_ok());
+        assert!(trainable("test", Job::new(&data, None, &testing::context(None))).is_ok());
         data.labels = vec![1.0, 1.0];
-        let error = trainable("test", &data, None, &testing::context(None)).unwrap_err().to_string();
+        let error = trainable("test", Job::new(&data, None, &testing::context(None))).unwrap_err().to_string();
         assert!(error.starts_with("test: all labels are equal in the only training query, so no order"), "{error}");
     }
 
     #[test]
     fn validation_data_must_have_the_same_features() {
         let validation = testing::dataset(3, &[]);
-        let error = trainable("test", &testing::two_documents(), Some(&validation), &testing::context(None));
+        let error = trainable("test", Job::new(&testing::two_documents(), Some(&validation), &testing::context(None)));
         assert!(error.unwrap_err().to_string().contains("have 3 features, training data 2"));
     }
 
@@ -334,9 +317,9 @@ mod tests {
         let data = testing::dataset(3, &[&[(0.0, &[0.0, 5.0, 1.0]), (1.0, &[1.0, 5.0, 1.0])]]);
         let mut context = testing::context(None);
         context.progress = &warnings;
-        trainable("test", &data, None, &context).unwrap();
+        trainable("test", Job::new(&data, None, &context)).unwrap();
         let nothing = testing::dataset(1, &[&[(0.0, &[5.0]), (1.0, &[5.0])]]);
-        let error = trainable("test", &nothing, None, &context).unwrap_err().to_string();
+        let error = trainable("test", Job::new(&nothing, None, &context)).unwrap_err().to_string();
         assert_eq!(
             error,
             "test: the only feature does not vary in the training data: check the features and the normalizer"
@@ -354,11 +337,12 @@ mod tests {
         };
         let mut context = testing::context(None);
         context.selection.convention = crate::measure::Convention::default();
-        let error = trainable("test", &train, Some(&with_labels([0.0, 0.0])), &context).unwrap_err().to_string();
+        let error =
+            trainable("test", Job::new(&train, Some(&with_labels([0.0, 0.0])), &context)).unwrap_err().to_string();
         assert!(error.starts_with("test: the selection measure map has no mean on the validation data"), "{error}");
         let warnings = Warnings::default();
         context.progress = &warnings;
-        trainable("test", &train, Some(&with_labels([1.0, 2.0])), &context).unwrap();
+        trainable("test", Job::new(&train, Some(&with_labels([1.0, 2.0])), &context)).unwrap();
         assert!(warnings.text().contains("the selection measure map is 1 on the validation data whatever the order"));
     }
 
@@ -367,7 +351,7 @@ mod tests {
         let mut data = testing::two_documents();
         data.labels = vec![1.0, 2.0];
         let loss = LossSpec::new("approx_ap").build().unwrap();
-        let error = learnable("test", &*loss, &data, &testing::context(None)).unwrap_err().to_string();
+        let error = learnable("test", &*loss, Job::new(&data, None, &testing::context(None))).unwrap_err().to_string();
         assert_eq!(error, "test: no training query has anything to learn for approx_ap: check the labels");
     }
 }

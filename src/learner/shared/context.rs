@@ -77,31 +77,23 @@ pub struct Round {
     pub figures: Vec<(String, f64)>,
 }
 
-/// Receives the progress reports of a fit. An implementation may print reports, whereas learners never print.
+/// Receives the progress reports of a fit. An implementation may print reports, whereas learners never print. Methods
+/// that an implementation leaves out discard their reports, and `()` discards all.
 pub trait Progress: Send + Sync {
     /// Reports the start of a fit, with its number of rounds if that is known.
-    fn begin(&self, learner: &str, rounds: Option<usize>);
+    fn begin(&self, _learner: &str, _rounds: Option<usize>) {}
     /// Reports that a round has taken its optimizer steps and that its measures will be computed next. Only learners
     /// whose rounds consist of optimizer steps call this method.
     fn trained(&self, _steps: usize) {}
     /// Reports the end of a round.
-    fn round(&self, round: &Round);
+    fn round(&self, _round: &Round) {}
     /// Reports a warning, for example about a query without pairs or a constant feature.
-    fn warn(&self, message: &str);
+    fn warn(&self, _message: &str) {}
     /// Reports the end of the fit.
-    fn end(&self);
-}
-
-/// Discards all progress.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoProgress;
-
-impl Progress for NoProgress {
-    fn begin(&self, _: &str, _: Option<usize>) {}
-    fn round(&self, _: &Round) {}
-    fn warn(&self, _: &str) {}
     fn end(&self) {}
 }
+
+impl Progress for () {}
 
 /// All inputs of a fit except its data.
 pub struct FitContext<'a> {
@@ -134,26 +126,47 @@ impl FitContext<'_> {
     /// assert!(context.directory.is_none());
     /// ```
     pub fn new(device: Device, seed: u64, selection: Selection) -> Self {
-        Self {
-            device,
-            seed,
-            selection,
-            directory: None,
-            resume: false,
-            progress: &NoProgress,
-            interrupt: Interrupt::default(),
-        }
+        Self { device, seed, selection, directory: None, resume: false, progress: &(), interrupt: Interrupt::default() }
+    }
+}
+
+/// What a learner fits: the data, and the context of the fit.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    /// The training queries.
+    pub train: &'a RankingDataset,
+    /// The queries on which the best round is selected, or `None` to select it on the training queries.
+    pub validation: Option<&'a RankingDataset>,
+    /// All other inputs of the fit.
+    pub context: &'a FitContext<'a>,
+}
+
+impl<'a> Job<'a> {
+    /// Creates the job of fitting a model to `train`.
+    pub fn new(train: &'a RankingDataset, validation: Option<&'a RankingDataset>, context: &'a FitContext<'a>) -> Self {
+        Self { train, validation, context }
+    }
+
+    /// Returns the training and the validation data, each with its name.
+    pub(crate) fn sets(&self) -> impl Iterator<Item = (&'static str, &'a RankingDataset)> {
+        [("training", Some(self.train)), ("validation", self.validation)]
+            .into_iter()
+            .filter_map(|(name, data)| Some((name, data?)))
     }
 
     /// Returns the folder of the fit. If the training data are shared, only the first process of their group gets it.
-    pub(crate) fn folder(&self, train: &RankingDataset) -> Option<&Path> {
-        self.directory.filter(|_| train.group().leads())
+    pub(crate) fn folder(&self) -> Option<&'a Path> {
+        self.context.directory.filter(|_| self.train.group().leads())
     }
 
     /// Returns whether the first process of the training data's group was asked to stop. Every process must make this
     /// call at the same point of the fit.
-    pub(crate) fn interrupted(&self, train: &RankingDataset) -> bool {
-        train.group().agree(self.interrupt.requested())
+    pub(crate) fn interrupted(&self) -> bool {
+        self.train.group().agree(self.context.interrupt.requested())
+    }
+
+    pub(crate) fn warn(&self, message: &str) {
+        self.context.progress.warn(message);
     }
 }
 

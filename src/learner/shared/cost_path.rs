@@ -5,13 +5,13 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::context::{FitContext, Fitted, StopReason};
-use super::linear;
+use super::checks;
+use super::context::{Fitted, Job, StopReason};
 use super::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
-use super::share::Share;
+use super::share::{Share, linear_model};
 use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
-use crate::learner::solver::solved::Solved;
+use crate::learner::solver::Solved;
 use crate::ranker::Model;
 
 /// The result of the attempt to solve the problem for one cost.
@@ -35,14 +35,13 @@ impl Attempt {
         cost: f64,
         solved: Result<Solved, String>,
         history: &History,
-        context: &FitContext,
-        train: &RankingDataset,
+        job: Job,
     ) -> Result<Self, LearnerError> {
         match solved {
             Ok(solved) if solved.converged => Ok(Self::Solved(solved)),
-            Ok(solved) if context.interrupted(train) => Ok(Self::Interrupted(solved.weights)),
+            Ok(solved) if job.interrupted() => Ok(Self::Interrupted(solved.weights)),
             Ok(solved) => {
-                context.progress.warn(&complaint(&solved, learner, cost));
+                job.warn(&complaint(&solved, learner, cost));
                 Ok(Self::Solved(solved))
             }
             Err(reason) => {
@@ -50,7 +49,7 @@ impl Attempt {
                 if history.best_round() == 0 {
                     return Err(LearnerError::Solver { learner, reason });
                 }
-                context.progress.warn(&format!("{learner}: {reason}; the best round before it is kept"));
+                job.warn(&format!("{learner}: {reason}; the best round before it is kept"));
                 Ok(Self::Failed)
             }
         }
@@ -80,9 +79,8 @@ struct State {
 struct CostPath<'a, S> {
     learner: &'static str,
     costs: &'a [f64],
-    train: &'a RankingDataset,
     solve: S,
-    context: &'a FitContext<'a>,
+    job: Job<'a>,
     /// The weights of the last round, and whether the solver reached its tolerance.
     last: (Vec<f64>, bool),
 }
@@ -91,14 +89,14 @@ impl<S: Fn(f64, &[f64]) -> Result<Solved, String>> Iterative for CostPath<'_, S>
     type State = State;
 
     fn initial(&self) -> State {
-        let zeros = vec![0.0; self.train.feature_count];
+        let zeros = vec![0.0; self.job.train.feature_count];
         State { last: zeros.clone(), best: zeros, best_converged: false }
     }
 
     fn round(&mut self, history: &History, state: &mut State) -> Result<Step, LearnerError> {
         let cost = self.costs[history.rounds().len()];
         let solved = (self.solve)(cost, &state.last);
-        let solved = match Attempt::new(self.learner, cost, solved, history, self.context, self.train)? {
+        let solved = match Attempt::new(self.learner, cost, solved, history, self.job)? {
             Attempt::Solved(solved) => solved,
             Attempt::Interrupted(half) => {
                 if history.best_round() == 0 {
@@ -136,7 +134,7 @@ impl<S: Fn(f64, &[f64]) -> Result<Solved, String>> Iterative for CostPath<'_, S>
     }
 
     fn model(&self, state: &State, _: usize) -> Result<Model, LearnerError> {
-        Ok(linear::model(&state.best, 0.0, &self.context.device))
+        Ok(linear_model(&state.best, 0.0, &self.job.context.device))
     }
 }
 
@@ -148,7 +146,62 @@ pub(crate) fn fit(
     costs: &[f64],
     solve: impl Fn(f64, &[f64]) -> Result<Solved, String>,
 ) -> Result<Fitted, LearnerError> {
-    let (learner, train, context) = (rounds.learner, rounds.train, rounds.context);
-    let mut path = CostPath { learner, costs, train, solve, context, last: (Vec::new(), false) };
+    let (learner, job) = (rounds.learner, rounds.job);
+    let mut path = CostPath { learner, costs, solve, job, last: (Vec::new(), false) };
     rounds.most(costs.len()).drive(params, &mut path)
+}
+
+/// One value, or a list from which the best value is chosen on validation data: `lambda = 0.1` or
+/// `lambda = [0.01, 0.1, 1.0]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected a finite number above 0, or a list of them")]
+pub enum Candidates {
+    /// One value.
+    One(f64),
+    /// Several values, which are tried in this order.
+    Many(Vec<f64>),
+}
+
+impl Candidates {
+    /// Returns the values in the order in which they are tried.
+    pub fn values(&self) -> &[f64] {
+        match self {
+            Candidates::One(value) => std::slice::from_ref(value),
+            Candidates::Many(values) => values,
+        }
+    }
+
+    /// Returns the powers of ten from `10^from` to `10^to`, both included.
+    pub(crate) fn powers_of_ten(from: i32, to: i32) -> Self {
+        // The powers are parsed, not computed, so 1e-6 is exactly the number that a configuration file gives.
+        let power = |exponent: i32| format!("1e{exponent}").parse().expect("a number");
+        Candidates::Many((from..=to).map(power).collect())
+    }
+
+    /// Returns the values. Returns an error if there are no values, or if a value is not a finite number above 0.
+    pub(crate) fn positive(&self, name: &str) -> Result<Vec<f64>, LearnerError> {
+        if self.values().is_empty() {
+            return Err(checks::parameter(name, "[]", "one value or more"));
+        }
+        self.values().iter().map(|&value| checks::positive(name, value)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_are_read() {
+        let read = |text: &str| serde_json::from_str::<Candidates>(text).unwrap().positive("lambda");
+        assert_eq!(read("0.5").unwrap(), [0.5]);
+        assert_eq!(read("[1, 2.5]").unwrap(), [1.0, 2.5]);
+        assert_eq!(read("[1, 0]").unwrap_err().to_string(), "learner.lambda = 0: expected a finite number above 0");
+        assert_eq!(read("[]").unwrap_err().to_string(), "learner.lambda = []: expected one value or more");
+    }
+
+    #[test]
+    fn powers_of_ten_equal_the_written_numbers() {
+        assert_eq!(Candidates::powers_of_ten(-3, 1).values(), [0.001, 0.01, 0.1, 1.0, 10.0]);
+    }
 }

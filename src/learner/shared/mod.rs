@@ -2,7 +2,6 @@
 
 pub(crate) mod additive;
 pub(crate) mod anneal;
-pub(crate) mod candidates;
 pub(crate) mod checks;
 pub(crate) mod context;
 pub(crate) mod cost_path;
@@ -10,7 +9,5 @@ pub(crate) mod flat_loss;
 pub(crate) mod flat_scorer;
 pub(crate) mod gains;
 pub(crate) mod judge;
-pub(crate) mod linear;
 pub(crate) mod rounds;
 pub(crate) mod share;
-pub(crate) mod surrogate_value;

@@ -23,9 +23,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::checks;
-use super::context::{FitContext, Fitted, Importance, Round, StopReason};
-use super::judge::Judge;
-use super::surrogate_value::SurrogateValue;
+use super::context::{Fitted, Importance, Job, Round, StopReason};
+use super::judge::{Judge, SurrogateValue};
 use crate::atomic_file;
 use crate::data::RankingDataset;
 use crate::json::{self, Map, Value};
@@ -125,17 +124,13 @@ impl Made {
     }
 }
 
-/// A round that has been measured. The measure of a query is `None` if the convention leaves the query out.
+/// A round that has been measured.
 pub(crate) struct Recorded<'a> {
     pub(crate) round: &'a Round,
     /// Whether this round replaces the selected round.
     pub(crate) improved: bool,
     /// Whether this round is better than all earlier rounds.
     pub(crate) rose: bool,
-    /// The selection measure of each training query, if it was computed in this round.
-    pub(crate) on_train: Option<&'a [Option<f64>]>,
-    /// The selection measure of each validation query, if there are validation data.
-    pub(crate) on_validation: Option<&'a [Option<f64>]>,
 }
 
 /// All rounds so far, and the number of the selected round.
@@ -191,9 +186,7 @@ fn merit(round: &Round) -> f64 {
 /// A fit that is ready to run: the data are checked, and the limits on the number of rounds are set.
 pub(crate) struct Rounds<'a> {
     pub(crate) learner: &'static str,
-    pub(crate) train: &'a RankingDataset,
-    pub(crate) validation: Option<&'a RankingDataset>,
-    pub(crate) context: &'a FitContext<'a>,
+    pub(crate) job: Job<'a>,
     judge: Judge,
     surrogate: Option<SurrogateValue>,
     most: Option<usize>,
@@ -203,28 +196,18 @@ pub(crate) struct Rounds<'a> {
 impl<'a> Rounds<'a> {
     /// Checks that the data suit the learner ([`checks::trainable`]), and that they have no weights and no missing
     /// values.
-    pub(crate) fn new(
-        learner: &'static str,
-        train: &'a RankingDataset,
-        validation: Option<&'a RankingDataset>,
-        context: &'a FitContext<'a>,
-    ) -> Result<Self, LearnerError> {
-        checks::unweighted(learner, train)?;
-        checks::complete(learner, train, validation)?;
-        Self::of_weighted(learner, train, validation, context)
+    pub(crate) fn new(learner: &'static str, job: Job<'a>) -> Result<Self, LearnerError> {
+        checks::unweighted(learner, job.train)?;
+        checks::complete(learner, job)?;
+        Self::of_weighted(learner, job)
     }
 
     /// Checks the data as [`new`](Self::new) does, but accepts weights and missing values, which the learner must
     /// check.
-    pub(crate) fn of_weighted(
-        learner: &'static str,
-        train: &'a RankingDataset,
-        validation: Option<&'a RankingDataset>,
-        context: &'a FitContext<'a>,
-    ) -> Result<Self, LearnerError> {
-        checks::trainable(learner, train, validation, context)?;
-        let judge = Judge::from_context(context)?;
-        Ok(Self { learner, train, validation, context, judge, surrogate: None, most: None, patience: None })
+    pub(crate) fn of_weighted(learner: &'static str, job: Job<'a>) -> Result<Self, LearnerError> {
+        checks::trainable(learner, job)?;
+        let judge = Judge::new(&job.context.selection)?;
+        Ok(Self { learner, job, judge, surrogate: None, most: None, patience: None })
     }
 
     /// Sets the maximum number of rounds.
@@ -240,7 +223,7 @@ impl<'a> Rounds<'a> {
     /// Makes every round report the mean value of a surrogate, computed from [`Made::losses`], next to the measure that
     /// it approximates.
     pub(crate) fn beside_measure(self, loss: &dyn RankingLoss) -> Result<Self, LearnerError> {
-        Ok(Self { surrogate: SurrogateValue::new(loss, self.train)?, ..self })
+        Ok(Self { surrogate: SurrogateValue::new(loss, self.job.train)?, ..self })
     }
 
     /// Runs a learner to its end, from its first round or from its saved state.
@@ -266,7 +249,7 @@ impl<'a> Rounds<'a> {
         run.stopped = (stop != StopReason::Interrupted).then_some(stop);
         learner.store(&mut run.state)?;
         run.save()?;
-        self.context.progress.end();
+        self.job.context.progress.end();
         let model = learner.model(&run.state, run.history.best_round)?;
         let importance = learner.importance(&run.state, run.history.best_round);
         Ok(Fitted { model, best_round: run.history.best_round, history: run.history.rounds, stop, importance })
@@ -276,12 +259,12 @@ impl<'a> Rounds<'a> {
     /// learner or a saved state has ended it, or if the context asks it to stop. It also ends after the maximum number
     /// of rounds, or after too many rounds without an improvement.
     fn stop<S>(&self, run: &Run<S>) -> Option<StopReason> {
-        let (made, taken) = (run.history.rounds.len(), self.context.selection.round);
+        let (made, taken) = (run.history.rounds.len(), self.job.context.selection.round);
         if run.stopped.is_some() {
             run.stopped
         } else if self.most.into_iter().chain(taken).any(|most| made >= most) {
             Some(StopReason::Completed)
-        } else if self.train.group().agree(self.context.interrupt.is_due(made)) {
+        } else if self.job.train.group().agree(self.job.context.interrupt.is_due(made)) {
             Some(StopReason::Interrupted)
         } else if self
             .patience
@@ -306,8 +289,8 @@ impl<'a> Rounds<'a> {
             let scores = learner.scores(set, data)?;
             scores.map(|scores| self.judge.shared_values(data, &scores)).transpose()
         };
-        let on_train = measured(Set::Training, self.train)?;
-        let on_validation = self.validation.map(|data| measured(Set::Validation, data)).transpose()?.flatten();
+        let on_train = measured(Set::Training, self.job.train)?;
+        let on_validation = self.job.validation.map(|data| measured(Set::Validation, data)).transpose()?.flatten();
         let Made { objective, mut figures, losses } = made;
         if let Some(surrogate) = &self.surrogate {
             figures.extend(losses.map(|losses| surrogate.figure(losses)));
@@ -316,14 +299,12 @@ impl<'a> Rounds<'a> {
         let average = |values: &Option<Vec<Option<f64>>>| values.as_deref().and_then(mean);
         let (train, validation) = (average(&on_train), average(&on_validation));
         let round = Round { round: run.history.next(), objective, train, validation, figures };
-        let is_given = self.context.selection.round.is_some();
+        let is_given = self.job.context.selection.round.is_some();
         let rose = counts && if is_given { run.history.tops_all(&round) } else { run.history.would_improve(&round) };
         // If the configuration names the round to keep, the selected round is always the latest one.
         let improved = if is_given { counts } else { rose };
-        self.context.progress.round(&round);
-        let (on_train, on_validation) = (on_train.as_deref(), on_validation.as_deref());
-        let recorded = Recorded { round: &round, improved, rose, on_train, on_validation };
-        let stop = learner.recorded(&recorded, &mut run.state)?;
+        self.job.context.progress.round(&round);
+        let stop = learner.recorded(&Recorded { round: &round, improved, rose }, &mut run.state)?;
         run.history.push(round, improved);
         Ok(stop)
     }
@@ -332,7 +313,7 @@ impl<'a> Rounds<'a> {
 /// Returns a hash that identifies a fit, computed from the learner, its settings, the seed, the selection measure and
 /// the data.
 fn fit_hash(rounds: &Rounds, params: &impl Serialize) -> String {
-    let context = rounds.context;
+    let context = rounds.job.context;
     let mut params = json::to_value(params).unwrap_or_default();
     each_loss(&mut params);
     let mut hash = Sha256::new();
@@ -345,7 +326,7 @@ fn fit_hash(rounds: &Rounds, params: &impl Serialize) -> String {
     if let Some(round) = context.selection.round {
         hash.update(round.to_le_bytes());
     }
-    for data in [Some(rounds.train), rounds.validation].into_iter().flatten() {
+    for (_, data) in rounds.job.sets() {
         hash.update(data.fingerprint());
     }
     hexadecimal(&hash.finalize())
@@ -404,13 +385,14 @@ impl<S: Serialize + DeserializeOwned> Run<S> {
         params: &impl Serialize,
         learner: &impl Iterative<State = S>,
     ) -> Result<Self, LearnerError> {
-        let path = rounds.context.folder(rounds.train).map(|directory| directory.join(STATE_FILE));
+        let path = rounds.job.folder().map(|directory| directory.join(STATE_FILE));
         let fit = fit_hash(rounds, params);
-        let saved = if rounds.context.resume { read::<S>(path.as_deref(), &fit, rounds.train)? } else { None };
+        let saved = if rounds.job.context.resume { read::<S>(path.as_deref(), &fit, rounds.job.train)? } else { None };
         rounds
+            .job
             .context
             .progress
-            .begin(rounds.learner, rounds.most.into_iter().chain(rounds.context.selection.round).min());
+            .begin(rounds.learner, rounds.most.into_iter().chain(rounds.job.context.selection.round).min());
         let (history, stopped, state) = match saved {
             Some(Saved { history, best_round, stop, state, .. }) => {
                 (History { rounds: history, best_round }, stop, state)
@@ -499,7 +481,8 @@ fn read<S: DeserializeOwned>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learner::shared::linear;
+    use crate::learner::FitContext;
+    use crate::learner::shared::share::linear_model;
     use crate::learner::testing;
     use crate::loss::LossSpec;
 
@@ -547,13 +530,13 @@ mod tests {
         }
 
         fn model(&self, state: &Vec<f64>, _: usize) -> Result<Model, LearnerError> {
-            Ok(linear::model(state, 0.0, &burn::tensor::Device::flex()))
+            Ok(linear_model(state, 0.0, &burn::tensor::Device::flex()))
         }
     }
 
     fn drive(counter: &mut Counter, params: i32, context: &FitContext) -> Result<Fitted, String> {
         let data = testing::two_documents();
-        let rounds = Rounds::new("test", &data, None, context).unwrap();
+        let rounds = Rounds::new("test", Job::new(&data, None, context)).unwrap();
         rounds.most(4).patience(Some(3)).drive(&params, counter).map_err(|error| error.to_string())
     }
 
@@ -576,7 +559,7 @@ mod tests {
         let ended = drive(&mut Counter { ends_after: Some(1), ..counter(&long) }, 0, &context).unwrap();
         assert_eq!((ended.history.len(), ended.stop), (1, StopReason::Converged));
         let data = testing::two_documents();
-        let rounds = Rounds::new("test", &data, None, &context).unwrap().most(9).patience(Some(2));
+        let rounds = Rounds::new("test", Job::new(&data, None, &context)).unwrap().most(9).patience(Some(2));
         let fitted = rounds.drive(&(), &mut counter(&long)).unwrap();
         assert_eq!((fitted.history.len(), fitted.best_round, fitted.stop), (4, 2, StopReason::EarlyStopped));
     }
@@ -649,7 +632,7 @@ mod tests {
         let mut context = testing::context(Some(folder.path()));
         let brief = LossSpec::new("approx_ndcg").with("beta", 10.0);
         let fit = |loss: &LossSpec, context: &FitContext| {
-            let rounds = Rounds::new("test", &data, None, context).unwrap().most(1);
+            let rounds = Rounds::new("test", Job::new(&data, None, context)).unwrap().most(1);
             rounds.drive(&(1.5f32, loss.clone()), &mut counter(&[1.0])).is_ok()
         };
         assert!(fit(&brief, &context));

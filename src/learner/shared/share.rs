@@ -1,17 +1,19 @@
-//! Divides the queries of a dataset among its group, and computes sums over all documents.
+//! Divides the queries of a dataset among its group, and computes scores of linear models and sums over all documents.
 //!
 //! Queries are divided into blocks, in the order of the file, and sums over blocks are added in this order. Sums are
 //! therefore bit-identical for any number of threads and processes.
 
 use std::ops::Range;
 
+use burn::tensor::Device;
 use rayon::prelude::*;
 
-use super::linear;
 use crate::data::RankingDataset;
 use crate::data::shards::own;
-use crate::learner::solver::vectors::add_scaled;
+use crate::learner::solver::add_scaled;
 use crate::op::Execution;
+use crate::ranker::Model;
+use crate::scorer::Scorer;
 
 /// The fixed number of queries in a block, which makes sums independent of the number of threads and processes.
 const QUERIES: usize = 16;
@@ -47,7 +49,7 @@ impl<'a> Share<'a> {
 
     /// Returns `w . x` for every document of this process, where `w` are the weights and `x` are the features.
     pub(crate) fn scores(&self, weights: &[f64]) -> Vec<f64> {
-        linear::scores_of(self.data, self.documents(), weights)
+        scores_of(self.data, self.documents(), weights)
     }
 
     /// Returns `w . x` for every document of the dataset, where `w` are the weights and `x` are the features.
@@ -84,6 +86,26 @@ impl<'a> Share<'a> {
     }
 }
 
+/// Returns `w . x` for every document, where `w` are the weights and `x` are the features.
+pub(crate) fn linear_scores(data: &RankingDataset, weights: &[f64]) -> Vec<f64> {
+    scores_of(data, 0..data.documents(), weights)
+}
+
+/// Returns `w . x` for a range of documents, where `w` are the weights and `x` are the features.
+fn scores_of(data: &RankingDataset, documents: Range<usize>, weights: &[f64]) -> Vec<f64> {
+    data.features.to_slice()[documents.start * data.feature_count..documents.end * data.feature_count]
+        .par_chunks_exact(data.feature_count.max(1))
+        .with_min_len(256)
+        .map(|row| row.iter().zip(weights).map(|(&x, w)| f64::from(x) * w).sum())
+        .collect()
+}
+
+/// Returns a linear scorer with the given bias and the given weight for each feature.
+pub(crate) fn linear_model(weights: &[f64], bias: f64, device: &Device) -> Model {
+    let weights: Vec<f32> = weights.iter().map(|&w| w as f32).collect();
+    Model::Scorer(Scorer::linear(&weights, bias as f32, device))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,9 +136,15 @@ mod tests {
             (share.weighted_features(&scores), share.all_scores(&weights))
         };
         let alone = found(ProcessGroup::ALONE);
-        assert_eq!(alone.1, linear::scores(&data, &weights));
+        assert_eq!(alone.1, linear_scores(&data, &weights));
         for count in 1..6 {
             assert!(in_processes(count, found).iter().all(|found| *found == alone), "{count} processes");
         }
+    }
+
+    #[test]
+    fn scores_are_products_with_the_weights() {
+        let data = dataset(2, &[&[(0.0, &[1.0, 2.0]), (0.0, &[-3.0, 0.5])]]);
+        assert_eq!(linear_scores(&data, &[2.0, 0.25]), [2.5, -5.875]);
     }
 }

@@ -8,10 +8,10 @@ use argmin::solver::conjugategradient::{NonlinearConjugateGradient, beta::PolakR
 use argmin::solver::linesearch::{LineSearch, MoreThuenteLineSearch};
 use argmin::solver::quasinewton::LBFGS;
 
-use super::config::{NAME, Optimizer};
 use super::objective::Objective;
+use super::{NAME, Optimizer};
 use crate::learner::error::LearnerError;
-use crate::learner::solver::vectors::{add_scaled, dot};
+use crate::learner::solver::{add_scaled, dot};
 use crate::loss::RankingLoss;
 
 /// The number of recent steps from which L-BFGS estimates the curvature.

@@ -4,17 +4,15 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::config::{NAME, SmoothRank, SmoothRankConfig};
 use super::descent::{self, Descent, Limits};
 use super::kernel::KernelMap;
-use super::linear::LinearObjective;
-use super::network::NetworkObjective;
-use super::objective::Objective;
+use super::objective::{LinearObjective, NetworkObjective, Objective};
+use super::{NAME, SmoothRank, SmoothRankConfig};
 use crate::data::RankingDataset;
 use crate::learner::entry::RankingLearner;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;
-use crate::learner::shared::context::{FitContext, Fitted, StopReason};
+use crate::learner::shared::context::{Fitted, Job, StopReason};
 use crate::learner::shared::gains::{balanced_weights, start_gain, start_gains};
 use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
 use crate::learner::solver::normal_equations::NormalEquations;
@@ -64,7 +62,7 @@ struct Annealing<'a> {
     learner: &'a SmoothRank,
     objective: &'a dyn Objective,
     center: &'a [f64],
-    context: &'a FitContext<'a>,
+    job: Job<'a>,
     /// The weights after the last round, and whether the round ended because it reached the maximum number of steps.
     weights: Vec<f64>,
     cut_short: bool,
@@ -121,7 +119,7 @@ impl Iterative for Annealing<'_> {
 
     fn conclude(&mut self, stop: StopReason, history: &History, state: &State) -> Result<StopReason, LearnerError> {
         if state.best_cut_short && stop != StopReason::Interrupted {
-            self.context.progress.warn(&format!(
+            self.job.warn(&format!(
                 "{NAME}: the last sigma of lambda = {} ended after learner.steps = {} steps, above learner.tolerance",
                 self.lambda(history.best_round() - 1),
                 self.learner.config.steps
@@ -140,36 +138,32 @@ impl RankingLearner for SmoothRank {
         NAME
     }
 
-    fn fit(
-        &self,
-        train: &RankingDataset,
-        validation: Option<&RankingDataset>,
-        context: &FitContext,
-    ) -> Result<Fitted, LearnerError> {
-        let rounds = Rounds::new(NAME, train, validation, context)?;
+    fn fit(&self, job: Job) -> Result<Fitted, LearnerError> {
+        let rounds = Rounds::new(NAME, job)?;
         let surrogate = self.surrogate(self.config.first_sigma)?;
-        checks::learnable(NAME, &*surrogate, train, context)?;
+        checks::learnable(NAME, &*surrogate, job)?;
         let anneal = |objective: &dyn Objective, center: &[f64]| {
             let rounds = rounds.most(self.lambdas.len() * self.sigmas.len()).beside_measure(&*surrogate)?;
             let (weights, cut_short) = (Vec::new(), false);
-            let mut annealing = Annealing { learner: self, objective, center, context, weights, cut_short };
+            let mut annealing = Annealing { learner: self, objective, center, job, weights, cut_short };
             rounds.drive(&(&self.config, &self.loss, &self.scorer), &mut annealing)
         };
         if !matches!(self.scorer, ScorerConfig::Linear(_)) {
-            let objective = NetworkObjective::new(&self.scorer, train, validation, context)?;
+            let objective = NetworkObjective::new(&self.scorer, job)?;
             let gain = start_gain(&*self.loss.built);
             let center = objective.regression(gain, self.config.start_lambda, self.config.optimizer, self.limits())?;
             return anneal(&objective, &center);
         }
+        let Job { train, validation, context } = job;
         let objective = match self.config.kernel_components {
-            None => LinearObjective::new(Cow::Borrowed(train), validation.map(Cow::Borrowed), None, context)?,
+            None => LinearObjective::new(Cow::Borrowed(train), validation.map(Cow::Borrowed), None, &context.device)?,
             Some(components) => {
                 let SmoothRankConfig { kernel_landmarks, kernel_gamma, .. } = self.config;
-                KernelMap::ask_memory(&[Some(train), validation], kernel_landmarks, components)?;
+                KernelMap::ask_memory(job, kernel_landmarks, components)?;
                 let map = KernelMap::new(train, kernel_landmarks, components, kernel_gamma, context.seed);
                 let mapped = |data| Cow::Owned(map.map(data));
                 let (train, validation) = (mapped(train), validation.map(mapped));
-                LinearObjective::new(train, validation, Some(map), context)?
+                LinearObjective::new(train, validation, Some(map), &context.device)?
             }
         };
         anneal(&objective, &self.ridge(&objective.train)?)

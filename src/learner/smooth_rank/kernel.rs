@@ -13,6 +13,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use crate::data::RankingDataset;
+use crate::learner::shared::context::Job;
 use crate::memory::product;
 use crate::ranker::{KernelExpansion, kernels};
 use crate::refusal::Refusal;
@@ -36,19 +37,15 @@ pub(super) struct KernelMap {
 
 impl KernelMap {
     /// Checks that there is enough free memory for the kernel matrix of the landmarks and for the components of all
-    /// documents. The landmarks are drawn from the first dataset.
+    /// documents. The landmarks are drawn from the training data.
     ///
     /// # Errors
     /// [`Refusal`] if kernel PCA needs more memory than is free.
-    pub(super) fn ask_memory(
-        sets: &[Option<&RankingDataset>],
-        landmarks: usize,
-        components: usize,
-    ) -> Result<(), Refusal> {
-        let documents: Vec<usize> = sets.iter().flatten().map(|data| data.documents()).collect();
-        let landmarks = landmarks.min(documents[0]);
+    pub(super) fn ask_memory(job: Job, landmarks: usize, components: usize) -> Result<(), Refusal> {
+        let documents: usize = job.sets().map(|(_, data)| data.documents()).sum();
+        let landmarks = landmarks.min(job.train.documents());
         let kernels = product([landmarks, landmarks, size_of::<f64>(), COPIES]);
-        let mapped = product([documents.iter().sum(), components.min(landmarks), size_of::<f32>(), 2]);
+        let mapped = product([documents, components.min(landmarks), size_of::<f32>(), 2]);
         let what = format!("kernel PCA of {landmarks} landmarks");
         let advice = "lower learner.kernel_landmarks, or learner.kernel_components";
         Refusal::ask_memory("learner.kernel_landmarks", what, kernels.saturating_add(mapped), advice)
@@ -138,7 +135,7 @@ mod tests {
         let mapped = map.map(&data);
         assert_eq!(mapped.feature_count, 5);
         let weights = [1.0, -0.5, 2.0, 0.1, -3.0];
-        let direct = crate::learner::shared::linear::scores(&mapped, &weights);
+        let direct = crate::learner::shared::share::linear_scores(&mapped, &weights);
         for (found, expected) in map.expansion(&weights).scores(data.features.to_slice()).iter().zip(direct) {
             assert!((found - expected).abs() < 1e-4);
         }

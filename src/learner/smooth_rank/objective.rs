@@ -1,8 +1,27 @@
-//! The trait through which SmoothRank fits a scorer of any kind.
+//! The objective of SmoothRank, for a linear scorer of the features or of kernel components, and for any other scorer
+//! with gradients from automatic differentiation.
 
+use std::borrow::Cow;
+
+use burn::tensor::{DType, Device};
+
+use super::descent::Limits;
+use super::kernel::KernelMap;
+use super::{NAME, Optimizer, descent};
+use crate::data::shards::own;
+use crate::data::{BatchPlanner, BatchPlannerConfig, Keep, RankingBatch, RankingDataset};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::checks::ask_training;
+use crate::learner::shared::context::Job;
+use crate::learner::shared::flat_loss::FlatLoss;
+use crate::learner::shared::flat_scorer::FlatScorer;
 use crate::learner::shared::rounds::Set;
-use crate::loss::RankingLoss;
+use crate::learner::shared::share::{Share, linear_model};
+use crate::loss::{MseGainConfig, RankingLoss, Reduction};
+use crate::measure::Gain;
 use crate::ranker::Model;
+use crate::scorer::ScorerConfig;
+use crate::seed::seed_for;
 
 /// Computes the scores and the training losses of a scorer with given weights.
 pub(super) trait Objective {
@@ -14,4 +33,131 @@ pub(super) trait Objective {
 
     /// Returns the model with the given weights.
     fn model(&self, weights: &[f64]) -> Model;
+}
+
+/// The objective for a linear scorer.
+pub(super) struct LinearObjective<'a> {
+    /// The training data, with kernel components instead of features if there is a kernel.
+    pub(super) train: Cow<'a, RankingDataset>,
+    validation: Option<Cow<'a, RankingDataset>>,
+    kernel: Option<KernelMap>,
+    losses: FlatLoss,
+    device: Device,
+}
+
+impl<'a> LinearObjective<'a> {
+    pub(super) fn new(
+        train: Cow<'a, RankingDataset>,
+        validation: Option<Cow<'a, RankingDataset>>,
+        kernel: Option<KernelMap>,
+        device: &Device,
+    ) -> Result<Self, LearnerError> {
+        let losses = FlatLoss::new(&train, Keep::All, DType::F64, device)
+            .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
+        Ok(Self { train, validation, kernel, losses, device: device.clone() })
+    }
+}
+
+impl Objective for LinearObjective<'_> {
+    fn value_and_gradient(&self, weights: &[f64], loss: &dyn RankingLoss) -> (f64, Vec<f64>) {
+        let share = Share::new(&self.train);
+        let (value, slopes) = self.losses.value_and_gradient(loss, &share.all_scores(weights));
+        (value, share.weighted_features(&slopes[share.documents()]))
+    }
+
+    fn scores(&self, weights: &[f64], set: Set) -> Vec<f64> {
+        let data = match (set, &self.validation) {
+            (Set::Validation, Some(data)) => data,
+            _ => &self.train,
+        };
+        Share::new(data).all_scores(weights)
+    }
+
+    fn model(&self, weights: &[f64]) -> Model {
+        match &self.kernel {
+            None => linear_model(weights, 0.0, &self.device),
+            Some(kernel) => Model::Kernel(kernel.expansion(weights)),
+        }
+    }
+}
+
+/// The maximum number of document positions in one batch, including padding.
+const CELLS: usize = 1 << 14;
+/// The maximum number of steps of the regression, as a multiple of the maximum for one sigma. More steps are allowed
+/// because the regression starts from random weights.
+const REGRESSION_STEPS: usize = 5;
+
+/// The objective for a scorer of any kind.
+pub(super) struct NetworkObjective<'a> {
+    network: FlatScorer,
+    /// The batches that this process computes.
+    batches: Vec<RankingBatch>,
+    job: Job<'a>,
+}
+
+impl<'a> NetworkObjective<'a> {
+    pub(super) fn new(scorer: &ScorerConfig, job: Job<'a>) -> Result<Self, LearnerError> {
+        let Job { train, context, .. } = job;
+        let training = context.device.clone().autodiff();
+        let plan = BatchPlanner::new(train, &BatchPlannerConfig::in_order(CELLS), 0)
+            .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
+        ask_training(scorer, job, plan.shapes(), "the length of lists")?;
+        let scorer = scorer.init(train.feature_count, seed_for(context.seed, NAME, 0), &context.device)?;
+        let network = FlatScorer::new(scorer, &context.device);
+        let plan = plan.epoch(0);
+        let own = &plan[own(plan.len(), train.group())];
+        let batches = own.iter().map(|queries| RankingBatch::assemble(train, queries, &training)).collect();
+        Ok(Self { network, batches, job })
+    }
+
+    /// Returns the weights with which the scorer predicts the gains best in the least-squares sense. The minimization
+    /// starts from the initial weights of the scorer. SmoothRank starts from the returned weights. (If the scorer is
+    /// linear, it starts from the ridge regression.)
+    pub(super) fn regression(
+        &self,
+        gain: Gain,
+        lambda: f64,
+        optimizer: Optimizer,
+        limits: Limits,
+    ) -> Result<Vec<f64>, LearnerError> {
+        let loss = MseGainConfig::new().with_gain(gain).init()?;
+        let initial = self.network.parameters();
+        let limits = Limits { steps: REGRESSION_STEPS * limits.steps, ..limits };
+        Ok(descent::minimize(self, &loss, lambda, &initial, &initial, optimizer, limits)?.weights)
+    }
+}
+
+impl Objective for NetworkObjective<'_> {
+    fn value_and_gradient(&self, weights: &[f64], loss: &dyn RankingLoss) -> (f64, Vec<f64>) {
+        let scorer = self.network.training_scorer(weights);
+        // The value of each batch, and its gradient.
+        let mut sums = Vec::new();
+        for batch in &self.batches {
+            let scores = scorer.forward(batch.features.clone(), batch.mask.clone());
+            let output = loss.forward(scores, batch.labels.clone(), batch.mask.clone(), Reduction::Sum);
+            sums.push(output.to_data().iter::<f64>().sum::<f64>());
+            let start = sums.len();
+            sums.resize(start + weights.len(), 0.0);
+            FlatScorer::add_gradients(&scorer, &output.backward(), &mut sums[start..]);
+        }
+        let mut value = 0.0;
+        let mut gradient = vec![0.0; weights.len()];
+        for sum in self.job.train.group().gather_numbers(sums).chunks_exact(1 + weights.len()) {
+            value += sum[0];
+            gradient.iter_mut().zip(&sum[1..]).for_each(|(gradient, slope)| *gradient += slope);
+        }
+        (value, gradient)
+    }
+
+    fn scores(&self, weights: &[f64], set: Set) -> Vec<f64> {
+        let data = match (set, self.job.validation) {
+            (Set::Validation, Some(data)) => data,
+            _ => self.job.train,
+        };
+        self.network.scores(weights, data)
+    }
+
+    fn model(&self, weights: &[f64]) -> Model {
+        self.network.model(weights)
+    }
 }

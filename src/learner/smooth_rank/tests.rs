@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use super::config::{Optimizer, SmoothRankConfig, default_loss};
 use super::descent::{self, Limits};
-use super::linear::LinearObjective;
-use super::objective::Objective;
+use super::objective::{LinearObjective, Objective};
+use super::{Optimizer, SmoothRankConfig, default_loss};
 use crate::data::RankingDataset;
+use crate::learner::Job;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
-use crate::learner::shared::candidates::Candidates;
 use crate::learner::shared::context::StopReason;
+use crate::learner::shared::cost_path::Candidates;
 use crate::learner::shared::judge::Judge;
 use crate::learner::shared::rounds::Set;
 use crate::learner::testing::{self, linear_weights};
@@ -30,7 +30,7 @@ fn config() -> SmoothRankConfig {
 }
 
 fn objective(data: &RankingDataset) -> LinearObjective<'_> {
-    LinearObjective::new(Cow::Borrowed(data), None, None, &testing::context(None)).unwrap()
+    LinearObjective::new(Cow::Borrowed(data), None, None, &testing::context(None).device).unwrap()
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_large_lambda_or_sigma_stays_at_the_ridge_solution() {
         let config =
             SmoothRankConfig { lambda: Candidates::One(lambda), first_sigma: sigma, last_sigma: sigma, ..config() };
         let learner = config.check(&Parts::default()).unwrap();
-        let fitted = learner.fit(&data, None, &testing::context(None)).unwrap();
+        let fitted = learner.fit(Job::new(&data, None, &testing::context(None))).unwrap();
         let (weights, _) = linear_weights(&fitted.model);
         for (weight, start) in weights.iter().zip(learner.ridge(&data).unwrap()) {
             assert!((f64::from(*weight) - start).abs() < 1e-5, "{lambda} {sigma}");
@@ -113,7 +113,7 @@ fn annealing_lowers_the_sharpest_loss() {
     let data = testing::random(6, 15, 4, 4);
     let config = SmoothRankConfig { lambda: Candidates::One(1e-3), ..config() };
     let learner = config.check(&Parts::default()).unwrap();
-    let fitted = learner.fit(&data, None, &testing::context(None)).unwrap();
+    let fitted = learner.fit(Job::new(&data, None, &testing::context(None))).unwrap();
     assert_eq!((fitted.stop, fitted.best_round), (StopReason::Completed, 5));
     let (weights, _) = linear_weights(&fitted.model);
     let weights: Vec<f64> = weights.into_iter().map(f64::from).collect();
@@ -125,7 +125,7 @@ fn annealing_lowers_the_sharpest_loss() {
 #[test]
 fn only_rounds_at_the_last_sigma_are_chosen() {
     let learner = config().check(&Parts::default()).unwrap();
-    let fitted = learner.fit(&testing::random(4, 10, 3, 2), None, &testing::context(None)).unwrap();
+    let fitted = learner.fit(Job::new(&testing::random(4, 10, 3, 2), None, &testing::context(None))).unwrap();
     assert_eq!((fitted.best_round % 5, fitted.history.len()), (0, 10));
 }
 
@@ -144,9 +144,9 @@ fn kernel_components_and_networks_learn_what_a_line_cannot() {
     for (config, scorer) in [(kernel, ScorerConfig::default()), (network, mlp)] {
         let learner = config.check(&Parts::default().with_scorer(&scorer)).unwrap();
         let context = testing::context(None);
-        let fitted = learner.fit(&data, None, &context).unwrap();
+        let fitted = learner.fit(Job::new(&data, None, &context)).unwrap();
         let scores: Vec<f64> = fitted.model.predict(&data, &context.device).into_iter().map(f64::from).collect();
-        assert_eq!(Judge::from_context(&context).unwrap().mean(&data, &scores).unwrap(), Some(1.0), "{scorer:?}");
+        assert_eq!(Judge::new(&context.selection).unwrap().mean(&data, &scores).unwrap(), Some(1.0), "{scorer:?}");
         testing::assert_reproducible(&learner, &data, &data, 2);
     }
 }
@@ -161,7 +161,7 @@ fn a_start_that_is_not_finite_is_refused_with_advice() {
         data.labels[0] = largest;
         data.features.to_mut_slice()[0] *= feature;
         let learner = config().check(&Parts::default().with_loss(loss).with_scorer(scorer)).unwrap();
-        learner.fit(&data, None, &testing::context(None)).map_err(|error| error.to_string())
+        learner.fit(Job::new(&data, None, &testing::context(None))).map_err(|error| error.to_string())
     };
     // The start is a regression on the loss's own gains, so labels that the loss accepts are fitted.
     for label in [126.0, 180.0, 900.0] {
@@ -253,7 +253,7 @@ fn a_last_sigma_that_runs_out_of_steps_is_reported_once() {
         context.progress = &warnings;
         let config = SmoothRankConfig { lambda: Candidates::One(0.01), steps, tolerance: 1e-4, ..config() };
         let learner = config.check(&Parts::default()).unwrap();
-        let fitted = learner.fit(&data, None, &context).unwrap();
+        let fitted = learner.fit(Job::new(&data, None, &context)).unwrap();
         (warnings.text(), fitted.history[fitted.best_round - 1].figures[2].clone())
     };
     assert_eq!(

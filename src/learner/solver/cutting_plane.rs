@@ -8,11 +8,8 @@
 //!
 //! A round costs a few evaluations of the risk and one quadratic program over the planes in use.
 
-use serde::{Deserialize, Serialize};
-
 use super::quadratic_program::{self, Plane};
-use super::solved::Solved;
-use super::vectors::{add_scaled, dot};
+use super::{Solved, add_scaled, dot};
 
 /// The maximum number of evaluations of the risk in one line search.
 const SEARCH_STEPS: usize = 6;
@@ -27,7 +24,8 @@ pub(crate) struct Risk {
     pub(crate) slope: Vec<f64>,
 }
 
-#[derive(Clone, Serialize, Deserialize)]
+/// Weights, with their objective, their risk and a subgradient of the risk.
+#[derive(Default)]
 struct Point {
     weights: Vec<f64>,
     objective: f64,
@@ -35,129 +33,101 @@ struct Point {
     slope: Vec<f64>,
 }
 
-#[derive(Clone, Serialize, Deserialize)]
+impl Point {
+    fn new(weights: Vec<f64>, cost: f64, risk: &impl Fn(&[f64]) -> Risk) -> Self {
+        let Risk { value, slope } = risk(&weights);
+        let objective = 0.5 * dot(&weights, &weights) + cost * value;
+        Self { weights, objective, risk: value, slope }
+    }
+
+    /// Returns the plane that touches the risk at this point `w`: `R(v) >= risk + slope . (v - w)`.
+    fn cut(&self) -> Cut {
+        let offset = self.risk - dot(&self.slope, &self.weights);
+        Cut { plane: Plane { offset, slope: self.slope.clone() }, idle: 0 }
+    }
+}
+
+/// A plane, with the number of rounds since its multiplier was last above 0.
 struct Cut {
     plane: Plane,
     idle: usize,
 }
 
-/// The state of a minimization after a round.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Standing {
-    /// The lowest objective so far.
-    pub(crate) objective: f64,
-    /// The lowest objective minus the highest lower bound on the minimum.
-    pub(crate) gap: f64,
-    /// The number of current planes.
-    pub(crate) planes: usize,
-    /// The number of rounds so far.
-    pub(crate) rounds: usize,
-}
-
 /// A minimization in progress.
-#[derive(Clone, Serialize, Deserialize)]
-pub(crate) struct CuttingPlanes {
+struct CuttingPlanes {
     cost: f64,
-    best: Option<Point>,
+    /// The weights with the lowest objective so far.
+    best: Point,
+    /// The highest lower bound on the minimum so far.
     bound: f64,
     cuts: Vec<Cut>,
     rounds: usize,
 }
 
+/// Minimizes `1/2 ||w||^2 + C R(w)` for the cost `C > 0`, from the weights `start`. The function `risk` must be defined
+/// for all weights. Runs rounds until the duality gap is at most `tolerance` times the objective. Also stops after
+/// `most` rounds, when `stop` returns true, or when the solver fails. A failure is an error only in the first round.
+pub(crate) fn minimize(
+    cost: f64,
+    start: &[f64],
+    risk: &impl Fn(&[f64]) -> Risk,
+    tolerance: f64,
+    most: usize,
+    stop: &dyn Fn() -> bool,
+) -> Result<Solved, String> {
+    let mut planes = CuttingPlanes::new(cost, start, risk);
+    let mut failure = None;
+    loop {
+        match planes.round(risk) {
+            Ok(()) => {}
+            Err(reason) if planes.rounds > 0 => {
+                failure = Some(reason);
+                break;
+            }
+            Err(reason) => return Err(reason),
+        }
+        if planes.gap() <= tolerance * planes.best.objective || planes.rounds == most || stop() {
+            break;
+        }
+    }
+    let (gap, objective) = (planes.gap(), planes.best.objective);
+    Ok(Solved {
+        weights: planes.best.weights,
+        objective,
+        gap: Some(gap),
+        converged: gap <= tolerance * objective,
+        failure,
+        figures: vec![
+            ("cutting_plane_rounds".to_owned(), planes.rounds as f64),
+            ("planes".to_owned(), planes.cuts.len() as f64),
+        ],
+    })
+}
+
 impl CuttingPlanes {
-    /// Prepares a minimization with the cost `C > 0`.
-    pub(crate) fn new(cost: f64) -> Self {
-        Self { cost, best: None, bound: 0.0, cuts: Vec::new(), rounds: 0 }
+    fn new(cost: f64, start: &[f64], risk: &impl Fn(&[f64]) -> Risk) -> Self {
+        let best = Point::new(start.to_vec(), cost, risk);
+        Self { cost, bound: 0.0, cuts: vec![best.cut()], best, rounds: 0 }
     }
 
-    /// Returns the weights with the lowest objective so far.
-    pub(crate) fn weights(&self) -> &[f64] {
-        self.best.as_ref().map_or(&[], |best| &best.weights)
+    /// Returns the lowest objective minus the highest lower bound on the minimum.
+    fn gap(&self) -> f64 {
+        (self.best.objective - self.bound).max(0.0)
     }
 
-    /// Returns the lowest objective, the duality gap, and the numbers of planes and rounds so far.
-    pub(crate) fn standing(&self) -> Standing {
-        let objective = self.best.as_ref().map_or(f64::INFINITY, |best| best.objective);
-        Standing { objective, gap: (objective - self.bound).max(0.0), planes: self.cuts.len(), rounds: self.rounds }
-    }
-
-    /// Runs a round. The first round starts from the weights `start`, and every later round from the best weights so
-    /// far. The function `risk` must be defined for all weights.
-    pub(crate) fn round(&mut self, start: &[f64], risk: &impl Fn(&[f64]) -> Risk) -> Result<Standing, String> {
-        let best = match self.best.take() {
-            Some(best) => best,
-            None => {
-                let point = self.point(start.to_vec(), risk);
-                self.cut(&point);
-                point
-            }
-        };
+    /// Runs a round from the best weights so far.
+    fn round(&mut self, risk: &impl Fn(&[f64]) -> Risk) -> Result<(), String> {
         let planes: Vec<Plane> = self.cuts.iter().map(|cut| cut.plane.clone()).collect();
-        let solved = quadratic_program::solve(&planes, self.cost);
-        let solution = match solved {
-            Ok(solution) => solution,
-            Err(reason) => {
-                self.best = Some(best);
-                return Err(reason);
-            }
-        };
+        let solution = quadratic_program::solve(&planes, self.cost)?;
         self.bound = self.bound.max(solution.bound);
         for (cut, &multiplier) in self.cuts.iter_mut().zip(&solution.multipliers) {
             cut.idle = if multiplier > 0.0 { 0 } else { cut.idle + 1 };
         }
         self.cuts.retain(|cut| cut.idle < IDLE_ROUNDS);
-        self.best = Some(self.search(best, solution.weights, risk));
+        let best = std::mem::take(&mut self.best);
+        self.best = self.search(best, solution.weights, risk);
         self.rounds += 1;
-        Ok(self.standing())
-    }
-
-    /// Runs rounds until the duality gap is at most `tolerance` times the objective. Also stops after `most` rounds,
-    /// when `stop` returns true, or when the solver fails. A failure is an error only in the first round.
-    pub(crate) fn minimize(
-        mut self,
-        start: &[f64],
-        risk: &impl Fn(&[f64]) -> Risk,
-        tolerance: f64,
-        most: usize,
-        stop: &dyn Fn() -> bool,
-    ) -> Result<Solved, String> {
-        let mut failure = None;
-        let standing = loop {
-            let standing = match self.round(start, risk) {
-                Ok(standing) => standing,
-                Err(reason) if self.rounds > 0 => {
-                    failure = Some(reason);
-                    break self.standing();
-                }
-                Err(reason) => return Err(reason),
-            };
-            if standing.gap <= tolerance * standing.objective || standing.rounds == most || stop() {
-                break standing;
-            }
-        };
-        Ok(Solved {
-            weights: self.weights().to_vec(),
-            objective: standing.objective,
-            gap: Some(standing.gap),
-            converged: standing.gap <= tolerance * standing.objective,
-            failure,
-            figures: vec![
-                ("cutting_plane_rounds".to_owned(), standing.rounds as f64),
-                ("planes".to_owned(), standing.planes as f64),
-            ],
-        })
-    }
-
-    fn point(&self, weights: Vec<f64>, risk: &impl Fn(&[f64]) -> Risk) -> Point {
-        let Risk { value, slope } = risk(&weights);
-        let objective = 0.5 * dot(&weights, &weights) + self.cost * value;
-        Point { weights, objective, risk: value, slope }
-    }
-
-    /// Adds the plane that touches the risk at a point `w`: `R(v) >= risk + slope . (v - w)`.
-    fn cut(&mut self, point: &Point) {
-        let offset = point.risk - dot(&point.slope, &point.weights);
-        self.cuts.push(Cut { plane: Plane { offset, slope: point.slope.clone() }, idle: 0 });
+        Ok(())
     }
 
     /// Searches `from + t (to - from)` with `0 <= t <= 1` for the lowest objective. Adds planes at both ends of the
@@ -168,7 +138,7 @@ impl CuttingPlanes {
         let length = dot(&direction, &direction);
         let derivative = |point: &Point| dot(&point.weights, &direction) + self.cost * dot(&point.slope, &direction);
         let (mut low, mut low_at) = (from, 0.0);
-        let (mut high, mut high_at) = (self.point(to, risk), 1.0);
+        let (mut high, mut high_at) = (Point::new(to, self.cost, risk), 1.0);
         let (mut low_slope, mut high_slope) = (derivative(&low), derivative(&high));
         for _ in 0..SEARCH_STEPS {
             if length == 0.0 || high_slope <= 0.0 || low_slope >= 0.0 {
@@ -179,7 +149,7 @@ impl CuttingPlanes {
             let at = at.clamp(low_at + margin, high_at - margin);
             let mut weights = low.weights.clone();
             add_scaled(&mut weights, at - low_at, &direction);
-            let point = self.point(weights, risk);
+            let point = Point::new(weights, self.cost, risk);
             let slope = derivative(&point);
             if slope < 0.0 {
                 (low, low_at, low_slope) = (point, at, slope);
@@ -187,9 +157,9 @@ impl CuttingPlanes {
                 (high, high_at, high_slope) = (point, at, slope);
             }
         }
-        self.cut(&high);
+        self.cuts.push(high.cut());
         if low_at > 0.0 {
-            self.cut(&low);
+            self.cuts.push(low.cut());
         }
         if high.objective < low.objective { high } else { low }
     }
@@ -230,16 +200,17 @@ mod tests {
     #[test]
     fn reaches_the_analytic_minimum_with_a_gap_that_bounds_the_error() {
         // C = 2: w_1 = 1 (kink), w_2 = C / 2 = 1; objective 1/2 + 1/2 + 2 = 3.
-        let mut planes = CuttingPlanes::new(2.0);
+        let mut planes = CuttingPlanes::new(2.0, &[0.0, 0.0], &risk);
         let mut objective = f64::INFINITY;
         for _ in 0..30 {
-            let standing = planes.round(&[0.0, 0.0], &risk).unwrap();
-            assert!(standing.objective <= objective, "the best objective never rises");
-            assert!(standing.objective - 3.0 <= standing.gap + 1e-9, "{standing:?}");
-            objective = standing.objective;
+            planes.round(&risk).unwrap();
+            assert!(planes.best.objective <= objective, "the best objective never rises");
+            assert!(planes.best.objective - 3.0 <= planes.gap() + 1e-9, "{}", planes.gap());
+            objective = planes.best.objective;
         }
-        assert!(planes.standing().gap < 1e-6, "{:?}", planes.standing());
-        assert!((planes.weights()[0] - 1.0).abs() < 1e-3 && (planes.weights()[1] - 1.0).abs() < 1e-3);
+        assert!(planes.gap() < 1e-6, "{}", planes.gap());
+        let [first, second] = planes.best.weights[..] else { panic!("two weights") };
+        assert!((first - 1.0).abs() < 1e-3 && (second - 1.0).abs() < 1e-3);
     }
 
     #[test]

@@ -16,9 +16,8 @@
 
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SolverStatus};
-use serde::{Deserialize, Serialize};
 
-use super::vectors::{add_scaled, dot};
+use super::{add_scaled, dot};
 
 /// The largest cost in the first attempt at solving the scaled program. It is also the ratio of the costs in two
 /// successive attempts.
@@ -29,7 +28,7 @@ const FIRST_COST: f64 = 1e8;
 const WIDE: usize = 64;
 
 /// A linear function `offset + slope . w` that is nowhere above a convex risk.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Plane {
     pub(crate) offset: f64,
     pub(crate) slope: Vec<f64>,

@@ -14,21 +14,78 @@
 //! Each `C` in the list is one round, which starts from the solution for the previous `C`. The selection measure
 //! chooses the best round.
 
-mod config;
-mod fit;
 mod most_violated;
 mod risk;
 #[cfg(test)]
 mod tests;
 
-pub use config::{SvmMap, SvmMapConfig};
+use serde::{Deserialize, Serialize};
 
-use config::NAME;
+use crate::learner::entry::{LearnerConfig, LearnerEntry, Parts, RankingLearner};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::context::{Fitted, Job};
+use crate::learner::shared::cost_path::Candidates;
+use crate::learner::shared::rounds::Rounds;
+use crate::learner::shared::{checks, cost_path};
+use crate::learner::solver::cutting_plane;
+use risk::ApRisk;
 
-use super::entry::LearnerEntry;
+const NAME: &str = "svm_map";
 
 pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     summary: "support vector machine whose risk bounds one minus average precision, to a duality gap",
     paper: "Yue, Finley, Radlinski and Joachims, A support vector method for optimizing average precision",
     ..LearnerEntry::of::<SvmMapConfig>(NAME)
 };
+
+/// Configuration of [`SvmMap`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct SvmMapConfig {
+    /// The cost `C`: one value above 0, or a list from which the best value is chosen on validation data.
+    pub c: Candidates,
+    /// The solver stops when the duality gap, relative to the objective, is at most this number. Must be above 0.
+    pub tolerance: f64,
+    /// The maximum number of cutting-plane rounds for each `C`, at least 1.
+    pub max_steps: usize,
+}
+
+impl Default for SvmMapConfig {
+    fn default() -> Self {
+        Self { c: Candidates::powers_of_ten(0, 4), tolerance: 1e-4, max_steps: 1000 }
+    }
+}
+
+impl LearnerConfig for SvmMapConfig {
+    type RankingLearner = SvmMap;
+
+    fn check(&self, _: &Parts) -> Result<SvmMap, LearnerError> {
+        let costs = self.c.positive("c")?;
+        checks::positive("tolerance", self.tolerance)?;
+        checks::at_least("max_steps", self.max_steps, 1)?;
+        Ok(SvmMap { costs, config: self.clone() })
+    }
+}
+
+/// The learner SVMmap with checked parameters.
+#[derive(Debug, Clone)]
+pub(crate) struct SvmMap {
+    costs: Vec<f64>,
+    config: SvmMapConfig,
+}
+
+impl RankingLearner for SvmMap {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn fit(&self, job: Job) -> Result<Fitted, LearnerError> {
+        let rounds = Rounds::new(NAME, job)?;
+        let risk = ApRisk::new(job.train)?;
+        let SvmMapConfig { tolerance, max_steps, .. } = &self.config;
+        cost_path::fit(rounds, &self.config, &self.costs, |cost, start| {
+            let risk = |weights: &[f64]| risk.at(weights);
+            cutting_plane::minimize(cost, start, &risk, *tolerance, *max_steps, &|| job.interrupted())
+        })
+    }
+}

@@ -2,13 +2,12 @@
 
 use rayon::prelude::*;
 
-use super::config::NAME;
-use super::most_violated;
+use super::{NAME, most_violated};
 use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::share::Share;
 use crate::learner::solver::cutting_plane::Risk;
-use crate::learner::solver::vectors::descending;
+use crate::learner::solver::descending;
 use crate::op::Execution;
 
 /// The relevant and the irrelevant documents of a query, as indices counted from the first document of this process.

@@ -1,13 +1,14 @@
 //! Tests of SVMmap on small data.
 
-use super::config::SvmMapConfig;
+use super::SvmMapConfig;
 use super::risk::ApRisk;
+use crate::learner::Job;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
-use crate::learner::shared::candidates::Candidates;
 use crate::learner::shared::context::StopReason;
+use crate::learner::shared::cost_path::Candidates;
 use crate::learner::shared::judge::Judge;
-use crate::learner::shared::linear::scores;
-use crate::learner::solver::cutting_plane::CuttingPlanes;
+use crate::learner::shared::share::linear_scores as scores;
+use crate::learner::solver::cutting_plane;
 use crate::learner::testing::{self, linear_weights};
 
 /// One inverted pair loses 1/2 and has the margin `2 w . d` with `d = (-1, 1)`, so `w = 2 min(C, 1/16) d`.
@@ -18,7 +19,7 @@ fn two_documents_have_the_analytic_solution() {
         let fitted = config
             .check(&Parts::default())
             .unwrap()
-            .fit(&testing::two_documents(), None, &testing::context(None))
+            .fit(Job::new(&testing::two_documents(), None, &testing::context(None)))
             .unwrap();
         assert_eq!(fitted.stop, StopReason::Converged);
         let (weights, _) = linear_weights(&fitted.model);
@@ -30,7 +31,7 @@ fn two_documents_have_the_analytic_solution() {
 fn the_risk_bounds_the_loss_and_its_planes_lie_below_it() {
     let data = testing::random(3, 12, 3, 4);
     let risk = ApRisk::new(&data).unwrap();
-    let judge = Judge::from_context(&testing::context(None)).unwrap();
+    let judge = Judge::new(&testing::context(None).selection).unwrap();
     let points = [[0.0, 0.0, 0.0], [0.5, -0.2, 0.1], [-1.0, 2.0, 0.3], [4.0, 0.1, -3.0]];
     for at in points {
         let here = risk.at(&at);
@@ -49,8 +50,8 @@ fn the_duality_gap_is_reached() {
     let data = testing::random(5, 20, 4, 9);
     let risk = ApRisk::new(&data).unwrap();
     let minimize = |most| {
-        let planes = CuttingPlanes::new(50.0);
-        planes.minimize(&[0.0; 4], &|weights| risk.at(weights), 1e-8, most, &|| false).unwrap()
+        let risk = |weights: &[f64]| risk.at(weights);
+        cutting_plane::minimize(50.0, &[0.0; 4], &risk, 1e-8, most, &|| false).unwrap()
     };
     let (exact, rough) = (minimize(500), minimize(2));
     assert!(exact.converged && exact.gap.unwrap() <= 1e-8 * exact.objective);
@@ -66,7 +67,8 @@ fn fits_are_reproducible() {
 #[test]
 fn labels_without_relevance_are_refused() {
     let data = testing::dataset(1, &[&[(2.0, &[0.5]), (1.0, &[0.1])]]);
-    let fitted = SvmMapConfig::default().check(&Parts::default()).unwrap().fit(&data, None, &testing::context(None));
+    let fitted =
+        SvmMapConfig::default().check(&Parts::default()).unwrap().fit(Job::new(&data, None, &testing::context(None)));
     assert!(fitted.unwrap_err().to_string().starts_with("svm_map: no training query has both relevant"));
 }
 

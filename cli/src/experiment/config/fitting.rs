@@ -3,11 +3,12 @@
 
 use burn_rank::data::RankingDataset;
 use burn_rank::json::Map;
-use burn_rank::learner::{Fitting, FittingData, LearnerError};
+use burn_rank::learner::LearnerError;
 use burn_rank::loss::QueryGradients;
 use burn_rank::scorer::ScorerConfig;
 use burn_rank::workbench::QUERY_GRADIENTS;
 use burn_rank::workbench::json::json;
+use burn_rank::workbench::learner::{Fitting, FittingData, fitting};
 
 use super::document::Document;
 use super::experiment::{Experiment, ExperimentConfig};
@@ -30,7 +31,7 @@ impl ExperimentConfig {
         let Some(entry) = self.learner_entry() else { return Fitting::default() };
         let mut params = self.learner.clone();
         params.swap_remove("kind");
-        entry.fitting(&params, &self.parts(), data)
+        fitting(entry, &params, &self.parts(), data)
     }
 
     /// Fills in the keys that the document leaves out. The defaults suit the scorer and the loss.

@@ -1,6 +1,7 @@
 //! Tests of mixed precision.
 
 use super::*;
+use crate::learner::Job;
 
 const HALVES: [&str; 2] = ["f16", "bf16"];
 
@@ -29,10 +30,10 @@ fn fits_in_16_bits_are_resumed_with_their_scale() {
 #[test]
 fn a_step_with_gradients_beyond_f16_is_not_taken_and_halves_the_scale() {
     let (train, _) = data();
-    let context = context(None, &NoProgress);
+    let context = context(None, &());
     let config = json!({"epochs": 20, "batch_queries": 40, "average": 0.9});
     let learner = learner(with_precision("f16", config), json!({"kind": "linear"}), "mse_gain");
-    let mut session = Session::start(&learner, &train, None, &context).unwrap();
+    let mut session = Session::start(&learner, Job::new(&train, None, &context)).unwrap();
     let weights = |session: &Session| {
         let Scorer::Linear(scorer) = session.model.scorer.valid() else { panic!("a linear scorer") };
         scorer.weights()
@@ -65,7 +66,7 @@ fn what_f16_cannot_hold_ends_the_fit_with_advice() {
     let config = json!({"epochs": 30, "batch_queries": 40});
     let fit = |precision: &str| {
         let learner = learner(with_precision(precision, config.clone()), json!({"kind": "linear"}), "list_net");
-        learner.fit(&train, None, &context(None, &NoProgress)).map(|fitted| fitted.stop)
+        learner.fit(Job::new(&train, None, &context(None, &()))).map(|fitted| fitted.stop)
     };
     let message = fit("f16").unwrap_err().to_string();
     for part in ["gradient: epoch 1", "learner.precision = \"f32\"", "normalize the features"] {
@@ -88,7 +89,7 @@ fn the_measure_is_that_of_32_bits_within_two_paired_standard_errors() {
     let mut all = config.generate().unwrap();
     Normalizer::fit(&all, NormalizerKind::ZScore).apply(&mut all).unwrap();
     let (train, test) = (all.select(&(0..100).collect::<Vec<_>>()), all.select(&(100..400).collect::<Vec<_>>()));
-    let context = context(None, &NoProgress);
+    let context = context(None, &());
     for (scorer, loss) in [
         (json!({"kind": "linear"}), "approx_ndcg"),
         (json!({"kind": "mlp", "hidden": [16, 8]}), "lambda_ndcg"),
@@ -96,9 +97,9 @@ fn the_measure_is_that_of_32_bits_within_two_paired_standard_errors() {
     ] {
         let values = |precision: &str| {
             let config = with_precision(precision, json!({"epochs": 15, "batch_queries": 20}));
-            let fitted = learner(config, scorer.clone(), loss).fit(&train, None, &context).unwrap();
+            let fitted = learner(config, scorer.clone(), loss).fit(Job::new(&train, None, &context)).unwrap();
             let scores = fitted.model.predict(&test, &context.device);
-            Judge::from_context(&context).unwrap().values_of_model(&test, &scores).unwrap()
+            Judge::new(&context.selection).unwrap().values_of_model(&test, &scores).unwrap()
         };
         let full = values("f32");
         for precision in HALVES {

@@ -1,11 +1,121 @@
-//! Normalization inside a scorer, either layer norm or a batch norm that ignores padding. Both normalizations compute
-//! in the type of their parameters, because sums over many numbers need more than 16 bits. The normalized values have
-//! the type of the input.
+//! Parts of scorers: layers with random weights, activation functions, norms, and dropout with random masks. Weights and
+//! masks depend on a seed.
+//!
+//! Norms are layer norm, or a batch norm that ignores padding. Both compute in the type of their parameters, because
+//! sums over many numbers need more than 16 bits. The normalized values have the type of the input.
 
 use burn::module::{Module, Param, RunningState};
-use burn::nn::{LayerNorm, LayerNormConfig};
-use burn::tensor::{Bool, Device, Tensor};
+use burn::nn::{Initializer, LayerNorm, LayerNormConfig, Linear, LinearConfig};
+use burn::tensor::{Bool, Device, Tensor, TensorData, activation};
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
+
+use crate::refusal::Refusal;
+
+/// Creates a linear layer whose weights and bias are uniform in `+-1/sqrt(inputs)`.
+pub(super) fn linear(inputs: usize, outputs: usize, bias: bool, rng: &mut ChaCha8Rng, device: &Device) -> Linear {
+    let bound = (inputs as f32).sqrt().recip();
+    let mut draw = |count: usize| -> Vec<f32> { (0..count).map(|_| rng.random_range(-bound..bound)).collect() };
+    let mut layer =
+        LinearConfig::new(inputs, outputs).with_bias(false).with_initializer(Initializer::Zeros).init(device);
+    layer.weight = Param::from_data(TensorData::new(draw(inputs * outputs), [inputs, outputs]), device);
+    layer.bias = bias.then(|| Param::from_data(TensorData::new(draw(outputs), [outputs]), device));
+    layer
+}
+
+/// Returns the number of weights and biases of a linear layer.
+pub(super) fn linear_parameters(inputs: usize, outputs: usize) -> usize {
+    inputs.saturating_add(1).saturating_mul(outputs)
+}
+
+/// Dropout whose masks are drawn on the host. The masks are the same on every device and do not depend on other
+/// threads.
+pub(super) struct Dropout(Option<ChaCha8Rng>);
+
+impl Dropout {
+    /// Creates a [`Dropout`] that leaves its input unchanged.
+    pub(super) fn off() -> Self {
+        Self(None)
+    }
+
+    /// Creates a [`Dropout`] whose masks are drawn from `seed`.
+    pub(super) fn on(seed: u64) -> Self {
+        Self(Some(ChaCha8Rng::seed_from_u64(seed)))
+    }
+
+    /// Returns whether dropout is on, as in a training pass.
+    pub(super) fn training(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Sets each element to 0 with the given probability, and scales the others to preserve the mean.
+    pub(super) fn apply<const D: usize>(&mut self, x: Tensor<D>, probability: f64) -> Tensor<D> {
+        let Some(rng) = self.0.as_mut().filter(|_| probability > 0.0) else { return x };
+        let shape = x.shape();
+        let mut random = vec![0u8; shape.num_elements() * 2];
+        rng.fill_bytes(&mut random);
+        let threshold = (probability * 65536.0).round() as u32;
+        let dropped: Vec<bool> =
+            random.chunks_exact(2).map(|pair| u32::from(u16::from_le_bytes([pair[0], pair[1]])) < threshold).collect();
+        let dropped = Tensor::<D, Bool>::from_data(TensorData::new(dropped, shape), &x.device());
+        x.mask_fill(dropped, 0.0) / (1.0 - probability)
+    }
+}
+
+/// Creates the error for a scorer parameter that is out of range. The error names the parameter's key in a
+/// configuration.
+pub(super) fn refusal(parameter: impl Into<String>, found: impl ToString, expected: impl Into<String>) -> Refusal {
+    Refusal::new(parameter, found.to_string(), expected).under("scorer")
+}
+
+/// Checks that a dropout probability is in `[0, 1)`.
+pub(super) fn check_dropout(value: f64) -> Result<(), Refusal> {
+    if (0.0..1.0).contains(&value) {
+        Ok(())
+    } else {
+        Err(refusal("dropout", value, "a probability, at least 0 and below 1"))
+    }
+}
+
+/// The slope of [`Activation::LeakyRelu`] for inputs below 0.
+pub(crate) const LEAKY_SLOPE: f64 = 0.01;
+
+/// An activation function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Activation {
+    /// `max(0, x)`
+    #[default]
+    Relu,
+    /// `x` above 0, and `x / 100` below
+    LeakyRelu,
+    /// `x Phi(x)`, where `Phi` is the normal distribution function
+    Gelu,
+    /// `x / (1 + exp(-x))`
+    Silu,
+    /// `tanh x`
+    Tanh,
+    /// `1 / (1 + exp(-x))`
+    Sigmoid,
+    /// `x`
+    Identity,
+}
+
+impl Activation {
+    /// Applies the function to each element.
+    pub fn apply<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {
+        match self {
+            Self::Relu => activation::relu(x),
+            Self::LeakyRelu => activation::leaky_relu(x, LEAKY_SLOPE),
+            Self::Gelu => activation::gelu(x),
+            Self::Silu => activation::silu(x),
+            Self::Tanh => activation::tanh(x),
+            Self::Sigmoid => activation::sigmoid(x),
+            Self::Identity => x,
+        }
+    }
+}
 
 /// A constant that is added to every variance.
 pub(crate) const EPSILON: f64 = 1e-5;
@@ -30,7 +140,7 @@ pub enum NormKind {
 /// (biased) variance come from the batch. Outside training, they are exponential averages over batches, with momentum
 /// 0.1 and the unbiased variance. A batch without documents does not change the averages.
 #[derive(Module, Debug)]
-pub struct MaskedBatchNorm {
+pub(crate) struct MaskedBatchNorm {
     gamma: Param<Tensor<1>>,
     beta: Param<Tensor<1>>,
     mean: RunningState<Tensor<1>>,
@@ -121,6 +231,19 @@ impl Norm {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dropout_keeps_the_mean_and_follows_its_seed() {
+        let x = Tensor::<2>::ones([100, 100], &Device::flex());
+        let once = Dropout::on(3).apply(x.clone(), 0.3);
+        let kept: Vec<f32> = once.clone().into_data().try_to_vec().unwrap();
+        let share = kept.iter().filter(|&&v| v == 0.0).count() as f64 / 1e4;
+        assert!((share - 0.3).abs() < 0.02, "{share}");
+        assert!(kept.iter().all(|&v| v == 0.0 || (v - 1.0 / 0.7).abs() < 1e-6));
+        assert_eq!(once.into_data(), Dropout::on(3).apply(x.clone(), 0.3).into_data());
+        assert_ne!(Dropout::on(4).apply(x.clone(), 0.3).into_data().try_to_vec::<f32>().unwrap(), kept);
+        assert_eq!(Dropout::off().apply(x.clone(), 0.3).into_data(), x.into_data());
+    }
 
     #[test]
     fn statistics_are_those_of_the_documents_alone() {
