@@ -137,7 +137,10 @@ fn learners() -> Rows {
 fn with_learners(page: &str) -> Result<String> {
     let mut page = with_table(page, "learners", "", &learners())?;
     for entry in LEARNERS {
-        let source = format!("src/learner/{}/config.rs", entry.name);
+        // A short learner has its configuration in its one file.
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/learner").join(entry.name);
+        let file = if folder.join("config.rs").exists() { "config.rs" } else { "mod.rs" };
+        let source = format!("src/learner/{}/{file}", entry.name);
         page = with_keys(&page, entry.name, &entry.parameters(), &source)?;
     }
     Ok(page)
