@@ -1,7 +1,5 @@
-//! Measures how many documents per second a training epoch processes. The time covers batch creation, scorer, loss,
-//! gradient and optimizer.
-//!
-//! Measures the speed and memory of boosted trees, for training (including binning) and for prediction.
+//! Measures how many documents per second a training epoch processes, with batch creation, scorer, loss, gradient and
+//! optimizer, and the speed and memory of boosted trees, for training (with binning) and for prediction.
 
 use std::time::Instant;
 

@@ -15,7 +15,7 @@ use burn_rank::workbench::json::json;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, value_parser};
 
-use super::{ExecutionArgs, Failure, Work, during, input, work_on_this_thread};
+use super::{ExecutionArgs, Result, Work, during, input, work_on_this_thread};
 use crate::bench::{LossBench, OpPath, ServingBench, Shape, TrainBench, TreesBench};
 use crate::page::Table;
 
@@ -106,12 +106,12 @@ fn sum_path() -> impl TypedValueParser<Value = SumPath> {
 }
 
 impl BenchArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result {
         work_on_this_thread();
         self.execution.scope(|| Execution::current().with_sums(self.sums).scope(|| self.measure(out)))
     }
 
-    fn measure(&self, out: &mut dyn Write) -> Result<(), Failure> {
+    fn measure(&self, out: &mut dyn Write) -> Result {
         let (bench, columns): (&str, &[Column]) = match &self.command {
             None => ("losses", &LOSSES),
             Some(BenchCommand::Train { .. }) => ("train", &TRAIN),
@@ -165,7 +165,7 @@ impl BenchArgs {
         Ok(write!(out, "{}", table.text())?)
     }
 
-    fn losses(&self, device: &Device, name: &str) -> Result<Vec<Value>, Failure> {
+    fn losses(&self, device: &Device, name: &str) -> Result<Vec<Value>> {
         // The time of a kernel depends on the temperature, so losses keep the temperatures of their papers.
         let at_papers = |loss: &String| LossSpec::parse(loss).with_default_temperature(None);
         let bench = LossBench {
@@ -178,14 +178,7 @@ impl BenchArgs {
         Ok(bench.run(device, name, |rows| work.done(rows))?)
     }
 
-    fn train(
-        &self,
-        loss: &str,
-        queries: usize,
-        batch: usize,
-        device: &Device,
-        name: &str,
-    ) -> Result<Vec<Value>, Failure> {
+    fn train(&self, loss: &str, queries: usize, batch: usize, device: &Device, name: &str) -> Result<Vec<Value>> {
         let mlp = MlpScorerConfig { hidden: vec![256, 128, 64], ..MlpScorerConfig::default() };
         let mut rows = Vec::new();
         for (scorer_name, scorer) in [("linear", ScorerConfig::default()), ("256,128,64", ScorerConfig::Mlp(mlp))] {
@@ -207,7 +200,7 @@ impl BenchArgs {
     }
 }
 
-fn serving(bench: &ServingBench, device: &Device, name: &str) -> Result<Vec<Value>, Failure> {
+fn serving(bench: &ServingBench, device: &Device, name: &str) -> Result<Vec<Value>> {
     let work = Work::new(&format!("requests to {name}"));
     let timed = |rankers: usize| work.now(&format!("requests to {name}, rankers timed: {rankers}"));
     Ok(bench.run(device, name, timed)?)

@@ -10,7 +10,7 @@ use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, harmless, plural};
 use clap::Args;
 
-use super::{Failure, during, files, input};
+use super::{Failure, Result, during, files, input};
 use crate::page::{Table, indented, wrapped};
 
 const READING: &str = include_str!("texts/check.txt").trim_ascii_end();
@@ -43,7 +43,7 @@ pub(super) struct Set {
 }
 
 /// Returns the data sets that the paths contain. Each file is a set; a folder holds the sets of a fold.
-pub(super) fn sets(data: &[PathBuf], fold: usize) -> Result<Vec<Set>, Failure> {
+pub(super) fn sets(data: &[PathBuf], fold: usize) -> Result<Vec<Set>> {
     let mut sets = Vec::new();
     for path in data {
         if !path.is_dir() {
@@ -68,11 +68,7 @@ pub(super) fn sets(data: &[PathBuf], fold: usize) -> Result<Vec<Set>, Failure> {
 /// Reads a set and keeps its missing values. Also returns whether it contains a number that seems to stand for missing
 /// values, although no option declares it. If `names` is not empty, only the columns with these names are read as the
 /// features of a table.
-pub(super) fn read(
-    reading: &input::ReadArgs,
-    files: &[PathBuf],
-    names: &[String],
-) -> Result<(RankingDataset, bool), Failure> {
+pub(super) fn read(reading: &input::ReadArgs, files: &[PathBuf], names: &[String]) -> Result<(RankingDataset, bool)> {
     match reading.read_as_it_is(files, None, names) {
         Err(Failure::Input(error)) if is_istellas(&error) => {
             Ok((reading.read_as_it_is(files, Some(ISTELLA_MISSING), names)?, true))
@@ -92,7 +88,7 @@ fn is_istellas(error: &anyhow::Error) -> bool {
 }
 
 impl CheckArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result {
         input::once(&self.data)?;
         let mut check = Check::default();
         let sets = sets(&self.data, self.fold)?;

@@ -14,7 +14,7 @@ use burn_rank::workbench::text::is_standard_stream;
 use clap::Args;
 
 use super::files::{self, Outputs};
-use super::{Failure, Scored, during, input, to_io};
+use super::{Failure, Result, Scored, during, input, to_io};
 
 const MODEL: &str = include_str!("texts/clicks.txt").trim_ascii_end();
 
@@ -57,11 +57,11 @@ pub struct ClicksArgs {
 }
 
 impl ClicksArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result {
         self.scoring.scope(|| self.generate(out))
     }
 
-    fn generate(&self, out: &mut dyn Write) -> Result<(), Failure> {
+    fn generate(&self, out: &mut dyn Write) -> Result {
         let model = ClickModel {
             eta: self.eta,
             noise: self.noise,
@@ -103,7 +103,7 @@ impl ClicksArgs {
     }
 
     /// Returns the logged data and their logged scores, by which the documents were ranked when users saw them.
-    fn logged(&self) -> Result<(RankingDataset, Vec<f32>), Failure> {
+    fn logged(&self) -> Result<(RankingDataset, Vec<f32>)> {
         if let Some(run) = &self.run {
             let data = self.scoring.reading.read(&self.files, None)?;
             let scores = read_run_scores_from(input::text(run)?, &data)?;

@@ -263,8 +263,7 @@ impl CvArgs {
                 record["refit"] = Value::from(chosen);
                 record["refit"]["out"] = json!(refit.path);
             }
-            writeln!(out, "{record}")?;
-            return Ok(());
+            return Ok(writeln!(out, "{record}")?);
         }
         if !self.quiet {
             write!(out, "{}", render(report))?;

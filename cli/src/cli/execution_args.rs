@@ -9,7 +9,7 @@ use burn_rank::op::{Execution, Instructions};
 use clap::Args;
 use rayon::{ThreadBuilder, ThreadPoolBuilder};
 
-use super::Failure;
+use super::Result;
 
 /// Options that determine how losses and other primitives are computed.
 #[derive(Debug, Args)]
@@ -21,7 +21,7 @@ pub struct ExecutionArgs {
 
 impl ExecutionArgs {
     /// Runs `f` with the CPU instructions that the user selected.
-    pub fn scope<R>(&self, f: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
+    pub fn scope<R>(&self, f: impl FnOnce() -> Result<R>) -> Result<R> {
         let Some(name) = &self.instructions else { return f() };
         Execution::current().with_instructions(name.parse::<Instructions>()?)?.scope(f)
     }

@@ -25,6 +25,9 @@ pub enum Failure {
     ClosedPipe,
 }
 
+/// What a part of a command returns.
+pub(super) type Result<T = (), E = Failure> = std::result::Result<T, E>;
+
 impl Failure {
     /// Creates a failure for bad input, with the given message.
     pub fn input(message: impl Display) -> Self {

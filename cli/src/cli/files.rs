@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use burn_rank::data::DataError;
 use burn_rank::workbench::atomic_file::{self, Pending};
 
-use super::{Failure, during, input};
+use super::{Failure, Result, during, input};
 
 /// Returns the last component of each path, or the whole path where two have the same.
 pub(super) fn names<P: AsRef<Path>>(paths: &[P]) -> Vec<String> {
@@ -29,7 +29,7 @@ impl Outputs {
     ///
     /// # Errors
     /// Returns an error if standard input is read twice.
-    pub fn of_reading<P: AsRef<Path>>(read: impl IntoIterator<Item = P>) -> Result<Self, Failure> {
+    pub fn of_reading<P: AsRef<Path>>(read: impl IntoIterator<Item = P>) -> Result<Self> {
         let read: Vec<PathBuf> = read.into_iter().map(|path| input::ranker_file(path.as_ref())).collect();
         input::once(&read)?;
         Ok(Self { read, written: Vec::new() })
@@ -39,7 +39,7 @@ impl Outputs {
     ///
     /// # Errors
     /// Returns an error if it is another file of the command.
-    pub fn add(&mut self, option: &'static str, path: &Path) -> Result<(), Failure> {
+    pub fn add(&mut self, option: &'static str, path: &Path) -> Result {
         input::not_over(option, path, &self.read, "is read")?;
         for (other, written) in &self.written {
             if written == path {
@@ -57,7 +57,7 @@ impl Outputs {
 ///
 /// # Errors
 /// Returns an error if `fill` fails or the file cannot be written.
-pub(super) fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+pub(super) fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result {
     let written = during(&format!("writing {}", path.display()), || atomic_file::write_with(path, fill));
     written.map_err(|error| unwritable(path, error))
 }
@@ -67,10 +67,7 @@ pub(super) fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result
 ///
 /// # Errors
 /// Returns the same errors as [`write`].
-pub(super) fn prepare(
-    path: &Path,
-    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<Option<Pending>, Failure> {
+pub(super) fn prepare(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<Option<Pending>> {
     let prepared = during(&format!("writing {}", path.display()), || atomic_file::prepare(path, fill));
     prepared.map_err(|error| unwritable(path, error))
 }
@@ -79,7 +76,7 @@ pub(super) fn prepare(
 ///
 /// # Errors
 /// Returns an error if a file cannot be renamed.
-pub(super) fn commit(files: impl IntoIterator<Item = Option<Pending>>) -> Result<(), Failure> {
+pub(super) fn commit(files: impl IntoIterator<Item = Option<Pending>>) -> Result {
     let files = files.into_iter().flatten().collect();
     atomic_file::commit_together(files).map_err(|(path, error)| unwritable(&path, error))
 }

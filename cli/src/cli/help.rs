@@ -7,7 +7,7 @@ use burn_rank::workbench::text::{did_you_mean, nearest};
 use burn_rank::workbench::{CONFIGURATION, names_here};
 use clap::{Args, Command};
 
-use super::{Failure, manual};
+use super::{Failure, Result, manual};
 use crate::page::{indented, wrapped};
 
 const ABOUT_CONFIG: &str = "\
@@ -27,7 +27,7 @@ pub struct HelpArgs {
 
 impl HelpArgs {
     /// Prints help; `root` is the whole command line.
-    pub(super) fn run(self, root: Command, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn run(self, root: Command, out: &mut dyn Write) -> Result {
         match self.what.split_first() {
             Some((config, of)) if config == "config" => config_help(of, out),
             _ => {
@@ -168,7 +168,7 @@ fn plain(text: &str) -> String {
 }
 
 /// Prints the sections of configuration files, one section, or a key in all sections that have it.
-fn config_help(of: &[String], out: &mut dyn Write) -> Result<(), Failure> {
+fn config_help(of: &[String], out: &mut dyn Write) -> Result {
     let sections = sections();
     let asked = of.join(".").trim_matches(['[', ']']).to_lowercase();
     if asked.is_empty() {

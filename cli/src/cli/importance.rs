@@ -12,7 +12,7 @@ use burn_rank::workbench::text::counted;
 use clap::Args;
 use serde::Serialize;
 
-use super::{Failure, Work, input};
+use super::{Result, Work, input};
 use crate::experiment::linear_weights;
 use crate::page::Table;
 
@@ -63,11 +63,11 @@ struct Row {
 }
 
 impl ImportanceArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result {
         self.scoring.scope(|| self.show(out))
     }
 
-    fn show(&self, out: &mut dyn Write) -> Result<(), Failure> {
+    fn show(&self, out: &mut dyn Write) -> Result {
         input::once(&self.data)?;
         let device = self.scoring.device()?;
         let ranker = input::ranker(&self.model, &device)?;
@@ -103,13 +103,12 @@ impl ImportanceArgs {
             if self.across { "among all documents" } else { "within queries" }
         )?;
         write!(out, "{}", table(&rows).text())?;
-        writeln!(out, "How to read this: burn-rank importance --help")?;
-        Ok(())
+        Ok(writeln!(out, "How to read this: burn-rank importance --help")?)
     }
 }
 
 /// Adds a confidence interval, a name and a weight to the losses of a feature.
-fn row(ranker: &Ranker, feature: usize, losses: Vec<Option<f64>>) -> Result<Row, Failure> {
+fn row(ranker: &Ranker, feature: usize, losses: Vec<Option<f64>>) -> Result<Row> {
     let losses: Vec<f64> = losses.into_iter().flatten().collect();
     let interval = bootstrap(&losses, &ComparisonConfig { resamples: 10_000, ..ComparisonConfig::default() })?;
     let names = ranker.metadata().feature_names.as_ref();

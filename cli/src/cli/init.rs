@@ -12,7 +12,7 @@ use burn_rank::workbench::text::{counted, harmless, is_standard_stream};
 use clap::Args;
 
 use super::check::{Set, read, sets};
-use super::{Failure, input, terminal};
+use super::{Failure, Result, input, terminal};
 use crate::experiment::proposal::{self, Choice, Labels, Seen, Source};
 use crate::page::indented;
 
@@ -50,7 +50,7 @@ fn set_of(file: &Path) -> usize {
 }
 
 impl InitArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result {
         if self.data.iter().any(|path| is_standard_stream(path)) {
             return Err(Failure::input("init: found `-`, expected files: the configuration names them"));
         }
@@ -86,15 +86,13 @@ impl InitArgs {
                 "out": path.display().to_string(), "choice": choice, "labels": seen.labels(), "sets": seen.sets(),
                 "train": seen.train, "missing_values": seen.missing, "next": command,
             });
-            writeln!(out, "{record}")?;
-            return Ok(());
+            return Ok(writeln!(out, "{record}")?);
         }
         for line in summary(&seen) {
             writeln!(out, "{line}")?;
         }
         writeln!(out, "{:WORDS$}{}", "written to", path.display())?;
-        writeln!(out, "{:WORDS$}{}", "next", harmless(&command))?;
-        Ok(())
+        Ok(writeln!(out, "{:WORDS$}{}", "next", harmless(&command))?)
     }
 
     /// Returns the name of the configuration file, derived from the name of the data.
@@ -107,7 +105,7 @@ impl InitArgs {
     }
 
     /// Reads the data.
-    fn look(&self, out: &Path) -> Result<Seen, Failure> {
+    fn look(&self, out: &Path) -> Result<Seen> {
         let (source, sets) = self.source(out)?;
         let (mut train, mut relevant, mut missing, mut istellas) = (None, 0, 0, false);
         let (mut widths, mut names, mut labels, mut folds) = (Vec::new(), Vec::new(), Vec::new(), None);
@@ -144,7 +142,7 @@ impl InitArgs {
 
     /// Returns how the configuration refers to the data. Also returns the training, validation and test sets to
     /// inspect.
-    fn source(&self, out: &Path) -> Result<(Source, Vec<Set>), Failure> {
+    fn source(&self, out: &Path) -> Result<(Source, Vec<Set>)> {
         // Paths in a configuration are relative to its folder.
         let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty() && *folder != Path::new("."));
         let from_there = |path: &PathBuf| match folder {
@@ -215,30 +213,23 @@ fn summary(seen: &Seen) -> Vec<String> {
         0 => "none".to_string(),
         count => count.to_string(),
     };
-    let line = |word: &str, words: String| format!("{word:WORDS$}{words}");
+    let counts = [(train.queries, "query"), (train.documents, "document"), (train.features, "feature")];
+    let line = |word: &str, words: &str| format!("{word:WORDS$}{words}");
     let mut lines = vec![
-        line(
-            "training data",
-            format!(
-                "{}, {}, {}",
-                counted(train.queries, "query"),
-                counted(train.documents, "document"),
-                counted(train.features, "feature")
-            ),
-        ),
-        line("documents per query", format!("{least} to {most}, median {median}")),
-        line("labels", format!("{kind}; {}{more}", shown.join(", "))),
-        line("to learn from", format!("{} with two labels", counted(seen.teaching(), "query"))),
-        line("missing values", missing),
-        line("sets", indented(&seen.sets(), WORDS)),
+        line("training data", &counts.map(|(count, what)| counted(count, what)).join(", ")),
+        line("documents per query", &format!("{least} to {most}, median {median}")),
+        line("labels", &format!("{kind}; {}{more}", shown.join(", "))),
+        line("to learn from", &format!("{} with two labels", counted(seen.teaching(), "query"))),
+        line("missing values", &missing),
+        line("sets", &indented(&seen.sets(), WORDS)),
     ];
     if let Source::Files { train, validation, test } = &seen.source
         && train.len() + validation.len() + test.len() > 1
     {
         for (set, files) in [("  train", train), ("  validation", validation), ("  test", test)] {
-            lines.extend(files.iter().map(|file| line(set, harmless(&file.display().to_string()).into_owned())));
+            lines.extend(files.iter().map(|file| line(set, &harmless(&file.display().to_string()))));
         }
     }
-    lines.extend(line("first choice", indented(&format!("{choice}: {why}"), WORDS)).lines().map(String::from));
+    lines.extend(line("first choice", &indented(&format!("{choice}: {why}"), WORDS)).lines().map(String::from));
     lines
 }

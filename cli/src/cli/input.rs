@@ -17,14 +17,14 @@ use burn_rank::workbench::text::{counted, is_standard_stream, shown};
 use burn_rank::workbench::{self, Assembled, FileKind, Like, Source, name_unread, quoted, read_like};
 use clap::Args;
 
-use super::{Context, ExecutionArgs, Failure, during, panics, terminal};
+use super::{Context, ExecutionArgs, Failure, Result, during, panics, terminal};
 use crate::experiment::{self, RANKER, from_toml, moved_in_words, written_value};
 
 /// While a command reads a memory-mapped file, at most this much of the file stays in memory.
 const RESIDENT: ByteSize = ByteSize::mib(256);
 
 /// Opens a file, or standard input for `-`.
-pub fn text(path: &Path) -> Result<Input, Failure> {
+pub fn text(path: &Path) -> Result<Input> {
     // The command owns the process, and this is the only place that reads its standard input.
     static TAKEN: AtomicBool = AtomicBool::new(false);
     if !is_standard_stream(path) {
@@ -37,7 +37,7 @@ pub fn text(path: &Path) -> Result<Input, Failure> {
 }
 
 /// Rejects a command line that reads standard input twice, before anything is read.
-pub fn once<P: AsRef<Path>>(files: impl IntoIterator<Item = P>) -> Result<(), Failure> {
+pub fn once<P: AsRef<Path>>(files: impl IntoIterator<Item = P>) -> Result {
     match files.into_iter().filter(|path| is_standard_stream(path.as_ref())).count() {
         0 | 1 => Ok(()),
         _ => Err(standard_input_twice()),
@@ -73,7 +73,7 @@ impl ScoringArgs {
     }
 
     /// Runs `f` with the CPU instructions that the user selected.
-    pub fn scope<R>(&self, f: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
+    pub fn scope<R>(&self, f: impl FnOnce() -> Result<R>) -> Result<R> {
         self.execution.scope(f)
     }
 }
@@ -98,7 +98,7 @@ impl ReadArgs {
         files: &[PathBuf],
         number: Option<f64>,
         feature_names: &[String],
-    ) -> Result<RankingDataset, Failure> {
+    ) -> Result<RankingDataset> {
         let mut options = self.options()?;
         if !self.keys()?.contains_key("missing") {
             options.missing = Missing::Keep;
@@ -114,7 +114,7 @@ impl ReadArgs {
         options: &ReadOptions,
         like: &Like,
         tells_moves: bool,
-    ) -> Result<Assembled, Failure> {
+    ) -> Result<Assembled> {
         let inputs = files.iter().map(|path| text(path)).collect::<Result<Vec<_>, _>>()?;
         let named = match files {
             [first, _, ..] => format!("{} and {} more", first.display(), counted(files.len() - 1, "file")),
@@ -133,7 +133,7 @@ impl ReadArgs {
     }
 
     /// Returns the user's options as keys of `[data.read]` in a configuration.
-    pub fn keys(&self) -> Result<Map, Failure> {
+    pub fn keys(&self) -> Result<Map> {
         let mut keys = assignments("--read", &self.options)?;
         if let Some(missing) = &self.missing {
             keys.insert("missing".to_string(), missing.replace('-', "_").into());
@@ -147,7 +147,7 @@ impl ReadArgs {
     }
 
     /// Returns an error if the options keep missing values and the ranker does not accept them.
-    pub fn check(&self, ranker: &Ranker) -> Result<(), Failure> {
+    pub fn check(&self, ranker: &Ranker) -> Result {
         if self.options()?.missing == Missing::Keep && !ranker.takes_missing() {
             return Err(Failure::input(
                 "missing = keep: expected error, zero or query-min: the ranker takes no missing values",
@@ -156,13 +156,13 @@ impl ReadArgs {
         Ok(())
     }
 
-    fn options(&self) -> Result<ReadOptions, Failure> {
+    fn options(&self) -> Result<ReadOptions> {
         self.options_after(None)
     }
 
     /// Returns the keys that the user sets, preceded by the settings for missing values from the ranker's training
     /// configuration.
-    fn assigned(&self, trained: Option<&Value>) -> Result<Map, Failure> {
+    fn assigned(&self, trained: Option<&Value>) -> Result<Map> {
         let asked = self.keys()?;
         let read = trained.map(|config| &config["data"]["read"]);
         let trained = OF_MISSING.iter().filter_map(|key| Some((key.to_string(), read?.get(key)?.clone())));
@@ -171,7 +171,7 @@ impl ReadArgs {
 
     /// Returns the options for reading data. Options for missing values that the user did not set are those from the
     /// training of the ranker; `trained` is its configuration.
-    pub(super) fn options_after(&self, trained: Option<&Value>) -> Result<ReadOptions, Failure> {
+    pub(super) fn options_after(&self, trained: Option<&Value>) -> Result<ReadOptions> {
         let refuse = |refusal: Refusal| Failure::input(format!("--read {}", refusal.with_key()));
         let (mut asked, mut columns) = (Map::new(), Map::new());
         for (key, value) in self.assigned(trained)? {
@@ -221,7 +221,7 @@ const OF_MISSING: [&str; 3] = ["missing", "absent", "missing_value"];
 
 /// Parses the measures of `-m`, which may be repeated and may contain commas. If no measures are given, parses
 /// `default`.
-pub fn measures(asked: &[String], default: &str) -> Result<Vec<Measure>, Failure> {
+pub fn measures(asked: &[String], default: &str) -> Result<Vec<Measure>> {
     let asked = if asked.is_empty() { default.to_string() } else { asked.join(",") };
     let measure = |name: &str| {
         name.parse()
@@ -238,7 +238,7 @@ pub fn measures(asked: &[String], default: &str) -> Result<Vec<Measure>, Failure
 
 /// Parses each `KEY=VALUE` given for a repeated flag. A value is parsed as TOML or JSON if possible, and is taken as
 /// text otherwise.
-pub fn assignments(flag: &str, assignments: &[String]) -> Result<Map, Failure> {
+pub fn assignments(flag: &str, assignments: &[String]) -> Result<Map> {
     let mut values = Map::new();
     for assignment in assignments {
         let refuse = |message: String| Failure::input(format!("{flag} {}: {message}", shown(assignment)));
@@ -253,7 +253,7 @@ pub fn assignments(flag: &str, assignments: &[String]) -> Result<Map, Failure> {
 
 /// Parses a convention: either the name of a preset, or a table of differences from a preset, as in
 /// `measure.convention`.
-pub fn convention(text: &str) -> Result<Convention, Failure> {
+pub fn convention(text: &str) -> Result<Convention> {
     if !text.trim_start().starts_with('{') {
         return Convention::preset(text).context("--convention");
     }
@@ -271,7 +271,7 @@ pub fn convention(text: &str) -> Result<Convention, Failure> {
 
 /// Returns an error if the output file is the same as one of `others`, which the command reads or must keep. `what`
 /// completes the error message, as in "this one is read".
-pub fn not_over<P: AsRef<Path>>(flag: &str, out: &Path, others: &[P], what: &str) -> Result<(), Failure> {
+pub fn not_over<P: AsRef<Path>>(flag: &str, out: &Path, others: &[P], what: &str) -> Result {
     // Two paths may lead to the same file through links. A pipe or a terminal may be both read and written.
     let whole = |path: &Path| path.canonicalize().ok().filter(|path| path.is_file());
     let Some(file) = whole(out) else { return Ok(()) };
@@ -288,7 +288,7 @@ pub fn ranker_file(path: &Path) -> PathBuf {
 }
 
 /// Loads a ranker of this crate or of another system from its file, or from the folder of a `train` run.
-pub fn ranker(path: &Path, device: &Device) -> Result<Ranker, Failure> {
+pub fn ranker(path: &Path, device: &Device) -> Result<Ranker> {
     let opened = experiment::ranker_file(path).and_then(|file| Ok(Ranker::open(&file, device)?));
     opened.map_err(|error| Failure::Input(error.into()))
 }
@@ -297,7 +297,7 @@ pub fn ranker(path: &Path, device: &Device) -> Result<Ranker, Failure> {
 const LONGEST_SCORE: usize = 1 << 10;
 
 /// Reads one score per line from a file, which may be compressed, or from standard input if the path is `-`.
-pub fn scores(path: &Path, documents: usize) -> Result<Vec<f64>, Failure> {
+pub fn scores(path: &Path, documents: usize) -> Result<Vec<f64>> {
     // The number of documents bounds the text, so the limits of the reader are not needed.
     let (max_compression_ratio, max_decompressed_bytes) = (u64::MAX, u64::MAX);
     let options = ReadOptions {

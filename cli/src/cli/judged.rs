@@ -9,7 +9,7 @@ use burn_rank::measure::{Convention, Evaluator, MeasureError, QueryValues};
 use burn_rank::workbench::text::counted;
 use clap::{Args, value_parser};
 
-use super::{Failure, during, input};
+use super::{Failure, Result, during, input};
 
 /// Options that determine how a TREC run is evaluated.
 #[derive(Debug, Args)]
@@ -42,12 +42,12 @@ pub struct Judgments<'a> {
 
 impl<'a> Judgments<'a> {
     /// Reads the file.
-    pub fn read(path: &'a Path, args: &'a JudgingArgs) -> Result<Self, Failure> {
+    pub fn read(path: &'a Path, args: &'a JudgingArgs) -> Result<Self> {
         Ok(Self { path, qrels: Qrels::read_from(input::text(path)?)?, args })
     }
 
     /// Parses a convention and applies the chosen relevance level.
-    pub fn convention(&self, asked: &str) -> Result<Convention, Failure> {
+    pub fn convention(&self, asked: &str) -> Result<Convention> {
         let mut convention = input::convention(asked)?;
         if self.args.level != 1 {
             convention.relevant_from = f64::from(self.args.level);
@@ -60,8 +60,8 @@ impl<'a> Judgments<'a> {
     pub fn each<T: Send>(
         &self,
         run: &Path,
-        of_query: impl Fn(&str, &TrecQuery) -> Result<T, Failure> + Sync,
-    ) -> Result<JudgedRun<T>, Failure> {
+        of_query: impl Fn(&str, &TrecQuery) -> Result<T> + Sync,
+    ) -> Result<JudgedRun<T>> {
         let run = input::text(run)?;
         let name = run.name().to_path_buf();
         let judged = during(&format!("reading {}", name.display()), || {
@@ -82,7 +82,7 @@ impl<'a> Judgments<'a> {
     }
 
     /// Computes the measures of every evaluated query of a run.
-    pub fn measure(&self, run: &Path, evaluator: &Evaluator) -> Result<JudgedRun<QueryValues>, Failure> {
+    pub fn measure(&self, run: &Path, evaluator: &Evaluator) -> Result<JudgedRun<QueryValues>> {
         self.each(run, |name, query| {
             let documents = query.documents(self.args.depth())?;
             evaluator.query(&documents.ranking()).map_err(|error| Failure::input(self.place(name, &documents, &error)))
@@ -90,7 +90,7 @@ impl<'a> Judgments<'a> {
     }
 
     /// Returns the documents of every evaluated query of a run.
-    pub fn documents(&self, run: &Path) -> Result<HashMap<String, TrecDocuments>, Failure> {
+    pub fn documents(&self, run: &Path) -> Result<HashMap<String, TrecDocuments>> {
         Ok(self.each(run, |_, query| Ok(query.documents(self.args.depth())?))?.queries.into_iter().collect())
     }
 

@@ -12,7 +12,7 @@ use burn_rank::workbench::{self, FileKind, Source};
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
-use super::{ExecutionArgs, Failure, input};
+use super::{ExecutionArgs, Failure, Result, input};
 
 /// Arguments of `loss`.
 #[derive(Debug, Args)]
@@ -57,12 +57,12 @@ struct List {
 }
 
 impl LossArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result {
         self.execution.scope(|| self.explain(out))
     }
 
     /// Returns the loss that the arguments specify, and the file with the lists.
-    fn spec(&self) -> Result<(LossSpec, &Path), Failure> {
+    fn spec(&self) -> Result<(LossSpec, &Path)> {
         let mut params = input::assignments("--set", &self.set)?;
         let joined = ["measure", "relaxation"].iter().any(|part| params.contains_key(*part));
         let given = self.name.as_deref().map(|name| (LossSpec::parse(name), name));
@@ -86,7 +86,7 @@ impl LossArgs {
         }
     }
 
-    fn explain(&self, out: &mut dyn Write) -> Result<(), Failure> {
+    fn explain(&self, out: &mut dyn Write) -> Result {
         let (spec, file) = self.spec()?;
         let loss = spec.build()?;
         let dtype = match self.precision {
@@ -151,7 +151,7 @@ struct Evaluation<'a> {
 }
 
 impl Evaluation<'_> {
-    fn explain_line(&self, file: &Path, number: usize, line: &[u8], out: &mut dyn Write) -> Result<(), Failure> {
+    fn explain_line(&self, file: &Path, number: usize, line: &[u8], out: &mut dyn Write) -> Result {
         let refuse = |message: String| Failure::input(format!("{}:{number}: {message}", file.display()));
         let list: List = serde_json::from_slice(line).map_err(|error| {
             // The column numbers come from serde; the words are ours if the text is valid JSON.
@@ -174,8 +174,7 @@ impl Evaluation<'_> {
             return Err(refuse(self.overflow(what, &list.scores)));
         }
         let value = learnable.then_some(value);
-        writeln!(out, "{}", json!({"value": value, "loss": loss, "grad": grad}))?;
-        Ok(())
+        Ok(writeln!(out, "{}", json!({"value": value, "loss": loss, "grad": grad}))?)
     }
 
     /// Returns an error message about a list whose loss or gradient is not finite.

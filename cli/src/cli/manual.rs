@@ -9,8 +9,8 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
-use super::Failure;
 use super::failure::EXIT_CODES;
+use super::{Failure, Result};
 use crate::experiment::OutputFolder;
 
 const NAME: &str = "burn-rank";
@@ -32,7 +32,7 @@ pub struct CompletionsArgs {
 
 impl CompletionsArgs {
     /// Writes a shell completion script for the whole command line.
-    pub(super) fn run(self, mut command: Command, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn run(self, mut command: Command, out: &mut dyn Write) -> Result {
         // The script is written to memory first, because the generator panics if a write fails.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut command, NAME, &mut script);
@@ -59,7 +59,7 @@ pub struct ManArgs {
 
 impl ManArgs {
     /// Writes man pages for `command`, the whole command line.
-    pub(super) fn run(self, command: Command, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn run(self, command: Command, out: &mut dyn Write) -> Result {
         // The commands `help` get no page, since they only repeat the other pages.
         let mut root = command.disable_help_subcommand(true);
         root.build();
@@ -80,11 +80,7 @@ impl ManArgs {
 }
 
 /// Finds a command and its parent by the names that lead to the command. `of` is the command that asks.
-pub(super) fn find<'a>(
-    of: &str,
-    root: &'a Command,
-    path: &[String],
-) -> Result<(&'a Command, Option<&'a Command>), Failure> {
+pub(super) fn find<'a>(of: &str, root: &'a Command, path: &[String]) -> Result<(&'a Command, Option<&'a Command>)> {
     path.iter().try_fold((root, None), |(command, _), name| {
         let child = command.find_subcommand(name).ok_or_else(|| {
             let known: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();

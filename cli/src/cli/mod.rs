@@ -44,7 +44,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use execution_args::{ExecutionArgs, work_on_this_thread};
-use failure::{Context, EXIT_CODES, Failure};
+use failure::{Context, EXIT_CODES, Failure, Result};
 use files::to_io;
 use judged::{JudgingArgs, Judgments};
 use processes::together;

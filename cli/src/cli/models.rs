@@ -12,7 +12,7 @@ use burn_rank::measure::{Convention, Measure};
 use burn_rank::workbench::json::json;
 use clap::{Args, Subcommand};
 
-use super::{Failure, input};
+use super::{Result, input};
 use crate::experiment::linear_weights;
 use crate::page::{Table, indented};
 
@@ -51,7 +51,7 @@ enum ModelsCommand {
 }
 
 impl ModelsArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result {
         if let Some(ModelsCommand::Show { ranker, features }) = &self.command {
             return self.show(ranker, *features, out);
         }
@@ -68,7 +68,7 @@ impl ModelsArgs {
         Ok(())
     }
 
-    fn learners(&self, out: &mut dyn Write) -> Result<(), Failure> {
+    fn learners(&self, out: &mut dyn Write) -> Result {
         for entry in LEARNERS {
             let defaults = entry.parameters();
             if self.json {
@@ -89,7 +89,7 @@ impl ModelsArgs {
         Ok(())
     }
 
-    fn losses(&self, out: &mut dyn Write) -> Result<(), Failure> {
+    fn losses(&self, out: &mut dyn Write) -> Result {
         if !self.json {
             write!(out, "{START}\n\n")?;
         }
@@ -116,7 +116,7 @@ impl ModelsArgs {
         Ok(())
     }
 
-    fn measures(&self, out: &mut dyn Write) -> Result<(), Failure> {
+    fn measures(&self, out: &mut dyn Write) -> Result {
         if self.json {
             for family in Measure::FAMILIES {
                 let row = json!({"measure": family.form(), "aliases": family.aliases, "what": family.description});
@@ -129,11 +129,10 @@ impl ModelsArgs {
         }
         let families = Measure::FAMILIES.iter().map(|family| (family.form(), family.description));
         let presets = Convention::PRESETS.iter().map(|preset| (preset.name.to_string(), preset.description));
-        write!(out, "{}\n{}", described("measure", families), described("convention", presets))?;
-        Ok(())
+        Ok(write!(out, "{}\n{}", described("measure", families), described("convention", presets))?)
     }
 
-    fn show(&self, path: &std::path::Path, shown: usize, out: &mut dyn Write) -> Result<(), Failure> {
+    fn show(&self, path: &std::path::Path, shown: usize, out: &mut dyn Write) -> Result {
         let ranker = input::ranker(path, &Device::flex())?;
         let weights = linear_weights(&ranker);
         if self.json {
@@ -209,7 +208,7 @@ fn cells() -> String {
 }
 
 /// Prints default parameters as TOML lines.
-fn parameters(defaults: &Map, out: &mut dyn Write) -> Result<(), Failure> {
+fn parameters(defaults: &Map, out: &mut dyn Write) -> Result {
     let mut title = "parameters";
     for (key, value) in defaults {
         match toml_value(value) {

@@ -10,7 +10,7 @@ use burn_rank::workbench::text::{harmless, is_standard_stream};
 use clap::Args;
 
 use super::files::{self, Outputs};
-use super::{Failure, during, input, to_io};
+use super::{Failure, Result, during, input, to_io};
 
 /// Arguments of `predict`.
 #[derive(Debug, Args)]
@@ -46,11 +46,11 @@ pub struct PredictArgs {
 }
 
 impl PredictArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result {
         self.scoring.scope(|| self.predict(out))
     }
 
-    fn predict(&self, out: &mut dyn Write) -> Result<(), Failure> {
+    fn predict(&self, out: &mut dyn Write) -> Result {
         let file = self.out.as_ref().filter(|path| !is_standard_stream(path));
         if file.is_none() && self.qrels.as_deref().is_some_and(is_standard_stream) {
             return Err(Failure::input("--qrels -: standard output has the run, expected a file"));
@@ -99,13 +99,7 @@ impl PredictArgs {
     }
 
     /// Writes, for each document, how much every feature contributes to its score.
-    fn explain(
-        &self,
-        ranker: &Ranker,
-        data: &RankingDataset,
-        file: Option<&PathBuf>,
-        out: &mut dyn Write,
-    ) -> Result<(), Failure> {
+    fn explain(&self, ranker: &Ranker, data: &RankingDataset, file: Option<&PathBuf>, out: &mut dyn Write) -> Result {
         let background = match &self.background[..] {
             [] => None,
             files => Some(self.scoring.reading.read_to_score(files, (&self.model, ranker))?),
@@ -137,7 +131,7 @@ impl PredictArgs {
 }
 
 /// Writes to standard output.
-fn print(out: &mut dyn Write, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+fn print(out: &mut dyn Write, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result {
     fill(out).map_err(|error| match error.kind() {
         io::ErrorKind::InvalidData => Failure::Input(error.into()),
         _ => error.into(),

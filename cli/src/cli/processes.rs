@@ -2,11 +2,13 @@
 
 use burn_rank::workbench::distributed::ProcessGroup;
 
+#[cfg(feature = "mpi")]
 use super::Failure;
+use super::Result;
 
 /// Runs a command jointly in the processes that were started together. An error in any process ends all of them with
 /// its exit code.
-pub fn together(run: impl FnOnce(&ProcessGroup) -> Result<(), Failure>) -> Result<(), Failure> {
+pub fn together(run: impl FnOnce(&ProcessGroup) -> Result) -> Result {
     #[cfg(feature = "mpi")]
     if let Some(group) = burn_rank::workbench::distributed::World::join().map(ProcessGroup::new)
         && group.count() > 1
@@ -18,7 +20,7 @@ pub fn together(run: impl FnOnce(&ProcessGroup) -> Result<(), Failure>) -> Resul
 
 /// Reports an error and ends all processes.
 #[cfg(feature = "mpi")]
-fn end(group: &ProcessGroup, failure: Failure) -> Result<(), Failure> {
+fn end(group: &ProcessGroup, failure: Failure) -> Result {
     let (rank, count) = (group.rank(), group.count());
     let (error, code) = match failure.context(format!("process {rank} of {count}, from 0")) {
         Failure::Input(error) => (error, 2),

@@ -81,11 +81,16 @@ impl Work {
         self.set(&in_room(what));
     }
 
+    /// Changes the bar, if it is shown.
+    fn bar(&self, change: impl FnOnce(&ProgressBar)) {
+        if let Some(Shown { bar, .. }) = &self.0 {
+            change(bar);
+        }
+    }
+
     /// Changes the text of the display, which must fit.
     fn set(&self, text: &str) {
-        if let Some(Shown { bar, .. }) = &self.0 {
-            bar.set_message(text.to_string());
-        }
+        self.bar(|bar| bar.set_message(text.to_string()));
     }
 
     /// Sets how many steps there are.
@@ -95,26 +100,22 @@ impl Work {
 
     /// Sets how many steps there are, and the template of what is shown about them.
     fn count(&self, all: usize, figures: &str) {
-        if let Some(Shown { bar, .. }) = &self.0
-            && bar.length() != Some(all as u64)
-        {
-            bar.set_length(all as u64);
-            styled(bar, &if columns() < NARROW { figures.to_string() } else { format!("{{bar:8}} {figures}") });
-        }
+        self.bar(|bar| {
+            if bar.length() != Some(all as u64) {
+                bar.set_length(all as u64);
+                styled(bar, &if columns() < NARROW { figures.to_string() } else { format!("{{bar:8}} {figures}") });
+            }
+        });
     }
 
     /// Sets how many steps are finished.
     pub(super) fn done(&self, steps: usize) {
-        if let Some(Shown { bar, .. }) = &self.0 {
-            bar.set_position(steps as u64);
-        }
+        self.bar(|bar| bar.set_position(steps as u64));
     }
 
     /// Adds to the number of finished steps.
     pub(super) fn more(&self, steps: usize) {
-        if let Some(Shown { bar, .. }) = &self.0 {
-            bar.inc(steps as u64);
-        }
+        self.bar(|bar| bar.inc(steps as u64));
     }
 }
 

@@ -9,7 +9,7 @@ use burn_rank::workbench::text::is_standard_stream;
 use clap::Args;
 use serde::de::DeserializeOwned;
 
-use super::{Failure, input};
+use super::{Failure, Result, input};
 use crate::experiment::{OutputError, PAGE, RECORD, REPORT, RUN_FILES, Report, RunRecord, put_right, write_page};
 use crate::report::page;
 
@@ -24,7 +24,7 @@ pub struct ReportArgs {
 }
 
 impl ReportArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result {
         let report = read_report(&self.run)?;
         let record: Option<RunRecord> = read(&self.run.join(RECORD))?;
         let page = page(&report, record.as_ref());
@@ -43,13 +43,12 @@ impl ReportArgs {
                 self.run.join(PAGE)
             }
         };
-        writeln!(out, "{}", path.display())?;
-        Ok(())
+        Ok(writeln!(out, "{}", path.display())?)
     }
 }
 
 /// Reads the report of a finished run.
-pub fn read_report(folder: &Path) -> Result<Report, Failure> {
+pub fn read_report(folder: &Path) -> Result<Report> {
     put_right(folder)?;
     read(&folder.join(REPORT))?.ok_or_else(|| {
         Failure::input(format!("{}: no {REPORT} here; expected the folder of a finished run", folder.display()))
@@ -57,7 +56,7 @@ pub fn read_report(folder: &Path) -> Result<Report, Failure> {
 }
 
 /// Reads a JSON file; returns `None` if it does not exist.
-fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Failure> {
+fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     let refuse = |error: anyhow::Error| Failure::Input(error.context(path.display().to_string()));
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,

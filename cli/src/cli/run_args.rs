@@ -7,7 +7,7 @@ use burn_rank::op::Execution;
 use burn_rank::workbench::text::harmless;
 use clap::Args;
 
-use super::{Failure, input};
+use super::{Result, input};
 use crate::experiment::{Claim, Document, Experiment, Place};
 
 /// The arguments of a command that runs a configuration.
@@ -37,13 +37,13 @@ pub struct Opened {
 
 impl RunArgs {
     /// Reads and checks the configuration and opens its device.
-    pub fn open(&self) -> Result<Opened, Failure> {
+    pub fn open(&self) -> Result<Opened> {
         self.open_with(None)
     }
 
     /// Opens the configuration like [`open`](Self::open), but first sets a key to the value that a command-line option
     /// gave.
-    pub fn open_with(&self, option: Option<(&str, &str, String)>) -> Result<Opened, Failure> {
+    pub fn open_with(&self, option: Option<(&str, &str, String)>) -> Result<Opened> {
         let mut document = Document::read(&self.config, &self.set)?;
         let device = ("device", "--device", self.device.clone());
         let instructions = ("instructions", "--instructions", self.instructions.clone());

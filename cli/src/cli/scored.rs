@@ -1,6 +1,5 @@
-//! Reads data for a ranker with the columns, features and missing values of its training data.
-//!
-//! The scores of LETOR documents, either from a saved ranker or from a file.
+//! Reads data for a ranker with the columns, features and missing values of its training data, and the scores of the
+//! documents, from the ranker or from a file.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +11,7 @@ use burn_rank::ranker::Ranker;
 use burn_rank::workbench::{self, Like, absent_in_words, fewer_features};
 
 use super::input::ReadArgs;
-use super::{Failure, during, input, terminal};
+use super::{Failure, Result, during, input, terminal};
 
 /// A ranker, and the path by which messages name it.
 pub type Loaded<'a> = (&'a Path, &'a Ranker);
@@ -34,17 +33,17 @@ pub struct Reading {
 
 impl ReadArgs {
     /// Reads all files as one data set. If a ranker is given, the files are read as its training data were.
-    pub fn read(&self, files: &[PathBuf], model: Option<Loaded>) -> Result<RankingDataset, Failure> {
+    pub fn read(&self, files: &[PathBuf], model: Option<Loaded>) -> Result<RankingDataset> {
         self.reading(model)?.read(files, model.map(|(path, _)| path))
     }
 
     /// Reads documents without the labels of tables, so a table may lack a label column.
-    pub fn read_to_score(&self, files: &[PathBuf], model: Loaded) -> Result<RankingDataset, Failure> {
+    pub fn read_to_score(&self, files: &[PathBuf], model: Loaded) -> Result<RankingDataset> {
         Reading { ignores_labels: true, ..self.reading(Some(model))? }.read(files, Some(model.0))
     }
 
     /// Returns how files are read: by the options of the command, and otherwise as the training data of the ranker.
-    pub fn reading(&self, model: Option<Loaded>) -> Result<Reading, Failure> {
+    pub fn reading(&self, model: Option<Loaded>) -> Result<Reading> {
         let Some((_, ranker)) = model else {
             return Ok(Reading { options: self.options_after(None)?, ..Reading::default() });
         };
@@ -74,21 +73,16 @@ impl ReadArgs {
 
 impl Reading {
     /// Reads all files as one data set, for the ranker at `model`.
-    pub fn read(&self, files: &[PathBuf], model: Option<&Path>) -> Result<RankingDataset, Failure> {
+    pub fn read(&self, files: &[PathBuf], model: Option<&Path>) -> Result<RankingDataset> {
         self.read_telling(files, model, true)
     }
 
     /// Reads files that were read before in another way.
-    pub fn read_again(&self, files: &[PathBuf], model: &Path) -> Result<RankingDataset, Failure> {
+    pub fn read_again(&self, files: &[PathBuf], model: &Path) -> Result<RankingDataset> {
         self.read_telling(files, Some(model), false)
     }
 
-    fn read_telling(
-        &self,
-        files: &[PathBuf],
-        model: Option<&Path>,
-        tells_moves: bool,
-    ) -> Result<RankingDataset, Failure> {
+    fn read_telling(&self, files: &[PathBuf], model: Option<&Path>, tells_moves: bool) -> Result<RankingDataset> {
         let like = Like {
             features_from: self.columns.is_some().then_some(", as the ranker has"),
             feature_names: &self.feature_names,
@@ -161,13 +155,13 @@ pub struct Scored {
 
 impl Scored {
     /// Scores data that were read for a ranker, which was loaded from `path`.
-    pub fn by_ranker(path: &Path, ranker: &Ranker, data: &RankingDataset, device: &Device) -> Result<Self, Failure> {
+    pub fn by_ranker(path: &Path, ranker: &Ranker, data: &RankingDataset, device: &Device) -> Result<Self> {
         let scores = during(&format!("scoring with {}", path.display()), || ranker.predict(data, device))?;
         Ok(Self { scores, places: None, convention: Some(ranker.metadata().convention.clone()) })
     }
 
     /// Reads the scores from a file with one score per line, in the order in which the documents were read.
-    pub fn from_file(path: &Path, data: &RankingDataset) -> Result<Self, Failure> {
+    pub fn from_file(path: &Path, data: &RankingDataset) -> Result<Self> {
         let written = data.from_read_order(&input::scores(path, data.documents())?);
         // Finite scores stay finite.
         let narrow =
@@ -205,7 +199,7 @@ pub struct Common {
 
 impl Common {
     /// Reads the files for a ranker, or without one if only files of scores follow.
-    pub fn read(args: &input::ReadArgs, files: &[PathBuf], model: Option<Loaded>) -> Result<Self, Failure> {
+    pub fn read(args: &input::ReadArgs, files: &[PathBuf], model: Option<Loaded>) -> Result<Self> {
         let path = model.map(|(path, _)| path);
         let reading = args.reading(model)?;
         let data = reading.read(files, path)?;
@@ -214,7 +208,7 @@ impl Common {
 
     /// Scores the documents with a ranker. If its training data had other columns or another treatment of missing
     /// values, the files are read again in this way.
-    pub fn scored(&self, args: &input::ReadArgs, model: Loaded, device: &Device) -> Result<Scored, Failure> {
+    pub fn scored(&self, args: &input::ReadArgs, model: Loaded, device: &Device) -> Result<Scored> {
         let (path, ranker) = model;
         let reading = args.reading(Some(model))?.completed_by(&self.reading);
         if self.reading.is_as(&reading) {

@@ -6,14 +6,14 @@ use std::thread;
 
 use burn_rank::learner::Interrupt;
 
-use super::{Failure, terminal};
+use super::{Failure, Result, terminal};
 
 /// The exit code of a command that a second Ctrl-C stopped at once.
 const STOPPED_AT_ONCE: i32 = 130;
 
 /// Returns an interrupt that signals trigger. The first signal requests a stop after the current round; a second one
 /// ends the process. The signals are Ctrl-C, SIGTERM, and the hang-up of a terminal.
-pub fn interrupt_on_signal() -> Result<Interrupt, Failure> {
+pub fn interrupt_on_signal() -> Result<Interrupt> {
     static INTERRUPT: OnceLock<Interrupt> = OnceLock::new();
     if let Some(interrupt) = INTERRUPT.get() {
         return Ok(interrupt.clone());
@@ -43,7 +43,7 @@ fn stop(interrupt: &Interrupt, again: &str, code: i32) {
 /// Stops on SIGTERM, and on the hang-up of a terminal that the run writes to. A run under `nohup` has no terminal and
 /// continues.
 #[cfg(unix)]
-fn hear_the_end(interrupt: Interrupt) -> Result<(), Failure> {
+fn hear_the_end(interrupt: Interrupt) -> Result {
     use signal_hook::consts::{SIGHUP, SIGTERM};
     let terminals = [io::stdout().is_terminal(), io::stderr().is_terminal()];
     let hang_up = terminals[1].then_some(SIGHUP);

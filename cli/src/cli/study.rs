@@ -8,7 +8,7 @@ use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, harmless};
 use clap::Args;
 
-use super::{Common, Failure, Scored, Work, input, written_to};
+use super::{Common, Failure, Result, Scored, Work, input, written_to};
 use crate::experiment::{
     Claim, Document, Experiment, Identity, JOBS, KeptRun, OutputFolder, Place, REPORT, RunKind, STUDY, json_bytes,
     put_right,
@@ -73,7 +73,7 @@ pub struct StudyArgs {
 /// A parameter's name, if given, and its values; without a name, they belong to the study's first parameter.
 type Over = (Option<String>, Vec<f64>);
 
-fn over(text: &str) -> Result<Over, Failure> {
+fn over(text: &str) -> Result<Over> {
     let (name, values) = match text.split_once('=') {
         Some((name, values)) => (Some(name.trim().to_string()), values),
         None => (None, text),
@@ -87,11 +87,11 @@ fn over(text: &str) -> Result<Over, Failure> {
 }
 
 impl StudyArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result {
         self.scoring.scope(|| self.study(out))
     }
 
-    fn study(&self, out: &mut dyn Write) -> Result<(), Failure> {
+    fn study(&self, out: &mut dyn Write) -> Result {
         let Some(name) = &self.name else { return self.list(out) };
         let all = name == ALL;
         let studies: Vec<&StudyEntry> = if all { STUDIES.iter().collect() } else { vec![find(name)?] };
@@ -150,7 +150,7 @@ impl StudyArgs {
         format!("{:?}", (name, files, scores, against, config, over, quick, queries, seed))
     }
 
-    fn list(&self, out: &mut dyn Write) -> Result<(), Failure> {
+    fn list(&self, out: &mut dyn Write) -> Result {
         let mut table = Table::new(["study", "over", "what"]);
         for study in STUDIES {
             let names: Vec<&str> = study.parameters.iter().map(|parameter| parameter.name).collect();
@@ -171,7 +171,7 @@ impl StudyArgs {
         Ok(())
     }
 
-    fn source(&self) -> Result<Source, Failure> {
+    fn source(&self) -> Result<Source> {
         input::once(self.files.iter().chain(&self.scores).chain(&self.against))?;
         self.runs().try_for_each(|run| put_right(run))?;
         match (&self.scores, &self.config, self.files.as_slice()) {
@@ -214,7 +214,7 @@ impl StudyArgs {
     }
 
     /// Returns one ranking, or two if the user gave `--against`.
-    fn rankings(&self, first: &Path, by: impl Fn(&Path) -> Result<Subject, Failure>) -> Result<Source, Failure> {
+    fn rankings(&self, first: &Path, by: impl Fn(&Path) -> Result<Subject>) -> Result<Source> {
         Ok(match &self.against {
             None => Source::Ranking(by(first)?),
             Some(second) => Source::Rankings(by(first)?, by(second)?),
@@ -228,13 +228,13 @@ fn subject(ranking: &Path, files: &[PathBuf], data: &RankingDataset, scored: &Sc
 }
 
 /// Reads the training data of a configuration.
-fn training(path: &Path) -> Result<Source, Failure> {
+fn training(path: &Path) -> Result<Source> {
     let config = Experiment::from_document(&Document::read(path, &[])?)?;
     let split = config.data.split(config.seed)?;
     Ok(Source::Training(Box::new(Training { origin: path.display().to_string(), config, split })))
 }
 
-fn print(report: &StudyReport, out: &mut dyn Write) -> Result<(), Failure> {
+fn print(report: &StudyReport, out: &mut dyn Write) -> Result {
     let findings = &report.findings;
     let about = &findings.about;
     let mut subject = harmless(&about.subject).into_owned();

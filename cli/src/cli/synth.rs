@@ -12,7 +12,7 @@ use burn_rank::workbench::synth::write_telling;
 use burn_rank::workbench::text::is_standard_stream;
 use clap::{Args, ValueEnum};
 
-use super::{Failure, Work, files, to_io};
+use super::{Failure, Result, Work, files, to_io};
 use crate::experiment::OutputFolder;
 
 /// Arguments of `synth`.
@@ -74,7 +74,7 @@ impl From<Hidden> for HiddenScorer {
 }
 
 impl SynthArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result {
         let config = SynthConfig {
             queries: self.queries,
             features: self.features,

@@ -12,14 +12,14 @@ use burn_rank::workbench::text::harmless;
 use clap::Args;
 
 use super::{
-    Failure, FolderArgs, Opened, Rounds, RunArgs, interrupt_on_signal, terminal, together, work_on_this_thread,
+    Failure, FolderArgs, Opened, Result, Rounds, RunArgs, interrupt_on_signal, terminal, together, work_on_this_thread,
     written_to,
 };
 use crate::experiment::{
     Destination, ExperimentConfig, FinishedRun, Measures, PAGE, SetMeasures, TrainReport, TrainRun,
 };
-use crate::page::{Cell, Table, measured, wrapped};
-use crate::report::write_reports;
+use crate::page::wrapped;
+use crate::report::{measures_table, write_reports};
 
 /// Arguments of `train`.
 #[derive(Debug, Args)]
@@ -43,7 +43,7 @@ pub struct TrainArgs {
 }
 
 impl TrainArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result {
         let start = Instant::now();
         work_on_this_thread();
         let option = self.start.as_ref().map(|path| ("start", "--continue", path.display().to_string()));
@@ -53,7 +53,7 @@ impl TrainArgs {
         })
     }
 
-    fn train(&self, opened: Opened, group: &ProcessGroup, start: Instant, out: &mut dyn Write) -> Result<(), Failure> {
+    fn train(&self, opened: Opened, group: &ProcessGroup, start: Instant, out: &mut dyn Write) -> Result {
         let Opened { document, config, device, .. } = opened;
         let mut to = Destination::new(self.folder.out.clone(), &config.name, self.folder.claim());
         to.place = to.place.filter(|_| !self.no_out);
@@ -82,7 +82,7 @@ impl TrainArgs {
     }
 
     /// Prints the result.
-    fn print(&self, done: &FinishedRun, name: &str, start: Instant, out: &mut dyn Write) -> Result<(), Failure> {
+    fn print(&self, done: &FinishedRun, name: &str, start: Instant, out: &mut dyn Write) -> Result {
         let FinishedRun { folder, is_new, report, .. } = done;
         let TrainReport { fit, convention, cautions, .. } = report;
         if self.json {
@@ -108,7 +108,9 @@ impl TrainArgs {
             let seconds = if *is_new { format!(", {:.1} s", start.elapsed().as_secs_f64()) } else { String::new() };
             let (name, best, rounds, stop) = (harmless(name), fit.best_round, fit.rounds, in_words(fit.stop));
             writeln!(out, "{name}: round {best} of {rounds} selected, {stop}{seconds}")?;
-            write!(out, "{}", table(report))?;
+            let measures: Vec<&String> = report.measures.train.measures.keys().collect();
+            let table = measures_table(report, &format!("{} convention", convention.name), &measures);
+            write!(out, "{}", table.text())?;
             for line in cautions.iter().flat_map(|caution| wrapped(caution, 80)) {
                 writeln!(out, "{}", harmless(&line))?;
             }
@@ -131,17 +133,4 @@ fn note_unread(config: &ExperimentConfig) {
     if !given.is_empty() {
         terminal::say(format_args!("note: train ignores {}; only cv reads them", given.join(" and ")));
     }
-}
-
-/// Formats the measures of each set as a table.
-fn table(report: &TrainReport) -> String {
-    let header = format!("{} convention", report.convention.name);
-    let names = report.measures.train.measures.keys().cloned();
-    let mut table = Table::new([header, "queries".to_string(), "empty".to_string()].into_iter().chain(names));
-    for (set, of) in report.measures.iter() {
-        let counts = [of.queries, of.empty_queries].map(|count| count.to_string());
-        let values = of.measures.values().map(|value| measured(value.as_f64()));
-        table.row(set, counts.map(Cell::from).into_iter().chain(values));
-    }
-    table.text()
 }

@@ -14,7 +14,8 @@ use burn_rank::op::with_tensor_path;
 use burn_rank::workbench::host;
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::{ExperimentConfig, ExperimentError};
+use super::Result;
+use crate::experiment::ExperimentConfig;
 
 /// For batches with more document pairs, tensor operations would need more than half a GiB, so kernels compute the
 /// reference values instead.
@@ -40,12 +41,8 @@ impl FirstBatchError {
     /// CPU, so every device gets the same scores. Returns `None` for learners without a loss or a scorer.
     ///
     /// # Errors
-    /// Returns an [`ExperimentError`] if the loss or the scorer cannot be built.
-    pub fn measure(
-        config: &ExperimentConfig,
-        queries: &RankingDataset,
-        device: &Device,
-    ) -> Result<Option<Self>, ExperimentError> {
+    /// Returns an error if the loss or the scorer cannot be built.
+    pub fn measure(config: &ExperimentConfig, queries: &RankingDataset, device: &Device) -> Result<Option<Self>> {
         let (Some(scorer), Some(loss)) = (&config.scorer, &config.loss) else { return Ok(None) };
         let loss = loss.build().map_err(LearnerError::from)?;
         let all: Vec<usize> = (0..queries.queries()).collect();

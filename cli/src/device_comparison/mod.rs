@@ -24,3 +24,8 @@ pub use setting::DeviceSetting;
 pub(crate) use setting::precision;
 pub use step_cost::StepCost;
 pub use trial::{Trial, TrialOptions};
+
+use crate::experiment::ExperimentError;
+
+/// What a measurement returns.
+type Result<T, E = ExperimentError> = std::result::Result<T, E>;

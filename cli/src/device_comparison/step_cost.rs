@@ -6,8 +6,9 @@ use burn::tensor::Device;
 use burn_rank::workbench::learner::device_reads;
 use serde::{Deserialize, Serialize};
 
+use super::Result;
 use super::clock::Clock;
-use crate::experiment::{Experiment, ExperimentError, FitOptions, Split, fit_in_place};
+use crate::experiment::{Experiment, FitOptions, Split, fit_in_place};
 
 /// The measurements of training steps on one device. `None` stands for a value that was not measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -66,12 +67,8 @@ impl StepCost {
     /// step. Then fits `config` once more and records its kernel launches. Returns `None` for learners without steps.
     ///
     /// # Errors
-    /// Returns an [`ExperimentError`] if a fit fails.
-    pub fn measure(
-        config: &Experiment,
-        batches: &[(usize, Experiment)],
-        device: &Device,
-    ) -> Result<Option<Self>, ExperimentError> {
+    /// Returns an error if a fit fails.
+    pub fn measure(config: &Experiment, batches: &[(usize, Experiment)], device: &Device) -> Result<Option<Self>> {
         let mut split = config.data.split(config.seed)?;
         split.test = None;
         let documents = split.train.documents() as f64;
@@ -136,7 +133,7 @@ fn kernel_name(path: &str) -> String {
 }
 
 /// Fits a configuration to a copy of the data.
-fn fit(config: &Experiment, split: &Split, device: &Device, clock: Clock) -> Result<Clock, ExperimentError> {
+fn fit(config: &Experiment, split: &Split, device: &Device, clock: Clock) -> Result<Clock> {
     let options = FitOptions { progress: &clock, ..FitOptions::new(device) };
     fit_in_place(config, &mut split.clone(), config.seed, &options)?;
     Ok(clock)
@@ -144,7 +141,7 @@ fn fit(config: &Experiment, split: &Split, device: &Device, clock: Clock) -> Res
 
 /// Fits a configuration without recording kernel launches, because this build has no backend that reports them.
 #[cfg(not(feature = "_cube"))]
-fn watch(config: &Experiment, split: &Split, device: &Device) -> Result<(Watched, Clock), ExperimentError> {
+fn watch(config: &Experiment, split: &Split, device: &Device) -> Result<(Watched, Clock)> {
     Ok((Watched::default(), fit(config, split, device, Clock::new(device))?))
 }
 
@@ -195,11 +192,7 @@ mod cube {
     }
 
     /// Fits a configuration, and records the kernel launches of its training steps from the second round on.
-    pub(super) fn watch(
-        config: &Experiment,
-        split: &Split,
-        device: &Device,
-    ) -> Result<(Watched, Clock), ExperimentError> {
+    pub(super) fn watch(config: &Experiment, split: &Split, device: &Device) -> Result<(Watched, Clock)> {
         let observer = Arc::new(Observer::default());
         let observation = LaunchObservation::new(observer.clone());
         let clock = fit(config, split, device, Clock::new(device).with_flag(observer.training.clone()))?;

@@ -12,9 +12,10 @@ use burn_rank::workbench::{memory, normalizer};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::Result;
 use super::clock::Clock;
 use super::first_batch::FirstBatchError;
-use crate::experiment::{Experiment, ExperimentConfig, ExperimentError, FitOptions, RunRecord, Split, fit_in_place};
+use crate::experiment::{Experiment, ExperimentConfig, FitOptions, RunRecord, Split, fit_in_place};
 use crate::number::median;
 
 /// Scoring is repeated until this time has passed, or until this number of repetitions is reached.
@@ -102,8 +103,8 @@ impl Trial {
     /// Fits the configuration with its seed and measures the fit.
     ///
     /// # Errors
-    /// Returns an [`ExperimentError`] if the data cannot be read or the fit fails.
-    pub fn run(config: &Experiment, options: &TrialOptions) -> Result<Self, ExperimentError> {
+    /// Returns an error if the data cannot be read or the fit fails.
+    pub fn run(config: &Experiment, options: &TrialOptions) -> Result<Self> {
         let open = options.begun.elapsed().as_secs_f64();
         let mut split = config.data.split(config.seed)?;
         let scored = split.test.as_ref().or(split.validation.as_ref()).unwrap_or(&split.train).clone();
@@ -154,11 +155,7 @@ fn peak_of_pools(device: &Device) -> Option<u64> {
 }
 
 /// Measures the errors of loss and gradient on the first batch, or returns `None` if features are streamed.
-fn first_batch(
-    config: &ExperimentConfig,
-    split: &Split,
-    device: &Device,
-) -> Result<Option<FirstBatchError>, ExperimentError> {
+fn first_batch(config: &ExperimentConfig, split: &Split, device: &Device) -> Result<Option<FirstBatchError>> {
     if config.data.memory.is_some() {
         return Ok(None);
     }
@@ -173,7 +170,7 @@ fn first_batch(
 }
 
 /// Returns the number of documents scored per second, as the median over repetitions after one warm-up pass.
-fn scoring_speed(ranker: &Ranker, data: &RankingDataset, device: &Device) -> Result<Option<f64>, ExperimentError> {
+fn scoring_speed(ranker: &Ranker, data: &RankingDataset, device: &Device) -> Result<Option<f64>> {
     let (long, most) = SCORING;
     let mut times = Vec::new();
     let begun = Instant::now();

@@ -24,12 +24,13 @@ use self::about::{
     Fact, Frame, configuration, convention_in_words, cost, description, normalized, provenance, round_word,
 };
 pub(crate) use self::comparison::{ComparedMeasure, ComparisonReport, Rankings, ScoredDocument};
-pub(crate) use self::comparison::{forest_svg, labels, latex_table, letter, pair_table};
+pub(crate) use self::comparison::{forest_svg, labels, latex_table, letter, mean_table, pair_table};
 use self::conclusion::conclusion;
 use self::curves::Curves;
 pub(crate) use self::devices::devices_text;
 pub(crate) use self::queries::ranking_table;
 pub(crate) use self::study::study_table;
+pub(crate) use self::train::measures_table;
 use crate::device_comparison::DeviceComparison;
 use crate::experiment::{OutputError, OutputFolder, PAGE, RECORD, REPORT, Report, RunRecord};
 use crate::study::StudyReport;

@@ -60,20 +60,25 @@ fn facts(report: &TrainReport, record: Option<&RunRecord>) -> Vec<Fact> {
 fn results(report: &TrainReport) -> Html {
     let rows = || report.measures.iter().map(|(_, measures)| &measures.measures);
     let (names, hidden) = number::varying(rows, &report.selection.to_string());
-    let columns = ["set", "queries", "empty"].into_iter().chain(names.iter().map(|n| n.as_str()));
-    let mut table = Table::new(columns);
-    for (set, measures) in report.measures.iter() {
-        let counts = [measures.queries, measures.empty_queries].map(|value| Cell::from(number::count(value)));
-        let value = |name: &&String| {
-            let of = |values| number::named(values, name);
-            with_error(of(&measures.measures), of(&measures.standard_errors))
-        };
-        table.row(set, counts.into_iter().chain(names.iter().map(value)));
-    }
+    let table = measures_table(report, "set", &names);
     let errors = Html::text(format!(
         " Empty queries have no relevant document. \u{b1} is the standard error of the mean over queries.{hidden}"
     ));
     let cautions = report.cautions.iter().map(|caution| note(caution.as_str())).collect::<Html>();
     let about = note(convention_in_words(&report.convention).then(errors));
     cautions.then(table.html("measures")).then(about)
+}
+
+/// Builds a table with the measures of each set of queries; `first` is the title of the column with the sets.
+pub(crate) fn measures_table(report: &TrainReport, first: &str, names: &[&String]) -> Table {
+    let mut table = Table::new([first, "queries", "empty"].into_iter().chain(names.iter().map(|name| name.as_str())));
+    for (set, measures) in report.measures.iter() {
+        let counts = [measures.queries, measures.empty_queries].map(|value| Cell::number(number::count(value)));
+        let value = |name: &&String| {
+            let of = |values| number::named(values, name);
+            with_error(of(&measures.measures), of(&measures.standard_errors))
+        };
+        table.row(set, counts.into_iter().chain(names.iter().map(value)));
+    }
+    table
 }

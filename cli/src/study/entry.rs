@@ -24,7 +24,7 @@ pub struct StudyEntry {
     pub parameters: &'static [Parameter],
     /// The kinds of input that the study accepts.
     pub takes: &'static [Kind],
-    pub(super) run: fn(&Setting) -> Result<Findings, StudyError>,
+    pub(super) run: fn(&Setting) -> Result<Findings>,
 }
 
 /// A parameter for which a study tries several values.
@@ -110,7 +110,7 @@ impl StudyEntry {
     /// Returns an error if the study does not accept the source or a parameter. Also returns one if values are invalid
     /// or not in ascending order. Also returns an error if no query can be ranked, a score is not finite, or a ranker
     /// cannot be trained.
-    pub fn run(&self, source: &Source, options: &StudyOptions) -> Result<StudyReport, StudyError> {
+    pub fn run(&self, source: &Source, options: &StudyOptions) -> Result<StudyReport> {
         let values = self.values(options.over)?;
         if !self.accepts(source) {
             let takes: Vec<&str> = self.takes.iter().map(|kind| kind.name()).collect();
@@ -129,7 +129,7 @@ impl StudyEntry {
         })
     }
 
-    fn values(&self, over: &[(Option<String>, Vec<f64>)]) -> Result<Vec<(&'static str, Vec<f64>)>, StudyError> {
+    fn values(&self, over: &[(Option<String>, Vec<f64>)]) -> Result<Vec<(&'static str, Vec<f64>)>> {
         let mut values: Vec<_> = self.parameters.iter().map(|of| (of.name, of.values.to_vec())).collect();
         for (name, given) in over {
             let at = match name {
@@ -168,6 +168,9 @@ impl Parameter {
         Err(Refusal::new(self.name, found, format!("{number}, each once and in ascending order")))
     }
 }
+
+/// What a part of a study returns.
+pub(super) type Result<T = (), E = StudyError> = std::result::Result<T, E>;
 
 /// The reasons why a study cannot run.
 #[derive(Debug, thiserror::Error)]

@@ -13,8 +13,8 @@ use burn_rank::measure::Measure;
 use burn_rank::workbench::json::json;
 
 use super::{
-    About, Claim, Curves, Findings, Judged, Kind, Material, Mean, RunSubject, Runs, ScoredQuery, Setting, Source,
-    StudyEntry, StudyError, Subject, Table, Verdict, measured,
+    About, Claim, Curves, Findings, Judged, Kind, Material, Mean, Result, RunSubject, Runs, ScoredQuery, Setting,
+    Source, StudyEntry, Subject, Table, Verdict, measured,
 };
 use crate::number::short;
 
@@ -30,7 +30,7 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
 /// The number of groups into which queries are divided according to their number of pairs.
 const GROUPS: usize = 4;
 
-fn run(setting: &Setting) -> Result<Findings, StudyError> {
+fn run(setting: &Setting) -> Result<Findings> {
     if let Source::Rankings(first, second) = setting.source {
         let compared = Compared::new("first", "second", first, second)?;
         let about = About { subject: format!("{} against {}", first.origin, second.origin), ..About::queries(first) };
@@ -63,7 +63,7 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
 
 /// Compares the rankings that finished cross-validations kept. If there are more than two runs, compares the runs whose
 /// learners the paper compares. If none of these pairs is complete, compares the first run with every other run.
-fn of_runs(runs: &Runs) -> Result<Findings, StudyError> {
+fn of_runs(runs: &Runs) -> Result<Findings> {
     let all = runs.runs();
     let of_paper = [("ada_rank", "rank_boost"), ("permu_rank", "rank_svm")];
     let of_paper = of_paper.iter().filter_map(|(one, other)| Some((runs.of_learner(one)?, runs.of_learner(other)?)));
@@ -126,7 +126,7 @@ struct Rates {
 }
 
 impl Compared {
-    fn new(name: &str, other: &str, first: &Subject, second: &Subject) -> Result<Self, StudyError> {
+    fn new(name: &str, other: &str, first: &Subject, second: &Subject) -> Result<Self> {
         let mut by_labels: BTreeMap<Labels, Rates> = BTreeMap::new();
         let mut pairs_of_queries = Vec::new();
         for queries in first.queries.iter().zip(&second.queries) {

@@ -21,8 +21,8 @@ mod truncation;
 mod verdict;
 
 use approximate::{largest_error, positions, theorem_5};
-use entry::Setting;
 pub(crate) use entry::{Domain, Parameter, StudyEntry, StudyError, StudyOptions};
+use entry::{Result, Setting};
 pub(crate) use findings::{About, Claim, Curves, Findings, StudyReport, Table};
 pub(crate) use runs::{RunSubject, Runs};
 pub(crate) use source::{Kind, ScoredQuery, Source, Subject, Training};
@@ -48,7 +48,7 @@ pub const STUDIES: &[StudyEntry] = &[
 ///
 /// # Errors
 /// Returns an error with the most similar name.
-pub fn find(name: &str) -> Result<&'static StudyEntry, StudyError> {
+pub fn find(name: &str) -> Result<&'static StudyEntry> {
     STUDIES.iter().find(|study| study.name == name).ok_or_else(|| {
         let names: Vec<&str> = STUDIES.iter().map(|study| study.name).collect();
         let near = did_you_mean(&nearest(name, names.iter().copied()));

@@ -14,8 +14,8 @@ use burn_rank::workbench::mean_of;
 
 use super::approximate::theorem_3;
 use super::{
-    About, Bounded, Claim, Curves, Domain, Findings, Judged, Kind, Parameter, ScoredQuery, Setting, StudyEntry,
-    StudyError, Subject, Table, Verdict, falls, largest_error, positions, theorem_5,
+    About, Bounded, Claim, Curves, Domain, Findings, Judged, Kind, Parameter, Result, ScoredQuery, Setting, StudyEntry,
+    Subject, Table, Verdict, falls, largest_error, positions, theorem_5,
 };
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
@@ -68,7 +68,7 @@ fn errors(subject: &Subject, alpha: f64, step: Step) -> Errors {
     found
 }
 
-fn run(setting: &Setting) -> Result<Findings, StudyError> {
+fn run(setting: &Setting) -> Result<Findings> {
     let (subject, alphas) = (setting.subject(&["approx_ndcg", "approx_ap"]), setting.values("alpha"));
     let mut of_step = Vec::new();
     for (number, (name, step)) in STEPS.into_iter().enumerate() {
@@ -127,7 +127,7 @@ fn table_1() -> Table {
 }
 
 /// Checks Table 1 and the numbers that section 5 derives from it.
-fn worked_example() -> Result<Vec<Claim>, StudyError> {
+fn worked_example() -> Result<Vec<Claim>> {
     let scores = example();
     let (approximate, _) = positions(&scores, 100.0, Step::Logistic);
     let printed =
@@ -171,14 +171,14 @@ fn worked_example() -> Result<Vec<Claim>, StudyError> {
 }
 
 /// Returns the largest error of ApproxAP on Table 1, over all choices of a single relevant document.
-fn largest_of_ap(scores: &[f64]) -> Result<f64, StudyError> {
+fn largest_of_ap(scores: &[f64]) -> Result<f64> {
     let spec = LossSpec::new("approx_ap").with("alpha", 100.0).with("beta", 100.0);
     let chosen = (0..scores.len()).map(|chosen| (0..scores.len()).map(|i| f64::from(u8::from(i == chosen))).collect());
     largest_over(scores, chosen, &spec, Measure::Ap(None))
 }
 
 /// Returns the largest error of ApproxNDCG on Table 1, over all assignments of labels from 0 to 2.
-fn largest_of_ndcg(scores: &[f64]) -> Result<f64, StudyError> {
+fn largest_of_ndcg(scores: &[f64]) -> Result<f64> {
     let spec = LossSpec::new("approx_ndcg").with("alpha", 100.0);
     let count = scores.len() as u32;
     let labeled = (1..3usize.pow(count)).map(|code| (0..count).map(|i| (code / 3usize.pow(i) % 3) as f64).collect());
@@ -192,7 +192,7 @@ fn largest_over(
     labeled: impl Iterator<Item = Vec<f64>>,
     spec: &LossSpec,
     measure: Measure,
-) -> Result<f64, StudyError> {
+) -> Result<f64> {
     let convention = Convention::default();
     labeled.map(|labels| ScoredQuery { scores: scores.to_vec(), labels }).try_fold(0.0, |largest: f64, query| {
         Ok(largest.max((query.surrogate(spec)? - query.exact(measure, &convention)?).abs()))

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use burn_rank::json::Value;
 
-use super::{StudyError, Subject, Training};
+use super::{Result, StudyError, Subject, Training};
 use crate::experiment::{ExperimentError, KeptRun};
 
 const NO_RUNS: &str = "found no run with a fold, expected folders of finished `cv` runs that kept scores or rankers";
@@ -41,7 +41,7 @@ impl Runs {
     ///
     /// # Errors
     /// Returns an error if there is no run, if the test queries of two runs differ, or if data cannot be read.
-    pub fn new(kept: Vec<KeptRun>) -> Result<Self, StudyError> {
+    pub fn new(kept: Vec<KeptRun>) -> Result<Self> {
         let first = kept.first().ok_or_else(|| StudyError::Input(NO_RUNS.to_string()))?;
         let tests = |run: &KeptRun| -> Vec<String> {
             run.report.details.iter().filter_map(|fold| Some(fold.data.test.as_ref()?.hash.clone())).collect()

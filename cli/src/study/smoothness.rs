@@ -17,8 +17,8 @@ use rand_chacha::ChaCha8Rng;
 
 use super::training::norm;
 use super::{
-    About, Bounded, Claim, Curves, Domain, Findings, Judged, Kind, Linear, Material, Mean, Parameter, ROUNDING,
-    ScoredQuery, Setting, StudyEntry, StudyError, Subject, Table, Verdict, falls, measured,
+    About, Bounded, Claim, Curves, Domain, Findings, Judged, Kind, Linear, Material, Mean, Parameter, ROUNDING, Result,
+    ScoredQuery, Setting, StudyEntry, Subject, Table, Verdict, falls, measured,
 };
 use crate::experiment::linear_weights;
 use crate::number::short;
@@ -84,13 +84,7 @@ struct AtSigma {
     complexity: f64,
 }
 
-fn train_at(
-    material: &Material,
-    linear: &Linear,
-    sigma: f64,
-    lambda: f64,
-    steps: usize,
-) -> Result<AtSigma, StudyError> {
+fn train_at(material: &Material, linear: &Linear, sigma: f64, lambda: f64, steps: usize) -> Result<AtSigma> {
     let learner = json!({
         "kind": "smooth_rank", "lambda": lambda, "steps": steps,
         "first_sigma": FIRST_SIGMA.max(sigma), "last_sigma": sigma,
@@ -137,7 +131,7 @@ fn train_at(
     Ok(found)
 }
 
-fn run(setting: &Setting) -> Result<Findings, StudyError> {
+fn run(setting: &Setting) -> Result<Findings> {
     let material = Material::of(setting)?;
     let mut sigmas = setting.values("sigma").to_vec();
     if setting.quick && sigmas.len() > 3 {
@@ -186,19 +180,12 @@ fn annealing(found: &[AtSigma]) -> Curves {
 }
 
 fn claims(found: &[AtSigma]) -> Vec<Claim> {
-    let mut claims: Vec<Claim> = found
-        .iter()
-        .map(|of| {
-            Claim::new(
-                "section 5.1",
-                format!(
-                    "|SmoothNDCG - NDCG| is within exp(-mu / sigma) times its constant at sigma = {}",
-                    short(of.sigma)
-                ),
-                Bounded::judge([&of.errors], "training queries"),
-            )
-        })
-        .collect();
+    let within = |of: &AtSigma| {
+        let what = "|SmoothNDCG - NDCG| is within exp(-mu / sigma) times its constant";
+        let claim = format!("{what} at sigma = {}", short(of.sigma));
+        Claim::new("section 5.1", claim, Bounded::judge([&of.errors], "training queries"))
+    };
+    let mut claims: Vec<Claim> = found.iter().map(within).collect();
     let downwards = found.iter().rev().map(|of| (format!("sigma = {}", short(of.sigma)), of.errors.errors()));
     claims.push(Claim::new("section 5.1", "the smaller sigma, the smaller |SmoothNDCG - NDCG|", falls(downwards)));
     claims.push(Claim::new(
@@ -269,7 +256,7 @@ fn identity(largest: f64) -> Judged {
 }
 
 /// Judges whether SmoothNDCG tends to a constant, `sum_i G_i sum_j D(j) / (m Z)`, as sigma grows.
-fn flat(linear: &Linear, weights: &[f64]) -> Result<Claim, StudyError> {
+fn flat(linear: &Linear, weights: &[f64]) -> Result<Claim> {
     let sigmas = [1e2, 1e4, 1e6];
     let mut columns = Vec::new();
     for sigma in sigmas {
@@ -278,7 +265,7 @@ fn flat(linear: &Linear, weights: &[f64]) -> Result<Claim, StudyError> {
             // Equal scores give every document the weight 1 / m at every rank.
             Ok((query.surrogate(&smooth(sigma))? - equal.surrogate(&smooth(sigma))?).abs())
         };
-        columns.push(linear.scored(weights).queries.iter().map(error).collect::<Result<Vec<f64>, StudyError>>()?);
+        columns.push(linear.scored(weights).queries.iter().map(error).collect::<Result<Vec<f64>>>()?);
     }
     let named = sigmas.iter().zip(&columns).map(|(sigma, of)| (format!("sigma = {sigma}"), of));
     Ok(Claim::new("section 5.3", "SmoothNDCG tends to a constant as sigma grows (difference from it)", falls(named)))
@@ -292,7 +279,7 @@ struct Line {
 }
 
 impl Line {
-    fn new(linear: &Linear, weights: &[f64], sigmas: &[f64], steps: usize) -> Result<Self, StudyError> {
+    fn new(linear: &Linear, weights: &[f64], sigmas: &[f64], steps: usize) -> Result<Self> {
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(1, "smoothness", 0));
         let direction: Vec<f64> = (0..linear.features()).map(|_| random.random::<f64>() - 0.5).collect();
         let scale = norm(weights) / norm(&direction);
@@ -308,8 +295,8 @@ impl Line {
                 0.0 => query.exact(Measure::Ndcg(None), &convention),
                 sigma => query.surrogate(&smooth(sigma)),
             };
-            let mean = |t: &f64| -> Result<f64, StudyError> {
-                let values: Result<Vec<f64>, StudyError> = moved(*t).queries.iter().map(value).collect();
+            let mean = |t: &f64| -> Result<f64> {
+                let values: Result<Vec<f64>> = moved(*t).queries.iter().map(value).collect();
                 Ok(mean_of(values?).unwrap_or(f64::NAN))
             };
             curves.push((sigma, at.iter().map(mean).collect::<Result<_, _>>()?));

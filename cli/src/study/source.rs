@@ -1,6 +1,5 @@
-//! The inputs that studies accept: generated queries, rankings, training data, and finished cross-validations.
-//!
-//! Queries with labels and scores, for a study to examine.
+//! The inputs that studies accept: generated queries, rankings, training data, and finished cross-validations. A
+//! ranking is a list of queries with labels and scores.
 
 use burn_rank::data::RankingDataset;
 use burn_rank::loss::{LossSpec, explain};
@@ -10,7 +9,7 @@ use burn_rank::workbench::label;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Runs, StudyError};
+use super::{Result, Runs, StudyError};
 use crate::experiment::{Experiment, Split};
 
 /// Training data from a configuration of `train`.
@@ -85,7 +84,7 @@ impl Source {
     }
 
     /// Rejects rankings in which no query can be ranked, or in which a score is not finite.
-    pub(super) fn check(&self) -> Result<(), StudyError> {
+    pub(super) fn check(&self) -> Result {
         let subjects = match self {
             Source::Ranking(subject) => vec![subject],
             Source::Rankings(first, second) => vec![first, second],
@@ -182,12 +181,12 @@ impl ScoredQuery {
     }
 
     /// Computes a surrogate measure in double precision.
-    pub(super) fn surrogate(&self, spec: &LossSpec) -> Result<f64, StudyError> {
+    pub(super) fn surrogate(&self, spec: &LossSpec) -> Result<f64> {
         Ok(explain(spec.build()?.as_ref(), &self.scores, &self.labels, burn::tensor::DType::F64)?.value)
     }
 
     /// Computes the exact measure.
-    pub(super) fn exact(&self, measure: Measure, convention: &Convention) -> Result<f64, StudyError> {
+    pub(super) fn exact(&self, measure: Measure, convention: &Convention) -> Result<f64> {
         let narrow = |values: &[f64]| values.iter().map(|&value| value as f32).collect::<Vec<_>>();
         let (scores, labels) = (narrow(&self.scores), narrow(&self.labels));
         let ranking = Ranking { scores: &scores, labels: &labels, ids: None };

@@ -8,7 +8,7 @@ use burn_rank::measure::{Convention, Measure};
 use burn_rank::workbench::json::json;
 
 use super::source::{has_something_to_rank, wide};
-use super::{ScoredQuery, Setting, Source, StudyError, Subject};
+use super::{Result, ScoredQuery, Setting, Source, StudyError, Subject};
 use crate::experiment::{Experiment, ExperimentConfig, ExperimentError, Fit, FitOptions, Split, fit};
 
 /// The number of generated queries for training, validation and test.
@@ -25,7 +25,7 @@ pub(super) struct Material {
 
 impl Material {
     /// Takes the data from the source's configuration, or generates them.
-    pub(super) fn of(setting: &Setting) -> Result<Self, StudyError> {
+    pub(super) fn of(setting: &Setting) -> Result<Self> {
         let training = match setting.source {
             Source::Training(training) => Some(&**training),
             Source::Runs(runs) => Some(runs.training()),
@@ -70,13 +70,13 @@ impl Material {
     }
 
     /// Returns the test queries, or an error if there are none.
-    pub(super) fn test(&self) -> Result<&RankingDataset, StudyError> {
+    pub(super) fn test(&self) -> Result<&RankingDataset> {
         let nothing = "found no queries to test on, expected some in data.test or data.folds";
         self.split.test.as_ref().ok_or_else(|| StudyError::Input(format!("{}: {nothing}", self.origin)))
     }
 
     /// Fits a learner; if `select` is true, the best round is chosen by its measure on validation queries.
-    pub(super) fn fit(&self, learner: &Value, loss: Option<LossSpec>, select: bool) -> Result<Fit, StudyError> {
+    pub(super) fn fit(&self, learner: &Value, loss: Option<LossSpec>, select: bool) -> Result<Fit> {
         let mut config = self.config.clone();
         config.learner = learner.as_object().cloned().unwrap_or_default();
         (config.loss, config.scorer, config.grid) = (loss, None, Map::new());
@@ -87,23 +87,23 @@ impl Material {
     }
 
     /// Returns the queries in `data` with the scores of a fitted ranker.
-    pub(super) fn scored(&self, fit: &Fit, data: &RankingDataset) -> Result<Subject, StudyError> {
+    pub(super) fn scored(&self, fit: &Fit, data: &RankingDataset) -> Result<Subject> {
         let scores = fit.ranker.predict(data, &Device::flex()).map_err(ExperimentError::from)?;
         Ok(Subject::new(self.origin.clone(), data, &scores))
     }
 
     /// Returns the first `count` training queries in normalized form, as input of linear ranking functions.
-    pub(super) fn linear(&self, count: usize) -> Result<Linear, StudyError> {
+    pub(super) fn linear(&self, count: usize) -> Result<Linear> {
         self.linear_of(&self.split.train, count)
     }
 
     /// Returns the test queries as input of linear ranking functions. They are normalized with the normalizer of the
     /// training queries.
-    pub(super) fn linear_test(&self) -> Result<Linear, StudyError> {
+    pub(super) fn linear_test(&self) -> Result<Linear> {
         self.linear_of(self.test()?, usize::MAX)
     }
 
-    fn linear_of(&self, data: &RankingDataset, count: usize) -> Result<Linear, StudyError> {
+    fn linear_of(&self, data: &RankingDataset, count: usize) -> Result<Linear> {
         let mut data = data.clone();
         let normalizer = Normalizer::fit(&self.split.train, self.config.normalizer);
         normalizer.apply(&mut data).map_err(ExperimentError::from)?;
@@ -112,7 +112,7 @@ impl Material {
 }
 
 /// Computes a measure for each query, in the standard convention.
-pub(super) fn measured(subject: &Subject, measure: Measure) -> Result<Vec<f64>, StudyError> {
+pub(super) fn measured(subject: &Subject, measure: Measure) -> Result<Vec<f64>> {
     let convention = Convention::default();
     subject.queries.iter().map(|query| query.exact(measure, &convention)).collect()
 }
@@ -171,7 +171,7 @@ impl Linear {
 
     /// Runs one epoch of gradient descent on a loss. Each query is one step, and queries are taken in the order of the
     /// data. The epoch follows Algorithm 1 of approximation-framework, but does not shuffle the queries.
-    pub(super) fn epoch(&self, weights: &mut [f64], loss: &LossSpec, rate: f64) -> Result<(), StudyError> {
+    pub(super) fn epoch(&self, weights: &mut [f64], loss: &LossSpec, rate: f64) -> Result {
         let loss = loss.build()?;
         for query in &self.queries {
             let scored = query.scored(weights);

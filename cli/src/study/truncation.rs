@@ -10,8 +10,8 @@ use burn_rank::measure::Measure;
 use burn_rank::workbench::json::json;
 
 use super::{
-    About, Claim, Curves, Domain, Findings, Judged, Kind, Material, Mean, Parameter, RunSubject, Runs, Setting, Source,
-    StudyEntry, StudyError, Subject, Table, Verdict, measured,
+    About, Claim, Curves, Domain, Findings, Judged, Kind, Material, Mean, Parameter, Result, RunSubject, Runs, Setting,
+    Source, StudyEntry, Subject, Table, Verdict, measured,
 };
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
@@ -36,7 +36,7 @@ struct Trained {
     tested: Vec<Vec<f64>>,
 }
 
-fn run(setting: &Setting) -> Result<Findings, StudyError> {
+fn run(setting: &Setting) -> Result<Findings> {
     if let Source::Runs(runs) = setting.source
         && let Some(findings) = of_runs(runs, setting.values("k"))?
     {
@@ -58,7 +58,7 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
 }
 
 /// Compares given runs of SmoothRank, if there are at least two cut-offs `k` among them.
-fn of_runs(runs: &Runs, ks: &[f64]) -> Result<Option<Findings>, StudyError> {
+fn of_runs(runs: &Runs, ks: &[f64]) -> Result<Option<Findings>> {
     let mut found = Vec::new();
     for &k in ks {
         let of_k = |run: &&RunSubject| {
@@ -78,7 +78,7 @@ fn findings(found: &[Trained], about: About) -> Findings {
 }
 
 impl Trained {
-    fn of(k: usize, subject: &Subject) -> Result<Self, StudyError> {
+    fn of(k: usize, subject: &Subject) -> Result<Self> {
         let of = |cut_off: &usize| measured(subject, Measure::Ndcg(Some(*cut_off)));
         Ok(Self { k, tested: TESTED.iter().map(of).collect::<Result<_, _>>()? })
     }

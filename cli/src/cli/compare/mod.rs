@@ -17,7 +17,7 @@ use burn_rank::workbench::significance::compare_all_telling;
 use burn_rank::workbench::text::{harmless, is_standard_stream};
 use clap::{Args, value_parser};
 
-use super::{Failure, JudgingArgs, Work, input};
+use super::{Failure, JudgingArgs, Result, Work, input};
 use crate::experiment::{OutputError, put_right};
 use crate::report::{ComparedMeasure, ComparisonReport, comparison_page, forest_svg, latex_table};
 use systems::Systems;
@@ -75,7 +75,7 @@ pub struct CompareArgs {
 }
 
 impl CompareArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result {
         let config =
             ComparisonConfig { resamples: self.resamples as usize, confidence: self.confidence, seed: self.seed };
         config.check()?;
@@ -128,8 +128,7 @@ impl CompareArgs {
             return Ok(out.write_all(text.as_bytes())?);
         }
         if self.json {
-            writeln!(out, "{}", print::json(&report, self.per_query))?;
-            return Ok(());
+            return Ok(writeln!(out, "{}", print::json(&report, self.per_query))?);
         }
         print::tables(&report, self.per_query, out)?;
         if !written.is_empty() {
@@ -138,7 +137,7 @@ impl CompareArgs {
         Ok(())
     }
 
-    fn systems(&self) -> Result<Systems, Failure> {
+    fn systems(&self) -> Result<Systems> {
         let measures = input::measures(&self.measures, MEASURES)?;
         let folders = self.files.iter().filter(|path| path.is_dir()).count();
         match (&self.qrels, self.files.as_slice()) {

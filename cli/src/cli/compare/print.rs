@@ -6,16 +6,16 @@ use burn_rank::json::{Map, Value};
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, harmless};
 
-use crate::cli::Failure;
+use crate::cli::Result;
 use crate::number;
 use crate::page::{Cell, Table, indented, measured};
-use crate::report::{ComparedMeasure, ComparisonReport, labels, letter, pair_table};
+use crate::report::{ComparedMeasure, ComparisonReport, labels, letter, mean_table, pair_table};
 
 /// The number of columns of a terminal.
 const COLUMNS: usize = 80;
 
 /// Prints the tables, and what they say in a sentence for each measure.
-pub(super) fn tables(report: &ComparisonReport, per_query: bool, out: &mut dyn Write) -> Result<(), Failure> {
+pub(super) fn tables(report: &ComparisonReport, per_query: bool, out: &mut dyn Write) -> Result {
     writeln!(
         out,
         "convention {}, {}, {} empty",
@@ -33,15 +33,11 @@ pub(super) fn tables(report: &ComparisonReport, per_query: bool, out: &mut dyn W
     writeln!(out)?;
     let folds: Vec<Vec<_>> = report.measures.iter().map(|of| of.fold_means(&report.folds)).collect();
     let queries: Vec<Vec<_>> = report.measures.iter().map(ComparedMeasure::means).collect();
+    let means = |name: &str, values: &[Vec<Option<f64>>]| mean_table(name, report, &labels, values).text();
     if report.fold_means_differ() {
-        write!(
-            out,
-            "{}\n{}",
-            means("mean of queries", report, &labels, &queries),
-            means("mean of folds", report, &labels, &folds)
-        )?;
+        write!(out, "{}\n{}", means("mean of queries", &queries), means("mean of folds", &folds))?;
     } else {
-        write!(out, "{}", means("mean", report, &labels, &queries))?;
+        write!(out, "{}", means("mean", &queries))?;
     }
     for of in &report.measures {
         writeln!(out)?;
@@ -76,16 +72,6 @@ fn labels_that_fit(report: &ComparisonReport, per_query: bool) -> Vec<String> {
         tables.into_iter().flatten().all(|table| table.text().lines().all(|line| line.chars().count() <= COLUMNS))
     };
     if report.measures.iter().all(fits) { labels } else { (0..labels.len()).map(letter).collect() }
-}
-
-/// Formats the mean of each system by each measure, given as `values[measure][system]`.
-fn means(name: &str, report: &ComparisonReport, labels: &[String], values: &[Vec<Option<f64>>]) -> String {
-    let measures = report.measures.iter().map(|of| of.measure.to_string());
-    let mut table = Table::new([name.to_string()].into_iter().chain(measures));
-    for (at, label) in labels.iter().enumerate() {
-        table.row(label.as_str(), values.iter().map(|means| measured(means[at])));
-    }
-    table.text()
 }
 
 /// Builds a table that shows one measure for every query under each system. With two systems, it also shows their

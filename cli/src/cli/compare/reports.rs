@@ -6,7 +6,7 @@ use burn_rank::measure::{Convention, Evaluation, Measure, mean};
 
 use super::CompareArgs;
 use super::systems::{SystemRankings, Systems};
-use crate::cli::{Failure, input, read_report};
+use crate::cli::{Failure, Result, input, read_report};
 use crate::experiment::{DataReport, KeptRun, PerQuery, Report, Sets};
 
 struct Tested {
@@ -102,7 +102,7 @@ impl Finished {
 }
 
 /// Returns the names of measures as reports spell them.
-fn canonical(names: &[String]) -> Result<Vec<String>, Failure> {
+fn canonical(names: &[String]) -> Result<Vec<String>> {
     match names {
         [] => Ok(Vec::new()),
         names => Ok(input::measures(names, "")?.iter().map(ToString::to_string).collect()),
@@ -137,7 +137,7 @@ fn rankings_of(runs: &mut [KeptRun]) -> SystemRankings {
 
 impl Systems {
     /// Evaluates the scores that finished runs kept, under a given convention.
-    fn from_kept(args: &CompareArgs, folders: &[PathBuf], convention: &Convention) -> Result<Self, Failure> {
+    fn from_kept(args: &CompareArgs, folders: &[PathBuf], convention: &Convention) -> Result<Self> {
         let device = args.scoring.device()?;
         let mut runs = folders.iter().map(|folder| KeptRun::read(folder, &device)).collect::<Result<Vec<_>, _>>()?;
         let names: Vec<String> = match args.measures.as_slice() {
@@ -162,10 +162,10 @@ impl Systems {
     /// Reads the reports of finished runs. All runs must have the same test queries. If a report lacks a measure or has
     /// another convention, all measures are computed from the scores that the runs kept. If a run kept no scores, all
     /// reports must have the measures and the convention.
-    pub(super) fn from_reports(args: &CompareArgs, folders: &[PathBuf]) -> Result<Self, Failure> {
+    pub(super) fn from_reports(args: &CompareArgs, folders: &[PathBuf]) -> Result<Self> {
         let refuse = |folder: &Path, message: String| Failure::input(format!("{}: {message}", folder.display()));
         let read = |folder: &PathBuf| Ok(Finished::from_report(read_report(folder)?));
-        let finished = folders.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
+        let finished = folders.iter().map(read).collect::<Result<Vec<_>>>()?;
         let (folder, first) = (&folders[0], &finished[0]);
         let asked = args.convention.as_deref().map(input::convention).transpose()?;
         let in_reports = |run: &Finished| {

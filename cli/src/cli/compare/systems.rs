@@ -12,7 +12,7 @@ use burn_rank::workbench::FileKind;
 use burn_rank::workbench::dataset::document_name;
 
 use super::CompareArgs;
-use crate::cli::{Common, Failure, Judgments, Loaded, Scored, input};
+use crate::cli::{Common, Failure, Judgments, Loaded, Result, Scored, input};
 use crate::report::ScoredDocument;
 
 /// The measures of two or more systems.
@@ -36,7 +36,7 @@ impl Systems {
         systems: &[PathBuf],
         data: &Path,
         measures: &[Measure],
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         let device = args.scoring.device()?;
         let is_ranker = |path: &PathBuf| {
             path.is_dir()
@@ -76,12 +76,7 @@ impl Systems {
     }
 
     /// Evaluates TREC runs against the same relevance judgments.
-    pub(super) fn from_runs(
-        args: &CompareArgs,
-        runs: &[PathBuf],
-        qrels: &Path,
-        measures: &[Measure],
-    ) -> Result<Self, Failure> {
+    pub(super) fn from_runs(args: &CompareArgs, runs: &[PathBuf], qrels: &Path, measures: &[Measure]) -> Result<Self> {
         let judgments = Judgments::read(qrels, &args.judging)?;
         let convention = judgments.convention(args.convention.as_deref().unwrap_or("trec_eval"))?;
         let evaluator = Evaluator::new(measures, &convention)?;
@@ -116,7 +111,7 @@ fn in_common(scored: &[Scored]) -> Convention {
 
 /// Returns an error if two runs contain different queries; the error names a query that only one run has. The queries
 /// of both runs are sorted by name.
-fn same_queries<T>(first: (&PathBuf, &JudgedRun<T>), other: (&PathBuf, &JudgedRun<T>)) -> Result<(), Failure> {
+fn same_queries<T>(first: (&PathBuf, &JudgedRun<T>), other: (&PathBuf, &JudgedRun<T>)) -> Result {
     let lacks =
         |run: &JudgedRun<T>, query: &str| run.queries.binary_search_by(|(name, _)| name.as_str().cmp(query)).is_err();
     for ((has, of), (lacking, run)) in [(first, other), (other, first)] {

@@ -9,12 +9,12 @@ use burn_rank::workbench::{FileKind, separator_of_name};
 
 use super::ConvertArgs;
 use super::ranker::names;
-use crate::cli::{Failure, files, input, to_io};
+use crate::cli::{Failure, Result, files, input, to_io};
 use crate::experiment::RANKER;
 
 impl ConvertArgs {
     /// Writes data as a table in `format`, or as LETOR text if `format` is `None`.
-    pub(super) fn convert_data(&self, format: Option<Format>, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn convert_data(&self, format: Option<Format>, out: &mut dyn Write) -> Result {
         let place = self.out.display();
         input::not_over("convert", &self.out, &[&self.from], "is read")?;
         let (from, extension) = (self.from.display(), self.out.extension());
@@ -47,8 +47,7 @@ impl ConvertArgs {
         let bytes = self.out.metadata().map_or(0, |about| about.len());
         let format = format.map_or_else(|| "LETOR text".to_owned(), |format| format.to_string());
         let place = place.to_string();
-        writeln!(out, "{}: {format}, {shape}, {bytes} bytes", harmless(&place))?;
-        Ok(())
+        Ok(writeln!(out, "{}: {format}, {shape}, {bytes} bytes", harmless(&place))?)
     }
 }
 

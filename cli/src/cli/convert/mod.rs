@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use burn_rank::data::columnar;
 use clap::Args;
 
-use super::{Failure, input};
+use super::{Failure, Result, input};
 
 /// Arguments of `convert`.
 #[derive(Debug, Args)]
@@ -30,7 +30,7 @@ pub struct ConvertArgs {
 }
 
 impl ConvertArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result {
         let format = columnar::Format::from_path(&self.out);
         if format.is_none() && !data::is_data(&self.from) {
             return self.convert_ranker(out);

@@ -10,7 +10,7 @@ use burn_rank::workbench::text::{counted, harmless};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 
 use super::ConvertArgs;
-use crate::cli::{Context, Failure, input, terminal};
+use crate::cli::{Context, Failure, Result, input, terminal};
 
 /// The name of burn-rank's own format, and the extension of its files.
 const OWN: [&str; 2] = ["burn-rank", "safetensors"];
@@ -51,7 +51,7 @@ pub(super) fn names() -> String {
 }
 
 impl ConvertArgs {
-    pub(super) fn convert_ranker(&self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn convert_ranker(&self, out: &mut dyn Write) -> Result {
         if !self.reading.is_default() {
             return Err(Failure::input("--missing and --read: expected data to convert, found a ranker"));
         }
@@ -74,7 +74,7 @@ impl ConvertArgs {
     }
 
     /// Returns the format in which the ranker is written; `None` means burn-rank's own format.
-    fn format(&self, ranker: &Ranker) -> Result<Option<ExportFormat>, Failure> {
+    fn format(&self, ranker: &Ranker) -> Result<Option<ExportFormat>> {
         if let Some(name) = &self.format {
             return Ok(ExportFormat::named(name, ranker.model()));
         }

@@ -11,7 +11,7 @@ use clap::Args;
 
 use super::merge::read;
 use super::process::{Ended, Results, run};
-use crate::cli::{Failure, FolderArgs, Work, input, interrupt_on_signal, terminal, written_to};
+use crate::cli::{Failure, FolderArgs, Result, Work, input, interrupt_on_signal, terminal, written_to};
 use crate::device_comparison::{DeviceComparison, DeviceRun, DeviceSetting, StepCost, Trial, precision};
 use crate::experiment::{DEVICES, Document, Experiment, ExperimentConfig, Identity, OutputFolder, RunKind};
 use crate::report::{devices_page, devices_text};
@@ -55,7 +55,7 @@ pub struct CompareArgs {
 }
 
 impl CompareArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result {
         let document = Document::read(&self.config, &self.set)?;
         let config = Experiment::from_document(&document)?;
         let settings = self.settings()?;
@@ -101,7 +101,7 @@ impl CompareArgs {
         settings: &[DeviceSetting],
         target: Option<f64>,
         results: &Results,
-    ) -> Result<DeviceComparison, Failure> {
+    ) -> Result<DeviceComparison> {
         let seeds: Vec<u64> = (config.seed..).take(self.seeds as usize).collect();
         let runs = self.runs(settings, &seeds, target, results)?;
         // A split of the data depends on the seed. Without one, all trials have the same data.
@@ -126,7 +126,7 @@ impl CompareArgs {
         seeds: &[u64],
         target: Option<f64>,
         results: &Results,
-    ) -> Result<Vec<DeviceRun>, Failure> {
+    ) -> Result<Vec<DeviceRun>> {
         let interrupt = interrupt_on_signal()?;
         let none = |setting: &DeviceSetting| DeviceRun { device: setting.clone(), trials: Ok(Vec::new()), step: None };
         let mut runs: Vec<DeviceRun> = settings.iter().map(none).collect();
@@ -161,24 +161,22 @@ impl CompareArgs {
     }
 
     /// Returns all combinations of a device and a precision, each once.
-    fn settings(&self) -> Result<Vec<DeviceSetting>, Failure> {
+    fn settings(&self) -> Result<Vec<DeviceSetting>> {
+        let of = |name: &String| {
+            precision(name).ok_or_else(|| Failure::input(format!("--precision {name}: expected f32, f16 or bf16")))
+        };
+        let precisions = self.precision.iter().map(of).collect::<Result<Vec<_>, _>>()?;
         let mut settings: Vec<DeviceSetting> = Vec::new();
         for text in &self.devices {
             let setting: DeviceSetting = text.parse().map_err(|error| Failure::input(format!("--devices: {error}")))?;
-            let mut each = vec![setting.clone()];
-            if !self.precision.is_empty() {
-                if setting.precision.is_some() {
-                    return Err(Failure::input(format!(
-                        "--devices: {text}: found a precision, and --precision too; expected one of them"
-                    )));
+            let each = match precisions.as_slice() {
+                [] => vec![setting],
+                _ if setting.precision.is_some() => {
+                    let found = "found a precision, and --precision too; expected one of them";
+                    return Err(Failure::input(format!("--devices: {text}: {found}")));
                 }
-                let of = |name: &String| {
-                    let found = precision(name);
-                    let refused = || Failure::input(format!("--precision {name}: expected f32, f16 or bf16"));
-                    Ok::<_, Failure>(DeviceSetting { precision: Some(found.ok_or_else(refused)?), ..setting.clone() })
-                };
-                each = self.precision.iter().map(of).collect::<Result<_, _>>()?;
-            }
+                all => all.iter().map(|of| DeviceSetting { precision: Some(*of), ..setting.clone() }).collect(),
+            };
             for setting in each {
                 if settings.contains(&setting) {
                     return Err(Failure::input(format!("--devices: found {setting} twice, expected it once")));
@@ -191,7 +189,7 @@ impl CompareArgs {
 
     /// Reads the data as the fits will, before anything is written, and returns their hashes. The process that reads
     /// them ends with their memory.
-    fn data(&self, seed: u64) -> Result<String, Failure> {
+    fn data(&self, seed: u64) -> Result<String> {
         let flex = "flex".parse()?;
         let mut command = self.command(&flex, seed, None)?;
         command.arg("--read-only");
@@ -203,7 +201,7 @@ impl CompareArgs {
     }
 
     /// Returns the command that runs a fit.
-    fn command(&self, setting: &DeviceSetting, seed: u64, target: Option<f64>) -> Result<Command, Failure> {
+    fn command(&self, setting: &DeviceSetting, seed: u64, target: Option<f64>) -> Result<Command> {
         let program = std::env::current_exe()?;
         let mut command = Command::new(program);
         command.args(["devices", "trial"]).arg(&self.config).args(["--device", &setting.device]);
@@ -248,7 +246,7 @@ fn shared_configuration(config: &ExperimentConfig) -> Value {
 }
 
 /// Parses a target `MEASURE=VALUE` and returns its value. The measure must be the one that selects rounds.
-fn value_of_target(target: &str, config: &ExperimentConfig) -> Result<f64, Failure> {
+fn value_of_target(target: &str, config: &ExperimentConfig) -> Result<f64> {
     let selects = config.measure.select;
     let expected = || format!("--target {target}: expected MEASURE=VALUE, as in {selects}=0.40");
     let (measure, value) = target.split_once('=').ok_or_else(|| Failure::input(expected()))?;

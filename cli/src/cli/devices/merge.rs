@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::compare::{PAGE, TABLE};
-use crate::cli::{Failure, files};
+use crate::cli::{Failure, Result, files};
 use crate::device_comparison::DeviceComparison;
 use crate::experiment::OutputFolder;
 use crate::report::{devices_page, devices_text};
@@ -28,7 +28,7 @@ pub struct MergeArgs {
 }
 
 impl MergeArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result {
         if let Some(out) = &self.out
             && let Ok(place) = out.canonicalize()
             && self.folders.iter().any(|folder| folder.canonicalize().is_ok_and(|folder| folder == place))
@@ -37,7 +37,7 @@ impl MergeArgs {
             return Err(Failure::input(format!("--out {}: {message}", out.display())));
         }
         let tables = self.names()?.into_iter().zip(&self.folders).map(|(name, folder)| Ok((name, read(folder)?)));
-        let tables = tables.collect::<Result<Vec<_>, Failure>>()?;
+        let tables = tables.collect::<Result<Vec<_>>>()?;
         let merged = DeviceComparison::merge(tables)?;
         let merged = merged.ok_or_else(|| Failure::input("expected two folders or more"))?;
         if let Some(path) = &self.out {
@@ -52,7 +52,7 @@ impl MergeArgs {
     }
 
     /// Returns the names of the machines, after their folders. No folder may occur twice.
-    fn names(&self) -> Result<Vec<String>, Failure> {
+    fn names(&self) -> Result<Vec<String>> {
         let places: Vec<_> = self.folders.iter().map(|folder| folder.canonicalize().ok()).collect();
         if let Some(at) = (1..places.len()).find(|&at| places[at].is_some() && places[..at].contains(&places[at])) {
             let message = "found the same folder twice, expected each once";
@@ -63,7 +63,7 @@ impl MergeArgs {
 }
 
 /// Reads the table in a folder.
-pub(super) fn read(folder: &Path) -> Result<DeviceComparison, Failure> {
+pub(super) fn read(folder: &Path) -> Result<DeviceComparison> {
     let path = folder.join(TABLE);
     let refuse = |error: &dyn Display| {
         Failure::input(format!("{}: {error}, expected a table of `devices compare`", path.display()))

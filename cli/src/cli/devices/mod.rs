@@ -1,6 +1,6 @@
 //! `burn-rank devices` lists the devices and instruction sets that this build supports, and those found on this
-//! machine. `compare.rs` runs one experiment on several devices, each run in a process of `process.rs`, `trial.rs`
-//! performs one of these runs, and `merge.rs` merges the tables of several machines.
+//! machine. `compare.rs` runs one experiment on several devices, each run in a process of `process.rs`, and `merge.rs`
+//! merges the tables of several machines.
 
 mod compare;
 mod merge;
@@ -13,7 +13,7 @@ use burn_rank::workbench::backends;
 use burn_rank::workbench::json::json;
 use clap::{Args, Subcommand};
 
-use super::{Failure, input};
+use super::{Result, input};
 use crate::page::Table;
 
 /// Arguments of `devices`.
@@ -39,7 +39,7 @@ enum Command {
 }
 
 impl DevicesArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result {
         match self.command {
             None => self.list(out),
             Some(Command::Compare(args)) => args.run(out),
@@ -48,7 +48,7 @@ impl DevicesArgs {
         }
     }
 
-    fn list(&self, out: &mut dyn Write) -> Result<(), Failure> {
+    fn list(&self, out: &mut dyn Write) -> Result {
         let mut table = Table::new(["device", "state", "what"]);
         for (name, summary, built) in backends() {
             let state = match (built, input::device(name)) {

@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::cli::{Failure, Opened, RunArgs, work_on_this_thread};
+use crate::cli::{Failure, Opened, Result, RunArgs, work_on_this_thread};
 use crate::device_comparison::{StepCost, Trial, TrialOptions};
 use crate::experiment::{Experiment, OutputFolder, Sets};
 
@@ -47,7 +47,7 @@ impl Results<'_> {
         name: &str,
         command: Command,
         interrupt: &Interrupt,
-    ) -> Result<Result<T, String>, Failure> {
+    ) -> Result<Result<T, String>> {
         let path = self.folder.file(name);
         if let Ok(bytes) = fs::read(&path) {
             if let Ok(kept) = serde_json::from_slice::<Kept<T>>(&bytes)
@@ -72,7 +72,7 @@ impl Results<'_> {
         Ok(Ok(kept.result))
     }
 
-    fn checksum(&self, name: &str, result: &impl Serialize) -> Result<String, Failure> {
+    fn checksum(&self, name: &str, result: &impl Serialize) -> Result<String> {
         let text = serde_json::to_string(&(self.plan, name, result))?;
         Ok(hexadecimal(&Sha256::digest(text)))
     }
@@ -89,7 +89,7 @@ pub(super) enum Ended {
 }
 
 /// Runs a command until it ends, or until a signal requests a stop.
-pub(super) fn run(mut command: Command, interrupt: &Interrupt) -> Result<Ended, Failure> {
+pub(super) fn run(mut command: Command, interrupt: &Interrupt) -> Result<Ended> {
     // The child holds the other end of its standard input until it ends, or until this process does.
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let all = |stream: Option<Box<dyn Read + Send>>| {
@@ -151,7 +151,7 @@ pub struct TrialArgs {
 }
 
 impl TrialArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result {
         let begun = Instant::now();
         end_with_input();
         work_on_this_thread();
@@ -164,7 +164,7 @@ impl TrialArgs {
         Ok(writeln!(out, "{}", text?)?)
     }
 
-    fn trial(&self, begun: Instant) -> Result<serde_json::Result<String>, Failure> {
+    fn trial(&self, begun: Instant) -> Result<serde_json::Result<String>> {
         let opened = self.run.open()?;
         let options = TrialOptions { device: &opened.device, begun, target: self.target };
         let trial = opened.execution.scope(|| Trial::run(&opened.config, &options))?;
@@ -172,7 +172,7 @@ impl TrialArgs {
     }
 
     /// Measures the cost of training steps; returns `None` if the learner does not train in epochs.
-    fn step_cost(&self) -> Result<Option<StepCost>, Failure> {
+    fn step_cost(&self) -> Result<Option<StepCost>> {
         let Opened { mut document, config, device, execution } = self.run.open()?;
         if config.resolved()["learner"]["epochs"].is_null() {
             return Ok(None);
@@ -183,7 +183,7 @@ impl TrialArgs {
             document.set(&format!("learner.batch_queries={queries}"))?;
             Ok((queries, Experiment::from_document(&document)?))
         });
-        let batches = batches.collect::<Result<Vec<_>, Failure>>()?;
+        let batches = batches.collect::<Result<Vec<_>>>()?;
         Ok(execution.scope(|| StepCost::measure(&config, &batches, &device))?)
     }
 }

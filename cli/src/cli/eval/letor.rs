@@ -10,15 +10,10 @@ use burn_rank::refusal::Refusal;
 use super::print::{Shown, conventions};
 use super::queries::{self, QueriesAsked};
 use super::{EvalArgs, MEASURES};
-use crate::cli::{Failure, Scored, during, input};
+use crate::cli::{Failure, Result, Scored, during, input};
 use crate::experiment::ExtremeQueries;
 
-pub(super) fn evaluate_ranker(
-    args: &EvalArgs,
-    model: &Path,
-    data: &[PathBuf],
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
+pub(super) fn evaluate_ranker(args: &EvalArgs, model: &Path, data: &[PathBuf], out: &mut dyn Write) -> Result {
     let device = args.scoring.device()?;
     let asked = asked(args)?;
     let ranker = input::ranker(model, &device)?;
@@ -26,19 +21,14 @@ pub(super) fn evaluate_ranker(
     show(args, &Scored::by_ranker(model, &ranker, &data, &device)?, &data, asked, out)
 }
 
-pub(super) fn evaluate_scores(
-    args: &EvalArgs,
-    scores: &Path,
-    data: &[PathBuf],
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
+pub(super) fn evaluate_scores(args: &EvalArgs, scores: &Path, data: &[PathBuf], out: &mut dyn Write) -> Result {
     let asked = asked(args)?;
     let data = args.scoring.reading.read(data, None)?;
     show(args, &Scored::from_file(scores, &data)?, &data, asked, out)
 }
 
 /// Reads `--queries`.
-fn asked(args: &EvalArgs) -> Result<Option<QueriesAsked>, Failure> {
+fn asked(args: &EvalArgs) -> Result<Option<QueriesAsked>> {
     let refuse = |refusal: Refusal| Failure::input(format!("--queries: {}", refusal.message()));
     args.queries.as_deref().map(|text| text.parse().map_err(refuse)).transpose()
 }
@@ -49,7 +39,7 @@ fn show(
     data: &RankingDataset,
     asked: Option<QueriesAsked>,
     out: &mut dyn Write,
-) -> Result<(), Failure> {
+) -> Result {
     let measures = input::measures(&args.measures, MEASURES)?;
     if args.compare_conventions {
         let rows = Convention::PRESETS.iter().map(|preset| {

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{Failure, JudgingArgs, input};
+use super::{Failure, JudgingArgs, Result, input};
 
 const MEASURES: &str = "ndcg@1,ndcg@5,ndcg@10,map,mrr";
 
@@ -71,7 +71,7 @@ enum Format {
 }
 
 impl EvalArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result {
         input::once([&self.scores, &self.run, &self.qrels].into_iter().flatten().chain(&self.files))?;
         self.scoring.scope(|| match (&self.run, &self.qrels, &self.scores, self.files.as_slice()) {
             (Some(run), Some(qrels), ..) if self.format == Format::Trec => trec::print_lines(&self, run, qrels, out),

@@ -10,7 +10,7 @@ use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, harmless};
 
 use super::{EvalArgs, Format};
-use crate::cli::{Failure, terminal};
+use crate::cli::{Result, terminal};
 use crate::experiment::ExtremeQueries;
 use crate::page::{Table, measured};
 
@@ -42,10 +42,9 @@ impl AboutRun {
     }
 
     /// Writes the run's name and its notes, which are printed above the table.
-    pub(super) fn write(&self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn write(&self, out: &mut dyn Write) -> Result {
         writeln!(out, "run {}", harmless(&self.tag))?;
-        self.notes().iter().try_for_each(|note| writeln!(out, "{note}"))?;
-        Ok(())
+        Ok(self.notes().iter().try_for_each(|note| writeln!(out, "{note}"))?)
     }
 
     pub(super) fn add_to(&self, object: &mut Value) {
@@ -66,7 +65,7 @@ pub(super) struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    pub(super) fn show(&self, args: &EvalArgs, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn show(&self, args: &EvalArgs, out: &mut dyn Write) -> Result {
         match (args.json, args.format) {
             (true, _) => writeln!(out, "{}", self.json(args.per_query))?,
             (false, Format::Trec) => self.trec_lines(args.per_query, out)?,
@@ -95,7 +94,7 @@ impl Shown<'_> {
         value
     }
 
-    fn table(&self, per_query: bool, out: &mut dyn Write) -> Result<(), Failure> {
+    fn table(&self, per_query: bool, out: &mut dyn Write) -> Result {
         let evaluation = self.evaluation;
         writeln!(
             out,
@@ -115,11 +114,10 @@ impl Shown<'_> {
             }
         }
         table.row("all", evaluation.means.iter().map(|(_, mean)| measured(Some(*mean))));
-        write!(out, "{}", table.text())?;
-        Ok(())
+        Ok(write!(out, "{}", table.text())?)
     }
 
-    fn trec_lines(&self, per_query: bool, out: &mut dyn Write) -> Result<(), Failure> {
+    fn trec_lines(&self, per_query: bool, out: &mut dyn Write) -> Result {
         if per_query {
             // The name of a query becomes one of the fields of a line.
             self.queries.iter().try_for_each(|query| check_field("query identifier", query))?;
@@ -154,7 +152,7 @@ pub(super) fn conventions(
     rows: impl Iterator<Item = (&'static str, Result<Evaluation, String>)>,
     as_json: bool,
     out: &mut dyn Write,
-) -> Result<(), Failure> {
+) -> Result {
     let mut table = Table::new(["convention".to_string()].into_iter().chain(measures.iter().map(ToString::to_string)));
     let (mut counts, mut undefined, mut objects) = (None, Vec::new(), Vec::new());
     for (name, evaluation) in rows {
@@ -172,13 +170,11 @@ pub(super) fn conventions(
         }
     }
     if as_json {
-        writeln!(out, "{}", json!({"conventions": objects}))?;
-        return Ok(());
+        return Ok(writeln!(out, "{}", json!({"conventions": objects}))?);
     }
     if let Some((queries, empty)) = counts {
         writeln!(out, "{}, {empty} empty", counted(queries, "query"))?;
     }
     write!(out, "{}", table.text())?;
-    undefined.iter().try_for_each(|line| writeln!(out, "{line}"))?;
-    Ok(())
+    Ok(undefined.iter().try_for_each(|line| writeln!(out, "{line}"))?)
 }

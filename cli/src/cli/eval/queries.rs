@@ -6,7 +6,7 @@ use std::str::FromStr;
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::text::{did_you_mean, harmless, nearest};
 
-use crate::cli::Failure;
+use crate::cli::Result;
 use crate::experiment::{ExtremeQueries, RankedQuery};
 use crate::report::ranking_table;
 
@@ -47,7 +47,7 @@ impl FromStr for QueriesAsked {
 }
 
 /// Prints each of the queries as a table.
-pub(super) fn print(extremes: &ExtremeQueries, out: &mut dyn Write) -> Result<(), Failure> {
+pub(super) fn print(extremes: &ExtremeQueries, out: &mut dyn Write) -> Result {
     for (end, queries) in [("worst", &extremes.worst), ("best", &extremes.best)] {
         for (at, query) in queries.iter().enumerate() {
             let RankedQuery { query: name, value, documents, shown } = query;

@@ -9,9 +9,9 @@ use burn_rank::workbench::json::json;
 
 use super::print::{AboutRun, Shown, conventions, note_empty};
 use super::{EvalArgs, MEASURES};
-use crate::cli::{Context, Failure, Judgments, input, terminal};
+use crate::cli::{Context, Failure, Judgments, Result, input, terminal};
 
-pub(super) fn evaluate_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+pub(super) fn evaluate_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Write) -> Result {
     let measures = input::measures(&args.measures, MEASURES)?;
     let judgments = Judgments::read(qrels, &args.judging)?;
     if args.compare_conventions {
@@ -40,10 +40,10 @@ fn under_every_convention(
     run: &Path,
     measures: &[Measure],
     args: &EvalArgs,
-) -> Result<(Vec<Row>, AboutRun), Failure> {
+) -> Result<(Vec<Row>, AboutRun)> {
     let evaluator = |name| Ok(Evaluator::new(measures, &judgments.convention(name)?)?);
     let names: Vec<&'static str> = Convention::PRESETS.iter().map(|preset| preset.name).collect();
-    let evaluators = names.iter().map(|name| evaluator(name)).collect::<Result<Vec<_>, Failure>>()?;
+    let evaluators = names.iter().map(|name| evaluator(name)).collect::<Result<Vec<_>>>()?;
     let judged = judgments.each(run, |name, query| {
         let documents = query.documents(args.judging.depth())?;
         let under = |evaluator: &Evaluator| {
@@ -63,7 +63,7 @@ fn under_every_convention(
 type Values = (Vec<f64>, bool);
 
 /// Prints the same lines as trec_eval.
-pub(super) fn print_lines(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+pub(super) fn print_lines(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Write) -> Result {
     if let Some(convention) = args.convention.as_deref().filter(|name| *name != "trec_eval") {
         return Err(Failure::input(format!(
             "--convention {convention}: expected `trec_eval`, which --format trec prints a run in"
@@ -95,8 +95,7 @@ pub(super) fn print_lines(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut d
             let row = |(query, (values, _)): &(String, Values)| json!({"query": query, "measures": TrecReport::new(&measures, query, values.clone())});
             object["per_query"] = judged.queries.iter().map(row).collect();
         }
-        writeln!(out, "{object}")?;
-        return Ok(());
+        return Ok(writeln!(out, "{object}")?);
     }
     if args.per_query {
         for (query, (values, _)) in &judged.queries {

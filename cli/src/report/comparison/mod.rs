@@ -12,7 +12,7 @@ use burn_rank::workbench::mean_of;
 
 use super::{Fact, Frame, conclusion, convention_in_words};
 use crate::number;
-use crate::page::{Cell, Figure, Html, Table, element, figures, note, section};
+use crate::page::{Cell, Figure, Html, Table, element, figures, measured, note, section};
 use crate::plot::{Bars, Dot, Ink, Row, Rows, standalone};
 
 pub(crate) use latex::latex_table;
@@ -148,7 +148,7 @@ fn means(report: &ComparisonReport, labels: &[String]) -> Result<Html, Significa
     let has_files = labels != report.systems.as_slice();
     let columns = report.measures.iter().map(|of| of.measure.to_string());
     let files = has_files.then(|| "file".to_string());
-    let mut table = Table::new(["system".to_string()].into_iter().chain(columns.clone()).chain(files));
+    let mut table = Table::new(["system".to_string()].into_iter().chain(columns).chain(files));
     for (at, name) in report.systems.iter().enumerate() {
         let mut cells = Vec::new();
         for of in &report.measures {
@@ -174,14 +174,27 @@ fn means(report: &ComparisonReport, labels: &[String]) -> Result<Html, Significa
     let words = note(convention_in_words(&report.convention).then(Html::text(words)));
     let mut folds = Html::default();
     if report.fold_means_differ() {
-        let mut table = Table::new(["mean of folds".to_string()].into_iter().chain(columns));
         let means: Vec<_> = report.measures.iter().map(|of| of.fold_means(&report.folds)).collect();
-        for (at, label) in labels.iter().enumerate() {
-            table.row(label.as_str(), means.iter().map(|means| number::measure(means[at])));
-        }
-        folds = table.html("means of folds").then(note("cv prints the mean of the folds. The tests use the queries."));
+        folds = mean_table("mean of folds", report, labels, &means)
+            .html("means of folds")
+            .then(note("cv prints the mean of the folds. The tests use the queries."));
     }
     Ok(table.html("means").then(words).then(folds))
+}
+
+/// Builds a table with the mean of each system by each measure, given as `values[measure][system]`.
+pub(crate) fn mean_table(
+    name: &str,
+    report: &ComparisonReport,
+    labels: &[String],
+    values: &[Vec<Option<f64>>],
+) -> Table {
+    let measures = report.measures.iter().map(|of| of.measure.to_string());
+    let mut table = Table::new([name.to_string()].into_iter().chain(measures));
+    for (at, label) in labels.iter().enumerate() {
+        table.row(label.as_str(), values.iter().map(|means| measured(means[at])));
+    }
+    table
 }
 
 /// Builds a table of the pairs of systems under one measure.

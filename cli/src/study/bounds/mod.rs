@@ -23,8 +23,8 @@ use rand_chacha::ChaCha8Rng;
 
 use self::type_two::{Orders, TypeTwo};
 use super::{
-    About, Bounded, Claim, Curves, Domain, Findings, Judged, Kind, Parameter, ROUNDING, Setting, Source, StudyEntry,
-    StudyError, Table, Verdict,
+    About, Bounded, Claim, Curves, Domain, Findings, Judged, Kind, Parameter, ROUNDING, Result, Setting, Source,
+    StudyEntry, Table, Verdict,
 };
 use crate::number::short;
 
@@ -112,7 +112,7 @@ impl AtAngle {
     }
 }
 
-fn run(setting: &Setting) -> Result<Findings, StudyError> {
+fn run(setting: &Setting) -> Result<Findings> {
     let seed = match setting.source {
         Source::Generated { seed, .. } => *seed,
         _ => 1,

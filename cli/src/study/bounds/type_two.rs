@@ -36,7 +36,7 @@ impl Orders {
         let mut precisions = Vec::new();
         let precision = |sum: f64, rank: usize, placed: usize| sum + (placed + 1) as f64 / rank as f64;
         let place = |at: Place, sum: f64| if at.is_relevant { precision(sum, at.rank, at.place) } else { sum };
-        visit(relevant, irrelevant, 0.0, &place, &mut |sum: f64| precisions.push(sum / relevant as f64));
+        visit([relevant, irrelevant], [0, 0], 0.0, &place, &mut |sum: f64| precisions.push(sum / relevant as f64));
         Self { relevant, irrelevant, precisions }
     }
 
@@ -65,7 +65,7 @@ impl Orders {
             sum + weight(at.rank) * scores[at.place]
         };
         let mut largest = Vec::with_capacity(self.precisions.len());
-        visit(self.relevant, self.irrelevant, 0.0, &place, &mut |sum: f64| largest.push(sum));
+        visit([self.relevant, self.irrelevant], [0, 0], 0.0, &place, &mut |sum: f64| largest.push(sum));
 
         let mut found = TypeTwo {
             precision: precision_of_scores(&relevant, &irrelevant),
@@ -96,30 +96,26 @@ struct Place {
     is_relevant: bool,
 }
 
-/// Calls `each` for every pattern, beginning with the perfect one. The argument of `each` is initially `sum`. `place`
-/// updates this argument at each rank of the pattern.
-fn visit(relevant: usize, irrelevant: usize, sum: f64, place: &impl Fn(Place, f64) -> f64, each: &mut impl FnMut(f64)) {
-    struct Walk<'a, P, E> {
-        counts: [usize; 2],
-        place: &'a P,
-        each: &'a mut E,
+/// Calls `each` for every pattern with `counts` of relevant and of irrelevant documents that begins with `placed` of
+/// them, the perfect one first. The argument of `each` is `sum`, which `place` updates at each rank of the pattern.
+fn visit<P: Fn(Place, f64) -> f64, E: FnMut(f64)>(
+    counts: [usize; 2],
+    placed: [usize; 2],
+    sum: f64,
+    place: &P,
+    each: &mut E,
+) {
+    if placed == counts {
+        return each(sum);
     }
-    impl<P: Fn(Place, f64) -> f64, E: FnMut(f64)> Walk<'_, P, E> {
-        fn from(&mut self, placed: [usize; 2], sum: f64) {
-            if placed == self.counts {
-                return (self.each)(sum);
-            }
-            for (kind, is_relevant) in [(0, true), (1, false)] {
-                if placed[kind] < self.counts[kind] {
-                    let mut next = placed;
-                    next[kind] += 1;
-                    let at = Place { rank: placed[0] + placed[1] + 1, place: placed[kind], is_relevant };
-                    self.from(next, (self.place)(at, sum));
-                }
-            }
+    for (kind, is_relevant) in [(0, true), (1, false)] {
+        if placed[kind] < counts[kind] {
+            let mut next = placed;
+            next[kind] += 1;
+            let at = Place { rank: placed[0] + placed[1] + 1, place: placed[kind], is_relevant };
+            visit(counts, next, place(at, sum), place, each);
         }
     }
-    Walk { counts: [relevant, irrelevant], place, each }.from([0, 0], sum);
 }
 
 /// Returns the average precision of documents sorted by score; in a tie, irrelevant documents come first.

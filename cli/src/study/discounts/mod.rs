@@ -20,8 +20,8 @@ mod series;
 use self::limits::{CASES, Case, NO_LIMIT};
 use self::series::{Population, RANKERS, Series};
 use super::{
-    About, Claim, Curves, Domain, Findings, Judged, Kind, Mean, Parameter, Setting, Source, StudyEntry, StudyError,
-    Table, Verdict,
+    About, Claim, Curves, Domain, Findings, Judged, Kind, Mean, Parameter, Result, Setting, Source, StudyEntry, Table,
+    Verdict,
 };
 use crate::number::short;
 
@@ -45,7 +45,7 @@ const QUICK: (usize, f64) = (24, 10_000.0);
 /// A stated limit counts as confirmed only if it differs from the fitted limit by less than this.
 const MARGIN: f64 = 0.01;
 
-fn run(setting: &Setting) -> Result<Findings, StudyError> {
+fn run(setting: &Setting) -> Result<Findings> {
     let mut sizes: Vec<usize> = setting.values("n").iter().map(|n| *n as usize).collect();
     let samples = if setting.quick { QUICK.0 } else { SAMPLES };
     if setting.quick && sizes.iter().any(|n| *n as f64 <= QUICK.1) {

@@ -1,6 +1,5 @@
-//! The NDCG of samples to which documents are added one by one.
-//!
-//! Samples of independent documents, and three functions that rank them.
+//! Samples of independent documents, which three functions rank, and the NDCG of these samples as documents are added one
+//! by one.
 
 use burn_rank::seed::seed_for;
 use rand::seq::SliceRandom;

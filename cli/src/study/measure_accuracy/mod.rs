@@ -18,8 +18,8 @@ use burn_rank::measure::{Convention, Measure};
 
 use self::instance::Instance;
 use super::{
-    About, Bounded, Claim, Curves, Domain, Findings, Kind, Material, Parameter, ScoredQuery, Setting, StudyEntry,
-    StudyError, Subject, Table, falls, largest_error, theorem_5,
+    About, Bounded, Claim, Curves, Domain, Findings, Judged, Kind, Material, Parameter, Result, ScoredQuery, Setting,
+    StudyEntry, Subject, Table, falls, largest_error, theorem_5,
 };
 use crate::study::approximate::theorem_6;
 use crate::study::source::relevant;
@@ -43,7 +43,7 @@ fn errors(
     measure: Measure,
     spec: &LossSpec,
     bound: impl Fn(&ScoredQuery, f64) -> Option<f64>,
-) -> Result<Bounded, StudyError> {
+) -> Result<Bounded> {
     let (spec, convention) = (spec.with("alpha", alpha), Convention::default());
     let mut found = Bounded::default();
     for query in &subject.queries {
@@ -66,7 +66,7 @@ struct Errors {
     instance_ap: Vec<Vec<Bounded>>,
 }
 
-fn all_errors(setting: &Setting, subject: &Subject, alphas: &[f64], betas: &[f64]) -> Result<Errors, StudyError> {
+fn all_errors(setting: &Setting, subject: &Subject, alphas: &[f64], betas: &[f64]) -> Result<Errors> {
     let mut found = Errors::default();
     for (at, &alpha) in alphas.iter().enumerate() {
         setting.step(&format!("alpha = {alpha}"), at, alphas.len());
@@ -90,7 +90,7 @@ fn all_errors(setting: &Setting, subject: &Subject, alphas: &[f64], betas: &[f64
     Ok(found)
 }
 
-fn run(setting: &Setting) -> Result<Findings, StudyError> {
+fn run(setting: &Setting) -> Result<Findings> {
     let (alphas, betas) = (setting.values("alpha"), setting.values("beta"));
     let kind = setting.source.kind();
     let mut findings = Findings::default();
@@ -148,54 +148,39 @@ fn curves(errors: &Errors, alphas: &[f64], betas: &[f64]) -> Vec<Curves> {
 
 fn claims(errors: &Errors, alphas: &[f64], betas: &[f64]) -> Vec<Claim> {
     let mut claims = Vec::new();
-    for (alpha, of) in alphas.iter().zip(&errors.ndcg) {
-        claims.push(Claim::new(
-            "Theorem 6",
-            format!("|ApproxNDCG - NDCG| < epsilon / (2 ln 2) at alpha = {alpha}"),
-            Bounded::judge([of], "queries"),
-        ));
-    }
-    for (alpha, of) in alphas.iter().zip(&errors.ap) {
-        claims.push(Claim::new(
-            "Theorem 5",
-            format!("|ApproxAP - AP| is within its bound at alpha = {alpha}, for every beta"),
-            Bounded::judge(of, "queries and values of beta"),
-        ));
-    }
-    for (alpha, of) in alphas.iter().zip(&errors.instance_ndcg) {
-        let claim = format!("|ApproxNDCG - NDCG| is within the bound of its own positions at alpha = {alpha}");
-        claims.push(Claim::new("Theorem 6, of the instance", claim, Bounded::judge([of], "queries")));
-    }
-    for (alpha, of) in alphas.iter().zip(&errors.instance_ap) {
-        let claim =
-            format!("|ApproxAP - AP| is within the bound of its own positions at alpha = {alpha}, for every beta");
-        let judged = Bounded::judge(of, "queries and values of beta");
-        claims.push(Claim::new("Theorem 5, of the instance", claim, judged));
-    }
+    let mut of_alpha = |source: &str, claim: &str, rest: &str, judged: &dyn Fn(usize) -> Judged| {
+        let claim = |(at, alpha)| Claim::new(source, format!("{claim} at alpha = {alpha}{rest}"), judged(at));
+        claims.extend(alphas.iter().enumerate().map(claim));
+    };
+    let each = "queries and values of beta";
+    of_alpha("Theorem 6", "|ApproxNDCG - NDCG| < epsilon / (2 ln 2)", "", &|at| {
+        Bounded::judge([&errors.ndcg[at]], "queries")
+    });
+    of_alpha("Theorem 5", "|ApproxAP - AP| is within its bound", ", for every beta", &|at| {
+        Bounded::judge(&errors.ap[at], each)
+    });
+    let own = "is within the bound of its own positions";
+    of_alpha("Theorem 6, of the instance", &format!("|ApproxNDCG - NDCG| {own}"), "", &|at| {
+        Bounded::judge([&errors.instance_ndcg[at]], "queries")
+    });
+    of_alpha("Theorem 5, of the instance", &format!("|ApproxAP - AP| {own}"), ", for every beta", &|at| {
+        Bounded::judge(&errors.instance_ap[at], each)
+    });
     let falling = |name: &str, values: &[f64], of: &[&Bounded]| {
         falls(values.iter().zip(of).map(|(value, of)| (format!("{name} = {value}"), of.errors())))
     };
     let ndcg: Vec<&Bounded> = errors.ndcg.iter().collect();
-    claims.push(Claim::new(
-        "Figure 3",
-        "the larger alpha, the smaller rho of ApproxNDCG",
-        falling("alpha", alphas, &ndcg),
-    ));
+    let judged = falling("alpha", alphas, &ndcg);
+    claims.push(Claim::new("Figure 3", "the larger alpha, the smaller rho of ApproxNDCG", judged));
     for (at, beta) in betas.iter().enumerate() {
         let of: Vec<&Bounded> = errors.ap.iter().map(|of| &of[at]).collect();
-        claims.push(Claim::new(
-            "Figure 1",
-            format!("the larger alpha, the smaller rho of ApproxAP at beta = {beta}"),
-            falling("alpha", alphas, &of),
-        ));
+        let claim = format!("the larger alpha, the smaller rho of ApproxAP at beta = {beta}");
+        claims.push(Claim::new("Figure 1", claim, falling("alpha", alphas, &of)));
     }
     for (alpha, of) in alphas.iter().zip(&errors.ap) {
         let of: Vec<&Bounded> = of.iter().collect();
-        claims.push(Claim::new(
-            "Figure 2",
-            format!("the larger beta, the smaller rho of ApproxAP at alpha = {alpha}"),
-            falling("beta", betas, &of),
-        ));
+        let claim = format!("the larger beta, the smaller rho of ApproxAP at alpha = {alpha}");
+        claims.push(Claim::new("Figure 2", claim, falling("beta", betas, &of)));
     }
     claims
 }
@@ -215,7 +200,7 @@ mod tests {
         let ap = errors(&subject, alpha, Measure::Ap(None), &spec, |query, epsilon| {
             theorem_5(relevant(&query.labels), epsilon, 10.0)
         });
-        let verdict = |of: Result<Bounded, StudyError>| Bounded::judge(&[of.unwrap()], "queries").verdict;
+        let verdict = |of: Result<Bounded>| Bounded::judge(&[of.unwrap()], "queries").verdict;
         (verdict(ndcg), verdict(ap))
     }
 

@@ -4,9 +4,7 @@
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::Measure;
 
-use crate::study::{
-    Claim, Curves, Findings, Judged, Linear, Material, Mean, Setting, StudyError, Table, falls, measured,
-};
+use crate::study::{Claim, Curves, Findings, Judged, Linear, Material, Mean, Result, Setting, Table, falls, measured};
 
 /// The number of training queries and the number of epochs, in a full study and in a quick one.
 const SIZES: [(usize, usize); 2] = [(40, 10), (8, 3)];
@@ -28,12 +26,7 @@ struct Path {
 }
 
 /// Trains the rankers, and adds the errors during training to the findings.
-pub(super) fn extend(
-    findings: &mut Findings,
-    setting: &Setting,
-    alphas: &[f64],
-    betas: &[f64],
-) -> Result<(), StudyError> {
+pub(super) fn extend(findings: &mut Findings, setting: &Setting, alphas: &[f64], betas: &[f64]) -> Result {
     let (queries, epochs) = SIZES[usize::from(setting.quick)];
     let material = Material::of(setting)?;
     let linear = material.linear(queries)?;
@@ -69,7 +62,7 @@ pub(super) fn extend(
 
 /// Trains a linear ranker, starting from zero weights, and records the surrogate's errors after each epoch. At first
 /// all scores are equal, so the exact measure is a mean over orders.
-fn train(linear: &Linear, name: String, loss: &LossSpec, measure: Measure, epochs: usize) -> Result<Path, StudyError> {
+fn train(linear: &Linear, name: String, loss: &LossSpec, measure: Measure, epochs: usize) -> Result<Path> {
     let mut weights = vec![0.0; linear.features()];
     let mut path = Path { name, rho: Vec::new(), queries: vec![0.0; linear.queries.len()] };
     for epoch in 0..=epochs {

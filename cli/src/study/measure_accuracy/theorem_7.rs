@@ -10,7 +10,7 @@ use burn_rank::loss::LossSpec;
 use burn_rank::measure::Measure;
 
 use crate::study::{
-    Bounded, Claim, Findings, Judged, Linear, Material, Mean, Setting, StudyError, Table, Verdict, measured,
+    Bounded, Claim, Findings, Judged, Linear, Material, Mean, Result, Setting, StudyError, Table, Verdict, measured,
 };
 
 /// The number of training queries, in a full study and in a quick one.
@@ -27,7 +27,7 @@ struct Means {
 }
 
 /// Checks Theorem 7, and adds the result to the findings.
-pub(super) fn extend(findings: &mut Findings, setting: &Setting, alphas: &[f64]) -> Result<(), StudyError> {
+pub(super) fn extend(findings: &mut Findings, setting: &Setting, alphas: &[f64]) -> Result {
     let material = Material::of(setting)?;
     let surrogates = [
         ("ApproxAP", "MAP", Measure::Ap(None), LossSpec::new("approx_ap").with("beta", BETA)),
@@ -77,7 +77,7 @@ fn class(features: usize) -> impl Iterator<Item = Vec<f64>> {
     })
 }
 
-fn exact(train: &Linear, test: &Linear, measure: Measure) -> Result<Vec<Means>, StudyError> {
+fn exact(train: &Linear, test: &Linear, measure: Measure) -> Result<Vec<Means>> {
     let mean = |linear: &Linear, weights: &[f64]| {
         Ok::<_, StudyError>(Mean::of(&measured(&linear.scored(weights), measure)?).mean)
     };
@@ -87,7 +87,7 @@ fn exact(train: &Linear, test: &Linear, measure: Measure) -> Result<Vec<Means>, 
     class(train.features()).map(of).collect()
 }
 
-fn with_surrogate(exact: &[Means], train: &Linear, spec: &LossSpec) -> Result<Vec<Means>, StudyError> {
+fn with_surrogate(exact: &[Means], train: &Linear, spec: &LossSpec) -> Result<Vec<Means>> {
     let of = |(means, weights): (&Means, Vec<f64>)| {
         let queries = train.scored(&weights).queries;
         let values = queries.iter().map(|query| query.surrogate(spec)).collect::<Result<Vec<_>, _>>()?;

@@ -29,8 +29,8 @@ use statrs::function::erf::erfc;
 
 use self::theorem_1::Problem;
 use super::{
-    About, Bounded, Claim, Curves, Domain, Findings, Judged, Kind, Parameter, ScoredQuery, Setting, Source, StudyEntry,
-    StudyError, Subject, Table, falls,
+    About, Bounded, Claim, Curves, Domain, Findings, Judged, Kind, Parameter, Result, ScoredQuery, Setting, Source,
+    StudyEntry, Subject, Table, falls,
 };
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
@@ -106,7 +106,7 @@ struct Errors {
     equation_1: Bounded,
 }
 
-fn errors(subject: &Subject, exact: &[f64], sigma: f64) -> Result<Errors, StudyError> {
+fn errors(subject: &Subject, exact: &[f64], sigma: f64) -> Result<Errors> {
     let spec = soft_ndcg(sigma);
     let mut found = Errors::default();
     for (query, exact) in subject.queries.iter().zip(exact) {
@@ -131,7 +131,7 @@ fn soft_ndcg(sigma: f64) -> LossSpec {
 }
 
 /// Returns the surrogate measure of each query.
-fn soft(subject: &Subject, spec: &LossSpec) -> Result<Vec<f64>, StudyError> {
+fn soft(subject: &Subject, spec: &LossSpec) -> Result<Vec<f64>> {
     subject.queries.iter().map(|query| query.surrogate(spec)).collect()
 }
 
@@ -141,13 +141,13 @@ fn largest_difference(soft: &[f64], exact: &[f64]) -> f64 {
 }
 
 /// Returns the exact NDCG of each query, with the gain `2^y` as in the paper.
-fn exact(subject: &Subject) -> Result<Vec<f64>, StudyError> {
+fn exact(subject: &Subject) -> Result<Vec<f64>> {
     let name = "standard, gain 2^y".to_string();
     let convention = Convention { name, gain: Gain::Exp2Raw, ..Convention::default() };
     subject.queries.iter().map(|query| query.exact(Measure::Ndcg(None), &convention)).collect()
 }
 
-fn run(setting: &Setting) -> Result<Findings, StudyError> {
+fn run(setting: &Setting) -> Result<Findings> {
     let (subject, sigmas) = (setting.subject(&["soft_ndcg"]), setting.values("sigma"));
     let exact = exact(&subject)?;
     let mut of_sigma = Vec::new();
@@ -205,11 +205,8 @@ fn claims(sigmas: &[f64], of_sigma: &[Errors]) -> Vec<Claim> {
     let mut claims = Vec::new();
     for (number, (_, source)) in FORMS.iter().enumerate() {
         for (sigma, of) in sigmas.iter().zip(of_sigma) {
-            claims.push(Claim::new(
-                *source,
-                format!("|SoftNDCG - NDCG| <= 2^max(y) n (e_1 + e_2) at sigma = {sigma}"),
-                Bounded::judge([&of.bounded[number]], "queries"),
-            ));
+            let claim = format!("|SoftNDCG - NDCG| <= 2^max(y) n (e_1 + e_2) at sigma = {sigma}");
+            claims.push(Claim::new(*source, claim, Bounded::judge([&of.bounded[number]], "queries")));
         }
     }
     claims.push(Claim::new(
@@ -217,14 +214,9 @@ fn claims(sigmas: &[f64], of_sigma: &[Errors]) -> Vec<Claim> {
         "|D(rank) - D(expected rank)| < e_1, over all values of sigma",
         Bounded::judge(of_sigma.iter().map(|of| &of.equation_1), "queries and values of sigma"),
     ));
-    claims.push(Claim::new(
-        "Theorem 2, equation (1)",
-        "the same of two documents with delta = 4 sigma",
-        Judged::less(
-            ("|D(rank) - D(expected rank)|", discount_error(&[4.0, 0.0], 1.0)),
-            ("e_1", epsilon_1(2, 4.0, 1.0)),
-        ),
-    ));
+    let error = ("|D(rank) - D(expected rank)|", discount_error(&[4.0, 0.0], 1.0));
+    let judged = Judged::less(error, ("e_1", epsilon_1(2, 4.0, 1.0)));
+    claims.push(Claim::new("Theorem 2, equation (1)", "the same of two documents with delta = 4 sigma", judged));
     let errors = |(sigma, of): (&f64, &Errors)| (format!("sigma = {sigma}"), of.bounded[0].errors().to_vec());
     let downwards = sigmas.iter().zip(of_sigma).rev().map(errors);
     claims.push(Claim::new(

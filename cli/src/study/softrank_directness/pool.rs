@@ -9,7 +9,7 @@
 
 use super::{largest_difference, soft, soft_ndcg};
 use crate::number::short;
-use crate::study::{Claim, Judged, Mean, ROUNDING, RunSubject, StudyError, Table, Verdict};
+use crate::study::{Claim, Judged, Mean, ROUNDING, Result, RunSubject, Table, Verdict};
 
 /// One of the rankers, with its SoftNDCG and NDCG for each query.
 struct Member {
@@ -26,18 +26,14 @@ impl Member {
 }
 
 /// Judges Theorem 1 for each sigma; `exact` holds the NDCG of each run's queries.
-pub(super) fn judge(
-    runs: &[RunSubject],
-    exact: &[Vec<f64>],
-    sigmas: &[f64],
-) -> Result<(Table, Vec<Claim>), StudyError> {
+pub(super) fn judge(runs: &[RunSubject], exact: &[Vec<f64>], sigmas: &[f64]) -> Result<(Table, Vec<Claim>)> {
     let queries = runs.first().map_or(0, |run| run.subject.queries.len());
     let title = format!("Theorem 1, the best of {} rankers on the same {queries} test queries", runs.len());
     let columns = ["sigma", "NDCG at 1", "NDCG at 2", "difference", "e_1", "e_2", "2 e_1 + e_2"];
     let mut table = Table::new(title, columns);
     let mut claims = Vec::new();
     for &sigma in sigmas {
-        let member = |(run, exact): (&'_ RunSubject, &Vec<f64>)| -> Result<Member, StudyError> {
+        let member = |(run, exact): (&'_ RunSubject, &Vec<f64>)| -> Result<Member> {
             Ok(Member {
                 name: run.name.clone(),
                 trained_by_soft_ndcg: run.loss.as_deref() == Some("soft_ndcg"),

@@ -17,7 +17,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{exact, largest_difference, soft_ndcg};
 use crate::study::training::LinearQuery;
-use crate::study::{Bounded, Claim, Judged, Linear, StudyError, Subject, Table};
+use crate::study::{Bounded, Claim, Judged, Linear, Result, StudyError, Subject, Table};
 
 /// The number of grid angles for SoftNDCG, and the number of times that the search halves the step between them.
 const GRID: usize = 90;
@@ -57,7 +57,7 @@ fn scored(linear: &Linear, theta: f64) -> Subject {
     linear.scored(&[theta.cos(), theta.sin()])
 }
 
-fn soft(linear: &Linear, theta: f64, sigma: f64) -> Result<Vec<f64>, StudyError> {
+fn soft(linear: &Linear, theta: f64, sigma: f64) -> Result<Vec<f64>> {
     super::soft(&scored(linear, theta), &soft_ndcg(sigma).with("evaluation", "recursion"))
 }
 
@@ -73,7 +73,7 @@ fn keep(best: &mut (f64, f64), theta: f64, value: f64) {
 }
 
 /// Returns the middle of an interval of angles in which the mean NDCG is largest.
-fn best_exact(linear: &Linear) -> Result<f64, StudyError> {
+fn best_exact(linear: &Linear) -> Result<f64> {
     // Two documents change places where the direction is at right angles to their difference.
     let mut places: Vec<f64> = Vec::new();
     for query in &linear.queries {
@@ -98,7 +98,7 @@ fn best_exact(linear: &Linear) -> Result<f64, StudyError> {
 
 /// Returns an angle with the largest mean SoftNDCG that the search finds. The theorem assumes only that this mean is at
 /// least as large as the mean at the angle `other`. The search ensures this.
-fn best_soft(linear: &Linear, sigma: f64, other: f64) -> Result<f64, StudyError> {
+fn best_soft(linear: &Linear, sigma: f64, other: f64) -> Result<f64> {
     let step = std::f64::consts::TAU / GRID as f64;
     let mut best = (mean(&soft(linear, other, sigma)?), other);
     for at in 0..GRID {
@@ -122,7 +122,7 @@ struct Compared {
 }
 
 impl Compared {
-    fn new(linear: &Linear, thetas: [f64; 2], sigma: f64) -> Result<Self, StudyError> {
+    fn new(linear: &Linear, thetas: [f64; 2], sigma: f64) -> Result<Self> {
         let values = |theta: f64| {
             Ok::<_, StudyError>(Values { soft: soft(linear, theta, sigma)?, exact: exact(&scored(linear, theta))? })
         };
@@ -152,11 +152,7 @@ impl Compared {
 }
 
 /// Judges Theorem 1 for each sigma.
-pub(super) fn judge(
-    problem: &Problem,
-    sigmas: &[f64],
-    mut step: impl FnMut(usize),
-) -> Result<(Table, Vec<Claim>), StudyError> {
+pub(super) fn judge(problem: &Problem, sigmas: &[f64], mut step: impl FnMut(usize)) -> Result<(Table, Vec<Claim>)> {
     let columns =
         ["sigma", "theta 1", "theta 2", "NDCG at 1", "NDCG at 2", "2 e_1 + e_2", "test NDCG at 1", "test NDCG at 2"];
     let title =
