@@ -136,7 +136,7 @@ impl ReadArgs {
     pub fn keys(&self) -> Result<Map> {
         let mut keys = assignments("--read", &self.options)?;
         if let Some(missing) = &self.missing {
-            keys.insert("missing".to_string(), missing.replace('-', "_").into());
+            keys.insert("missing".to_string(), missing.clone().into());
         }
         Ok(keys)
     }

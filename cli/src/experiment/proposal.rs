@@ -6,7 +6,6 @@
 //! value with the feature's mean, and marks it in an additional column. A single run of `cv` compares the first choice
 //! with the alternatives.
 
-use std::fmt::Write;
 use std::path::PathBuf;
 
 use burn_rank::data::{RankingDataset, Statistics};
@@ -167,42 +166,46 @@ impl Seen {
     /// Returns the text of the configuration file; its comment shows `command`, which runs it.
     pub fn configuration(&self, command: &str) -> String {
         let (choice, why) = self.choice();
-        let labels = self.labels();
-        let gain = if labels == Labels::Values { ", gain = \"linear\"" } else { "" };
-        let mut text = format!(
-            "# A first configuration by `burn-rank init`. `burn-rank help config` lists every key.\n#   {command}\nseed = {SEED}\n\
-             # Features by their ranks among the training values, or z-scores, as the data ask for.\nnormalizer = \"auto\"\n"
-        );
-        text += &self.data();
-        let scorer_of = match choice {
-            Choice::Linear => Some("linear scorer"),
-            Choice::Network => Some("perceptron"),
+        let scorer_of = |name: &str| {
+            let table = table("scorer", scorer(choice));
+            format!("\n# Read by the learner `gradient`. A {name}: {why}.\n{table}")
+        };
+        let scorer = match choice {
+            Choice::Linear => scorer_of("linear scorer"),
+            Choice::Network => scorer_of("perceptron"),
             // The network has its scorer in the grid.
-            Choice::Trees => None,
+            Choice::Trees => String::new(),
         };
-        if let Some(name) = scorer_of {
-            text +=
-                &format!("\n# Read by the learner `gradient`. A {name}: {why}.\n{}", table("scorer", &scorer(choice)));
-        }
-        let why_loss = match labels {
-            Labels::Values => "The gain is the label itself, as the labels are no grades from 0 to 4.",
-            _ => "LambdaRank for the scorer, LambdaMART for trees.",
+        let (why_loss, gain) = match self.labels() {
+            Labels::Values => {
+                ("The gain is the label itself, as the labels are no grades from 0 to 4.", "gain = \"linear\"\n")
+            }
+            _ => ("LambdaRank for the scorer, LambdaMART for trees.", ""),
         };
-        text += &format!("\n# {why_loss}\n[loss]\nname = \"lambda_ndcg\"\n");
-        if !gain.is_empty() {
-            text += "gain = \"linear\"\n";
-        }
-        if choice == Choice::Trees {
-            text += &format!("\n# Boosted trees: {why}.\n");
-        } else {
-            text += "\n# Adam at a constant rate, until 20 epochs bring nothing better.\n";
-        }
-        text += &table("learner", &self.learner(choice));
-        let (select, report) = match labels {
-            Labels::OnePositive => ("mrr", r#"["mrr", "success@1", "success@10", "ndcg@10"]"#),
+        let why_learner = match choice {
+            Choice::Trees => format!("Boosted trees: {why}."),
+            _ => "Adam at a constant rate, until 20 epochs bring nothing better.".to_string(),
+        };
+        let (data, learner) = (self.data(), table("learner", &self.learner(choice)));
+        let (measure, folds, others) = (self.measure(), self.cuts(), self.others(choice));
+        format!(
+            "# A first configuration by `burn-rank init`. `burn-rank help config` lists every key.\n#   {command}\nseed = {SEED}\n\
+             # Features by their ranks among the training values, or z-scores, as the data ask for.\nnormalizer = \"auto\"\n\
+             {data}{scorer}\n# {why_loss}\n[loss]\nname = \"lambda_ndcg\"\n{gain}\n# {why_learner}\n{learner}{measure}{folds}{others}"
+        )
+    }
+
+    fn measure(&self) -> String {
+        let labels = self.labels();
+        let (about, select, report) = match labels {
+            Labels::OnePositive => (
+                "# One document of a query is relevant: what counts is its rank.\n",
+                "mrr",
+                r#"["mrr", "success@1", "success@10", "ndcg@10"]"#,
+            ),
             // MAP needs a label from which documents are relevant.
-            Labels::Values => ("ndcg@10", r#"["ndcg@1", "ndcg@5", "ndcg@10"]"#),
-            Labels::Grades | Labels::Binary => ("ndcg@10", r#"["ndcg@1", "ndcg@5", "ndcg@10", "map"]"#),
+            Labels::Values => ("", "ndcg@10", r#"["ndcg@1", "ndcg@5", "ndcg@10"]"#),
+            Labels::Grades | Labels::Binary => ("", "ndcg@10", r#"["ndcg@1", "ndcg@5", "ndcg@10", "map"]"#),
         };
         let convention = match (labels, relevant_from(&self.labels)) {
             (Labels::Values, 1.0) => r#"{ preset = "standard", gain = "linear" }"#.to_string(),
@@ -211,19 +214,13 @@ impl Seen {
             }
             _ => r#""standard""#.to_string(),
         };
-        let about = match labels {
-            Labels::OnePositive => "# One document of a query is relevant: what counts is its rank.\n",
-            _ => "",
-        };
-        text += &format!("\n{about}[measure]\nconvention = {convention}\nselect = \"{select}\"\nreport = {report}\n");
-        if let Some(folds) = self.folds {
-            text += &format!(
-                "\n# `cv` tests on each fold once. Cut by query: rows of one query are never on both sides.\n[cv]\nsplit = \
-                 {folds}\n"
-            );
-        }
-        text += &self.others(choice);
-        text
+        format!("\n{about}[measure]\nconvention = {convention}\nselect = \"{select}\"\nreport = {report}\n")
+    }
+
+    /// Returns a `[cv]` section for queries that are divided into folds.
+    fn cuts(&self) -> String {
+        let why = "`cv` tests on each fold once. Cut by query: rows of one query are never on both sides.";
+        self.folds.map_or_else(String::new, |folds| format!("\n# {why}\n[cv]\nsplit = {folds}\n"))
     }
 
     fn data(&self) -> String {
@@ -231,56 +228,59 @@ impl Seen {
         let list = |paths: &[PathBuf]| format!("[{}]", paths.iter().map(path).collect::<Vec<_>>().join(", "));
         let mut text = String::from("\n[data]\n");
         match &self.source {
-            Source::Folds(folder, _) => {
-                let _ = writeln!(text, "folds = {}", path(folder));
-            }
+            Source::Folds(folder, _) => text += &format!("folds = {}\n", path(folder)),
             Source::Files { train, validation, test } => {
-                for (key, files) in [("train", train), ("validation", validation), ("test", test)] {
-                    if !files.is_empty() {
-                        let _ = writeln!(text, "{key} = {}", list(files));
-                    }
+                let sets = [("train", train), ("validation", validation), ("test", test)];
+                for (key, files) in sets.into_iter().filter(|(_, files)| !files.is_empty()) {
+                    text += &format!("{key} = {}\n", list(files));
                 }
             }
         }
-        let mut read = self.read.clone();
-        let mut columns = Map::new();
-        for key in read.keys().filter(|key| key.starts_with("columns.")).cloned().collect::<Vec<_>>() {
-            if let Some(value) = read.swap_remove(&key) {
-                columns.insert(key["columns.".len()..].to_string(), value);
-            }
+        let (mut columns, mut read) = (Map::new(), Map::new());
+        for (key, value) in self.read.clone() {
+            match key.strip_prefix("columns.") {
+                Some(column) => columns.insert(column.to_string(), value),
+                None => read.insert(key, value),
+            };
         }
-        if self.missing > 0 && read.get("missing").is_none() {
-            read.insert("missing".to_string(), Value::from("indicator"));
+        if self.missing > 0 {
+            read.entry("missing".to_string()).or_insert(Value::from("indicator"));
         }
-        if let Some(features) = self.features
-            && read.get("features").is_none()
-        {
-            read.insert("features".to_string(), Value::from(features));
+        if let Some(features) = self.features {
+            read.entry("features".to_string()).or_insert(Value::from(features));
         }
         for (section, keys) in [("data.columns", columns), ("data.read", read)] {
             if !keys.is_empty() {
-                let _ = write!(text, "\n{}", table(section, &lines(&keys)));
+                // Lists and strings look the same in TOML as in JSON.
+                let lines: String = keys.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
+                text += &format!("\n{}", table(section, &lines));
             }
         }
         text
     }
 
-    fn learner(&self, choice: Choice) -> Vec<(&'static str, String)> {
-        match choice {
-            Choice::Trees => self.trees(31),
-            _ => vec![
-                ("kind", "\"gradient\"".to_string()),
-                ("epochs", "100".to_string()),
-                ("batch_queries", self.batch().to_string()),
-                ("learning_rate", if choice == Choice::Linear { "0.01" } else { "0.001" }.to_string()),
-                ("optimizer", "{ kind = \"adam\" }".to_string()),
-                ("patience", "20".to_string()),
-            ],
-        }
+    /// Returns the keys of the learner that is tried first.
+    fn learner(&self, choice: Choice) -> String {
+        let rate = match choice {
+            Choice::Trees => return self.trees(31),
+            Choice::Linear => "0.01",
+            Choice::Network => "0.001",
+        };
+        format!(
+            "kind = \"gradient\"\nepochs = 100\nbatch_queries = {}\nlearning_rate = {rate}\n\
+             optimizer = {{ kind = \"adam\" }}\npatience = 20\n",
+            self.batch()
+        )
     }
 
-    fn trees(&self, leaves: usize) -> Vec<(&'static str, String)> {
-        trees(leaves, self.train.documents)
+    /// Returns the keys of a tree learner with the given number of leaves. If there are few training documents, a leaf
+    /// may hold fewer documents than the default minimum.
+    fn trees(&self, leaves: usize) -> String {
+        let fewest = (self.train.documents / 50).max(1);
+        let fewest = if fewest < MIN_DOCUMENTS { format!("min_documents = {fewest}\n") } else { String::new() };
+        format!(
+            "kind = \"boosted_trees\"\nrounds = 300\nleaves = {leaves}\nlearning_rate = 0.1\npatience = 50\n{fewest}"
+        )
     }
 
     /// Returns a `[grid]` section in which the first choice competes with the alternatives.
@@ -292,35 +292,27 @@ impl Seen {
             return "\n# With validation queries, a [grid] compares learners: see `burn-rank help config grid`.\n"
                 .to_string();
         }
-        let inline = |keys: &[(&str, String)]| {
-            let keys: Vec<String> = keys.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-            format!("{{ {} }}", keys.join(", "))
+        let [network, line] = [Choice::Network, Choice::Linear].map(|choice| inline(scorer(choice)));
+        let gradient = inline(&self.learner(Choice::Network));
+        let [large, small] = [31, 7].map(|leaves| inline(&self.trees(leaves)));
+        let (rivals, key, points, more) = match choice {
+            Choice::Network => {
+                ("the network or trees, with 31 leaves or 7", "learner", vec![gradient, large, small], String::new())
+            }
+            Choice::Linear => {
+                let trees = format!("# For trees, in the place of the scorers:\n# learner = [{small}]\n");
+                ("a line, a perceptron, or trees", "scorer", vec![line, network], trees)
+            }
+            Choice::Trees => {
+                let scorer = format!("# Only the network reads it.\nscorer = [{network}]\n");
+                ("trees, with 31 leaves or 7, or a network", "learner", vec![large, small, gradient], scorer)
+            }
         };
-        let decided = "Then write the winner into the sections above, and remove this one.";
-        match choice {
-            Choice::Network => format!(
-                "\n# One `cv` says what is better on these data: the network or trees, with 31 leaves or 7. {decided}\n[grid]\n\
-                 learner = [\n    {},\n    {},\n    {},\n]\n",
-                inline(&self.learner(choice)),
-                inline(&self.trees(31)),
-                inline(&self.trees(7)),
-            ),
-            Choice::Linear => format!(
-                "\n# One `cv` says what is better on these data: a line, a perceptron, or trees. {decided}\n[grid]\n\
-                 scorer = [\n    {},\n    {},\n]\n# For trees, in the place of the scorers:\n# learner = [{}]\n",
-                inline(&scorer(Choice::Linear)),
-                inline(&scorer(Choice::Network)),
-                inline(&self.trees(7)),
-            ),
-            Choice::Trees => format!(
-                "\n# One `cv` says what is better on these data: trees, with 31 leaves or 7, or a network. {decided}\n[grid]\n\
-                 learner = [\n    {},\n    {},\n    {},\n]\n# Only the network reads it.\nscorer = [{}]\n",
-                inline(&self.trees(31)),
-                inline(&self.trees(7)),
-                inline(&self.learner(Choice::Network)),
-                inline(&scorer(Choice::Network)),
-            ),
-        }
+        let points: String = points.iter().map(|point| format!("    {point},\n")).collect();
+        format!(
+            "\n# One `cv` says what is better on these data: {rivals}. Then write the winner into the sections above, and \
+             remove this one.\n[grid]\n{key} = [\n{points}]\n{more}"
+        )
     }
 }
 
@@ -356,36 +348,20 @@ pub(crate) fn folds(data: &RankingDataset, labels: &[f32]) -> Option<usize> {
     })
 }
 
-fn scorer(choice: Choice) -> Vec<(&'static str, String)> {
+/// Returns the keys of a scorer.
+fn scorer(choice: Choice) -> &'static str {
     match choice {
-        Choice::Linear => vec![("kind", "\"linear\"".to_string())],
-        _ => vec![("kind", "\"mlp\"".to_string()), ("hidden", "[64]".to_string()), ("dropout", "0.3".to_string())],
+        Choice::Linear => "kind = \"linear\"\n",
+        _ => "kind = \"mlp\"\nhidden = [64]\ndropout = 0.3\n",
     }
 }
 
-/// Returns the configuration keys of a tree learner with the given number of leaves. If there are few training
-/// documents, a leaf may hold fewer documents than the default minimum.
-fn trees(leaves: usize, documents: usize) -> Vec<(&'static str, String)> {
-    let fewest = (documents / 50).max(1);
-    let mut keys = vec![
-        ("kind", "\"boosted_trees\"".to_string()),
-        ("rounds", "300".to_string()),
-        ("leaves", leaves.to_string()),
-        ("learning_rate", "0.1".to_string()),
-        ("patience", "50".to_string()),
-    ];
-    if fewest < MIN_DOCUMENTS {
-        keys.push(("min_documents", fewest.to_string()));
-    }
-    keys
-}
-
-fn table<K: AsRef<str>>(section: &str, keys: &[(K, String)]) -> String {
-    let lines: String = keys.iter().map(|(key, value)| format!("{} = {value}\n", key.as_ref())).collect();
+/// Makes a table of lines with keys.
+fn table(section: &str, lines: &str) -> String {
     format!("[{section}]\n{lines}")
 }
 
-/// Formats the entries of a table as TOML. Lists and strings look the same as in JSON.
-fn lines(keys: &Map) -> Vec<(String, String)> {
-    keys.iter().map(|(key, value)| (key.clone(), value.to_string())).collect()
+/// Makes an inline table of lines with keys.
+fn inline(lines: &str) -> String {
+    format!("{{ {} }}", lines.trim_end().replace('\n', ", "))
 }
