@@ -236,8 +236,7 @@ pub fn fit(
     let split = Split { fold: 1, train, validation, test: None };
     listen(py, tell, move |progress, interrupt| {
         execution.scope(|| {
-            let options =
-                FitOptions { start: None, device: &device, directory: None, resume: false, progress, interrupt };
+            let options = FitOptions { progress, interrupt, ..FitOptions::new(&device) };
             let fit = experiment::fit(&config, &split, config.seed, &options).map_err(errors::experiment)?;
             let about = about(&fit)?;
             Ok((fit.ranker.into(), about))

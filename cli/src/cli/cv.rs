@@ -128,7 +128,7 @@ impl CvArgs {
             let what = "the folder that they share, and makes its parts itself: --out DIR, without --part and --merge";
             return Err(Failure::input(format!("cv in {count} processes needs {what}")));
         }
-        agree(group, &opened.config, &[])?;
+        agree(group, &opened.config, None)?;
         let run = self.read(opened, group.leads().then(|| self.folder.claim()), keep)?;
         if group.leads() {
             // Rejects an occupied folder, and creates the folder that the parts share.
@@ -155,7 +155,7 @@ impl CvArgs {
         let refit = self.refit.as_deref().filter(|_| claim.is_some());
         let refit_claim = refit.map(|path| check_refit(path, &run, self.folder.claim())).transpose()?;
         let fits = Fits::new(self.quiet, config.measure.select);
-        let plan = PlannedFits::read(document, config, keep, &fits);
+        let plan = PlannedFits::read(document, config, keep, &|event| fits.show(event));
         fits.end();
         let plan = plan?;
         let run = run.on(plan.data());
@@ -179,12 +179,10 @@ impl CvArgs {
         let options = CrossValidationOptions {
             device,
             output: folder.as_ref(),
-            // A new folder has no fits to continue.
-            resume: folder.is_some(),
             keep: run.keep,
             jobs: self.jobs.map(usize::from),
             threads,
-            progress: &fits,
+            progress: &|event| fits.show(event),
             interrupt: interrupt_on_signal()?,
         };
         let fitting = Instant::now();

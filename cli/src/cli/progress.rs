@@ -14,7 +14,7 @@ use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::screen::{DRAWN, columns};
 use super::terminal;
-use crate::experiment::{JobDone, JobProgress};
+use crate::experiment::{JobDone, JobEvent};
 
 /// The time that work must take before its progress is shown. Shorter work needs no progress display.
 const SHOWN_AFTER: Duration = Duration::from_secs(1);
@@ -393,8 +393,17 @@ fn cause(message: &str) -> String {
     cause
 }
 
-impl JobProgress for Fits {
-    fn begin(&self, label: &str) {
+impl Fits {
+    /// Shows what a cross-validation reports.
+    pub fn show(&self, event: JobEvent) {
+        match event {
+            JobEvent::Begun(label) => self.begun(label),
+            JobEvent::Done(job) => self.done(&job),
+            JobEvent::Warning(label, message) => self.warn(label, message),
+        }
+    }
+
+    fn begun(&self, label: &str) {
         self.running().push(label.to_string());
         self.lines.begun(label);
     }

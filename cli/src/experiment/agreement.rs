@@ -1,6 +1,5 @@
 //! Before several processes begin a fit, checks that they can share it and would all run the same fit.
 
-use burn_rank::data::RankingDataset;
 use burn_rank::json::Value;
 use burn_rank::learner::registry::LEARNERS;
 use burn_rank::op::Execution;
@@ -12,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::config::ExperimentConfig;
 use super::error::ExperimentError;
+use super::split::Split;
 
 /// The name of the learner parameter that sets the number of shards.
 const SHARDS: &str = "shards";
@@ -60,15 +60,15 @@ impl ExperimentConfig {
 pub(crate) fn agree(
     group: &ProcessGroup,
     config: &ExperimentConfig,
-    sets: &[Option<&RankingDataset>],
+    split: Option<&Split>,
 ) -> Result<(), ExperimentError> {
     if group.count() == 1 {
         return Ok(());
     }
     let mut data = Sha256::new();
-    for set in sets {
-        data.update(set.map(own_hash).unwrap_or_default());
-        data.update([0]);
+    for (set, queries) in split.into_iter().flat_map(Split::sets) {
+        data.update(set);
+        data.update(own_hash(queries));
     }
     let has = [
         ("version", env!("CARGO_PKG_VERSION").to_string()),

@@ -14,14 +14,9 @@ impl ExperimentConfig {
     pub(super) fn cautions(&self, split: &Split) -> Vec<String> {
         let chosen = self.warning_without_validation(", whose value is too high; use cv");
         let chosen = chosen.filter(|_| split.validation.is_none());
-        let sets = [
-            ("training", Some(&split.train)),
-            ("validation", split.validation.as_ref()),
-            ("test", split.test.as_ref()),
-        ];
-        let empty = sets.into_iter().filter_map(|(name, data)| {
-            let empty = EmptyQueries::of(data?, &self.measure.convention);
-            empty.caution(name, &self.measure.convention)
+        let empty = split.sets().filter_map(|(name, data)| {
+            let empty = EmptyQueries::of(data, &self.measure.convention);
+            empty.caution(if name == "train" { "training" } else { name }, &self.measure.convention)
         });
         chosen.into_iter().chain(empty).collect()
     }

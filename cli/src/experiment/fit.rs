@@ -26,10 +26,8 @@ pub struct FitOptions<'a> {
     pub device: &'a Device,
     /// The ranker that the fit starts from ([`ExperimentConfig::start_ranker`]).
     pub start: Option<&'a Ranker>,
-    /// The folder in which the learner keeps its state and logs.
+    /// The folder in which the learner keeps its state and logs. A fit whose state is in the folder continues.
     pub directory: Option<&'a Path>,
-    /// Whether to continue from the state saved in the folder.
-    pub resume: bool,
     /// Receives progress.
     pub progress: &'a dyn Progress,
     /// Signals a request to stop early.
@@ -39,7 +37,7 @@ pub struct FitOptions<'a> {
 impl<'a> FitOptions<'a> {
     /// Returns options for a fit that writes no files and reports no progress.
     pub fn new(device: &'a Device) -> Self {
-        Self { device, start: None, directory: None, resume: false, progress: &(), interrupt: Interrupt::default() }
+        Self { device, start: None, directory: None, progress: &(), interrupt: Interrupt::default() }
     }
 }
 
@@ -130,7 +128,7 @@ fn fit_normalized(
 
     let mut evaluations = Evaluations::new();
     let mut last = None;
-    for (name, data) in sets(split) {
+    for (name, data) in split.sets() {
         let scores = predict_together(&fitted.model, data, options.device);
         evaluations.insert(name, evaluate(&data.rankings(&scores), &measures, &convention)?);
         last = Some((name, data, scores));
@@ -167,30 +165,22 @@ fn context<'a>(config: &ExperimentConfig, seed: u64, options: &FitOptions<'a>) -
         seed,
         selection: config.selection(),
         directory: options.directory,
-        resume: options.resume,
+        // Without a saved state, the fit begins.
+        resume: true,
         progress: options.progress,
         interrupt: options.interrupt.clone(),
     }
 }
 
-/// Returns the sets of a split, each with its name.
-fn sets(split: &Split) -> impl Iterator<Item = (&'static str, &RankingDataset)> {
-    let sets =
-        [("train", Some(&split.train)), ("validation", split.validation.as_ref()), ("test", split.test.as_ref())];
-    sets.into_iter().filter_map(|(name, data)| Some((name, data?)))
-}
-
 /// Computes all measures using the labels as scores. Labels that a measure rejects are thus found before the fit.
 pub(super) fn check_measures(config: &ExperimentConfig, split: &Split) -> Result<(), ExperimentError> {
     let measures = config.measures();
-    sets(split).try_for_each(|(set, data)| {
-        match evaluate(&data.rankings(&data.labels), &measures, &config.measure.convention) {
-            Ok(_) => Ok(()),
-            Err(source) => {
-                let all = data.labels.first().copied().filter(|first| data.labels.iter().all(|label| label == first));
-                Err(ExperimentError::Set { set, all, source })
-            }
-        }
+    split.sets().try_for_each(|(set, data)| {
+        let checked = evaluate(&data.rankings(&data.labels), &measures, &config.measure.convention);
+        checked.map(drop).map_err(|source| {
+            let all = data.labels.first().copied().filter(|first| data.labels.iter().all(|label| label == first));
+            ExperimentError::Set { set, all, source }
+        })
     })
 }
 
@@ -291,13 +281,11 @@ mod tests {
     ) -> (Fit, Sets<DataReport>) {
         split.cut(config.shards()).unwrap();
         split.sets_mut().for_each(|data| burn_rank::workbench::dataset::share_with(data, group));
-        let sets = [Some(&split.train), split.validation.as_ref(), split.test.as_ref()];
-        agree(group, config, &sets).unwrap();
+        agree(group, config, Some(split)).unwrap();
         split.check().unwrap();
         let interrupt = rounds.map_or_else(Interrupt::default, |rounds| Interrupt::default().after(rounds));
         let device = Device::flex();
-        let resume = folder.is_some();
-        let options = FitOptions { directory: folder, resume, interrupt, ..FitOptions::new(&device) };
+        let options = FitOptions { directory: folder, interrupt, ..FitOptions::new(&device) };
         let data = Sets::from_split(split);
         (fit_in_place(config, split, config.seed, &options).unwrap(), data)
     }

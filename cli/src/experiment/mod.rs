@@ -3,7 +3,7 @@
 //!
 //! A [`Document`] is the text of a configuration with its overrides, and an [`ExperimentConfig`] holds its values. An
 //! [`Experiment`] is a checked configuration, with the learner that it describes.
-//! [`fit()`] runs an experiment on one split of the data; [`cross_validate`] runs it on every fold, setting and seed.
+//! [`fit()`] runs an experiment on one split of the data; [`PlannedFits`] runs it on every fold, setting and seed.
 //! The results of both are recorded in a [`Report`]. `docs/reference/configuration` lists the configuration keys.
 //!
 //! ```
@@ -32,8 +32,7 @@ mod error;
 mod extreme_queries;
 mod fit;
 mod folder;
-mod keep;
-mod kept;
+mod kept_run;
 pub(crate) mod proposal;
 mod record;
 mod refit;
@@ -49,15 +48,14 @@ pub use config::{
     RangeConfig, RangeScale, Rung, SearchConfig, SplitBy, SplitConfig, SyntheticConfig, resolved_toml,
 };
 pub(crate) use config::{from_toml, written_value};
-pub use cross_validation::{CrossValidationOptions, JobDone, JobProgress, Part, PartDone, PlannedFits, cross_validate};
+pub use cross_validation::{CrossValidationOptions, JobDone, JobEvent, KEPT, Keep, Part, PartDone, PlannedFits};
 pub use error::{ExperimentError, OutputError};
 pub(crate) use extreme_queries::LONGEST_IDENTIFIER;
 pub use extreme_queries::{ExtremeQueries, RankedDocument, RankedQuery};
 pub use fit::{Evaluations, Fit, FitOptions, fit, fit_in_place, linear_weights};
 pub use folder::{CARD, CONFIG, Claim, Identity, JOBS, OutputFolder, PAGE, Place, RANKER, RECORD, REPORT, RunKind};
 pub(crate) use folder::{DEVICES, RUN_FILES, STUDY, json_bytes, put_right, write_page};
-pub use keep::{KEPT, Keep};
-pub use kept::{KeptError, KeptFold, KeptRun};
+pub use kept_run::{KeptError, KeptFold, KeptRun};
 pub use record::{
     CrossValidation, CrossValidationReport, DataReport, FitReport, FoldDetails, FoldResult, Measures, MissingValue,
     PartialDependence, PerQuery, Report, RunRecord, SearchReport, SetMeasures, Sets, Standing, TrainReport, Trial,

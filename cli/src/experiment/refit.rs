@@ -1,8 +1,9 @@
 //! Refitting after a cross-validation: the best setting is trained again, on the queries of all folds together.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use burn_rank::data::folds::Fold;
 use burn_rank::data::{Columns, DataError};
 use burn_rank::json::Map;
 use burn_rank::ranker::Estimate;
@@ -15,6 +16,7 @@ use super::config::{
 };
 use super::error::ExperimentError;
 use super::record::{CrossValidation, Measures};
+use super::split::Split;
 use super::splits::Splits;
 
 /// The setting with the best selection measure in a cross-validation, averaged over folds and seeds.
@@ -44,13 +46,7 @@ impl Chosen {
     /// # Errors
     /// Returns a [`ConfigError`] if a key is invalid for these data.
     pub fn configuration(&self, data: &DataConfig) -> Result<(Document, Experiment), ConfigError> {
-        let mut config = ExperimentConfig {
-            data: data.clone(),
-            grid: Map::new(),
-            search: None,
-            cv: CrossValidationConfig::default(),
-            ..self.config.clone()
-        };
+        let mut config = ExperimentConfig { data: data.clone(), ..self.config.clone().without_choice() };
         config.measure.round = Some(self.round());
         again(&config)
     }
@@ -66,6 +62,11 @@ fn again(config: &ExperimentConfig) -> Result<(Document, Experiment), ConfigErro
 }
 
 impl ExperimentConfig {
+    /// Returns the configuration of a single fit, without `[grid]`, `[search]` and `[cv]`.
+    pub(super) fn without_choice(self) -> Self {
+        Self { grid: Map::new(), search: None, cv: CrossValidationConfig::default(), ..self }
+    }
+
     /// Rejects a search over several folds, because every fold draws different trials.
     pub(crate) fn check_refit(&self, folds: usize) -> Result<(), Refusal> {
         if self.search.is_some() && folds > 1 {
@@ -87,13 +88,7 @@ impl ExperimentConfig {
         self.check_refit(splits.count())?;
         let mut data = self.data.of_all(&splits)?;
         data.columns.drop.extend(self.split_column());
-        let (_, config) = again(&Self {
-            data: data.clone(),
-            grid: Map::new(),
-            search: None,
-            cv: CrossValidationConfig::default(),
-            ..self.clone().without_unread()
-        })?;
+        let (_, config) = again(&Self { data: data.clone(), ..self.clone().without_unread().without_choice() })?;
         drop(splits);
         drop(config.data.told_split(config.seed)?);
         Ok(data)
@@ -116,31 +111,7 @@ impl DataConfig {
         let mut data =
             Self { folds: None, fold: 1, validation: Vec::new(), test: Vec::new(), split: None, ..self.clone() };
         if let Some(folds) = splits.files() {
-            let mut seen: HashSet<String> = HashSet::new();
-            for (at, fold) in folds.iter().enumerate() {
-                let files = [&fold.train, &fold.validation, &fold.test];
-                if files.iter().all(|files| files.iter().all(|file| data.train.contains(file))) {
-                    continue;
-                }
-                let split = splits.read(at, false)?;
-                let sets = [Some(split.train), split.validation, split.test];
-                for (files, set) in files.into_iter().zip(sets.into_iter().flatten()) {
-                    let known = set.query_ids.iter().filter(|id| seen.contains(*id)).count();
-                    if known == set.query_ids.len() {
-                        continue;
-                    }
-                    if known > 0 {
-                        let file = files.first().map(|file| file.display().to_string()).unwrap_or_default();
-                        let found =
-                            format!("{file}, of whose {} queries earlier folds hold {known}", set.query_ids.len());
-                        let expected =
-                            "files of which earlier folds hold all queries or none, to train on each query once";
-                        return Err(Refusal::new("data.folds", found, expected).into());
-                    }
-                    seen.extend(set.query_ids);
-                    data.train.extend(files.iter().cloned());
-                }
-            }
+            data.train = self.files_of_all(splits, folds)?;
             return Ok(data);
         }
         if let Some(synthetic) = &mut data.synthetic {
@@ -154,6 +125,32 @@ impl DataConfig {
             data.train.extend(self.validation.iter().chain(&self.test).cloned());
         }
         Ok(data)
+    }
+
+    /// Returns the files of all folds that hold each query once.
+    fn files_of_all(&self, splits: &Splits, folds: &[Fold]) -> Result<Vec<PathBuf>, DataError> {
+        let (mut all, mut seen) = (self.train.clone(), HashSet::new());
+        for (at, fold) in folds.iter().enumerate() {
+            let files = [&fold.train, &fold.validation, &fold.test];
+            if files.iter().all(|files| files.iter().all(|file| all.contains(file))) {
+                continue;
+            }
+            let Split { train, validation, test, .. } = splits.read(at, false)?;
+            for (files, set) in files.into_iter().zip([Some(train), validation, test].into_iter().flatten()) {
+                let (known, queries) = (set.query_ids.iter().filter(|id| seen.contains(*id)).count(), set.queries());
+                if known > 0 && known < queries {
+                    let file = files.first().map(|file| file.display().to_string()).unwrap_or_default();
+                    let found = format!("{file}, of whose {queries} queries earlier folds hold {known}");
+                    let expected = "files of which earlier folds hold all queries or none, to train on each query once";
+                    return Err(Refusal::new("data.folds", found, expected).into());
+                }
+                if known == 0 {
+                    seen.extend(set.query_ids);
+                    all.extend(files.iter().cloned());
+                }
+            }
+        }
+        Ok(all)
     }
 }
 

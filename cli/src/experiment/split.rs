@@ -34,11 +34,14 @@ pub(crate) struct Told {
 impl Split {
     /// Returns the number of bytes of all features.
     pub fn bytes(&self) -> usize {
-        self.sets().map(|data| data.features.len() * size_of::<f32>()).sum()
+        self.sets().map(|(_, data)| data.features.len() * size_of::<f32>()).sum()
     }
 
-    fn sets(&self) -> impl Iterator<Item = &RankingDataset> {
-        [Some(&self.train), self.validation.as_ref(), self.test.as_ref()].into_iter().flatten()
+    /// Returns the sets, each with its name, in the order of use.
+    pub(super) fn sets(&self) -> impl Iterator<Item = (&'static str, &RankingDataset)> {
+        let others = [("validation", self.validation.as_ref()), ("test", self.test.as_ref())];
+        let others = others.into_iter().filter_map(|(name, data)| Some((name, data?)));
+        std::iter::once(("train", &self.train)).chain(others)
     }
 
     pub(super) fn sets_mut(&mut self) -> impl Iterator<Item = &mut RankingDataset> {
@@ -62,7 +65,7 @@ impl Split {
 
     /// Rejects invalid feature values.
     pub(crate) fn check(&self) -> Result<(), DataError> {
-        self.sets().try_for_each(RankingDataset::check_values)
+        self.sets().try_for_each(|(_, data)| data.check_values())
     }
 }
 
@@ -154,7 +157,8 @@ impl DataConfig {
             let mut data = read.data;
             moved.extend(moved_in_words(key, &data));
             if let Some((memory, window)) = self.streaming() {
-                let unfit = |source| DataError::Key { key: "data.memory", source: Box::new(about_set(key)(source)) };
+                let at = |key, source| DataError::Key { key, source: Box::new(source) };
+                let unfit = |source| at("data.memory", at(key, source));
                 data.stream(memory, window).map_err(unfit)?;
             }
             Ok::<_, DataError>(data)
@@ -222,11 +226,6 @@ fn about(key: &'static str) -> impl Fn(DataError) -> DataError {
         }
         error => error,
     }
-}
-
-/// Adds the configuration key to an error about a file that cannot be streamed.
-fn about_set(key: &'static str) -> impl Fn(DataError) -> DataError {
-    move |error| DataError::Key { key, source: Box::new(error) }
 }
 
 impl SyntheticConfig {

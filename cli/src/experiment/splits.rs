@@ -15,6 +15,8 @@ use super::split::{Split, Told, discover};
 #[derive(Debug)]
 pub struct Splits {
     source: Source,
+    /// The numbers of the folds.
+    numbers: Vec<usize>,
     contents: Vec<OnceLock<SplitContents>>,
     /// Warnings about the files read so far, each with the name of its fold.
     warnings: Mutex<Vec<(String, String)>>,
@@ -51,41 +53,39 @@ impl DataConfig {
     /// Returns a [`DataError`] if a folder or a dataset to divide cannot be read. Returns [`DataError::Refused`] if a
     /// fold does not exist, or if the data have neither folds nor a test set.
     pub fn splits(&self, cv: &CrossValidationConfig, seed: u64) -> Result<Splits, DataError> {
-        let asked = |fold: usize| cv.folds.is_empty() || cv.folds.contains(&fold);
         let mut warnings = Vec::new();
-        let mut read = |label: &str| {
-            let told = self.told_split(seed)?;
-            warnings.extend(told.warnings.into_iter().map(|warning| (label.to_string(), warning)));
-            Ok::<_, DataError>(told.split)
+        let mut warn = |label: &str, told: Vec<String>| {
+            warnings.extend(told.into_iter().map(|warning| (label.to_string(), warning)));
         };
         let source = match (&self.folds, &cv.split) {
             (Some(folder), _) => {
-                let mut folds = discover(folder)?;
-                check_folds(&cv.folds, folds.iter().map(|fold| fold.number))?;
-                folds.retain(|fold| asked(fold.number));
+                let folds = asked(&cv.folds, discover(folder)?, |fold| fold.number)?;
                 Source::Files { data: Box::new(self.clone()), folds, last: Mutex::new(None) }
             }
             (None, Some(FoldsConfig { folds, by })) => {
                 let (whole, keys) = match by {
-                    SplitBy::Query => (read("all folds")?.train, None),
+                    SplitBy::Query => {
+                        let told = self.told_split(seed)?;
+                        warn("all folds", told.warnings);
+                        (told.split.train, None)
+                    }
                     by => {
                         let (whole, keys, told) = self.read_keyed(by)?;
                         whole.check_values()?;
-                        warnings.extend(told.into_iter().map(|warning| ("all folds".to_owned(), warning)));
+                        warn("all folds", told);
                         (whole, keys)
                     }
                 };
                 let folds = workbench::folds::split_by(&whole, keys.as_ref(), *folds, seed);
-                let mut folds = folds.map_err(|refusal| refusal.at("cv.split"))?;
-                check_folds(&cv.folds, folds.iter().map(|fold| fold.number))?;
-                folds.retain(|fold| asked(fold.number));
+                let folds = asked(&cv.folds, folds.map_err(|refusal| refusal.at("cv.split"))?, |fold| fold.number)?;
                 Source::Queries { whole: Box::new(whole), folds }
             }
             (None, None) => {
                 self.check_test()?;
-                let split = read("fold 1")?;
-                check_folds(&cv.folds, [split.fold].into_iter())?;
-                Source::One(Box::new(split))
+                let told = self.told_split(seed)?;
+                warn("fold 1", told.warnings);
+                asked(&cv.folds, vec![told.split.fold], |fold| *fold)?;
+                Source::One(Box::new(told.split))
             }
         };
         Ok(Splits { warnings: Mutex::new(warnings), ..Splits::new(source) })
@@ -109,12 +109,13 @@ impl DataConfig {
 
 impl Splits {
     fn new(source: Source) -> Self {
-        let count = match &source {
-            Source::Files { folds, .. } => folds.len(),
-            Source::Queries { folds, .. } => folds.len(),
-            Source::One(_) => 1,
+        let numbers: Vec<usize> = match &source {
+            Source::Files { folds, .. } => folds.iter().map(|fold| fold.number).collect(),
+            Source::Queries { folds, .. } => folds.iter().map(|fold| fold.number).collect(),
+            Source::One(split) => vec![split.fold],
         };
-        Self { source, contents: (0..count).map(|_| OnceLock::new()).collect(), warnings: Mutex::default() }
+        let contents = numbers.iter().map(|_| OnceLock::new()).collect();
+        Self { source, numbers, contents, warnings: Mutex::default() }
     }
 
     /// Reports the warnings about the files read so far, each with its fold.
@@ -130,11 +131,7 @@ impl Splits {
 
     /// Returns the numbers of the folds, counted from 1, in the order of the splits.
     pub fn folds(&self) -> impl Iterator<Item = usize> {
-        (0..self.count()).map(|at| match &self.source {
-            Source::Files { folds, .. } => folds[at].number,
-            Source::Queries { folds, .. } => folds[at].number,
-            Source::One(split) => split.fold,
-        })
+        self.numbers.iter().copied()
     }
 
     /// Returns the files of each split, or `None` if the splits do not have separate files.
@@ -150,21 +147,12 @@ impl Splits {
         matches!(self.source, Source::Queries { .. })
     }
 
-    /// Reads the split with index `at`, and returns its statistics, hashes and test queries if `check` accepts it.
-    ///
-    /// # Errors
-    /// Returns a [`DataError`] if a file is invalid, and the error of `check`.
+    /// Returns the facts about the split with index `at`, which was read.
     ///
     /// # Panics
     /// Panics if `at` is not below [`count`](Self::count).
-    pub fn contents<E: From<DataError>>(
-        &self,
-        at: usize,
-        check: impl FnOnce(&Split) -> Result<(), E>,
-    ) -> Result<&SplitContents, E> {
-        let split = self.read(at, true)?;
-        check(&split)?;
-        Ok(self.contents[at].get_or_init(|| SplitContents::of(&split)))
+    pub fn contents(&self, at: usize, split: &Split) -> &SplitContents {
+        self.contents[at].get_or_init(|| SplitContents::of(split))
     }
 
     /// Returns a copy of the split with index `at`. If `again` is true, the data stay in memory for the next call. They
@@ -193,13 +181,14 @@ impl Splits {
             }
             Source::Queries { whole, folds } => {
                 let QueryFold { number, train, validation, test, .. } = &folds[at];
-                let [train, mut validation, mut test] = [train, validation, test].map(|queries| whole.select(queries));
                 // Only training queries have weights.
-                for set in [&mut validation, &mut test] {
-                    set.query_weights.clear();
-                    set.document_weights.clear();
-                }
-                Ok(Split { fold: *number, train, validation: Some(validation), test: Some(test) })
+                let other = |queries: &[usize]| Some(whole.select(queries).without_weights());
+                Ok(Split {
+                    fold: *number,
+                    train: whole.select(train),
+                    validation: other(validation),
+                    test: other(test),
+                })
             }
             Source::One(split) => Ok((**split).clone()),
         }
@@ -234,11 +223,16 @@ impl SplitContents {
     }
 }
 
-/// Rejects fold numbers that the data do not have.
-fn check_folds(asked: &[usize], there: impl ExactSizeIterator<Item = usize> + Clone) -> Result<(), Refusal> {
-    let Some(missing) = asked.iter().find(|fold| !there.clone().any(|number| number == **fold)) else { return Ok(()) };
-    let expected = format!("from 1 to {}, the folds of the data", there.len());
-    Err(Refusal::new("cv.folds", format!("{missing} in {asked:?}"), expected))
+/// Returns the folds with the given numbers, or all folds if no number is given.
+///
+/// # Errors
+/// Returns a [`Refusal`] for a fold that the data do not have.
+fn asked<F>(numbers: &[usize], folds: Vec<F>, number: impl Fn(&F) -> usize) -> Result<Vec<F>, Refusal> {
+    if let Some(missing) = numbers.iter().find(|asked| !folds.iter().any(|fold| number(fold) == **asked)) {
+        let expected = format!("from 1 to {}, the folds of the data", folds.len());
+        return Err(Refusal::new("cv.folds", format!("{missing} in {numbers:?}"), expected));
+    }
+    Ok(folds.into_iter().filter(|fold| numbers.is_empty() || numbers.contains(&number(fold))).collect())
 }
 
 #[cfg(test)]
@@ -268,7 +262,7 @@ mod tests {
         let splits = splits(&format!("folds = {:?}", folder.path()), "cv = { folds = [1, 3] }").unwrap();
         assert_eq!(splits.folds().collect::<Vec<_>>(), [1, 3]);
         let first = splits.read(0, true).unwrap();
-        let contents = |at| splits.contents(at, |_| Ok::<_, DataError>(())).unwrap();
+        let contents = |at| splits.contents(at, &splits.read(at, true).unwrap());
         assert_eq!((contents(0).fold, contents(0).bytes), (1, 24));
         part(1, 0.25);
         assert!(splits.read(0, true).unwrap() == first, "held in memory");
@@ -308,7 +302,7 @@ mod tests {
         let mut tested: Vec<String> = Vec::new();
         for at in 0..splits.count() {
             let split = splits.read(at, true).unwrap();
-            let contents = splits.contents(at, |_| Ok::<_, DataError>(())).unwrap();
+            let contents = splits.contents(at, &split);
             assert_eq!((split.fold, split.bytes()), (contents.fold, contents.bytes));
             assert_eq!(split.test.unwrap().query_ids, contents.test_queries);
             tested.extend_from_slice(&contents.test_queries);

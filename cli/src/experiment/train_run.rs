@@ -47,7 +47,7 @@ impl Destination {
 
 /// A run that is ready to start: its configuration is checked, its data are read, and its folder is open.
 pub struct TrainRun {
-    start: Instant,
+    begun: Instant,
     config: Experiment,
     device: Device,
     start_ranker: Option<Ranker>,
@@ -60,7 +60,6 @@ pub struct TrainRun {
     folder: Option<OutputFolder>,
     /// The finished run of the same configuration and data that the folder holds.
     earlier: Option<(Ranker, TrainReport)>,
-    resume: bool,
     estimate: Option<Estimate>,
 }
 
@@ -79,7 +78,7 @@ pub struct FinishedRun {
 }
 
 impl TrainRun {
-    /// Reads the data and opens the folder. The run's total time is measured from `start`. If a group shares the run,
+    /// Reads the data and opens the folder. The run's total time is measured from `begun`. If a group shares the run,
     /// only its first process opens the folder.
     ///
     /// # Errors
@@ -88,7 +87,7 @@ impl TrainRun {
     /// so invalid data leave nothing behind. Also returns an error if the group cannot share the work, or if one of its
     /// processes would run a different fit.
     pub fn open(
-        start: Instant,
+        begun: Instant,
         document: &Document,
         mut config: Experiment,
         device: &Device,
@@ -101,11 +100,8 @@ impl TrainRun {
             _ => None,
         };
         let resolved = resolved_toml(document, &config)?;
-        let loaded = match &own_start {
-            Some(path) => config.load_start(path, device).map(Some),
-            None => config.start_ranker(device),
-        };
-        let start_ranker = loaded.map_err(|error| match error {
+        let start = own_start.as_ref().or(config.start.as_ref()).map(|path| config.load_start(path, device));
+        let start_ranker = start.transpose().map_err(|error| match error {
             ExperimentError::Refused(refusal) => document.place(&refusal).into(),
             error => error,
         })?;
@@ -121,8 +117,7 @@ impl TrainRun {
         }
         split.cut(config.shards())?;
         split.sets_mut().for_each(|data| burn_rank::workbench::dataset::share_with(data, group));
-        let sets = [Some(&split.train), split.validation.as_ref(), split.test.as_ref()];
-        agree(group, &config, &sets)?;
+        agree(group, &config, Some(&split))?;
         split.check()?;
         // Read now, because the file may move when the folder is opened.
         let own_start = own_start.filter(|_| group.leads()).map(|path| read(&path)).transpose()?;
@@ -136,11 +131,10 @@ impl TrainRun {
             folder.write(START, ranker).map_err(|error| folder.give_up(error.into()))?;
         }
         let earlier = group.agree(is_finished).then(|| earlier(folder.as_ref(), device, group)).transpose()?;
-        let (resume, device) = (to.claim == Claim::Resume, device.clone());
         Ok(Self {
-            start,
+            begun,
             config,
-            device,
+            device: device.clone(),
             start_ranker,
             split,
             data,
@@ -148,7 +142,6 @@ impl TrainRun {
             cautions,
             folder,
             earlier,
-            resume,
             estimate: None,
         })
     }
@@ -183,38 +176,25 @@ impl TrainRun {
     /// # Errors
     /// Returns an [`ExperimentError`] if the fit fails or a file cannot be written.
     pub fn fit(
-        self,
+        mut self,
         progress: &dyn Progress,
         interrupt: Interrupt,
         write_reports: &WriteReports,
     ) -> Result<FinishedRun, ExperimentError> {
         let fitting = Instant::now();
-        let Self {
-            start,
-            config,
-            device,
-            start_ranker,
-            mut split,
-            data,
-            warnings,
-            mut cautions,
-            mut folder,
-            resume,
-            ..
-        } = self;
-        warnings.iter().chain(&cautions).for_each(|warning| progress.warn(warning));
+        self.warnings.iter().chain(&self.cautions).for_each(|warning| progress.warn(warning));
         if let Some((ranker, report)) = self.earlier {
-            if let Some(folder) = &mut folder {
+            if let Some(folder) = &mut self.folder {
                 add_page(folder, &Report::Train(report.clone()), write_reports)?;
             }
-            let folder = folder.map(|folder| folder.path().to_path_buf());
+            let folder = self.folder.map(|folder| folder.path().to_path_buf());
             return Ok(FinishedRun { folder, is_new: false, ranker, report });
         }
+        let Self { config, mut split, mut folder, mut cautions, .. } = self;
         let options = FitOptions {
-            start: start_ranker.as_ref(),
-            device: &device,
+            start: self.start_ranker.as_ref(),
+            device: &self.device,
             directory: folder.as_ref().map(OutputFolder::path),
-            resume,
             progress,
             interrupt,
         };
@@ -228,11 +208,11 @@ impl TrainRun {
         }
         let fit_time = fitting.elapsed();
         cautions.extend(fit.caution(&config));
-        let report = TrainReport { cautions, ..TrainReport::new(&config, data, &split, &fit) };
+        let report = TrainReport { cautions, ..TrainReport::new(&config, self.data, &split, &fit) };
         if let Some(folder) = &mut folder {
             folder.write(RANKER, &fit.ranker.to_bytes())?;
             folder.write(CARD, fit.ranker.card(&config.name).as_bytes())?;
-            let record = RunRecord::new(&config.device, fit_time, start.elapsed());
+            let record = RunRecord::new(&config.device, fit_time, self.begun.elapsed());
             write_reports(folder, &Report::Train(report.clone()), &record)?;
             if fit.stop != StopReason::Interrupted {
                 folder.finish()?;
@@ -280,5 +260,5 @@ pub(crate) fn add_page(
 
 /// Reads a file of a run.
 fn read(path: &Path) -> Result<Vec<u8>, ExperimentError> {
-    fs::read(path).map_err(|source| OutputError::Unwritable { path: path.to_path_buf(), source }.into())
+    fs::read(path).map_err(|source| OutputError::unwritable(path)(source).into())
 }

@@ -140,25 +140,6 @@ fn a_perceptron_without_validation_queries_has_fixed_epochs_and_says_so() {
 }
 
 #[test]
-fn a_folder_keeps_one_run() {
-    let bench = Bench::default();
-    bench.write("small.toml", SMALL);
-    bench.output(&["train", "small.toml", "--out", "run"]);
-    let before = fs::read(bench.path("run/ranker.safetensors")).unwrap();
-    let message = bench.refused(&["train", "small.toml", "--out", "run", "--set", "seed=2"]);
-    assert!(message.contains("another configuration"), "{message}");
-    let message = bench.refused(&["train", "small.toml", "--out", "run", "--set", "seed=2", "--resume"]);
-    assert!(message.contains("another configuration"), "{message}");
-    assert_eq!(fs::read(bench.path("run/ranker.safetensors")).unwrap(), before);
-    // An unfinished run is kept unless an option says otherwise.
-    fs::remove_file(bench.path("run/report.json")).unwrap();
-    let message = bench.refused(&["train", "small.toml", "--out", "run"]);
-    assert!(message.contains("--resume continues it"), "{message}");
-    bench.output(&["train", "small.toml", "--out", "run", "--set", "seed=2", "--overwrite"]);
-    assert_ne!(fs::read(bench.path("run/ranker.safetensors")).unwrap(), before);
-}
-
-#[test]
 fn cross_validation_selects_on_validation_and_reports_errors() {
     let bench = Bench::default();
     let config = SMALL

@@ -131,6 +131,24 @@ pub fn files_that_belong_together_stay_together_on_a_full_disk() {
     }
 }
 
+/// A run is made in an empty mount point, but no other folder can take its name.
+pub fn a_mount_point_is_written_to_and_not_replaced() {
+    let bench = Bench::default();
+    let disk = Disk::mount(&bench, "1m").unwrap();
+    bench.write("run.toml", SMALL);
+    bench.output(&["train", "run.toml", "--out", "disk"]);
+    let before = files(&disk.0).iter().map(|name| fs::read(disk.0.join(name)).unwrap()).collect::<Vec<_>>();
+    let other = ["train", "run.toml", "--set", "seed=2", "--overwrite", "--out"];
+    let message = bench.refused(&[&other[..], &["disk"]].concat());
+    let words = "disk: is a mount point, which no other folder can replace; choose a folder in it (--out disk/NAME) or";
+    assert!(message.contains(words), "{message}");
+    let after = files(&disk.0).iter().map(|name| fs::read(disk.0.join(name)).unwrap()).collect::<Vec<_>>();
+    assert!(before == after && !bench.path("disk.new-1").exists());
+    for _ in 0..2 {
+        bench.output(&[&other[..], &["disk/NAME"]].concat());
+    }
+}
+
 /// A run that meets a full disk while it is to replace another one leaves that one whole, and comes back as well.
 pub fn an_overwriting_run_on_a_full_disk_leaves_the_old_run() {
     const NAMES: [&str; 4] = ["config.toml", "ranker.safetensors", "README.md", "report.json"];

@@ -76,6 +76,7 @@ fn tests() -> Vec<Trial> {
         test!(data::collections::lightgbm_group_sizes, shared("data/lightgbm-lambdarank")),
         test!(disk::a_full_disk_keeps_what_it_has, mounts.clone()),
         test!(disk::a_read_only_disk_keeps_what_it_has, mounts.clone()),
+        test!(disk::a_mount_point_is_written_to_and_not_replaced, mounts.clone()),
         test!(disk::files_that_belong_together_stay_together_on_a_full_disk, mounts.clone()),
         test!(disk::a_run_comes_back_after_a_full_disk, mounts.clone()),
         test!(disk::an_overwriting_run_on_a_full_disk_leaves_the_old_run, mounts),

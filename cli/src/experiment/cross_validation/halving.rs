@@ -3,9 +3,10 @@
 //! In each rung, a trial is ranked by its best round so far, measured on validation queries. The rank is computed from
 //! the trial's history up to this rung. So a cross-validation that was stopped and resumed drops the same trials.
 
-use super::jobs::{JobResult, Jobs, Pass, mean};
-use super::options::CrossValidationOptions;
+use super::CrossValidationOptions;
+use super::jobs::{JobResult, Jobs, Pass};
 use crate::experiment::error::ExperimentError;
+use crate::experiment::record::{mean, merit};
 
 impl Jobs<'_> {
     /// Returns the trials that reach each rung in a fold, and their selection measures at the end of the rung. The
@@ -13,7 +14,7 @@ impl Jobs<'_> {
     pub(super) fn ladder(&self, results: &[JobResult], split: usize) -> Vec<(Vec<usize>, Vec<f64>)> {
         let mut trials: Vec<usize> = (0..self.choices()).collect();
         let mut ladder: Vec<(Vec<usize>, Vec<f64>)> = Vec::with_capacity(self.rungs.len());
-        for rung in self.rungs {
+        for rung in &self.rungs {
             if let Some((above, values)) = ladder.last() {
                 trials = best(above, values, rung.trials);
             }
@@ -42,15 +43,7 @@ impl Jobs<'_> {
                 _ => (0..self.contents.len()).flat_map(|split| self.numbers_of_rung(&results, split, at)).collect(),
             };
             let last = at + 1 == self.rungs.len();
-            let pass = Pass {
-                numbers: &numbers,
-                rounds: (!last).then_some(rung.rounds),
-                // The files of an earlier rung belong to this run.
-                finished_count: options.resume || at > 0,
-                resume: options.resume || at > 0,
-                before,
-                all,
-            };
+            let pass = Pass { rounds: (!last).then_some(rung.rounds), before, all, ..Pass::new(&numbers) };
             let made = self.run(&pass, options)?;
             before += made.len();
             match at {
@@ -70,8 +63,7 @@ impl Jobs<'_> {
 /// Returns the `count` trials with the highest values, without changing their order. Ties go to the first trial.
 fn best(trials: &[usize], values: &[f64], count: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..trials.len()).collect();
-    let key = |at: usize| if values[at].is_nan() { f64::NEG_INFINITY } else { values[at] };
-    order.sort_by(|&one, &other| key(other).total_cmp(&key(one)));
+    order.sort_by(|&one, &other| merit(values[other]).total_cmp(&merit(values[one])));
     let mut stay: Vec<usize> = order.into_iter().take(count).map(|at| trials[at]).collect();
     stay.sort_unstable();
     stay

@@ -6,23 +6,21 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use burn_rank::json::Map;
-use burn_rank::learner::{Progress, Round, SURROGATE, StopReason};
+use burn_rank::learner::{Progress, SURROGATE, StopReason};
 use burn_rank::op::Execution;
+use burn_rank::workbench::memory;
 use burn_rank::workbench::text::hexadecimal;
-use burn_rank::workbench::{mean_of, memory};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::options::{CrossValidationOptions, JobDone, JobProgress};
+use super::{CrossValidationOptions, JobDone, JobEvent};
 use crate::experiment::config::candidates::Candidate;
 use crate::experiment::config::{CrossValidationConfig, Experiment, ExperimentConfig, Rung, grid};
 use crate::experiment::error::{ExperimentError, OutputError};
 use crate::experiment::extreme_queries::ExtremeQueries;
 use crate::experiment::fit::{FitOptions, fit_in_place};
-use crate::experiment::folder::OutputFolder;
-use crate::experiment::folder::{JOBS, RANKER, RESULT};
-use crate::experiment::record::FitReport;
+use crate::experiment::folder::{JOBS, OutputFolder, RANKER, RESULT};
+use crate::experiment::record::{FitReport, mean, merit};
 use crate::experiment::refit::Chosen;
 use crate::experiment::splits::{SplitContents, Splits};
 
@@ -30,12 +28,12 @@ use crate::experiment::splits::{SplitContents, Splits};
 pub(super) struct Jobs<'a> {
     pub(super) splits: &'a Splits,
     /// The facts about each split: fold number, statistics, hashes and test queries.
-    pub(super) contents: &'a [&'a SplitContents],
+    pub(super) contents: &'a [SplitContents],
     /// The settings to try in each split: either the grid points or the split's own trials. All splits have the same
     /// number of candidates.
-    pub(super) candidates: &'a [&'a [Candidate]],
+    pub(super) candidates: &'a [Vec<Candidate>],
     /// The rungs of successive halving; empty if every fit continues to its end.
-    pub(super) rungs: &'a [Rung],
+    pub(super) rungs: Vec<Rung>,
     pub(super) seeds: &'a [u64],
 }
 
@@ -45,29 +43,29 @@ pub(super) struct Pass<'a> {
     pub(super) numbers: &'a [usize],
     /// The number of rounds after which a fit pauses; if absent, the fit continues to its end.
     pub(super) rounds: Option<usize>,
-    /// Whether to reuse the results of fits that have already completed enough rounds.
-    pub(super) finished_count: bool,
-    /// Whether to continue from the state saved in the job's folder.
-    pub(super) resume: bool,
+    /// Whether to repeat fits that have already completed enough rounds, instead of reusing their results.
+    pub(super) is_repeated: bool,
     /// The number of fits run in earlier passes.
     pub(super) before: usize,
     /// The number of fits in all passes.
     pub(super) all: usize,
 }
 
+impl<'a> Pass<'a> {
+    /// Returns a pass that runs fits to their end, unless they have ended already.
+    pub(super) fn new(numbers: &'a [usize]) -> Self {
+        Self { numbers, rounds: None, is_repeated: false, before: 0, all: numbers.len() }
+    }
+}
+
 /// One fit.
-struct Job<'a> {
-    splits: &'a Splits,
-    /// The index of the split in [`Jobs`].
-    at: usize,
-    /// The statistics and hashes of the split's data.
-    contents: &'a SplitContents,
-    /// Whether this is the only fit of its split.
-    is_only: bool,
-    config: &'a Experiment,
-    seed: u64,
-    /// A label such as `fold 1, seed 2`, which names the candidate if there are several.
-    label: String,
+pub(super) struct Job<'a> {
+    jobs: &'a Jobs<'a>,
+    /// The index of the split.
+    pub(super) split: usize,
+    /// The index of the candidate.
+    candidate: usize,
+    pub(super) seed: u64,
 }
 
 /// The result that a job writes into its folder.
@@ -100,16 +98,13 @@ impl JobResult {
 /// Passes on the warnings of one fit, and ignores its other progress reports.
 struct FitWarnings<'a> {
     label: &'a str,
-    progress: &'a dyn JobProgress,
+    progress: &'a (dyn Fn(JobEvent) + Sync),
 }
 
 impl Progress for FitWarnings<'_> {
-    fn begin(&self, _: &str, _: Option<usize>) {}
-    fn round(&self, _: &Round) {}
     fn warn(&self, message: &str) {
-        self.progress.warn(self.label, message);
+        (self.progress)(JobEvent::Warning(self.label, message));
     }
-    fn end(&self) {}
 }
 
 impl Jobs<'_> {
@@ -158,8 +153,7 @@ impl Jobs<'_> {
         let of_folds: Vec<Vec<f64>> = (0..self.contents.len()).map(|split| self.selections(results, split)).collect();
         let value = |candidate: usize| mean(of_folds.iter().map(|of_fold| of_fold[candidate]));
         let values: Vec<f64> = (0..self.choices()).map(value).collect();
-        let merit = |candidate: usize| if values[candidate].is_nan() { f64::NEG_INFINITY } else { values[candidate] };
-        let better = |best: usize, other: usize| if merit(other) > merit(best) { other } else { best };
+        let better = |best: usize, other: usize| if merit(values[other]) > merit(values[best]) { other } else { best };
         let best = (0..self.choices()).reduce(better).unwrap_or(0);
         let Candidate { point, config, .. } = &self.candidates[0][best];
         let of_fold = |split| self.of_candidate(results, split, best).iter().map(|result| result.fit.best_round);
@@ -176,46 +170,23 @@ impl Jobs<'_> {
         (0..self.contents.len()).flat_map(|split| self.numbers(split, self.selected(results, split))).collect()
     }
 
-    /// Returns the index of the split that a fit uses, and the seed of the fit.
-    pub(super) fn split_and_seed(&self, number: usize) -> (usize, u64) {
-        let job = self.job(number);
-        (job.at, job.seed)
-    }
-
-    /// Returns the folder of a fit, as a path relative to the folder of the run.
-    pub(super) fn folder(&self, number: usize) -> String {
-        format!("{JOBS}/{}", self.job(number).folder())
-    }
-
-    fn job(&self, number: usize) -> Job<'_> {
-        let (rest, seed) = (number / self.seeds.len(), self.seeds[number % self.seeds.len()]);
-        let (at, candidate) = (rest / self.choices(), rest % self.choices());
-        let (candidates, contents) = (self.candidates[at], self.contents[at]);
-        let point = match candidates {
-            [_] => String::new(),
-            candidates => format!(", {}", candidates[candidate].label),
-        };
-        let label = format!("fold {}{point}, seed {seed}", contents.fold);
-        let (is_only, config) = (self.choices() * self.seeds.len() == 1, &candidates[candidate].config);
-        Job { splits: self.splits, at, contents, is_only, config, seed, label }
-    }
-
-    /// Returns the label of a fit, which names its fold, its seed, and its candidate if there are several.
-    pub(super) fn label(&self, number: usize) -> String {
-        self.job(number).label
+    /// Returns the job with a number.
+    pub(super) fn job(&self, number: usize) -> Job<'_> {
+        let rest = number / self.seeds.len();
+        let (split, candidate) = (rest / self.choices(), rest % self.choices());
+        Job { jobs: self, split, candidate, seed: self.seeds[number % self.seeds.len()] }
     }
 
     /// Reads the results that jobs have written into the folder of a run. A fit that has not ended has no result.
     pub(super) fn made(&self, output: &OutputFolder) -> Vec<Option<JobResult>> {
-        let made = |number| finished(&output.file(&self.folder(number)).join(RESULT));
+        let made = |number| finished(&output.file(&self.job(number).file(RESULT)));
         (0..self.count()).map(|number| made(number).filter(|result| result.has_reached(None))).collect()
     }
 
     /// Runs every job to its end, with several jobs at a time. Returns the results in the order of the jobs.
     pub(super) fn run_all(&self, options: &CrossValidationOptions) -> Result<Vec<JobResult>, ExperimentError> {
         let numbers: Vec<usize> = (0..self.count()).collect();
-        let (resume, all) = (options.resume, numbers.len());
-        self.run(&Pass { numbers: &numbers, rounds: None, finished_count: resume, resume, before: 0, all }, options)
+        self.run(&Pass::new(&numbers), options)
     }
 
     /// Runs the jobs of a pass, with several jobs at a time. Returns their results in the order of the pass.
@@ -232,7 +203,8 @@ impl Jobs<'_> {
             while !options.interrupt.requested() {
                 let Some(next) = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front() else { break };
                 let job = self.job(pass.numbers[next]);
-                options.progress.begin(&job.label);
+                let label = &job.label();
+                (options.progress)(JobEvent::Begun(label));
                 let result = job.run(pass, options);
                 if result.as_ref().is_ok_and(|result| !result.has_reached(pass.rounds)) {
                     break;
@@ -241,14 +213,15 @@ impl Jobs<'_> {
                     queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
                 }
                 let result =
-                    result.map_err(|error| ExperimentError::Job { label: job.label.clone(), source: Box::new(error) });
+                    result.map_err(|error| ExperimentError::Job { label: label.clone(), source: Box::new(error) });
                 let selection = result.as_ref().ok().map(|result| result.selection);
                 let surrogate = result.as_ref().ok().and_then(JobResult::surrogate);
                 let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
                 results[next] = Some(result);
                 let finished = pass.before + results.iter().filter(|result| result.is_some()).count();
                 drop(results);
-                options.progress.done(&JobDone { finished, all: pass.all, label: &job.label, selection, surrogate });
+                let done = JobDone { finished, all: pass.all, label, selection, surrogate };
+                (options.progress)(JobEvent::Done(done));
             }
         };
         let execution = Execution::current();
@@ -272,80 +245,84 @@ impl Jobs<'_> {
 }
 
 impl Job<'_> {
+    fn contents(&self) -> &SplitContents {
+        &self.jobs.contents[self.split]
+    }
+
+    fn config(&self) -> &Experiment {
+        &self.jobs.candidates[self.split][self.candidate].config
+    }
+
+    /// Returns a label such as `fold 1, seed 2`, which names the candidate if there are several.
+    pub(super) fn label(&self) -> String {
+        let point = match &self.jobs.candidates[self.split][..] {
+            [_] => String::new(),
+            candidates => format!(", {}", candidates[self.candidate].label),
+        };
+        format!("fold {}{point}, seed {}", self.contents().fold, self.seed)
+    }
+
     fn run(&self, pass: &Pass, options: &CrossValidationOptions) -> Result<JobResult, ExperimentError> {
-        let folder = options.output.map(|output| (output, format!("{JOBS}/{}", self.folder())));
-        let path = folder.as_ref().map(|(output, name)| output.file(name));
-        if let Some(path) = &path {
-            if pass.finished_count
-                && let Some(result) = finished(&path.join(RESULT))
-                && result.has_reached(pass.rounds)
-            {
+        let folder = options.output.map(|output| output.file(&self.folder()));
+        if let Some(folder) = &folder {
+            let earlier = finished(&folder.join(RESULT)).filter(|result| result.has_reached(pass.rounds));
+            if let Some(result) = earlier.filter(|_| !pass.is_repeated) {
                 return Ok(result);
             }
-            std::fs::create_dir_all(path).map_err(|source| OutputError::Unwritable { path: path.clone(), source })?;
+            std::fs::create_dir_all(folder).map_err(OutputError::unwritable(folder))?;
         }
-        let mut split = self.splits.read(self.at, !self.is_only)?;
-        let fitted = fit_in_place(
-            self.config,
-            &mut split,
-            self.seed,
-            &FitOptions {
-                start: None,
-                device: options.device,
-                directory: path.as_deref(),
-                resume: pass.resume,
-                progress: &FitWarnings { label: &self.label, progress: options.progress },
-                interrupt: match pass.rounds {
-                    Some(rounds) => options.interrupt.after(rounds),
-                    None => options.interrupt.clone(),
-                },
-            },
-        )?;
+        let is_only = self.jobs.choices() * self.jobs.seeds.len() == 1;
+        let mut split = self.jobs.splits.read(self.split, !is_only)?;
+        let progress = &FitWarnings { label: &self.label(), progress: options.progress };
+        let interrupt = match pass.rounds {
+            Some(rounds) => options.interrupt.after(rounds),
+            None => options.interrupt.clone(),
+        };
+        let options_of_fit =
+            FitOptions { directory: folder.as_deref(), progress, interrupt, ..FitOptions::new(options.device) };
+        let fitted = fit_in_place(self.config(), &mut split, self.seed, &options_of_fit)?;
+        let test = fitted.evaluations.get("test");
         let result = JobResult {
             selection: fitted.selection(),
             fit: FitReport::new(&fitted, self.seed),
-            test: fitted.evaluations.get("test").map(|test| test.per_query.clone()).unwrap_or_default(),
-            extremes: fitted.evaluations.contains_key("test").then(|| fitted.extremes.clone()),
+            test: test.map(|test| test.per_query.clone()).unwrap_or_default(),
+            extremes: test.map(|_| fitted.extremes.clone()),
         };
-        if let Some((output, name)) = &folder
-            && result.has_reached(pass.rounds)
-        {
+        if let Some(output) = options.output.filter(|_| result.has_reached(pass.rounds)) {
             // Which of the fits a fold selects is known when all are done.
             if options.keep.any() && fitted.stop != StopReason::Interrupted {
-                let bytes = fitted.ranker.to_bytes();
-                output.write(&format!("{name}/{RANKER}"), &bytes)?;
+                output.write(&self.file(RANKER), &fitted.ranker.to_bytes())?;
             }
-            output.write_json(&format!("{name}/{RESULT}"), &result)?;
+            output.write_json(&self.file(RESULT), &result)?;
         }
         Ok(result)
     }
 
-    /// Returns the folder name of the job: its fold, its seed, and a hash of everything else that affects the result.
-    /// The results in this folder are therefore never reused for a different configuration, different data or a
+    /// Returns the path of a file of the job, relative to the folder of the run.
+    pub(super) fn file(&self, name: &str) -> String {
+        format!("{}/{name}", self.folder())
+    }
+
+    /// Returns the folder of the job. Its name has the fold, the seed, and a hash of everything else that affects the
+    /// result. The results in this folder are therefore never reused for a different configuration, different data or a
     /// different version.
     fn folder(&self) -> String {
+        let config = self.config();
         let fitted = ExperimentConfig {
             name: String::new(),
             description: String::new(),
-            grid: Map::new(),
-            search: None,
-            cv: CrossValidationConfig { split: self.config.cv.split.clone(), ..CrossValidationConfig::default() },
-            ..self.config.config.clone()
+            cv: CrossValidationConfig { split: config.cv.split.clone(), ..CrossValidationConfig::default() },
+            ..config.config.clone().without_choice()
         };
         let mut hash = Sha256::new();
         hash.update(env!("CARGO_PKG_VERSION"));
         hash.update(fitted.resolved().to_string());
-        for (name, set) in self.contents.data.iter() {
+        for (name, set) in self.contents().data.iter() {
             hash.update(name);
             hash.update(&set.hash);
         }
-        format!("fold{}-seed{}-{}", self.contents.fold, self.seed, &hexadecimal(&hash.finalize())[..12])
+        format!("{JOBS}/fold{}-seed{}-{}", self.contents().fold, self.seed, &hexadecimal(&hash.finalize())[..12])
     }
-}
-
-/// Returns the mean, or NaN if there are no values; JSON writes NaN as `null`.
-pub(super) fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    mean_of(values).unwrap_or(f64::NAN)
 }
 
 fn finished(path: &Path) -> Option<JobResult> {
@@ -363,12 +340,11 @@ fn jobs_that_fit(splits_bytes: usize, available: Option<u64>, threads: usize) ->
 mod tests {
     use std::collections::HashMap;
     use std::sync::Barrier;
-    use std::thread::ThreadId;
 
     use burn::tensor::Device;
 
     use super::*;
-    use crate::experiment::{Document, Keep, cross_validate};
+    use crate::experiment::{Document, Keep, PlannedFits};
     use burn_rank::learner::Interrupt;
     use burn_rank::op::PrimitivePath;
 
@@ -379,35 +355,26 @@ mod tests {
         assert_eq!(jobs_that_fit(100, Some(10), 8), 1);
     }
 
-    /// At the end of each fit, records the execution that the fit's thread uses. Each thread waits in its first fit
-    /// until a second thread arrives.
-    struct Seen {
-        together: Barrier,
-        executions: Mutex<HashMap<ThreadId, Execution>>,
-    }
-
-    impl JobProgress for Seen {
-        fn done(&self, _: &JobDone) {
-            let here = thread::current().id();
-            if self.executions.lock().unwrap().insert(here, Execution::current()).is_none() {
-                self.together.wait();
-            }
-        }
-
-        fn warn(&self, _: &str, _: &str) {}
-    }
-
     #[test]
     fn every_thread_of_a_cross_validation_is_in_the_execution_of_the_caller() {
         let text = "data = { synthetic = { train_queries = 6, validation_queries = 0, test_queries = 4 } }\n\
                     learner = { kind = \"regression\" }\ncv = { seeds = [1, 2, 3, 4] }\n";
         let document = Document::parse(Path::new("a.toml"), text.to_string(), &[]).unwrap();
         let config = Experiment::from_document(&document).unwrap();
-        let seen = Seen { together: Barrier::new(2), executions: Mutex::default() };
+        // At the end of each fit, records the execution that the fit's thread uses. Each thread waits in its first fit
+        // until a second thread arrives.
+        let (together, executions) = (Barrier::new(2), Mutex::new(HashMap::new()));
+        let seen = |event: JobEvent| {
+            let here = thread::current().id();
+            if matches!(event, JobEvent::Done(_))
+                && executions.lock().unwrap().insert(here, Execution::current()).is_none()
+            {
+                together.wait();
+            }
+        };
         let options = CrossValidationOptions {
             device: &Device::flex(),
             output: None,
-            resume: false,
             keep: Keep::default(),
             jobs: Some(2),
             threads: 2,
@@ -415,8 +382,9 @@ mod tests {
             interrupt: Interrupt::default(),
         };
         let execution = Execution::default().with_memory_budget(12_345).with_path(PrimitivePath::Tensor);
-        execution.scope(|| cross_validate(&document, &config, &options)).unwrap();
-        let executions = seen.executions.into_inner().unwrap();
+        let plan = PlannedFits::read(&document, &config, Keep::default(), &|_| ()).unwrap();
+        execution.scope(|| plan.run(&options)).unwrap();
+        let executions = executions.into_inner().unwrap();
         assert_eq!(executions.into_values().collect::<Vec<_>>(), [execution; 2]);
     }
 }

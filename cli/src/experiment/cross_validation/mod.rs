@@ -3,18 +3,16 @@
 
 mod halving;
 mod jobs;
-mod keeping;
-mod options;
-mod part;
+mod kept_files;
 mod parts;
 mod summary;
 
-pub use options::{CrossValidationOptions, JobDone, JobProgress};
-pub use part::Part;
-pub use parts::PartDone;
+pub(super) use kept_files::{ENDINGS, RANKERS, SCORES, kept_file};
+pub use kept_files::{KEPT, Keep};
+pub use parts::{Part, PartDone};
 
-use std::cell::Cell;
-
+use burn::tensor::Device;
+use burn_rank::learner::Interrupt;
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::check_query;
 
@@ -23,25 +21,58 @@ use super::config::candidates::Candidate;
 use super::config::{Document, Experiment, ExperimentConfig};
 use super::error::ExperimentError;
 use super::fit::check_measures;
-use super::keep::Keep;
+use super::folder::OutputFolder;
 use super::record::CrossValidationReport;
 use super::refit::Chosen;
-use super::split::Split;
 use super::splits::{SplitContents, Splits};
-use jobs::Jobs;
-use keeping::keep;
+use jobs::{JobResult, Jobs};
+use kept_files::keep_files;
 use summary::summarize;
 
-/// Runs the cross-validation that a configuration defines, and keeps the files that the options ask for.
-///
-/// # Errors
-/// As [`PlannedFits::read`] and [`PlannedFits::run`].
-pub fn cross_validate(
-    document: &Document,
-    config: &Experiment,
-    options: &CrossValidationOptions,
-) -> Result<CrossValidationReport, ExperimentError> {
-    PlannedFits::read(document, config, options.keep, options.progress)?.run(options).map(|(report, _)| report)
+/// What a cross-validation reports, from several threads at once.
+#[derive(Debug, Clone, Copy)]
+pub enum JobEvent<'a> {
+    /// The job with this label begins.
+    Begun(&'a str),
+    /// A job has ended.
+    Done(JobDone<'a>),
+    /// There is a warning about the fit in the job with this label.
+    Warning(&'a str, &'a str),
+}
+
+/// A finished job of a cross-validation.
+#[derive(Debug, Clone, Copy)]
+pub struct JobDone<'a> {
+    /// The number of finished jobs, including this one.
+    pub finished: usize,
+    /// The number of jobs of the cross-validation. With successive halving, each rung in which a fit takes part counts
+    /// as one job.
+    pub all: usize,
+    /// A label such as `fold 1, seed 2`, which names the grid point or trial if there are several.
+    pub label: &'a str,
+    /// The selection measure of the fit, on validation queries if there are any; none if the fit failed.
+    pub selection: Option<f64>,
+    /// The surrogate loss at the selected round, if the learner minimizes one.
+    pub surrogate: Option<f64>,
+}
+
+/// The options of a cross-validation.
+pub struct CrossValidationOptions<'a> {
+    /// The device for tensor operations.
+    pub device: &'a Device,
+    /// The folder that receives the jobs; without it, nothing is saved. Finished jobs in it are reused, and others
+    /// continue.
+    pub output: Option<&'a OutputFolder>,
+    /// The files to keep from each fold's selected fit.
+    pub keep: Keep,
+    /// The number of fits to run at once; by default, as many as memory and `threads` allow.
+    pub jobs: Option<usize>,
+    /// The number of threads that all fits together may use.
+    pub threads: usize,
+    /// Receives the progress of the jobs.
+    pub progress: &'a (dyn Fn(JobEvent) + Sync),
+    /// Tells the fits to stop early.
+    pub interrupt: Interrupt,
 }
 
 /// A cross-validation whose data are read and whose fits are listed.
@@ -63,7 +94,7 @@ impl<'a> PlannedFits<'a> {
         document: &Document,
         config: &'a Experiment,
         keep: Keep,
-        progress: &dyn JobProgress,
+        progress: &dyn Fn(JobEvent),
     ) -> Result<Self, ExperimentError> {
         config.check_folds()?;
         let grid = match config.search {
@@ -72,20 +103,23 @@ impl<'a> PlannedFits<'a> {
         };
         let seeds = if config.cv.seeds.is_empty() { vec![config.seed] } else { config.cv.seeds.clone() };
         let splits = config.data.splits(&config.cv, config.seed)?;
-        let empty = Cell::new(EmptyQueries::default());
-        let check = |split: &Split| {
-            let label = format!("fold {}", split.fold);
+        let (mut contents, mut empty) = (Vec::new(), EmptyQueries::default());
+        for at in 0..splits.count() {
+            let split = splits.read(at, true)?;
             if let Some(test) = &split.test {
-                empty.set(empty.get().and(EmptyQueries::of(test, &config.measure.convention)));
+                empty = empty.and(EmptyQueries::of(test, &config.measure.convention));
             }
-            check_measures(config, split).map_err(|source| ExperimentError::Job { label, source: Box::new(source) })
-        };
-        let contents = (0..splits.count()).map(|at| splits.contents(at, check)).collect::<Result<Vec<_>, _>>()?;
-        splits.tell(|fold, warning| progress.warn(fold, warning));
+            check_measures(config, &split).map_err(|source| {
+                let label = format!("fold {}", split.fold);
+                ExperimentError::Job { label, source: Box::new(source) }
+            })?;
+            contents.push(splits.contents(at, &split).clone());
+        }
+        splits.tell(|fold, warning| progress(JobEvent::Warning(fold, warning)));
         let chosen = config.warning_without_validation("; use cv.split");
         let chosen = chosen.filter(|_| contents.iter().any(|of| of.data.validation.is_none()));
-        let empty = empty.get().caution("test", &config.measure.convention);
-        chosen.iter().chain(&empty).for_each(|warning| progress.warn("all folds", warning));
+        let empty = empty.caution("test", &config.measure.convention);
+        chosen.iter().chain(&empty).for_each(|warning| progress(JobEvent::Warning("all folds", warning)));
         if keep.runs {
             contents.iter().flat_map(|of| &of.test_queries).try_for_each(|query| check_query(query))?;
         }
@@ -96,7 +130,6 @@ impl<'a> PlannedFits<'a> {
             }
         };
         check_validation(&contents, &candidates, config)?;
-        let contents = contents.into_iter().cloned().collect();
         Ok(Self { config, splits, contents, candidates, seeds })
     }
 
@@ -113,26 +146,32 @@ impl<'a> PlannedFits<'a> {
     /// [`ExperimentError::Interrupted`] if a stop was requested before all jobs were done. Finished jobs stay in the
     /// output folder.
     pub fn run(&self, options: &CrossValidationOptions) -> Result<(CrossValidationReport, Chosen), ExperimentError> {
-        self.with_jobs(|jobs| {
-            let mut results = if jobs.rungs.is_empty() { jobs.run_all(options)? } else { jobs.run_rungs(options)? };
-            keep(self.config, jobs, &mut results, options)?;
-            Ok((summarize(self.config, jobs, &results)?, jobs.best_of_all(&results)))
-        })
+        let jobs = self.jobs();
+        let results = if jobs.rungs.is_empty() { jobs.run_all(options)? } else { jobs.run_rungs(options)? };
+        self.end(&jobs, results, options)
     }
 
-    /// Passes the list of fits to `then`.
-    fn with_jobs<T>(&self, then: impl FnOnce(&Jobs) -> Result<T, ExperimentError>) -> Result<T, ExperimentError> {
-        let contents: Vec<&SplitContents> = self.contents.iter().collect();
-        let candidates: Vec<&[Candidate]> = self.candidates.iter().map(Vec::as_slice).collect();
+    /// Keeps the files that the options ask for, and makes the report from the results of all jobs.
+    fn end(
+        &self,
+        jobs: &Jobs,
+        mut results: Vec<JobResult>,
+        options: &CrossValidationOptions,
+    ) -> Result<(CrossValidationReport, Chosen), ExperimentError> {
+        keep_files(self.config, jobs, &mut results, options)?;
+        Ok((summarize(self.config, jobs, &results), jobs.best_of_all(&results)))
+    }
+
+    fn jobs(&self) -> Jobs<'_> {
+        let Self { splits, contents, candidates, seeds, .. } = self;
         let rungs = candidates.first().and_then(|of| of.first()).map(|trial| trial.config.rungs()).unwrap_or_default();
-        let Self { splits, seeds, .. } = self;
-        then(&Jobs { splits, contents: &contents, candidates: &candidates, rungs: &rungs, seeds })
+        Jobs { splits, contents, candidates, rungs, seeds }
     }
 }
 
 /// Rejects a configuration that has more than one candidate if there are no validation queries for choosing among them.
 fn check_validation(
-    contents: &[&SplitContents],
+    contents: &[SplitContents],
     candidates: &[Vec<Candidate>],
     config: &ExperimentConfig,
 ) -> Result<(), Refusal> {

@@ -1,13 +1,12 @@
 //! Cross-validation in parts: each process leaves its fits in one shared folder, and a final command merges them.
 
+use std::fmt;
+use std::str::FromStr;
+
 use burn_rank::refusal::Refusal;
 
-use super::PlannedFits;
 use super::jobs::Pass;
-use super::keeping::keep;
-use super::options::CrossValidationOptions;
-use super::part::Part;
-use super::summary::summarize;
+use super::{CrossValidationOptions, PlannedFits};
 use crate::experiment::config::{ExperimentConfig, SearchConfig};
 use crate::experiment::error::ExperimentError;
 use crate::experiment::folder::OutputFolder;
@@ -16,6 +15,55 @@ use crate::experiment::refit::Chosen;
 
 /// An error message names at most this number of parts.
 const NAMED: usize = 8;
+
+/// One of several processes that share the fits of a cross-validation. With `of` parts, part `number` runs every
+/// `of`-th fit, starting with fit `number`. Fits are counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Part {
+    number: usize,
+    of: usize,
+}
+
+impl Part {
+    /// Returns part `number` out of `of` parts. Parts are counted from 1.
+    ///
+    /// # Errors
+    /// Returns a [`Refusal`] if the number is 0 or above `of`.
+    pub fn new(number: usize, of: usize) -> Result<Self, Refusal> {
+        if (1..=of).contains(&number) { Ok(Self { number, of }) } else { Err(refused(format!("{number}/{of}"))) }
+    }
+
+    /// Returns the part that runs a fit when there are `of` parts. Fits are counted from 0.
+    fn of_fit(fit: usize, of: usize) -> Self {
+        Self { number: fit % of + 1, of }
+    }
+
+    /// Returns the number of parts.
+    pub(crate) fn of(self) -> usize {
+        self.of
+    }
+}
+
+impl FromStr for Part {
+    type Err = Refusal;
+
+    /// Reads `I/N`, such as `3/16`.
+    fn from_str(text: &str) -> Result<Self, Refusal> {
+        let numbers = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+        let (number, of) = numbers.ok_or_else(|| refused(text))?;
+        Self::new(number, of)
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.number, self.of)
+    }
+}
+
+fn refused(found: impl fmt::Display) -> Refusal {
+    Refusal::new("part", format!("`{found}`"), "I/N, with I from 1 to N, as in 3/16")
+}
 
 /// The number of finished fits of one part of a cross-validation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,15 +83,10 @@ impl PlannedFits<'_> {
     /// parts between its rungs.
     pub fn run_part(&self, part: Part, options: &CrossValidationOptions) -> Result<PartDone, ExperimentError> {
         self.config.check_parts()?;
-        self.with_jobs(|jobs| {
-            let numbers: Vec<usize> = (0..jobs.count()).filter(|&fit| Part::of_fit(fit, part.of()) == part).collect();
-            let all = numbers.len();
-            jobs.run(
-                &Pass { numbers: &numbers, rounds: None, finished_count: true, resume: true, before: 0, all },
-                options,
-            )?;
-            Ok(PartDone { fits: all, all: jobs.count() })
-        })
+        let jobs = self.jobs();
+        let numbers: Vec<usize> = (0..jobs.count()).filter(|&fit| Part::of_fit(fit, part.of()) == part).collect();
+        jobs.run(&Pass::new(&numbers), options)?;
+        Ok(PartDone { fits: numbers.len(), all: jobs.count() })
     }
 
     /// Merges the fits that the parts of a cross-validation left in its folder. The report equals the report of a run
@@ -59,18 +102,14 @@ impl PlannedFits<'_> {
         options: &CrossValidationOptions,
     ) -> Result<(CrossValidationReport, Chosen), ExperimentError> {
         self.config.check_parts()?;
-        self.with_jobs(|jobs| {
-            let made = jobs.made(folder);
-            let missing: Vec<usize> = (0..made.len()).filter(|&fit| made[fit].is_none()).collect();
-            if let Some(&first) = missing.first() {
-                let advice = advice(&missing, folder.parts());
-                let (missing, all) = (missing.len(), made.len());
-                return Err(ExperimentError::Missing { missing, all, first: jobs.label(first), advice });
-            }
-            let mut results: Vec<_> = made.into_iter().flatten().collect();
-            keep(self.config, jobs, &mut results, options)?;
-            Ok((summarize(self.config, jobs, &results)?, jobs.best_of_all(&results)))
-        })
+        let jobs = self.jobs();
+        let made = jobs.made(folder);
+        let missing: Vec<usize> = (0..made.len()).filter(|&fit| made[fit].is_none()).collect();
+        if let Some(&first) = missing.first() {
+            let (advice, first) = (advice(&missing, folder.parts()), jobs.job(first).label());
+            return Err(ExperimentError::Missing { missing: missing.len(), all: made.len(), first, advice });
+        }
+        self.end(&jobs, made.into_iter().flatten().collect(), options)
     }
 }
 
@@ -103,7 +142,24 @@ fn advice(missing: &[usize], of: Option<usize>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::advice;
+    use super::*;
+
+    #[test]
+    fn every_fit_falls_to_one_part() {
+        let parts: Vec<Part> = (1..=3).map(|number| Part::new(number, 3).unwrap()).collect();
+        let fits = |part: &Part| (0..8).filter(|&fit| Part::of_fit(fit, 3) == *part).collect::<Vec<_>>();
+        assert_eq!(parts.iter().map(fits).collect::<Vec<_>>(), [vec![0, 3, 6], vec![1, 4, 7], vec![2, 5]]);
+    }
+
+    #[test]
+    fn a_part_is_read_as_it_is_written() {
+        let part: Part = "3/16".parse().unwrap();
+        assert_eq!((part, part.to_string()), (Part::new(3, 16).unwrap(), "3/16".to_string()));
+        for text in ["0/3", "4/3", "0/0", "x", "", "1", "1/", "-1/3", "1/3/5"] {
+            let message = text.parse::<Part>().unwrap_err().to_string();
+            assert_eq!(message, format!("part = `{text}`: expected I/N, with I from 1 to N, as in 3/16"));
+        }
+    }
 
     #[test]
     fn the_parts_to_run_again_are_named() {

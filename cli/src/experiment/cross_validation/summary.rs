@@ -6,20 +6,15 @@ use std::collections::BTreeMap;
 use burn_rank::json::Value;
 use burn_rank::ranker::Versions;
 
-use super::jobs::{JobResult, Jobs, mean};
+use super::jobs::{JobResult, Jobs};
 use crate::experiment::config::{ExperimentConfig, grid};
-use crate::experiment::error::ExperimentError;
 use crate::experiment::record::{
-    CrossValidation, CrossValidationReport, FoldDetails, FoldResult, Measures, PerQuery, SearchReport, Trial,
-    standard_error,
+    CrossValidation, CrossValidationReport, FoldDetails, FoldResult, Measures, PerQuery, SearchReport, Trial, mean,
+    over_seeds, standard_error,
 };
 
 /// Makes the table and its details from the results of all jobs.
-pub(super) fn summarize(
-    config: &ExperimentConfig,
-    jobs: &Jobs,
-    results: &[JobResult],
-) -> Result<CrossValidationReport, ExperimentError> {
+pub(super) fn summarize(config: &ExperimentConfig, jobs: &Jobs, results: &[JobResult]) -> CrossValidationReport {
     let &Jobs { contents, candidates, seeds, .. } = jobs;
     let names: Vec<String> = config.measures().iter().map(ToString::to_string).collect();
     let mut folds = Vec::new();
@@ -48,10 +43,10 @@ pub(super) fn summarize(
         search: config.search.as_ref().map(|search| SearchReport {
             kind: search.kind().to_string(),
             trials: search.trials(),
-            rungs: jobs.rungs.to_vec(),
+            rungs: jobs.rungs.clone(),
         }),
     };
-    Ok(CrossValidationReport {
+    CrossValidationReport {
         result,
         config: config.resolved(),
         selection: config.measure.select,
@@ -61,7 +56,7 @@ pub(super) fn summarize(
         },
         details,
         versions: Versions::current(),
-    })
+    }
 }
 
 /// Returns the result and the details of a fold. The third element holds, for each measure, the values of the test
@@ -80,7 +75,7 @@ fn of_fold(
     let mut per_query = PerQuery { set: "test".to_string(), queries: of.test_queries.clone(), values: BTreeMap::new() };
     let mut all_counted = Vec::new();
     for (m, name) in names.iter().enumerate() {
-        let of_queries = over_seeds(fits, m);
+        let of_queries = over_seeds(fits.iter().filter_map(|fit| fit.test.get(m)));
         let counted: Vec<f64> = of_queries.iter().copied().flatten().collect();
         measures.insert(name.clone(), Value::from(mean(counted.iter().copied())));
         standard_errors.insert(name.clone(), Value::from(standard_error(&counted)));
@@ -124,44 +119,4 @@ fn trials(jobs: &Jobs, results: &[JobResult], split: usize) -> Vec<Trial> {
         }
     };
     (0..jobs.choices()).map(trial).collect()
-}
-
-/// Returns the value of measure `m` for every query, averaged over seeds. A query that the convention excludes has no
-/// value.
-fn over_seeds(results: &[JobResult], m: usize) -> Vec<Option<f64>> {
-    let queries = results.first().and_then(|result| result.test.get(m)).map_or(0, Vec::len);
-    let of_query = |q: usize| {
-        let values: Option<Vec<f64>> = results.iter().map(|result| result.test[m][q]).collect();
-        values.map(|values| mean(values.into_iter()))
-    };
-    (0..queries).map(of_query).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::experiment::record::FitReport;
-    use burn_rank::learner::StopReason;
-
-    #[test]
-    fn queries_that_a_convention_excludes_have_no_value() {
-        let result = |a, b| JobResult {
-            selection: 0.0,
-            fit: FitReport {
-                seed: 1,
-                rounds: 1,
-                best_round: 1,
-                stop: StopReason::Completed,
-                approximation: None,
-                feature_names: Vec::new(),
-                indicated: Vec::new(),
-                weights: None,
-                importance: None,
-                history: Vec::new(),
-            },
-            test: vec![vec![Some(a), None, Some(b)]],
-            extremes: None,
-        };
-        assert_eq!(over_seeds(&[result(1.0, 0.0), result(0.0, 0.5)], 0), [Some(0.5), None, Some(0.25)]);
-    }
 }

@@ -1,9 +1,9 @@
 //! How a new run takes the place of an old one.
 //!
 //! The new run grows in the folder `X.new-N` next to the folder `X` of the old run. When it is complete, the two folders
-//! exchange their names in one step. Where the system has no such step, the old folder is renamed to `X.old-N` first; if
-//! the command is killed in between, [`put_right`] completes the exchange. Afterwards the old folder is removed. If it
-//! holds anything that burn-rank did not write, it stays as `X.old-N`, with a note.
+//! exchange their names in one step. Where the system has no such step, the old folder is renamed first, to
+//! `X.new-N.replaced`; if the command is killed in between, [`put_right`] completes the exchange. Afterwards the old
+//! folder is removed. If it holds anything that burn-rank did not write, it stays as `X.old-N`, with a note.
 
 use std::fs;
 use std::io;
@@ -12,15 +12,13 @@ use std::time::SystemTime;
 
 use burn_rank::workbench::atomic_file::sync_folder;
 
+use super::lock::existing_lock;
 use super::mark::{MARK, Mark, Succession};
 use super::output::mark_of;
 use super::survey::Survey;
-use super::{JOBS, PAGE, RANKER, REPLACED, RESULT};
+use super::{JOBS, PAGE, RANKER, RESULT};
 use crate::experiment::error::OutputError;
 
-/// The ending of a folder that will take the place of another one. The other folder's name precedes it, and a number
-/// follows.
-const NEW: &str = ".new-";
 /// The note in an old folder that stays.
 const NOTE: &str = "NOTE-OF-BURN-RANK.txt";
 
@@ -33,67 +31,76 @@ pub(crate) fn put_right(folder: &Path) -> Result<(), OutputError> {
     if folder.exists() {
         return Ok(());
     }
-    let complete = successors(folder).into_iter().find(|(_, mark)| mark.finished);
+    let complete = successor(folder).filter(|(_, mark)| mark.finished);
     match complete.map(|(path, _)| fs::rename(path, real(folder))) {
         Some(Err(source)) if !folder.exists() => Err(OutputError::unwritable(folder)(source)),
         _ => Ok(()),
     }
 }
 
-/// Returns the folders next to `home` whose runs will take its place, with their marks.
-pub(super) fn successors(home: &Path) -> Vec<(PathBuf, Mark)> {
+/// Completes the exchange that a killed command began.
+///
+/// # Errors
+/// Returns [`OutputError::Busy`] while another command completes it, [`OutputError::NotOurs`] if the folder has a
+/// damaged mark, and [`OutputError::Unwritable`] if the folders cannot be renamed.
+pub(super) fn settle(home: &Path) -> Result<(), OutputError> {
+    put_right(home)?;
+    let Some(mark) = Mark::read(home)? else { return Ok(()) };
+    let complete = || successor(home).filter(|(_, mark)| mark.finished);
+    if complete().is_none() && mark.takes.is_none_or(|takes| takes.of != real(home)) {
+        return Ok(());
+    }
+    let _lock = existing_lock(home, false)?;
+    match complete() {
+        Some((_, mark)) => take_place(&mark),
+        None => clear_away(home),
+    }
+}
+
+/// Returns the folder in which a run grows that will take the place of the run in `home`, with its mark.
+pub(super) fn successor(home: &Path) -> Option<(PathBuf, Mark)> {
     let home = real(home);
-    let (Some(parent), Some(name)) = (home.parent(), home.file_name()) else { return Vec::new() };
-    let begin = format!("{}{NEW}", name.to_string_lossy());
-    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
-    let mut named: Vec<PathBuf> = entries
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with(&begin))
-        .map(|entry| parent.join(entry.file_name()))
-        .collect();
-    named.sort();
     let of_home = |path: PathBuf| {
         let mark = Mark::read(&path).ok().flatten()?;
         mark.takes.as_ref().is_some_and(|takes| takes.of == home && takes.new == path).then_some((path, mark))
     };
-    named.into_iter().filter_map(of_home).collect()
+    (1..).map(|number| numbered(&home, "new", number)).take_while(|path| path.exists()).find_map(of_home)
 }
 
 /// Returns the path of a file in the folder of the run that grows to take the place of the run in `home`.
 pub(crate) fn successor_file(home: &Path, name: &str) -> Option<PathBuf> {
-    successors(home).pop().map(|(path, _)| path.join(name))
+    successor(home).map(|(path, _)| path.join(name))
+}
+
+/// Returns the folder `X.new-N` or `X.old-N` next to the folder `X`.
+fn numbered(home: &Path, what: &str, number: u32) -> PathBuf {
+    let name = home.file_name().unwrap_or_default().to_string_lossy();
+    home.with_file_name(format!("{name}.{what}-{number}"))
 }
 
 /// Returns the absolute path of a folder, without links. The folder need not exist.
 fn real(folder: &Path) -> PathBuf {
-    if let Ok(real) = folder.canonicalize() {
-        return real;
-    }
-    let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
-    let (Some(parent), Some(name)) = (whole.parent(), whole.file_name()) else { return whole };
-    match fs::read_link(&whole) {
-        Ok(target) => parent.join(target),
-        Err(_) => parent.canonicalize().unwrap_or_else(|_| parent.to_path_buf()).join(name),
-    }
+    let absent = |_| {
+        let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
+        let parent = whole.parent().and_then(|parent| parent.canonicalize().ok());
+        parent.zip(whole.file_name()).map(|(parent, name)| parent.join(name)).unwrap_or(whole)
+    };
+    folder.canonicalize().unwrap_or_else(absent)
 }
 
-/// Creates the folder for a run that will take the place of the run in `home`. Unfinished runs of earlier attempts are
-/// removed.
+/// Creates the folder for a run that will take the place of the run in `home`. The unfinished run of an earlier attempt
+/// is removed.
 ///
 /// # Errors
 /// Returns [`OutputError::Unwritable`] if the folder cannot be created.
 pub(super) fn begin(home: &Path) -> Result<Succession, OutputError> {
-    for (path, _) in successors(home) {
-        remove(&path, None).map_err(OutputError::unwritable(&path))?;
+    if let Some((path, _)) = successor(home) {
+        retire(&path, home).map_err(OutputError::unwritable(&path))?;
     }
     let of = real(home);
-    let named = |number: u32| {
-        let mut name = of.file_name().unwrap_or_default().to_os_string();
-        name.push(format!("{NEW}{number}"));
-        of.with_file_name(name)
-    };
     // A command that was killed before it wrote its mark leaves an empty folder, which is used.
-    let is_free = |new: &PathBuf| matches!(mark_of(new), Ok(None)) && old_of(new).symlink_metadata().is_err();
-    let new = (1..).map(named).find(is_free).unwrap_or_else(|| named(0));
+    let is_free = |new: &PathBuf| matches!(mark_of(new), Ok(None));
+    let new = (1..).map(|number| numbered(&of, "new", number)).find(is_free).unwrap_or_default();
     fs::create_dir_all(&new).map_err(OutputError::unwritable(&new))?;
     Ok(Succession { of, new })
 }
@@ -140,13 +147,11 @@ pub(super) fn link_fits(home: &Path, new: &Path) -> io::Result<()> {
     for job in jobs {
         let job = job?.path();
         let to = new.join(JOBS).join(job.file_name().unwrap_or_default());
+        fs::create_dir_all(&to)?;
         // The result last: with it, the fit counts as done.
-        for name in [RANKER, RESULT] {
+        for name in [RANKER, RESULT].into_iter().filter(|name| job.join(name).is_file()) {
             let (from, to) = (job.join(name), to.join(name));
-            if from.is_file() && !to.exists() {
-                fs::create_dir_all(to.parent().unwrap_or(new))?;
-                fs::hard_link(&from, &to).or_else(|_| fs::copy(&from, &to).map(drop))?;
-            }
+            fs::hard_link(&from, &to).or_else(|_| fs::copy(&from, &to).map(drop))?;
         }
     }
     Ok(())
@@ -156,19 +161,18 @@ pub(super) fn link_fits(home: &Path, new: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// Returns [`OutputError::Unwritable`] if the folders cannot be renamed. The run then stays where it is, and the next
-/// command that writes to `home` tries again.
-pub(super) fn take_place(mut mark: Mark) -> Result<(), OutputError> {
-    let Some(Succession { of: home, new }) = mark.takes.clone() else { return Ok(()) };
-    mark.finished = true;
-    step().map_err(OutputError::unwritable(&home))?;
-    mark.write(&new)?;
-    swap_names(&new, &home).map_err(|source| {
+/// command that writes to its place tries again.
+pub(super) fn take_place(mark: &Mark) -> Result<(), OutputError> {
+    let Some(Succession { of: home, new }) = &mark.takes else { return Ok(()) };
+    step().map_err(OutputError::unwritable(home))?;
+    mark.write(new)?;
+    swap_names(new, home).map_err(|source| {
         let advice = "the same command with --resume tries again";
         let words = format!("{source}; the new run is complete, in {}; {advice}", new.display());
-        OutputError::unwritable(&home)(io::Error::new(source.kind(), words))
+        OutputError::unwritable(home)(io::Error::new(source.kind(), words))
     })?;
-    sync_folder(&home);
-    clear_away(&home)
+    sync_folder(home);
+    clear_away(home)
 }
 
 /// Exchanges the names of two folders, or renames the old one and then the new one.
@@ -187,75 +191,63 @@ fn swap_names(new: &Path, home: &Path) -> io::Result<()> {
             exchanged => return Ok(exchanged?),
         }
     }
-    let old = old_of(new);
-    fs::write(home.join(REPLACED), "")?;
+    let old = replaced(new);
     fs::rename(home, &old)?;
     step()?;
     fs::rename(new, home).inspect_err(|_| drop(fs::rename(&old, home)))
 }
 
-/// Removes the old run after an exchange, or leaves it with a note, and completes the mark of the new run. After a kill,
-/// the next command that writes to `home` calls this function again.
-///
-/// # Errors
-/// Returns [`OutputError::Unwritable`] if the mark cannot be written. If the old run cannot be removed, warns.
-pub(super) fn clear_away(home: &Path) -> Result<(), OutputError> {
+/// Returns the name that the old folder has after two renames.
+fn replaced(new: &Path) -> PathBuf {
+    let name = new.file_name().unwrap_or_default().to_string_lossy();
+    new.with_file_name(format!("{name}.replaced"))
+}
+
+/// Removes the old run after an exchange, or leaves it with a note, and completes the mark of the new run. If the old
+/// run cannot be removed, warns.
+fn clear_away(home: &Path) -> Result<(), OutputError> {
     let Some(mut mark) = Mark::read(home)? else { return Ok(()) };
-    let Some(takes) = mark.takes.take().filter(|takes| takes.of == real(home)) else { return Ok(()) };
-    let old = old_of(&takes.new);
-    // After the exchange, the old folder has the name of the new one.
-    step().map_err(OutputError::unwritable(home))?;
-    let renamed = match takes.new.exists() {
-        true => fs::write(takes.new.join(REPLACED), "").and_then(|()| fs::rename(&takes.new, &old)),
-        false => Ok(()),
-    };
-    step().map_err(OutputError::unwritable(home))?;
-    // A user may have given a folder of theirs this name.
-    let is_replaced = old.join(REPLACED).is_file();
-    match renamed.and_then(|()| if is_replaced { remove(&old, Some(home)) } else { Ok(Vec::new()) }) {
-        Ok(left) if left.is_empty() => {}
-        Ok(left) => log::warn!("{} stays, with what burn-rank did not write: {}", old.display(), left.join(", ")),
-        Err(error) => log::warn!("{}: the older run could not be removed: {error}", old.display()),
+    let Some(takes) = mark.takes.take() else { return Ok(()) };
+    // After an exchange, the old folder has the name of the new one.
+    for old in [replaced(&takes.new), takes.new].into_iter().filter(|old| old.exists()) {
+        step().map_err(OutputError::unwritable(home))?;
+        if let Err(error) = retire(&old, home) {
+            log::warn!("{}: the older run could not be removed: {error}", old.display());
+        }
     }
     step().map_err(OutputError::unwritable(home))?;
     mark.write(home)
 }
 
-/// Removes a run, unless its folder holds entries that burn-rank did not write; their names are returned. With `by`, the
-/// run that replaced it, a note names them.
-fn remove(folder: &Path, by: Option<&Path>) -> io::Result<Vec<String>> {
+/// Removes the folder of an older run in favor of the run in `home`. If it holds entries that burn-rank did not write,
+/// it stays as `X.old-N` with a note that names them, and a warning says so.
+fn retire(folder: &Path, home: &Path) -> io::Result<()> {
     let found = Survey::of(folder)?;
-    let mut stays = [&found.others[..], &found.links].concat();
-    stays.retain(|name| name != NOTE);
+    let mut stays: Vec<String> = found.others.iter().filter(|name| *name != NOTE).cloned().collect();
     stays.extend(changed_since(folder, &found).map(|name| format!("{name} (changed since)")));
     if stays.is_empty() {
         found.remove(folder)?;
-        fs::remove_dir(folder)?;
-    } else if let Some(by) = by {
-        let list: String = stays.iter().map(|name| format!("  {name}\n")).collect();
-        let why = "The old folder stays, because burn-rank did not write these entries:";
-        let note = format!("burn-rank has replaced this run by a new one, in\n  {}\n{why}\n{list}", by.display());
-        fs::write(folder.join(NOTE), note)?;
-        fs::remove_file(folder.join(REPLACED))?;
+        return fs::remove_dir(folder);
     }
-    Ok(stays)
+    let home = real(home);
+    let is_free = |old: &PathBuf| old.symlink_metadata().is_err();
+    let old = (1..).map(|number| numbered(&home, "old", number)).find(is_free).unwrap_or_default();
+    let list: String = stays.iter().map(|name| format!("  {name}\n")).collect();
+    let why = "The old folder stays, because burn-rank did not write these entries:";
+    let note = format!("burn-rank has replaced this run by a new one, in\n  {}\n{why}\n{list}", home.display());
+    fs::write(folder.join(NOTE), note)?;
+    step()?;
+    fs::rename(folder, &old)?;
+    log::warn!("{} stays, with what burn-rank did not write: {}", old.display(), stays.join(", "));
+    Ok(())
 }
 
 /// Returns the files of a finished run that were changed after it ended, except the page, which `report` makes again.
 fn changed_since<'a>(folder: &Path, found: &'a Survey) -> impl Iterator<Item = &'a String> {
     let time = |name: &str| -> Option<SystemTime> { fs::metadata(folder.join(name)).ok()?.modified().ok() };
     let end = time(MARK).filter(|_| Mark::read(folder).is_ok_and(|mark| mark.is_some_and(|mark| mark.finished)));
-    let is_later = move |name: &&String| {
-        end.is_some_and(|end| time(name).is_some_and(|time| time > end)) && ![PAGE, REPLACED].contains(&name.as_str())
-    };
+    let is_later = move |name: &&String| *name != PAGE && end.is_some_and(|end| time(name) > Some(end));
     found.files.iter().filter(is_later)
-}
-
-/// Returns the name of the older run's folder after an exchange: `X.old-N` for `X.new-N`.
-fn old_of(new: &Path) -> PathBuf {
-    let name = new.file_name().unwrap_or_default().to_string_lossy();
-    let (home, number) = name.rsplit_once(NEW).unwrap_or((&name, "1"));
-    new.with_file_name(format!("{home}.old-{number}"))
 }
 
 /// Called before every change, so that a test can simulate a kill.
@@ -372,42 +364,32 @@ mod tests {
     }
 
     #[test]
-    fn an_older_run_whose_file_was_changed_since_stays() {
+    fn an_exchange_takes_nothing_that_is_not_of_the_old_run() {
         let folder = tempfile::tempdir().unwrap();
-        let home = folder.path().join("x");
-        let mut new = waiting(&home);
-        let file = fs::File::options().append(true).open(home.join(RANKER)).unwrap();
-        file.set_modified(SystemTime::now() + std::time::Duration::from_secs(2)).unwrap();
-        new.finish().unwrap();
-        assert_eq!(names(folder.path()), ["x", "x.old-1"]);
-        let note = fs::read_to_string(folder.path().join("x.old-1").join(NOTE)).unwrap();
-        assert!(note.ends_with("  ranker.safetensors (changed since)\n"), "{note}");
-    }
-
-    #[test]
-    fn folders_with_similar_names_are_not_taken_for_runs_of_ours() {
-        let folder = tempfile::tempdir().unwrap();
-        let home = folder.path().join("x");
         let path = |name: &str| folder.path().join(name);
+        // Runs of the user have the names that an exchange would use.
         for name in ["x.new-1", "x.old-1"] {
             let mut mine = open(&path(name), "mine", Claim::New).unwrap();
             fill(&mine, "mine");
             mine.finish().unwrap();
         }
-        let mut new = waiting(&home);
+        let mut new = waiting(&path("x"));
         assert_eq!(new.path(), path("x.new-2"));
+        // A file of the old run was changed since.
+        let file = fs::File::options().append(true).open(path("x").join(RANKER)).unwrap();
+        file.set_modified(SystemTime::now() + std::time::Duration::from_secs(2)).unwrap();
         new.finish().unwrap();
-        assert_eq!((text(&path("x.new-1")).as_str(), text(&path("x.old-1")).as_str()), ("mine", "mine"));
-        assert_eq!((text(&home).as_str(), names(folder.path()).len()), ("new", 3));
-    }
-
-    #[test]
-    fn a_run_that_its_user_moved_meanwhile_stays() {
-        let folder = tempfile::tempdir().unwrap();
-        let (home, backup) = (folder.path().join("x"), folder.path().join("x.old-1"));
-        let mut new = waiting(&home);
-        fs::rename(&home, &backup).unwrap();
-        new.finish().unwrap();
-        assert_eq!((text(&home).as_str(), text(&backup).as_str()), ("new", "old"));
+        drop(new);
+        assert_eq!(names(folder.path()), ["x", "x.new-1", "x.old-1", "x.old-2"]);
+        let texts = ["x", "x.new-1", "x.old-1", "x.old-2"].map(|name| text(&path(name)));
+        assert_eq!(texts, ["new", "mine", "mine", "old"]);
+        let note = fs::read_to_string(path("x.old-2").join(NOTE)).unwrap();
+        assert!(note.ends_with("  ranker.safetensors (changed since)\n"), "{note}");
+        // The user moves the run away while a new one grows.
+        let mut newer = open(&path("x"), "newer", Claim::Overwrite).unwrap();
+        fill(&newer, "newer");
+        fs::rename(path("x"), path("x.old-3")).unwrap();
+        newer.finish().unwrap();
+        assert_eq!((text(&path("x")).as_str(), text(&path("x.old-3")).as_str()), ("newer", "new"));
     }
 }

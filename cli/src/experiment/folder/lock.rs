@@ -7,23 +7,15 @@ use std::path::Path;
 use super::LOCK;
 use crate::experiment::error::OutputError;
 
-/// Whether a command needs exclusive use of the folder or can share it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Holding {
-    Alone,
-    /// Several commands may hold the lock together if each of them requests shared use.
-    Shared,
-}
-
 /// Locks a folder, then checks it with `judge`. Creates the folder and its lock file if needed. If `judge` rejects the
 /// folder, nothing is created.
 pub(super) fn locked<T>(
     path: &Path,
-    holding: Holding,
+    is_shared: bool,
     judge: impl Fn() -> Result<T, OutputError>,
 ) -> Result<(T, File), OutputError> {
     loop {
-        if let Some(lock) = existing_lock(path, holding)? {
+        if let Some(lock) = existing_lock(path, is_shared)? {
             return Ok((judge()?, lock));
         }
         judge()?;
@@ -39,34 +31,21 @@ pub(super) fn locked<T>(
     }
 }
 
-/// Checks a folder with `judge` while no other command writes into it. The check changes nothing.
-pub(super) fn looked<T>(
-    path: &Path,
-    holding: Holding,
-    judge: impl Fn() -> Result<T, OutputError>,
-) -> Result<T, OutputError> {
-    let _lock = existing_lock(path, holding)?;
-    judge()
-}
-
 /// Returns whether the path leads to a lock file, which is empty.
 pub(super) fn is_lock(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|there| there.is_file() && there.len() == 0)
 }
 
-/// Locks an existing lock file. Returns `None` if there is no such file, or if something else has its name.
-fn existing_lock(path: &Path, holding: Holding) -> Result<Option<File>, OutputError> {
+/// Locks an existing lock file. Commands that share the lock can hold it together. Returns `None` if there is no such
+/// file, or if something else has its name.
+pub(super) fn existing_lock(path: &Path, is_shared: bool) -> Result<Option<File>, OutputError> {
     let file = path.join(LOCK);
     while is_lock(&file) {
         let lock = match File::options().read(true).write(true).open(&file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened.map_err(OutputError::unwritable(path))?,
         };
-        let held = match holding {
-            Holding::Alone => lock.try_lock(),
-            Holding::Shared => lock.try_lock_shared(),
-        };
-        match held {
+        match if is_shared { lock.try_lock_shared() } else { lock.try_lock() } {
             // Another folder may have taken this place since the file was opened.
             Ok(()) if is_same(&lock, &file) => return Ok(Some(lock)),
             Ok(()) => {}

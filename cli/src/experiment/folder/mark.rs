@@ -59,25 +59,20 @@ impl Identity {
     /// Describes what distinguishes this run from the one with the mark. Returns `None` if they are the same, as far as
     /// is known.
     pub(super) fn apart_from(&self, mark: &Mark) -> Option<String> {
-        if mark.kind != self.kind && mark.kind == RunKind::Files {
-            return Some("files of another command".to_string());
-        }
-        if mark.kind != self.kind {
-            return Some(format!("a run of another command (`{}`)", mark.kind.name()));
-        }
-        if mark.made_by != made_by() && self.kind != RunKind::Files {
-            return Some(format!("a run of another version ({})", mark.made_by));
-        }
-        if mark.configuration != self.configuration {
-            return Some("a run of another configuration".to_string());
-        }
-        let is_other = self.data.as_ref().is_some_and(|data| *data != mark.data);
-        is_other.then(|| "a run on other data".to_string())
+        let is_run = self.kind != RunKind::Files;
+        Some(match mark {
+            _ if mark.kind != self.kind && mark.kind == RunKind::Files => "files of another command".to_string(),
+            _ if mark.kind != self.kind => format!("a run of another command ({})", mark.kind.name()),
+            _ if mark.made_by != made_by() && is_run => format!("a run of another version ({})", mark.made_by),
+            _ if mark.configuration != self.configuration => "a run of another configuration".to_string(),
+            _ if self.data.as_ref().is_some_and(|data| *data != mark.data) => "a run on other data".to_string(),
+            _ => return None,
+        })
     }
 
-    /// Returns whether the run with the mark differs only in its configuration.
+    /// Returns whether the run with the mark is one of the same command with another configuration.
     pub(super) fn is_variant_of(&self, mark: &Mark) -> bool {
-        mark.kind == self.kind && mark.made_by == made_by() && mark.configuration != self.configuration
+        mark.kind == self.kind && mark.configuration != self.configuration
     }
 }
 

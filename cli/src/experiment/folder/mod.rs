@@ -50,8 +50,6 @@ pub(crate) const DEVICES: [&str; 2] = ["devices.json", "devices.html"];
 pub(crate) const STUDY: [&str; 2] = ["study.json", "study.html"];
 /// The folder of runs without `--out`.
 const RUNS: &str = "runs";
-/// The empty file in the folder of a run that another one has replaced.
-const REPLACED: &str = ".replaced";
 /// The empty file that a command locks while its run is in progress.
 const LOCK: &str = ".lock";
 
@@ -93,15 +91,9 @@ impl RunKind {
         }
     }
 
-    /// Returns the name of the command.
-    fn name(self) -> &'static str {
-        match self {
-            RunKind::Train => "train",
-            RunKind::CrossValidation => "cv",
-            RunKind::Comparison => "devices compare",
-            RunKind::Study => "study",
-            RunKind::Files => "another command",
-        }
+    /// Returns the name of the command, in backticks.
+    fn name(self) -> String {
+        serde_json::to_string(&self).unwrap_or_default().replace('"', "`")
     }
 }
 
@@ -125,7 +117,7 @@ impl Place {
     }
 }
 
-/// The permission to continue or replace an earlier run in the folder.
+/// What a command may do with an earlier run in the folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
     /// Starts a new run. A finished run of the same configuration and data counts as the result.

@@ -5,11 +5,11 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use burn_rank::workbench::atomic_file::{self, Pending, commit_together, replace, replace_with, unfinished};
+use burn_rank::workbench::atomic_file::{Pending, commit_together, replace, replace_with, unfinished};
 use serde::Serialize;
 
-use super::exchange::{self, put_right, successors};
-use super::lock::{Holding, is_lock, locked, looked};
+use super::exchange::{self, successor};
+use super::lock::{existing_lock, is_lock, locked};
 use super::mark::{Identity, MARK, Mark};
 use super::survey::Survey;
 use super::{CONFIG, Claim, LOCK, PAGE, Place, RESULT, RUNS, RunKind, json_bytes};
@@ -23,20 +23,11 @@ pub struct OutputFolder {
     home: PathBuf,
     /// The folder into which the run is written: `home`, or the folder in which a run grows that will replace `home`.
     path: PathBuf,
-    begun: Begun,
+    plan: Plan,
+    /// Whether this command made the folder `home`.
+    made: bool,
     mark: Mark,
     _locks: Vec<File>,
-}
-
-/// The state of the folder when the command opened it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Begun {
-    /// No run. `made` says whether this command made the folder.
-    New { made: bool },
-    /// An unfinished run of the same configuration and data.
-    Continued,
-    /// A finished run of the same configuration and data.
-    Finished,
 }
 
 /// The way in which a command uses a folder.
@@ -44,14 +35,12 @@ enum Begun {
 enum Plan {
     /// Begins a run in the folder.
     Begin,
-    /// Continues the run in this folder.
+    /// Begins a run next to the folder, which will replace the run in it.
+    Replace,
+    /// Continues the unfinished run of the same configuration and data in this folder.
     Continue(PathBuf),
-    /// Uses the finished run in the folder.
+    /// Uses the finished run of the same configuration and data in the folder.
     Finished,
-    /// Begins a run next to the folder.
-    Beside,
-    /// Lets the complete run in another folder take its place first.
-    TakePlace(Mark),
 }
 
 impl OutputFolder {
@@ -66,64 +55,55 @@ impl OutputFolder {
     pub fn open(place: &Place, run: &Identity, configuration: &str, claim: Claim) -> Result<Self, OutputError> {
         let name = match place {
             Place::Folder(path) => return Self::open_at(path, run, configuration, claim),
-            Place::Runs(name) => name,
+            Place::Runs(name) => Path::new(RUNS).join(name),
         };
-        let runs = Path::new(RUNS);
-        let mut number = 1;
-        loop {
-            let path = if number == 1 { runs.join(name) } else { runs.join(format!("{name}-{number}")) };
+        let mut path = name.clone();
+        for number in 2.. {
             let is_other =
                 || Mark::read(&path).is_ok_and(|mark| mark.is_none_or(|mark| run.apart_from(&mark).is_some()));
             match Self::open_at(&path, run, configuration, claim) {
-                Err(OutputError::NotOurs { .. } | OutputError::Occupied { .. }) => number += 1,
-                Err(OutputError::Busy { .. }) if is_other() => number += 1,
-                Err(OutputError::NothingToResume { .. }) => {
-                    return Err(OutputError::NothingToResume { path: runs.join(name) });
-                }
+                Err(OutputError::NotOurs { .. } | OutputError::Occupied { .. }) => {}
+                Err(OutputError::Busy { .. }) if is_other() => {}
+                Err(OutputError::NothingToResume { .. }) => break,
                 opened => return opened,
             }
+            path = PathBuf::from(format!("{}-{number}", name.display()));
         }
+        Err(OutputError::NothingToResume { path: name })
     }
 
     fn open_at(path: &Path, run: &Identity, configuration: &str, claim: Claim) -> Result<Self, OutputError> {
-        let (home, holding) = (here(path), holding(claim));
-        let made = !home.exists();
-        let (plan, lock) = locked(home, holding, || decide(home, run, claim))?;
-        if let Plan::TakePlace(mark) = plan {
-            exchange::take_place(mark)?;
-            drop(lock);
-            return Self::open_at(path, run, configuration, claim);
-        }
-        let is_alone = holding == Holding::Alone;
-        if is_alone {
-            exchange::clear_away(home)?;
-        }
+        let home = here(path);
+        exchange::settle(home)?;
+        let (made, is_part) = (!home.exists(), matches!(claim, Claim::Part { .. }));
+        let (mut plan, lock) = locked(home, is_part, || decide(home, run, claim))?;
         let mut locks = vec![lock];
-        let (path, begun, takes) = match plan {
-            Plan::Finished => (home.to_path_buf(), Begun::Finished, None),
-            Plan::Continue(path) => (path, Begun::Continued, None),
-            Plan::Beside => {
+        let (path, takes) = match &plan {
+            Plan::Begin | Plan::Finished => (home.to_path_buf(), None),
+            Plan::Continue(path) => (path.clone(), None),
+            Plan::Replace => {
                 let takes = exchange::begin(home)?;
-                (takes.new.clone(), Begun::New { made: true }, Some(takes))
+                (takes.new.clone(), Some(takes))
             }
-            // Parts that begin at once must not remove each other's files.
-            _ if !is_alone => (home.to_path_buf(), Begun::Continued, None),
-            _ => (home.to_path_buf(), Begun::New { made }, None),
         };
+        if is_part && plan == Plan::Begin {
+            // Parts that begin at once must not remove each other's files.
+            plan = Plan::Continue(path.clone());
+        }
         if path != home {
-            locks.push(locked(&path, holding, || Ok(()))?.1);
+            locks.push(locked(&path, is_part, || Ok(()))?.1);
         }
         let there = Mark::read(&path)?;
-        let mut mark = there.clone().unwrap_or_else(|| Mark::new(run, takes));
         if there.is_some() {
             let found = Survey::of(&path).map_err(OutputError::unwritable(&path))?;
             found.check(&path, run.kind)?;
-            if is_alone {
+            if !is_part {
                 // Unfinished files of other parts are not leftovers.
                 found.remove_halves(&path);
             }
         }
-        if begun != Begun::Finished {
+        let mut mark = there.clone().unwrap_or_else(|| Mark::new(run, takes));
+        if plan != Plan::Finished {
             mark.finished = false;
             mark.parts = match claim {
                 Claim::Part { of } => Some(of),
@@ -134,26 +114,21 @@ impl OutputFolder {
                 mark.write(&path)?;
             }
         }
-        let folder = Self { home: home.to_path_buf(), path, begun, mark, _locks: locks };
-        folder.begin(run, configuration, is_alone)?;
+        let folder = Self { home: home.to_path_buf(), path, plan, made, mark, _locks: locks };
+        folder.begin(run, configuration, is_part)?;
         Ok(folder)
     }
 
     /// Writes the configuration of a run that is not finished. Lets a cross-validation that replaces another one reuse
     /// its fits.
-    fn begin(&self, run: &Identity, configuration: &str, is_alone: bool) -> Result<(), OutputError> {
-        if self.begun == Begun::Finished {
-            return Ok(());
-        }
-        let config = self.path.join(CONFIG);
-        let there = fs::read(&config).ok();
+    fn begin(&self, run: &Identity, configuration: &str, is_part: bool) -> Result<(), OutputError> {
         // Parts leave a configuration whose description differs.
-        let writes = there.is_none() || is_alone && there.as_deref() != Some(configuration.as_bytes());
-        if writes && !configuration.is_empty() {
-            replace(&config, configuration.as_bytes()).map_err(OutputError::unwritable(&config))?;
+        let is_written = is_part && self.file(CONFIG).exists();
+        if !(self.is_finished() || is_written || configuration.is_empty()) {
+            self.write(CONFIG, configuration.as_bytes())?;
         }
         let is_variant = || Mark::read(&self.home).is_ok_and(|mark| mark.is_some_and(|mark| run.is_variant_of(&mark)));
-        if self.path != self.home && run.kind == RunKind::CrossValidation && is_variant() {
+        if self.plan == Plan::Replace && run.kind == RunKind::CrossValidation && is_variant() {
             exchange::link_fits(&self.home, &self.path).map_err(OutputError::unwritable(&self.path))?;
         }
         Ok(())
@@ -167,7 +142,9 @@ impl OutputFolder {
     pub fn check(place: &Place, run: &Identity, claim: Claim) -> Result<(), OutputError> {
         let Place::Folder(path) = place else { return Ok(()) };
         let home = here(path);
-        looked(home, holding(claim), || decide(home, run, claim)).map(drop)
+        exchange::settle(home)?;
+        let _lock = existing_lock(home, matches!(claim, Claim::Part { .. }))?;
+        decide(home, run, claim).map(drop)
     }
 
     /// Opens a folder for the files of `command`, which replace its earlier files of the same names.
@@ -180,7 +157,7 @@ impl OutputFolder {
 
     /// Returns whether the folder holds a finished run of the same configuration and data.
     pub fn is_finished(&self) -> bool {
-        self.begun == Begun::Finished
+        self.plan == Plan::Finished
     }
 
     /// Marks the run as finished. If it replaces another run, the two folders exchange their names.
@@ -193,7 +170,7 @@ impl OutputFolder {
         if self.mark.takes.is_none() {
             return self.mark.write(&self.path);
         }
-        exchange::take_place(self.mark.clone())?;
+        exchange::take_place(&self.mark)?;
         self.mark.takes = None;
         self.path.clone_from(&self.home);
         Ok(())
@@ -210,15 +187,16 @@ impl OutputFolder {
 
     /// Removes the files of a run that this command began, unless a fit of it is done.
     pub(crate) fn abandon(&self) {
-        let Begun::New { made } = self.begun else { return };
-        let Ok(found) = Survey::of(&self.path) else { return };
+        let (true, Ok(found)) = (matches!(self.plan, Plan::Begin | Plan::Replace), Survey::of(&self.path)) else {
+            return;
+        };
         // Fits that are reused are in the folder of the older run.
         let is_reused = |name: &String| self.path != self.home && self.home.join(name).exists();
         let is_result = |name: &String| (name.ends_with(RESULT) || name.starts_with("trial-")) && !is_reused(name);
         if !found.files.iter().any(is_result) {
             // The error of the run is the one to report; a leftover does no harm.
             let _ = found.remove(&self.path);
-            if made {
+            if self.made || self.plan == Plan::Replace {
                 let _ = fs::remove_dir(&self.path);
             }
         }
@@ -304,7 +282,7 @@ pub(crate) fn write_page(folder: &Path, bytes: &[u8]) -> Result<(), OutputError>
         let found = format!("`{PAGE}` may be yours, since the folder has no mark; name another file with --out");
         return Err(OutputError::not_ours(folder, found));
     }
-    atomic_file::replace(&path, bytes).map_err(OutputError::unwritable(&path))
+    replace(&path, bytes).map_err(OutputError::unwritable(&path))
 }
 
 /// Returns the path, or `.` if the path is empty.
@@ -312,39 +290,26 @@ fn here(path: &Path) -> &Path {
     if path.as_os_str().is_empty() { Path::new(".") } else { path }
 }
 
-fn holding(claim: Claim) -> Holding {
-    if matches!(claim, Claim::Part { .. }) { Holding::Shared } else { Holding::Alone }
-}
-
-/// Decides what a command may do in a folder, from the marks of the folder and of the runs that grow next to it.
+/// Decides what a command may do in a folder, from the marks of the folder and of the run that grows next to it.
 fn decide(home: &Path, run: &Identity, claim: Claim) -> Result<Plan, OutputError> {
-    put_right(home)?;
-    let growing = successors(home);
-    if let Some((_, mark)) = growing.iter().find(|(_, mark)| mark.finished) {
-        return Ok(Plan::TakePlace(mark.clone()));
-    }
-    let next = growing.into_iter().find(|(_, mark)| run.apart_from(mark).is_none()).map(|(path, _)| path);
+    let grows = successor(home).filter(|(_, mark)| run.apart_from(mark).is_none()).map(|(path, _)| path);
     let continues = !matches!(claim, Claim::New | Claim::Overwrite);
-    let Some(mark) = mark_of(home)? else {
-        return match (claim, next) {
-            (Claim::Resume | Claim::Part { .. } | Claim::Merge, Some(next)) => Ok(Plan::Continue(next)),
-            (Claim::Resume, None) => Err(OutputError::NothingToResume { path: home.to_path_buf() }),
-            (Claim::Merge, None) => {
+    match (mark_of(home)?.map(|mark| (run.apart_from(&mark), mark)), grows) {
+        (Some(_), _) if claim == Claim::Overwrite => exchange::check(home).map(|()| Plan::Replace),
+        (_, Some(path)) if continues => Ok(Plan::Continue(path)),
+        (None, _) => match claim {
+            Claim::Resume => Err(OutputError::NothingToResume { path: home.to_path_buf() }),
+            Claim::Merge => {
                 let reason = "holds no part of a cross-validation to merge; cv --part I/N makes them";
                 Err(OutputError::occupied(home, reason))
             }
             _ => Ok(Plan::Begin),
-        };
-    };
-    match (run.apart_from(&mark), next) {
-        _ if claim == Claim::Overwrite => exchange::check(home).map(|()| Plan::Beside),
-        (_, Some(next)) if continues => Ok(Plan::Continue(next)),
-        (None, _) if run.kind == RunKind::Files => Ok(Plan::Continue(home.to_path_buf())),
-        (None, _) if mark.is_complete(home) => Ok(Plan::Finished),
-        (None, _) if continues => Ok(Plan::Continue(home.to_path_buf())),
-        (None, _) => Err(OutputError::Unfinished { path: home.to_path_buf() }),
-        (Some(_), Some(path)) => Err(OutputError::Unfinished { path }),
-        (Some(found), None) => {
+        },
+        (Some((None, mark)), _) if mark.is_complete(home) => Ok(Plan::Finished),
+        (Some((None, _)), _) if continues || run.kind == RunKind::Files => Ok(Plan::Continue(home.to_path_buf())),
+        (Some((None, _)), _) => Err(OutputError::Unfinished { path: home.to_path_buf() }),
+        (Some((Some(_), _)), Some(path)) => Err(OutputError::Unfinished { path }),
+        (Some((Some(found), _)), None) => {
             let reason = format!("holds {found}; choose another folder with --out, or --overwrite it");
             Err(OutputError::occupied(home, reason))
         }
@@ -411,31 +376,68 @@ mod tests {
         folder.finish().unwrap();
     }
 
+    /// What a command does with a folder in every state: new, with `--resume`, with `--overwrite`, as a part and to merge.
     #[test]
     fn a_folder_holds_one_run() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("run");
-        let a = run("a", "1");
-        assert!(open(&path, &a, Claim::Resume).unwrap_err().contains("nothing to resume"));
-        assert!(!path.exists());
-        drop(open(&path, &a, Claim::New).unwrap());
-        assert!(open(&path, &a, Claim::New).unwrap_err().contains("holds an unfinished run"));
-        assert!(open(&path, &run("b", "1"), Claim::Resume).unwrap_err().contains("a run of another configuration"));
-        fs::remove_dir_all(&path).unwrap();
-        finished(&path, &a);
-        for claim in [Claim::New, Claim::Resume] {
-            assert!(open(&path, &a, claim).unwrap().is_finished());
-            assert!(open(&path, &run("a", "2"), claim).unwrap_err().contains("a run on other data"));
-            let cv = Identity::new(RunKind::CrossValidation, "a").on(["1"]);
-            assert!(open(&path, &cv, claim).unwrap_err().contains("another command (`train`)"));
+        let (path, a) = (folder.path().join("run"), run("a", "1"));
+        let claims = [Claim::New, Claim::Resume, Claim::Overwrite, Claim::Part { of: 2 }, Claim::Merge];
+        let starts = ["begins", "nothing to resume", "begins", "continues", "holds no part of a cross-validation"];
+        let other = |found| [found, found, "replaces", found, found];
+        for (state, expected) in [
+            ("new", starts),
+            ("empty", starts),
+            ("of the user", ["holds `notes`, which burn-rank did not write there"; 5]),
+            ("busy", ["another run is writing into this folder"; 5]),
+            ("unfinished", ["holds an unfinished run", "continues", "replaces", "continues", "continues"]),
+            ("finished", ["finished", "finished", "replaces", "finished", "finished"]),
+            ("of another configuration", other("a run of another configuration")),
+            ("on other data", other("a run on other data")),
+            ("of another command", other("a run of another command (`cv`)")),
+            ("of files", other("files of another command")),
+            ("growing", ["run.new-1: holds an unfinished run", "continues", "replaces", "continues", "continues"]),
+        ] {
+            for (claim, expected) in claims.into_iter().zip(expected) {
+                let mut lock = None;
+                match state {
+                    "new" => {}
+                    "empty" => fs::create_dir(&path).unwrap(),
+                    "of the user" => {
+                        fs::create_dir(&path).unwrap();
+                        fs::write(path.join("notes"), "mine").unwrap();
+                    }
+                    "busy" => lock = Some(open(&path, &a, Claim::New).unwrap()),
+                    "unfinished" => drop(open(&path, &a, Claim::New).unwrap()),
+                    "finished" => finished(&path, &a),
+                    "of another configuration" => finished(&path, &run("b", "1")),
+                    "on other data" => finished(&path, &run("a", "2")),
+                    "of another command" => {
+                        drop(open(&path, &Identity::new(RunKind::CrossValidation, "a"), Claim::New).unwrap());
+                    }
+                    "of files" => drop(OutputFolder::of_files(&path, "synth").unwrap()),
+                    _ => {
+                        finished(&path, &run("b", "1"));
+                        drop(open(&path, &a, Claim::Overwrite).unwrap());
+                        assert!(open(&path, &run("b", "1"), Claim::New).unwrap().is_finished());
+                    }
+                }
+                let checked = OutputFolder::check(&Place::Folder(path.clone()), &a, claim).map_err(|e| e.to_string());
+                let opened = open(&path, &a, claim);
+                let found = match &opened {
+                    Err(refused) => refused,
+                    Ok(opened) if opened.is_finished() => "finished",
+                    Ok(opened) if opened.plan == Plan::Replace => "replaces",
+                    Ok(opened) if opened.plan == Plan::Begin => "begins",
+                    Ok(_) => "continues",
+                };
+                assert!(found.contains(expected), "{state}, {claim:?}: {found}");
+                assert_eq!(checked.err(), opened.as_ref().err().cloned(), "{state}, {claim:?}");
+                drop((opened, lock));
+                for left in fs::read_dir(folder.path()).unwrap() {
+                    fs::remove_dir_all(left.unwrap().path()).unwrap();
+                }
+            }
         }
-        let over = open(&path, &run("b", "1"), Claim::Overwrite).unwrap();
-        assert_eq!(over.path(), folder.path().canonicalize().unwrap().join("run.new-1"));
-        assert!(path.join(REPORT).exists());
-        drop(over);
-        let same = open(&path, &run("b", "1"), Claim::New).unwrap_err();
-        assert!(same.contains("run.new-1: holds an unfinished run"), "{same}");
-        assert!(open(&path, &a, Claim::New).unwrap().is_finished());
     }
 
     #[test]
@@ -443,20 +445,6 @@ mod tests {
         let described = Identity::new(RunKind::Train, "description = \"x\"\nseed = 1\n");
         assert_eq!(described, Identity::new(RunKind::Train, "seed = 1\n"));
         assert_ne!(described, Identity::new(RunKind::Train, "seed = 2\n"));
-    }
-
-    #[test]
-    fn a_second_run_is_refused_while_the_first_lives() {
-        let folder = tempfile::tempdir().unwrap();
-        let (path, a) = (folder.path().join("run"), run("a", "1"));
-        let first = open(&path, &a, Claim::New).unwrap();
-        let place = Place::Folder(path.clone());
-        for claim in [Claim::New, Claim::Resume, Claim::Overwrite] {
-            assert!(matches!(OutputFolder::open(&place, &a, "a", claim), Err(OutputError::Busy { .. })));
-            assert!(matches!(OutputFolder::check(&place, &a, claim), Err(OutputError::Busy { .. })));
-        }
-        drop(first);
-        open(&path, &a, Claim::Resume).unwrap().write("file", b"x").unwrap();
     }
 
     #[test]

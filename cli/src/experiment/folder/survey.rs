@@ -1,4 +1,4 @@
-//! Which entries of a folder have the names that burn-rank writes.
+//! Which entries of a run's folder burn-rank wrote, by their names.
 
 use std::fs;
 use std::io;
@@ -7,12 +7,14 @@ use std::path::Path;
 use burn_rank::workbench::atomic_file::unfinished;
 
 use super::mark::MARK;
-use super::{CARD, DEVICES, JOB_FILES, JOBS, LOCK, PAGE, RANKER, RECORD, REPLACED, REPORT, RUN_FILES, RunKind, STUDY};
+use super::{CARD, DEVICES, JOB_FILES, JOBS, LOCK, PAGE, RANKER, RECORD, REPORT, RUN_FILES, RunKind, STUDY};
+use crate::experiment::cross_validation::{ENDINGS, KEPT};
 use crate::experiment::error::OutputError;
-use crate::experiment::keep::{KEPT, kept_kind};
 
 /// The files that a fit writes after its ranker.
 const AFTER_RANKER: [&str; 4] = [CARD, REPORT, RECORD, PAGE];
+/// The files of a device comparison that have numbers in their names.
+const NUMBERED: [&str; 2] = ["trial-#-seed-#.json", "steps-#.json"];
 
 /// The entries of a folder, as relative paths.
 #[derive(Debug, Default)]
@@ -20,11 +22,9 @@ pub(super) struct Survey {
     /// Files with names that burn-rank writes.
     pub(super) files: Vec<String>,
     /// Folders that burn-rank makes, each after the folders in it.
-    pub(super) folders: Vec<String>,
-    /// Everything else.
+    folders: Vec<String>,
+    /// Everything else, also links.
     pub(super) others: Vec<String>,
-    /// Links with names that burn-rank writes.
-    pub(super) links: Vec<String>,
 }
 
 impl Survey {
@@ -42,15 +42,13 @@ impl Survey {
             let name = entry.file_name().to_string_lossy().into_owned();
             let path = if within.is_empty() { name } else { format!("{within}/{name}") };
             let kind = entry.file_type()?;
-            let (is_file, is_folder) = (is_file_of_run(&path), is_folder_of_run(&path));
-            match () {
-                () if kind.is_symlink() && (is_file || is_folder) => self.links.push(path),
-                () if kind.is_dir() && is_folder => {
-                    self.walk(folder, &path)?;
-                    self.folders.push(path);
-                }
-                () if kind.is_file() && is_file => self.files.push(path),
-                () => self.others.push(path),
+            if kind.is_dir() && is_folder_of_run(&path) {
+                self.walk(folder, &path)?;
+                self.folders.push(path);
+            } else if kind.is_file() && is_file_of_run(&path) {
+                self.files.push(path);
+            } else {
+                self.others.push(path);
             }
         }
         Ok(())
@@ -58,9 +56,9 @@ impl Survey {
 
     /// Removes the files of a run, and the folders that are empty then.
     pub(super) fn remove(&self, folder: &Path) -> io::Result<()> {
-        // The marks last: without them, what is left would be the user's.
-        let last = [MARK, LOCK, REPLACED];
-        let files = self.files.iter().filter(|name| !last.contains(&name.as_str()));
+        // The mark and the lock last: without them, what is left would be the user's.
+        let last = [MARK, LOCK];
+        let files = self.files.iter().map(String::as_str).filter(|name| !last.contains(name));
         files.into_iter().try_for_each(|name| gone(fs::remove_file(folder.join(name))))?;
         self.folders.iter().try_for_each(|name| gone(fs::remove_dir(folder.join(name))))?;
         last.into_iter().try_for_each(|name| gone(fs::remove_file(folder.join(name))))
@@ -80,7 +78,9 @@ impl Survey {
     pub(super) fn check(&self, folder: &Path, kind: RunKind) -> Result<(), OutputError> {
         let has = |name: &str| self.files.iter().any(|file| file == name);
         let early = AFTER_RANKER.into_iter().find(|name| kind == RunKind::Train && has(name) && !has(RANKER));
-        let found = match (self.links.first(), early) {
+        let is_of_run = |name: &&String| is_file_of_run(name) || is_folder_of_run(name);
+        let link = self.others.iter().filter(is_of_run).find(|name| folder.join(name).is_symlink());
+        let found = match (link, early) {
             (Some(link), _) => format!("`{link}` is a link, which burn-rank does not write through"),
             (None, Some(name)) => format!("`{name}` is not of the unfinished run here"),
             (None, None) => return Ok(()),
@@ -91,18 +91,13 @@ impl Survey {
 
 /// Returns whether burn-rank writes files of this relative path.
 fn is_file_of_run(path: &str) -> bool {
-    let parts: Vec<&str> = path.split('/').collect();
     let name = last(path);
-    if unfinished(name).is_some() {
-        return true;
-    }
-    match parts[..] {
-        [_] => {
-            let known = [&RUN_FILES[..], &DEVICES, &STUDY, &[MARK, LOCK, REPLACED]];
-            known.iter().any(|names| names.contains(&name)) || is_trial(name)
-        }
+    let shape = shape(name);
+    match path.split('/').collect::<Vec<_>>()[..] {
+        _ if unfinished(name).is_some() => true,
+        [_] => [&RUN_FILES[..], &DEVICES, &STUDY, &NUMBERED, &[MARK, LOCK]].concat().contains(&shape.as_str()),
         [JOBS, _, _] => JOB_FILES.contains(&name),
-        [KEPT, _] => kept_kind(name).is_some(),
+        [KEPT, _] => ENDINGS.iter().any(|ending| shape == format!("fold#-seed#{ending}")),
         _ => false,
     }
 }
@@ -112,13 +107,18 @@ fn is_folder_of_run(path: &str) -> bool {
     matches!(path.split('/').collect::<Vec<_>>()[..], [JOBS | KEPT] | [JOBS, _])
 }
 
-/// Returns whether a file holds a fit of a device comparison, or the cost of its training steps, by its name.
-fn is_trial(name: &str) -> bool {
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let Some(stem) = name.strip_suffix(".json") else { return false };
-    let seeded = stem.strip_prefix("trial-").and_then(|rest| rest.split_once("-seed-"));
-    seeded.is_some_and(|(number, seed)| digits(number) && digits(seed))
-        || stem.strip_prefix("steps-").is_some_and(digits)
+/// Returns a name with `#` in the place of every number.
+fn shape(name: &str) -> String {
+    let mut shape = String::new();
+    for character in name.chars() {
+        match character {
+            '#' => shape.push_str("##"),
+            '0'..='9' if shape.ends_with('#') => {}
+            '0'..='9' => shape.push('#'),
+            other => shape.push(other),
+        }
+    }
+    shape
 }
 
 /// Returns the last component of a relative path.
@@ -140,16 +140,35 @@ mod tests {
 
     #[test]
     fn only_names_that_burn_rank_writes_are_of_a_run() {
-        let half = "report.json.burn-rank-0123456789abcdef.partial";
         let job = "jobs/fold1-seed1-0123456789ab";
-        for path in ["report.json", half, ".lock", "trial-2-seed-7.json", "steps-1.json", "kept/fold1-seed1.run.txt"] {
+        for path in [
+            "report.json",
+            "report.json.burn-rank-0123456789abcdef.partial",
+            ".lock",
+            "trial-12-seed-7.json",
+            "steps-1.json",
+            "kept/fold1-seed12.run.txt",
+            "kept/fold10-seed1.scores.txt",
+            "kept/fold1-seed1.safetensors",
+            &format!("{job}/state.json"),
+        ] {
             assert!(is_file_of_run(path), "{path}");
         }
-        assert!(is_file_of_run(&format!("{job}/state.json")) && is_folder_of_run(job) && is_folder_of_run("kept"));
-        for path in ["notes", "report.json.12.partial", "trial-notes.json", "kept/notes", "jobs/notes", "a/report.json"]
-        {
+        for path in [
+            "notes",
+            "report.json.12.partial",
+            "trial-notes.json",
+            "steps-#.json",
+            "kept/notes",
+            "kept/fold1-seedx.safetensors",
+            "kept/fold-seed1.run.txt",
+            "kept/fold1.scores.txt",
+            "jobs/notes",
+            "a/report.json",
+        ] {
             assert!(!is_file_of_run(path), "{path}");
         }
+        assert!(is_folder_of_run(job) && is_folder_of_run("kept"));
         assert!(!is_folder_of_run(&format!("{job}/deep")) && !is_folder_of_run("final"));
     }
 }

@@ -5,8 +5,10 @@ use burn_rank::learner::StopReason;
 use burn_rank::measure::Convention;
 use serde::{Deserialize, Serialize};
 
-use super::measures::Measures;
 use crate::experiment::config::Rung;
+
+/// The value of each measure, in the order of the configuration; `null` if a measure has no value.
+pub type Measures = Map;
 
 /// How a search drew and fitted its trials.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -12,8 +12,7 @@ use burn_rank::ranker::Versions;
 use burn_rank::workbench::mean_of;
 use serde::{Deserialize, Serialize};
 
-use super::cross_validation::CrossValidation;
-use super::measures::Measures;
+use super::cross_validation::{CrossValidation, Measures};
 use super::partial_dependence::PartialDependence;
 use crate::experiment::config::ExperimentConfig;
 use crate::experiment::extreme_queries::ExtremeQueries;
@@ -273,9 +272,7 @@ impl PerQuery {
     /// Returns the measures of every query in the test set. If there is no test set, the validation set is used, or
     /// else the training set.
     fn new(split: &Split, fit: &Fit) -> Self {
-        let sets = [("test", split.test.as_ref()), ("validation", split.validation.as_ref())];
-        let other = sets.into_iter().find_map(|(name, set)| Some((name, set?)));
-        let (set, data) = other.unwrap_or(("train", &split.train));
+        let (set, data) = split.sets().last().unwrap_or(("train", &split.train));
         let values = fit.evaluations.get(set).into_iter().flat_map(|e| e.means.iter().zip(&e.per_query));
         Self {
             set: set.to_string(),
@@ -285,11 +282,30 @@ impl PerQuery {
     }
 }
 
+/// Returns the mean, or NaN if there are no values; JSON writes NaN as `null`.
+pub(in crate::experiment) fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    mean_of(values).unwrap_or(f64::NAN)
+}
+
+/// Returns the value of every query, averaged over seeds. A query that the convention excludes has no value.
+pub(in crate::experiment) fn over_seeds<'a>(
+    of_seeds: impl Iterator<Item = &'a Vec<Option<f64>>> + Clone,
+) -> Vec<Option<f64>> {
+    let queries = of_seeds.clone().next().map_or(0, Vec::len);
+    let of_query = |query: usize| of_seeds.clone().map(|values| values[query]).collect::<Option<Vec<f64>>>();
+    (0..queries).map(|query| of_query(query).and_then(mean_of)).collect()
+}
+
+/// Returns a value for comparisons, in which NaN is below all numbers.
+pub(in crate::experiment) fn merit(value: f64) -> f64 {
+    if value.is_nan() { f64::NEG_INFINITY } else { value }
+}
+
 /// Returns the standard error of the mean: the standard deviation, divided by the square root of the number of values.
 /// With fewer than two values, the result is NaN. JSON represents NaN as `null`.
 pub(in crate::experiment) fn standard_error(values: &[f64]) -> f64 {
     let n = values.len() as f64;
-    let mean = mean_of(values.iter().copied()).unwrap_or(f64::NAN);
+    let mean = mean(values.iter().copied());
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     (squares / (n - 1.0) / n).sqrt()
 }
@@ -303,6 +319,12 @@ mod tests {
         // Deviation of 1, 2, 3 is 1; over sqrt(3).
         assert!((standard_error(&[1.0, 2.0, 3.0]) - 1.0 / 3f64.sqrt()).abs() < 1e-15);
         assert!(standard_error(&[0.5]).is_nan());
+    }
+
+    #[test]
+    fn queries_that_a_convention_excludes_have_no_value() {
+        let of_seeds = [vec![Some(1.0), None, Some(0.0)], vec![Some(0.0), None, Some(0.5)]];
+        assert_eq!(over_seeds(of_seeds.iter()), [Some(0.5), None, Some(0.25)]);
     }
 
     #[test]

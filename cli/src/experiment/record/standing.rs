@@ -1,11 +1,10 @@
 //! The standing of the points of a grid: their values on validation queries, and the best of them.
 
 use burn_rank::json::Value;
-use burn_rank::workbench::mean_of;
 use serde::Serialize;
 
-use super::measures::Measures;
-use super::report::{CrossValidationReport, standard_error};
+use super::cross_validation::Measures;
+use super::report::{CrossValidationReport, mean, merit, standard_error};
 use crate::experiment::config::names::names_of_labels;
 
 /// The results of one point of a grid on validation queries.
@@ -41,15 +40,14 @@ impl CrossValidationReport {
             Standing {
                 name,
                 folds: won.map(|fold| fold.fold).collect(),
-                validation: mean_of(values.iter().copied()).unwrap_or(f64::NAN),
+                validation: mean(values.iter().copied()),
                 standard_error: standard_error(&values),
                 setting,
                 index,
             }
         };
         let mut standings: Vec<Standing> = names.into_iter().enumerate().map(of).collect();
-        let merit = |of: &Standing| if of.validation.is_nan() { f64::NEG_INFINITY } else { of.validation };
-        standings.sort_by(|a, b| merit(b).total_cmp(&merit(a)));
+        standings.sort_by(|a, b| merit(b.validation).total_cmp(&merit(a.validation)));
         standings
     }
 
@@ -69,7 +67,7 @@ impl CrossValidationReport {
             .zip(self.of_folds(second.index))
             .map(|(best, other)| best - other)
             .collect();
-        let difference = mean_of(differences.iter().copied()).unwrap_or(f64::NAN);
+        let difference = mean(differences.iter().copied());
         let error = standard_error(&differences);
         let in_words = if error.is_finite() { format!(" \u{b1} {error:.4}") } else { String::new() };
         let decided = difference > 0.0 && (difference >= 2.0 * error || error.is_nan());
@@ -90,8 +88,7 @@ impl CrossValidationReport {
     pub fn query_means(&self) -> Measures {
         let of = |name: &String| {
             let values = self.details.iter().filter_map(|details| details.per_query.values.get(name)).flatten();
-            let mean = mean_of(values.copied().flatten()).unwrap_or(f64::NAN);
-            (name.clone(), Value::from(mean))
+            (name.clone(), Value::from(mean(values.copied().flatten())))
         };
         self.result.measures.keys().map(of).collect()
     }

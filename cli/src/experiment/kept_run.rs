@@ -9,12 +9,11 @@ use burn::tensor::Device;
 use burn_rank::data::{DataError, RankingDataset};
 use burn_rank::measure::{Convention, Evaluation, Evaluator, Measure, MeasureError, mean};
 use burn_rank::ranker::{Ranker, RankerError};
-use burn_rank::workbench::mean_of;
 
 use super::config::{ConfigError, Document, Experiment};
+use super::cross_validation::{KEPT, RANKERS, SCORES, kept_file};
 use super::folder::{CONFIG, REPORT};
-use super::keep::{KEPT, KeptKind, kept_file};
-use super::record::{CrossValidationReport, Report};
+use super::record::{CrossValidationReport, Report, over_seeds};
 use super::split::Split;
 
 /// A finished cross-validation that kept the scores or the rankers of its selected fits.
@@ -142,10 +141,7 @@ impl KeptRun {
             let of_seed = |scores: &Vec<f32>| evaluator.evaluate(&test.rankings(scores));
             let of_seeds = fold.scores.iter().map(of_seed).collect::<Result<Vec<Evaluation>, _>>()?;
             for (m, values) in per_query.iter_mut().enumerate() {
-                values.extend((0..test.queries()).map(|query| {
-                    let of_query: Option<Vec<f64>> = of_seeds.iter().map(|of| of.per_query[m][query]).collect();
-                    of_query.and_then(mean_of)
-                }));
+                values.extend(over_seeds(of_seeds.iter().map(|of| &of.per_query[m])));
             }
             queries += test.queries();
             empty_queries += (0..test.queries()).filter(|&query| !test.has_relevant(query)).count();
@@ -163,7 +159,7 @@ fn scores(
     test: &RankingDataset,
     device: &Device,
 ) -> Result<Vec<f32>, KeptError> {
-    let path = folder.join(kept_file(KeptKind::Scores, fold, seed));
+    let path = folder.join(kept_file(SCORES, fold, seed));
     let refuse = |found: String| KeptError::File { path: path.clone(), found };
     match fs::read_to_string(&path) {
         Ok(text) => {
@@ -176,7 +172,7 @@ fn scores(
             }
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let ranker = folder.join(kept_file(KeptKind::Ranker, fold, seed));
+            let ranker = folder.join(kept_file(RANKERS, fold, seed));
             match ranker.is_file() {
                 true => Ok(Ranker::load(&ranker, device)?.predict(test, device)?),
                 false => Err(KeptError::Nothing { folder: folder.to_path_buf(), fold, seed }),
