@@ -6,8 +6,8 @@ use std::hint::black_box;
 
 use burn::tensor::{Bool, Device, Distribution, Tensor};
 use burn_rank::loss::{
-    Approximate, Indicator, LossSpec, MeasureContext, PositionFunction, PositionMeasure, RankingLoss, Reduction,
-    Relaxation, Surrogate, Temperature, registry,
+    LossSpec, MeasureContext, PositionFunction, PositionMeasure, RankingLoss, Reduction, RelaxationName,
+    RelaxedMeasureConfig, Temperature, registry,
 };
 use burn_rank::measure::{Discount, Gain};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -67,19 +67,19 @@ impl PositionMeasure for OwnAp {
 
 /// Named losses, and the same functions written outside this crate.
 fn own() -> Vec<(&'static str, &'static str, Box<dyn RankingLoss>)> {
-    fn surrogate(
-        measure: impl PositionMeasure + Clone + 'static,
-        to: impl Relaxation + 'static,
-    ) -> Box<dyn RankingLoss> {
-        Box::new(Surrogate::new(measure, to).expect("valid parameters"))
+    fn surrogate(measure: impl PositionMeasure + 'static, relaxation: RelaxationName) -> Box<dyn RankingLoss> {
+        let temperature = if relaxation == RelaxationName::ApproximatePositions { 10.0 } else { 1.0 };
+        let relaxation = RelaxedMeasureConfig::new().with_relaxation(relaxation);
+        let relaxation = relaxation.with_temperature(Some(Temperature::scores(temperature)));
+        Box::new(relaxation.init_measure(measure).expect("valid parameters"))
     }
-    let positions = || Approximate::new(Temperature::scores(10.0));
+    let positions = RelaxationName::ApproximatePositions;
     let ndcg = |own_discount| OwnNdcg { own_discount };
     vec![
-        ("approx_ndcg", "own", surrogate(ndcg(false), positions())),
-        ("approx_ndcg", "own discount too", surrogate(ndcg(true), positions())),
-        ("smooth_ndcg", "own", surrogate(ndcg(false), Indicator::new(Temperature::scores(1.0)))),
-        ("approx_ap", "own", surrogate(OwnAp, positions())),
+        ("approx_ndcg", "own", surrogate(ndcg(false), positions)),
+        ("approx_ndcg", "own discount too", surrogate(ndcg(true), positions)),
+        ("smooth_ndcg", "own", surrogate(ndcg(false), RelaxationName::RankIndicators)),
+        ("approx_ap", "own", surrogate(OwnAp, positions)),
     ]
 }
 

@@ -4,14 +4,12 @@
 //! cargo run --release --package burn-rank --example custom_measure
 //! ```
 
-use std::sync::Arc;
-
 use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::{Device, Tensor};
 use burn_rank::data::{RankingBatch, SynthConfig};
 use burn_rank::loss::{
-    Approximate, Expected, GumbelNoise, Indicator, MeasureContext, PositionFunction, PositionMeasure, RankingLoss,
-    Reduction, Relaxation, Surrogate, Temperature,
+    MeasureContext, PositionFunction, PositionMeasure, RankingLoss, Reduction, RelaxationName, RelaxedMeasureConfig,
+    Temperature,
 };
 use burn_rank::measure::{Convention, Measure};
 use burn_rank::metric;
@@ -46,16 +44,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The exact value in a convention, which decides how a query without a relevant document counts: `standard` leaves
     // it out. One minus an exact loss would count it as perfect, since there is nothing to learn from it.
     let (exact, convention) = ([Measure::Rbp { persistence: measure.persistence }], Convention::preset("standard")?);
-    let positions = Arc::new(Approximate::new(Temperature::scores(10.0)));
-    let relaxations: [Arc<dyn Relaxation>; 4] = [
-        positions.clone(),
-        Arc::new(Indicator::new(Temperature::scores(0.5))),
-        Arc::new(Expected::new(Temperature::scores(0.5))),
-        Arc::new(GumbelNoise::new(positions, 4, 1)),
+    let through = |relaxation, temperature| {
+        let temperature = Some(Temperature::scores(temperature));
+        RelaxedMeasureConfig::new().with_relaxation(relaxation).with_temperature(temperature)
+    };
+    let positions = through(RelaxationName::ApproximatePositions, 10.0);
+    let relaxations = [
+        ("approximate positions", positions.clone()),
+        ("rank indicators", through(RelaxationName::RankIndicators, 0.5)),
+        ("expected ranks", through(RelaxationName::ExpectedRanks, 0.5)),
+        ("approximate positions with noise", positions.with_gumbel_samples(4).with_seed(1)),
     ];
-    println!("{:<92} before  after", "rank-biased precision of a linear scorer trained through");
-    for relaxation in relaxations {
-        let loss = Surrogate::through(measure.clone(), relaxation.clone())?;
+    println!("{:<56} before  after", "rank-biased precision of a linear scorer trained through");
+    for (name, relaxation) in relaxations {
+        let loss = relaxation.init_measure(measure.clone())?;
         let mut scorer = ScorerConfig::default().init(data.feature_count, 1, &Device::flex().autodiff())?;
         let mut optimizer = AdamConfig::new().init();
         let value = |scores| metric::evaluate(scores, labels.clone(), mask.clone(), &exact, &convention);
@@ -67,7 +69,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             scorer = optimizer.step(0.05, scorer, gradients);
         }
         let after = value(scorer.forward(features.clone(), mask.clone()))?.means[0].1;
-        println!("{:<92} {before:.4}  {after:.4}", format!("{relaxation:?}"));
+        println!("{name:<56} {before:.4}  {after:.4}");
     }
     Ok(())
 }

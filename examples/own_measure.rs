@@ -14,8 +14,7 @@ use burn_rank::learner::boosted_trees::BoostedTreesConfig;
 use burn_rank::learner::gradient::{AnnealConfig, GradientConfig};
 use burn_rank::learner::{FitContext, Job, Parts, Selection};
 use burn_rank::loss::{
-    Lists, MeasureContext, PositionFunction, PositionMeasure, Positions, Relaxation, Relaxed, Sharper, Smoothing,
-    Surrogate,
+    Lists, MeasureContext, PositionFunction, PositionMeasure, Relaxation, Relaxed, Smoothing, Surrogate, Uses,
 };
 use burn_rank::measure::{Convention, Gain, Measure, evaluate};
 use burn_rank::metric;
@@ -27,6 +26,13 @@ struct PatientGain {
     persistence: f64,
 }
 
+impl PatientGain {
+    fn attention(&self) -> PositionFunction {
+        let log = self.persistence.ln();
+        PositionFunction::new(move |position| ((position - 1.0) * log).exp())
+    }
+}
+
 impl PositionMeasure for PatientGain {
     fn name(&self) -> &'static str {
         "patient_gain"
@@ -36,10 +42,13 @@ impl PositionMeasure for PatientGain {
         Some(&Gain::Exp2)
     }
 
+    // It is a sum over documents: the mean over tied documents is exact, and documents may have weights.
+    fn uses(&self) -> Uses {
+        Uses::sums_of(&self.attention(), None)
+    }
+
     fn value(&self, list: &MeasureContext) -> Tensor<1> {
-        let log = self.persistence.ln();
-        let attention = PositionFunction::new(move |position| ((position - 1.0) * log).exp());
-        let gains = list.gains(&Gain::Exp2);
+        let (attention, gains) = (self.attention(), list.gains(&Gain::Exp2));
         list.sum(gains.clone(), &attention, None) / list.ideal(gains, &attention, None)
     }
 }
@@ -55,18 +64,18 @@ impl Relaxation for Laplace {
         "laplace"
     }
 
-    fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {
+    fn relax(&self, lists: &Lists) -> Relaxed {
         let rows = lists.scores.clone().unsqueeze_dim::<3>(2);
         let columns = lists.scores.clone().unsqueeze_dim::<3>(1);
         let t = (columns - rows) * (1.0 / self.scale);
         let step = (t.clone().abs().neg().exp().neg() + 1.0) * t.sign() * 0.5 + 0.5;
         let sums = (step * lists.mask.clone().unsqueeze_dim::<3>(1)).sum_dim(2).squeeze_dim::<2>(2);
-        Relaxed::Positions(Positions::new(sums + 0.5, 1.0 / self.scale)) // the own term of a document is 1/2
+        Relaxed::positions(sums + 0.5, 1.0 / self.scale) // the own term of a document is 1/2
     }
 
     // These two let a learner anneal it.
     fn smoothing(&self) -> Option<Smoothing> {
-        Some(Smoothing { parameter: "scale", sharper: Sharper::Smaller })
+        Some(Smoothing::sharper_if_smaller("scale"))
     }
 
     fn with_parameter(&self, name: &str, value: f64) -> Option<Arc<dyn Relaxation>> {

@@ -25,6 +25,7 @@ pub use crate::data::text::source::Source;
 pub use crate::data::trec::write::{check_field, check_query};
 pub use crate::data::widths::{FileWidth, fewer_features};
 pub use crate::file_kind::FileKind;
+pub use crate::loss::surrogate::names::{Cell, CellCost};
 pub use crate::loss::unit_gradients::QUERY_GRADIENTS;
 pub use crate::measure::mean::mean_of;
 
@@ -67,6 +68,14 @@ pub const CONFIGURATION: [&str; 6] = [
 /// Returns the names here for a name of another tool for ranking, the likeliest first.
 pub fn names_here(foreign: &str) -> impl Iterator<Item = &'static str> {
     crate::foreign_names::ours(foreign)
+}
+
+/// The measures that trec_eval computes.
+pub mod trec_eval {
+    pub use crate::measure::trec_eval::{
+        Judgment, RunDocument, TrecDocuments, TrecEvaluator, TrecMeasure, TrecOptions, TrecQuery, TrecReport,
+        TrecSummary,
+    };
 }
 
 /// Text for people.

@@ -10,8 +10,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use burn_rank::data::trec::{Qrels, read_judged};
-use burn_rank::measure::trec_eval::{TrecEvaluator, TrecMeasure, TrecOptions, TrecSummary};
 use burn_rank::workbench::memory::peak_during;
+use burn_rank::workbench::trec_eval::{TrecEvaluator, TrecMeasure, TrecOptions, TrecSummary};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -84,8 +84,9 @@ fn measure(run: &Path, qrels: &Path) -> Result<(), Failure> {
         best = best.min(start.elapsed().as_secs_f64());
         memory = memory.max(peak);
         let values = summary?.values();
-        let value = |wanted| measures.iter().position(|measure| *measure == wanted).map_or(0.0, |at| values[at]);
-        found = (value(TrecMeasure::NumRet), value(TrecMeasure::Map));
+        let at = |wanted| measures.iter().position(|measure| measure.to_string() == wanted);
+        let value = |wanted| at(wanted).map_or(0.0, |at| values[at]);
+        found = (value("num_ret"), value("map"));
     }
     let (lines, map) = found;
     println!("{lines} lines of judged queries, map {map:.4}");

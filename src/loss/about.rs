@@ -3,11 +3,11 @@
 
 use burn::tensor::{DType, Device};
 
-use super::approximation::Approximation;
 use super::check::{check_label, check_memory, check_offsets};
 use super::curvature::Curved;
 use super::error::LossError;
-use super::smoothing::Smoothing;
+use super::surrogate::Approximation;
+use super::temperature::Smoothing;
 use crate::measure::Gain;
 
 /// How to turn the surrogate's value for a query into the loss to minimize.
@@ -61,7 +61,7 @@ pub struct About<'a> {
     /// scores or the weights of pairs. `None` means that the gradient is the exact gradient of the value. Learners with
     /// a line search request [`Change::FullGradient`] if a quantity is held constant. They reject a loss that does not
     /// support this change.
-    pub held: Option<&'static str>,
+    pub held_constant: Option<&'static str>,
     /// Whether the gradient is an unbiased estimate of the gradient of the loss's expected value over its random noise.
     /// Losses over sampled rankings set this flag, because the value for a sampled ranking has a gradient of 0 nearly
     /// everywhere.
@@ -106,7 +106,7 @@ impl<'a> About<'a> {
             document_weights: Err("it is not defined for weighted documents"),
             smoothing: None,
             curvature: None,
-            held: None,
+            held_constant: None,
             estimates_gradient: false,
             by_length: None,
         }
@@ -133,8 +133,8 @@ impl<'a> About<'a> {
     }
 
     /// Names the quantity that the gradient treats as constant.
-    pub fn with_held(self, held: Option<&'static str>) -> Self {
-        Self { held, ..self }
+    pub fn with_held_constant(self, held_constant: Option<&'static str>) -> Self {
+        Self { held_constant, ..self }
     }
 
     /// Declares that the gradient is an estimate.
@@ -211,7 +211,7 @@ pub enum Change<'a> {
     /// new seed. The gradient learner requests new noise at every step. Requesting new noise never fails; a loss
     /// without noise returns `None`.
     Noise(&'a dyn Fn(u64) -> u64),
-    /// Also differentiates the quantity that the loss otherwise [holds constant](About::held), so that the gradient is
+    /// Also differentiates the quantity that the loss otherwise [holds constant](About::held_constant), so that the gradient is
     /// the exact gradient of the value. A loss returns `None` if it holds nothing constant, or if it cannot
     /// differentiate the held quantity.
     FullGradient,

@@ -104,19 +104,19 @@ pub(super) fn check_device(scores: &Tensor<2>) -> Result<(), LossError> {
     })
 }
 
-/// Checks that the free memory, if the system reports it, can hold the document pairs that a loss stores. `held` is the
-/// number of bytes that [`About::pair_memory`](super::About::pair_memory) gives for `batch` lists of `documents`
+/// Checks that the free memory, if the system reports it, can hold the document pairs that a loss stores. `bytes` is the
+/// number that [`About::pair_memory`](super::About::pair_memory) gives for `batch` lists of `documents`
 /// documents.
 pub(in crate::loss) fn check_memory(
     loss: &'static str,
-    held: u64,
+    bytes: u64,
     [batch, documents]: [usize; 2],
     device: &Device,
 ) -> Result<(), LossError> {
     if !in_host_memory(device) {
         return Ok(());
     }
-    memory::ask(held).map_err(|Shortage { needed, free: available }| LossError::Memory {
+    memory::ask(bytes).map_err(|Shortage { needed, free: available }| LossError::Memory {
         loss,
         batch,
         documents,

@@ -52,7 +52,7 @@ macro_rules! every_loss {
 macro_rules! declare {
     (
         $config:ident,
-        name: $name:literal,
+        name: $name:expr,
         summary: $summary:literal,
         formula: $formula:literal,
         cost: $cost:literal,
@@ -65,7 +65,7 @@ macro_rules! declare {
     };
     (
         $config:ident,
-        name: $name:literal,
+        name: $name:expr,
         summary: $summary:literal,
         formula: $formula:literal,
         cost: $cost:literal,
@@ -74,10 +74,7 @@ macro_rules! declare {
     ) => {
         declare! {
             @entry $config, temperature, [$name, $summary, $formula, $cost, $paper],
-            Some($crate::loss::smoothing::Smoothing {
-                parameter: $symbol,
-                sharper: $crate::loss::smoothing::Sharper::$sharper,
-            }),
+            Some($crate::loss::temperature::Smoothing::$sharper($symbol)),
             |given| $crate::loss::temperature::defaults(&$config::new(), given)
         }
 
@@ -112,7 +109,7 @@ macro_rules! declare {
     // `NAME` and `ENTRY`; `$parameters` is the module that reads parameters over the defaults.
     (
         @entry $config:ident, $parameters:ident,
-        [$name:literal, $summary:literal, $formula:literal, $cost:literal, $paper:literal],
+        [$name:expr, $summary:literal, $formula:literal, $cost:literal, $paper:literal],
         $smoothing:expr, $defaults:expr
     ) => {
         const NAME: &str = $name;

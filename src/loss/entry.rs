@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::error::LossError;
 use super::ranking_loss::RankingLoss;
-use super::smoothing::Smoothing;
+use super::temperature::Smoothing;
 use super::unit_gradients::{QUERY_GRADIENTS, QueryGradients};
 use crate::refusal::{Found, Refusal};
 

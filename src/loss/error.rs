@@ -43,7 +43,9 @@ pub enum LossError {
         nearest: Option<String>,
     },
     /// A parameter cannot be changed after the loss has been built.
-    #[error("{loss}.{parameter} does not move: expected a parameter that the loss's `RankingLoss::changed` changes")]
+    #[error(
+        "{loss} cannot change `{parameter}` while it trains: expected a parameter that its `RankingLoss::changed` changes"
+    )]
     Fixed {
         /// Name of the loss.
         loss: &'static str,
@@ -119,18 +121,6 @@ pub enum LossError {
         document: usize,
         /// The score.
         found: f64,
-    },
-    /// A measure uses an operation that the relaxation does not define.
-    #[error(
-        "{measure} uses {operation}, which the {relaxation} relaxation does not define: expected another relaxation"
-    )]
-    Undefined {
-        /// Name of the measure.
-        measure: &'static str,
-        /// Name of the relaxation.
-        relaxation: &'static str,
-        /// The operation in [`MeasureContext`](super::MeasureContext) that is not defined.
-        operation: &'static str,
     },
     /// A batch needs more memory than the memory budget. The backend was enabled without a feature of this crate, so
     /// burn's automatic differentiation stores all document pairs.

@@ -32,7 +32,7 @@ pub struct Lists {
     /// The labels as given, with any values at padded places, `[B, N]`. They are needed to try out an inverted mask.
     pub(in crate::loss) given: Tensor<2>,
     /// Nonzero at the documents whose positions the measure needs, `[B, N]`; `None` if it needs all positions.
-    pub(in crate::loss) counted: Option<Tensor<2>>,
+    pub(in crate::loss) needed: Option<Tensor<2>>,
     /// The lists of a packed batch that the rows hold; `None` if the lists were not packed.
     pub(in crate::loss) among: Option<Arc<Among>>,
 }
@@ -69,7 +69,7 @@ impl Lists {
             labels: given.clone().mask_fill(padded.clone(), 0.0),
             mask: mask.float().cast(dtype),
             padded,
-            counted: None,
+            needed: None,
             document_weights: None,
             query_weights: None,
             given,
@@ -176,9 +176,9 @@ impl Lists {
         }
     }
 
-    /// Requests positions only for the documents where `counted` is not 0, or for all documents if `counted` is `None`.
-    pub(in crate::loss) fn counting(self, counted: Option<Tensor<2>>) -> Self {
-        Self { counted: counted.map(Tensor::detach), ..self }
+    /// Requests positions only for the documents where `needed` is not 0, or for all documents if `needed` is `None`.
+    pub(in crate::loss) fn needing(self, needed: Option<Tensor<2>>) -> Self {
+        Self { needed: needed.map(Tensor::detach), ..self }
     }
 
     /// Returns a tensor `[B, N]` that is 1 at relevant documents (label 1 or above) and 0 elsewhere.
@@ -239,8 +239,8 @@ impl Lists {
     pub fn approximate_positions(&self, alpha: f64, step: Step) -> Tensor<2> {
         let (scores, mask) = (self.scores.clone(), self.mask.clone());
         // The sum includes the term j = i, which is phi(0) = 1/2.
-        let sums = match &self.counted {
-            Some(counted) => counted_step_sum(scores, mask, counted.clone(), alpha, step),
+        let sums = match &self.needed {
+            Some(needed) => counted_step_sum(scores, mask, needed.clone(), alpha, step),
             None => step_sum(scores, mask, alpha, step),
         };
         sums + 0.5

@@ -81,9 +81,9 @@
 //!
 //! `relaxed_measure` combines any measure of [`MeasureName`] with any relaxation of [`RelaxationName`].
 //!
-//! To turn your own measure into a loss, implement [`PositionMeasure`] and combine it with a [`Relaxation`] in a
-//! [`Surrogate`]. A [`Relaxation`] that you implement works with every measure. Learners accept your own
-//! [`RankingLoss`] as a [`TrainingLoss`].
+//! To turn your own measure into a loss, implement [`PositionMeasure`] and combine it with a relaxation by
+//! [`RelaxedMeasureConfig::init_measure`]. A [`Relaxation`] that you implement works with every measure. Learners accept
+//! your own [`RankingLoss`] as a [`TrainingLoss`].
 //!
 //! # Weights of documents
 //! Most losses accept document weights ([`Lists::with_document_weights`]). Losses for average precision, reciprocal
@@ -105,7 +105,7 @@
 
 /// Creates the documentation example for a configuration. The example shows that a better order has a smaller loss.
 macro_rules! example {
-    ($config:literal $(, $with:literal)?) => {
+    ($config:expr $(, $with:literal)?) => {
         concat!(
             "# Example\n",
             "A list of three documents, in a good and in a bad order:\n",
@@ -129,7 +129,6 @@ macro_rules! example {
 }
 
 mod about;
-mod approximation;
 mod check;
 mod curvature;
 mod declare;
@@ -148,18 +147,17 @@ mod pairwise;
 mod pointwise;
 mod ranking_loss;
 pub mod registry;
-mod smoothing;
-mod surrogate;
+pub(crate) mod surrogate;
 mod temperature;
 mod training_loss;
 pub(crate) mod unit_gradients;
 
 pub use about::{About, ByLength, Change, Orientation};
-pub use approximation::{Approximation, RankExpectationMethod};
 pub use burn::nn::loss::Reduction;
 pub use check::check_lists;
 pub use curvature::{Curved, Derivatives};
 pub use entry::LossEntry;
+pub(crate) use error::label_problem;
 pub use error::{LossError, MAX_EXPONENTIAL_LABEL};
 #[cfg(any(feature = "flex", test))]
 #[cfg_attr(docsrs, doc(cfg(feature = "flex")))]
@@ -173,15 +171,14 @@ pub use packed::PackedLists;
 pub use pairwise::{LambdaLossWeights, PairSum, SwapMeasure};
 pub use ranking_loss::{RankingLoss, degenerate_queries};
 pub use registry::LossSpec;
-pub use smoothing::{Sharper, Smoothing};
-pub(crate) use surrogate::RankedValue;
+/// The measures over positions, for tests.
+#[cfg(test)]
+pub(crate) use surrogate::position_measures;
 pub use surrogate::{
-    Approximate, AveragePrecision, Cell, CellCost, Dcg, DiscountShape, Exact, Expected, ExpectedReciprocalRank,
-    GumbelNoise, Indicator, Indicators, KendallTau, MeasureContext, MeasureName, Ndcg, NeuralSort, PairSteps,
-    PositionFunction, PositionMeasure, Positions, PrecisionAt, ProjectedRanks, RPrecision, RankBiasedPrecision,
-    RankExpectations, RankModel, RecallAt, ReciprocalRank, Relaxation, RelaxationName, Relaxed, SigmoidRanks,
-    SmoothIndicators, SoftSort, SuccessAt, Surrogate, TypeOneBound,
+    Approximation, DiscountShape, MeasureContext, MeasureName, PositionFunction, PositionMeasure,
+    RankExpectationMethod, RankModel, Relaxation, RelaxationName, Relaxed, Surrogate, TypeOneBound, Uses,
 };
+pub(crate) use surrogate::{Form, Indicators};
 macro_rules! exported {
     ($($folder:ident $file:ident $loss:ident $config:ident;)+) => {
         $(pub use $folder::$file::{$loss, $config};)+
@@ -190,12 +187,12 @@ macro_rules! exported {
 
 crate::every_loss!(exported);
 
-pub use temperature::{Temperature, TemperatureUnit};
+pub use temperature::{Smoothing, Temperature, TemperatureUnit};
 pub use training_loss::TrainingLoss;
 #[cfg(feature = "learners")]
 pub(crate) use training_loss::{BuiltLoss, OWN_LOSS};
 #[cfg(feature = "learners")]
-pub(crate) use unit_gradients::HELD as UNIT_GRADIENTS_HELD;
+pub(crate) use unit_gradients::HELD_CONSTANT as UNIT_GRADIENTS_HELD_CONSTANT;
 #[cfg(feature = "learners")]
-pub(crate) use unit_gradients::key_of_held;
+pub(crate) use unit_gradients::key_of_held_constant;
 pub use unit_gradients::{QueryGradients, UnitGradients};

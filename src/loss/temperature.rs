@@ -87,17 +87,37 @@ impl Temperature {
     pub const fn spreads(value: f64) -> Self {
         Self { value, unit: TemperatureUnit::Spread }
     }
-
-    /// Returns a temperature with another value in the same unit.
-    pub(super) const fn with_value(self, value: f64) -> Self {
-        Self { value, ..self }
-    }
 }
 
 /// Creates a temperature in scores.
 impl From<f64> for Temperature {
     fn from(value: f64) -> Self {
         Self::scores(value)
+    }
+}
+
+/// The temperature of a surrogate, which a schedule anneals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Smoothing {
+    /// The name of the temperature parameter.
+    pub parameter: &'static str,
+    larger_is_sharper: bool,
+}
+
+impl Smoothing {
+    /// A parameter with which the surrogate tends to the measure as the parameter grows, such as `alpha`.
+    pub const fn sharper_if_larger(parameter: &'static str) -> Self {
+        Self { parameter, larger_is_sharper: true }
+    }
+
+    /// A parameter with which the surrogate tends to the measure as the parameter tends to 0, such as `sigma`.
+    pub const fn sharper_if_smaller(parameter: &'static str) -> Self {
+        Self { parameter, larger_is_sharper: false }
+    }
+
+    /// Returns whether the surrogate tends to the measure as the parameter grows.
+    pub const fn larger_is_sharper(self) -> bool {
+        self.larger_is_sharper
     }
 }
 
@@ -179,15 +199,15 @@ impl Scale {
         }
     }
 
-    /// Returns the quantity that the gradient treats as constant ([`About::held`](super::About::held)).
-    pub fn held(self) -> Option<&'static str> {
+    /// Returns the quantity that the gradient treats as constant ([`About::held_constant`](super::About::held_constant)).
+    pub fn held_constant(self) -> Option<&'static str> {
         let holds = self.unit == TemperatureUnit::Spread && !self.is_differentiated;
         holds.then_some("the spread of the scores")
     }
 
     /// Lets the gradient pass through the spread; returns `None` if no spread is held constant.
     pub fn differentiated(self) -> Option<Self> {
-        self.held().map(|_| Self { is_differentiated: true, ..self })
+        self.held_constant().map(|_| Self { is_differentiated: true, ..self })
     }
 }
 
@@ -309,7 +329,10 @@ mod tests {
         let alpha = ApproxNdcgConfig::new().with_alpha(10.0).init().unwrap();
         let paper = explain(&alpha, &SCORES, &LABELS, DType::F64).unwrap();
         assert_eq!(paper, of(&LossSpec::new("approx_ndcg").with("alpha", 10.0), &SCORES, DType::F64));
-        assert!(alpha.about().held.is_none() && ApproxNdcgConfig::new().init().unwrap().about().held.is_some());
+        assert!(
+            alpha.about().held_constant.is_none()
+                && ApproxNdcgConfig::new().init().unwrap().about().held_constant.is_some()
+        );
         // Naming the same unit with a value does not change the value.
         let spread = LossSpec::new("soft_ndcg").with(TEMPERATURE_UNIT, "spread");
         assert_eq!(spread.resolved().unwrap(), LossSpec::new("soft_ndcg").resolved().unwrap());
@@ -392,9 +415,13 @@ mod tests {
         const STEP: f64 = 1e-5;
         let held = |spec: &LossSpec| spec.with(TEMPERATURE_UNIT, "spread").build().unwrap();
         for spec in specs().into_iter().filter(|spec| !spec.build().unwrap().about().estimates_gradient) {
-            assert_eq!(held(&spec).about().held, Some("the spread of the scores"), "{spec}");
+            assert_eq!(held(&spec).about().held_constant, Some("the spread of the scores"), "{spec}");
             let loss = held(&spec).changed(Change::FullGradient).unwrap().unwrap();
-            assert_eq!((loss.about().held, format!("{loss:?}")), (None, format!("{:?}", held(&spec))), "{spec}");
+            assert_eq!(
+                (loss.about().held_constant, format!("{loss:?}")),
+                (None, format!("{:?}", held(&spec))),
+                "{spec}"
+            );
             let at = |scores: &[f64]| explain(&*loss, scores, &LABELS, DType::F64).unwrap();
             assert_eq!(at(&SCORES).loss, explain(&*held(&spec), &SCORES, &LABELS, DType::F64).unwrap().loss, "{spec}");
             assert!(at(&[0.5; 8]).grad.iter().all(|slope| slope.is_finite()), "{spec}");

@@ -19,12 +19,11 @@ pub(crate) const OWN_LOSS: &str = "own_loss";
 /// Every learner accepts your own loss wherever it accepts a [`LossSpec`]:
 ///
 /// ```
-/// use burn_rank::loss::{Approximate, LossSpec, Ndcg, Surrogate, Temperature, TrainingLoss};
+/// use burn_rank::loss::{LossSpec, RankNetConfig, TrainingLoss, UnitGradients};
 ///
 /// let registered = TrainingLoss::from(LossSpec::new("approx_ndcg"));
-/// let positions = Approximate::new(Temperature::scores(10.0));
-/// let own = TrainingLoss::from(Surrogate::new(Ndcg::new(), positions)?);
-/// assert_eq!((registered.name(), own.name()), ("approx_ndcg", "ndcg"));
+/// let own = TrainingLoss::from(UnitGradients::new(RankNetConfig::new().init()?));
+/// assert_eq!((registered.name(), own.name()), ("approx_ndcg", "rank_net"));
 /// # Ok::<(), burn_rank::loss::LossError>(())
 /// ```
 ///
@@ -178,7 +177,7 @@ mod tests {
         let refused = own.build_with("warmth", 1.0).unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "list_net.warmth does not move: expected a parameter that the loss's `RankingLoss::changed` changes"
+            "list_net cannot change `warmth` while it trains: expected a parameter that its `RankingLoss::changed` changes"
         );
     }
 

@@ -39,12 +39,12 @@ pub enum QueryGradients {
 }
 
 /// The name of the quantity that a unit gradient treats as constant.
-pub(crate) const HELD: &str = "the length of each query's gradient";
+pub(crate) const HELD_CONSTANT: &str = "the length of each query's gradient";
 
 /// Returns the configuration key for an error about `held`, the quantity that the gradient treats as constant.
 #[cfg(feature = "learners")]
-pub(crate) fn key_of_held(held: &str) -> &'static str {
-    if held == HELD { "loss.query_gradients" } else { "loss" }
+pub(crate) fn key_of_held_constant(held: &str) -> &'static str {
+    if held == HELD_CONSTANT { "loss.query_gradients" } else { "loss" }
 }
 
 /// The shortest gradient that is scaled to length 1. A shorter gradient is divided by this length instead of by its own
@@ -120,7 +120,7 @@ fn length(slopes: &[f64]) -> f64 {
 impl RankingLoss for UnitGradients {
     fn about(&self) -> About<'_> {
         let about = self.loss.about();
-        About { held: Some(HELD), curvature: about.curvature.map(|_| self as &dyn Curved), ..about }
+        About { held_constant: Some(HELD_CONSTANT), curvature: about.curvature.map(|_| self as &dyn Curved), ..about }
     }
 
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
@@ -310,14 +310,14 @@ mod tests {
     fn it_is_annealed_reseeded_and_recorded_as_what_it_is() {
         let spec = LossSpec::parse("ap:rank_indicators").with("gumbel_samples", 1).with(QUERY_GRADIENTS, "unit");
         let loss = spec.build().unwrap();
-        assert_eq!(loss.about().held, Some(HELD));
+        assert_eq!(loss.about().held_constant, Some(HELD_CONSTANT));
         assert!(loss.changed(Change::FullGradient).unwrap().is_none());
         assert!(loss.changed(Change::Noise(&|own| own + 1)).unwrap().is_some());
         let moved = loss.changed(Change::Parameter("sigma", 0.25)).unwrap().unwrap();
         let [moved, own] = [&moved, &loss].map(|loss| format!("{loss:?}"));
         assert!(moved.starts_with("UnitGradients") && moved != own, "{moved}");
         let raw = spec.with(QUERY_GRADIENTS, "raw").build().unwrap();
-        assert_eq!(raw.about().held, Some("the spread of the scores"));
+        assert_eq!(raw.about().held_constant, Some("the spread of the scores"));
         let typed = UnitGradients::new(crate::loss::ListNetConfig::new().init().unwrap());
         let [_, named] = raw_and_unit(&LossSpec::new("list_net"));
         assert_eq!(format!("{typed:?}"), format!("{named:?}"));

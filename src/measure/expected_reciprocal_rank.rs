@@ -61,14 +61,14 @@ const NODES: usize = 16;
 /// or has so many labels, that the recursion takes less time than the integral.
 fn levels(labels: &[f64]) -> Option<Vec<(f64, f64)>> {
     let points = NODES * (labels.len().ilog2() as usize + 4);
-    let pays = |levels: usize| labels.len().saturating_mul(labels.len()) > 8 * points * points * levels;
-    if !pays(1) {
+    let is_faster = |levels: usize| labels.len().saturating_mul(labels.len()) > 8 * points * points * levels;
+    if !is_faster(1) {
         return None;
     }
     let mut sorted = labels.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let levels: Vec<(f64, f64)> = sorted.chunk_by(|a, b| a == b).map(|same| (same[0], same.len() as f64)).collect();
-    pays(levels.len()).then_some(levels)
+    is_faster(levels.len()).then_some(levels)
 }
 
 /// Returns the expected reciprocal rank at which a user stops in a tied group that begins after `before` documents.

@@ -79,7 +79,7 @@ mod ranking;
 pub mod significance;
 #[cfg(test)]
 mod testing;
-pub mod trec_eval;
+pub(crate) mod trec_eval;
 
 pub use convention::{
     AveragePrecisionDenominator, AveragePrecisionTies, Convention, EmptyQuery, KendallTau, NegativeLabel,
@@ -96,7 +96,7 @@ pub use mean::mean;
 #[cfg(any(feature = "significance", feature = "train"))]
 pub(crate) use mean::mean_of;
 pub use name::MeasureFamily;
-pub use own::{ListMeasure, OwnMeasure, RankedDocuments};
+pub use own::{ListMeasure, RankedDocuments};
 pub use preset::Preset;
 pub use ranking::Ranking;
 
@@ -149,15 +149,15 @@ pub enum Measure {
     PairAccuracy,
     /// A user-defined measure, created with [`Measure::own`]. The measure is written as its name and cannot be read
     /// back.
-    Own(OwnMeasure),
+    Own(&'static dyn ListMeasure),
 }
 
 impl Measure {
     /// Makes a [`Measure`] from a [`ListMeasure`]. The measure is kept until the program ends, so it can be copied
     /// freely. Create the measure once rather than for every evaluation, or keep a `static` and use
-    /// [`OwnMeasure::new`].
+    /// [`Measure::Own`].
     pub fn own(measure: impl ListMeasure + 'static) -> Self {
-        Self::Own(OwnMeasure::new(Box::leak(Box::new(measure))))
+        Self::Own(Box::leak(Box::new(measure)))
     }
 
     /// Returns whether the measure depends on the grades of labels, not only on relevance. A user-defined measure
@@ -200,7 +200,7 @@ fn value(
         Measure::Rbp { persistence } => Some(rank_biased_precision::rank_biased_precision(list, persistence)),
         Measure::KendallTau => pairs::kendall_tau(list, convention),
         Measure::PairAccuracy => pairs::pair_accuracy(list, convention),
-        Measure::Own(own) => own.get().value(&RankedDocuments::new(list, convention)),
+        Measure::Own(own) => own.value(&RankedDocuments::new(list, convention)),
     };
     let nothing_to_find = match measure {
         // It has no value then.

@@ -1,6 +1,7 @@
 //! Names of measures, written `NAME`, `NAME@CUTOFF` or `NAME@p=PERSISTENCE`.
 
 use std::fmt;
+use std::mem::discriminant;
 use std::str::FromStr;
 
 use serde::de::Error as _;
@@ -46,132 +47,86 @@ impl MeasureFamily {
         }
     }
 
+    /// Returns the measure without a parameter in its name.
+    fn plain(&self) -> Measure {
+        match self.parameter {
+            Parameter::None(measure) => measure,
+            Parameter::Cutoff(measure) => measure(None),
+            Parameter::Persistence => Measure::Rbp { persistence: PERSISTENCE },
+        }
+    }
+
     /// Returns the measure with `parameter` after the `@`, or `None` if `parameter` is not valid.
     fn with(&self, parameter: Option<&str>) -> Option<Measure> {
-        match (self.parameter, parameter) {
-            (Parameter::None(measure), None) => Some(measure),
-            (Parameter::None(_), Some(_)) => None,
-            (Parameter::Cutoff(measure), None) => Some(measure(None)),
-            (Parameter::Cutoff(measure), Some(k)) => {
-                k.parse().ok().filter(|&k: &usize| k > 0).map(|k| measure(Some(k)))
-            }
-            (Parameter::Persistence, None) => Some(Measure::Rbp { persistence: PERSISTENCE }),
-            (Parameter::Persistence, Some(p)) => {
-                let persistence = p.strip_prefix("p=").unwrap_or(p).parse().ok()?;
+        let Some(parameter) = parameter else { return Some(self.plain()) };
+        match self.parameter {
+            Parameter::None(_) => None,
+            Parameter::Cutoff(measure) => parameter.parse().ok().filter(|&k: &usize| k > 0).map(|k| measure(Some(k))),
+            Parameter::Persistence => {
+                let persistence = parameter.strip_prefix("p=").unwrap_or(parameter).parse().ok()?;
                 (persistence > 0.0 && persistence < 1.0).then_some(Measure::Rbp { persistence })
             }
         }
     }
 }
 
+type Aliases = &'static [&'static str];
+
+const fn plain(name: &'static str, aliases: Aliases, measure: Measure, description: &'static str) -> MeasureFamily {
+    MeasureFamily { name, aliases, description, parameter: Parameter::None(measure) }
+}
+
+const fn cut(
+    name: &'static str,
+    aliases: Aliases,
+    measure: fn(Option<usize>) -> Measure,
+    description: &'static str,
+) -> MeasureFamily {
+    MeasureFamily { name, aliases, description, parameter: Parameter::Cutoff(measure) }
+}
+
 impl Measure {
     /// All families of measures.
     pub const FAMILIES: &'static [MeasureFamily] = &[
-        MeasureFamily {
-            name: "ndcg",
-            aliases: &[],
-            description: "normalized discounted cumulative gain",
-            parameter: Parameter::Cutoff(Measure::Ndcg),
-        },
-        MeasureFamily {
-            name: "dcg",
-            aliases: &[],
-            description: "discounted cumulative gain",
-            parameter: Parameter::Cutoff(Measure::Dcg),
-        },
-        MeasureFamily {
-            name: "map",
-            aliases: &["ap"],
-            description: "average precision; its mean is MAP",
-            parameter: Parameter::Cutoff(Measure::Ap),
-        },
-        MeasureFamily {
-            name: "p",
-            aliases: &["precision"],
-            description: "precision",
-            parameter: Parameter::Cutoff(Measure::Precision),
-        },
-        MeasureFamily {
-            name: "recall",
-            aliases: &[],
-            description: "recall",
-            parameter: Parameter::Cutoff(Measure::Recall),
-        },
-        MeasureFamily {
-            name: "mrr",
-            aliases: &["rr"],
-            description: "reciprocal rank of the first relevant document; its mean is MRR",
-            parameter: Parameter::Cutoff(Measure::ReciprocalRank),
-        },
-        MeasureFamily {
-            name: "wta",
-            aliases: &[],
-            description: "winner takes all: whether the first document is relevant",
-            parameter: Parameter::None(Measure::Wta),
-        },
-        MeasureFamily {
-            name: "success",
-            aliases: &["hits"],
-            description: "whether a relevant document is among the first",
-            parameter: Parameter::Cutoff(Measure::Success),
-        },
-        MeasureFamily {
-            name: "r_precision",
-            aliases: &["rprec"],
-            description: "precision at the number of relevant documents",
-            parameter: Parameter::None(Measure::RPrecision),
-        },
-        MeasureFamily {
-            name: "err",
-            aliases: &[],
-            description: "expected reciprocal rank",
-            parameter: Parameter::Cutoff(Measure::Err),
-        },
+        cut("ndcg", &[], Measure::Ndcg, "normalized discounted cumulative gain"),
+        cut("dcg", &[], Measure::Dcg, "discounted cumulative gain"),
+        cut("map", &["ap"], Measure::Ap, "average precision; its mean is MAP"),
+        cut("p", &["precision"], Measure::Precision, "precision"),
+        cut("recall", &[], Measure::Recall, "recall"),
+        cut("mrr", &["rr"], Measure::ReciprocalRank, "reciprocal rank of the first relevant document; its mean is MRR"),
+        plain("wta", &[], Measure::Wta, "winner takes all: whether the first document is relevant"),
+        cut("success", &["hits"], Measure::Success, "whether a relevant document is among the first"),
+        plain("r_precision", &["rprec"], Measure::RPrecision, "precision at the number of relevant documents"),
+        cut("err", &[], Measure::Err, "expected reciprocal rank"),
         MeasureFamily {
             name: "rbp",
             aliases: &[],
             description: "rank-biased precision, persistence 0.8 if not given",
             parameter: Parameter::Persistence,
         },
-        MeasureFamily {
-            name: "kendall_tau",
-            aliases: &["tau"],
-            description: "Kendall's rank correlation of scores and labels",
-            parameter: Parameter::None(Measure::KendallTau),
-        },
-        MeasureFamily {
-            name: "pair_accuracy",
-            aliases: &["opa"],
-            description: "ordered pair accuracy: share of the pairs with different labels in the right order",
-            parameter: Parameter::None(Measure::PairAccuracy),
-        },
+        plain("kendall_tau", &["tau"], Measure::KendallTau, "Kendall's rank correlation of scores and labels"),
+        plain(
+            "pair_accuracy",
+            &["opa"],
+            Measure::PairAccuracy,
+            "ordered pair accuracy: share of the pairs with different labels in the right order",
+        ),
     ];
 
     /// Returns the name of the measure's family in [`Measure::FAMILIES`], or the full name of a user-defined measure.
     pub fn family(&self) -> &'static str {
-        match self {
-            Measure::Ndcg(_) => "ndcg",
-            Measure::Dcg(_) => "dcg",
-            Measure::Ap(_) => "map",
-            Measure::Precision(_) => "p",
-            Measure::Recall(_) => "recall",
-            Measure::ReciprocalRank(_) => "mrr",
-            Measure::Wta => "wta",
-            Measure::Success(_) => "success",
-            Measure::RPrecision => "r_precision",
-            Measure::Err(_) => "err",
-            Measure::Rbp { .. } => "rbp",
-            Measure::KendallTau => "kendall_tau",
-            Measure::PairAccuracy => "pair_accuracy",
-            Measure::Own(own) => own.get().name(),
+        if let Measure::Own(own) = self {
+            return own.name();
         }
+        let is_of = |family: &&MeasureFamily| discriminant(&family.plain()) == discriminant(self);
+        Self::FAMILIES.iter().find(is_of).map_or("", |family| family.name)
     }
 
     /// Returns an error unless a cut-off is at least 1 and a persistence lies between 0 and 1. A user-defined measure
     /// must not have the name of a measure of this crate.
     pub(super) fn check(&self) -> Result<(), MeasureError> {
         if let Measure::Own(own) = self {
-            let name = own.get().name();
+            let name = own.name();
             if name.is_empty() || name.parse::<Measure>().is_ok() {
                 let expected = "a name that no measure of this crate has".to_string();
                 return Err(MeasureError::MeasureParameter { found: name.to_string(), expected });

@@ -58,36 +58,22 @@ pub trait ListMeasure: Debug + Send + Sync {
     }
 }
 
-/// A [`ListMeasure`] that can be copied, held by [`Measure::Own`](super::Measure::Own). Two user-defined measures with
-/// the same name are equal.
-#[derive(Debug, Clone, Copy)]
-pub struct OwnMeasure(&'static dyn ListMeasure);
-
-impl OwnMeasure {
-    /// Creates a measure from a [`ListMeasure`] that lives as long as the program, such as a `static`.
-    pub const fn new(measure: &'static dyn ListMeasure) -> Self {
-        Self(measure)
+/// Two user-defined measures with the same name are equal.
+impl PartialEq for dyn ListMeasure {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
     }
+}
 
-    /// Returns the measure.
-    pub fn get(&self) -> &'static dyn ListMeasure {
-        self.0
-    }
-
+impl dyn ListMeasure {
     /// Returns an error for the first label that the measure does not accept. The number `query` is counted from 1.
     pub(super) fn check_labels(&self, ranking: &Ranking, query: usize) -> Result<(), MeasureError> {
         for (document, &label) in ranking.labels.iter().enumerate().filter(|(_, label)| **label >= 0.0) {
-            if let Some(expected) = self.0.expected_label(f64::from(label)) {
+            if let Some(expected) = self.expected_label(f64::from(label)) {
                 return Err(MeasureError::Label { query, document: document + 1, found: label, expected });
             }
         }
         Ok(())
-    }
-}
-
-impl PartialEq for OwnMeasure {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.name() == other.0.name()
     }
 }
 

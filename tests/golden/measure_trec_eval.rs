@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use burn_rank::measure::trec_eval::{
+use burn_rank::workbench::trec_eval::{
     Judgment, RunDocument, TrecEvaluator, TrecMeasure, TrecOptions, TrecQuery, TrecReport, TrecSummary,
 };
 
@@ -110,15 +110,10 @@ fn parameters_of_measures_are_read_as_trec_eval_reads_them() {
 #[test]
 fn a_depth_cuts_every_ranking() {
     let at_depth = TrecOptions { depth: Some(20), ..TrecOptions::default() };
-    let cut = output("qrels.test", "results.test", &[TrecMeasure::Map, TrecMeasure::Ndcg], at_depth, true, false);
-    let whole = output(
-        "qrels.test",
-        "results.test",
-        &[TrecMeasure::MapCut(20), TrecMeasure::NdcgCut(20)],
-        TrecOptions::default(),
-        true,
-        false,
-    );
+    let at = |measures, options| {
+        output("qrels.test", "results.test", &TrecMeasure::parse_list(measures).unwrap(), options, true, false)
+    };
+    let (cut, whole) = (at("map,ndcg", at_depth), at("map_cut.20,ndcg_cut.20", TrecOptions::default()));
     let values =
         |lines: &str| lines.lines().map(|line| line.rsplit('\t').next().unwrap().to_string()).collect::<Vec<_>>();
     let (cut, whole) = (values(&cut), values(&whole));

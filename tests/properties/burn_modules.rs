@@ -4,7 +4,7 @@ use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
 use burn::store::ModuleRecord;
 use burn::tensor::{Device, Tensor};
-use burn_rank::loss::{Exact, Ndcg, PrecisionAt, Surrogate, registry};
+use burn_rank::loss::{MeasureName, RelaxationName, RelaxedMeasureConfig, Surrogate, registry};
 use burn_rank::prelude::*;
 
 /// A user's model that holds every loss, by its registered name, next to a module to train.
@@ -13,18 +13,18 @@ macro_rules! holder {
         #[derive(Module, Debug)]
         struct Holder {
             linear: Linear,
-            ndcg: Surrogate<Ndcg>,
-            precision: Surrogate<PrecisionAt>,
+            ndcg: Surrogate,
+            precision: Surrogate,
             $($field: $loss,)+
         }
 
         impl Holder {
             fn new(device: &Device) -> Self {
-                let exact = Exact;
+                let through = |measure| RelaxedMeasureConfig::of(measure, RelaxationName::SoftSort).with_k(Some(2)).init().unwrap();
                 Self {
                     linear: LinearConfig::new(3, 1).init(device),
-                    ndcg: Surrogate::new(Ndcg::new().with_k(Some(2)), exact).unwrap(),
-                    precision: Surrogate::new(PrecisionAt { k: 2 }, exact).unwrap(),
+                    ndcg: through(MeasureName::Ndcg),
+                    precision: through(MeasureName::Precision),
                     $($field: $config::new().init().unwrap(),)+
                 }
             }
@@ -80,7 +80,9 @@ fn a_users_module_can_hold_every_loss() {
     // It prints with its parameters.
     let text = model.to_string();
     let temperature = format!("{:?}", SoftNdcgConfig::new().temperature);
-    for part in ["soft_ndcg: Surrogate", "name: \"soft_ndcg\"", &temperature, "ndcg: Surrogate", "relaxation: Exact"] {
+    for part in
+        ["soft_ndcg: Surrogate", "name: \"soft_ndcg\"", &temperature, "ndcg: Surrogate", "relaxation: soft_sort"]
+    {
         assert!(text.contains(part), "{part}: {text}");
     }
 }
@@ -98,5 +100,5 @@ fn a_surrogate_outside_a_module_needs_no_clone() {
             list.sum(list.relevance(), &burn_rank::loss::PositionFunction::one(), Some(1))
         }
     }
-    assert_eq!(Surrogate::new(Relevant, Exact).unwrap().about().name, "relevant");
+    assert_eq!(RelaxedMeasureConfig::new().init_measure(Relevant).unwrap().about().name, "relevant");
 }

@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use burn::nn::attention::generate_padding_mask;
 use burn::tensor::{Bool, DType, Device, Tensor, TensorData};
 use burn_rank::loss::{
-    About, Lists, LossEntry, LossError, LossSpec, Orientation, RankingLoss, Reduction, Sharper, degenerate_queries,
-    explain, mask_from_padding, reduce_weighted, registry,
+    About, Lists, LossEntry, LossError, LossSpec, Orientation, RankingLoss, Reduction, degenerate_queries, explain,
+    mask_from_padding, reduce_weighted, registry,
 };
 use burn_rank::measure::Gain;
 use burn_rank::op::{Execution, Instructions};
@@ -415,7 +415,7 @@ fn gradients_agree_with_finite_differences() {
     for Subject { name, loss, .. } in subjects() {
         // The spread is held in the gradient, and moves with the scores: `temperature.rs` tests it. What is estimated
         // is the gradient of an expectation: `estimators.rs` tests it.
-        if loss.about().held == Some("the spread of the scores") || loss.about().estimates_gradient {
+        if loss.about().held_constant == Some("the spread of the scores") || loss.about().estimates_gradient {
             continue;
         }
         for query in &queries()[..3] {
@@ -455,10 +455,7 @@ fn extreme_scores_and_temperatures_stay_finite() {
     for (index, subject) in subjects().into_iter().enumerate() {
         let mut losses = vec![(subject.name.clone(), subject.loss)];
         if let Some(smoothing) = subject.spec.smoothing().unwrap() {
-            let extremes = match smoothing.sharper {
-                Sharper::Larger => [300.0, 1e-2],
-                Sharper::Smaller => [2f64.powi(-6), 2f64.powi(6)],
-            };
+            let extremes = if smoothing.larger_is_sharper() { [300.0, 1e-2] } else { [2f64.powi(-6), 2f64.powi(6)] };
             for extreme in extremes {
                 let loss = subject.spec.with(smoothing.parameter, extreme).build().unwrap();
                 losses.push((format!("{} at {extreme}", subject.name), loss));

@@ -1,11 +1,9 @@
 //! Every primitive compares the shapes of its inputs before it computes anything. Kernels walk several arrays at once,
 //! and would otherwise stop at the end of the shorter one or read beyond it.
 
-use std::sync::Arc;
-
 use burn::tensor::{Device, Tensor};
-use burn_rank::loss::{Approximate, Exact, GumbelNoise, RankingLoss, Reduction, Relaxation, Temperature};
-use burn_rank::loss::{Lists, MeasureContext, PositionFunction, PositionMeasure, Surrogate};
+use burn_rank::loss::{Lists, MeasureContext, PositionFunction, PositionMeasure, RankingLoss, Reduction};
+use burn_rank::loss::{RelaxationName, RelaxedMeasureConfig};
 use burn_rank::measure::Discount;
 use burn_rank::op::{
     Above, AboveExpectation, AboveRecursion, Comparison, ExponentialTerm, NeuralSortMatrix, PairLoss, PairWeight,
@@ -166,15 +164,14 @@ fn a_custom_measure_cannot_mix_shapes() {
         (Broken::Function, "position function: values are [1, 3], positions [2, 3]"),
         (Broken::Value, "broken: values are [1], scores [2, 3] (one per query)"),
     ] {
-        let positions = Arc::new(Approximate::new(Temperature::scores(1.0)));
-        let relaxations: [Arc<dyn Relaxation>; 3] =
-            [Arc::new(Exact), positions.clone(), Arc::new(GumbelNoise::new(positions, 1, 1))];
-        for relaxation in relaxations {
-            if matches!(measure, Broken::Function) && !relaxation.is_differentiable() {
+        let positions = RelaxedMeasureConfig::new();
+        let indicators = RelaxedMeasureConfig::new().with_relaxation(RelaxationName::SoftSort);
+        for relaxation in [indicators, positions.clone(), positions.with_gumbel_samples(1)] {
+            if matches!(measure, Broken::Function) && relaxation.relaxation == RelaxationName::SoftSort {
                 // At whole ranks a function is computed once for all lists, as one row.
                 continue;
             }
-            let loss = Surrogate::through(measure, relaxation).unwrap();
+            let loss = relaxation.init_measure(measure).unwrap();
             let mask = ones(SHAPE).greater_elem(0.0);
             let found = panic_of(|| loss.forward(ones(SHAPE), labels.clone(), mask, Reduction::Mean));
             assert_eq!(found, expected, "{measure:?}");

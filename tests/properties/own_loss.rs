@@ -244,7 +244,7 @@ fn annealing_what_does_not_move_is_refused_before_the_fit() {
     );
     assert_eq!(
         anneal(Some("weight")),
-        "plain.weight does not move: expected a parameter that the loss's `RankingLoss::changed` changes"
+        "plain cannot change `weight` while it trains: expected a parameter that its `RankingLoss::changed` changes"
     );
     let table = Value::from(json!({"kind": "smooth_rank"}));
     let refused = registry::build(table.as_object().unwrap(), &parts).unwrap_err().to_string();

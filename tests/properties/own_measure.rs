@@ -2,8 +2,8 @@
 //! a twin to be compared with.
 
 use burn::tensor::{Bool, Device, Tensor};
-use burn_rank::loss::Ndcg;
-use burn_rank::measure::{Convention, ListMeasure, Measure, RankedDocuments, Rankings, evaluate};
+use burn_rank::loss::{MeasureContext, PositionMeasure, Uses};
+use burn_rank::measure::{Convention, Discount, Gain, ListMeasure, Measure, RankedDocuments, Rankings, evaluate};
 use burn_rank::metric;
 
 /// NDCG@k.
@@ -27,10 +27,33 @@ impl ListMeasure for OwnNdcg {
     }
 }
 
+/// NDCG@3, over positions.
+#[derive(Debug)]
+struct DefinedNdcg;
+
+impl PositionMeasure for DefinedNdcg {
+    fn name(&self) -> &'static str {
+        "defined_ndcg"
+    }
+
+    fn gain(&self) -> Option<&Gain> {
+        Some(&Gain::Exp2)
+    }
+
+    fn uses(&self) -> Uses {
+        Uses::sums_of(&Discount::Log2.into(), Some(3))
+    }
+
+    fn value(&self, list: &MeasureContext) -> Tensor<1> {
+        let (gains, discount) = (list.gains(&Gain::Exp2), Discount::Log2.into());
+        list.sum(gains.clone(), &discount, Some(3)) / list.ideal(gains, &discount, Some(3))
+    }
+}
+
 /// NDCG@3 of the crate; of one's own; and of one's own from the definition over positions.
 fn ndcgs() -> [Measure; 3] {
     let written = Measure::own(OwnNdcg { name: "own_ndcg@3".to_string(), k: 3 });
-    let defined = metric::exact_measure("defined_ndcg@3", Ndcg::new().with_k(Some(3))).unwrap();
+    let defined = metric::exact_measure("defined_ndcg@3", DefinedNdcg).unwrap();
     [Measure::Ndcg(Some(3)), written, defined]
 }
 

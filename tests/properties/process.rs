@@ -109,7 +109,8 @@ fn several_readers_are_read_as_files_are() {
     let run = "1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n1 Q0 b 2 1 t\n";
     let path = file("run", run);
     let sizes = |input| {
-        let of_query = |_: &str, query: &burn_rank::measure::trec_eval::TrecQuery| Ok::<_, DataError>(query.run.len());
+        let of_query =
+            |_: &str, query: &burn_rank::workbench::trec_eval::TrecQuery| Ok::<_, DataError>(query.run.len());
         read_judged_from(input, &judgments, false, of_query).unwrap()
     };
     assert_eq!(sizes(reader(run)), sizes(Input::from_path(path)));
@@ -164,7 +165,6 @@ fn losses_and_primitives_wait_for_no_device() {
         ("loss/packed.rs", 1, "`try_forward` reads what it checks, also packed"),
         ("loss/ranking_loss.rs", 1, "`degenerate_queries`, computed by the host"),
         ("loss/surrogate/position_function.rs", 1, "a table of ranks, computed by the host"),
-        ("loss/surrogate/ranked_value.rs", 1, "a measure of a ranking, computed by the host"),
     ];
     assert_eq!(reads, expected.map(|(name, count, _)| (name.to_owned(), count)).into());
 }

@@ -7,9 +7,10 @@ use burn::tensor::Device;
 use burn_rank::json::{Map, Value};
 use burn_rank::learner::registry::LEARNERS;
 use burn_rank::loss::registry::LOSSES;
-use burn_rank::loss::{Cell, CellCost, MeasureName, RelaxationName};
+use burn_rank::loss::{MeasureName, RelaxationName};
 use burn_rank::measure::{Convention, Measure};
 use burn_rank::workbench::json::json;
+use burn_rank::workbench::{Cell, CellCost};
 use clap::{Args, Subcommand};
 
 use super::{Result, input};

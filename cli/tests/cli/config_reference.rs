@@ -14,7 +14,7 @@ use burn_rank::learner::registry::LEARNERS;
 use burn_rank::learner::{LearnerError, Parts, registry};
 use burn_rank::loss::registry::LOSSES;
 use burn_rank::loss::{
-    Cell, DiscountShape, LambdaLossWeights, LossSpec, MeasureName, RankExpectationMethod, RankModel, RelaxationName,
+    DiscountShape, LambdaLossWeights, LossSpec, MeasureName, RankExpectationMethod, RankModel, RelaxationName,
     TemperatureUnit, TypeOneBound,
 };
 use burn_rank::measure::{
@@ -24,6 +24,7 @@ use burn_rank::measure::{
 use burn_rank::op::{Instructions, Step};
 use burn_rank::refusal::{Found, Refusal};
 use burn_rank::scorer::{Activation, InputConfig, NormKind, ScorerConfig};
+use burn_rank::workbench::Cell;
 use burn_rank_cli::experiment::{
     ConfigError, CrossValidationConfig, DataConfig, Document, Experiment, ExperimentConfig, MeasureConfig, RangeConfig,
     RangeScale, SearchConfig, SplitConfig, SyntheticConfig,

@@ -8,7 +8,7 @@ use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealConfig;
 use crate::learner::shared::checks;
 use crate::learner::solver::bins::MAX_BINS;
-use crate::loss::{BuiltLoss, RankingLoss, UNIT_GRADIENTS_HELD, key_of_held};
+use crate::loss::{BuiltLoss, RankingLoss, UNIT_GRADIENTS_HELD_CONSTANT, key_of_held_constant};
 use crate::ranker::TreeEnsemble;
 use crate::refusal::Refusal;
 use crate::text::counted;
@@ -257,9 +257,11 @@ impl LearnerConfig for BoostedTreesConfig {
         }
         let loss = parts.required_loss(self)?;
         let about = loss.built.about();
-        if self.steps_for(&*loss.built) == Steps::LineSearch && about.held == Some(UNIT_GRADIENTS_HELD) {
+        if self.steps_for(&*loss.built) == Steps::LineSearch
+            && about.held_constant == Some(UNIT_GRADIENTS_HELD_CONSTANT)
+        {
             let expected = "\"raw\" with steps = \"line_search\", which compares values, or steps = \"balance\"";
-            return Err(Refusal::new(key_of_held(UNIT_GRADIENTS_HELD), "\"unit\"", expected).into());
+            return Err(Refusal::new(key_of_held_constant(UNIT_GRADIENTS_HELD_CONSTANT), "\"unit\"", expected).into());
         }
         if self.steps == Some(Steps::Newton) && about.curvature.is_none() {
             let expected = format!("balance or line_search: {} has no second derivatives", loss.record.name());

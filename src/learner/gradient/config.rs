@@ -9,7 +9,7 @@ use crate::learner::entry::{Fitting, FittingData, LearnerConfig, Parts, RankingL
 use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealConfig;
 use crate::learner::shared::checks::{at_least, parameter, positive};
-use crate::loss::{BuiltLoss, Change, RankingLoss, key_of_held};
+use crate::loss::{BuiltLoss, Change, RankingLoss, key_of_held_constant};
 use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
 
@@ -130,13 +130,13 @@ impl GradientConfig {
         if loss.changed(Change::Noise(&|seed| seed))?.is_some() {
             return Err(Refusal::fault("loss.name", format!("expected a loss without noise, since {reason}")).into());
         }
-        if let Some(held) = loss.about().held
+        if let Some(held) = loss.about().held_constant
             && loss.changed(Change::FullGradient)?.is_none()
         {
             let name = loss.about().name;
             let expected =
                 format!("expected a loss whose gradient is the derivative of its value {with}: {name} holds {held}");
-            return Err(Refusal::fault(key_of_held(held), expected).into());
+            return Err(Refusal::fault(key_of_held_constant(held), expected).into());
         }
         if self.anneal.is_some() {
             let instead = "learner.kind = \"smooth_rank\" anneals with L-BFGS";

@@ -196,7 +196,7 @@ fn refuse_weights(learner: &'static str, what: &str, weights: &[f32], others: &s
 pub(crate) fn leaves_unit_interval(measure: Measure) -> bool {
     match measure {
         Measure::Dcg(_) | Measure::KendallTau => true,
-        Measure::Own(own) => !own.get().in_unit_interval(),
+        Measure::Own(own) => !own.in_unit_interval(),
         _ => false,
     }
 }

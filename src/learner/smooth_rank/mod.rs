@@ -33,7 +33,7 @@ use crate::learner::entry::{LearnerConfig, LearnerEntry, Parts};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;
 use crate::learner::shared::cost_path::Candidates;
-use crate::loss::{BuiltLoss, Change, LossSpec, RankingLoss, Sharper, Smoothing, key_of_held};
+use crate::loss::{BuiltLoss, Change, LossSpec, RankingLoss, Smoothing, key_of_held_constant};
 use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
 
@@ -140,12 +140,12 @@ impl LearnerConfig for SmoothRankConfig {
         let loss = parts.loss.clone().unwrap_or_else(|| default_loss().into()).built()?;
         let built = &loss.built;
         let full = built.changed(Change::FullGradient)?;
-        let held = built.about().held.filter(|_| full.is_none());
+        let held = built.about().held_constant.filter(|_| full.is_none());
         if let Some(held) = held.or(built.about().estimates_gradient.then_some("the value")) {
             let name = built.about().name;
             let expected =
                 format!("expected a loss with the gradient of its value, to minimize it: {name} holds {held}");
-            return Err(Refusal::fault(key_of_held(held), expected).into());
+            return Err(Refusal::fault(key_of_held_constant(held), expected).into());
         }
         let Some(smoothing) = built.about().smoothing else {
             return Err(checks::parameter(
@@ -181,10 +181,7 @@ pub(crate) struct SmoothRank {
 impl SmoothRank {
     /// Returns the loss for a given sigma, with the exact gradient of its value.
     fn surrogate(&self, sigma: f64) -> Result<Arc<dyn RankingLoss>, LearnerError> {
-        let temperature = match self.smoothing.sharper {
-            Sharper::Smaller => sigma,
-            Sharper::Larger => 1.0 / sigma,
-        };
+        let temperature = if self.smoothing.larger_is_sharper() { 1.0 / sigma } else { sigma };
         let loss = self.loss.record.build_with(self.smoothing.parameter, temperature)?;
         Ok(loss.changed(Change::FullGradient)?.map_or(loss, Arc::from))
     }

@@ -72,7 +72,7 @@ fn losses_whose_gradient_is_not_that_of_their_value_are_refused() {
     );
     let spread = LossSpec::new("smooth_ndcg").with("temperature_unit", "spread");
     let learner = config().check(&Parts::default().with_loss(spread)).unwrap();
-    assert_eq!(learner.surrogate(1.0).unwrap().about().held, None);
+    assert_eq!(learner.surrogate(1.0).unwrap().about().held_constant, None);
 }
 
 #[test]

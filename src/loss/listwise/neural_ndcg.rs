@@ -33,7 +33,7 @@ declare! {
     formula: "1 - 1/Z sum_r D(r) sum_j P_rj G(y_j), P = Sinkhorn(softmax_j(((n + 1 - 2 r) s_j - sum_k |s_j - s_k|) / temperature))",
     cost: "O(iterations n^2)",
     paper: "Pobrotyn and Bialobrzeski, NeuralNDCG: direct optimisation of a ranking metric via differentiable relaxation of sorting",
-    temperature: "temperature", sharper: Smaller, paper_value: 1.0,
+    temperature: "temperature", sharper: sharper_if_smaller, paper_value: 1.0,
 }
 
 /// Configuration of [`NeuralNdcg`].
@@ -106,7 +106,7 @@ impl RankingLoss for NeuralNdcg {
             .with_gain(&self.gain)
             .with_document_weights()
             .with_smoothing(ENTRY.smoothing)
-            .with_held(self.scale.held())
+            .with_held_constant(self.scale.held_constant())
     }
 
     fn changed(&self, change: Change<'_>) -> Changed {

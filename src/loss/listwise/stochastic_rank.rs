@@ -48,7 +48,7 @@ declare! {
     formula: "1 - E[NDCG@k(s - mu y + sigma e)]; gradient by sum_j (G_i - G_j) (D(r_j) - D(r_j + 1)) / Z phi((b_j - s_i + mu y_i) / sigma) / sigma",
     cost: "O(n^2), times the draws",
     paper: "Ustimenko and Prokhorenkova, StochasticRank: global optimization of scale-free discrete functions",
-    temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
+    temperature: "sigma", sharper: sharper_if_smaller, paper_value: 1.0, setter: with_sigma,
 }
 
 /// Configuration of [`StochasticRank`].
@@ -116,7 +116,7 @@ impl RankingLoss for StochasticRank {
         About::new(NAME, Orientation::NormalizedMeasure)
             .with_gain(&self.gain)
             .with_smoothing(ENTRY.smoothing)
-            .with_held(self.scale.held())
+            .with_held_constant(self.scale.held_constant())
             .with_estimated_gradient()
             .with_lengths(self)
     }

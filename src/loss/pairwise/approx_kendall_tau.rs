@@ -27,7 +27,7 @@ declare! {
     formula: "-sum_{y_i > y_j} tanh(alpha (s_i - s_j) / 2) / #{y_i > y_j}",
     cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
     paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (19)",
-    temperature: "alpha", sharper: Larger, paper_value: 10.0, setter: with_alpha,
+    temperature: "alpha", sharper: sharper_if_larger, paper_value: 10.0, setter: with_alpha,
 }
 
 /// Configuration of [`ApproxKendallTau`]. The default temperature suits training from scratch; [`paper`](Self::paper)
@@ -66,7 +66,7 @@ impl RankingLoss for ApproxKendallTau {
         About::new(NAME, Orientation::Measure)
             .with_document_weights()
             .with_smoothing(ENTRY.smoothing)
-            .with_held(self.scale.held())
+            .with_held_constant(self.scale.held_constant())
     }
 
     fn changed(&self, change: Change<'_>) -> Changed {

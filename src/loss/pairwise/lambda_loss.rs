@@ -114,7 +114,7 @@ impl RankingLoss for LambdaLoss {
         About::new(NAME, Orientation::Loss)
             .with_gain(&self.gain)
             .with_document_weights()
-            .with_held(Some("the weights of pairs"))
+            .with_held_constant(Some("the weights of pairs"))
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {

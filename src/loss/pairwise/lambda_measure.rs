@@ -123,7 +123,7 @@ impl LambdaMeasure {
 
 impl RankingLoss for LambdaMeasure {
     fn about(&self) -> About<'_> {
-        let about = About::new(NAME, Orientation::Loss).with_held(Some("the weights of pairs"));
+        let about = About::new(NAME, Orientation::Loss).with_held_constant(Some("the weights of pairs"));
         About { gain: self.is_graded().then_some(&self.stops), ..about.with_curvature(self).with_lengths(self) }
     }
 

@@ -128,7 +128,7 @@ impl RankingLoss for LambdaNdcg {
             .with_gain(&self.gain)
             .with_document_weights()
             .with_curvature(self)
-            .with_held(Some("the weights of pairs"))
+            .with_held_constant(Some("the weights of pairs"))
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {

@@ -11,72 +11,38 @@
 //! | [`concordance`](MeasureContext::concordance) pairs in order minus others | the step of the positions | `h` of both documents | chances that one is above the other |
 //!
 //! Positions and ranks are computed only once for each list, even if the measure uses several operations.
-//! [`Expected`](super::Expected) states the cost of each operation for expected ranks.
-
-use std::cell::{Cell, RefCell};
+//! The file `relaxation/expected/mod.rs` states the cost of each operation for expected ranks.
 
 use burn::tensor::Tensor;
 
 use super::concordance::{by_chances, by_indicators, by_steps};
 use super::position_function::PositionFunction;
-use super::relaxation::{Indicators, Positions, Relaxed};
+use super::relaxation::{Form, Indicators, Positions, Relaxed};
 use super::running_product::product_above;
 use super::sigmoid::{log_sigmoid, sigmoid};
 use crate::loss::lists::{Lists, one_in_place_of_zero, sum_documents};
 use crate::loss::pairwise::pair_sum::loss_over_others;
 use crate::measure::Gain;
 use crate::op::shape::assert_same;
-use crate::op::{PairLoss, PairWeight, Step, at_rank, differences, ideal_dcg, pair_loss, step_sum};
+use crate::op::{Above, PairLoss, PairWeight, Step, at_rank, differences, ideal_dcg, pair_loss, step_sum};
 
 /// A batch of lists under a relaxation, from which a [`PositionMeasure`](super::PositionMeasure) computes its value.
 pub struct MeasureContext<'a> {
     lists: &'a Lists,
-    relaxed: Relaxed,
-    undefined: Cell<Option<&'static str>>,
-    documents_meet: Cell<bool>,
-    expected: RefCell<Vec<(PositionFunction, Option<usize>)>>,
-    /// The number of values per document pair that are stored by the operations used so far.
-    numbers_per_pair: Cell<u64>,
+    relaxed: Form,
+    /// Whether the measure says that it only sums over documents.
+    only_sums: bool,
 }
 
-/// The approximate number of stored values per document pair, as measured by `burn-rank bench`. `NONE_ABOVE` is for a
-/// product over the documents above, computed from positions. The other constants are for Kendall's tau from steps
-/// without a kernel, from probabilities, and from soft indicators.
-const NONE_ABOVE: u64 = 6;
-const BY_STEPS: u64 = 3;
-const BY_CHANCES: u64 = 3;
-const BY_INDICATORS: u64 = 9;
-
 impl<'a> MeasureContext<'a> {
-    pub(super) fn new(lists: &'a Lists, relaxed: Relaxed) -> Self {
-        let (undefined, documents_meet) = (Cell::new(None), Cell::new(false));
-        let (expected, numbers_per_pair) = (RefCell::default(), Cell::new(0));
-        Self { lists, relaxed, undefined, documents_meet, expected, numbers_per_pair }
+    pub(crate) fn new(lists: &'a Lists, Relaxed(relaxed): Relaxed, only_sums: bool) -> Self {
+        Self { lists, relaxed, only_sums }
     }
 
-    /// Returns the first operation, if any, that the measure used but the relaxation does not define.
-    pub(super) fn undefined(&self) -> Option<&'static str> {
-        self.undefined.get()
-    }
-
-    /// Returns whether the measure used an operation that compares two documents.
-    pub(super) fn documents_meet(&self) -> bool {
-        self.documents_meet.get()
-    }
-
-    /// Returns the functions of the rank whose expectations the measure used, with their cut-offs.
-    pub(super) fn expected(&self) -> Vec<(PositionFunction, Option<usize>)> {
-        self.expected.borrow().clone()
-    }
-
-    /// Returns how many values per document pair are stored by the operations that were used.
-    pub(super) fn numbers_per_pair(&self) -> u64 {
-        self.numbers_per_pair.get()
-    }
-
-    /// Records that an operation stores this number of values for each document pair.
-    fn holds(&self, numbers_per_pair: u64) {
-        self.numbers_per_pair.update(|held| held + numbers_per_pair);
+    /// Panics in an operation that compares documents, if the measure says that it only sums over documents.
+    #[track_caller]
+    fn compare(&self, operation: &str) {
+        assert!(!self.only_sums, "{operation}: the measure compares documents, but its `uses` says that it only sums");
     }
 
     /// Returns each document's gain times its weight, if there are weights, `[B, N]`.
@@ -107,12 +73,9 @@ impl<'a> MeasureContext<'a> {
     pub fn sum(&self, a: Tensor<2>, f: &PositionFunction, k: Option<usize>) -> Tensor<1> {
         assert_same("sum", ("scores", &self.lists.scores), &[("a", &a)]);
         sum_documents(match &self.relaxed {
-            Relaxed::Positions(positions) => weigh(a, f, k, positions),
-            Relaxed::Indicators(Indicators { at_ranks, ranks, .. }) => at_ranks(a) * self.at(f, ranks, k),
-            Relaxed::Expectations(expectations) => {
-                self.expected.borrow_mut().push((f.clone(), k));
-                a * expectations.of_rank(f, k)
-            }
+            Form::Positions(positions) => weigh(a, f, k, positions),
+            Form::Indicators(Indicators { at_ranks, ranks, .. }) => at_ranks(a) * self.at(f, ranks, k),
+            Form::Expectations(expectations) => a * expectations.of_rank(f, k),
         })
     }
 
@@ -146,25 +109,26 @@ impl<'a> MeasureContext<'a> {
     }
 
     /// Computes [`sum_with_above`](Self::sum_with_above); without `b`, uses `a` in place of `b`.
+    #[track_caller]
     fn with_above(&self, a: Tensor<2>, f: &PositionFunction, b: Option<Tensor<2>>, k: Option<usize>) -> Tensor<1> {
-        self.documents_meet.set(true);
+        self.compare("sum_with_above");
         match &self.relaxed {
-            Relaxed::Positions(positions) => {
+            Form::Positions(positions) => {
                 let b = b.unwrap_or_else(|| a.clone());
                 // `step_sum` includes the term y = x, as b / 2.
                 let above = step_sum(positions.order.clone(), b.clone(), positions.comparison, Step::Logistic)
                     + b * (positions.own - 0.5);
                 sum_documents(weigh(a, f, k, positions) * above)
             }
-            Relaxed::Indicators(Indicators { at_ranks, ranks, .. }) => {
+            Form::Indicators(Indicators { at_ranks, ranks, .. }) => {
                 let at_ranks = |values| at_ranks(values) * self.lists.mask.clone();
                 let a = at_ranks(a);
                 let b = b.map_or_else(|| a.clone(), at_ranks);
                 sum_documents(a * self.at(f, ranks, k) * sum_at_or_above(ranks.clone(), b))
             }
-            Relaxed::Expectations(expectations) => {
+            Form::Expectations(expectations) => {
                 let b = b.unwrap_or_else(|| a.clone());
-                self.expected_sum(f, k, a.clone(), expectations.with_above(a, f, b, k))
+                sum_documents(expectations.over_those_above(Above::Sum, a, f, b, k))
             }
         }
     }
@@ -180,9 +144,9 @@ impl<'a> MeasureContext<'a> {
     #[track_caller]
     pub fn sum_with_no_relevant_above(&self, a: Tensor<2>, f: &PositionFunction, k: Option<usize>) -> Tensor<1> {
         assert_same("sum_with_no_relevant_above", ("scores", &self.lists.scores), &[("a", &a)]);
-        self.documents_meet.set(true);
+        self.compare("sum_with_no_relevant_above");
         let relevance = self.lists.relevance();
-        let Relaxed::Positions(positions) = &self.relaxed else { return self.sum_with_none_above(a, f, relevance, k) };
+        let Form::Positions(positions) = &self.relaxed else { return self.sum_with_none_above(a, f, relevance, k) };
         // 1 - sigmoid(t) = exp(-log(1 + exp(t))). In a sum of logarithms, no factor vanishes.
         let depth = positions.order.clone() * positions.comparison;
         let odds = loss_over_others(depth, relevance, &PairWeight::Unit, PairLoss::Logistic);
@@ -202,10 +166,9 @@ impl<'a> MeasureContext<'a> {
     #[track_caller]
     pub fn sum_with_none_above(&self, a: Tensor<2>, f: &PositionFunction, b: Tensor<2>, k: Option<usize>) -> Tensor<1> {
         assert_same("sum_with_none_above", ("scores", &self.lists.scores), &[("a", &a), ("b", &b)]);
-        self.documents_meet.set(true);
+        self.compare("sum_with_none_above");
         match &self.relaxed {
-            Relaxed::Positions(positions) => {
-                self.holds(NONE_ABOVE);
+            Form::Positions(positions) => {
                 let [_, n] = a.dims();
                 let others = Tensor::<2>::eye(n, &a.device()).cast(a.dtype()).neg() + 1.0;
                 // 1 - b sigmoid(t) = 1 - b + b sigmoid(-t), which keeps its digits if the sigmoid is near 1.
@@ -214,32 +177,33 @@ impl<'a> MeasureContext<'a> {
                 let none = (b.clone().neg() + 1.0 + b * below).prod_dim(2).squeeze_dim(2);
                 sum_documents(weigh(a, f, k, positions) * none)
             }
-            Relaxed::Indicators(Indicators { at_ranks, ranks, .. }) => {
+            Form::Indicators(Indicators { at_ranks, ranks, .. }) => {
                 let [a, b] = [a, b].map(|values| at_ranks(values) * self.lists.mask.clone());
                 sum_documents(a * self.at(f, ranks, k) * product_above(ranks.clone(), b.neg() + 1.0))
             }
-            Relaxed::Expectations(expectations) => {
-                self.expected_sum(f, k, a.clone(), expectations.with_none_above(a, f, b, k))
+            Form::Expectations(expectations) => {
+                sum_documents(expectations.over_those_above(Above::Product, a, f, b, k))
             }
         }
     }
 
     /// Returns the relaxed indicator, `[B]`, of whether any relevant document is within the cut-off. This operation
     /// takes O(n) memory.
+    #[track_caller]
     pub fn any_relevant_within(&self, k: usize) -> Tensor<1> {
-        self.documents_meet.set(true);
+        self.compare("any_relevant_within");
         let relevance = self.lists.relevance();
         let none = match &self.relaxed {
-            Relaxed::Positions(Positions { positions, cutoff, .. }) => {
+            Form::Positions(Positions { positions, cutoff, .. }) => {
                 // 1 - sigmoid(t) = sigmoid(-t). In a sum of logarithms, no factor vanishes.
                 let outside = (positions.clone() - (k as f64 + 0.5)) * *cutoff;
                 sum_documents(relevance * log_sigmoid(outside)).exp()
             }
-            Relaxed::Indicators(Indicators { at_ranks, ranks, .. }) => {
+            Form::Indicators(Indicators { at_ranks, ranks, .. }) => {
                 let found = at_ranks(relevance) * self.at(&PositionFunction::one(), ranks, Some(k));
                 (found.neg() + 1.0).prod_dim(1).squeeze_dim(1)
             }
-            Relaxed::Expectations(_) => {
+            Form::Expectations(_) => {
                 return self.sum_with_none_above(relevance.clone(), &PositionFunction::one(), relevance, Some(k));
             }
         };
@@ -257,45 +221,30 @@ impl<'a> MeasureContext<'a> {
     #[track_caller]
     pub fn sum_within(&self, a: Tensor<2>, k: Tensor<1>) -> Tensor<1> {
         assert_same("sum_within", ("scores", &self.lists.scores), &[("a", &a)]);
-        self.documents_meet.set(true);
+        self.compare("sum_within");
         let cutoffs: Tensor<2> = k.clone().detach().unsqueeze_dim(1);
         sum_documents(match &self.relaxed {
-            Relaxed::Positions(Positions { positions, cutoff, .. }) => {
+            Form::Positions(Positions { positions, cutoff, .. }) => {
                 a * sigmoid((positions.clone().neg() + cutoffs + 0.5) * *cutoff)
             }
-            Relaxed::Indicators(Indicators { at_ranks, ranks, .. }) => {
+            Form::Indicators(Indicators { at_ranks, ranks, .. }) => {
                 let inside = ranks.clone().lower_equal(cutoffs.expand(a.dims())).float().cast(a.dtype());
                 at_ranks(a) * inside * self.lists.mask.clone()
             }
-            Relaxed::Expectations(expectations) => {
-                expectations.within(a.clone(), k.detach()).unwrap_or_else(|operation| self.not_defined(operation, a))
-            }
+            Form::Expectations(expectations) => expectations.within(a, k.detach()),
         })
     }
 
     /// Returns the number of correctly ordered pairs minus the number of inverted pairs, `[B]`; only pairs with
     /// different labels count. With positions, the concordance takes O(n) memory for the logistic and tanh steps, and
     /// O(n^2) memory for other steps. With soft indicators, the concordance takes O(n^3) time.
+    #[track_caller]
     pub fn concordance(&self) -> Tensor<1> {
-        self.documents_meet.set(true);
+        self.compare("concordance");
         match &self.relaxed {
-            Relaxed::Positions(positions) => {
-                if !matches!(positions.pairs.step, Step::Logistic | Step::Tanh) {
-                    self.holds(BY_STEPS);
-                }
-                by_steps(self.lists, &positions.pairs, || self.pairs())
-            }
-            Relaxed::Indicators(indicators) => {
-                self.holds(BY_INDICATORS);
-                by_indicators(self.lists, indicators)
-            }
-            Relaxed::Expectations(expectations) => match expectations.above() {
-                Ok(chances) => {
-                    self.holds(BY_CHANCES);
-                    by_chances(self.lists, chances)
-                }
-                Err(operation) => sum_documents(self.not_defined(operation, self.lists.scores.clone())),
-            },
+            Form::Positions(positions) => by_steps(self.lists, &positions.pairs, || self.pairs()),
+            Form::Indicators(indicators) => by_indicators(self.lists, indicators),
+            Form::Expectations(expectations) => by_chances(self.lists, expectations.above()),
         }
     }
 
@@ -326,30 +275,6 @@ impl<'a> MeasureContext<'a> {
     /// Returns the values of `f` at whole ranks, 0 beyond the cut-off and at padded places.
     fn at(&self, f: &PositionFunction, ranks: &Tensor<2>, k: Option<usize>) -> Tensor<2> {
         at_rank(ranks.clone(), f.up_to(ranks.dims()[1], k)) * self.lists.mask.clone()
-    }
-
-    /// Sums the expectations over the documents, and records `f` and the cut-off `k`. If the relaxation does not define
-    /// the expectations, records the operation and returns a meaningless value.
-    fn expected_sum(
-        &self,
-        f: &PositionFunction,
-        k: Option<usize>,
-        a: Tensor<2>,
-        expectations: Result<Tensor<2>, &'static str>,
-    ) -> Tensor<1> {
-        sum_documents(expectations.map_or_else(
-            |operation| self.not_defined(operation, a),
-            |expectations| {
-                self.expected.borrow_mut().push((f.clone(), k));
-                expectations
-            },
-        ))
-    }
-
-    /// Records that the relaxation does not define an operation, and returns the meaningless value `instead`.
-    fn not_defined(&self, operation: &'static str, instead: Tensor<2>) -> Tensor<2> {
-        self.undefined.set(self.undefined.get().or(Some(operation)));
-        instead
     }
 }
 

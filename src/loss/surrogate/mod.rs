@@ -9,53 +9,38 @@
 //! Each operation that the measure uses costs O(n^2) (see [`MeasureContext`]). If the relaxation has noise, the cost is
 //! multiplied by the number of draws.
 
-pub(super) mod approx_ap;
-pub(super) mod approx_dcg;
-pub(super) mod approx_ndcg;
-pub(super) mod approx_precision;
-pub(super) mod approx_rr;
-mod bound;
-mod cells;
 mod concordance;
 mod context;
-pub(in crate::loss) mod default_temperature;
 pub(super) mod discount_shape;
 mod measures;
-mod names;
+mod named;
+pub(crate) mod names;
 mod position_function;
 mod position_measure;
-mod ranked_value;
 mod relaxation;
 pub(super) mod relaxed_measure;
 mod relevance_measures;
 mod running_product;
 mod sigmoid;
-pub(super) mod smooth_ap_indicator;
-pub(super) mod smooth_ap_rank;
-pub(super) mod smooth_dcg;
-pub(super) mod smooth_ndcg;
-pub(super) mod smooth_precision;
-pub(super) mod smooth_rr;
-pub(super) mod soft_ap;
-pub(super) mod soft_dcg;
-pub(super) mod soft_err;
-pub(super) mod soft_ndcg;
-pub(super) mod soft_precision;
-pub(super) mod soft_rr;
+#[cfg(test)]
+mod tests;
 mod transform;
 
-pub use bound::TypeOneBound;
-pub use cells::{Cell, CellCost};
 pub use context::MeasureContext;
 pub use discount_shape::DiscountShape;
-pub use measures::{AveragePrecision, Dcg, ExpectedReciprocalRank, Ndcg, ReciprocalRank};
+pub(in crate::loss) use named::*;
 pub use names::{MeasureName, RelaxationName};
 pub use position_function::PositionFunction;
-pub use position_measure::PositionMeasure;
-pub(crate) use ranked_value::RankedValue;
-pub use relaxation::{
-    Approximate, Exact, Expected, GumbelNoise, Indicator, Indicators, NeuralSort, PairSteps, Positions, ProjectedRanks,
-    RankExpectations, RankModel, Relaxation, Relaxed, SigmoidRanks, SmoothIndicators, SoftSort,
-};
-pub use relevance_measures::{KendallTau, PrecisionAt, RPrecision, RankBiasedPrecision, RecallAt, SuccessAt};
-pub use transform::Surrogate;
+pub use position_measure::{PositionMeasure, Uses};
+pub use relaxation::{Approximation, RankExpectationMethod, RankModel, Relaxation, Relaxed};
+pub(crate) use relaxation::{Form, Indicators};
+pub use relaxed_measure::RelaxedMeasureConfig;
+pub use transform::{Surrogate, TypeOneBound};
+
+#[cfg(test)]
+pub(crate) mod position_measures {
+    pub(crate) use super::measures::{AveragePrecision, Dcg, ExpectedReciprocalRank, Ndcg, ReciprocalRank};
+    pub(crate) use super::relevance_measures::{
+        KendallTau, PrecisionAt, RPrecision, RankBiasedPrecision, RecallAt, SuccessAt,
+    };
+}

@@ -1,15 +1,28 @@
-//! The names that a configuration uses to combine a measure with a relaxation, and the parameters of each measure and
-//! relaxation.
+//! The measures and relaxations that a configuration combines by name: one row for each. A measure and a relaxation
+//! together are a cell.
+//!
+//! The default temperatures are in spreads (standard deviations of a list's scores). The papers' temperatures are in
+//! scores. With them, training from scratch works badly, because a suitable temperature depends on the spread of the
+//! scores. The page benchmarks/losses.md explains how the default temperatures were found, using only validation queries.
+
+use std::fmt::{self, Display, Formatter};
 
 use serde::{Deserialize, Serialize};
 
+use super::measures::{AveragePrecision, Dcg, ExpectedReciprocalRank, Ndcg, ReciprocalRank};
+use super::named;
+use super::position_measure::PositionMeasure;
 use super::relaxation::RankModel;
+use super::relaxed_measure::{self, RelaxedMeasureConfig, named_cell};
+use super::relevance_measures::{KendallTau, PrecisionAt, RPrecision, RankBiasedPrecision, RecallAt, SuccessAt};
+use crate::json::Map;
+use crate::loss::temperature::Smoothing;
 
-/// Defines an enum in which each variant has a name in configuration files and a list of parameter keys.
+/// Defines an enum in which each variant has a name in configuration files, a list of parameter keys and a row of facts.
 macro_rules! names {
     (
-        $(#[$attribute:meta])* $type:ident
-        $($(#[$doc:meta])* $variant:ident = $name:literal $(or $alias:literal)*, $parameters:expr;)*
+        $(#[$attribute:meta])* $type:ident $row:ident
+        $($(#[$doc:meta])* $variant:ident = $name:literal $(or $alias:literal)*, $parameters:expr, $facts:expr;)*
     ) => {
         $(#[$attribute])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,82 +47,285 @@ macro_rules! names {
                     $(Self::$variant => &$parameters,)*
                 }
             }
+
+            fn facts(self) -> $row {
+                match self {
+                    $(Self::$variant => $facts,)*
+                }
+            }
         }
     };
 }
 
+/// What relaxations need to know of a measure.
+struct MeasureFacts {
+    /// Creates the measure from the parameters of a configuration.
+    relaxed: fn(&RelaxedMeasureConfig) -> Box<dyn PositionMeasure>,
+    /// Whether the measure needs a cut-off.
+    needs_cutoff: bool,
+    /// Whether the measure depends on the first relevant document, which needs the exact model of ranks.
+    finds_first: bool,
+    /// Whether the measure depends on every rank, and depends less on each rank than on the rank before it.
+    falls_gradually: bool,
+}
+
+const fn measure(relaxed: fn(&RelaxedMeasureConfig) -> Box<dyn PositionMeasure>) -> MeasureFacts {
+    MeasureFacts { relaxed, needs_cutoff: false, finds_first: false, falls_gradually: false }
+}
+
+const fn gradual(relaxed: fn(&RelaxedMeasureConfig) -> Box<dyn PositionMeasure>) -> MeasureFacts {
+    MeasureFacts { falls_gradually: true, ..measure(relaxed) }
+}
+
+const fn cut(relaxed: fn(&RelaxedMeasureConfig) -> Box<dyn PositionMeasure>) -> MeasureFacts {
+    MeasureFacts { needs_cutoff: true, ..measure(relaxed) }
+}
+
 names! {
     /// The name of a measure in a configuration.
-    MeasureName
-    /// [`Ndcg`](super::Ndcg)
-    Ndcg = "ndcg", ["k", "gain", "discount", "exponent"];
-    /// [`Dcg`](super::Dcg)
-    Dcg = "dcg", ["k", "gain", "discount", "exponent"];
-    /// [`AveragePrecision`](super::AveragePrecision)
-    Ap = "ap" or "map", ["k"];
-    /// [`ReciprocalRank`](super::ReciprocalRank)
-    Rr = "rr" or "mrr", ["k", "linear"];
-    /// [`ExpectedReciprocalRank`](super::ExpectedReciprocalRank)
-    Err = "err", ["k", "maximum_grade"];
-    /// [`PrecisionAt`](super::PrecisionAt)
-    Precision = "precision" or "p", ["k"];
-    /// [`RecallAt`](super::RecallAt)
-    Recall = "recall", ["k"];
-    /// [`SuccessAt`](super::SuccessAt)
-    Success = "success", ["k"];
-    /// [`RankBiasedPrecision`](super::RankBiasedPrecision)
-    Rbp = "rbp", ["persistence"];
-    /// [`RPrecision`](super::RPrecision)
-    RPrecision = "r_precision", [];
-    /// [`KendallTau`](super::KendallTau)
-    KendallTau = "kendall_tau", [];
+    MeasureName MeasureFacts
+    /// NDCG, the DCG divided by the largest DCG that any order can reach.
+    Ndcg = "ndcg", ["k", "gain", "discount", "exponent"], gradual(|c| Box::new(Ndcg { dcg: c.dcg() }));
+    /// DCG, the sum `sum_x D(r_x) G(y_x)`.
+    Dcg = "dcg", ["k", "gain", "discount", "exponent"], gradual(|c| Box::new(c.dcg()));
+    /// Average precision, `1/|l| sum_x l_x / r_x (relevant documents at or above x)`. The divisor is always the number of
+    /// all relevant documents, even if there is a cut-off.
+    Ap = "ap" or "map", ["k"], gradual(|c| Box::new(AveragePrecision { k: c.k }));
+    /// Reciprocal rank, one over the rank of the first relevant document, or 0 if that rank is beyond the cut-off. With
+    /// `linear`, `sum_x l_x / r_x`, which equals it only if exactly one document is relevant (smoothrank, section 4.1).
+    Rr = "rr" or "mrr", ["k", "linear"], MeasureFacts {
+        finds_first: true,
+        ..measure(|c| Box::new(ReciprocalRank { linear: c.linear, k: c.k }))
+    };
+    /// Expected reciprocal rank, `sum_x g_x / r_x prod of (1 - g_y) over y above x`. A reader stops at document `x` with
+    /// probability `g_x = (2^{y_x} - 1) / 2^{maximum grade}`.
+    Err = "err", ["k", "maximum_grade"], MeasureFacts {
+        finds_first: true,
+        ..gradual(|c| Box::new(ExpectedReciprocalRank::new(c.maximum_grade, c.k)))
+    };
+    /// Precision, the number of relevant documents among the first `k`, divided by `k`.
+    Precision = "precision" or "p", ["k"], cut(|c| Box::new(PrecisionAt { k: c.required_cutoff() }));
+    /// Recall, the share of all relevant documents that are among the first `k`.
+    Recall = "recall", ["k"], cut(|c| Box::new(RecallAt { k: c.required_cutoff() }));
+    /// Success, whether a relevant document is among the first `k`.
+    Success = "success", ["k"], MeasureFacts {
+        finds_first: true,
+        ..cut(|c| Box::new(SuccessAt { k: c.required_cutoff() }))
+    };
+    /// Rank-biased precision, `(1 - p) sum_x l_x p^(r_x - 1)`. A reader who goes on to the next document with probability
+    /// `p` finds relevant documents at this rate.
+    Rbp = "rbp", ["persistence"], gradual(|c| Box::new(RankBiasedPrecision { persistence: c.persistence }));
+    /// R-precision, the precision at `k`, where `k` is the number of relevant documents.
+    RPrecision = "r_precision", [], measure(|_| Box::new(RPrecision));
+    /// Kendall's tau, the number of correctly ordered pairs minus the number of inverted pairs, divided by the number of
+    /// pairs with different labels.
+    KendallTau = "kendall_tau", [], measure(|_| Box::new(KendallTau));
+}
+
+/// What a surrogate needs to know of a relaxation.
+struct RelaxationFacts {
+    /// The paper's temperature, in scores, or 1 if the paper gives none.
+    paper_value: f64,
+    /// The default temperature in spreads, for training a scorer from scratch.
+    temperature: f64,
+    /// The power `p` that adapts a temperature in spreads to short lists.
+    short_list_power: u32,
+}
+
+const fn relaxation(temperature: f64) -> RelaxationFacts {
+    RelaxationFacts { paper_value: 1.0, temperature, short_list_power: 2 }
 }
 
 names! {
     /// The name of a relaxation in a configuration.
-    RelaxationName
-    /// [`Approximate`](super::Approximate)
-    ApproximatePositions = "approximate_positions", ["alpha", "beta", "step"];
-    /// [`SigmoidRanks`](super::SigmoidRanks)
-    SigmoidRanks = "sigmoid_ranks", ["sigma", "diagonal"];
-    /// [`Indicator`](super::Indicator)
-    RankIndicators = "rank_indicators", ["sigma"];
-    /// [`Expected`](super::Expected)
-    ExpectedRanks = "expected_ranks", ["sigma", "evaluation", "model"];
-    /// [`NeuralSort`](super::NeuralSort)
-    NeuralSort = "neural_sort", ["sigma"];
-    /// [`SoftSort`](super::SoftSort)
-    SoftSort = "soft_sort", ["sigma"];
-    /// [`SmoothIndicators`](super::SmoothIndicators)
-    SmoothIndicators = "smooth_indicators", ["alpha", "delta"];
-    /// [`ProjectedRanks`](super::ProjectedRanks)
-    ProjectedRanks = "projected_ranks", ["sigma", "beta"];
+    RelaxationName RelaxationFacts
+    /// Positions `p_x = 1 + sum_{y != x} phi(alpha (s_y - s_x))`; cut-offs and comparisons by sigmoids of steepness
+    /// `beta` (approximation-framework, section 4). The surrogate tends to the measure as `alpha` and `beta` grow
+    /// (Theorems 3 to 6).
+    ApproximatePositions = "approximate_positions", ["alpha", "beta", "step"],
+        RelaxationFacts { paper_value: 10.0, ..relaxation(20.0) };
+    /// The same by the logistic step; comparisons by that step between scores (smoothrank, equations 4, 5 and 9).
+    SigmoidRanks = "sigmoid_ranks", ["sigma", "diagonal"], relaxation(0.05);
+    /// Soft indicators `h_ij` in place of "document i is at rank j" (smoothrank, section 4). The temperature is in
+    /// squared scores or in variances.
+    RankIndicators = "rank_indicators", ["sigma"], RelaxationFacts { short_list_power: 1, ..relaxation(0.02) };
+    /// Ranks of noisy scores, and expectations over them (softrank-directness, section III).
+    ExpectedRanks = "expected_ranks", ["sigma", "evaluation", "model"], relaxation(0.1);
+    /// Rows of NeuralSort's matrix (Grover et al., Stochastic optimization of sorting networks via continuous
+    /// relaxations; PiRank).
+    // With a smoother matrix, the loss of three documents has minima at wrong orders.
+    NeuralSort = "neural_sort", ["sigma"], RelaxationFacts { short_list_power: 0, ..relaxation(0.2) };
+    /// `softmax_i(-|s_i - s_d(r)| / sigma)` in place of "document i is at rank r" (Prillo and Eisenschlos, SoftSort).
+    SoftSort = "soft_sort", ["sigma"], RelaxationFacts { short_list_power: 1, ..relaxation(0.075) };
+    /// Softmax of scores, less what was found at the ranks above (Thonet et al., SmoothI).
+    SmoothIndicators = "smooth_indicators", ["alpha", "delta"], relaxation(10.0);
+    /// Projection of `-s / sigma` on the orders of the ranks (Blondel et al., Fast differentiable sorting and ranking).
+    // Documents in a short list are often more than `sigma` apart and then have no gradient.
+    ProjectedRanks = "projected_ranks", ["sigma", "beta"], RelaxationFacts { short_list_power: 7, ..relaxation(0.05) };
 }
 
 impl MeasureName {
-    /// Returns the default cut-off if the measure needs a cut-off, and `None` otherwise.
-    pub(super) fn default_cutoff(self) -> Option<usize> {
-        matches!(self, Self::Precision | Self::Recall | Self::Success).then_some(5)
+    /// Creates the measure with the parameters of a configuration.
+    pub(super) fn relaxed(self, config: &RelaxedMeasureConfig) -> Box<dyn PositionMeasure> {
+        (self.facts().relaxed)(config)
     }
 
-    /// Returns the default model for the distribution of ranks. Measures that depend on the first relevant document
-    /// need the exact model.
+    /// Returns the default cut-off if the measure needs a cut-off, and `None` otherwise.
+    pub(super) fn default_cutoff(self) -> Option<usize> {
+        self.facts().needs_cutoff.then_some(5)
+    }
+
+    /// Returns the default model for the distribution of ranks.
     pub(super) fn default_model(self) -> RankModel {
-        match self {
-            Self::Rr | Self::Err | Self::Success => RankModel::Exact,
-            _ => RankModel::Independent,
-        }
+        if self.facts().finds_first { RankModel::Exact } else { RankModel::Independent }
     }
 }
 
 impl RelaxationName {
-    /// Returns the configuration key of the temperature, which is the relaxation's first parameter.
-    pub(super) fn symbol(self) -> &'static str {
-        self.parameters()[0]
+    /// Returns the configuration key of the temperature, which is the relaxation's first parameter, and its direction.
+    pub(super) fn smoothing(self) -> Smoothing {
+        match self.parameters()[0] {
+            "alpha" => Smoothing::sharper_if_larger("alpha"),
+            sigma => Smoothing::sharper_if_smaller(sigma),
+        }
     }
 
     /// Returns the paper's temperature, in scores, or 1 if the paper gives none.
     pub(super) fn paper_value(self) -> f64 {
-        if self == Self::ApproximatePositions { 10.0 } else { 1.0 }
+        self.facts().paper_value
+    }
+
+    /// Returns the power `p` that adapts a temperature in spreads to short lists.
+    pub(super) fn short_list_power(self) -> u32 {
+        self.facts().short_list_power
+    }
+}
+
+/// A measure under a relaxation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cell {
+    /// The measure.
+    pub measure: MeasureName,
+    /// The relaxation.
+    pub relaxation: RelaxationName,
+}
+
+/// The time and memory for one query with n documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CellCost {
+    /// Takes O(n^2) time and O(n) memory, with the primitives of [`op`](crate::op).
+    Linear,
+    /// Takes O(k n^2) time and O(k n) memory, where `k` is the number of ranks that count.
+    Trials,
+    /// Takes O(n^2) time and memory, because tensors of document pairs are stored.
+    Pairs,
+    /// Takes O(n^3) time and O(n^2) memory.
+    Cubic,
+}
+
+impl CellCost {
+    /// All costs, in the order in which a table's legend lists them.
+    pub const ALL: [Self; 4] = [Self::Linear, Self::Trials, Self::Pairs, Self::Cubic];
+
+    /// Returns the letter that stands for the cost in a table.
+    pub fn mark(self) -> char {
+        match self {
+            Self::Linear => 'o',
+            Self::Trials => 't',
+            Self::Pairs => 'p',
+            Self::Cubic => 'c',
+        }
+    }
+}
+
+impl Display for CellCost {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Linear => "O(n^2) time (mostly O(n log n) for long lists in float32), O(n) memory",
+            Self::Trials => "O(k n^2) time, O(k n) memory, for k ranks that count",
+            Self::Pairs => "O(n^2) time and memory",
+            Self::Cubic => "O(n^3) time, O(n^2) memory",
+        })
+    }
+}
+
+impl Cell {
+    /// Returns all combinations of a measure and a relaxation, ordered by measure.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let of =
+            |&measure: &MeasureName| RelaxationName::ALL.iter().map(move |&relaxation| Self { measure, relaxation });
+        MeasureName::ALL.iter().flat_map(of)
+    }
+
+    /// Returns the cost of this combination; for expected ranks, this is the cost in the model with independent trials.
+    /// In float32 on a CPU, the exact rank model needs less time: a factor `n` of this cost becomes `log n`. In float64
+    /// or on other devices, the exact rank model takes `29 sqrt(1 + ln n)` times as long as independent trials.
+    pub fn cost(self) -> CellCost {
+        use MeasureName::{Err, KendallTau, RPrecision, Success};
+        use RelaxationName::{
+            ApproximatePositions, ExpectedRanks, NeuralSort, ProjectedRanks, RankIndicators, SigmoidRanks,
+            SmoothIndicators, SoftSort,
+        };
+        match (self.measure, self.relaxation) {
+            (Success | RPrecision, ExpectedRanks) => CellCost::Trials,
+            (Err, ApproximatePositions | SigmoidRanks) | (KendallTau, ExpectedRanks) => CellCost::Pairs,
+            (KendallTau, RankIndicators | NeuralSort | SoftSort | SmoothIndicators) => CellCost::Cubic,
+            (_, SoftSort | SmoothIndicators | ProjectedRanks) => CellCost::Pairs,
+            _ => CellCost::Linear,
+        }
+    }
+
+    /// Returns the name of the registered loss that equals this combination, if there is one.
+    pub fn named(self) -> Option<&'static str> {
+        let mut losses = named::all();
+        losses.find(|&(_, measure, relaxation)| self == Self { measure, relaxation }).map(|(name, ..)| name)
+    }
+
+    /// Returns the default temperature, in spreads, for training a scorer from scratch. The factor `times` changes it
+    /// to make the surrogate smoother.
+    pub(super) fn default_temperature(self, times: f64) -> f64 {
+        let temperature = self.relaxation.facts().temperature;
+        match self.relaxation {
+            RelaxationName::ApproximatePositions | RelaxationName::SmoothIndicators => temperature / times,
+            // The temperature is in variances.
+            RelaxationName::RankIndicators => temperature * times * times,
+            // Documents further apart have no gradient, so a measure of few ranks needs a larger temperature.
+            RelaxationName::ProjectedRanks if self.measure.facts().falls_gradually => times * (temperature / 8.0),
+            _ => temperature * times,
+        }
+    }
+}
+
+/// Returns the default temperature of a registered loss, from its name and parameters. Other losses have no default
+/// temperature in spreads, because no search for one has been made.
+pub(in crate::loss) fn default_temperature(name: &str, params: &Map, times: f64) -> Option<f64> {
+    let cell = match name {
+        relaxed_measure::NAME => named_cell(params).cell(),
+        _ => Cell::all().find(|cell| cell.named() == Some(name))?,
+    };
+    Some(cell.default_temperature(times))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::json;
+    use crate::loss::registry;
+
+    /// Each named loss has the same default temperature as the measure and relaxation that it combines.
+    #[test]
+    fn named_losses_have_the_temperature_of_their_cell() {
+        for cell in Cell::all() {
+            let Some(name) = cell.named() else { continue };
+            let entry = registry::find(name).unwrap();
+            let (symbol, score) = (
+                cell.relaxation.smoothing().parameter,
+                Map::from_iter([("temperature_unit".to_string(), json!("score"))]),
+            );
+            let defaults = entry.defaults(&Map::new());
+            assert_eq!(defaults[symbol], json!(cell.default_temperature(1.0)), "{name}");
+            assert_eq!(defaults["temperature_unit"], json!("spread"), "{name}");
+            assert_eq!(entry.defaults(&score)[symbol], json!(cell.relaxation.paper_value()), "{name}");
+        }
     }
 }

@@ -5,33 +5,42 @@ use std::fmt::Debug;
 use burn::tensor::{Bool, Tensor};
 
 use super::context::MeasureContext;
+use super::position_function::PositionFunction;
 use crate::loss::about::Orientation;
 use crate::loss::error::LossError;
 use crate::loss::lists::Lists;
 use crate::measure::Gain;
 
-/// A measure of a ranked list, written as a formula over positions. This crate provides [`Ndcg`](super::Ndcg) and other
-/// measures.
+/// A measure of a ranked list, written as a formula over positions. [`MeasureName`](super::MeasureName) lists the
+/// measures of this crate.
 ///
 /// ```
 /// use burn::tensor::Tensor;
-/// use burn_rank::loss::{Expected, MeasureContext, PositionFunction, PositionMeasure, Surrogate, Temperature};
+/// use burn_rank::loss::{MeasureContext, PositionFunction, PositionMeasure, RelaxationName, RelaxedMeasureConfig, Uses};
 ///
 /// /// Rank-biased precision with persistence 0.8.
 /// #[derive(Debug)]
 /// struct RankBiasedPrecision;
+///
+/// fn attention() -> PositionFunction {
+///     PositionFunction::new(|position| ((position - 1.0) * 0.8f64.ln()).exp() * 0.2)
+/// }
 ///
 /// impl PositionMeasure for RankBiasedPrecision {
 ///     fn name(&self) -> &'static str {
 ///         "rbp"
 ///     }
 ///     fn value(&self, list: &MeasureContext) -> Tensor<1> {
-///         let persistence = PositionFunction::new(|position| ((position - 1.0) * 0.8f64.ln()).exp() * 0.2);
-///         list.sum(list.relevance(), &persistence, None)
+///         list.sum(list.relevance(), &attention(), None)
+///     }
+///     // This is optional: it makes document weights possible, and exact means over tied documents.
+///     fn uses(&self) -> Uses {
+///         Uses::sums_of(&attention(), None)
 ///     }
 /// }
 ///
-/// let loss = Surrogate::new(RankBiasedPrecision, Expected::new(Temperature::scores(0.5)))?;
+/// let relaxation = RelaxedMeasureConfig::new().with_relaxation(RelaxationName::ExpectedRanks);
+/// let loss = relaxation.init_measure(RankBiasedPrecision)?;
 /// # Ok::<(), burn_rank::loss::LossError>(())
 /// ```
 pub trait PositionMeasure: Debug + Send + Sync {
@@ -67,8 +76,14 @@ pub trait PositionMeasure: Debug + Send + Sync {
     /// skip the positions of all other documents. The default, `None`, means that all positions are needed. A measure
     /// that compares documents, for example with [`sum_with_above`](MeasureContext::sum_with_above) or
     /// [`concordance`](MeasureContext::concordance), needs all positions.
-    fn counted(&self, _lists: &Lists) -> Option<Tensor<2>> {
+    fn needed_positions(&self, _lists: &Lists) -> Option<Tensor<2>> {
         None
+    }
+
+    /// Returns which operations [`value`](Self::value) uses. The default is right for every measure, but only a measure
+    /// that says that it is a sum over documents accepts document weights, and has exact means over tied documents.
+    fn uses(&self) -> Uses {
+        Uses::default()
     }
 
     /// Returns the measure for each query, `[B]`. For every input, an implementation must call the same methods of
@@ -76,32 +91,69 @@ pub trait PositionMeasure: Debug + Send + Sync {
     fn value(&self, list: &MeasureContext) -> Tensor<1>;
 }
 
-impl PositionMeasure for Box<dyn PositionMeasure> {
-    fn name(&self) -> &'static str {
-        (**self).name()
+/// The operations of [`MeasureContext`] by which a measure computes its value.
+#[derive(Debug, Clone, Default)]
+pub struct Uses {
+    operations: Operations,
+    /// The functions of the rank that the measure sums, with their cut-offs.
+    pub(super) functions: Vec<(PositionFunction, Option<usize>)>,
+}
+
+/// What a measure does with documents.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) enum Operations {
+    /// Anything.
+    #[default]
+    Any,
+    /// Sums over documents, so what a document adds depends only on its rank.
+    Sums,
+    /// Comparisons of documents in sums and in products of logarithms.
+    Comparisons,
+    /// Products over the documents above a document.
+    ProductAbove,
+    /// The number of ordered pairs.
+    Concordance,
+}
+
+impl Uses {
+    /// Only [`MeasureContext::sum`], of the function `f` of the rank within the cut-off `k`, besides what depends on no
+    /// position, such as [`MeasureContext::ideal`].
+    pub fn sums_of(f: &PositionFunction, k: Option<usize>) -> Self {
+        Self::sums().and_function(f, k)
     }
 
-    fn check(&self, loss: &'static str) -> Result<(), LossError> {
-        (**self).check(loss)
+    /// Adds a function of the rank with its cut-off.
+    pub fn and_function(mut self, f: &PositionFunction, k: Option<usize>) -> Self {
+        self.functions.push((f.clone(), k));
+        self
     }
 
-    fn orientation(&self) -> Orientation {
-        (**self).orientation()
+    pub(super) fn sums() -> Self {
+        Self::of(Operations::Sums)
     }
 
-    fn gain(&self) -> Option<&Gain> {
-        (**self).gain()
+    pub(super) fn comparisons() -> Self {
+        Self::of(Operations::Comparisons)
     }
 
-    fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
-        (**self).learnable(lists)
+    pub(super) fn product_above() -> Self {
+        Self::of(Operations::ProductAbove)
     }
 
-    fn counted(&self, lists: &Lists) -> Option<Tensor<2>> {
-        (**self).counted(lists)
+    pub(super) fn concordance() -> Self {
+        Self::of(Operations::Concordance)
     }
 
-    fn value(&self, list: &MeasureContext) -> Tensor<1> {
-        (**self).value(list)
+    fn of(operations: Operations) -> Self {
+        Self { operations, functions: Vec::new() }
+    }
+
+    pub(super) fn operations(&self) -> Operations {
+        self.operations
+    }
+
+    /// Returns whether the measure says that it is a sum over documents.
+    pub(crate) fn only_sums(&self) -> bool {
+        self.operations == Operations::Sums
     }
 }

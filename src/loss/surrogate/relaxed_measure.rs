@@ -9,32 +9,24 @@
 //! the index of the draw, and the document's place in its list, so all queries share it. At every step, the gradient
 //! learner draws new noise for each row of the batch; other learners use the same noise throughout.
 //!
-//! The cost is O(n^2), multiplied by `S` if there is noise. [`MeasureContext`](super::MeasureContext) and
-//! [`Expected`](super::Expected) state the exceptions. A query has loss 0 if the measure does not distinguish between
-//! its documents.
+//! The cost is O(n^2), multiplied by `S` if there is noise. [`Cell::cost`] states the exceptions. A query has loss 0 if
+//! the measure does not distinguish between its documents.
 
 use std::sync::Arc;
 
 use burn::config::Config;
 use serde::de::DeserializeOwned;
 
-use super::bound::TypeOneBound;
-use super::cells::Cell;
 use super::discount_shape::DiscountShape;
-use super::measures::{AveragePrecision, Dcg, ExpectedReciprocalRank, Ndcg, ReciprocalRank};
-use super::names::{MeasureName, RelaxationName};
+use super::measures::Dcg;
+use super::names::{Cell, MeasureName, RelaxationName};
 use super::position_measure::PositionMeasure;
-use super::relaxation::{
-    Approximate, Expected, GumbelNoise, Indicator, NeuralSort, ProjectedRanks, RankModel, Relaxation, SigmoidRanks,
-    SmoothIndicators, SoftSort,
-};
-use super::relevance_measures::{KendallTau, PrecisionAt, RPrecision, RankBiasedPrecision, RecallAt, SuccessAt};
-use super::transform::Surrogate;
+use super::relaxation::{KnownRelaxation, RankExpectationMethod, RankModel, Relaxation};
+use super::transform::{GumbelNoise, Surrogate, TypeOneBound};
 use crate::json::{Map, Value};
-use crate::loss::approximation::RankExpectationMethod;
 use crate::loss::entry::{LossEntry, boxed, value_of};
 use crate::loss::error::LossError;
-use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature::Smoothing;
 use crate::loss::temperature::{self, TEMPERATURE_UNIT, Temperature, Tempered};
 use crate::measure::Gain;
 use crate::op::Step;
@@ -48,7 +40,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     formula: "1 - M, or -M for dcg and kendall_tau: the measure M with a substitute for ranks",
     cost: "O(n^2), or as the relaxation",
     paper: "the papers of the relaxation; Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, section 4",
-    smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
+    smoothing: Some(Smoothing::sharper_if_larger("alpha")),
     defaults,
     forms: Some(forms),
     build: |params| Ok(boxed(configured(params)?.init()?)),
@@ -144,55 +136,72 @@ impl RelaxedMeasureConfig {
     /// # Errors
     /// Returns an error if a parameter is out of range, or if the measure does not allow the `evaluation`.
     pub fn init(&self) -> Result<RelaxedMeasure, LossError> {
-        let relaxation = match self.gumbel_samples {
-            0 => self.relaxation(),
-            samples => Arc::new(GumbelNoise::new(self.relaxation(), samples, self.seed)),
-        };
-        let surrogate = Surrogate::joined(NAME, self.measure(), relaxation)?;
-        match self.bound {
-            None => Ok(surrogate),
-            Some(bound) => surrogate.with_bound(bound),
-        }
+        self.named(NAME)
     }
 
-    fn measure(&self) -> Box<dyn PositionMeasure> {
-        let cutoff = self.k.or(self.measure.default_cutoff());
-        let required = cutoff.unwrap_or_default();
-        let discount = self.discount.clone().with_exponent(self.exponent);
-        let dcg = Dcg { gain: self.gain.clone(), discount, k: cutoff };
-        match self.measure {
-            MeasureName::Ndcg => Box::new(Ndcg { dcg }),
-            MeasureName::Dcg => Box::new(dcg),
-            MeasureName::Ap => Box::new(AveragePrecision { k: cutoff }),
-            MeasureName::Rr => Box::new(ReciprocalRank { linear: self.linear, k: cutoff }),
-            MeasureName::Err => Box::new(ExpectedReciprocalRank::new(self.maximum_grade).with_k(cutoff)),
-            MeasureName::Precision => Box::new(PrecisionAt { k: required }),
-            MeasureName::Recall => Box::new(RecallAt { k: required }),
-            MeasureName::Success => Box::new(SuccessAt { k: required }),
-            MeasureName::Rbp => Box::new(RankBiasedPrecision { persistence: self.persistence }),
-            MeasureName::RPrecision => Box::new(RPrecision),
-            MeasureName::KendallTau => Box::new(KendallTau),
-        }
+    /// Creates a registered loss. Error messages about parameters use the loss's `name`.
+    pub(super) fn named(&self, name: &'static str) -> Result<Surrogate, LossError> {
+        self.joined(name, self.measure.relaxed(self).into(), Arc::new(self.known_relaxation()))
     }
 
-    fn relaxation(&self) -> Arc<dyn Relaxation> {
-        let (beta, evaluation) = (self.beta, self.evaluation);
-        let temperature = self.temperature();
+    /// Creates a loss, named after the measure, that computes your own measure under the relaxation of this configuration.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`init`](Self::init).
+    pub fn init_measure(&self, measure: impl PositionMeasure + 'static) -> Result<Surrogate, LossError> {
+        self.joined(measure.name(), Arc::new(measure), Arc::new(self.known_relaxation()))
+    }
+
+    /// Creates a loss that computes the measure of this configuration under your own relaxation.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`init`](Self::init).
+    pub fn init_relaxation(&self, relaxation: impl Relaxation + 'static) -> Result<Surrogate, LossError> {
+        let measure = self.measure.relaxed(self);
+        self.joined(measure.name(), measure.into(), Arc::new(relaxation))
+    }
+
+    fn joined(
+        &self,
+        name: &'static str,
+        measure: Arc<dyn PositionMeasure>,
+        relaxation: Arc<dyn Relaxation>,
+    ) -> Result<Surrogate, LossError> {
+        let noise = GumbelNoise { samples: self.gumbel_samples, seed: self.seed, by_row: false };
+        let surrogate = Surrogate::joined(name, measure, relaxation)?;
+        surrogate.with_noise(Some(noise).filter(|noise| noise.samples > 0)).with_bound(self.bound)
+    }
+
+    pub(super) fn dcg(&self) -> Dcg {
+        Dcg { gain: self.gain.clone(), discount: self.discount.clone().with_exponent(self.exponent), k: self.k }
+    }
+
+    /// Returns the cut-off of a measure that needs one.
+    pub(super) fn required_cutoff(&self) -> usize {
+        self.cutoff().unwrap_or_default()
+    }
+
+    fn cutoff(&self) -> Option<usize> {
+        self.k.or(self.measure.default_cutoff())
+    }
+
+    pub(super) fn known_relaxation(&self) -> KnownRelaxation {
         let takes_cutoff = self.measure.parameters().contains(&"k");
-        let top = self.k.or(self.measure.default_cutoff()).filter(|_| takes_cutoff);
-        match self.relaxation {
-            RelaxationName::ApproximatePositions => Arc::new(Approximate { temperature, beta, step: self.step }),
-            RelaxationName::SigmoidRanks => Arc::new(SigmoidRanks { temperature, diagonal: self.diagonal }),
-            RelaxationName::RankIndicators => Arc::new(Indicator { temperature }),
-            RelaxationName::ExpectedRanks => {
-                let model = self.model.unwrap_or(self.measure.default_model());
-                Arc::new(Expected { temperature, evaluation, model })
-            }
-            RelaxationName::NeuralSort => Arc::new(NeuralSort { temperature, top }),
-            RelaxationName::SoftSort => Arc::new(SoftSort { temperature, top }),
-            RelaxationName::SmoothIndicators => Arc::new(SmoothIndicators { temperature, delta: self.delta, top }),
-            RelaxationName::ProjectedRanks => Arc::new(ProjectedRanks { temperature, beta }),
+        KnownRelaxation {
+            name: self.relaxation,
+            temperature: self.temperature(),
+            beta: self.beta,
+            step: self.step,
+            diagonal: self.diagonal,
+            delta: self.delta,
+            evaluation: self.evaluation,
+            model: self.model.unwrap_or(self.measure.default_model()),
+            top: self.cutoff().filter(|_| takes_cutoff),
         }
+    }
+
+    pub(super) fn cell(&self) -> Cell {
+        Cell { measure: self.measure, relaxation: self.relaxation }
     }
 
     fn has(&self, key: &str) -> bool {
@@ -203,12 +212,11 @@ impl RelaxedMeasureConfig {
 
 impl Tempered for RelaxedMeasureConfig {
     fn symbol(&self) -> &'static str {
-        self.relaxation.symbol()
+        self.relaxation.smoothing().parameter
     }
 
     fn temperature(&self) -> Temperature {
-        let cell = Cell { measure: self.measure, relaxation: self.relaxation };
-        self.temperature.unwrap_or(Temperature::spreads(cell.default_temperature(1.0)))
+        self.temperature.unwrap_or(Temperature::spreads(self.cell().default_temperature(1.0)))
     }
 
     fn paper_value(&self) -> f64 {
@@ -217,7 +225,7 @@ impl Tempered for RelaxedMeasureConfig {
 }
 
 /// The loss `1 - M` or `-M` of a measure `M` under a relaxation.
-pub type RelaxedMeasure = Surrogate<Box<dyn PositionMeasure>>;
+pub type RelaxedMeasure = Surrogate;
 
 /// Returns the two parameters that select a measure and a relaxation.
 fn named_form(Cell { measure, relaxation }: Cell) -> Map {
@@ -290,7 +298,7 @@ fn not_of(cell: &RelaxedMeasureConfig, key: &str) -> Refusal {
         .map(|(name, _)| format!("`{name}`"))
         .collect();
     if owners.is_empty() {
-        let known = defaults(&named_form(Cell { measure: cell.measure, relaxation: cell.relaxation }));
+        let known = defaults(&named_form(cell.cell()));
         return Refusal::unknown(key, "parameter", key, known.keys(), "").of(NAME);
     }
     let (measure, relaxation) = (cell.measure.name(), cell.relaxation.name());

@@ -1,22 +1,19 @@
 //! Precision, recall, success, R-precision, rank-biased precision and Kendall's tau, written as formulas over positions
-//! for [`Surrogate`](super::Surrogate). [`MeasureContext`] documents the operations that a measure may use.
+//! for [`Surrogate`](super::Surrogate). [`MeasureContext`] documents the operations that a measure may use, and
+//! [`MeasureName`](super::MeasureName) the measures.
 
 use burn::tensor::{Bool, Tensor};
 
 use super::context::MeasureContext;
 use super::position_function::PositionFunction;
-use super::position_measure::PositionMeasure;
+use super::position_measure::{PositionMeasure, Uses};
 use crate::loss::about::Orientation;
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 
-/// Precision, the number of relevant documents among the first `k`, divided by `k`. Precision needs a cut-off, so `k`
-/// is not optional.
-#[doc(alias = "P@k")]
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PrecisionAt {
-    /// The number of top ranks that count, 1 or more.
-    pub k: usize,
+pub(crate) struct PrecisionAt {
+    pub(crate) k: usize,
 }
 
 impl PositionMeasure for PrecisionAt {
@@ -25,16 +22,19 @@ impl PositionMeasure for PrecisionAt {
     }
 
     fn check(&self, loss: &'static str) -> Result<(), LossError> {
-        error::required_cutoff(loss, self.k)?;
-        Ok(())
+        error::required_cutoff(loss, self.k).map(drop)
     }
 
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
         lists.has_both_relevances()
     }
 
-    fn counted(&self, lists: &Lists) -> Option<Tensor<2>> {
+    fn needed_positions(&self, lists: &Lists) -> Option<Tensor<2>> {
         Some(lists.relevance())
+    }
+
+    fn uses(&self) -> Uses {
+        Uses::sums_of(&PositionFunction::one(), Some(self.k))
     }
 
     fn value(&self, list: &MeasureContext) -> Tensor<1> {
@@ -42,12 +42,9 @@ impl PositionMeasure for PrecisionAt {
     }
 }
 
-/// Recall, the share of all relevant documents that are among the first `k`.
-#[doc(alias = "R@k")]
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RecallAt {
-    /// The number of top ranks that count, 1 or more.
-    pub k: usize,
+pub(crate) struct RecallAt {
+    pub(crate) k: usize,
 }
 
 impl PositionMeasure for RecallAt {
@@ -63,8 +60,12 @@ impl PositionMeasure for RecallAt {
         lists.has_both_relevances()
     }
 
-    fn counted(&self, lists: &Lists) -> Option<Tensor<2>> {
+    fn needed_positions(&self, lists: &Lists) -> Option<Tensor<2>> {
         Some(lists.relevance())
+    }
+
+    fn uses(&self) -> Uses {
+        Uses::sums_of(&PositionFunction::one(), Some(self.k))
     }
 
     fn value(&self, list: &MeasureContext) -> Tensor<1> {
@@ -72,13 +73,9 @@ impl PositionMeasure for RecallAt {
     }
 }
 
-/// Success, whether a relevant document is among the first `k`.
-#[doc(alias = "hits")]
-#[doc(alias = "WTA")]
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SuccessAt {
-    /// The number of top ranks that count, 1 or more.
-    pub k: usize,
+pub(crate) struct SuccessAt {
+    pub(crate) k: usize,
 }
 
 impl PositionMeasure for SuccessAt {
@@ -94,8 +91,12 @@ impl PositionMeasure for SuccessAt {
         lists.has_both_relevances()
     }
 
-    fn counted(&self, lists: &Lists) -> Option<Tensor<2>> {
+    fn needed_positions(&self, lists: &Lists) -> Option<Tensor<2>> {
         Some(lists.relevance())
+    }
+
+    fn uses(&self) -> Uses {
+        Uses::comparisons().and_function(&PositionFunction::one(), Some(self.k))
     }
 
     fn value(&self, list: &MeasureContext) -> Tensor<1> {
@@ -103,9 +104,8 @@ impl PositionMeasure for SuccessAt {
     }
 }
 
-/// R-precision, the precision at `k`, where `k` is the number of relevant documents.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct RPrecision;
+pub(crate) struct RPrecision;
 
 impl PositionMeasure for RPrecision {
     fn name(&self) -> &'static str {
@@ -116,8 +116,12 @@ impl PositionMeasure for RPrecision {
         lists.has_both_relevances()
     }
 
-    fn counted(&self, lists: &Lists) -> Option<Tensor<2>> {
+    fn needed_positions(&self, lists: &Lists) -> Option<Tensor<2>> {
         Some(lists.relevance())
+    }
+
+    fn uses(&self) -> Uses {
+        Uses::comparisons()
     }
 
     fn value(&self, list: &MeasureContext) -> Tensor<1> {
@@ -125,19 +129,15 @@ impl PositionMeasure for RPrecision {
     }
 }
 
-/// Rank-biased precision, `(1 - p) sum_x l_x p^(r_x - 1)`. A reader who goes on to the next document with probability
-/// `p` finds relevant documents at this rate.
-#[doc(alias = "RBP")]
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RankBiasedPrecision {
-    /// The probability that a reader continues to the next document, above 0 and below 1.
-    pub persistence: f64,
+pub(crate) struct RankBiasedPrecision {
+    pub(crate) persistence: f64,
 }
 
-impl Default for RankBiasedPrecision {
-    /// Uses the persistence 0.8, as [`Measure`](crate::measure::Measure) does.
-    fn default() -> Self {
-        Self { persistence: 0.8 }
+impl RankBiasedPrecision {
+    /// Returns the probability that a reader reaches a rank, times the probability to stop there.
+    fn attention(self) -> PositionFunction {
+        PositionFunction::geometric(1.0 - self.persistence, self.persistence)
     }
 }
 
@@ -157,21 +157,21 @@ impl PositionMeasure for RankBiasedPrecision {
         lists.has_both_relevances()
     }
 
-    fn counted(&self, lists: &Lists) -> Option<Tensor<2>> {
+    fn needed_positions(&self, lists: &Lists) -> Option<Tensor<2>> {
         Some(lists.relevance())
     }
 
+    fn uses(&self) -> Uses {
+        Uses::sums_of(&self.attention(), None)
+    }
+
     fn value(&self, list: &MeasureContext) -> Tensor<1> {
-        let reached = PositionFunction::geometric(1.0 - self.persistence, self.persistence);
-        list.sum(list.relevance(), &reached, None)
+        list.sum(list.relevance(), &self.attention(), None)
     }
 }
 
-/// Kendall's tau, the number of correctly ordered pairs minus the number of inverted pairs, divided by the number of
-/// pairs with different labels. The values of Kendall's tau are between -1 and 1.
-#[doc(alias = "rank correlation")]
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct KendallTau;
+pub(crate) struct KendallTau;
 
 impl PositionMeasure for KendallTau {
     fn name(&self) -> &'static str {
@@ -180,6 +180,10 @@ impl PositionMeasure for KendallTau {
 
     fn orientation(&self) -> Orientation {
         Orientation::Measure
+    }
+
+    fn uses(&self) -> Uses {
+        Uses::concordance()
     }
 
     fn value(&self, list: &MeasureContext) -> Tensor<1> {

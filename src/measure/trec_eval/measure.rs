@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::query::PERSISTENCE;
+use super::query::{Judged, PERSISTENCE};
 use crate::measure::{Measure, MeasureError};
 use crate::text::nearest;
 
@@ -12,154 +12,153 @@ const CUTOFFS: &[f64] = &[5.0, 10.0, 15.0, 20.0, 30.0, 100.0, 200.0, 500.0, 1000
 const RECALL_LEVELS: &[f64] = &[0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
 const MULTIPLES: &[f64] = &[0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0];
 
-/// A measure of trec_eval 10.0, with the name that trec_eval prints.
+/// A measure of trec_eval 10.0, with its parameter if it has one. It is displayed as trec_eval prints it.
+#[derive(Clone, Copy)]
+pub struct TrecMeasure {
+    row: &'static Row,
+    /// The cut-off, recall level or multiple; 0 if the measure has no parameter.
+    parameter: f64,
+}
+
+impl PartialEq for TrecMeasure {
+    fn eq(&self, other: &Self) -> bool {
+        (self.row.name, self.parameter) == (other.row.name, other.parameter)
+    }
+}
+
+impl fmt::Debug for TrecMeasure {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+/// What trec_eval prints of a measure, for each query and for all of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum TrecMeasure {
+pub(super) enum Kind {
+    /// A value, and its mean.
+    Mean,
+    /// A value for all queries, their geometric mean.
+    GeometricMean,
+    /// A count, and its sum.
+    Count,
+    /// The number of queries.
+    Queries,
     /// The identifier of the run.
     RunId,
-    /// Number of queries.
-    NumQ,
-    /// Number of documents retrieved.
-    NumRet,
-    /// Number of relevant documents.
-    NumRel,
-    /// The number of relevant documents that were retrieved.
-    NumRelRet,
-    /// The number of retrieved documents that were judged not relevant.
-    NumNonrelJudgedRet,
-    /// Average precision.
-    Map,
-    /// The geometric mean of average precision.
-    GmMap,
-    /// Precision at rank R, where R is the number of relevant documents.
-    Rprec,
-    /// Bpref: the share of the documents judged irrelevant that rank below the relevant ones.
-    Bpref,
-    /// Geometric mean of bpref.
-    GmBpref,
-    /// Reciprocal rank.
-    RecipRank,
-    /// Interpolated precision at a recall level in 0..=1.
-    IprecAtRecall(f64),
-    /// The mean of interpolated precision at eleven recall levels.
-    ElevenPointAverage,
-    /// Precision at a cut-off.
-    P(usize),
-    /// Precision at a cut-off, divided by the largest possible precision.
-    RelativeP(usize),
-    /// Recall at a cut-off.
-    Recall(usize),
-    /// Precision at a cut-off that is a multiple of the number of relevant documents.
-    RprecMult(f64),
-    /// NDCG with gains equal to the relevance levels.
-    Ndcg,
-    /// NDCG at a cut-off.
-    NdcgCut(usize),
-    /// Average precision at a cut-off.
-    MapCut(usize),
-    /// Whether a relevant document ranks within a cut-off.
-    Success(usize),
-    /// Precision of all retrieved documents.
-    SetP,
-    /// Recall of all retrieved documents.
-    SetRecall,
-    /// The product of precision and recall over all retrieved documents.
-    SetMap,
-    /// The harmonic mean of precision and recall over all retrieved documents.
-    SetF,
-    /// Precision of all retrieved documents, divided by the largest possible precision.
-    SetRelativeP,
-    /// The number of relevant documents retrieved, minus the number of other documents retrieved.
-    Utility,
-    /// Rank-biased precision with persistence 0.9.
-    Rbp,
-    /// The largest amount that unjudged documents, and documents beyond the run, could add to rank-biased precision.
-    RbpResidual,
-    /// The share of unjudged documents within a cut-off.
-    Unjudged(usize),
 }
 
-/// A measure's name in trec_eval, its default parameters, and the function that creates the measure from a parameter.
-struct Named {
+/// A measure's name in trec_eval, its default parameters, and its value for a query and a parameter.
+struct Row {
     name: &'static str,
     parameters: &'static [f64],
-    measure: fn(f64) -> TrecMeasure,
+    kind: Kind,
     /// Whether trec_eval prints the measure by default.
     official: bool,
+    value: Value,
 }
 
-const fn named(name: &'static str, official: bool, measure: fn(f64) -> TrecMeasure) -> Named {
-    Named { name, parameters: &[], measure, official }
+type Value = fn(&Judged, f64) -> Result<f64, MeasureError>;
+
+const fn mean(name: &'static str, parameters: &'static [f64], value: Value) -> Row {
+    Row { name, parameters, kind: Kind::Mean, official: false, value }
+}
+
+const fn count(name: &'static str, value: Value) -> Row {
+    Row { kind: Kind::Count, ..mean(name, &[], value) }
+}
+
+const fn official(row: Row) -> Row {
+    Row { official: true, ..row }
 }
 
 /// All supported measures, in the order in which trec_eval prints `all_trec`.
-const NAMED: &[Named] = &[
-    named("runid", true, |_| TrecMeasure::RunId),
-    named("num_q", true, |_| TrecMeasure::NumQ),
-    named("num_ret", true, |_| TrecMeasure::NumRet),
-    named("num_rel", true, |_| TrecMeasure::NumRel),
-    named("num_rel_ret", true, |_| TrecMeasure::NumRelRet),
-    named("map", true, |_| TrecMeasure::Map),
-    named("gm_map", true, |_| TrecMeasure::GmMap),
-    named("Rprec", true, |_| TrecMeasure::Rprec),
-    named("bpref", true, |_| TrecMeasure::Bpref),
-    named("recip_rank", true, |_| TrecMeasure::RecipRank),
-    Named { parameters: RECALL_LEVELS, ..named("iprec_at_recall", true, TrecMeasure::IprecAtRecall) },
-    Named { parameters: CUTOFFS, ..named("P", true, |k| TrecMeasure::P(k as usize)) },
-    Named { parameters: CUTOFFS, ..named("recall", false, |k| TrecMeasure::Recall(k as usize)) },
-    named("gm_bpref", false, |_| TrecMeasure::GmBpref),
-    Named { parameters: MULTIPLES, ..named("Rprec_mult", false, TrecMeasure::RprecMult) },
-    named("utility", false, |_| TrecMeasure::Utility),
-    named("11pt_avg", false, |_| TrecMeasure::ElevenPointAverage),
-    named("ndcg", false, |_| TrecMeasure::Ndcg),
-    Named { parameters: CUTOFFS, ..named("ndcg_cut", false, |k| TrecMeasure::NdcgCut(k as usize)) },
-    Named { parameters: CUTOFFS, ..named("map_cut", false, |k| TrecMeasure::MapCut(k as usize)) },
-    Named { parameters: CUTOFFS, ..named("relative_P", false, |k| TrecMeasure::RelativeP(k as usize)) },
-    Named { parameters: &[1.0, 5.0, 10.0], ..named("success", false, |k| TrecMeasure::Success(k as usize)) },
-    named("set_P", false, |_| TrecMeasure::SetP),
-    named("set_relative_P", false, |_| TrecMeasure::SetRelativeP),
-    named("set_recall", false, |_| TrecMeasure::SetRecall),
-    named("set_map", false, |_| TrecMeasure::SetMap),
-    named("set_F", false, |_| TrecMeasure::SetF),
-    named("num_nonrel_judged_ret", false, |_| TrecMeasure::NumNonrelJudgedRet),
-    named("rbp", false, |_| TrecMeasure::Rbp),
-    named("rbp_resid", false, |_| TrecMeasure::RbpResidual),
-    Named { parameters: &[5.0, 10.0, 20.0], ..named("unj", false, |k| TrecMeasure::Unjudged(k as usize)) },
+static ROWS: &[Row] = &[
+    official(Row { kind: Kind::RunId, ..mean("runid", &[], |_, _| Ok(0.0)) }),
+    official(Row { kind: Kind::Queries, ..mean("num_q", &[], |_, _| Ok(1.0)) }),
+    official(count("num_ret", |of, _| Ok(of.retrieved() as f64))),
+    official(count("num_rel", |of, _| Ok(of.list.relevant as f64))),
+    official(count("num_rel_ret", |of, _| Ok(of.hits(of.retrieved())))),
+    official(mean("map", &[], |of, _| of.measure(Measure::Ap(None)))),
+    official(Row { kind: Kind::GeometricMean, ..mean("gm_map", &[], |of, _| of.measure(Measure::Ap(None))) }),
+    official(mean("Rprec", &[], |of, _| of.measure(Measure::RPrecision))),
+    official(mean("bpref", &[], |of, _| Ok(of.bpref()))),
+    official(mean("recip_rank", &[], |of, _| of.measure(Measure::ReciprocalRank(None)))),
+    official(mean(RECALL, RECALL_LEVELS, |of, level| Ok(of.interpolated_precision(level)))),
+    official(mean("P", CUTOFFS, |of, k| of.measure(Measure::Precision(Some(k as usize))))),
+    mean("recall", CUTOFFS, |of, k| of.measure(Measure::Recall(Some(k as usize)))),
+    Row { kind: Kind::GeometricMean, ..mean("gm_bpref", &[], |of, _| Ok(of.bpref())) },
+    mean(MULTIPLE, MULTIPLES, |of, multiple| {
+        // Rounds like trec_eval, up from a fraction of one tenth.
+        let k = (multiple * of.list.relevant as f64 + 0.9) as usize;
+        Ok(ratio(of.hits(k), k))
+    }),
+    mean("utility", &[], |of, _| Ok(2.0 * of.hits(of.retrieved()) - of.retrieved() as f64)),
+    mean("11pt_avg", &[], |of, _| {
+        Ok((0..=10).map(|level| of.interpolated_precision(f64::from(level) / 10.0)).sum::<f64>() / 11.0)
+    }),
+    mean("ndcg", &[], |of, _| of.measure(Measure::Ndcg(None))),
+    mean("ndcg_cut", CUTOFFS, |of, k| of.measure(Measure::Ndcg(Some(k as usize)))),
+    mean("map_cut", CUTOFFS, |of, k| of.measure(Measure::Ap(Some(k as usize)))),
+    mean("relative_P", CUTOFFS, |of, k| Ok(ratio(of.hits(k as usize), (k as usize).min(of.list.relevant)))),
+    mean("success", &[1.0, 5.0, 10.0], |of, k| of.measure(Measure::Success(Some(k as usize)))),
+    mean("set_P", &[], |of, _| Ok(of.set_precision())),
+    mean("set_relative_P", &[], |of, _| Ok(ratio(of.hits(of.retrieved()), of.retrieved().min(of.list.relevant)))),
+    mean("set_recall", &[], |of, _| Ok(of.set_recall())),
+    mean("set_map", &[], |of, _| Ok(of.set_precision() * of.set_recall())),
+    mean("set_F", &[], |of, _| {
+        let (precision, recall) = (of.set_precision(), of.set_recall());
+        Ok(if precision + recall == 0.0 { 0.0 } else { 2.0 * precision * recall / (precision + recall) })
+    }),
+    count("num_nonrel_judged_ret", |of, _| {
+        Ok(of.relevance.iter().flatten().filter(|relevance| **relevance < of.level).count() as f64)
+    }),
+    mean("rbp", &[], |of, _| of.measure(Measure::Rbp { persistence: PERSISTENCE })),
+    mean("rbp_resid", &[], |of, _| Ok(of.rank_biased_residual())),
+    mean("unj", &[5.0, 10.0, 20.0], |of, k| {
+        Ok(of.relevance.iter().take(k as usize).filter(|judged| judged.is_none()).count() as f64 / k)
+    }),
 ];
 
-impl Named {
-    fn measures(&self, parameters: &[f64]) -> Vec<TrecMeasure> {
-        match parameters {
-            [] => vec![(self.measure)(0.0)],
-            parameters => parameters.iter().map(|&parameter| (self.measure)(parameter)).collect(),
-        }
+/// The two measures whose parameters are fractions.
+const RECALL: &str = "iprec_at_recall";
+const MULTIPLE: &str = "Rprec_mult";
+
+impl Row {
+    fn measures(&'static self, parameters: &[f64]) -> Vec<TrecMeasure> {
+        let parameters = if self.parameters.is_empty() { &[0.0] } else { parameters };
+        parameters.iter().map(|&parameter| TrecMeasure { row: self, parameter }).collect()
     }
 
     /// Reads parameters such as `5,10` and sorts them like trec_eval, which truncates cut-offs to whole numbers.
     /// Returns `None` if a parameter is out of range or the measure has no parameter.
-    fn read(&self, written: &str) -> Option<Vec<TrecMeasure>> {
-        let fractions = matches!((self.measure)(1.0), TrecMeasure::IprecAtRecall(_) | TrecMeasure::RprecMult(_));
+    fn read(&'static self, written: &str) -> Option<Vec<TrecMeasure>> {
+        let fractions = [RECALL, MULTIPLE].contains(&self.name);
         let parameter = |text: &str| text.parse().ok().map(|given: f64| if fractions { given } else { given.trunc() });
         let mut parameters: Vec<f64> = written.split(',').map(parameter).collect::<Option<_>>()?;
         parameters.sort_by(f64::total_cmp);
-        let valid = |&parameter: &f64| match (self.measure)(parameter) {
-            TrecMeasure::IprecAtRecall(level) => (0.0..=1.0).contains(&level),
-            TrecMeasure::RprecMult(multiple) => multiple > 0.0 && multiple.is_finite(),
+        let valid = |&parameter: &f64| match self.name {
+            RECALL => (0.0..=1.0).contains(&parameter),
+            MULTIPLE => parameter > 0.0 && parameter.is_finite(),
             _ => (1.0..1e9).contains(&parameter),
         };
         (!self.parameters.is_empty() && parameters.iter().all(valid)).then(|| self.measures(&parameters))
     }
 }
 
+/// Returns `a / b`, or 0 if `b` is 0.
+pub(super) fn ratio(a: f64, b: usize) -> f64 {
+    if b == 0 { 0.0 } else { a / b as f64 }
+}
+
 impl TrecMeasure {
     /// Returns the measures of trec_eval's default output.
     pub fn official() -> Vec<Self> {
-        NAMED.iter().filter(|named| named.official).flat_map(|named| named.measures(named.parameters)).collect()
+        ROWS.iter().filter(|row| row.official).flat_map(|row| row.measures(row.parameters)).collect()
     }
 
     /// Returns all supported measures, in the order of `-m all_trec`.
     pub fn all_trec() -> Vec<Self> {
-        NAMED.iter().flat_map(|named| named.measures(named.parameters)).collect()
+        ROWS.iter().flat_map(|row| row.measures(row.parameters)).collect()
     }
 
     /// Reads names separated by commas and returns their measures in order. An item is a further parameter of the
@@ -172,7 +171,7 @@ impl TrecMeasure {
         let is_parameter = |item: &str| {
             let name = item.split('.').next().unwrap_or(item);
             item.starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == '-')
-                && NAMED.iter().all(|named| named.name != name)
+                && ROWS.iter().all(|row| row.name != name)
         };
         let mut asked: Vec<String> = Vec::new();
         for item in names.split(',') {
@@ -203,8 +202,8 @@ impl TrecMeasure {
             Some((name, parameters)) => (name, Some(parameters)),
             None => (found, None),
         };
-        let names = || NAMED.iter().map(|named| named.name).chain(["official", "all_trec"]);
-        let Some(named) = NAMED.iter().find(|named| named.name == name) else {
+        let names = || ROWS.iter().map(|row| row.name).chain(["official", "all_trec"]);
+        let Some(row) = ROWS.iter().find(|row| row.name == name) else {
             let elsewhere = found.parse().ok().and_then(Self::from_measure);
             return elsewhere.map(|measure| vec![measure]).ok_or_else(|| MeasureError::UnknownMeasure {
                 found: found.to_string(),
@@ -212,10 +211,10 @@ impl TrecMeasure {
                 nearest: nearest(name, names()),
             });
         };
-        let Some(parameters) = parameters else { return Ok(named.measures(named.parameters)) };
-        named.read(parameters).ok_or_else(|| MeasureError::MeasureParameter {
+        let Some(parameters) = parameters else { return Ok(row.measures(row.parameters)) };
+        row.read(parameters).ok_or_else(|| MeasureError::MeasureParameter {
             found: found.to_string(),
-            expected: match named.parameters {
+            expected: match row.parameters {
                 [] => format!("`{name}`, which takes no parameter"),
                 _ => format!("`{name}` or `{name}.x,y,...` with parameters in its range"),
             },
@@ -224,54 +223,45 @@ impl TrecMeasure {
 
     /// Returns trec_eval's counterpart of a measure in the `trec_eval` convention, or `None` if there is none.
     fn from_measure(measure: Measure) -> Option<Self> {
-        Some(match measure {
-            Measure::Ndcg(k) => k.map_or(TrecMeasure::Ndcg, TrecMeasure::NdcgCut),
-            Measure::Ap(k) => k.map_or(TrecMeasure::Map, TrecMeasure::MapCut),
-            Measure::Precision(Some(k)) => TrecMeasure::P(k),
-            Measure::Recall(k) => k.map_or(TrecMeasure::SetRecall, TrecMeasure::Recall),
-            Measure::ReciprocalRank(None) => TrecMeasure::RecipRank,
-            Measure::Success(Some(k)) => TrecMeasure::Success(k),
-            Measure::Wta => TrecMeasure::Success(1),
-            Measure::RPrecision => TrecMeasure::Rprec,
-            Measure::Rbp { persistence } if persistence == PERSISTENCE => TrecMeasure::Rbp,
+        let (name, k) = match measure {
+            Measure::Ndcg(k) => (if k.is_some() { "ndcg_cut" } else { "ndcg" }, k),
+            Measure::Ap(k) => (if k.is_some() { "map_cut" } else { "map" }, k),
+            Measure::Precision(k @ Some(_)) => ("P", k),
+            Measure::Recall(k) => (if k.is_some() { "recall" } else { "set_recall" }, k),
+            Measure::ReciprocalRank(None) => ("recip_rank", None),
+            Measure::Success(k @ Some(_)) => ("success", k),
+            Measure::Wta => ("success", Some(1)),
+            Measure::RPrecision => ("Rprec", None),
+            Measure::Rbp { persistence } if persistence == PERSISTENCE => ("rbp", None),
             _ => return None,
-        })
+        };
+        let row = ROWS.iter().find(|row| row.name == name)?;
+        Some(Self { row, parameter: k.unwrap_or(0) as f64 })
+    }
+
+    /// Returns what trec_eval prints of the measure.
+    pub(super) fn kind(self) -> Kind {
+        self.row.kind
     }
 
     /// Returns whether the measure is a count, which is summed over queries.
     pub fn is_count(&self) -> bool {
-        use TrecMeasure::*;
-        matches!(self, NumQ | NumRet | NumRel | NumRelRet | NumNonrelJudgedRet)
+        matches!(self.kind(), Kind::Count | Kind::Queries)
     }
 
-    /// Returns whether the mean over queries is geometric.
-    pub(super) fn is_geometric(&self) -> bool {
-        matches!(self, TrecMeasure::GmMap | TrecMeasure::GmBpref)
-    }
-
-    /// Returns whether trec_eval prints the measure only for all queries together.
-    pub(super) fn in_summary_only(&self) -> bool {
-        matches!(self, TrecMeasure::RunId | TrecMeasure::NumQ) || self.is_geometric()
+    /// Computes the measure of one query.
+    pub(super) fn value(self, query: &Judged) -> Result<f64, MeasureError> {
+        (self.row.value)(query, self.parameter)
     }
 }
 
 impl fmt::Display for TrecMeasure {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        use TrecMeasure::*;
-        match *self {
-            IprecAtRecall(level) => write!(formatter, "iprec_at_recall_{level:.2}"),
-            RprecMult(multiple) => write!(formatter, "Rprec_mult_{multiple:.2}"),
-            P(k) => write!(formatter, "P_{k}"),
-            RelativeP(k) => write!(formatter, "relative_P_{k}"),
-            Recall(k) => write!(formatter, "recall_{k}"),
-            NdcgCut(k) => write!(formatter, "ndcg_cut_{k}"),
-            MapCut(k) => write!(formatter, "map_cut_{k}"),
-            Success(k) => write!(formatter, "success_{k}"),
-            Unjudged(k) => write!(formatter, "unj_{k}"),
-            plain => {
-                let named = NAMED.iter().find(|named| named.parameters.is_empty() && (named.measure)(0.0) == plain);
-                formatter.write_str(named.map_or("", |named| named.name))
-            }
+        let Row { name, parameters, .. } = self.row;
+        match *name {
+            RECALL | MULTIPLE => write!(formatter, "{name}_{:.2}", self.parameter),
+            _ if parameters.is_empty() => formatter.write_str(name),
+            _ => write!(formatter, "{name}_{}", self.parameter),
         }
     }
 }
@@ -280,27 +270,31 @@ impl fmt::Display for TrecMeasure {
 mod tests {
     use super::*;
 
+    fn read(names: &str) -> Vec<String> {
+        TrecMeasure::parse_list(names).unwrap().iter().map(TrecMeasure::to_string).collect()
+    }
+
     #[test]
     fn names_are_read_as_trec_eval_reads_them() {
-        assert_eq!(TrecMeasure::parse("P.10,5").unwrap(), [TrecMeasure::P(5), TrecMeasure::P(10)]);
+        assert_eq!(read("P.10,5"), ["P_5", "P_10"]);
         assert_eq!(TrecMeasure::parse("success").unwrap().len(), 3);
-        assert_eq!(TrecMeasure::parse("map").unwrap(), [TrecMeasure::Map]);
+        assert_eq!(read("map"), ["map"]);
         assert_eq!(TrecMeasure::parse("official").unwrap(), TrecMeasure::official());
         assert_eq!(TrecMeasure::parse("iprec_at_recall.0.5").unwrap()[0].to_string(), "iprec_at_recall_0.50");
-        assert_eq!(TrecMeasure::parse("Rprec_mult..25").unwrap(), [TrecMeasure::RprecMult(0.25)]);
+        assert_eq!(TrecMeasure::parse("Rprec_mult..25").unwrap()[0].parameter, 0.25);
     }
 
     #[test]
     fn lists_of_names_keep_their_parameters() {
-        use TrecMeasure::*;
-        let read = |names| TrecMeasure::parse_list(names).unwrap();
-        assert_eq!(read("map, P.10,5,recall.20"), [Map, P(5), P(10), Recall(20)]);
-        assert_eq!(read("ndcg_cut.10,20,23.4"), [NdcgCut(10), NdcgCut(20), NdcgCut(23)]);
-        assert_eq!(read("map,11pt_avg,P.5"), [Map, ElevenPointAverage, P(5)]);
+        assert_eq!(read("map, P.10,5,recall.20"), ["map", "P_5", "P_10", "recall_20"]);
+        assert_eq!(read("ndcg_cut.10,20,23.4"), ["ndcg_cut_10", "ndcg_cut_20", "ndcg_cut_23"]);
+        assert_eq!(read("map,11pt_avg,P.5"), ["map", "11pt_avg", "P_5"]);
         let message = TrecMeasure::parse_list("utility.2,-1,0,0").unwrap_err().to_string();
         assert!(message.starts_with("measure `utility.2,-1,0,0`: expected `utility`"), "{message}");
-        assert_eq!(read("iprec_at_recall..10,.20,bpref"), [IprecAtRecall(0.1), IprecAtRecall(0.2), Bpref]);
-        assert_eq!(read("ndcg@10,mrr,rbp@p=0.9,wta"), [NdcgCut(10), RecipRank, Rbp, Success(1)]);
+        let recall = ["iprec_at_recall_0.10", "iprec_at_recall_0.20", "bpref"];
+        assert_eq!(read("iprec_at_recall..10,.20,bpref"), recall);
+        assert_eq!(read("ndcg@10,mrr,rbp@p=0.9,wta"), ["ndcg_cut_10", "recip_rank", "rbp", "success_1"]);
+        assert_eq!(TrecMeasure::parse("ndcg@10").unwrap(), TrecMeasure::parse("ndcg_cut.10").unwrap());
         for wrong in ["err@10", "mrr@10", "map,5", "", "map,,bpref"] {
             assert!(TrecMeasure::parse_list(wrong).unwrap_err().to_string().contains("unknown measure"), "{wrong}");
         }

@@ -18,6 +18,7 @@ use std::fmt;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
+use measure::Kind;
 pub use measure::TrecMeasure;
 pub use query::{Judgment, RunDocument, TrecDocuments, TrecEvaluator, TrecOptions, TrecQuery};
 
@@ -57,7 +58,7 @@ impl TrecSummary {
     pub fn add(&mut self, values: &[f64]) {
         self.queries += 1;
         for ((sum, value), measure) in self.sums.iter_mut().zip(values).zip(&self.measures) {
-            *sum += if measure.is_geometric() { value.max(GEOMETRIC_FLOOR).ln() } else { *value };
+            *sum += if measure.kind() == Kind::GeometricMean { value.max(GEOMETRIC_FLOOR).ln() } else { *value };
         }
     }
 
@@ -67,7 +68,7 @@ impl TrecSummary {
         let mean = |sum: f64| if self.queries == 0 { 0.0 } else { sum / self.queries as f64 };
         let over_queries = |(sum, measure): (&f64, &TrecMeasure)| match measure {
             measure if measure.is_count() => *sum,
-            measure if measure.is_geometric() && self.queries > 0 => mean(*sum).exp(),
+            measure if measure.kind() == Kind::GeometricMean && self.queries > 0 => mean(*sum).exp(),
             _ => mean(*sum),
         };
         self.sums.iter().zip(&self.measures).map(over_queries).collect()
@@ -103,13 +104,14 @@ enum Printed<'a> {
 impl TrecReport<'_> {
     fn printed(&self) -> impl Iterator<Item = (&TrecMeasure, Printed<'_>)> {
         let values = self.measures.iter().zip(&self.values);
-        let shown = values.filter(|(measure, _)| self.run_id.is_some() || !measure.in_summary_only());
+        let shown =
+            values.filter(|(measure, _)| self.run_id.is_some() || matches!(measure.kind(), Kind::Mean | Kind::Count));
         shown.map(|(measure, &value)| {
-            let printed = match measure {
-                TrecMeasure::RunId => Printed::Name(self.run_id.unwrap_or_default()),
-                TrecMeasure::NumQ => Printed::Count(self.queries as u64),
-                measure if measure.is_count() => Printed::Count(value as u64),
-                _ => Printed::Value(value),
+            let printed = match measure.kind() {
+                Kind::RunId => Printed::Name(self.run_id.unwrap_or_default()),
+                Kind::Queries => Printed::Count(self.queries as u64),
+                Kind::Count => Printed::Count(value as u64),
+                Kind::Mean | Kind::GeometricMean => Printed::Value(value),
             };
             (measure, printed)
         })
@@ -151,12 +153,13 @@ impl Serialize for TrecReport<'_> {
 mod tests {
     use super::*;
 
-    const MEASURES: [TrecMeasure; 5] =
-        [TrecMeasure::RunId, TrecMeasure::NumQ, TrecMeasure::NumRet, TrecMeasure::Map, TrecMeasure::GmMap];
+    fn measures() -> Vec<TrecMeasure> {
+        TrecMeasure::parse_list("runid,num_q,num_ret,map,gm_map").unwrap()
+    }
 
     #[test]
     fn counts_are_summed_and_the_rest_averaged() {
-        let mut summary = TrecSummary::new(&MEASURES);
+        let mut summary = TrecSummary::new(&measures());
         summary.add(&[0.0, 1.0, 3.0, 0.5, 0.5]);
         summary.add(&[0.0, 1.0, 4.0, 0.0, 0.0]);
         let values = summary.values();
@@ -166,12 +169,13 @@ mod tests {
 
     #[test]
     fn lines_have_the_layout_of_trec_eval() {
-        let mut summary = TrecSummary::new(&MEASURES);
+        let mut summary = TrecSummary::new(&measures());
         summary.add(&[0.0, 1.0, 3.0, 0.25, 0.25]);
         let lines = summary.report("A").to_string();
         let expected = "runid                 \tall\tA\nnum_q                 \tall\t1\nnum_ret               \tall\t3\nmap                   \tall\t0.2500\ngm_map                \tall\t0.2500\n";
         assert_eq!(lines, expected);
-        let of_query = TrecReport::new(&MEASURES, "301", vec![0.0, 1.0, 3.0, 0.25, 0.25]).to_string();
+        let measures = measures();
+        let of_query = TrecReport::new(&measures, "301", vec![0.0, 1.0, 3.0, 0.25, 0.25]).to_string();
         assert_eq!(of_query, "num_ret               \t301\t3\nmap                   \t301\t0.2500\n");
         let json = serde_json::to_string(&summary.report("A")).unwrap();
         assert!(json.starts_with(r#"{"runid":"A","num_q":1,"num_ret":3,"map":0.25,"gm_map":0.25"#), "{json}");
@@ -179,6 +183,6 @@ mod tests {
 
     #[test]
     fn a_summary_of_no_queries_has_zeros() {
-        assert_eq!(TrecSummary::new(&MEASURES).values(), [0.0; 5]);
+        assert_eq!(TrecSummary::new(&measures()).values(), [0.0; 5]);
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::TrecMeasure;
+use super::measure::ratio;
 use crate::measure::discount::Discounts;
 use crate::measure::ranking::{RankedList, Workspace, document_of, order_ties_by_id, sort_key};
 use crate::measure::{Convention, Measure, MeasureError, Ranking, value};
@@ -137,12 +138,15 @@ pub struct TrecEvaluator {
 }
 
 /// A query's documents in rank order, with their relevance levels.
-struct Judged<'a> {
-    list: &'a RankedList<'a>,
+pub(super) struct Judged<'a> {
+    pub(super) list: &'a RankedList<'a>,
     /// The relevance level at each position, or `None` for an unjudged document.
-    relevance: &'a [Option<i32>],
+    pub(super) relevance: &'a [Option<i32>],
     /// The number of documents judged not relevant, retrieved or not.
     irrelevant: usize,
+    /// The lowest relevance level of a relevant document.
+    pub(super) level: i32,
+    convention: &'a Convention,
 }
 
 impl TrecEvaluator {
@@ -182,72 +186,45 @@ impl TrecEvaluator {
             &self.convention,
             &self.discounts,
         );
-        let judged = Judged { list: &list, relevance: &relevance, irrelevant };
-        self.measures.iter().map(|measure| self.value(measure, &judged)).collect()
+        let judged = Judged { list: &list, relevance: &relevance, irrelevant, level, convention: &self.convention };
+        self.measures.iter().map(|measure| measure.value(&judged)).collect()
+    }
+}
+
+impl Judged<'_> {
+    /// Returns the value of a measure in the convention of trec_eval.
+    pub(super) fn measure(&self, measure: Measure) -> Result<f64, MeasureError> {
+        value(&measure, self.list, self.convention, 1).map(Option::unwrap_or_default)
     }
 
-    fn value(&self, measure: &TrecMeasure, query: &Judged) -> Result<f64, MeasureError> {
-        let list = query.list;
-        let retrieved = list.labels.len();
-        let hits = |k: usize| list.expected_hits(Some(k));
-        let ratio = |a: f64, b: usize| if b == 0 { 0.0 } else { a / b as f64 };
-        let shared = |measure: Measure| value(&measure, list, &self.convention, 1).map(Option::unwrap_or_default);
-        let set_precision = ratio(hits(retrieved), retrieved);
-        let set_recall = ratio(hits(retrieved), list.relevant);
-        Ok(match *measure {
-            TrecMeasure::RunId => 0.0,
-            TrecMeasure::NumQ => 1.0,
-            TrecMeasure::NumRet => retrieved as f64,
-            TrecMeasure::NumRel => list.relevant as f64,
-            TrecMeasure::NumRelRet => hits(retrieved),
-            TrecMeasure::NumNonrelJudgedRet => {
-                query.relevance.iter().flatten().filter(|r| **r < self.options.relevance_level).count() as f64
-            }
-            TrecMeasure::Map | TrecMeasure::GmMap => shared(Measure::Ap(None))?,
-            TrecMeasure::MapCut(k) => shared(Measure::Ap(Some(k)))?,
-            TrecMeasure::Rprec => shared(Measure::RPrecision)?,
-            TrecMeasure::RecipRank => shared(Measure::ReciprocalRank(None))?,
-            TrecMeasure::P(k) => shared(Measure::Precision(Some(k)))?,
-            TrecMeasure::Recall(k) => shared(Measure::Recall(Some(k)))?,
-            TrecMeasure::Ndcg => shared(Measure::Ndcg(None))?,
-            TrecMeasure::NdcgCut(k) => shared(Measure::Ndcg(Some(k)))?,
-            TrecMeasure::Success(k) => shared(Measure::Success(Some(k)))?,
-            TrecMeasure::RelativeP(k) => ratio(hits(k), k.min(list.relevant)),
-            TrecMeasure::RprecMult(multiple) => {
-                // Rounds like trec_eval, up from a fraction of one tenth.
-                let k = (multiple * list.relevant as f64 + 0.9) as usize;
-                ratio(hits(k), k)
-            }
-            TrecMeasure::Bpref | TrecMeasure::GmBpref => self.bpref(query),
-            TrecMeasure::IprecAtRecall(level) => interpolated_precision(list, level),
-            TrecMeasure::ElevenPointAverage => {
-                (0..=10).map(|level| interpolated_precision(list, f64::from(level) / 10.0)).sum::<f64>() / 11.0
-            }
-            TrecMeasure::SetP => set_precision,
-            TrecMeasure::SetRecall => set_recall,
-            TrecMeasure::SetMap => set_precision * set_recall,
-            TrecMeasure::SetF if set_precision + set_recall == 0.0 => 0.0,
-            TrecMeasure::SetF => 2.0 * set_precision * set_recall / (set_precision + set_recall),
-            TrecMeasure::SetRelativeP => ratio(hits(retrieved), retrieved.min(list.relevant)),
-            TrecMeasure::Utility => 2.0 * hits(retrieved) - retrieved as f64,
-            TrecMeasure::Rbp => shared(Measure::Rbp { persistence: PERSISTENCE })?,
-            TrecMeasure::RbpResidual => rank_biased_residual(query.relevance),
-            TrecMeasure::Unjudged(k) => {
-                query.relevance.iter().take(k).filter(|judged| judged.is_none()).count() as f64 / k as f64
-            }
-        })
+    /// Returns the number of documents retrieved.
+    pub(super) fn retrieved(&self) -> usize {
+        self.list.labels.len()
+    }
+
+    /// Returns the number of relevant documents among the first `k`.
+    pub(super) fn hits(&self, k: usize) -> f64 {
+        self.list.expected_hits(Some(k))
+    }
+
+    pub(super) fn set_precision(&self) -> f64 {
+        ratio(self.hits(self.retrieved()), self.retrieved())
+    }
+
+    pub(super) fn set_recall(&self) -> f64 {
+        ratio(self.hits(self.retrieved()), self.list.relevant)
     }
 
     /// Computes bpref, `1/R sum over relevant documents of 1 - min(irrelevant above it, R) / min(irrelevant, R)`.
-    fn bpref(&self, query: &Judged) -> f64 {
-        let relevant = query.list.relevant;
+    pub(super) fn bpref(&self) -> f64 {
+        let relevant = self.list.relevant;
         if relevant == 0 {
             return 0.0;
         }
-        let most = query.irrelevant.min(relevant) as f64;
+        let most = self.irrelevant.min(relevant) as f64;
         let (mut above, mut sum) = (0, 0.0);
-        for &relevance in query.relevance.iter().flatten() {
-            if relevance < self.options.relevance_level {
+        for &relevance in self.relevance.iter().flatten() {
+            if relevance < self.level {
                 above += 1;
             } else {
                 sum += if above == 0 { 1.0 } else { 1.0 - above.min(relevant) as f64 / most };
@@ -255,36 +232,36 @@ impl TrecEvaluator {
         }
         sum / relevant as f64
     }
-}
 
-/// Returns the total weight of the ranks with an unjudged document or beyond the end of the run. For a query that is
-/// missing from the run, this weight is 0, like all other measures.
-fn rank_biased_residual(relevance: &[Option<i32>]) -> f64 {
-    if relevance.is_empty() {
-        return 0.0;
-    }
-    let mut weight = 1.0 - PERSISTENCE;
-    let mut unjudged = 0.0;
-    for judged in relevance {
-        unjudged += if judged.is_none() { weight } else { 0.0 };
-        weight *= PERSISTENCE;
-    }
-    unjudged + weight / (1.0 - PERSISTENCE)
-}
-
-/// Returns the highest precision among the ranks at which at least the share `level` of the relevant documents has been
-/// retrieved. This share of the relevant documents is rounded to a whole number of documents.
-fn interpolated_precision(list: &RankedList, level: f64) -> f64 {
-    let wanted = (level * list.relevant as f64).round() as usize;
-    let mut hits = 0;
-    let mut best: f64 = 0.0;
-    for group in list.groups {
-        hits += group.relevant;
-        if group.relevant > 0 && hits >= wanted {
-            best = best.max(hits as f64 / group.end as f64);
+    /// Returns the total weight of the ranks with an unjudged document or beyond the end of the run. For a query that is
+    /// missing from the run, this weight is 0, like all other measures.
+    pub(super) fn rank_biased_residual(&self) -> f64 {
+        if self.relevance.is_empty() {
+            return 0.0;
         }
+        let mut weight = 1.0 - PERSISTENCE;
+        let mut unjudged = 0.0;
+        for judged in self.relevance {
+            unjudged += if judged.is_none() { weight } else { 0.0 };
+            weight *= PERSISTENCE;
+        }
+        unjudged + weight / (1.0 - PERSISTENCE)
     }
-    best
+
+    /// Returns the highest precision among the ranks at which at least the share `level` of the relevant documents has been
+    /// retrieved. This share of the relevant documents is rounded to a whole number of documents.
+    pub(super) fn interpolated_precision(&self, level: f64) -> f64 {
+        let wanted = (level * self.list.relevant as f64).round() as usize;
+        let mut hits = 0;
+        let mut best: f64 = 0.0;
+        for group in self.list.groups {
+            hits += group.relevant;
+            if group.relevant > 0 && hits >= wanted {
+                best = best.max(hits as f64 / group.end as f64);
+            }
+        }
+        best
+    }
 }
 
 #[cfg(test)]
@@ -304,28 +281,27 @@ mod tests {
         Judgment { id: "e", relevance: 1 },
     ];
 
-    fn values(measures: &[TrecMeasure], options: TrecOptions) -> Vec<f64> {
+    fn values(measures: &str, options: TrecOptions) -> Vec<f64> {
         let query = TrecQuery { run: &RUN, qrels: &QRELS };
-        TrecEvaluator::new(measures, options).unwrap().query(&query).unwrap()
+        let measures = TrecMeasure::parse_list(measures).unwrap();
+        TrecEvaluator::new(&measures, options).unwrap().query(&query).unwrap()
     }
 
     #[test]
     fn worked_values_with_ties_by_descending_identifier() {
         // Order b, c (not judged), a (relevant), d (relevant); e is relevant and not retrieved.
-        use TrecMeasure::*;
-        let found = values(&[NumRet, NumRel, NumRelRet, RecipRank, Bpref, P(5)], TrecOptions::default());
+        let found = values("num_ret,num_rel,num_rel_ret,recip_rank,bpref,P.5", TrecOptions::default());
         assert_eq!(found, [4.0, 3.0, 2.0, 1.0 / 3.0, 0.0, 2.0 / 5.0]);
-        assert_eq!(values(&[IprecAtRecall(0.0), IprecAtRecall(1.0)], TrecOptions::default()), [0.5, 0.0]);
+        assert_eq!(values("iprec_at_recall.0,1", TrecOptions::default()), [0.5, 0.0]);
     }
 
     #[test]
     fn relevance_level_and_depth_change_the_values() {
-        use TrecMeasure::*;
         let level = TrecOptions { relevance_level: 2, ..TrecOptions::default() };
-        assert_eq!(values(&[NumRel, RecipRank], level), [1.0, 0.25]);
-        assert_eq!(values(&[Ndcg], level), values(&[Ndcg], TrecOptions::default()));
+        assert_eq!(values("num_rel,recip_rank", level), [1.0, 0.25]);
+        assert_eq!(values("ndcg", level), values("ndcg", TrecOptions::default()));
         let depth = TrecOptions { depth: Some(3), ..TrecOptions::default() };
-        assert_eq!(values(&[NumRet, NumRelRet, NumRel], depth), [3.0, 1.0, 3.0]);
+        assert_eq!(values("num_ret,num_rel_ret,num_rel", depth), [3.0, 1.0, 3.0]);
     }
 
     #[test]
@@ -346,15 +322,17 @@ mod tests {
             [Measure::Ndcg(None), Measure::Ap(None), Measure::Recall(None)]
                 .map(|measure| measure.query(&documents.ranking(), &convention).unwrap().unwrap())
         };
-        let own = [TrecMeasure::Ndcg, TrecMeasure::Map, TrecMeasure::SetRecall];
         for depth in [None, Some(2), Some(3)] {
-            assert_eq!(of_convention(depth).to_vec(), values(&own, TrecOptions { depth, ..TrecOptions::default() }));
+            assert_eq!(
+                of_convention(depth).to_vec(),
+                values("ndcg,map,set_recall", TrecOptions { depth, ..TrecOptions::default() })
+            );
         }
     }
 
     #[test]
     fn bad_input_is_refused() {
-        let evaluator = TrecEvaluator::new(&[TrecMeasure::Map], TrecOptions::default()).unwrap();
+        let evaluator = TrecEvaluator::new(&TrecMeasure::parse("map").unwrap(), TrecOptions::default()).unwrap();
         let run = [RunDocument { id: "a", score: f32::NAN }];
         assert!(evaluator.query(&TrecQuery { run: &run, qrels: &[] }).is_err());
         assert!(TrecEvaluator::new(&[], TrecOptions { relevance_level: 0, depth: None }).is_err());

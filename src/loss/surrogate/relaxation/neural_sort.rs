@@ -4,73 +4,21 @@
 //! used, NDCG under NeuralSort is PiRank with one level of sorting. PiRank is from Swezey et al., PiRank: scalable
 //! learning to rank via differentiable sorting.
 
-use std::sync::Arc;
-
-use burn::config::Config;
 use burn::tensor::{Int, Tensor};
 
-use super::relaxed::{Indicators, Relaxation, Relaxed};
+use super::relaxed::{Form, Indicators};
 use super::soft_sort::softmax_over_documents;
-use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
-use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature::{Temperature, TemperatureUnit};
 use crate::op::{NeuralSortMatrix, distance_sum, neural_sort_sum};
 
-/// The relaxation that replaces ranks with NeuralSort's matrix. The surrogate tends to the measure as `sigma` tends to
-/// 0.
-#[derive(Config, Debug, Copy, PartialEq)]
-#[non_exhaustive]
-pub struct NeuralSort {
-    /// The temperature `sigma`, above 0.
-    pub temperature: Temperature,
-    /// The number of top ranks that the measure needs; `None` means that it needs all ranks.
-    pub top: Option<usize>,
-}
-
-impl Relaxation for NeuralSort {
-    fn name(&self) -> &'static str {
-        "neural_sort"
-    }
-
-    fn check(&self, loss: &'static str) -> Result<(), LossError> {
-        error::positive(loss, "sigma", self.temperature.value)?;
-        error::at_least_one(loss, "top", self.top)?;
-        Ok(())
-    }
-
-    fn smoothing(&self) -> Option<Smoothing> {
-        Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller })
-    }
-
-    fn temperature_unit(&self) -> TemperatureUnit {
-        self.temperature.unit
-    }
-
-    /// Returns 0. With a smoother matrix, the loss of three documents has minima at wrong orders.
-    fn short_list_power(&self) -> u32 {
-        0
-    }
-
-    fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
-        match parameter {
-            "sigma" => Some(Arc::new(Self { temperature: self.temperature.with_value(value), ..*self })),
-            _ => None,
-        }
-    }
-
-    fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {
-        let sort = NeuralSortMatrix {
-            temperature: self.temperature.value,
-            iterations: 0,
-            transposed: false,
-            ranks: self.top.unwrap_or(usize::MAX),
-        };
-        let (scores, mask) = (lists.centered(), lists.mask.clone());
-        let at_ranks = move |values| neural_sort_sum(scores.clone(), values, mask.clone(), sort);
-        let (all, sigma, top) = (lists.clone(), self.temperature.value, self.top.unwrap_or(usize::MAX));
-        Relaxed::Indicators(Indicators::of_ranks(lists, at_ranks).with_matrix(move || matrix(&all, sigma, top)))
-    }
+/// Replaces ranks with the rows of NeuralSort's matrix that the measure needs, with the temperature `sigma`.
+pub(super) fn relax(lists: &Lists, sigma: f64, top: Option<usize>) -> Form {
+    let top = top.unwrap_or(usize::MAX);
+    let sort = NeuralSortMatrix { temperature: sigma, iterations: 0, transposed: false, ranks: top };
+    let (scores, mask) = (lists.centered(), lists.mask.clone());
+    let at_ranks = move |values| neural_sort_sum(scores.clone(), values, mask.clone(), sort);
+    let all = lists.clone();
+    Form::Indicators(Indicators::of_ranks(lists, at_ranks).with_matrix(move || matrix(&all, sigma, top)))
 }
 
 /// Returns NeuralSort's matrix, `[batch, ranks, documents]`, which is 0 at padded documents and at ranks beyond those

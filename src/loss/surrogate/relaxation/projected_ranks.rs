@@ -12,85 +12,27 @@
 //! O(n^2) time and memory, without reading anything back from the device. Pooling adjacent violators would take O(n)
 //! time, but it must process the documents one after another.
 
-use std::sync::Arc;
-
-use burn::config::Config;
 use burn::tensor::{DType, Int, Tensor};
 
-use super::relaxed::{Positions, Relaxation, Relaxed};
-use crate::loss::error::{self, LossError};
+use super::relaxed::{Form, Positions};
 use crate::loss::lists::{Lists, order_of_ranks};
-use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature::{Temperature, TemperatureUnit};
 use crate::op::differences;
 
-/// The approximate number of stored values per entry of the matrix, as measured by `burn-rank bench`.
-const NUMBERS_PER_CELL: u64 = 3;
-
-/// The relaxation that replaces ranks with projected ranks. The surrogate equals the measure if `sigma` is smaller than
-/// all differences between neighboring scores and `beta` is large.
-#[derive(Config, Debug, Copy, PartialEq)]
-#[non_exhaustive]
-pub struct ProjectedRanks {
-    /// The strength `sigma` of the regularization, in scores per rank; must be above 0.
-    pub temperature: Temperature,
-    /// The steepness of cut-offs and comparisons; must be above 0.
-    #[config(default = 10.0)]
-    pub beta: f64,
-}
-
-impl Relaxation for ProjectedRanks {
-    fn name(&self) -> &'static str {
-        "projected_ranks"
-    }
-
-    fn check(&self, loss: &'static str) -> Result<(), LossError> {
-        error::positive(loss, "sigma", self.temperature.value)?;
-        error::positive(loss, "beta", self.beta)?;
-        Ok(())
-    }
-
-    fn smoothing(&self) -> Option<Smoothing> {
-        Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller })
-    }
-
-    fn temperature_unit(&self) -> TemperatureUnit {
-        self.temperature.unit
-    }
-
-    /// Returns a large power, because documents in a short list are often more than `sigma` apart and then have no
-    /// gradient.
-    fn short_list_power(&self) -> u32 {
-        7
-    }
-
-    fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
-        match parameter {
-            "sigma" => Some(Arc::new(Self { temperature: self.temperature.with_value(value), ..*self })),
-            "beta" => Some(Arc::new(Self { beta: value, ..*self })),
-            _ => None,
-        }
-    }
-
-    fn numbers_held(&self, documents: usize) -> u64 {
-        let rows = documents;
-        NUMBERS_PER_CELL.saturating_mul((rows as u64).saturating_mul(documents as u64))
-    }
-
-    fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {
-        let ranks = lists.ranks();
-        let order = order_of_ranks(ranks.clone());
-        let mask = lists.mask.clone().gather(1, order.clone());
-        let z = lists.centered().gather(1, order) * (-1.0 / self.temperature.value);
-        let [batch, n] = z.dims();
-        let index = Tensor::<1, Int>::arange(1..n as i64 + 1, &z.device()).float().cast(z.dtype());
-        let index = index.unsqueeze::<2>().expand([batch, n]);
-        let means = block_means(z.clone().detach() - index.clone(), mask);
-        let mean = |x: Tensor<2>| -> Tensor<2> { means.clone().matmul(x.unsqueeze_dim::<3>(2)).squeeze_dim(2) };
-        let positions = z.clone() - mean(z) + mean(index);
-        let positions = positions.gather(1, (ranks - 1.0).int()).mask_fill(lists.padded.clone(), 1.0);
-        Relaxed::Positions(Positions::new(positions, self.beta))
-    }
+/// Replaces ranks with projected ranks. `sigma` is the strength of the regularization, in scores per rank. The surrogate
+/// equals the measure if `sigma` is smaller than all differences between neighboring scores and `beta` is large.
+pub(super) fn relax(lists: &Lists, sigma: f64, beta: f64) -> Form {
+    let ranks = lists.ranks();
+    let order = order_of_ranks(ranks.clone());
+    let mask = lists.mask.clone().gather(1, order.clone());
+    let z = lists.centered().gather(1, order) * (-1.0 / sigma);
+    let [batch, n] = z.dims();
+    let index = Tensor::<1, Int>::arange(1..n as i64 + 1, &z.device()).float().cast(z.dtype());
+    let index = index.unsqueeze::<2>().expand([batch, n]);
+    let means = block_means(z.clone().detach() - index.clone(), mask);
+    let mean = |x: Tensor<2>| -> Tensor<2> { means.clone().matmul(x.unsqueeze_dim::<3>(2)).squeeze_dim(2) };
+    let positions = z.clone() - mean(z) + mean(index);
+    let positions = positions.gather(1, (ranks - 1.0).int()).mask_fill(lists.padded.clone(), 1.0);
+    Form::Positions(Positions::new(positions, beta))
 }
 
 /// Returns a matrix, `[B, N, N]`, that averages values within each block of the increasing isotonic regression of `y`.
@@ -130,9 +72,7 @@ mod tests {
         let device = Device::flex();
         let scores = Tensor::<1>::from_data(scores, (&device, DType::F64)).unsqueeze::<2>();
         let lists = Lists::padded(scores.clone(), scores.zeros_like(), scores.ones_like().greater_elem(0.0));
-        let Relaxed::Positions(found) = ProjectedRanks::new(Temperature::scores(sigma)).relax(&lists, 0) else {
-            panic!("positions")
-        };
+        let Form::Positions(found) = relax(&lists, sigma, 10.0) else { panic!("positions") };
         found.positions.into_data().iter().collect()
     }
 

@@ -21,10 +21,10 @@ use std::sync::Arc;
 use burn::tensor::{DType, Tensor};
 
 use super::exponential_fit::{ExponentialFit, ExponentialFitError, exponential_fit, is_completely_monotone};
-use super::rank_model::RankModel;
-use crate::loss::approximation::{Approximation, RankExpectationMethod};
+use super::method::{Approximation, RankExpectationMethod, RankModel};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::{Lists, discount_table};
+use crate::loss::surrogate::position_function::PositionFunction;
 use crate::measure::Discount;
 use crate::op::{Above, AboveExpectation, ExponentialTerm, above_expectation, asked, noisy_rank_recursion};
 
@@ -44,6 +44,18 @@ pub struct ExpectedDiscount {
 }
 
 impl ExpectedDiscount {
+    /// Returns the expectation of the function `f` of the rank within the cut-off `k`, or `None` if `f` is not a
+    /// discount.
+    pub(crate) fn of(
+        f: &PositionFunction,
+        k: Option<usize>,
+        sigma: f64,
+        evaluation: RankExpectationMethod,
+        model: RankModel,
+    ) -> Option<Self> {
+        Some(Self { discount: f.discount()?.clone(), k, sigma, evaluation, model })
+    }
+
     /// Checks the parameters. Error messages use `loss` as the name of the loss.
     ///
     /// # Errors
@@ -99,7 +111,7 @@ impl ExpectedDiscount {
     ///
     /// # Errors
     /// Returns an error if `evaluation = "exponentials"` is set and no fit reaches the tolerance of [`fit`](Self::fit).
-    pub(super) fn approximation(
+    pub(crate) fn approximation(
         &self,
         loss: &'static str,
         n: usize,
@@ -143,14 +155,14 @@ impl ExpectedDiscount {
         let ranks = if evaluation == RankExpectationMethod::Cutoff { self.k.unwrap_or(n).min(n) } else { n };
         let (scores, mask) = (lists.scores.clone(), lists.mask.clone());
         let discounts = discount_table(&self.discount, ranks, self.k);
-        let asked = asked(&mask, lists.counted.clone());
+        let asked = asked(&mask, lists.needed.clone());
         noisy_rank_recursion(scores, asked, mask, &self.model.noise(self.sigma), &discounts)
     }
 
     fn by_exponentials(&self, lists: &Lists, terms: Vec<ExponentialTerm>) -> Tensor<2> {
         let (scores, mask) = (lists.scores.clone(), lists.mask.clone());
         let expectation = AboveExpectation { noise: self.model.noise(self.sigma), terms, above: Above::Nothing };
-        let asked = asked(&mask, lists.counted.clone());
+        let asked = asked(&mask, lists.needed.clone());
         above_expectation(scores, asked, mask.clone(), mask, &expectation)
     }
 

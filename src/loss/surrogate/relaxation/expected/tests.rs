@@ -3,11 +3,13 @@
 use burn::tensor::{DType, Device, Tensor};
 
 use super::*;
-use crate::loss::surrogate::{
-    AveragePrecision, ExpectedReciprocalRank, KendallTau, Ndcg, PrecisionAt, RPrecision, RankBiasedPrecision, RecallAt,
-    ReciprocalRank, SuccessAt,
+use crate::loss::surrogate::measures::{AveragePrecision, ExpectedReciprocalRank, Ndcg, ReciprocalRank};
+use crate::loss::surrogate::relevance_measures::{
+    KendallTau, PrecisionAt, RPrecision, RankBiasedPrecision, RecallAt, SuccessAt,
 };
-use crate::loss::{Explained, PositionMeasure, RankingLoss, Surrogate, explain};
+use crate::loss::{
+    Explained, PositionMeasure, RankingLoss, RelaxationName, RelaxedMeasureConfig, Surrogate, Temperature, explain,
+};
 use crate::measure::{Discount, Gain};
 
 const SCORES: [f64; 6] = [0.9, 0.2, -0.4, 1.3, 0.1, -1.0];
@@ -16,14 +18,21 @@ const SIGMA: f64 = 0.5;
 const MODELS: [RankModel; 2] = [RankModel::Independent, RankModel::Exact];
 
 fn loss(measure: impl PositionMeasure + 'static, model: RankModel) -> Box<dyn RankingLoss> {
-    Box::new(Surrogate::new(measure, Expected::new(Temperature::scores(SIGMA)).with_model(model)).unwrap())
+    Box::new(through(measure, model, RankExpectationMethod::Auto))
+}
+
+fn through(measure: impl PositionMeasure + 'static, model: RankModel, evaluation: RankExpectationMethod) -> Surrogate {
+    let relaxation = RelaxedMeasureConfig::new()
+        .with_relaxation(RelaxationName::ExpectedRanks)
+        .with_temperature(Some(Temperature::scores(SIGMA)));
+    relaxation.with_model(Some(model)).with_evaluation(evaluation).init_measure(measure).unwrap()
 }
 
 fn losses(model: RankModel) -> [(&'static str, Box<dyn RankingLoss>); 3] {
-    let err = ExpectedReciprocalRank::new(2);
+    let err = ExpectedReciprocalRank::new(2, None);
     [
-        ("AP", loss(AveragePrecision::new(), model)),
-        ("RR", loss(ReciprocalRank::new(), model)),
+        ("AP", loss(AveragePrecision::default(), model)),
+        ("RR", loss(ReciprocalRank::default(), model)),
         ("ERR", loss(err, model)),
     ]
 }
@@ -112,10 +121,10 @@ fn every_set_of_documents_above_is_counted() {
 
 /// Returns average precision, reciprocal rank and ERR with the cut-off.
 fn cut(model: RankModel, k: Option<usize>) -> [(&'static str, Box<dyn RankingLoss>); 3] {
-    let err = ExpectedReciprocalRank::new(2).with_k(k);
+    let err = ExpectedReciprocalRank::new(2, k);
     [
-        ("AP", loss(AveragePrecision::new().with_k(k), model)),
-        ("RR", loss(ReciprocalRank::new().with_k(k), model)),
+        ("AP", loss(AveragePrecision { k }, model)),
+        ("RR", loss(ReciprocalRank { k, linear: false }, model)),
         ("ERR", loss(err, model)),
     ]
 }
@@ -196,8 +205,7 @@ fn sums_of_single_ranks_are_those_of_the_model() {
         for evaluation in
             [RankExpectationMethod::Auto, RankExpectationMethod::Recursion, RankExpectationMethod::Exponentials]
         {
-            let relaxation = Expected { temperature: Temperature::scores(SIGMA), evaluation, model };
-            let found = explained(&Surrogate::new(Ndcg::new(), relaxation).unwrap(), &SCORES).value;
+            let found = explained(&through(Ndcg::default(), model, evaluation), &SCORES).value;
             assert!((found - expected).abs() < 5e-8, "{evaluation:?}, {model:?}: {found} {expected}");
         }
         let expected =
@@ -212,12 +220,12 @@ fn gradients_are_differences() {
     const STEP: f64 = 1e-4;
     for model in MODELS {
         let sums: [(&str, Box<dyn RankingLoss>); 2] =
-            [("NDCG", loss(Ndcg::new(), model)), ("P@2", loss(PrecisionAt { k: 2 }, model))];
+            [("NDCG", loss(Ndcg::default(), model)), ("P@2", loss(PrecisionAt { k: 2 }, model))];
         let others: [(&str, Box<dyn RankingLoss>); 5] = [
             ("success", loss(SuccessAt { k: 2 }, model)),
             ("recall", loss(RecallAt { k: 2 }, model)),
             ("r_precision", loss(RPrecision, model)),
-            ("rbp", loss(RankBiasedPrecision::default(), model)),
+            ("rbp", loss(RankBiasedPrecision { persistence: 0.8 }, model)),
             ("tau", loss(KendallTau, model)),
         ];
         for (name, loss) in losses(model).into_iter().chain(sums).chain(cut(model, Some(3))).chain(others) {
