@@ -34,7 +34,6 @@ pub use position_function::PositionFunction;
 pub use position_measure::{PositionMeasure, Uses};
 pub use relaxation::{Approximation, RankExpectationMethod, RankModel, Relaxation, Relaxed};
 pub(crate) use relaxation::{Form, Indicators};
-pub use relaxed_measure::RelaxedMeasureConfig;
 pub use transform::{Surrogate, TypeOneBound};
 
 #[cfg(test)]

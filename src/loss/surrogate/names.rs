@@ -9,7 +9,7 @@ use std::fmt::{self, Display, Formatter};
 
 use serde::{Deserialize, Serialize};
 
-use super::measures::{AveragePrecision, Dcg, ExpectedReciprocalRank, Ndcg, ReciprocalRank};
+use super::measures::{AveragePrecision, ExpectedReciprocalRank, Ndcg, ReciprocalRank};
 use super::named;
 use super::position_measure::PositionMeasure;
 use super::relaxation::RankModel;

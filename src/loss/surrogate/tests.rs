@@ -10,6 +10,7 @@ use super::position_measures::{
     RecallAt, ReciprocalRank, SuccessAt,
 };
 use super::relaxation::{KnownRelaxation, Relaxation, Relaxed};
+use super::relaxed_measure::RelaxedMeasureConfig;
 use super::*;
 use crate::loss::about::Orientation;
 use crate::loss::gumbel::perturbed;
@@ -62,7 +63,7 @@ fn exact(measure: impl PositionMeasure + 'static) -> f64 {
     let loss = Surrogate::new(measure, Exact).unwrap();
     let of = |values: [f64; 7]| Tensor::<2>::from_data([values], (&Device::flex(), DType::F64));
     let lists = Lists::padded(of(SCORES), of(LABELS), of(LABELS).greater_equal_elem(0.0));
-    let found = values(loss.query_losses(&lists).unsqueeze())[0];
+    let found = values(loss.query_losses(&lists))[0];
     if loss.about().orientation == Orientation::NormalizedMeasure { 1.0 - found } else { -found }
 }
 
@@ -105,8 +106,8 @@ fn the_transforms_of_dcg_and_precision_are_each_papers_surrogates() {
     let cut = || dcg_at(3);
     assert_agree(&surrogate(cut(), expected()), &registered("soft_dcg", &["sigma", "k"]), "SoftDCG@3");
     let precision = PrecisionAt { k: 3 };
-    let approximate = registered("approx_precision", &["alpha", "beta", "k"]);
-    assert_agree(&surrogate(precision, approximate()), &approximate, "ApproxPrecision");
+    let of_paper = registered("approx_precision", &["alpha", "beta", "k"]);
+    assert_agree(&surrogate(precision, approximate()), &of_paper, "ApproxPrecision");
     assert_agree(
         &surrogate(precision, indicator()),
         &registered("smooth_precision", &["sigma", "k"]),

@@ -22,7 +22,7 @@ use crate::loss::temperature::Scale;
 /// A loss and burn module that computes a measure under a relaxation. [`RelaxedMeasureConfig`] creates one if the
 /// measure or the relaxation is of this crate; [`Surrogate::new`] joins a measure and a relaxation that you write.
 ///
-/// [`RelaxedMeasureConfig`]: super::RelaxedMeasureConfig
+/// [`RelaxedMeasureConfig`]: crate::loss::RelaxedMeasureConfig
 #[derive(Debug, Clone)]
 pub struct Surrogate {
     name: &'static str,

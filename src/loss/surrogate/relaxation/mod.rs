@@ -305,7 +305,7 @@ impl KnownRelaxation {
 impl KnownRelaxation {
     /// Creates a relaxation with the default parameters.
     pub(crate) fn new(name: RelaxationName, temperature: Temperature) -> Self {
-        let config = super::RelaxedMeasureConfig::new().with_relaxation(name).with_temperature(Some(temperature));
+        let config = crate::loss::RelaxedMeasureConfig::new().with_relaxation(name).with_temperature(Some(temperature));
         Self { top: None, ..config.known_relaxation() }
     }
 }
