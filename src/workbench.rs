@@ -70,14 +70,6 @@ pub fn names_here(foreign: &str) -> impl Iterator<Item = &'static str> {
     crate::foreign_names::ours(foreign)
 }
 
-/// The measures that trec_eval computes.
-pub mod trec_eval {
-    pub use crate::measure::trec_eval::{
-        Judgment, RunDocument, TrecDocuments, TrecEvaluator, TrecMeasure, TrecOptions, TrecQuery, TrecReport,
-        TrecSummary,
-    };
-}
-
 /// Text for people.
 pub mod text {
     pub use crate::text::{

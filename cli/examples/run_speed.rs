@@ -10,8 +10,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use burn_rank::data::trec::{Qrels, read_judged};
+use burn_rank::measure::trec_eval::{TrecEvaluator, TrecMeasure, TrecOptions, TrecSummary};
 use burn_rank::workbench::memory::peak_during;
-use burn_rank::workbench::trec_eval::{TrecEvaluator, TrecMeasure, TrecOptions, TrecSummary};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

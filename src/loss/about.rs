@@ -211,8 +211,8 @@ pub enum Change<'a> {
     /// new seed. The gradient learner requests new noise at every step. Requesting new noise never fails; a loss
     /// without noise returns `None`.
     Noise(&'a dyn Fn(u64) -> u64),
-    /// Also differentiates the quantity that the loss otherwise [holds constant](About::held_constant), so that the gradient is
-    /// the exact gradient of the value. A loss returns `None` if it holds nothing constant, or if it cannot
+    /// Also differentiates the quantity that the loss otherwise [holds constant](About::held_constant), so that the
+    /// gradient is the exact gradient of the value. A loss returns `None` if it holds nothing constant, or if it cannot
     /// differentiate the held quantity.
     FullGradient,
     /// Sets a parameter to a new value, as an annealing schedule does.

@@ -104,9 +104,8 @@ pub(super) fn check_device(scores: &Tensor<2>) -> Result<(), LossError> {
     })
 }
 
-/// Checks that the free memory, if the system reports it, can hold the document pairs that a loss stores. `bytes` is the
-/// number that [`About::pair_memory`](super::About::pair_memory) gives for `batch` lists of `documents`
-/// documents.
+/// Checks that the free memory, if the system reports it, can hold the document pairs that a loss stores. `bytes` is
+/// the number that [`About::pair_memory`](super::About::pair_memory) gives for `batch` lists of `documents` documents.
 pub(in crate::loss) fn check_memory(
     loss: &'static str,
     bytes: u64,

@@ -82,8 +82,8 @@
 //! `relaxed_measure` combines any measure of [`MeasureName`] with any relaxation of [`RelaxationName`].
 //!
 //! To turn your own measure into a loss, implement [`PositionMeasure`] and combine it with a relaxation by
-//! [`RelaxedMeasureConfig::init_measure`]. A [`Relaxation`] that you implement works with every measure. Learners accept
-//! your own [`RankingLoss`] as a [`TrainingLoss`].
+//! [`RelaxedMeasureConfig::init_measure`]. A [`Relaxation`] that you implement works with every measure. Learners
+//! accept your own [`RankingLoss`] as a [`TrainingLoss`].
 //!
 //! # Weights of documents
 //! Most losses accept document weights ([`Lists::with_document_weights`]). Losses for average precision, reciprocal

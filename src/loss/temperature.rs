@@ -199,7 +199,8 @@ impl Scale {
         }
     }
 
-    /// Returns the quantity that the gradient treats as constant ([`About::held_constant`](super::About::held_constant)).
+    /// Returns the quantity that the gradient treats as constant
+    /// ([`About::held_constant`](super::About::held_constant)).
     pub fn held_constant(self) -> Option<&'static str> {
         let holds = self.unit == TemperatureUnit::Spread && !self.is_differentiated;
         holds.then_some("the spread of the scores")

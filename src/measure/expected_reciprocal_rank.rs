@@ -9,8 +9,8 @@
 //! follows from the means for i - 1 documents: `E_j` becomes `(i - j)/i E_j + j/i q_i E_(j-1)`. This recursion is a
 //! convex combination, so no precision is lost to cancellation. If all labels are 0, ERR is 0.
 //!
-//! For a long tied group that ends before rank k, an integral gives the same sum. In a random order, each document has a
-//! place t between 0 and 1, and one after b documents before the group has the reciprocal rank
+//! For a long tied group that ends before rank k, an integral gives the same sum. In a random order, each document has
+//! a place t between 0 and 1, and one after b documents before the group has the reciprocal rank
 //! `int z^b prod_j (z if document j lies before t, else 1) dz`. With the chance to stop, the group adds
 //! `int int z^b sum_i R_i prod_(j != i) (1 - t (1 - z q_j)) dt dz`. The integrand is smooth on panels that halve
 //! towards t = 0 and z = 1, so quadrature meets it to rounding.
@@ -57,8 +57,8 @@ pub(super) fn expected_reciprocal_rank(list: &RankedList, k: Option<usize>, conv
 /// The number of nodes of the quadrature in each panel.
 const NODES: usize = 16;
 
-/// Returns the different labels of a tied group, each with the number of its documents; `None` if the group is so short,
-/// or has so many labels, that the recursion takes less time than the integral.
+/// Returns the different labels of a tied group, each with the number of its documents; `None` if the group is so
+/// short, or has so many labels, that the recursion takes less time than the integral.
 fn levels(labels: &[f64]) -> Option<Vec<(f64, f64)>> {
     let points = NODES * (labels.len().ilog2() as usize + 4);
     let is_faster = |levels: usize| labels.len().saturating_mul(labels.len()) > 8 * points * points * levels;

@@ -79,7 +79,7 @@ mod ranking;
 pub mod significance;
 #[cfg(test)]
 mod testing;
-pub(crate) mod trec_eval;
+pub mod trec_eval;
 
 pub use convention::{
     AveragePrecisionDenominator, AveragePrecisionTies, Convention, EmptyQuery, KendallTau, NegativeLabel,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use burn_rank::workbench::trec_eval::{
+use burn_rank::measure::trec_eval::{
     Judgment, RunDocument, TrecEvaluator, TrecMeasure, TrecOptions, TrecQuery, TrecReport, TrecSummary,
 };
 

@@ -109,8 +109,7 @@ fn several_readers_are_read_as_files_are() {
     let run = "1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n1 Q0 b 2 1 t\n";
     let path = file("run", run);
     let sizes = |input| {
-        let of_query =
-            |_: &str, query: &burn_rank::workbench::trec_eval::TrecQuery| Ok::<_, DataError>(query.run.len());
+        let of_query = |_: &str, query: &burn_rank::measure::trec_eval::TrecQuery| Ok::<_, DataError>(query.run.len());
         read_judged_from(input, &judgments, false, of_query).unwrap()
     };
     assert_eq!(sizes(reader(run)), sizes(Input::from_path(path)));

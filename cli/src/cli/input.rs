@@ -9,11 +9,11 @@ use burn_rank::data::letor::{Missing, ReadOptions, Weights};
 use burn_rank::data::{ByteSize, Columns, DataError, Input, RankingDataset};
 use burn_rank::device::{self, DeviceError};
 use burn_rank::json::{Map, Value, from_value};
+use burn_rank::measure::trec_eval::TrecMeasure;
 use burn_rank::measure::{Convention, Measure, MeasureError};
 use burn_rank::ranker::Ranker;
 use burn_rank::refusal::{Found, Refusal};
 use burn_rank::workbench::text::{counted, is_standard_stream, shown};
-use burn_rank::workbench::trec_eval::TrecMeasure;
 use burn_rank::workbench::{self, Assembled, FileKind, Like, Source, name_unread, quoted, read_like};
 use clap::Args;
 

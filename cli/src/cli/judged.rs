@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use burn_rank::data::trec::{JudgedRun, Qrels, read_judged_from};
+use burn_rank::measure::trec_eval::{TrecDocuments, TrecQuery};
 use burn_rank::measure::{Convention, Evaluator, MeasureError, QueryValues};
 use burn_rank::workbench::text::counted;
-use burn_rank::workbench::trec_eval::{TrecDocuments, TrecQuery};
 use clap::{Args, value_parser};
 
 use super::{Failure, Result, during, input};

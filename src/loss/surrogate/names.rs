@@ -3,7 +3,8 @@
 //!
 //! The default temperatures are in spreads (standard deviations of a list's scores). The papers' temperatures are in
 //! scores. With them, training from scratch works badly, because a suitable temperature depends on the spread of the
-//! scores. The page benchmarks/losses.md explains how the default temperatures were found, using only validation queries.
+//! scores. The page benchmarks/losses.md explains how the default temperatures were found, using only validation
+//! queries.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -18,7 +19,8 @@ use super::relevance_measures::{KendallTau, PrecisionAt, RPrecision, RankBiasedP
 use crate::json::Map;
 use crate::loss::temperature::Smoothing;
 
-/// Defines an enum in which each variant has a name in configuration files, a list of parameter keys and a row of facts.
+/// Defines an enum in which each variant has a name in configuration files, a list of parameter keys and a row of
+/// facts.
 macro_rules! names {
     (
         $(#[$attribute:meta])* $type:ident $row:ident
@@ -88,8 +90,8 @@ names! {
     Ndcg = "ndcg", ["k", "gain", "discount", "exponent"], gradual(|c| Box::new(Ndcg { dcg: c.dcg() }));
     /// DCG, the sum `sum_x D(r_x) G(y_x)`.
     Dcg = "dcg", ["k", "gain", "discount", "exponent"], gradual(|c| Box::new(c.dcg()));
-    /// Average precision, `1/|l| sum_x l_x / r_x (relevant documents at or above x)`. The divisor is always the number of
-    /// all relevant documents, even if there is a cut-off.
+    /// Average precision, `1/|l| sum_x l_x / r_x (relevant documents at or above x)`. The divisor is always the number
+    /// of all relevant documents, even if there is a cut-off.
     Ap = "ap" or "map", ["k"], gradual(|c| Box::new(AveragePrecision { k: c.k }));
     /// Reciprocal rank, one over the rank of the first relevant document, or 0 if that rank is beyond the cut-off. With
     /// `linear`, `sum_x l_x / r_x`, which equals it only if exactly one document is relevant (smoothrank, section 4.1).
@@ -97,8 +99,8 @@ names! {
         finds_first: true,
         ..measure(|c| Box::new(ReciprocalRank { linear: c.linear, k: c.k }))
     };
-    /// Expected reciprocal rank, `sum_x g_x / r_x prod of (1 - g_y) over y above x`. A reader stops at document `x` with
-    /// probability `g_x = (2^{y_x} - 1) / 2^{maximum grade}`.
+    /// Expected reciprocal rank, `sum_x g_x / r_x prod of (1 - g_y) over y above x`. A reader stops at document `x`
+    /// with probability `g_x = (2^{y_x} - 1) / 2^{maximum grade}`.
     Err = "err", ["k", "maximum_grade"], MeasureFacts {
         finds_first: true,
         ..gradual(|c| Box::new(ExpectedReciprocalRank::new(c.maximum_grade, c.k)))
@@ -112,13 +114,14 @@ names! {
         finds_first: true,
         ..cut(|c| Box::new(SuccessAt { k: c.required_cutoff() }))
     };
-    /// Rank-biased precision, `(1 - p) sum_x l_x p^(r_x - 1)`. A reader who goes on to the next document with probability
+    /// Rank-biased precision, `(1 - p) sum_x l_x p^(r_x - 1)`. A reader who goes on to the next document with
+    /// probability
     /// `p` finds relevant documents at this rate.
     Rbp = "rbp", ["persistence"], gradual(|c| Box::new(RankBiasedPrecision { persistence: c.persistence }));
     /// R-precision, the precision at `k`, where `k` is the number of relevant documents.
     RPrecision = "r_precision", [], measure(|_| Box::new(RPrecision));
-    /// Kendall's tau, the number of correctly ordered pairs minus the number of inverted pairs, divided by the number of
-    /// pairs with different labels.
+    /// Kendall's tau, the number of correctly ordered pairs minus the number of inverted pairs, divided by the number
+    /// of pairs with different labels.
     KendallTau = "kendall_tau", [], measure(|_| Box::new(KendallTau));
 }
 

@@ -15,8 +15,8 @@ use crate::measure::Gain;
 /// measures of this crate.
 ///
 /// ```
-/// use burn::tensor::Tensor;
-/// use burn_rank::loss::{MeasureContext, PositionFunction, PositionMeasure, RelaxationName, RelaxedMeasureConfig, Uses};
+/// use burn::tensor::Tensor; use burn_rank::loss::{MeasureContext, PositionFunction, PositionMeasure, RelaxationName,
+/// RelaxedMeasureConfig, Uses};
 ///
 /// /// Rank-biased precision with persistence 0.8.
 /// #[derive(Debug)]

@@ -144,7 +144,8 @@ impl RelaxedMeasureConfig {
         self.joined(name, self.measure.relaxed(self).into(), Arc::new(self.known_relaxation()))
     }
 
-    /// Creates a loss, named after the measure, that computes your own measure under the relaxation of this configuration.
+    /// Creates a loss, named after the measure, that computes your own measure under the relaxation of this
+    /// configuration.
     ///
     /// # Errors
     /// Returns the same errors as [`init`](Self::init).

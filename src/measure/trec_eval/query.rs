@@ -233,8 +233,8 @@ impl Judged<'_> {
         sum / relevant as f64
     }
 
-    /// Returns the total weight of the ranks with an unjudged document or beyond the end of the run. For a query that is
-    /// missing from the run, this weight is 0, like all other measures.
+    /// Returns the total weight of the ranks with an unjudged document or beyond the end of the run. For a query that
+    /// is missing from the run, this weight is 0, like all other measures.
     pub(super) fn rank_biased_residual(&self) -> f64 {
         if self.relevance.is_empty() {
             return 0.0;
@@ -248,8 +248,8 @@ impl Judged<'_> {
         unjudged + weight / (1.0 - PERSISTENCE)
     }
 
-    /// Returns the highest precision among the ranks at which at least the share `level` of the relevant documents has been
-    /// retrieved. This share of the relevant documents is rounded to a whole number of documents.
+    /// Returns the highest precision among the ranks at which at least the share `level` of the relevant documents has
+    /// been retrieved. This share of the relevant documents is rounded to a whole number of documents.
     pub(super) fn interpolated_precision(&self, level: f64) -> f64 {
         let wanted = (level * self.list.relevant as f64).round() as usize;
         let mut hits = 0;

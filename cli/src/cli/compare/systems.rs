@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use burn_rank::data::RankingDataset;
 use burn_rank::data::trec::JudgedRun;
+use burn_rank::measure::trec_eval::TrecDocuments;
 use burn_rank::measure::{Convention, Evaluation, Evaluator, Measure, QueryValues};
 use burn_rank::ranker::Ranker;
 use burn_rank::workbench::FileKind;
 use burn_rank::workbench::dataset::document_name;
-use burn_rank::workbench::trec_eval::TrecDocuments;
 
 use super::CompareArgs;
 use crate::cli::{Common, Failure, Judgments, Loaded, Result, Scored, input};

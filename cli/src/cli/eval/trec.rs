@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::path::Path;
 
+use burn_rank::measure::trec_eval::{TrecEvaluator, TrecMeasure, TrecOptions, TrecReport, TrecSummary};
 use burn_rank::measure::{Convention, Evaluation, Evaluator, Measure, QueryValues};
 use burn_rank::workbench::json::json;
-use burn_rank::workbench::trec_eval::{TrecEvaluator, TrecMeasure, TrecOptions, TrecReport, TrecSummary};
 
 use super::print::{AboutRun, Shown, conventions, note_empty};
 use super::{EvalArgs, MEASURES};

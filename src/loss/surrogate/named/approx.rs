@@ -73,8 +73,8 @@ named! {
 
     /// The ApproxPrecision loss, the precision at a cut-off, computed from approximate positions.
     ///
-    /// Equation 13 defines the measure and equation 20 the positions. The sigmoid is the truncation function from section
-    /// 4.3. A query whose documents are all relevant or all irrelevant has loss 0.
+    /// Equation 13 defines the measure and equation 20 the positions. The sigmoid is the truncation function from
+    /// section 4.3. A query whose documents are all relevant or all irrelevant has loss 0.
     #[doc(alias = "P@k")]
     approx_precision ApproxPrecision ApproxPrecisionConfig in ".with_k(1)": Precision through ApproximatePositions {
         summary: "precision at k at approximate positions",
@@ -93,8 +93,8 @@ named! {
     /// The ApproxRR loss, the reciprocal rank at approximate positions.
     ///
     /// The product uses the truncation function from section 4.3 to approximate "no relevant document is above i". The
-    /// product is computed as the exponential of a sum of `-log(1 + exp(beta (p_i - p_j)))` over the relevant documents,
-    /// so no factor underflows to 0. A query whose documents are all relevant or all irrelevant has loss 0.
+    /// product is computed as the exponential of a sum of `-log(1 + exp(beta (p_i - p_j)))` over the relevant
+    /// documents, so no factor underflows to 0. A query whose documents are all relevant or all irrelevant has loss 0.
     #[doc(alias = "MRR")]
     #[doc(alias = "ApproxMRR")]
     #[doc(alias = "reciprocal rank")]

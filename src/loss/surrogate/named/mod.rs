@@ -3,9 +3,10 @@
 
 use super::names::{MeasureName, RelaxationName};
 
-/// Defines the surrogates of one family from rows. A row has the loss's documentation, its name, type and configuration,
-/// the measure and the relaxation that it joins, what the registry says of it, the default temperature in spreads, and
-/// the other parameters with their defaults. Parameters have the names that [`RelaxedMeasureConfig`] gives them. In
+/// Defines the surrogates of one family from rows. A row has the loss's documentation, its name, type and
+/// configuration, the measure and the relaxation that it joins, what the registry says of it, the default temperature
+/// in spreads, and the other parameters with their defaults. Parameters have the names that [`RelaxedMeasureConfig`]
+/// gives them. In
 /// `where`, a row may set further parameters, which its users cannot change.
 ///
 /// [`RelaxedMeasureConfig`]: super::relaxed_measure::RelaxedMeasureConfig

@@ -1,5 +1,5 @@
-//! Surrogates with sigmoid ranks or soft rank indicators (smoothrank). With indicators, losses are not differentiable where
-//! scores tie; ties are broken by position.
+//! Surrogates with sigmoid ranks or soft rank indicators (smoothrank). With indicators, losses are not differentiable
+//! where scores tie; ties are broken by position.
 
 use burn::config::Config;
 
@@ -16,9 +16,9 @@ named! {
 
     /// The SmoothAP loss from indicators, the average precision with soft indicators of "document i is at rank j".
     ///
-    /// `P_j` is the soft relevance of rank `j`. The surrogate combines the two approximations from section 4.2, and tends
-    /// to average precision as `sigma` tends to 0. The loss is not differentiable where scores tie; ties are broken by
-    /// position. A query whose documents are all relevant or all irrelevant has loss 0.
+    /// `P_j` is the soft relevance of rank `j`. The surrogate combines the two approximations from section 4.2, and
+    /// tends to average precision as `sigma` tends to 0. The loss is not differentiable where scores tie; ties are
+    /// broken by position. A query whose documents are all relevant or all irrelevant has loss 0.
     #[doc(alias = "MAP")]
     #[doc(alias = "SmoothAP")]
     smooth_ap_indicator SmoothApIndicator SmoothApIndicatorConfig: Ap through RankIndicators {
@@ -36,8 +36,8 @@ named! {
     /// `diagonal = 1`; `diagonal = 0.5` gives the form printed in the paper.
     ///
     /// With `diagonal = 1`, the surrogate is Smooth-AP (Brown et al., Smooth-AP: smoothing the path towards large-scale
-    /// image retrieval). In Smooth-AP, a document's rank is one plus a sum of sigmoids over the other documents. Its rank
-    /// among the relevant documents is defined in the same way. Smooth-AP calls `sigma` the temperature.
+    /// image retrieval). In Smooth-AP, a document's rank is one plus a sum of sigmoids over the other documents. Its
+    /// rank among the relevant documents is defined in the same way. Smooth-AP calls `sigma` the temperature.
     ///
     /// A query whose documents are all relevant or all irrelevant has loss 0.
     #[doc(alias = "MAP")]
@@ -68,10 +68,10 @@ named! {
 
     /// The SmoothNDCG loss, the NDCG with soft indicators of "document i is at rank j".
     ///
-    /// Here `d(j)` is the document at rank `j`, and `D(j) = 1 / log2(1 + j)` is 0 beyond the cut-off `k`. The surrogate is
-    /// computed as a sum over documents `d` at their ranks `r(d)`. The ranks are counted by comparison, so no sort is
-    /// needed. The surrogate tends to NDCG@k as `sigma` tends to 0. The error is `O(exp(-mu / sigma))`, where `mu` is the
-    /// smallest squared difference of two scores (section 5.1).
+    /// Here `d(j)` is the document at rank `j`, and `D(j) = 1 / log2(1 + j)` is 0 beyond the cut-off `k`. The surrogate
+    /// is computed as a sum over documents `d` at their ranks `r(d)`. The ranks are counted by comparison, so no sort
+    /// is needed. The surrogate tends to NDCG@k as `sigma` tends to 0. The error is `O(exp(-mu / sigma))`, where `mu`
+    /// is the smallest squared difference of two scores (section 5.1).
     ///
     /// The loss is not differentiable where scores tie; ties are broken by position. A query whose labels are all equal
     /// has loss 0.
@@ -106,9 +106,9 @@ named! {
 
     /// The SmoothRR loss, the reciprocal rank with soft indicators of "document i is at rank j".
     ///
-    /// `P_j` is the soft relevance of rank `j`. With `linear = true`, the surrogate leaves out the product, as in the paper
-    /// (section 4.1, equation 7). It is then the reciprocal rank only for queries with one relevant document. The general
-    /// form tends to the reciprocal rank of the first relevant document as `sigma` tends to 0.
+    /// `P_j` is the soft relevance of rank `j`. With `linear = true`, the surrogate leaves out the product, as in the
+    /// paper (section 4.1, equation 7). It is then the reciprocal rank only for queries with one relevant document. The
+    /// general form tends to the reciprocal rank of the first relevant document as `sigma` tends to 0.
     ///
     /// The loss takes no n x n tensor. It is not differentiable where scores tie; ties are broken by position. A query
     /// whose documents are all relevant or all irrelevant has loss 0.

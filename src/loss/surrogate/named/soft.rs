@@ -20,8 +20,8 @@ named! {
     ///
     /// Let `z_m` and `c_m` be the bases and coefficients of `1 / r = sum_m c_m z_m^(r - 1)`, and let `pi_ji` be the
     /// probability that `j` beats `i`. With `f_jm = 1 + pi_ji (z_m - 1)`, the expectation is
-    /// `sum_m c_m (1 + sum_j l_j pi_ji z_m / f_jm) prod_j f_jm`. The sum and the product over `j` leave out `j = i`. The
-    /// surrogate tends to AP as `sigma` tends to 0.
+    /// `sum_m c_m (1 + sum_j l_j pi_ji z_m / f_jm) prod_j f_jm`. The sum and the product over `j` leave out `j = i`.
+    /// The surrogate tends to AP as `sigma` tends to 0.
     ///
     /// By default, SoftAP uses SoftRank's model, in which the other documents beat a given document independently. With
     /// `model = "exact"`, the expectation is averaged over the noise on the document's own score (see [`RankModel`]).
@@ -41,10 +41,10 @@ named! {
 
     /// The SoftDCG loss, the expected DCG of noisy scores, with any gain and discount.
     ///
-    /// The rank `R_j`, counted from 0, is a sum of independent trials "i beats j". The expected DCG is not divided by the
-    /// ideal DCG. The surrogate tends to DCG@k as `sigma` tends to 0. With `model = "exact"`, the trials are independent
-    /// only when the noise on the document's own score is fixed (see [`RankModel`]). A query whose labels are all equal
-    /// has loss 0.
+    /// The rank `R_j`, counted from 0, is a sum of independent trials "i beats j". The expected DCG is not divided by
+    /// the ideal DCG. The surrogate tends to DCG@k as `sigma` tends to 0. With `model = "exact"`, the trials are
+    /// independent only when the noise on the document's own score is fixed (see [`RankModel`]). A query whose labels
+    /// are all equal has loss 0.
     #[doc(alias = "SoftRank")]
     soft_dcg SoftDcg SoftDcgConfig: Dcg through ExpectedRanks {
         summary: "expectation of DCG under Gaussian scores (SoftRank)",
@@ -68,11 +68,11 @@ named! {
 
     /// The SoftERR loss, the expected reciprocal rank (ERR) averaged over noisy scores.
     ///
-    /// A reader stops at a document with the probability `g`. The rank `R_i`, counted from 0, is the number of documents
-    /// above `i`. The expectation is computed as in [`SoftRr`](super::soft_rr::SoftRr), with `g` in place of the
-    /// relevance. The surrogate tends to ERR as `sigma` tends to 0. SoftRank's model, `model = "independent"`, costs less.
-    /// With SoftRank's model, however, tied documents lower each other's value if readers may stop at them. A query whose
-    /// labels are all equal has loss 0.
+    /// A reader stops at a document with the probability `g`. The rank `R_i`, counted from 0, is the number of
+    /// documents above `i`. The expectation is computed as in [`SoftRr`](super::soft_rr::SoftRr), with `g` in place of
+    /// the relevance. The surrogate tends to ERR as `sigma` tends to 0. SoftRank's model, `model = "independent"`,
+    /// costs less. With SoftRank's model, however, tied documents lower each other's value if readers may stop at them.
+    /// A query whose labels are all equal has loss 0.
     #[doc(alias = "SoftRank")]
     #[doc(alias = "ERR")]
     #[doc(alias = "expected reciprocal rank")]
@@ -91,13 +91,14 @@ named! {
     /// The SoftNDCG loss, the expected NDCG of noisy scores.
     ///
     /// The rank `R_j`, counted from 0, is a sum of independent trials "i beats j". SoftNDCG uses the expectation of the
-    /// discount; the discount of the expected rank would be smaller, by Jensen's inequality. The surrogate tends to NDCG@k
-    /// as `sigma` tends to 0, within the bound of Theorem 2.
+    /// discount; the discount of the expected rank would be smaller, by Jensen's inequality. The surrogate tends to
+    /// NDCG@k as `sigma` tends to 0, within the bound of Theorem 2.
     ///
-    /// For log2, natural, power, Zipf and exponential discounts, the discount is a sum of `M` exponentials. With a cut-off
-    /// or the recursion, the cost differs (see [`RankExpectationMethod`]). With `model = "exact"`, the trials are
-    /// independent only when the noise on the document's own score is fixed. In the exact model, the whole list takes
-    /// O(M n log n), or O(k n log n) with a cut-off (see [`RankModel`]). A query whose labels are all equal has loss 0.
+    /// For log2, natural, power, Zipf and exponential discounts, the discount is a sum of `M` exponentials. With a
+    /// cut-off or the recursion, the cost differs (see [`RankExpectationMethod`]). With `model = "exact"`, the trials
+    /// are independent only when the noise on the document's own score is fixed. In the exact model, the whole list
+    /// takes O(M n log n), or O(k n log n) with a cut-off (see [`RankModel`]). A query whose labels are all equal has
+    /// loss 0.
     #[doc(alias = "SoftRank")]
     #[doc(alias = "SoftNDCG")]
     soft_ndcg SoftNdcg SoftNdcgConfig: Ndcg through ExpectedRanks {
@@ -122,10 +123,10 @@ named! {
 
     /// The SoftPrecision loss, the expected precision at `k` of noisy scores.
     ///
-    /// The rank `R_j`, counted from 0, is a sum of independent trials "i beats j". The surrogate tends to precision at `k`
-    /// as `sigma` tends to 0. With `model = "exact"`, the trials are independent only when the noise on the document's own
-    /// score is fixed. The cost is then O(k n log n) (see [`RankModel`]). A query whose documents are all relevant or all
-    /// irrelevant has loss 0.
+    /// The rank `R_j`, counted from 0, is a sum of independent trials "i beats j". The surrogate tends to precision at
+    /// `k` as `sigma` tends to 0. With `model = "exact"`, the trials are independent only when the noise on the
+    /// document's own score is fixed. The cost is then O(k n log n) (see [`RankModel`]). A query whose documents are
+    /// all relevant or all irrelevant has loss 0.
     #[doc(alias = "SoftRank")]
     #[doc(alias = "P@k")]
     soft_precision SoftPrecision SoftPrecisionConfig in ".with_k(1)": Precision through ExpectedRanks

@@ -247,8 +247,8 @@ const NUMBERS_OF_PRODUCTS: u64 = 6;
 const NUMBERS_OF_CHANCES: u64 = 3;
 const NUMBERS_OF_INDICATORS: u64 = 9;
 
-/// Returns how many numbers an operation of a measure stores for each document pair. A relaxation of a user may have any
-/// form, so the number is that of the form with the most.
+/// Returns how many numbers an operation of a measure stores for each document pair. A relaxation of a user may have
+/// any form, so the number is that of the form with the most.
 pub(super) fn numbers_per_pair(relaxation: &dyn Relaxation, operations: Operations) -> u64 {
     use RelaxationName::{ApproximatePositions, ExpectedRanks, ProjectedRanks, SigmoidRanks};
     let known = relaxation.known();

@@ -13,9 +13,9 @@ pub(super) fn approximate(lists: &Lists, alpha: f64, beta: f64, step: Step) -> F
 }
 
 /// Replaces ranks with sigmoid ranks, `r_i = 1 + sum_{j != i} T_ij` with `T_ij = sigmoid((s_j - s_i) / sigma)`
-/// (smoothrank, equations 4, 5 and 9). The comparison of two documents is `T_ij` itself, not a sigmoid of the difference
-/// between their ranks. `diagonal` is a document's own term `T_ii`. With 1, the indicator is exact; 0.5 is the value in
-/// the paper.
+/// (smoothrank, equations 4, 5 and 9). The comparison of two documents is `T_ij` itself, not a sigmoid of the
+/// difference between their ranks. `diagonal` is a document's own term `T_ii`. With 1, the indicator is exact; 0.5 is
+/// the value in the paper.
 pub(super) fn sigmoid_ranks(lists: &Lists, sigma: f64, diagonal: f64) -> Form {
     let steepness = 1.0 / sigma;
     Form::Positions(Positions {

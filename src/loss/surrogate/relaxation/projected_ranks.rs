@@ -18,8 +18,9 @@ use super::relaxed::{Form, Positions};
 use crate::loss::lists::{Lists, order_of_ranks};
 use crate::op::differences;
 
-/// Replaces ranks with projected ranks. `sigma` is the strength of the regularization, in scores per rank. The surrogate
-/// equals the measure if `sigma` is smaller than all differences between neighboring scores and `beta` is large.
+/// Replaces ranks with projected ranks. `sigma` is the strength of the regularization, in scores per rank. The
+/// surrogate equals the measure if `sigma` is smaller than all differences between neighboring scores and `beta` is
+/// large.
 pub(super) fn relax(lists: &Lists, sigma: f64, beta: f64) -> Form {
     let ranks = lists.ranks();
     let order = order_of_ranks(ranks.clone());

@@ -22,8 +22,8 @@ pub(crate) enum Form {
 }
 
 impl Relaxed {
-    /// Every document has a real position, 1 or above, instead of a whole rank. Cut-offs and comparisons are sigmoids of
-    /// steepness `beta` per position.
+    /// Every document has a real position, 1 or above, instead of a whole rank. Cut-offs and comparisons are sigmoids
+    /// of steepness `beta` per position.
     ///
     /// # Shapes
     /// - `positions`: `[batch, documents]`

@@ -89,7 +89,8 @@ impl ExpectedRanks {
         ExpectedDiscount::of(f, k, self.sigma, self.evaluation, self.model)
     }
 
-    /// Returns `a_x E[f(R_x) (b_x + sum of b_y over y above x)]`, or `a_x E[f(R_x) prod of (1 - b_y) over y above x]`, as
+    /// Returns `a_x E[f(R_x) (b_x + sum of b_y over y above x)]`, or `a_x E[f(R_x) prod of (1 - b_y) over y above x]`,
+    /// as
     /// `above` says, within the cut-off `k`, `[batch, documents]`.
     pub(crate) fn over_those_above(
         &self,
