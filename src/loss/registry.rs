@@ -90,8 +90,7 @@ pub fn build(name: &str, params: &Map) -> Result<Box<dyn RankingLoss>, LossError
 pub struct LossSpec {
     /// The registered name of the loss. Configuration files may also name a measure and a relaxation, as
     /// [`parse`](Self::parse) reads them, or omit the name if they give a `measure` or a `relaxation`; the loss is then
-    /// a
-    /// [`RelaxedMeasure`](super::RelaxedMeasure).
+    /// a [`RelaxedMeasure`](super::RelaxedMeasure).
     pub name: String,
     /// The parameters that differ from the defaults. A given temperature (`alpha`, `sigma`) is measured in scores, as
     /// in the papers, unless `temperature_unit` says otherwise. A default temperature is measured in spreads: one
