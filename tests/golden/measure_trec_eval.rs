@@ -138,6 +138,7 @@ fn a_relevance_level_is_a_threshold_for_the_binary_measures_only() {
     let run = fields(run, 2, |fields| fields[4].parse::<f32>().unwrap());
     assert_eq!(lines(&judged, &run, &measures, TrecOptions::default(), true, false), found);
     // NDCG keeps its gains.
-    let ndcg = |options| output("qrels.rel_level", "results.test", &[TrecMeasure::Ndcg], options, true, false);
+    let ndcg =
+        |options| output("qrels.rel_level", "results.test", &TrecMeasure::parse("ndcg").unwrap(), options, true, false);
     assert_eq!(ndcg(at_level), ndcg(TrecOptions::default()));
 }
