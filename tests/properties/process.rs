@@ -214,8 +214,6 @@ fn parallel_code_carries_the_execution_to_its_threads() {
         "data/synth/mod.rs",
         "learner/boosted_trees/buffers.rs",
         "learner/boosted_trees/sums.rs",
-        // Waits for a renderer to end.
-        "learner/gradient/screen.rs",
         "learner/shared/linear.rs",
         "learner/smooth_rank/kernel.rs",
         "learner/solver/cholesky.rs",
