@@ -90,7 +90,7 @@ fn killed_and_resumed(command: &str, config: &str, results: &[&str], seed: u64) 
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let begin = [command, "run.toml", "--out", "killed"];
     let args = || {
-        if bench.path("killed/config.toml").exists() { [&begin[..], &["--resume"]].concat() } else { begin.to_vec() }
+        if bench.path("killed/.burn-rank").exists() { [&begin[..], &["--resume"]].concat() } else { begin.to_vec() }
     };
     for _ in 0..2 {
         kill(&bench, &args(), whole, random.random_range(0.05..1.0));

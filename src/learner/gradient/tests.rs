@@ -346,7 +346,7 @@ fn a_query_of_weight_two_is_the_query_twice() {
             let config = json!({
                 "epochs": 5, "batch_queries": 100, "learning_rate": 0.1, "optimizer": optimizer.clone()
             });
-            let learner = learner(config, scorer.clone(), "smooth_ndcg");
+            let learner = learner(config, scorer.clone(), "list_net");
             let history = learner.fit(Job::new(data, None, &context(None, &()))).unwrap().history;
             // The objective and the value of the surrogate.
             history.iter().flat_map(|round| [round.objective, round.figures[1].1]).collect::<Vec<_>>()
