@@ -50,6 +50,8 @@ pub trait Real:
     /// Returns the values if their type is `f32`, the only type of the kernels for long lists.
     fn singles(values: &[Self]) -> Option<&[f32]>;
     fn singles_mut(values: &mut [Self]) -> Option<&mut [f32]>;
+    /// Returns results of kernels that are compiled for `f32` only, if this is the type.
+    fn of_singles(values: Vec<f32>) -> Option<Vec<Self>>;
 
     fn from_f64(value: f64) -> Self;
     fn to_f64(self) -> f64;
@@ -131,6 +133,10 @@ macro_rules! real {
 
             #[inline(always)]
             fn singles_mut(values: &mut [Self]) -> Option<&mut [f32]> {
+                ($singles)(values)
+            }
+
+            fn of_singles(values: Vec<f32>) -> Option<Vec<Self>> {
                 ($singles)(values)
             }
 

@@ -2,7 +2,7 @@
 
 use burn::backend::{Backend, tensor::FloatTensor};
 
-use super::{Floats, Primitive, array::Array, exactly, first};
+use super::{Floats, Primitive, array::Array, exactly, first, in_single};
 use crate::op::cpu::{self, Real};
 
 /// The inputs are the scores and the mask.
@@ -21,12 +21,14 @@ impl Primitive for LogSoftmax {
     }
 
     fn cpu<T: Real>(&self, inputs: &[&[T]], n: usize) -> Option<Vec<Vec<T>>> {
-        let [x, mask] = first(inputs);
-        Some(vec![cpu::log_softmax(x, mask, n)])
+        in_single(inputs, |inputs| vec![cpu::log_softmax(inputs[0], inputs[1], n)])
     }
 
     fn cpu_gradient<T: Real>(&self, inputs: &[&[T]], saved: &[&[T]], g: &[T], n: usize) -> Option<Vec<Vec<T>>> {
-        Some(vec![cpu::log_softmax_gradient(saved[0], inputs[1], g, n)])
+        in_single(&[saved[0], inputs[1], g], |inputs| {
+            let [out, mask, g] = first(inputs);
+            vec![cpu::log_softmax_gradient(out, mask, g, n)]
+        })
     }
 
     fn saved<V>(&self, outputs: Vec<V>) -> Vec<V> {

@@ -54,7 +54,7 @@ pub trait Primitive: Clone + Debug {
     }
 
     /// Returns the outputs that the fused kernels of the CPU compute for lists of `n` documents, or `None` if there is
-    /// no such kernel.
+    /// no such kernel. Kernels that only train in `f32` are not compiled for `f64`.
     fn cpu<T: Real>(&self, _inputs: &[&[T]], _n: usize) -> Option<Vec<Vec<T>>> {
         None
     }
@@ -127,6 +127,12 @@ pub trait Primitive: Clone + Debug {
     ) -> Floats<B> {
         self.definition::<B>(inputs)
     }
+}
+
+/// Calls a kernel that is compiled for `f32` only. Returns `None` for other types, which the definition computes.
+fn in_single<T: Real>(inputs: &[&[T]], kernel: impl FnOnce(&[&[f32]]) -> Vec<Vec<f32>>) -> Option<Vec<Vec<T>>> {
+    let singles: Vec<&[f32]> = inputs.iter().map(|input| T::singles(input)).collect::<Option<_>>()?;
+    kernel(&singles).into_iter().map(T::of_singles).collect()
 }
 
 /// Returns the inputs of a call by name; panics if there are not `K` of them.

@@ -7,7 +7,7 @@ use burn::backend::{Backend, tensor::FloatTensor};
 use super::{
     Floats, Primitive,
     array::Array,
-    distance_sum, exactly, first,
+    distance_sum, exactly, first, in_single,
     rows::{by_first_rows, fits_at_once},
 };
 use crate::op::cpu::{self, NeuralSortMatrix, Real};
@@ -26,13 +26,17 @@ impl Primitive for NeuralSortMatrix {
     }
 
     fn cpu<T: Real>(&self, inputs: &[&[T]], n: usize) -> Option<Vec<Vec<T>>> {
-        let [x, v, mask] = first(inputs);
-        Some(vec![cpu::neural_sort_sum(x, v, mask, n, self)])
+        in_single(inputs, |inputs| {
+            let [x, v, mask] = first(inputs);
+            vec![cpu::neural_sort_sum(x, v, mask, n, self)]
+        })
     }
 
     fn cpu_gradient<T: Real>(&self, inputs: &[&[T]], _: &[&[T]], g: &[T], n: usize) -> Option<Vec<Vec<T>>> {
-        let [x, v, mask] = first(inputs);
-        Some(cpu::neural_sort_sum_gradient(x, v, mask, g, n, self).into())
+        in_single(&[inputs, &[g]].concat(), |inputs| {
+            let [x, v, mask, g] = first(inputs);
+            cpu::neural_sort_sum_gradient(x, v, mask, g, n, self).into()
+        })
     }
 
     fn differentiated(&self) -> usize {

@@ -6,7 +6,7 @@ use burn::tensor::DType;
 #[cfg(feature = "_cube")]
 use burn_cubecl::tensor::CubeTensor;
 
-use super::{Floats, Primitive, array::Array, exactly, first, rows::by_rows};
+use super::{Floats, Primitive, array::Array, exactly, first, in_single, rows::by_rows};
 use crate::op::cpu::{self, Distance, PairLoss, PairWeight, Real};
 #[cfg(feature = "_cube")]
 use crate::op::gpu;
@@ -41,14 +41,18 @@ impl Primitive for PairSum {
     }
 
     fn cpu<T: Real>(&self, inputs: &[&[T]], n: usize) -> Option<Vec<Vec<T>>> {
-        let [x, labels, mask] = first(inputs);
-        Some(vec![cpu::pair_loss(x, labels, mask, self.weight(inputs[3..].iter().copied()), n, self.loss)])
+        in_single(inputs, |inputs| {
+            let [x, labels, mask] = first(inputs);
+            vec![cpu::pair_loss(x, labels, mask, self.weight(inputs[3..].iter().copied()), n, self.loss)]
+        })
     }
 
     fn cpu_gradient<T: Real>(&self, inputs: &[&[T]], _: &[&[T]], g: &[T], n: usize) -> Option<Vec<Vec<T>>> {
-        let [x, labels, mask] = first(inputs);
-        let weight = self.weight(inputs[3..].iter().copied());
-        Some(vec![cpu::pair_loss_gradient(x, labels, mask, weight, g, n, self.loss)])
+        in_single(&[&[g], inputs].concat(), |inputs| {
+            let [g, x, labels, mask] = first(inputs);
+            let weight = self.weight(inputs[4..].iter().copied());
+            vec![cpu::pair_loss_gradient(x, labels, mask, weight, g, n, self.loss)]
+        })
     }
 
     #[cfg(feature = "_cube")]

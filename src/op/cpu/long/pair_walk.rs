@@ -111,7 +111,7 @@ impl Lambda {
 
 /// A list sorted by score, whose pairs are summed by walks.
 pub struct Walks<'a> {
-    list: &'a ByLabel<f32>,
+    list: &'a ByLabel,
     loss: PairLoss,
     sorted: Sorted,
     /// For each document in sorted order, the index of its label, where 0 is the lowest label.
@@ -125,7 +125,7 @@ pub struct Walks<'a> {
 
 impl<'a> Walks<'a> {
     /// Returns `None` if computing all pairs costs less, or if walks do not support the loss or the weights.
-    pub fn new(target: Target, list: &'a ByLabel<f32>, loss: PairLoss) -> Option<Self> {
+    pub fn new(target: Target, list: &'a ByLabel, loss: PairLoss) -> Option<Self> {
         let (n, pairs) = (list.above.len(), list.pairs());
         let decays = matches!(loss, PairLoss::Logistic | PairLoss::SoftZeroOne | PairLoss::Fidelity);
         // Pairs need at least two labels. Short lists are found first, at the cost of a sum.
@@ -142,7 +142,7 @@ impl<'a> Walks<'a> {
     }
 
     /// Returns `None` if the weights do not allow walks.
-    fn of(list: &'a ByLabel<f32>, loss: PairLoss) -> Option<Self> {
+    fn of(list: &'a ByLabel, loss: PairLoss) -> Option<Self> {
         let (n, starts) = (list.above.len(), list.starts());
         let count = starts.len();
         let mut sorted = Sorted::new(&list.x[..n]);
@@ -328,7 +328,11 @@ mod tests {
     use crate::op::cpu::box_cases::scattered;
     use crate::op::cpu::{
         dispatch::target,
-        pairs::pair_loss::{pair_loss, pair_loss_gradient},
+        list::scatter,
+        pairs::{
+            pair_cases::Pairs,
+            pair_loss::{pair_loss, pair_loss_gradient},
+        },
         rank::rank,
     };
 
@@ -338,31 +342,24 @@ mod tests {
         values.iter().map(|&value| value as f32).collect()
     }
 
-    /// Returns the largest errors of losses and gradients, compared with a sum over all pairs in `f64`. The errors are
-    /// relative to the loss and to the largest gradient, respectively.
+    fn labels() -> Vec<f64> {
+        (0..N).map(|i| f64::from([0u8, 0, 1, 0, 2, 0, 4, 1, 0][i % 9])).collect()
+    }
+
+    fn incoming() -> Vec<f64> {
+        (0..N).map(|i| 0.25 + (i % 8) as f64).collect()
+    }
+
+    /// Returns the largest errors of losses and gradients, relative to the loss and to the largest gradient.
     fn errors(x: &[f64], weight: &PairWeight<Vec<f64>>, loss: PairLoss) -> [f64; 2] {
-        let labels: Vec<f64> = (0..N).map(|i| f64::from([0u8, 0, 1, 0, 2, 0, 4, 1, 0][i % 9])).collect();
-        let g: Vec<f64> = (0..N).map(|i| 0.25 + (i % 8) as f64).collect();
-        let mask = vec![1.0; N];
-        let pairs = (
-            pair_loss(x, &labels, &mask, weight.as_ref().map(Vec::as_slice), N, loss),
-            pair_loss_gradient(x, &labels, &mask, weight.as_ref().map(Vec::as_slice), &g, N, loss),
-        );
+        let (labels, g) = (labels(), incoming());
+        let exact = Pairs { x, labels: &labels, weight, g: &g, loss };
         let (x, labels, g, mask) = (narrow(x), narrow(&labels), narrow(&g), vec![1.0; N]);
         let weight = weight.as_ref().map(|values| narrow(values));
-        let list = ByLabel::new(&x, &labels, &mask, weight.as_ref().map(Vec::as_slice));
-        assert!(Walks::new(target(), &list, loss).is_some(), "a list of {N} takes walks");
-        let found = (
-            pair_loss(&x, &labels, &mask, weight.as_ref().map(Vec::as_slice), N, loss),
-            pair_loss_gradient(&x, &labels, &mask, weight.as_ref().map(Vec::as_slice), &g, N, loss),
-        );
-        let largest = pairs.1.iter().fold(1e-30f64, |largest, g| largest.max(g.abs()));
-        let mut errors = [0.0f64; 2];
-        for i in 0..N {
-            errors[0] = errors[0].max((f64::from(found.0[i]) - pairs.0[i]).abs() / pairs.0[i].max(1e-30));
-            errors[1] = errors[1].max((f64::from(found.1[i]) - pairs.1[i]).abs() / largest);
-        }
-        errors
+        let weight = weight.as_ref().map(Vec::as_slice);
+        assert!(Walks::new(target(), &ByLabel::new(&x, &labels, &mask, weight), loss).is_some(), "{N} take walks");
+        let losses = pair_loss(&x, &labels, &mask, weight, N, loss);
+        exact.errors(&losses, &pair_loss_gradient(&x, &labels, &mask, weight, &g, N, loss), 0.0)
     }
 
     fn weights(x: &[f64]) -> [PairWeight<Vec<f64>>; 3] {
@@ -403,30 +400,28 @@ mod tests {
         let uniform: Vec<f64> = scattered(N, 3001).map(|x| f64::from((x / 300.0) as f32)).collect();
         let tied: Vec<f64> = uniform.iter().map(|u| u.floor()).collect();
         let wide: Vec<f64> = uniform.iter().map(|u| f64::from((1e4 * u) as f32)).collect();
-        let labels: Vec<f64> = (0..N).map(|i| f64::from([0u8, 0, 1, 0, 2, 0, 4, 1, 0][i % 9])).collect();
-        let (g, mask): (Vec<f64>, _) = ((0..N).map(|i| 0.25 + (i % 8) as f64).collect(), vec![1.0; N]);
+        let (labels, g) = (labels(), incoming());
         for (name, x) in [("spread", uniform), ("tied", tied), ("wide", wide), ("at one point", vec![0.5; N])] {
             let [.., PairWeight::Lambda { gain, discount, rank, .. }] = weights(&x) else { unreachable!() };
             for (absolute, gap) in [(0.0, 1.0), (1.0, 10.0)] {
                 let (gain, discount, rank) = (gain.clone(), discount.clone(), rank.clone());
                 let weight = PairWeight::Lambda { gain, discount, rank, absolute, gap, distance: None };
-                let exact = weight.as_ref().map(Vec::as_slice);
-                let losses = pair_loss(&x, &labels, &mask, exact, N, PairLoss::Logistic);
-                let slopes = pair_loss_gradient(&x, &labels, &mask, exact, &g, N, PairLoss::Logistic);
-                let (x, labels, mask) = (narrow(&x), narrow(&labels), vec![1.0; N]);
-                let weight = weight.map(|values| narrow(&values));
-                let list = ByLabel::new(&x, &labels, &mask, weight.as_ref().map(Vec::as_slice));
+                let exact = Pairs { x: &x, labels: &labels, weight: &weight, g: &g, loss: PairLoss::Logistic };
+                let weight = weight.as_ref().map(|values| narrow(values));
+                let weight = weight.as_ref().map(Vec::as_slice);
+                let list = ByLabel::new(&narrow(&x), &narrow(&labels), &[1.0; N], weight);
                 let walks = Walks::of(&list, PairLoss::Logistic).unwrap();
-                let (mut out, mut to_x) = (vec![0.0; N], vec![0.0; N]);
-                let sent: Vec<f32> = list.members.iter().map(|&i| g[i] as f32).collect();
-                walks.value(target(), &mut out);
-                walks.gradient(target(), &sent, &mut to_x);
-                let largest = slopes.iter().fold(0.0f64, |largest, slope| largest.max(slope.abs()));
-                for (place, &i) in list.members.iter().enumerate() {
-                    let value = (f64::from(out[place]) - losses[i]).abs() / losses[i].max(1e-30);
-                    let slope = (f64::from(to_x[place]) - slopes[i]).abs() / largest;
-                    assert!(value < 1e-6 && slope < 1e-6, "{name}, {absolute} {gap}, {i}: {value:e} {slope:e}");
-                }
+                let (mut by_label, mut losses, mut slopes) = (vec![0.0; N], vec![0.0; N], vec![0.0; N]);
+                walks.value(target(), &mut by_label);
+                scatter(&mut losses, &list.members, &by_label);
+                walks.gradient(
+                    target(),
+                    &narrow(&list.members.iter().map(|&i| g[i]).collect::<Vec<_>>()),
+                    &mut by_label,
+                );
+                scatter(&mut slopes, &list.members, &by_label);
+                let [value, slope] = exact.errors(&losses, &slopes, 0.0);
+                assert!(value < 1e-6 && slope < 1e-6, "{name}, {absolute} {gap}: {value:e} {slope:e}");
             }
         }
     }

@@ -35,7 +35,7 @@ enum Kind {
 
 /// A list sorted by score, whose pairs are summed with windows.
 pub struct Windows<'a> {
-    list: &'a ByLabel<f32>,
+    list: &'a ByLabel,
     kind: Kind,
     sorted: Sorted,
     /// The scores in descending order.
@@ -51,7 +51,7 @@ type Powers = [f64; 3];
 
 impl<'a> Windows<'a> {
     /// Returns `None` if computing all pairs costs less, or if windows do not support the loss or the weights.
-    pub fn new(target: Target, list: &'a ByLabel<f32>, loss: PairLoss) -> Option<Self> {
+    pub fn new(target: Target, list: &'a ByLabel, loss: PairLoss) -> Option<Self> {
         let n = list.above.len();
         let kind = match loss {
             PairLoss::Hinge { margin } => Kind::Hinge { margin: margin as f32, power: 1 },
@@ -168,36 +168,27 @@ mod tests {
     use crate::op::cpu::box_cases::scattered;
     use crate::op::cpu::{
         dispatch::target,
-        pairs::pair_loss::{pair_loss, pair_loss_gradient},
+        pairs::{
+            pair_cases::Pairs,
+            pair_loss::{pair_loss, pair_loss_gradient},
+        },
     };
 
     const N: usize = 1500;
 
-    /// Computes losses and gradients in `f32` by windows, and returns their errors compared with sums over all pairs in
-    /// `f64`. The errors are relative to the largest loss and the largest gradient, respectively.
+    /// Computes losses and gradients by windows. Returns their largest errors, relative to the largest loss and to the
+    /// largest gradient.
     fn errors(x: &[f32], loss: PairLoss, weighted: bool) -> [f64; 2] {
         let labels: Vec<f32> = (0..N).map(|i| [0.0, 0.0, 1.0, 0.0, 2.0, 0.0, 4.0, 1.0, 0.0][i % 9]).collect();
-        let (g, u): (Vec<f32>, Vec<f32>) =
-            (0..N).map(|i| ((i % 8) as f32 - 3.25, if weighted { (1 + i % 4) as f32 } else { 1.0 })).unzip();
+        let (g, u): (Vec<f32>, Vec<f32>) = (0..N).map(|i| ((i % 8) as f32 - 3.25, (1 + i % 4) as f32)).unzip();
         let mask = vec![1.0f32; N];
         let weight = if weighted { PairWeight::Document(&u[..]) } else { PairWeight::Unit };
-        let list = ByLabel::new(x, &labels, &mask, weight);
-        assert!(Windows::new(target(), &list, loss).is_some(), "{loss:?}");
-        let found =
-            (pair_loss(x, &labels, &mask, weight, N, loss), pair_loss_gradient(x, &labels, &mask, weight, &g, N, loss));
+        assert!(Windows::new(target(), &ByLabel::new(x, &labels, &mask, weight), loss).is_some(), "{loss:?}");
+        let losses = pair_loss(x, &labels, &mask, weight, N, loss);
+        let gradients = pair_loss_gradient(x, &labels, &mask, weight, &g, N, loss);
         let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<_>>();
-        let (x, labels, g, u, mask) = (wide(x), wide(&labels), wide(&g), wide(&u), vec![1.0; N]);
-        let weight = if weighted { PairWeight::Document(&u[..]) } else { PairWeight::Unit };
-        let expected = (
-            pair_loss(&x, &labels, &mask, weight, N, loss),
-            pair_loss_gradient(&x, &labels, &mask, weight, &g, N, loss),
-        );
-        let error = |found: &[f32], expected: &[f64]| {
-            let largest = expected.iter().fold(1e-30f64, |largest, value| largest.max(value.abs()));
-            let differences = found.iter().zip(expected).map(|(&found, expected)| (f64::from(found) - expected).abs());
-            differences.fold(0.0, f64::max) / largest
-        };
-        [error(&found.0, &expected.0), error(&found.1, &expected.1)]
+        let (x, labels, g, weight) = (wide(x), wide(&labels), wide(&g), weight.map(wide));
+        Pairs { x: &x, labels: &labels, weight: &weight, g: &g, loss }.errors(&losses, &gradients, 1.0)
     }
 
     #[test]
@@ -219,7 +210,7 @@ mod tests {
     #[test]
     fn a_list_without_documents_has_no_windows() {
         for loss in [PairLoss::Hinge { margin: 1.0 }, PairLoss::Exponential] {
-            let list = ByLabel::<f32>::new(&[1.0], &[2.0], &[0.0], PairWeight::Unit);
+            let list = ByLabel::new(&[1.0], &[2.0], &[0.0], PairWeight::Unit);
             assert!(Windows::new(target(), &list, loss).is_none());
             assert_eq!(pair_loss(&[1.0f32], &[2.0], &[0.0], PairWeight::Unit, 1, loss), [0.0]);
         }

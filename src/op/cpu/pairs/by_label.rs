@@ -1,6 +1,5 @@
 //! `ByLabel`, one list sorted by descending label, with the weights of its pairs.
 
-use std::any::Any;
 use std::ops::Range;
 
 use super::pair_weight::{PairWeight, swaps};
@@ -37,24 +36,19 @@ impl Role {
 }
 
 /// One list sorted by descending label. The arrays of numbers are padded with zeros to whole blocks of [`LANES`].
-pub struct ByLabel<T> {
+pub struct ByLabel {
     pub members: Vec<usize>,
-    pub x: Vec<T>,
-    pub weight: PairWeight<Vec<T>>,
+    pub x: Vec<f32>,
+    pub weight: PairWeight<Vec<f32>>,
     /// For each document, the number of documents at the start of the list that have a higher label.
     pub above: Vec<usize>,
     /// The discount step `gap (D(r) - D(r + 1))` for each difference of ranks `r`; the entry for 0 repeats the entry
     /// for 1. The table is empty if the weight has no `gap`.
-    steps: Vec<T>,
+    steps: Vec<f32>,
 }
 
-impl<T: Real> ByLabel<T> {
-    /// Returns the list if its type is `f32`, the only type of the kernels for long lists.
-    pub fn single(&self) -> Option<&ByLabel<f32>> {
-        (self as &dyn Any).downcast_ref()
-    }
-
-    pub fn new(x: &[T], labels: &[T], mask: &[T], weight: PairWeight<&[T]>) -> Self {
+impl ByLabel {
+    pub fn new(x: &[f32], labels: &[f32], mask: &[f32], weight: PairWeight<&[f32]>) -> Self {
         let mut members = documents(mask);
         by_descending_value(&mut members, labels);
         let mut above = Vec::with_capacity(members.len());
@@ -108,11 +102,11 @@ impl<T: Real> ByLabel<T> {
     /// Writes the weights of the pairs of document `j` with `length` consecutive rows, which begin at row `start`. A
     /// row is the more relevant document of a pair. Fills the rest of the last vector with 0.
     #[inline(always)]
-    pub fn weights<'a>(&self, j: usize, start: usize, length: usize, out: &'a mut [T; TILE]) -> &'a mut [T] {
+    pub fn weights<'a>(&self, j: usize, start: usize, length: usize, out: &'a mut [f32; TILE]) -> &'a mut [f32] {
         let out = &mut out[..length.next_multiple_of(LANES)];
         let rows = start..start + out.len();
         match &self.weight {
-            PairWeight::Unit => out.fill(T::ONE),
+            PairWeight::Unit => out.fill(1.0),
             PairWeight::Document(u) => out.copy_from_slice(&u[rows]),
             PairWeight::Lambda { gain, discount, rank, absolute, distance, .. } => {
                 swaps(gain, discount, *absolute, j, rows.clone(), out);
@@ -120,7 +114,7 @@ impl<T: Real> ByLabel<T> {
                     let (g, r) = (gain[j], rank[j]);
                     for ((out, &gain), &rank) in out.iter_mut().zip(&gain[rows.clone()]).zip(&rank[rows.clone()]) {
                         let apart = (rank - r).abs().to_f64() as usize;
-                        *out = *out + (gain - g).abs() * self.steps[apart.min(self.steps.len() - 1)];
+                        *out += (gain - g).abs() * self.steps[apart.min(self.steps.len() - 1)];
                     }
                 }
                 if let Some(distance) = distance {
@@ -128,7 +122,7 @@ impl<T: Real> ByLabel<T> {
                 }
             }
         }
-        out[length..].fill(T::ZERO);
+        out[length..].fill(0.0);
         out
     }
 }
@@ -141,11 +135,8 @@ pub fn filled<T: Real>(mut values: Vec<T>) -> Vec<T> {
 
 /// Returns the table of discount steps `gap (D(r) - D(r + 1))` for `r` up to the largest difference of ranks, where
 /// `r = 0` counts as 1.
-fn steps<T: Real>(ranks: &[T], gap: f64) -> Vec<T> {
+fn steps(ranks: &[f32], gap: f64) -> Vec<f32> {
     let largest = ranks.iter().fold(0.0, |largest, rank| rank.to_f64().max(largest));
     let discount = |r: f64| 1.0 / (1.0 + r).log2();
-    (0..=largest as usize)
-        .map(|r| r.max(1) as f64)
-        .map(|r| T::from_f64(gap * (discount(r) - discount(r + 1.0))))
-        .collect()
+    (0..=largest as usize).map(|r| r.max(1) as f64).map(|r| (gap * (discount(r) - discount(r + 1.0))) as f32).collect()
 }

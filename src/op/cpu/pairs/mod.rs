@@ -7,6 +7,8 @@ mod columns;
 pub mod indicator_sum;
 pub mod neural_sort;
 mod neural_sort_matrix;
+#[cfg(test)]
+pub mod pair_cases;
 pub mod pair_derivatives;
 pub mod pair_loss;
 pub mod pair_weight;

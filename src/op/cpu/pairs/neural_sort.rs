@@ -114,8 +114,8 @@ fn products(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a * b).collect()
 }
 
-fn exact<T: Real>(values: &[T]) -> Vec<f64> {
-    values.iter().map(|value| value.to_f64()).collect()
+fn exact(values: &[f32]) -> Vec<f64> {
+    values.iter().copied().map(f64::from).collect()
 }
 
 /// Returns the values in the order of descending scores, as in the matrix.
@@ -194,42 +194,42 @@ fn gradient(matrix: &Matrix, v: &[f64], g: &[f64], sort: &NeuralSortMatrix) -> [
 }
 
 /// Returns `sum_j P_rj v_j` for each rank `r`, for lists of `n` documents.
-pub fn neural_sort_sum<T: Real>(x: &[T], v: &[T], mask: &[T], n: usize, sort: &NeuralSortMatrix) -> Vec<T> {
+pub fn neural_sort_sum(x: &[f32], v: &[f32], mask: &[f32], n: usize, sort: &NeuralSortMatrix) -> Vec<f32> {
     let target = target();
-    each_list([x, v, mask], n, x.len() * n * (sort.iterations + 1), T::ZERO, |_, [x, v, mask], out| {
+    each_list([x, v, mask], n, x.len() * n * (sort.iterations + 1), 0.0, |_, [x, v, mask], out| {
         let members = documents(mask);
         let (x, v) = (gather(x, &members), gather(v, &members));
         let out = &mut out[..members.len()];
         if !diverged(&x, out) {
             let matrix = Matrix::new(target, &x, sort);
             let found = value(&matrix, &exact(&v), sort);
-            out.iter_mut().zip(found).for_each(|(out, found)| *out = T::from_f64(found));
+            out.iter_mut().zip(found).for_each(|(out, found)| *out = found as f32);
         }
     })
 }
 
 /// Returns the gradients of [`neural_sort_sum`] with respect to `x` and `v`.
-pub fn neural_sort_sum_gradient<T: Real>(
-    x: &[T],
-    v: &[T],
-    mask: &[T],
-    g: &[T],
+pub fn neural_sort_sum_gradient(
+    x: &[f32],
+    v: &[f32],
+    mask: &[f32],
+    g: &[f32],
     n: usize,
     sort: &NeuralSortMatrix,
-) -> [Vec<T>; 2] {
+) -> [Vec<f32>; 2] {
     let target = target();
-    let [mut to_x, mut to_v] = [vec![T::ZERO; x.len()], vec![T::ZERO; x.len()]];
+    let [mut to_x, mut to_v] = [vec![0.0; x.len()], vec![0.0; x.len()]];
     let inputs = x.chunks(n).zip(v.chunks(n)).zip(mask.chunks(n)).zip(g.chunks(n));
     let lists = inputs.zip(to_x.chunks_mut(n).zip(to_v.chunks_mut(n))).collect();
     for_each(lists, x.len() * n * (sort.iterations + 1), |((((x, v), mask), g), (to_x, to_v))| {
         let members = documents(mask);
         let (x, v) = (gather(x, &members), gather(v, &members));
-        let mut gradients = [vec![T::ZERO; x.len()], vec![T::ZERO; x.len()]];
+        let mut gradients = [vec![0.0; x.len()], vec![0.0; x.len()]];
         let [own_x, own_v] = &mut gradients;
         if !(diverged(&x, own_x) & diverged(&x, own_v)) {
             let matrix = Matrix::new(target, &x, sort);
             let found = gradient(&matrix, &exact(&v), &exact(&g[..members.len()]), sort);
-            gradients = found.map(|found| found.into_iter().map(T::from_f64).collect());
+            gradients = found.map(|found| found.into_iter().map(|value| value as f32).collect());
         }
         let [own_x, own_v] = gradients;
         scatter(to_x, &members, &own_x);

@@ -21,6 +21,9 @@ use crate::op::cpu::{
 /// them.
 const KEPT: usize = 1 << 20;
 
+/// The logarithm of the smallest entry that is not 0 in the number type of the scores.
+const LOWEST_LOGARITHM: f64 = -104.0;
+
 /// What a pass over the matrix computes for each row.
 pub trait Visit<const K: usize>: Sync {
     /// Visits row `r`; `entries` are its entries in the columns `at`, divided by the largest entry of the row. The
@@ -52,7 +55,7 @@ pub struct Matrix {
 
 impl Matrix {
     /// Creates the matrix; the scores must be finite.
-    pub fn new<T: Real>(target: Target, x: &[T], sort: &NeuralSortMatrix) -> Self {
+    pub fn new(target: Target, x: &[f32], sort: &NeuralSortMatrix) -> Self {
         let n = x.len();
         let mut order: Vec<usize> = (0..n).collect();
         order.sort_by(|&i, &j| x[j].to_f64().total_cmp(&x[i].to_f64()));
@@ -63,7 +66,7 @@ impl Matrix {
         }
         let mut matrix =
             Self { target, order, x, spread, temperature: sort.temperature, columns: Vec::new(), kept: None };
-        matrix.columns = matrix.visited(sort.rows(n), lowest_logarithm::<T>());
+        matrix.columns = matrix.visited(sort.rows(n), LOWEST_LOGARITHM);
         if sort.iterations > 0 && matrix.entries() <= KEPT {
             let mut kept = vec![0.0; matrix.entries()];
             dispatch(target, Keep { matrix: &matrix, kept: &mut kept });
@@ -180,11 +183,6 @@ impl Matrix {
         }
         self.in_list_order(&to_x)
     }
-}
-
-/// Returns the logarithm of the smallest entry that is not 0 in the number type of the scores.
-fn lowest_logarithm<T: Real>() -> f64 {
-    if T::from_f64(1e-300) == T::ZERO { -104.0 } else { -708.0 }
 }
 
 /// Computes and stores all entries.

@@ -19,35 +19,35 @@ use crate::op::cpu::{
 /// The loss over the pairs of one list, with its derivatives with respect to the scores; the weights of pairs count as
 /// constants.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PairDerivatives<T> {
+pub struct PairDerivatives {
     /// The loss, `sum_ij w_ij log(1 + exp(x_j - x_i))`.
-    pub value: T,
+    pub value: f64,
     /// The sum of the absolute slopes of all pairs, `sum_ij w_ij / (1 + exp(x_i - x_j))`.
-    pub slopes: T,
+    pub slopes: f64,
     /// The first derivative with respect to each score.
-    pub gradient: Vec<T>,
+    pub gradient: Vec<f64>,
     /// The second derivative with respect to each score, which is at least 0.
-    pub curvature: Vec<T>,
+    pub curvature: Vec<f64>,
 }
 
 /// A list sorted by descending score.
-struct Sorted<T> {
-    x: Vec<T>,
-    labels: Vec<T>,
-    weight: PairWeight<Vec<T>>,
+struct Sorted {
+    x: Vec<f64>,
+    labels: Vec<f64>,
+    weight: PairWeight<Vec<f64>>,
     /// For each document, a factor shared by the weights of all pairs in which it is the more relevant document.
-    factor: Option<Vec<T>>,
+    factor: Option<Vec<f64>>,
     /// The number of top-scoring documents that must be paired with all documents below them.
     firsts: usize,
 }
 
-impl<T: Real> Sorted<T> {
+impl Sorted {
     /// Writes the weights of the pairs of document `i` with consecutive documents, starting at place `start`.
     #[inline(always)]
-    fn weights(&self, i: usize, start: usize, out: &mut [T]) {
+    fn weights(&self, i: usize, start: usize, out: &mut [f64]) {
         let others = start..start + out.len();
         match &self.weight {
-            PairWeight::Unit => out.fill(T::ONE),
+            PairWeight::Unit => out.fill(1.0),
             PairWeight::Document(u) => {
                 let labels = self.labels[others.clone()].iter().zip(&u[others]);
                 for (out, (&label, &weight)) in out.iter_mut().zip(labels) {
@@ -64,39 +64,39 @@ impl<T: Real> Sorted<T> {
         if let Some(factor) = &self.factor {
             let columns = self.labels[start..].iter().zip(&factor[start..]);
             for (out, (&label, &other)) in out.iter_mut().zip(columns) {
-                *out = *out * if label > self.labels[i] { other } else { factor[i] };
+                *out *= if label > self.labels[i] { other } else { factor[i] };
             }
         }
     }
 }
 
 /// Computes the loss and its derivatives over all pairs of a list.
-struct Sums<'a, T> {
-    list: &'a Sorted<T>,
-    value: &'a mut T,
-    slopes: &'a mut T,
-    gradient: &'a mut [T],
-    curvature: &'a mut [T],
+struct Sums<'a> {
+    list: &'a Sorted,
+    value: &'a mut f64,
+    slopes: &'a mut f64,
+    gradient: &'a mut [f64],
+    curvature: &'a mut [f64],
 }
 
-impl<T: Real> Kernel for Sums<'_, T> {
+impl Kernel for Sums<'_> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let (list, n) = (self.list, self.list.x.len());
         // Exponentials are relative to the score of a document above; those far below it are practically 0.
-        let (mut exponentials, mut base) = (vec![T::ZERO; n], None);
-        let (mut weights, mut flows, mut bends) = ([T::ZERO; TILE], [T::ZERO; TILE], [T::ZERO; TILE]);
-        let (mut losses, mut slopes) = ([T::ZERO; TILE], [T::ZERO; TILE]);
+        let (mut exponentials, mut base) = (vec![0.0; n], None);
+        let (mut weights, mut flows, mut bends) = ([0.0; TILE], [0.0; TILE], [0.0; TILE]);
+        let (mut losses, mut slopes) = ([0.0; TILE], [0.0; TILE]);
         for i in 0..list.firsts {
             let x = list.x[i];
-            if base.is_none_or(|base| base - x > T::RANGE * T::HALF) {
+            if base.is_none_or(|base| base - x > f64::RANGE * 0.5) {
                 base = Some(x);
                 for (exponential, &other) in exponentials[i..].iter_mut().zip(&list.x[i..]) {
                     *exponential = (other - x).exponential::<FMA>();
                 }
             }
-            let (label, reciprocal) = (list.labels[i], T::ONE / exponentials[i]);
-            let (mut flow, mut bend) = (T::ZERO, T::ZERO);
+            let (label, reciprocal) = (list.labels[i], 1.0 / exponentials[i]);
+            let (mut flow, mut bend) = (0.0, 0.0);
             for start in (i + 1..n).step_by(TILE) {
                 let others = start..(start + TILE).min(n);
                 let count = others.len();
@@ -113,25 +113,25 @@ impl<T: Real> Kernel for Sums<'_, T> {
                 ) in columns.zip(&*weights).zip(to).zip(sums.zip(own))
                 {
                     let u = exponential * reciprocal;
-                    let large = T::ONE / (T::ONE + u);
+                    let large = 1.0 / (1.0 + u);
                     // Pairs that the labels do not order have weight 0. In the others, the document with the higher
                     // label is rightly or wrongly ordered.
                     let (is_right, is_wrong) = (label > other_label, label < other_label);
-                    let weight = if is_right | is_wrong { weight } else { T::ZERO };
-                    let wrong = weight * large * if is_right { u } else { T::ONE };
-                    let short = if is_wrong { x - other } else { T::ZERO };
-                    *loss = *loss + weight * (u.log_1p::<FMA>() + short);
-                    *slope = *slope + wrong;
+                    let weight = if is_right | is_wrong { weight } else { 0.0 };
+                    let wrong = weight * large * if is_right { u } else { 1.0 };
+                    let short = if is_wrong { x - other } else { 0.0 };
+                    *loss += weight * (u.log_1p::<FMA>() + short);
+                    *slope += wrong;
                     *flow = if is_wrong { wrong } else { -wrong };
                     *bend = weight * u * large * large;
-                    *to_gradient = *to_gradient - *flow;
-                    *to_curvature = *to_curvature + *bend;
+                    *to_gradient -= *flow;
+                    *to_curvature += *bend;
                 }
                 flow = flow + sum(&flows[..count]);
                 bend = bend + sum(&bends[..count]);
             }
-            self.gradient[i] = self.gradient[i] + flow;
-            self.curvature[i] = self.curvature[i] + bend;
+            self.gradient[i] += flow;
+            self.curvature[i] += bend;
         }
         (*self.value, *self.slopes) = (sum(&losses), sum(&slopes));
     }
@@ -142,32 +142,32 @@ impl<T: Real> Kernel for Sums<'_, T> {
 /// default. With `within`, a pair counts only if at least one of its documents has one of the `within` highest scores.
 /// Documents with equal scores are sorted by index. The function uses one thread, because callers have many lists to
 /// distribute among threads.
-pub fn pair_derivatives<T: Real>(
-    x: &[T],
-    labels: &[T],
-    weight: PairWeight<&[T]>,
-    factor: Option<&[T]>,
+pub fn pair_derivatives(
+    x: &[f64],
+    labels: &[f64],
+    weight: PairWeight<&[f64]>,
+    factor: Option<&[f64]>,
     within: Option<usize>,
-) -> PairDerivatives<T> {
+) -> PairDerivatives {
     let n = x.len();
     let mut order: Vec<usize> = (0..n).collect();
     by_descending_value(&mut order, x);
     let weight = weight.map(|values| gather(values, &order));
     let firsts = match &weight {
-        PairWeight::Lambda { discount, .. } => discount.iter().rposition(|&d| d != T::ZERO).map_or(0, |last| last + 1),
+        PairWeight::Lambda { discount, .. } => discount.iter().rposition(|&d| d != 0.0).map_or(0, |last| last + 1),
         _ => n,
     };
     let firsts = firsts.min(within.unwrap_or(n));
     let factor = factor.map(|factor| gather(factor, &order));
     let list = Sorted { x: gather(x, &order), labels: gather(labels, &order), weight, factor, firsts };
-    let (mut value, mut slopes) = (T::ZERO, T::ZERO);
-    let (mut gradient, mut curvature) = (vec![T::ZERO; n], vec![T::ZERO; n]);
+    let (mut value, mut slopes) = (0.0, 0.0);
+    let (mut gradient, mut curvature) = (vec![0.0; n], vec![0.0; n]);
     let (value_out, slopes_out) = (&mut value, &mut slopes);
     let kernel =
         Sums { list: &list, value: value_out, slopes: slopes_out, gradient: &mut gradient, curvature: &mut curvature };
     dispatch(target(), kernel);
     let [gradient, curvature] = [gradient, curvature].map(|sorted| {
-        let mut out = vec![T::ZERO; n];
+        let mut out = vec![0.0; n];
         scatter(&mut out, &order, &sorted);
         out
     });
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     /// Computes the derivatives pair by pair, using functions from the standard library.
-    fn reference(x: &[f64], labels: &[f64], weight: impl Fn(usize, usize) -> f64) -> PairDerivatives<f64> {
+    fn reference(x: &[f64], labels: &[f64], weight: impl Fn(usize, usize) -> f64) -> PairDerivatives {
         let n = x.len();
         let mut sum = PairDerivatives { value: 0.0, slopes: 0.0, gradient: vec![0.0; n], curvature: vec![0.0; n] };
         for i in 0..n {
@@ -228,7 +228,7 @@ mod tests {
             assert_close(&within.gradient, &expected.gradient, 1e-13);
             assert_close(&within.curvature, &expected.curvature, 1e-13);
             let near = Some(Distance { scores: &x[..], offset: 0.01 });
-            let cases: [(_, PairDerivatives<f64>); 4] = [
+            let cases: [(_, PairDerivatives); 4] = [
                 (PairWeight::Unit, reference(&x, &labels, |_, _| 1.0)),
                 (PairWeight::Document(&gain[..]), reference(&x, &labels, |i, _| gain[i])),
                 (lambda(None), reference(&x, &labels, swap)),

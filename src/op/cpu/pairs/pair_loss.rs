@@ -13,7 +13,7 @@ use crate::op::cpu::{
     dispatch::{Kernel, dispatch, target},
     each_list::{each_list, each_stripe},
     list::{diverged, gather, scatter},
-    long::{choice::in_single, pair_walk::Walks, pair_window::Windows},
+    long::{pair_walk::Walks, pair_window::Windows},
     parallel::for_each,
     parameters::PairLoss,
     real::Real,
@@ -22,74 +22,74 @@ use crate::op::cpu::{
 };
 
 /// The loss of one pair, with its slope.
-trait Term<T>: Copy + Send + Sync {
-    fn value<const FMA: bool>(self, t: T) -> T;
-    fn slope<const FMA: bool>(self, t: T) -> T;
+trait Term: Copy + Send + Sync {
+    fn value<const FMA: bool>(self, t: f32) -> f32;
+    fn slope<const FMA: bool>(self, t: f32) -> f32;
 }
 
 #[derive(Clone, Copy)]
 struct Logistic;
 
-impl<T: Real> Term<T> for Logistic {
+impl Term for Logistic {
     #[inline(always)]
-    fn value<const FMA: bool>(self, t: T) -> T {
-        (-t).larger(T::ZERO) + (-t.abs()).exponential::<FMA>().log_1p::<FMA>()
+    fn value<const FMA: bool>(self, t: f32) -> f32 {
+        (-t).larger(0.0) + (-t.abs()).exponential::<FMA>().log_1p::<FMA>()
     }
 
     #[inline(always)]
-    fn slope<const FMA: bool>(self, t: T) -> T {
-        -steps::Logistic.value::<T, FMA>(-t)
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Hinge<T> {
-    margin: T,
-}
-
-impl<T: Real> Term<T> for Hinge<T> {
-    #[inline(always)]
-    fn value<const FMA: bool>(self, t: T) -> T {
-        (self.margin - t).larger(T::ZERO)
-    }
-
-    #[inline(always)]
-    fn slope<const FMA: bool>(self, t: T) -> T {
-        if t < self.margin { -T::ONE } else { T::ZERO }
+    fn slope<const FMA: bool>(self, t: f32) -> f32 {
+        -steps::Logistic.value::<f32, FMA>(-t)
     }
 }
 
 #[derive(Clone, Copy)]
-struct SquaredHinge<T> {
-    margin: T,
+struct Hinge {
+    margin: f32,
 }
 
-impl<T: Real> Term<T> for SquaredHinge<T> {
+impl Term for Hinge {
     #[inline(always)]
-    fn value<const FMA: bool>(self, t: T) -> T {
-        let short = (self.margin - t).larger(T::ZERO);
+    fn value<const FMA: bool>(self, t: f32) -> f32 {
+        (self.margin - t).larger(0.0)
+    }
+
+    #[inline(always)]
+    fn slope<const FMA: bool>(self, t: f32) -> f32 {
+        if t < self.margin { -1.0 } else { 0.0 }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct SquaredHinge {
+    margin: f32,
+}
+
+impl Term for SquaredHinge {
+    #[inline(always)]
+    fn value<const FMA: bool>(self, t: f32) -> f32 {
+        let short = (self.margin - t).larger(0.0);
         short * short
     }
 
     #[inline(always)]
-    fn slope<const FMA: bool>(self, t: T) -> T {
-        (self.margin - t).larger(T::ZERO) * T::from_f64(-2.0)
+    fn slope<const FMA: bool>(self, t: f32) -> f32 {
+        (self.margin - t).larger(0.0) * -2.0
     }
 }
 
 #[derive(Clone, Copy)]
 struct Exponential;
 
-impl<T: Real> Term<T> for Exponential {
+impl Term for Exponential {
     #[inline(always)]
-    fn value<const FMA: bool>(self, t: T) -> T {
-        let bound = -T::EXPONENTIAL_BOUND;
-        (-t.larger(bound)).exponential::<FMA>() * (T::ONE + (bound - t).larger(T::ZERO))
+    fn value<const FMA: bool>(self, t: f32) -> f32 {
+        let bound = -f32::EXPONENTIAL_BOUND;
+        (-t.larger(bound)).exponential::<FMA>() * (1.0 + (bound - t).larger(0.0))
     }
 
     #[inline(always)]
-    fn slope<const FMA: bool>(self, t: T) -> T {
-        -(-t.larger(-T::EXPONENTIAL_BOUND)).exponential::<FMA>()
+    fn slope<const FMA: bool>(self, t: f32) -> f32 {
+        -(-t.larger(-f32::EXPONENTIAL_BOUND)).exponential::<FMA>()
     }
 }
 
@@ -99,60 +99,60 @@ struct Fidelity;
 impl Fidelity {
     /// Returns `sqrt(p)` and `1 - p` with `p = sigmoid(t)`, both computed without a subtraction.
     #[inline(always)]
-    fn parts<T: Real, const FMA: bool>(t: T) -> (T, T) {
+    fn parts<const FMA: bool>(t: f32) -> (f32, f32) {
         // sqrt(e^t / (1 + e^t)) from e^(t/2), which does not underflow before sqrt(p) does.
-        let half = (t.abs() * -T::HALF).exponential::<FMA>();
+        let half = (t.abs() * -0.5).exponential::<FMA>();
         let u = half * half;
-        let large = T::ONE / (T::ONE + u);
+        let large = 1.0 / (1.0 + u);
         let root = large.sqrt();
-        if t < T::ZERO { (half * root, large) } else { (root, u * large) }
+        if t < 0.0 { (half * root, large) } else { (root, u * large) }
     }
 }
 
-impl<T: Real> Term<T> for Fidelity {
+impl Term for Fidelity {
     #[inline(always)]
-    fn value<const FMA: bool>(self, t: T) -> T {
-        let (root, rest) = Self::parts::<T, FMA>(t);
-        rest / (T::ONE + root)
+    fn value<const FMA: bool>(self, t: f32) -> f32 {
+        let (root, rest) = Self::parts::<FMA>(t);
+        rest / (1.0 + root)
     }
 
     #[inline(always)]
-    fn slope<const FMA: bool>(self, t: T) -> T {
-        let (root, rest) = Self::parts::<T, FMA>(t);
-        -T::HALF * root * rest
+    fn slope<const FMA: bool>(self, t: f32) -> f32 {
+        let (root, rest) = Self::parts::<FMA>(t);
+        -0.5 * root * rest
     }
 }
 
 #[derive(Clone, Copy)]
 struct SoftZeroOne;
 
-impl<T: Real> Term<T> for SoftZeroOne {
+impl Term for SoftZeroOne {
     #[inline(always)]
-    fn value<const FMA: bool>(self, t: T) -> T {
-        steps::Logistic.value::<T, FMA>(-t)
+    fn value<const FMA: bool>(self, t: f32) -> f32 {
+        steps::Logistic.value::<f32, FMA>(-t)
     }
 
     #[inline(always)]
-    fn slope<const FMA: bool>(self, t: T) -> T {
-        -steps::Logistic.slope::<T, FMA>(t)
+    fn slope<const FMA: bool>(self, t: f32) -> f32 {
+        -steps::Logistic.slope::<f32, FMA>(t)
     }
 }
 
 /// Computes the losses of some consecutive rows of a list, starting at row `start`.
-struct Value<'a, T, L> {
-    list: &'a ByLabel<T>,
+struct Value<'a, L> {
+    list: &'a ByLabel,
     term: L,
     start: usize,
-    out: &'a mut [T],
+    out: &'a mut [f32],
 }
 
-impl<T: Real, L: Term<T>> Kernel for Value<'_, T, L> {
+impl<L: Term> Kernel for Value<'_, L> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let rows = &self.list.x[self.start..];
-        let mut weights = [T::ZERO; TILE];
+        let mut weights = [0.0; TILE];
         for block in blocks(self.list.above.len()) {
-            let mut partial = [T::ZERO; TILE];
+            let mut partial = [0.0; TILE];
             for j in block {
                 let (x, above) = (self.list.x[j], self.list.above[j]);
                 let length = above.saturating_sub(self.start).min(self.out.len());
@@ -163,7 +163,7 @@ impl<T: Real, L: Term<T>> Kernel for Value<'_, T, L> {
                 for ((out, &row), &weight) in partial.iter_mut().zip(rows).zip(weights.iter()) {
                     // A pair without weight may have an infinite loss.
                     let loss = weight * self.term.value::<FMA>(row - x);
-                    *out = *out + if weight == T::ZERO { T::ZERO } else { loss };
+                    *out += if weight == 0.0 { 0.0 } else { loss };
                 }
             }
             add(self.out, &partial);
@@ -173,23 +173,23 @@ impl<T: Real, L: Term<T>> Kernel for Value<'_, T, L> {
 
 /// Computes the gradient of the pairs that combine consecutive rows, starting at row `start`, with the less relevant
 /// documents.
-struct Slope<'a, T, L> {
-    list: &'a ByLabel<T>,
+struct Slope<'a, L> {
+    list: &'a ByLabel,
     term: L,
     start: usize,
-    g: &'a [T],
-    to_rows: &'a mut [T],
-    to_all: &'a mut [T],
+    g: &'a [f32],
+    to_rows: &'a mut [f32],
+    to_all: &'a mut [f32],
 }
 
-impl<T: Real, L: Term<T>> Kernel for Slope<'_, T, L> {
+impl<L: Term> Kernel for Slope<'_, L> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let rows = &self.list.x[self.start..];
         let g = &self.g[self.start..];
-        let mut flow = [T::ZERO; TILE];
+        let mut flow = [0.0; TILE];
         for block in blocks(self.list.above.len()) {
-            let mut partial = [T::ZERO; TILE];
+            let mut partial = [0.0; TILE];
             for j in block {
                 let (x, above) = (self.list.x[j], self.list.above[j]);
                 let length = above.saturating_sub(self.start).min(self.to_rows.len());
@@ -199,10 +199,10 @@ impl<T: Real, L: Term<T>> Kernel for Slope<'_, T, L> {
                 let flow = self.list.weights(j, self.start, length, &mut flow);
                 for (((flow, to_row), &row), &g) in flow.iter_mut().zip(partial.iter_mut()).zip(rows).zip(g) {
                     let slope = *flow * g * self.term.slope::<FMA>(row - x);
-                    *flow = if *flow == T::ZERO { T::ZERO } else { slope };
-                    *to_row = *to_row + *flow;
+                    *flow = if *flow == 0.0 { 0.0 } else { slope };
+                    *to_row += *flow;
                 }
-                self.to_all[j] = self.to_all[j] - sum(flow);
+                self.to_all[j] -= sum(flow);
             }
             add(self.to_rows, &partial);
         }
@@ -215,10 +215,10 @@ macro_rules! dispatch_term {
         match $loss {
             PairLoss::Logistic => dispatch_term!(@ $target, $kernel, Logistic, $fields),
             PairLoss::Hinge { margin } => {
-                dispatch_term!(@ $target, $kernel, Hinge { margin: T::from_f64(margin) }, $fields)
+                dispatch_term!(@ $target, $kernel, Hinge { margin: margin as f32 }, $fields)
             }
             PairLoss::SquaredHinge { margin } => {
-                dispatch_term!(@ $target, $kernel, SquaredHinge { margin: T::from_f64(margin) }, $fields)
+                dispatch_term!(@ $target, $kernel, SquaredHinge { margin: margin as f32 }, $fields)
             }
             PairLoss::Exponential => dispatch_term!(@ $target, $kernel, Exponential, $fields),
             PairLoss::Fidelity => dispatch_term!(@ $target, $kernel, Fidelity, $fields),
@@ -232,40 +232,43 @@ macro_rules! dispatch_term {
 
 /// Computes a long list without visiting its pairs: the losses or, given the gradient of the losses, the gradient with
 /// respect to the scores. Returns whether it did.
-fn by_walks_or_windows<T: Real>(
+fn by_walks_or_windows(
     target: Target,
-    list: &ByLabel<T>,
-    gradient: Option<&[T]>,
-    out: &mut [T],
+    list: &ByLabel,
+    gradient: Option<&[f32]>,
+    out: &mut [f32],
     loss: PairLoss,
 ) -> bool {
-    let sum = |[g]: [&[f32]; 1], [out]: [&mut [f32]; 1]| {
-        let list = list.single()?;
-        if let Some(walks) = Walks::new(target, list, loss) {
-            if gradient.is_some() { walks.gradient(target, g, out) } else { walks.value(target, out) }
-        } else {
-            let windows = Windows::new(target, list, loss)?;
-            if gradient.is_some() { windows.gradient(g, out) } else { windows.value(out) }
+    if let Some(walks) = Walks::new(target, list, loss) {
+        match gradient {
+            Some(g) => walks.gradient(target, g, out),
+            None => walks.value(target, out),
         }
-        Some(())
-    };
-    in_single([gradient.unwrap_or_default()], [out], sum).flatten().is_some()
+    } else if let Some(windows) = Windows::new(target, list, loss) {
+        match gradient {
+            Some(g) => windows.gradient(g, out),
+            None => windows.value(out),
+        }
+    } else {
+        return false;
+    }
+    true
 }
 
 /// Returns the loss of each document, `sum_j w_ij l(x_i - x_j)` over the pairs with `y_i > y_j`, for lists of `n`
 /// documents.
-pub fn pair_loss<T: Real>(
-    x: &[T],
-    labels: &[T],
-    mask: &[T],
-    weight: PairWeight<&[T]>,
+pub fn pair_loss(
+    x: &[f32],
+    labels: &[f32],
+    mask: &[f32],
+    weight: PairWeight<&[f32]>,
     n: usize,
     loss: PairLoss,
-) -> Vec<T> {
+) -> Vec<f32> {
     let target = target();
-    each_list([x, labels, mask], n, x.len() * n, T::ZERO, |list, [x, labels, mask], out| {
+    each_list([x, labels, mask], n, x.len() * n, 0.0, |list, [x, labels, mask], out| {
         let list = ByLabel::new(x, labels, mask, weight.map(|values| &values[list * n..(list + 1) * n]));
-        let mut losses = vec![T::ZERO; list.x.len()];
+        let mut losses = vec![0.0; list.x.len()];
         if diverged(&list.x, &mut losses) {
             // A list with a score that is not finite becomes NaN.
         } else if !by_walks_or_windows(target, &list, None, &mut losses, loss) {
@@ -279,20 +282,20 @@ pub fn pair_loss<T: Real>(
 }
 
 /// Returns the gradient of [`pair_loss`] with respect to `x`, given the gradient of its output.
-pub fn pair_loss_gradient<T: Real>(
-    x: &[T],
-    labels: &[T],
-    mask: &[T],
-    weight: PairWeight<&[T]>,
-    g: &[T],
+pub fn pair_loss_gradient(
+    x: &[f32],
+    labels: &[f32],
+    mask: &[f32],
+    weight: PairWeight<&[f32]>,
+    g: &[f32],
     n: usize,
     loss: PairLoss,
-) -> Vec<T> {
+) -> Vec<f32> {
     let target = target();
-    each_list([x, labels, mask, g], n, x.len() * n, T::ZERO, |list, [x, labels, mask, g], to_x| {
+    each_list([x, labels, mask, g], n, x.len() * n, 0.0, |list, [x, labels, mask, g], to_x| {
         let list = ByLabel::new(x, labels, mask, weight.map(|values| &values[list * n..(list + 1) * n]));
         let g = filled(gather(g, &list.members));
-        let mut to_rows = vec![T::ZERO; list.x.len()];
+        let mut to_rows = vec![0.0; list.x.len()];
         if diverged(&list.x, &mut to_rows) {
             // A list with a score that is not finite becomes NaN.
         } else if !by_walks_or_windows(target, &list, Some(&g), &mut to_rows, loss) {
