@@ -3,10 +3,11 @@
 
 use burn::tensor::{Device, Distribution, Tensor};
 use burn_rank::device;
-use burn_rank::op::{
-    Above, AboveExpectation, Comparison, Execution, ExponentialTerm, PairLoss, PairWeight, ScoreNoise, Step, SumPath,
-    above_expectation, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount, pair_loss, rank,
-    rank_expectation, rank_recursion, step_sum, with_tensor_path,
+use burn_rank::op::{Execution, Step};
+use burn_rank::workbench::op::{
+    Above, AboveExpectation, AboveRecursion, Comparison, ExponentialTerm, PairLoss, PairWeight, ScoreNoise, SumPath,
+    above_expectation, above_recursion, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount, pair_loss,
+    rank, step_sum, with_tensor_path,
 };
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -19,9 +20,16 @@ const PRIMITIVES: [(&str, Primitive); 10] = [
     ("indicator_sum", |x, labels, mask| indicator_sum(x, labels, mask, 0.5)),
     ("rank_expectation", |x, _, mask| {
         let term = |m: i32| ExponentialTerm { coefficient: 0.1, base: 0.99f64.powi(m * m) };
-        rank_expectation(x, mask, 1.0, &(1..=12).map(term).collect::<Vec<_>>())
+        let noise = ScoreNoise::one(Comparison::independent(1.0));
+        let expectation = AboveExpectation { noise, terms: (1..=12).map(term).collect(), above: Above::Nothing };
+        above_expectation(x, mask.clone(), mask.clone(), mask, &expectation)
     }),
-    ("rank_recursion_10", |x, _, mask| rank_recursion(x, mask, 1.0, &[0.5; 10])),
+    ("rank_recursion_10", |x, _, mask| {
+        let noise = ScoreNoise::one(Comparison::independent(1.0));
+        let recursion = AboveRecursion { noise, above: Above::Nothing };
+        let values = Tensor::full([x.dims()[0], 10], 0.5, &x.device());
+        above_recursion(x, mask.clone(), mask.clone(), mask, values, &recursion)
+    }),
     ("above_expectation", |x, labels, mask| {
         let term = |m: i32| ExponentialTerm { coefficient: 0.1, base: 0.99f64.powi(m * m) };
         let noise = ScoreNoise::one(Comparison::independent(1.0));

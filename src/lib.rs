@@ -41,7 +41,7 @@
 //! | [`prelude`] | what a ranking model usually needs, in one import |
 //! | [`scorer`] | burn modules from documents to scores |
 //! | [`loss`] | surrogates and baselines, one file each |
-//! | [`op`] | the primitives of which nearly every loss is composed |
+//! | [`op`] | how losses are computed: memory and instructions of a thread. The primitives of which nearly every loss is composed are inside |
 //! | [`data`] | readers, datasets, folds, normalizers, padded batches |
 //! | [`metric`] | measures of tensors; burn-train metrics with the feature `train` |
 //! | [`measure`] | exact measures and their conventions |
@@ -81,6 +81,7 @@ mod quadrature;
 pub mod refusal;
 pub mod scorer;
 pub mod seed;
+mod shape;
 #[cfg(test)]
 mod testing;
 mod text;

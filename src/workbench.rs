@@ -43,6 +43,20 @@ pub mod check {
     pub use crate::data::check::{Check, Finding, ISTELLA_MISSING, Kind, Level, Report, SetReport, no_feature_varies};
 }
 
+/// The settings by which the command, tests and benches choose a path, and the primitives for benches and for the suites
+/// that compare them on every device.
+pub mod op {
+    pub use crate::execution::{InstructionsError, PrimitivePath, SumPath, with_tensor_path};
+    pub use crate::op::cpu::{
+        Above, AboveExpectation, AboveRecursion, Comparison, Distance, ExponentialTerm, NeuralSortMatrix, PairLoss,
+        ScoreNoise,
+    };
+    pub use crate::op::functions::{
+        PairWeight, above_expectation, above_recursion, at_rank, counted_step_sum, exp2, ideal_dcg, indicator_sum,
+        log_softmax, log2_discount, neural_sort_sum, pair_loss, rank, step_sum,
+    };
+}
+
 /// The JSON notation and the JSON tables of the library.
 pub mod json {
     pub use crate::__json as json;

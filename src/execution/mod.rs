@@ -79,6 +79,7 @@ impl Execution {
     }
 
     /// Sets how primitives are computed.
+    #[doc(hidden)]
     pub fn with_path(self, path: PrimitivePath) -> Self {
         Self { path, ..self }
     }
@@ -94,6 +95,7 @@ impl Execution {
     }
 
     /// Sets how fused kernels compute sums over pairs, for tests and measurements.
+    #[doc(hidden)]
     pub fn with_sums(self, sums: SumPath) -> Self {
         Self { target: self.target.with_sums(sums), ..self }
     }
@@ -104,6 +106,7 @@ impl Execution {
     }
 
     /// Returns how primitives are computed.
+    #[doc(hidden)]
     pub fn path(self) -> PrimitivePath {
         self.path
     }
@@ -114,6 +117,7 @@ impl Execution {
     }
 
     /// Returns how fused kernels compute sums over pairs.
+    #[doc(hidden)]
     pub fn sums(self) -> SumPath {
         self.target.sums()
     }

@@ -7,8 +7,8 @@ use burn::tensor::DType;
 use crate::data::SegmentsError;
 use crate::measure::{DISCOUNTS, Discount, Gain, is_discount};
 use crate::memory::Shortage;
-use crate::op::shape::difference;
 use crate::refusal::Refusal;
+use crate::shape::difference;
 use crate::text::{did_you_mean, shown};
 
 /// The largest label that a loss with an exponential gain accepts, so that `f32` can compute with `2^label`. [`Gain`]

@@ -8,7 +8,7 @@ use super::error::LossError;
 use super::lists::Lists;
 use super::packed::PackedLists;
 use crate::measure::Gain;
-use crate::op::shape::assert_same;
+use crate::shape::assert_same;
 
 /// The lists that a loss accepts, which are padded [`Lists`] or unpadded [`PackedLists`]. Padded and packed lists may
 /// carry document weights, query weights, and the scores of a teacher. This trait is sealed, so no other type can

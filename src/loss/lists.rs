@@ -6,7 +6,8 @@ use burn::tensor::{Bool, DType, IndexingUpdateOp, Int, Tensor};
 
 use super::error::LossError;
 use crate::measure::{Discount, Gain};
-use crate::op::{Step, at_rank, counted_step_sum, exp2, ideal_dcg, log_softmax, rank, shape::assert_same, step_sum};
+use crate::op::{Step, at_rank, counted_step_sum, exp2, ideal_dcg, log_softmax, rank, step_sum};
+use crate::shape::assert_same;
 
 /// The scores, labels and mask of a batch, as every loss receives them, with padded scores and labels set to 0.
 /// [`Lists::padded`] checks the shapes and creates the lists. [`Lists::packed`] creates [`PackedLists`] from scores

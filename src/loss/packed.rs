@@ -8,7 +8,7 @@ use super::lists::{Among, Lists};
 use crate::data::Segments;
 use crate::data::padding::Padding;
 use crate::measure::Gain;
-use crate::op::shape::assert_same;
+use crate::shape::assert_same;
 
 /// The scores and labels of documents that are stored query by query, `[documents]`, and the length of each query.
 /// [`Lists::packed`] creates packed lists, and [`forward_lists`](super::RankingLoss::forward_lists) accepts them.

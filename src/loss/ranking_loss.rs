@@ -12,7 +12,7 @@ use super::input::{LossInput, check_input, per_query, reduced};
 use super::lists::Lists;
 use super::packed::PackedLists;
 use crate::data::Segments;
-use crate::op::shape::difference;
+use crate::shape::difference;
 
 /// The result of [`RankingLoss::changed`].
 pub(super) type Changed = Result<Option<Box<dyn RankingLoss>>, LossError>;

@@ -19,7 +19,7 @@ use burn::tensor::{Bool, Tensor, TensorData, TensorReadError};
 
 use crate::data::{Segments, SegmentsError};
 use crate::measure::{Convention, Evaluation, Evaluator, Measure, MeasureError, Rankings};
-use crate::op::shape::difference;
+use crate::shape::difference;
 
 /// The reason why tensors cannot be measured.
 #[derive(Debug, thiserror::Error)]

@@ -12,7 +12,6 @@ use super::cpu::Real;
 use super::cpu::{AboveExpectation, AboveRecursion, NeuralSortMatrix};
 use super::primitive::{
     Floats, Primitive, Transposed,
-    distance_sum::DistanceSum,
     elementwise::{AtRank, Exp2, Log2Discount, Select},
     ideal_dcg::IdealDcg,
     indicator_sum::IndicatorSum,
@@ -53,7 +52,6 @@ operations!($
     AboveRecursion,
     IndicatorSum,
     PairSum,
-    DistanceSum,
     NeuralSortMatrix,
     Rank,
     AtRank,

@@ -1,15 +1,32 @@
 //! The functions of the primitives. Each compares the shapes and types of its inputs and runs a call.
+//!
+//! | primitive | value for document i |
+//! |---|---|
+//! | [`step_sum`] | `sum_j v_j phi(alpha (x_j - x_i))` |
+//! | [`counted_step_sum`] | the same of some documents, 1/2 of the others |
+//! | [`above_expectation`] | `a_i E[D(R_i) A_i]`, `A_i` a sum or a product over the documents above `i` in SoftRank, or 1 |
+//! | [`above_recursion`] | the same for any function of the first ranks, another for each list |
+//! | [`indicator_sum`] | `sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)` |
+//! | [`neural_sort_sum`] | for rank r: `sum_j P_rj v_j`, `P` NeuralSort's matrix, scaled by Sinkhorn or not |
+//! | [`pair_loss`] | `sum_j w_ij l(x_i - x_j)` |
+//! | [`rank`] | `1 + #{j ahead of i}`, by comparison, no gradient |
+//! | [`at_rank`] | `table[rank_i - 1]`, no gradient |
+//! | [`log_softmax`] | `x_i - log sum_j exp(x_j)` |
+//! | [`log2_discount`] | `1 / log2(1 + p_i)` |
+//! | [`exp2`] | `2^x_i`, no gradient |
+//! | [`ideal_dcg`] | one value per list: the largest sum of gains times discounts, no gradient |
+//!
+//! Inputs are two-dimensional, `[batch, documents]`, and finite even at padding. All inputs of a call must have the
+//! same shape. If the shapes differ, the call panics before it computes anything, and its message names both shapes.
 
+use burn::backend::Dispatch;
 use burn::tensor::{Tensor, TensorData};
 
 use super::{
-    cpu::{
-        self, Above, AboveExpectation, AboveRecursion, Comparison, Distance, ExponentialTerm, NeuralSortMatrix,
-        PairLoss, ScoreNoise, Step,
-    },
-    path::run,
+    backend::{forward, is_listed},
+    call::{Call, Operation},
+    cpu::{self, Above, AboveExpectation, AboveRecursion, Distance, NeuralSortMatrix, PairLoss, ScoreNoise, Step},
     primitive::{
-        distance_sum::DistanceSum,
         elementwise::{AtRank, Exp2, Log2Discount, Select},
         ideal_dcg::IdealDcg,
         indicator_sum::IndicatorSum,
@@ -18,8 +35,20 @@ use super::{
         rank::Rank,
         step_sum::StepSum,
     },
-    shape::{assert_alike, assert_entry_per_rank, assert_type},
 };
+use crate::execution::{Execution, PrimitivePath};
+use crate::shape::{assert_alike, assert_entry_per_rank, assert_type};
+
+/// Runs a primitive and returns its first output. Uses the tensor definition if the calling thread requests it, or if this
+/// build has neither kernels nor analytic gradients for the backend. If another crate turned the backend on, burn
+/// differentiates the definition automatically.
+fn run<const D: usize>(operation: impl Into<Operation>, inputs: impl IntoIterator<Item = Tensor<2>>) -> Tensor<D> {
+    let call = Call::<Dispatch>::new(operation, inputs.into_iter().map(Tensor::into_dispatch));
+    let execution = Execution::current();
+    let by_definition = execution.path() == PrimitivePath::Tensor || !is_listed(call.x());
+    let outputs = if by_definition { call.definition() } else { forward(call, execution) };
+    Tensor::from_dispatch(outputs.into_vec().remove(0))
+}
 
 /// Returns `out_i = sum_j v_j phi(alpha (x_j - x_i))`. The sum includes the document itself, which adds `v_i / 2`.
 ///
@@ -90,25 +119,6 @@ pub fn above_expectation(
     run(expectation.clone(), [x, a.detach(), b.detach(), mask])
 }
 
-/// Returns `out_i = sum_m c_m prod_{j != i} (1 + m_j pi_ji (z_m - 1))`, or 0 at padding. The probability that `j` beats
-/// `i` is `pi_ji = (1 + erf((x_j - x_i) / (2 sigma))) / 2`. The function is
-/// [`above_expectation`](super::above_expectation()) with [`Above::Nothing`], for a single comparison.
-///
-/// Differentiable in `x`.
-///
-/// # Shapes
-/// - `x`, `mask` and the output have the shape `[batch, documents]`. The mask is 1 for documents and 0 for padding.
-///
-/// # Panics
-/// Panics if the inputs differ in shape or type.
-#[track_caller]
-pub fn rank_expectation(x: Tensor<2>, mask: Tensor<2>, sigma: f64, terms: &[ExponentialTerm]) -> Tensor<2> {
-    assert_alike("rank_expectation", ("x", &x), &[("mask", &mask)]);
-    let noise = ScoreNoise::one(Comparison::independent(sigma));
-    let expectation = AboveExpectation { noise, terms: terms.to_vec(), above: Above::Nothing };
-    above_expectation(x, mask.clone(), mask.clone(), mask, &expectation)
-}
-
 /// Returns `out_i = a_i E[A_i f(R_i)]`, or 0 at padding. The rank `R_i`, counted from 0, is the number of documents
 /// above `i`. Each list has its own function `f`. The argument `values` gives its values at the first ranks; at later
 /// ranks, `f` is 0. The factor `A_i` is 1, or `b_i` plus the sum of `b_j` over the documents above `i`, or the product
@@ -153,38 +163,21 @@ pub fn above_recursion(
     run(recursion.clone(), [x, a.detach(), b.detach(), mask, values.detach()])
 }
 
-/// Returns `out_i = sum_{r < k} D_r p_i(r)`, or 0 at padding. Here `D_r` are the `k` entries of `discounts`, and `p_i`
-/// is the distribution of the rank of document `i`, counted from 0. The rank is the number of documents `j != i` that
-/// beat `i`, each with the probability `pi_ji = (1 + erf((x_j - x_i) / (2 sigma))) / 2`. The function is
-/// [`above_recursion`](super::above_recursion()) with [`Above::Nothing`], for a single comparison.
-///
-/// Differentiable in `x`.
-///
-/// # Shapes
-/// - `x`, `mask` and the output have the shape `[batch, documents]`. The mask is 1 for documents and 0 for padding.
-///
-/// # Panics
-/// Panics if the inputs differ in shape or type.
-#[track_caller]
-pub fn rank_recursion(x: Tensor<2>, mask: Tensor<2>, sigma: f64, discounts: &[f64]) -> Tensor<2> {
-    assert_alike("rank_recursion", ("x", &x), &[("mask", &mask)]);
-    noisy_rank_recursion(x, mask.clone(), mask, &ScoreNoise::one(Comparison::independent(sigma)), discounts)
-}
-
 /// Returns the mask without the documents where `counted`, if given, is 0.
-pub(crate) fn asked(mask: &Tensor<2>, counted: Option<Tensor<2>>) -> Tensor<2> {
+pub(crate) fn mask_of_counted(mask: &Tensor<2>, counted: Option<Tensor<2>>) -> Tensor<2> {
     match counted {
         Some(counted) => run(Select, [mask.clone(), counted]),
         None => mask.clone(),
     }
 }
 
-/// Computes [`rank_recursion`] averaged over the comparisons of `noise`, and multiplies the result by `asked`. Where
-/// `asked` is 0, the document is skipped and receives 0.
+/// Returns `out_i = a_i sum_{r < k} D_r p_i(r)`. Here `D_r` are the `k` entries of `discounts`, and `p_i` is the
+/// distribution of the rank of document `i`, counted from 0, averaged over the comparisons of `noise`. Documents
+/// with `a_i = 0` are skipped.
 #[track_caller]
 pub(crate) fn noisy_rank_recursion(
     x: Tensor<2>,
-    asked: Tensor<2>,
+    a: Tensor<2>,
     mask: Tensor<2>,
     noise: &ScoreNoise,
     discounts: &[f64],
@@ -195,7 +188,7 @@ pub(crate) fn noisy_rank_recursion(
     let values = TensorData::new(discounts[..ranks].to_vec(), [1, ranks]);
     let values = Tensor::<2>::from_data(values, (&x.device(), x.dtype())).repeat_dim(0, batch);
     let recursion = AboveRecursion { noise: noise.clone(), above: Above::Nothing };
-    above_recursion(x, asked, mask.clone(), mask, values, &recursion)
+    above_recursion(x, a, mask.clone(), mask, values, &recursion)
 }
 
 /// Returns `out_i = sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)`, or 0 at padding. The softmax covers the documents
@@ -270,27 +263,16 @@ pub fn pair_loss(x: Tensor<2>, labels: Tensor<2>, mask: Tensor<2>, weight: &Pair
     run(PairSum { loss, weight }, inputs)
 }
 
-/// Returns `out_i = sum_j |x_i - x_j|` over the documents with `mask = 1`, or 0 at padding.
-///
-/// The function is differentiable in `x`; the distance between two equal scores has the gradient 0. The value and the
-/// gradient take O(n^2) time, and are computed in chunks of rows that fit into the memory budget.
-///
-/// # Shapes
-/// - `x`, `mask` and the output have the shape `[batch, documents]`. The mask is 1 for documents and 0 for padding.
-///
-/// # Panics
-/// Panics if the inputs differ in shape or type.
-#[track_caller]
-pub(crate) fn distance_sum(x: Tensor<2>, mask: Tensor<2>) -> Tensor<2> {
-    assert_alike("distance_sum", ("x", &x), &[("mask", &mask)]);
-    run(DistanceSum, [x, mask])
-}
-
 /// Returns the differences `x_j - x_i` of a tensor `[B, N]` for all pairs, as a tensor `[B, N (i), N (j)]`.
 pub(crate) fn differences(x: &Tensor<2>) -> Tensor<3> {
     let columns: Tensor<3> = x.clone().unsqueeze_dim(1);
     let rows: Tensor<3> = x.clone().unsqueeze_dim(2);
     columns - rows
+}
+
+/// Returns `sum_j |x_i - x_j|` over the documents with `mask = 1`, for losses that store tensors over pairs anyway.
+pub(crate) fn distances(x: &Tensor<2>, mask: &Tensor<2>) -> Tensor<2> {
+    (differences(x).abs() * mask.clone().unsqueeze_dim::<3>(1)).sum_dim(2).squeeze_dim(2)
 }
 
 /// Returns the 1-based rank of each document by descending `x`. Equal scores are ranked by index, and padding comes

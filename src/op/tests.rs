@@ -5,7 +5,6 @@ use burn::tensor::{Device, Tensor, TensorData};
 
 use super::call::Call;
 use super::primitive::{
-    distance_sum::DistanceSum,
     elementwise::{AtRank, Exp2, Log2Discount},
     ideal_dcg::IdealDcg,
     indicator_sum::IndicatorSum,
@@ -15,6 +14,7 @@ use super::primitive::{
     step_sum::StepSum,
 };
 use super::*;
+use crate::execution::with_tensor_path;
 
 const SHAPE: [usize; 2] = [2, 3];
 const LABELS: [f32; 6] = [2.0, 0.0, 1.0, 1.0, 0.0, 0.0];
@@ -28,6 +28,11 @@ fn above() -> AboveExpectation {
     AboveExpectation { noise: ScoreNoise::one(Comparison::given(0.3, 0.7)), terms: TERMS.to_vec(), above: Above::Sum }
 }
 
+fn ranks() -> AboveExpectation {
+    let noise = ScoreNoise::one(Comparison::independent(0.7));
+    AboveExpectation { noise, terms: TERMS.to_vec(), above: Above::Nothing }
+}
+
 fn recursion() -> AboveRecursion {
     AboveRecursion { noise: ScoreNoise::one(Comparison::given(0.3, 0.7)), above: Above::Sum }
 }
@@ -39,16 +44,13 @@ fn definitions<B: Backend>() -> Vec<FloatTensor<B>> {
     let tensor = |values: [f32; 6]| B::float_from_data(TensorData::new(values.to_vec(), SHAPE), &device);
     let (x, labels, mask) = (|| tensor(X), || tensor(LABELS), || tensor(MASK));
     let weight = cpu::PairWeight::Document(());
-    let noise = ScoreNoise::one(Comparison::independent(0.7));
-    let ranks = AboveExpectation { noise, terms: TERMS.to_vec(), above: Above::Nothing };
-    let calls: [Call<B>; 15] = [
+    let calls: [Call<B>; 14] = [
         Call::new(StepSum { alpha: 2.0, step: Step::Erf }, [x(), labels()]),
-        Call::new(ranks, [x(), mask(), mask(), mask()]),
+        Call::new(ranks(), [x(), mask(), mask(), mask()]),
         Call::new(above(), [x(), mask(), labels(), mask()]),
         Call::new(recursion(), [x(), mask(), labels(), mask(), labels()]),
         Call::new(StepSum { alpha: 2.0, step: Step::Logistic }, [x(), mask(), labels()]),
         Call::new(IndicatorSum { sigma: 0.7 }, [x(), labels(), mask()]),
-        Call::new(DistanceSum, [x(), mask()]),
         Call::new(SORT, [x(), labels(), mask()]),
         Call::new(PairSum { loss: PairLoss::Logistic, weight }, [x(), labels(), mask(), labels()]),
         Call::new(Rank, [x(), mask()]),
@@ -69,12 +71,11 @@ fn definitions_call_definitions_only() {
     let primitives = || -> Vec<TensorData> {
         let values = [
             step_sum(x(), labels(), 2.0, Step::Erf),
-            rank_expectation(x(), mask(), 0.7, &TERMS),
+            above_expectation(x(), mask(), mask(), mask(), &ranks()),
             above_expectation(x(), mask(), labels(), mask(), &above()),
             above_recursion(x(), mask(), labels(), mask(), labels(), &recursion()),
             counted_step_sum(x(), mask(), labels(), 2.0, Step::Logistic),
             indicator_sum(x(), labels(), mask(), 0.7),
-            distance_sum(x(), mask()),
             neural_sort_sum(x(), labels(), mask(), SORT),
             pair_loss(x(), labels(), mask(), &weight, PairLoss::Logistic),
             rank(x(), mask()),

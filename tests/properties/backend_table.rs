@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use burn::tensor::{DType, Device};
-use burn_rank::op::with_tensor_path;
+use burn_rank::workbench::op::with_tensor_path;
 
 use crate::devices::{Present, devices};
 use crate::loss_contract::{Outcome, Query, Subject, degenerate, evaluate_on, longest, queries, subjects};

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use burn_rank::{
-    op::{
-        Above, AboveExpectation, AboveRecursion, Comparison, Distance, Execution, ExponentialTerm, Instructions,
-        NeuralSortMatrix, PairLoss, PairWeight, ScoreNoise, Step, SumPath, above_expectation, above_recursion, at_rank,
-        exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount, neural_sort_sum, pair_loss, rank, rank_expectation,
-        rank_recursion, step_sum, with_tensor_path,
-    },
+    op::{Execution, Instructions, Step},
     seed::seed_for,
+    workbench::op::{
+        Above, AboveExpectation, AboveRecursion, Comparison, Distance, ExponentialTerm, NeuralSortMatrix, PairLoss,
+        PairWeight, ScoreNoise, SumPath, above_expectation, above_recursion, at_rank, exp2, ideal_dcg, indicator_sum,
+        log_softmax, log2_discount, neural_sort_sum, pair_loss, rank, step_sum, with_tensor_path,
+    },
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -65,6 +65,20 @@ fn cases(purpose: &str, longest: usize) -> Vec<Case> {
         }
     }
     cases
+}
+
+/// Expectations of the rank alone under independent noise: those of sums of exponentials, and those of the first ranks.
+fn rank_expectation(x: Tensor<2>, mask: Tensor<2>, sigma: f64, terms: &[ExponentialTerm]) -> Tensor<2> {
+    let noise = ScoreNoise::one(Comparison::independent(sigma));
+    let expectation = AboveExpectation { noise, terms: terms.to_vec(), above: Above::Nothing };
+    above_expectation(x, mask.clone(), mask.clone(), mask, &expectation)
+}
+
+fn rank_recursion(x: Tensor<2>, mask: Tensor<2>, sigma: f64, discounts: &[f64]) -> Tensor<2> {
+    let values = TensorData::new(discounts.to_vec(), [1, discounts.len()]);
+    let values = Tensor::<2>::from_data(values, (&x.device(), x.dtype())).repeat_dim(0, x.dims()[0]);
+    let recursion = AboveRecursion { noise: ScoreNoise::one(Comparison::independent(sigma)), above: Above::Nothing };
+    above_recursion(x, mask.clone(), mask.clone(), mask, values, &recursion)
 }
 
 /// Value and gradients with respect to the differentiable inputs.

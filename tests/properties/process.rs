@@ -13,7 +13,8 @@ use burn_rank::data::letor::{self, ReadOptions};
 use burn_rank::data::trec::{Qrels, read_judged_from, read_run_from};
 use burn_rank::data::{DataError, Input};
 use burn_rank::device;
-use burn_rank::op::{Execution, PrimitivePath};
+use burn_rank::op::Execution;
+use burn_rank::workbench::op::PrimitivePath;
 
 /// Set in a separate process that runs only the test for which it was started.
 const ALONE: &str = "BURN_RANK_TEST_ALONE";

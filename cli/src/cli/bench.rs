@@ -9,9 +9,10 @@ use burn_rank::data::SynthConfig;
 use burn_rank::json::Value;
 use burn_rank::learner::boosted_trees::BoostedTreesConfig;
 use burn_rank::loss::LossSpec;
-use burn_rank::op::{Execution, SumPath};
+use burn_rank::op::Execution;
 use burn_rank::scorer::{MlpScorerConfig, ScorerConfig};
 use burn_rank::workbench::json::json;
+use burn_rank::workbench::op::SumPath;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, value_parser};
 

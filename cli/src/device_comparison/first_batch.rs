@@ -10,8 +10,8 @@ use burn::tensor::{DType, Device, Tensor, TensorData};
 use burn_rank::data::{RankingBatch, RankingDataset};
 use burn_rank::learner::LearnerError;
 use burn_rank::loss::RankingLoss;
-use burn_rank::op::with_tensor_path;
 use burn_rank::workbench::host;
+use burn_rank::workbench::op::with_tensor_path;
 use serde::{Deserialize, Serialize};
 
 use super::Result;

@@ -24,7 +24,7 @@ use crate::loss::lists::{discount_table, sum_documents};
 use crate::loss::ranking_loss::{Changed, RankingLoss};
 use crate::loss::temperature::{Scale, Temperature};
 use crate::measure::{Discount, Gain};
-use crate::op::{NeuralSortMatrix, distance_sum, neural_sort_sum};
+use crate::op::{NeuralSortMatrix, distances, neural_sort_sum};
 
 declare! {
     NeuralNdcgConfig,
@@ -146,7 +146,7 @@ impl RankingLoss for NeuralNdcg {
 /// documents are 0.
 pub fn neural_sort(lists: &Lists, temperature: f64) -> Tensor<3> {
     let documents: Tensor<2> = lists.counts().unsqueeze_dim(1);
-    let spread = distance_sum(lists.scores.clone(), lists.mask.clone());
+    let spread = distances(&lists.scores, &lists.mask);
     let slope: Tensor<2> = ranks(lists) * -2.0 + documents + 1.0;
     let scores = lists.centered().unsqueeze_dim::<3>(1);
     let logits = (slope.unsqueeze_dim::<3>(2) * scores - spread.unsqueeze_dim::<3>(1)) * (1.0 / temperature);

@@ -52,8 +52,8 @@ mod tests {
     use burn::tensor::DType;
 
     use super::*;
+    use crate::execution::with_tensor_path;
     use crate::loss::{Explained, explain};
-    use crate::op::with_tensor_path;
 
     fn explained(scores: &[f64], labels: &[f64], dtype: DType) -> Explained {
         explain(&PairwiseExponentialConfig::new().init().unwrap(), scores, labels, dtype).unwrap()

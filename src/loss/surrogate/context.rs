@@ -23,8 +23,8 @@ use super::sigmoid::{log_sigmoid, sigmoid};
 use crate::loss::lists::{Lists, one_in_place_of_zero, sum_documents};
 use crate::loss::pairwise::pair_sum::loss_over_others;
 use crate::measure::Gain;
-use crate::op::shape::assert_same;
 use crate::op::{Above, PairLoss, PairWeight, Step, at_rank, differences, ideal_dcg, pair_loss, step_sum};
+use crate::shape::assert_same;
 
 /// A batch of lists under a relaxation, from which a [`PositionMeasure`](super::PositionMeasure) computes its value.
 pub struct MeasureContext<'a> {

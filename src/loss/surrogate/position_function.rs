@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use burn::tensor::{DType, Int, Tensor};
 
 use crate::measure::Discount;
-use crate::op::shape::assert_same;
 use crate::op::{ExponentialTerm, log2_discount};
+use crate::shape::assert_same;
 
 /// A function of a document's position, such as a discount.
 #[derive(Clone)]

@@ -11,7 +11,7 @@ use burn::backend::{
     tensor::FloatTensor,
 };
 
-use super::primitives::{Primitives, backward, forward};
+use super::{Primitives, backward, forward};
 use crate::execution::Execution;
 use crate::op::call::{Call, Tensors};
 

@@ -4,7 +4,7 @@
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, tensor::FloatTensor};
 use burn::tensor::{DType, Element, TensorData};
 
-use super::primitives::Primitives;
+use super::Primitives;
 use crate::execution::Execution;
 use crate::op::call::{Call, Tensors};
 use crate::op::cpu::Real;

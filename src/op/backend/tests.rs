@@ -3,15 +3,16 @@
 use burn::backend::{Dispatch, tensor::FloatTensor};
 use burn::tensor::{DType, Device, Tensor, TensorData};
 
-use super::primitives::{Primitives, backward};
+use super::backward;
+use crate::execution::with_tensor_path;
 use crate::op::call::{Call, Tensors};
 use crate::op::primitive::{
-    Primitive, above_expectation, above_recursion, distance_sum::DistanceSum, elementwise::Log2Discount, indicator_sum,
+    Primitive, above_expectation, above_recursion, elementwise::Log2Discount, indicator_sum,
     indicator_sum::IndicatorSum, log_softmax, neural_sort_sum, pair_loss, step_sum, step_sum::StepSum,
 };
 use crate::op::{
     self, Above, AboveExpectation, AboveRecursion, Comparison, Execution, ExponentialTerm, NeuralSortMatrix, PairLoss,
-    PairWeight, ScoreNoise, Step, cpu, with_tensor_path,
+    PairWeight, ScoreNoise, Step, cpu,
 };
 use crate::testing::{uniform, values};
 
@@ -140,13 +141,13 @@ fn expectations_of_documents_that_do_not_count_are_left_out() {
     let ranks = AboveExpectation { noise, terms: terms.to_vec(), above: Above::Nothing };
     let expectation = |x: Tensor<2>, counted: Option<Tensor<2>>| {
         let mask = mask().autodiff();
-        let asked = op::asked(&mask, counted.map(Tensor::autodiff));
-        op::above_expectation(x, asked, mask.clone(), mask, &ranks)
+        let a = op::mask_of_counted(&mask, counted.map(Tensor::autodiff));
+        op::above_expectation(x, a, mask.clone(), mask, &ranks)
     };
     let recursion = |x: Tensor<2>, counted: Option<Tensor<2>>| {
         let mask = mask().autodiff();
-        let asked = op::asked(&mask, counted.map(Tensor::autodiff));
-        op::noisy_rank_recursion(x, asked, mask, &ScoreNoise::one(COMPARISONS[1]), &[1.0, 0.7, 0.2])
+        let a = op::mask_of_counted(&mask, counted.map(Tensor::autodiff));
+        op::noisy_rank_recursion(x, a, mask, &ScoreNoise::one(COMPARISONS[1]), &[1.0, 0.7, 0.2])
     };
     type Primitive<'a> = &'a dyn Fn(Tensor<2>, Option<Tensor<2>>) -> Tensor<2>;
     let primitives: [Primitive; 2] = [&expectation, &recursion];
@@ -167,26 +168,11 @@ fn expectations_of_documents_that_do_not_count_are_left_out() {
 }
 
 #[test]
-fn gradients_of_distance_sum() {
-    check(
-        "distance_sum",
-        |x, v| {
-            let mask = if x.device().is_autodiff() { mask().autodiff() } else { mask() };
-            op::distance_sum(x, mask) + v
-        },
-        |x, _, g| {
-            let call = Call::new(DistanceSum, [x, mask().into_dispatch()]);
-            Dispatch::backward(call, Tensors::None, g, Execution::current()).into_vec()
-        },
-    );
-}
-
-#[test]
 fn equal_scores_send_no_gradient_to_their_distance() {
     let x = tensor([1.0, 1.0, 3.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0].repeat(2)).autodiff().require_grad();
     let mask = tensor([1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0].repeat(2)).autodiff();
     let weights = [1.0, 10.0, 100.0, 1000.0, 1e4, 1e4, 1e4, 1e4, 1e4].repeat(2);
-    let sums = op::distance_sum(x.clone(), mask);
+    let sums = op::distances(&x, &mask) * mask;
     assert_eq!(values(sums.clone())[..5], [2.0, 2.0, 6.0, 2.0, 0.0]);
     let gradients = (sums * tensor(weights).autodiff()).sum().backward();
     // Each of the three equal documents has a gradient only from the third document.
@@ -264,16 +250,16 @@ fn gradients_of_log2_discount() {
 #[test]
 fn gradients_of_rank_expectation() {
     let terms = [(0.6, 0.3), (0.4, 0.95)].map(|(coefficient, base)| ExponentialTerm { coefficient, base });
+    let noise = ScoreNoise::one(Comparison::independent(0.7));
+    let expectation = AboveExpectation { noise, terms: terms.to_vec(), above: Above::Nothing };
     check(
         "rank_expectation",
         |x, _| {
             let mask = if x.device().is_autodiff() { mask().autodiff() } else { mask() };
-            op::rank_expectation(x, mask, 0.7, &terms)
+            op::above_expectation(x, mask.clone(), mask.clone(), mask, &expectation)
         },
         |x, _, g| {
             let mask = mask().into_dispatch();
-            let noise = ScoreNoise::one(Comparison::independent(0.7));
-            let expectation = AboveExpectation { noise, terms: terms.to_vec(), above: Above::Nothing };
             vec![above_expectation::gradient::<Dispatch>(x, mask.clone(), mask.clone(), mask, g, &expectation)]
         },
     );

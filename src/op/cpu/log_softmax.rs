@@ -2,7 +2,7 @@
 //! their exponentials, and one shifts the scores.
 
 use super::dispatch::{Kernel, dispatch, target};
-use super::each_list::each_list;
+use super::lists::each_list;
 use super::real::Real;
 use super::sum::{largest, sum};
 

@@ -9,7 +9,7 @@
 //!
 //! | room | what it holds |
 //! |---|---|
-//! | here | the frames over lists and stripes ([`each_list`]), numbers ([`real`]), kernels of one pass over a list |
+//! | here | the frames over lists and stripes ([`lists`]), numbers ([`real`]), kernels of one pass over a list |
 //! | [`pairs`] | sums over pairs, O(n^2) |
 //! | [`ranks`] | SoftRank's expectations over ranks, by its trials |
 //! | [`long`] | the same of long lists, O(n log n): boxes, walks and levels |
@@ -18,49 +18,42 @@
 //! sets with a fused multiply-add give the same bits. Logarithms and arc tangents that `real.rs` does not compute by a
 //! polynomial come from the system's math library.
 
-mod at_rank;
 // The module calls code for instructions that were detected at run time.
 #[allow(unsafe_code)]
 mod dispatch;
-mod each_list;
 mod elementwise;
-mod ideal_dcg;
-mod list;
+mod lists;
 mod log_softmax;
 mod long;
 mod order;
 mod pairs;
 mod parallel;
 mod parameters;
-mod rank;
 mod ranks;
 mod real;
-mod score_noise;
 mod sum;
 mod tiles;
 
-pub use at_rank::at_rank;
 pub use elementwise::{exp2, log2_discount, select};
-pub use ideal_dcg::ideal_dcg;
 pub use log_softmax::{log_softmax, log_softmax_gradient};
 #[cfg(test)]
 pub use long::box_cases;
 #[cfg(feature = "_cube")]
 pub use long::levels::STEP as NOISE_STEP;
+pub use order::{at_rank, ideal_dcg, rank};
 pub use pairs::indicator_sum::{Inputs as IndicatorInputs, indicator_sum, indicator_sum_gradient};
 pub use pairs::neural_sort::{neural_sort_sum, neural_sort_sum_gradient};
 pub use pairs::pair_derivatives::{PairDerivatives, pair_derivatives};
 pub use pairs::pair_loss::{pair_loss, pair_loss_gradient};
 pub use pairs::pair_weight::{Distance, PairWeight};
 pub use pairs::step_sum::{step_sum, step_sum_gradient};
+#[cfg(feature = "_cube")]
+pub use parameters::NOISE_RANGE;
 pub use parameters::{
     Above, AboveExpectation, AboveRecursion, Comparison, ExponentialTerm, NeuralSortMatrix, PairLoss, ScoreNoise, Step,
 };
-pub use rank::rank;
 pub use ranks::above_expectation::{Inputs as AboveInputs, above_expectation, above_expectation_gradient};
 pub use ranks::above_recursion::{above_recursion, above_recursion_gradient};
 #[cfg(feature = "_cube")]
 pub use real::Coefficients;
 pub use real::Real;
-#[cfg(feature = "_cube")]
-pub use score_noise::RANGE as NOISE_RANGE;

@@ -1,6 +1,9 @@
-//! Sorts scores, labels and gains in descending order. Values below [`LEVELS`] that are whole numbers, such as most
-//! labels and gains, are counted; other values are sorted.
+//! Sorts scores, labels and gains in descending order, for [`rank`](crate::op::rank()),
+//! [`at_rank`](crate::op::at_rank()), [`ideal_dcg`](crate::op::ideal_dcg()) and other kernels. Values below [`LEVELS`]
+//! that are whole numbers, such as most labels and gains, are counted; other values are sorted.
 
+use super::lists::each_list;
+use super::parallel::for_each;
 use super::real::Real;
 
 /// Whole numbers from 0 up to this bound (exclusive) are counted instead of sorted.
@@ -92,6 +95,47 @@ pub(super) fn by_descending_value<T: Real>(members: &mut Vec<usize>, values: &[T
     *members = ordered;
 }
 
+/// Returns the ranks by descending `x` for lists of `n` documents. Documents with equal values are ranked by index, and
+/// padding comes last.
+pub fn rank<T: Real>(x: &[T], mask: &[T], n: usize) -> Vec<T> {
+    each_list([x, mask], n, x.len() * 64, T::ZERO, |_, [x, mask], out| {
+        let documents = (0..).zip(x).filter(|&(i, _)| mask[i as usize] > T::ZERO).map(|(i, &x)| (i, x));
+        let padding = (0..n as u32).filter(|&i| mask[i as usize] <= T::ZERO);
+        for (rank, i) in descending(documents).into_iter().chain(padding).enumerate() {
+            out[i as usize] = T::from_f64((rank + 1) as f64);
+        }
+    })
+}
+
+/// Returns `table[rank - 1]` for each rank, or 0 beyond the table.
+pub fn at_rank<T: Real>(ranks: &[T], table: &[f64]) -> Vec<T> {
+    let table: Vec<T> = table.iter().map(|&value| T::from_f64(value)).collect();
+    let value = |rank: &T| table.get((rank.to_f64() as usize).wrapping_sub(1)).copied().unwrap_or_default();
+    ranks.iter().map(value).collect()
+}
+
+/// Sorts the gains of each list of `discounts.len()` documents, and returns the sum over all ranks of the gain times
+/// the discount.
+pub fn ideal_dcg<T: Real>(gains: &[T], mask: &[T], discounts: &[f64]) -> Vec<T> {
+    let n = discounts.len();
+    let discounts: Vec<T> = discounts.iter().map(|&discount| T::from_f64(discount)).collect();
+    let mut out = vec![T::ZERO; gains.len() / n];
+    let lists = gains.chunks(n).zip(mask.chunks(n)).zip(&mut out).collect();
+    for_each(lists, gains.len() * 16, |((gains, mask), out)| {
+        let documents = gains.iter().zip(mask).filter(|(_, mask)| **mask > T::ZERO).map(|(&gain, _)| gain);
+        let mut discounts = discounts.as_slice();
+        for (gain, count) in runs(documents) {
+            let (now, later) = discounts.split_at(count);
+            discounts = later;
+            // The sum has one addition for each rank of the gain.
+            if gain != T::ZERO {
+                *out = now.iter().fold(*out, |sum, &discount| sum + gain * discount);
+            }
+        }
+    });
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,5 +177,22 @@ mod tests {
     fn negative_and_infinite_values_are_sorted() {
         let found = runs([-1.0f64, f64::INFINITY, 3.0, 64.0].into_iter());
         assert_eq!(found, [(f64::INFINITY, 1), (64.0, 1), (3.0, 1), (-1.0, 1)]);
+    }
+
+    #[test]
+    fn ties_go_by_index_and_padding_comes_last() {
+        let x = [1.0f32, 3.0, 0.0, -0.0, 9.0, 1.0];
+        let mask = [1.0, 1.0, 1.0, 1.0, 0.0, 1.0];
+        assert_eq!(rank(&x, &mask, 6), [2.0, 1.0, 4.0, 5.0, 6.0, 3.0]);
+        assert_eq!(rank(&x[..4], &[1.0; 4], 2), [2.0, 1.0, 1.0, 2.0]);
+    }
+
+    #[test]
+    fn gains_meet_discounts_in_descending_order() {
+        let gains = [1.0f64, 3.0, 7.0, 0.5, 9.0, -1.0];
+        assert_eq!(
+            ideal_dcg(&gains, &[1.0, 1.0, 1.0, 1.0, 0.0, 1.0], &[1.0, 0.5, 0.25]),
+            [7.0 + 1.5 + 0.25, 0.5 - 0.5]
+        );
     }
 }

@@ -11,7 +11,7 @@
 //!
 //! The kernels are implemented for burn's `CubeBackend`. By default, burn wraps this backend in kernel fusion, and a
 //! crate cannot find out whether it does. The GPU features of this crate therefore always turn fusion on. A macro of
-//! burn connects the kernels to the fused backend (`backend/primitives.rs`).
+//! burn connects the kernels to the fused backend (`backend/mod.rs`).
 
 // Compile-time and run-time conditions must not be joined, and unrolled loops need an index.
 #![allow(clippy::collapsible_if, clippy::needless_range_loop)]
@@ -19,7 +19,6 @@
 mod above_expectation;
 mod above_products;
 mod above_recursion;
-mod distance_sum;
 mod diverged;
 mod functions;
 mod indicator_sum;
@@ -38,7 +37,6 @@ mod tile;
 
 pub use above_expectation::{above_expectation, above_expectation_gradient};
 pub use above_recursion::{above_recursion, above_recursion_gradient};
-pub use distance_sum::{distance_sum, distance_sum_gradient};
 pub use indicator_sum::{indicator_sum, indicator_sum_gradient};
 pub use pair_loss::{pair_loss, pair_loss_gradient};
 pub use rank::rank;

@@ -11,8 +11,7 @@ use super::launch::run;
 use crate::device::{self, BACKENDS};
 use crate::execution::Execution;
 use crate::op::gpu::{
-    above_expectation, above_recursion, distance_sum, indicator_sum, pair_loss, rank, rank_expectation, rank_window,
-    step_sum,
+    above_expectation, above_recursion, indicator_sum, pair_loss, rank, rank_expectation, rank_window, step_sum,
 };
 use crate::op::{
     self, Above, AboveExpectation, AboveRecursion, Comparison, ExponentialTerm, PairLoss, PairWeight, ScoreNoise, Step,
@@ -68,8 +67,6 @@ fn every_primitive_has_a_kernel() {
         }
     }
     assert!(rank::rank(&x, &x).is_some());
-    assert!(distance_sum::distance_sum(&x, &x).is_some());
-    assert!(distance_sum::distance_sum_gradient(&x, &x, &x).is_some());
 }
 
 /// A document whose weight is NaN counts, although NaN does not differ from 0 on some devices.
@@ -158,11 +155,10 @@ fn kernels_stay_in_use_under_fusion() {
     let random = || Tensor::<2>::random(shape, Distribution::Uniform(0.0, 4.0), &device);
     let (v, labels, mask) = (random(), random().round(), Tensor::ones(shape, &device));
     let terms = [ExponentialTerm { coefficient: 0.5, base: 0.9 }];
-    let ranks = op::rank(v.clone(), mask.clone());
     let lambda = PairWeight::Lambda {
         gain: labels.clone(),
         discount: v.clone(),
-        rank: ranks,
+        rank: op::rank(v.clone(), mask.clone()),
         absolute: 1.0,
         gap: 0.5,
         distance: None,
@@ -172,10 +168,10 @@ fn kernels_stay_in_use_under_fusion() {
     let comparison = Comparison::independent(1.0);
     let expectation =
         AboveExpectation { noise: ScoreNoise::one(comparison), terms: terms.to_vec(), above: Above::Product };
+    let ranks = AboveExpectation { above: Above::Nothing, ..expectation.clone() };
     let recursion = AboveRecursion { noise: ScoreNoise::Exact { sigma: 1.0 }, above: Above::Sum };
-    let primitives: [Primitive; 11] = [
-        ("distance_sum", &|x| op::distance_sum(x, mask.clone())),
-        ("above_recursion", &|x| op::rank_recursion(x, mask.clone(), 1.0, &[1.0, 0.5])),
+    let primitives: [Primitive; 10] = [
+        ("above_recursion", &|x| op::noisy_rank_recursion(x, mask.clone(), mask.clone(), &ranks.noise, &[1.0, 0.5])),
         ("above_expectation", &|x| op::above_expectation(x, mask.clone(), mask.clone(), mask.clone(), &expectation)),
         ("above_recursion", &|x| {
             op::above_recursion(x, mask.clone(), mask.clone(), mask.clone(), labels.clone(), &recursion)
@@ -183,7 +179,7 @@ fn kernels_stay_in_use_under_fusion() {
         ("step_sum", &|x| op::counted_step_sum(x, v.clone(), labels.clone(), 1.0, Step::Logistic)),
         ("step_sum", &|x| op::step_sum(x, v.clone(), 1.0, Step::Erf)),
         ("indicator_sum", &|x| op::indicator_sum(x, v.clone(), mask.clone(), 1.0)),
-        ("above_expectation", &|x| op::rank_expectation(x, mask.clone(), 1.0, &terms)),
+        ("above_expectation", &|x| op::above_expectation(x, mask.clone(), mask.clone(), mask.clone(), &ranks)),
         ("pair_loss", &|x| pairs(x, &PairWeight::Unit)),
         ("pair_loss", &|x| pairs(x, &PairWeight::Document(v.clone()))),
         ("pair_loss", &|x| pairs(x, &lambda)),

@@ -27,6 +27,9 @@ pub fn at_rank<B: Backend>(ranks: FloatTensor<B>, table: Vec<f64>) -> FloatTenso
 }
 
 impl Primitive for AtRank {
+    const DIFFERENTIATED: usize = 0;
+    const IS_COMPOSED: bool = true;
+
     fn definition<B: Backend>(&self, inputs: Floats<B>) -> Floats<B> {
         let [ranks] = exactly(inputs);
         vec![at_rank::<B>(ranks, self.table.clone())]
@@ -35,14 +38,6 @@ impl Primitive for AtRank {
     fn cpu<T: Real>(&self, inputs: &[&[T]], _: usize) -> Option<Vec<Vec<T>>> {
         Some(vec![cpu::at_rank(inputs[0], &self.table)])
     }
-
-    fn differentiated(&self) -> usize {
-        0
-    }
-
-    fn is_composed(&self) -> bool {
-        true
-    }
 }
 
 /// Powers of two, without a gradient.
@@ -50,6 +45,9 @@ impl Primitive for AtRank {
 pub struct Exp2;
 
 impl Primitive for Exp2 {
+    const DIFFERENTIATED: usize = 0;
+    const IS_COMPOSED: bool = true;
+
     fn definition<B: Backend>(&self, inputs: Floats<B>) -> Floats<B> {
         let [x] = exactly(inputs);
         let ones = B::float_ones(x.shape(), &x.device(), x.dtype().into());
@@ -59,14 +57,6 @@ impl Primitive for Exp2 {
     fn cpu<T: Real>(&self, inputs: &[&[T]], _: usize) -> Option<Vec<Vec<T>>> {
         Some(vec![cpu::exp2(inputs[0])])
     }
-
-    fn differentiated(&self) -> usize {
-        0
-    }
-
-    fn is_composed(&self) -> bool {
-        true
-    }
 }
 
 /// The discount of NDCG at positions, `d = 1 / log2(1 + p)`.
@@ -74,6 +64,8 @@ impl Primitive for Exp2 {
 pub struct Log2Discount;
 
 impl Primitive for Log2Discount {
+    const IS_COMPOSED: bool = true;
+
     fn definition<B: Backend>(&self, inputs: Floats<B>) -> Floats<B> {
         let [positions] = exactly(inputs);
         vec![(Array::<B>(B::float_log1p(positions)).recip() * LN_2).0]
@@ -93,10 +85,6 @@ impl Primitive for Log2Discount {
     fn saved<V>(&self, outputs: Vec<V>) -> Vec<V> {
         outputs
     }
-
-    fn is_composed(&self) -> bool {
-        true
-    }
 }
 
 /// Keeps the first input where the second is nonzero, and replaces every other value with 0, even NaN.
@@ -104,6 +92,9 @@ impl Primitive for Log2Discount {
 pub struct Select;
 
 impl Primitive for Select {
+    const DIFFERENTIATED: usize = 0;
+    const IS_COMPOSED: bool = true;
+
     fn definition<B: Backend>(&self, inputs: Floats<B>) -> Floats<B> {
         let [x, rows] = exactly(inputs);
         vec![Array::<B>(rows).select_or(Array(x), 0.0).0]
@@ -112,13 +103,5 @@ impl Primitive for Select {
     fn cpu<T: Real>(&self, inputs: &[&[T]], _: usize) -> Option<Vec<Vec<T>>> {
         let [x, rows] = first(inputs);
         Some(vec![cpu::select(x, rows)])
-    }
-
-    fn differentiated(&self) -> usize {
-        0
-    }
-
-    fn is_composed(&self) -> bool {
-        true
     }
 }

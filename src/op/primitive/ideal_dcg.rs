@@ -12,6 +12,9 @@ pub struct IdealDcg {
 }
 
 impl Primitive for IdealDcg {
+    const DIFFERENTIATED: usize = 0;
+    const IS_COMPOSED: bool = true;
+
     fn definition<B: Backend>(&self, inputs: Floats<B>) -> Floats<B> {
         self.composed::<B>(inputs, |gains, mask| rank::value::<B>(gains, mask))
     }
@@ -21,16 +24,8 @@ impl Primitive for IdealDcg {
         Some(vec![cpu::ideal_dcg(gains, mask, &self.discounts)])
     }
 
-    fn differentiated(&self) -> usize {
-        0
-    }
-
     fn shapes(&self, [batch, _]: [usize; 2]) -> Vec<Vec<usize>> {
         vec![vec![batch]]
-    }
-
-    fn is_composed(&self) -> bool {
-        true
     }
 
     /// Looks up the discounts at the ranks of the gains.

@@ -16,6 +16,8 @@ pub struct IndicatorSum {
 }
 
 impl Primitive for IndicatorSum {
+    const DIFFERENTIATED: usize = 2;
+
     fn definition<B: Backend>(&self, inputs: Floats<B>) -> Floats<B> {
         let [x, a, mask] = exactly(inputs);
         let (out, total) = value::<B>(x, a, mask, self.sigma);
@@ -48,10 +50,6 @@ impl Primitive for IndicatorSum {
     fn gpu_gradient(&self, inputs: &[&CubeTensor], saved: &[&CubeTensor], g: &CubeTensor) -> Option<CubeTensor> {
         let [x, a, mask] = first(inputs);
         gpu::indicator_sum_gradient(x, a, mask, first(saved), g, self.sigma)
-    }
-
-    fn differentiated(&self) -> usize {
-        2
     }
 
     /// The gradient `sum_i q_i k_ij` is the same sum with `q` for `a`, since the kernel is symmetric.

@@ -10,6 +10,8 @@ use crate::op::cpu::{self, Real};
 pub struct LogSoftmax;
 
 impl Primitive for LogSoftmax {
+    const IS_COMPOSED: bool = true;
+
     fn definition<B: Backend>(&self, inputs: Floats<B>) -> Floats<B> {
         let [x, mask] = exactly(inputs);
         vec![value::<B>(x, mask)]
@@ -33,10 +35,6 @@ impl Primitive for LogSoftmax {
 
     fn saved<V>(&self, outputs: Vec<V>) -> Vec<V> {
         outputs
-    }
-
-    fn is_composed(&self) -> bool {
-        true
     }
 }
 

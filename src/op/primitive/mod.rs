@@ -9,7 +9,6 @@
 pub mod above_expectation;
 pub mod above_recursion;
 pub mod array;
-pub mod distance_sum;
 pub mod elementwise;
 pub mod ideal_dcg;
 pub mod indicator_sum;
@@ -38,6 +37,12 @@ pub type Transposed<B> = (Floats<B>, Option<FloatTensor<B>>);
 /// A primitive with its parameters. The inputs are tensors `[batch, documents]`, unless the primitive says otherwise.
 /// The first input determines the device and the type of the call.
 pub trait Primitive: Clone + Debug {
+    /// How many of the inputs, from the first on, the primitive has a gradient for.
+    const DIFFERENTIATED: usize = 1;
+    /// Whether backends without a fused kernel compute the primitive by a few of burn's operations, which kernel fusion
+    /// may merge with others. A sum over pairs is never composed of burn's operations.
+    const IS_COMPOSED: bool = false;
+
     /// Returns the outputs. Only the first of them has a gradient.
     fn definition<B: Backend>(&self, inputs: Floats<B>) -> Floats<B>;
 
@@ -76,9 +81,8 @@ pub trait Primitive: Clone + Debug {
         None
     }
 
-    /// Returns how many of the inputs, from the first on, the primitive has a gradient for.
     fn differentiated(&self) -> usize {
-        1
+        Self::DIFFERENTIATED
     }
 
     /// Returns for how many inputs [`definition_gradient`](Self::definition_gradient) computes gradients.
@@ -113,10 +117,8 @@ pub trait Primitive: Clone + Debug {
         None
     }
 
-    /// Returns whether backends without a fused kernel compute the primitive by a few of burn's operations, which
-    /// kernel fusion may merge with others. A sum over pairs is never composed of burn's operations.
     fn is_composed(&self) -> bool {
-        false
+        Self::IS_COMPOSED
     }
 
     /// Returns the outputs of a composed primitive. `rank` computes ranks, which are a sum over pairs.

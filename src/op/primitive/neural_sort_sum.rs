@@ -7,13 +7,15 @@ use burn::backend::{Backend, tensor::FloatTensor};
 use super::{
     Floats, Primitive,
     array::Array,
-    distance_sum, exactly, first, in_single,
-    rows::{by_first_rows, fits_at_once},
+    exactly, first, in_single,
+    rows::{by_first_rows, by_rows, fits_at_once},
 };
 use crate::op::cpu::{self, NeuralSortMatrix, Real};
 
 /// The inputs are the scores, the values and the mask.
 impl Primitive for NeuralSortMatrix {
+    const DIFFERENTIATED: usize = 2;
+
     fn definition<B: Backend>(&self, inputs: Floats<B>) -> Floats<B> {
         let [x, v, mask] = exactly(inputs);
         vec![value::<B>(x, v, mask, self)]
@@ -39,14 +41,31 @@ impl Primitive for NeuralSortMatrix {
         })
     }
 
-    fn differentiated(&self) -> usize {
-        2
-    }
-
     #[cfg(feature = "_cube")]
     fn gradients(&self) -> usize {
         2
     }
+}
+
+/// Returns `sum_j |x_i - x_j|` over the documents, or 0 at padding.
+fn distances<B: Backend>(x: FloatTensor<B>, mask: FloatTensor<B>) -> Array<B> {
+    let (x, mask) = (Array::<B>(x), Array::<B>(mask));
+    let [out] = by_rows(&x, |rows| [(x.differences(rows).abs() * mask.columns()).sum(2) * mask.rows(rows)]);
+    out
+}
+
+/// Returns the gradient of [`distances`] with respect to `x`. The gradient at document `i` is
+/// `sum_j sign(x_i - x_j) (g_i + g_j)` over the documents, with `sign(0) = 0`.
+fn gradient_of_distances<B: Backend>(x: FloatTensor<B>, mask: FloatTensor<B>, gradient: Array<B>) -> Array<B> {
+    let (x, mask) = (Array::<B>(x), Array::<B>(mask));
+    let g = gradient * mask.clone();
+    let [to_x] = by_rows(&x, |rows| {
+        let above = x.differences(rows);
+        let sign = (-above.clone()).above(0.0) - above.above(0.0);
+        let both = (g.columns() + g.rows(rows).column()) * mask.columns();
+        [(sign * both).sum(2) * mask.rows(rows)]
+    });
+    to_x
 }
 
 /// The exponentials `e_rj` of NeuralSort's softmax for all lists of a batch.
@@ -67,7 +86,7 @@ struct Exponentials<'a, B: Backend> {
 
 impl<'a, B: Backend> Exponentials<'a, B> {
     fn new(x: FloatTensor<B>, mask: FloatTensor<B>, sort: &'a NeuralSortMatrix) -> Self {
-        let spread = Array(distance_sum::value::<B>(x.clone(), mask.clone()));
+        let spread = distances::<B>(x.clone(), mask.clone());
         let (x, mask) = (Array::<B>(x), Array::<B>(mask));
         let [_, documents] = x.dims();
         let (count, index) = (mask.clone().sum(1).unsqueeze(1), x.indices(documents));
@@ -117,7 +136,7 @@ impl<'a, B: Backend> Exponentials<'a, B> {
     }
 
     /// Returns 1 at the ranks whose result is needed, and 0 at the others, for all computed rows.
-    fn asked(&self) -> Array<B> {
+    fn requested(&self) -> Array<B> {
         let rows = (0, self.rows());
         (-self.ranks.indices(self.rows()) + self.sort.ranks as f64).above(0.0) * self.ranks.rows(rows)
     }
@@ -147,7 +166,7 @@ pub fn value<B: Backend>(
         let factors = exponentials.row_factors(&e, &scalings[sort.last_rows()], rows);
         [(e * values.columns()).sum(2) * factors]
     });
-    exponentials.at_all_ranks(found * exponentials.asked()).0
+    exponentials.at_all_ranks(found * exponentials.requested()).0
 }
 
 /// Sums `e_rj w_r` over the rows twice: once without and once with the row's factor `n + 1 - 2 r`. Both sums have the
@@ -169,7 +188,7 @@ pub fn gradient<B: Backend>(
     let exponentials = Exponentials::<B>::new(x.clone(), mask.clone(), sort);
     let (scalings, v) = (exponentials.scalings(), Array::<B>(v));
     let (count, slope) = (exponentials.rows(), &exponentials.slope);
-    let g = Array::<B>(gradient).rows((0, count)) * exponentials.asked();
+    let g = Array::<B>(gradient).rows((0, count)) * exponentials.requested();
     let (columns, before) = (&scalings[sort.iterations], &scalings[sort.last_rows()]);
     let values = columns.clone() * v;
     let [direct, direct_slopes, scaled, scaled_slopes, mut to_rows] = by_first_rows(&exponentials.x, count, |rows| {
@@ -210,6 +229,6 @@ pub fn gradient<B: Backend>(
         slopes = slopes - sent * column_slopes.sum(1) - before.clone() * row_slopes.sum(1);
         to_rows = to_rows * 0.0;
     }
-    let by_distances = Array(distance_sum::gradient::<B>(x, mask, sums.0));
+    let by_distances = gradient_of_distances::<B>(x, mask, sums);
     (((slopes - by_distances) / sort.temperature).0, to_values.0)
 }

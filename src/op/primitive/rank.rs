@@ -14,6 +14,8 @@ use crate::op::gpu;
 pub struct Rank;
 
 impl Primitive for Rank {
+    const DIFFERENTIATED: usize = 0;
+
     fn definition<B: Backend>(&self, inputs: Floats<B>) -> Floats<B> {
         let [x, mask] = exactly(inputs);
         vec![value::<B>(x, mask)]
@@ -28,10 +30,6 @@ impl Primitive for Rank {
     fn gpu(&self, inputs: &[&CubeTensor]) -> Option<Vec<CubeTensor>> {
         let [x, mask] = first(inputs);
         Some(vec![gpu::rank(x, mask)?])
-    }
-
-    fn differentiated(&self) -> usize {
-        0
     }
 }
 

@@ -18,6 +18,8 @@ pub struct StepSum {
 }
 
 impl Primitive for StepSum {
+    const DIFFERENTIATED: usize = 2;
+
     fn definition<B: Backend>(&self, mut inputs: Floats<B>) -> Floats<B> {
         let rows = inputs.drain(2..).next();
         let [x, v] = exactly(inputs);
@@ -54,10 +56,6 @@ impl Primitive for StepSum {
     fn gpu_gradient(&self, inputs: &[&CubeTensor], _: &[&CubeTensor], g: &CubeTensor) -> Option<CubeTensor> {
         let [x, v] = first(inputs);
         gpu::step_sum_gradient(x, v, g, self.alpha, self.step)
-    }
-
-    fn differentiated(&self) -> usize {
-        2
     }
 
     /// The gradient `sum_i g_i phi(alpha (x_j - x_i))` is the same sum for negated scores.

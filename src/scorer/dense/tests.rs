@@ -2,7 +2,7 @@ use burn::module::Param;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 
 use super::*;
-use crate::op::with_tensor_path;
+use crate::execution::with_tensor_path;
 use crate::testing::uniform;
 
 /// Creates numbers in [-1, 1) that look random, with a different sequence for each `seed`.

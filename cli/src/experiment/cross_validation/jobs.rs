@@ -346,7 +346,7 @@ mod tests {
     use super::*;
     use crate::experiment::{Document, Keep, PlannedFits};
     use burn_rank::learner::Interrupt;
-    use burn_rank::op::PrimitivePath;
+    use burn_rank::workbench::op::PrimitivePath;
 
     #[test]
     fn fits_at_once_are_bounded_by_memory_and_threads() {

@@ -9,7 +9,8 @@ use crate::loss::{
     SoftErrConfig, SoftNdcgConfig, SoftPrecisionConfig, SoftRrConfig, explain,
 };
 use crate::measure::Gain;
-use crate::op::{Step, with_tensor_path};
+use crate::execution::with_tensor_path;
+use crate::op::Step;
 use crate::testing::{explained, uniform, value};
 
 #[test]

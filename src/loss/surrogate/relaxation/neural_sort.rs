@@ -9,7 +9,7 @@ use burn::tensor::{Int, Tensor};
 use super::relaxed::{Form, Indicators};
 use super::soft_sort::softmax_over_documents;
 use crate::loss::lists::Lists;
-use crate::op::{NeuralSortMatrix, distance_sum, neural_sort_sum};
+use crate::op::{NeuralSortMatrix, distances, neural_sort_sum};
 
 /// Replaces ranks with the rows of NeuralSort's matrix that the measure needs, with the temperature `sigma`.
 pub(super) fn relax(lists: &Lists, sigma: f64, top: Option<usize>) -> Form {
@@ -29,7 +29,7 @@ fn matrix(lists: &Lists, sigma: f64, top: usize) -> Tensor<3> {
     let ranks = Tensor::<1, Int>::arange(1..n as i64 + 1, &mask.device()).float().cast(mask.dtype());
     let needed = ranks.clone().lower_equal_elem(top.min(n) as i64).float().cast(mask.dtype());
     let slopes = mask.clone().sum_dim(1).expand([batch, n]) + 1.0 - ranks.unsqueeze::<2>() * 2.0;
-    let spread = distance_sum(scores.clone(), mask);
+    let spread = distances(&scores, &mask);
     let logits = slopes.unsqueeze_dim::<3>(2) * scores.unsqueeze_dim::<3>(1) - spread.unsqueeze_dim::<3>(1);
     softmax_over_documents(lists, logits * (1.0 / sigma)) * needed.reshape([1, n, 1])
 }

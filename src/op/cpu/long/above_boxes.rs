@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use super::boxes::{Constant, Counts, Span, Sum, results};
+use super::boxes::{Constant, Sizes, Span, Sum, results};
 use super::choice::is_fast;
 use super::convolution::{BELL_REACH, bell_is_smooth};
 use super::walk::Sorted;
@@ -67,7 +67,7 @@ impl<'a> List<'a> {
     /// Returns `None` if computing all pairs costs less, or if a product has more than [`LEVELS`] distinct values.
     pub fn new(target: Target, [x, a, b]: [&[f32]; 3], expectation: &'a AboveExpectation) -> Option<Self> {
         let rows = a.iter().filter(|a| **a != 0.0).count();
-        if is_fast(target, x.len(), pays(x.len(), rows, expectation.above)) {
+        if is_fast(target, x.len(), is_faster(x.len(), rows, expectation.above)) {
             Self::of([x, a, b], expectation)
         } else {
             None
@@ -182,7 +182,7 @@ impl<'a> List<'a> {
 
 /// Returns whether grouping documents into boxes is faster than comparing each of `rows` documents with all others. In
 /// very long lists, the costs of boxes and of pairs both grow linearly with the length, so no upper bound is needed.
-fn pays(documents: usize, rows: usize, above: Above) -> bool {
+fn is_faster(documents: usize, rows: usize, above: Above) -> bool {
     match above {
         Above::Nothing => rows >= 256 && rows * documents >= 3584 * 3584,
         Above::Sum | Above::Product => rows >= 1024 && documents >= 3072,
@@ -238,10 +238,15 @@ struct Products<'a>(&'a Meeting<'a>);
 impl Sum for Products<'_> {
     /// Each distinct value of `1 - b` has its own weight; with `Above::Sum`, the contribution `b` is a further weight.
     #[inline(always)]
-    fn counts(&self) -> Counts {
+    fn sizes(&self) -> Sizes {
         let Meeting { passes, b, constants, .. } = self.0;
         let (weights, results) = (passes.len() + usize::from(b.is_some()), self.0.results());
-        Counts { weights, functions: constants.len(), sums: results, results }
+        Sizes {
+            weights_per_source: weights,
+            functions: constants.len(),
+            sums_per_target: results,
+            results_per_target: results,
+        }
     }
 
     #[inline(always)]
@@ -275,7 +280,7 @@ impl Sum for Products<'_> {
     #[inline(always)]
     fn add<const FMA: bool>(&self, values: &[f64], weight: impl Fn(usize) -> f64, sums: &mut [f64]) {
         let levels = self.0.passes.len();
-        let width = values.len() / self.counts().functions;
+        let width = values.len() / self.sizes().functions;
         let (of_levels, shares) = sums.split_at_mut(self.0.terms.len() * width);
         for level in 0..levels {
             let values = values.chunks_exact(width).skip(level).step_by(levels);
@@ -348,16 +353,18 @@ impl Sum for Flows<'_> {
     /// documents. From the documents above it, a target sums `h` and `k` for each term. From the documents below it, a
     /// target has one sum for its own value of `1 - b` and one for its `b`.
     #[inline(always)]
-    fn counts(&self) -> Counts {
-        let Counts { weights, functions, results, .. } = Products(self.meeting).counts();
-        Counts { weights: weights + results, functions: 2 * functions, sums: results + weights, results: 1 }
+    fn sizes(&self) -> Sizes {
+        let of_products = Products(self.meeting).sizes();
+        let weights = of_products.weights_per_source + of_products.results_per_target;
+        let functions = 2 * of_products.functions;
+        Sizes { weights_per_source: weights, functions, sums_per_target: weights, results_per_target: 1 }
     }
 
     #[inline(always)]
     fn weigh(&self, places: Range<usize>, weights: &mut [f64]) {
         let n = places.len();
         let products = Products(self.meeting);
-        let (of_sources, of_sent) = weights.split_at_mut(products.counts().weights * n);
+        let (of_sources, of_sent) = weights.split_at_mut(products.sizes().weights_per_source * n);
         products.weigh(places.clone(), of_sources);
         let count = self.meeting.results();
         for (i, sent) in self.sent[places.start * count..places.end * count].chunks_exact(count).enumerate() {
@@ -396,11 +403,11 @@ impl Sum for Flows<'_> {
     fn add<const FMA: bool>(&self, values: &[f64], weight: impl Fn(usize) -> f64, sums: &mut [f64]) {
         let Meeting { bases, terms, passes, b, .. } = self.meeting;
         let (levels, count) = (passes.len(), terms.len());
-        let width = values.len() / self.counts().functions;
+        let width = values.len() / self.sizes().functions;
         let (from, to) = values.split_at(self.meeting.constants.len() * width);
         let (from_above, to_below) = sums.split_at_mut(self.meeting.results() * width);
         Products(self.meeting).add::<FMA>(from, &weight, from_above);
-        let first = Products(self.meeting).counts().weights;
+        let first = Products(self.meeting).sizes().weights_per_source;
         let (by_level, by_b) = to_below.split_at_mut(levels * width);
         for (m, values) in to.chunks_exact(levels * width).take(count).enumerate() {
             add_rows::<FMA>(values.chunks_exact(width), weight(first + m), by_level, width);
@@ -416,7 +423,7 @@ impl Sum for Flows<'_> {
     fn finish(&self, places: Range<usize>, sums: &[f64], results: &mut [f64]) {
         let Meeting { passes, level, b, .. } = self.meeting;
         let (count, levels) = (self.meeting.results(), passes.len());
-        let width = sums.len() / self.counts().sums;
+        let width = sums.len() / self.sizes().sums_per_target;
         for (i, (place, result)) in places.zip(results).enumerate() {
             let sum = |row: usize| sums[row * width + i];
             let sent = &self.sent[place * count..][..count];

@@ -7,8 +7,7 @@
 //! at every level, so the division is accurate.
 
 use super::choice::is_fast;
-use super::levels::{Part, Walk};
-use super::noisy_list::NoisyList;
+use super::levels::{NoisyList, Part, Walk};
 use crate::execution::Target;
 use crate::op::cpu::{
     dispatch::{Kernel, dispatch},

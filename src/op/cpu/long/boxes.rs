@@ -35,7 +35,7 @@ const PAIRS_PER_DOCUMENT: usize = 100;
 ///
 /// An array for several documents or points has one row for each weight, function or sum.
 pub trait Sum: Sync {
-    fn counts(&self) -> Counts;
+    fn sizes(&self) -> Sizes;
 
     /// Writes the weights of the source documents at `places`.
     fn weigh(&self, places: Range<usize>, weights: &mut [f64]);
@@ -67,15 +67,15 @@ pub trait Sum: Sync {
 
 /// The numbers of weights, functions, sums and results of a [`Sum`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Counts {
+pub struct Sizes {
     /// The number of weights of a source document.
-    pub weights: usize,
+    pub weights_per_source: usize,
     /// The number of functions of the score difference.
     pub functions: usize,
     /// The number of sums for each target document.
-    pub sums: usize,
+    pub sums_per_target: usize,
     /// The number of results for each target document.
-    pub results: usize,
+    pub results_per_target: usize,
 }
 
 /// The values of functions that do not depend on the difference of scores.
@@ -97,13 +97,14 @@ struct Boxes<'a, S> {
 impl<'a, S: Sum> Boxes<'a, S> {
     fn new(target: Target, sum: &'a S, y: &'a [f64]) -> Self {
         let tree = Tree::new(y);
-        let weights = tree.weights(target, sum.counts().weights, |places, weights| sum.weigh(places, weights));
+        let weights =
+            tree.weights(target, sum.sizes().weights_per_source, |places, weights| sum.weigh(places, weights));
         Self { sum, tree, weights }
     }
 
     #[inline(always)]
     fn weights_of(&self, of: Place) -> &[f64] {
-        let size = self.sum.counts().weights * POINTS;
+        let size = self.sum.sizes().weights_per_source * POINTS;
         &self.weights[of.level as usize][of.number * size..][..size]
     }
 }
@@ -211,7 +212,7 @@ impl<S: Sum> Kernel for Downward<'_, '_, S> {
         let (boxes, sum) = (self.boxes, self.boxes.sum);
         let first = boxes.tree.documents(self.root).start;
         let mut scratch = Scratch::new(sum);
-        let mut at_documents = vec![0.0; sum.counts().sums * LEAF];
+        let mut at_documents = vec![0.0; sum.sizes().sums_per_target * LEAF];
         let everything = Place { level: 0, number: 0 };
         let mut visits = vec![Visit { place: self.root, sums: None, sources: vec![everything], with_own: false }];
         while let Some(Visit { place, sums, mut sources, mut with_own }) = visits.pop() {
@@ -219,9 +220,9 @@ impl<S: Sum> Kernel for Downward<'_, '_, S> {
             let (y, width) = filled(&boxes.tree.y[documents.clone()]);
             let y = &y[..width];
             let points = boxes.tree.points(place);
-            let mut at_points = sums.unwrap_or_else(|| vec![0.0; sum.counts().sums * POINTS]);
+            let mut at_points = sums.unwrap_or_else(|| vec![0.0; sum.sizes().sums_per_target * POINTS]);
             let is_leaf = place.level == boxes.tree.depth;
-            let at_documents = &mut at_documents[..if is_leaf { sum.counts().sums * width } else { 0 }];
+            let at_documents = &mut at_documents[..if is_leaf { sum.sizes().sums_per_target * width } else { 0 }];
             at_documents.fill(0.0);
             let mut later = Vec::new();
             while let Some(source) = sources.pop() {
@@ -246,7 +247,7 @@ impl<S: Sum> Kernel for Downward<'_, '_, S> {
                 if with_own {
                     scratch.take_off::<FMA>(sum, documents.clone(), at_documents);
                 }
-                let width = sum.counts().results;
+                let width = sum.sizes().results_per_target;
                 let results = &mut self.results[(documents.start - first) * width..(documents.end - first) * width];
                 sum.finish(documents, at_documents, results);
             } else {
@@ -269,7 +270,10 @@ struct Scratch {
 
 impl Scratch {
     fn new(sum: &impl Sum) -> Self {
-        Self { weights: vec![0.0; sum.counts().weights * LEAF], values: vec![0.0; sum.counts().functions * LEAF] }
+        Self {
+            weights: vec![0.0; sum.sizes().weights_per_source * LEAF],
+            values: vec![0.0; sum.sizes().functions * LEAF],
+        }
     }
 
     /// Adds the terms of a box of sources to the sums at the scores `y`. With `own`, the targets are the sources, and
@@ -287,13 +291,13 @@ impl Scratch {
         let (sum, points) = (boxes.sum, boxes.tree.points(source));
         let (from, weights) = if by_documents {
             let documents = boxes.tree.documents(source);
-            let weights = &mut self.weights[..sum.counts().weights * documents.len()];
+            let weights = &mut self.weights[..sum.sizes().weights_per_source * documents.len()];
             sum.weigh(documents.clone(), weights);
             (&boxes.tree.y[documents], &*weights)
         } else {
             (&points[..], boxes.weights_of(source))
         };
-        let values = &mut self.values[..sum.counts().functions * y.len()];
+        let values = &mut self.values[..sum.sizes().functions * y.len()];
         let mut differences = [0.0; LEAF];
         let differences = &mut differences[..y.len()];
         for (j, from) in from.iter().enumerate() {
@@ -304,19 +308,19 @@ impl Scratch {
             if own {
                 values.iter_mut().skip(j).step_by(y.len()).for_each(|value| *value = 0.0);
             }
-            sum.add::<FMA>(values, |w| weights[w * (weights.len() / sum.counts().weights) + j], sums);
+            sum.add::<FMA>(values, |w| weights[w * (weights.len() / sum.sizes().weights_per_source) + j], sums);
         }
     }
 
     /// Subtracts the term that pairs each document with itself from the document's sums.
     #[inline(always)]
     fn take_off<const FMA: bool>(&mut self, sum: &impl Sum, documents: Range<usize>, sums: &mut [f64]) {
-        let (count, width) = (documents.len(), sums.len() / sum.counts().sums);
-        let weights = &mut self.weights[..sum.counts().weights * count];
+        let (count, width) = (documents.len(), sums.len() / sum.sizes().sums_per_target);
+        let weights = &mut self.weights[..sum.sizes().weights_per_source * count];
         sum.weigh(documents, weights);
-        let values = &mut self.values[..sum.counts().functions];
+        let values = &mut self.values[..sum.sizes().functions];
         sum.evaluate::<FMA>(&[0.0], values);
-        let mut own = vec![0.0; sum.counts().sums];
+        let mut own = vec![0.0; sum.sizes().sums_per_target];
         for i in 0..count {
             own.fill(0.0);
             sum.add::<FMA>(values, |w| weights[w * count + i], &mut own);
@@ -332,7 +336,7 @@ impl Scratch {
     fn count<const FMA: bool>(&mut self, boxes: &Boxes<impl Sum>, source: Place, span: Span, sums: &mut [f64]) {
         let (sum, weights) = (boxes.sum, boxes.weights_of(source));
         if let Some(Constant::Values(constants)) = sum.constant(boxes.tree.span(source).minus(span)) {
-            let values = &mut self.values[..sum.counts().functions * POINTS];
+            let values = &mut self.values[..sum.sizes().functions * POINTS];
             for (values, &constant) in values.chunks_exact_mut(POINTS).zip(constants) {
                 values.fill(constant);
             }
@@ -345,24 +349,24 @@ impl Scratch {
 pub fn results(target: Target, sum: &impl Sum, y: &[f64]) -> Vec<f64> {
     let boxes = Boxes::new(target, sum, y);
     let level = boxes.tree.depth.min(TASK_LEVEL);
-    let mut results = vec![0.0; y.len() * sum.counts().results];
+    let mut results = vec![0.0; y.len() * sum.sizes().results_per_target];
     let (mut rest, mut tasks) = (results.as_mut_slice(), Vec::new());
     for number in 0..1 << level {
         let root = Place { level, number };
-        let (results, others) = rest.split_at_mut(boxes.tree.documents(root).len() * sum.counts().results);
+        let (results, others) = rest.split_at_mut(boxes.tree.documents(root).len() * sum.sizes().results_per_target);
         rest = others;
         tasks.push(Downward { boxes: &boxes, root, results });
     }
-    for_each(tasks, y.len() * PAIRS_PER_DOCUMENT * sum.counts().functions, |task| dispatch(target, task));
+    for_each(tasks, y.len() * PAIRS_PER_DOCUMENT * sum.sizes().functions, |task| dispatch(target, task));
     results
 }
 
 /// Returns the sums at the scores `y`, for documents that are not sources themselves.
 pub fn sums_at(target: Target, sum: &impl Sum, sources: &[f64], y: &[f64]) -> Vec<f64> {
     let boxes = Boxes::new(target, sum, sources);
-    let mut sums = vec![0.0; y.len() * sum.counts().sums];
-    let tasks = y.chunks(LEAF).zip(sums.chunks_mut(LEAF * sum.counts().sums)).collect();
-    for_each(tasks, y.len() * PAIRS_PER_DOCUMENT * sum.counts().functions, |(y, sums)| {
+    let mut sums = vec![0.0; y.len() * sum.sizes().sums_per_target];
+    let tasks = y.chunks(LEAF).zip(sums.chunks_mut(LEAF * sum.sizes().sums_per_target)).collect();
+    for_each(tasks, y.len() * PAIRS_PER_DOCUMENT * sum.sizes().functions, |(y, sums)| {
         dispatch(target, Alone { boxes: &boxes, y, sums });
     });
     sums
@@ -380,8 +384,8 @@ impl<S: Sum> Kernel for Alone<'_, '_, S> {
     fn run<const FMA: bool>(self) {
         let (boxes, sum) = (self.boxes, self.boxes.sum);
         let mut scratch = Scratch::new(sum);
-        let mut at_points = vec![0.0; sum.counts().sums * POINTS];
-        for (&y, sums) in self.y.iter().zip(self.sums.chunks_exact_mut(sum.counts().sums)) {
+        let mut at_points = vec![0.0; sum.sizes().sums_per_target * POINTS];
+        for (&y, sums) in self.y.iter().zip(self.sums.chunks_exact_mut(sum.sizes().sums_per_target)) {
             let span = Span { low: y, high: y };
             at_points.fill(0.0);
             let mut sources = vec![Place { level: 0, number: 0 }];

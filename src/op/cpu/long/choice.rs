@@ -3,11 +3,11 @@
 use crate::execution::{SumPath, Target};
 use crate::op::cpu::real::Real;
 
-/// Returns whether a list is summed by a fast method if its type allows it (see [`in_single`]). The argument `pays`
+/// Returns whether a list is summed by a fast method if its type allows it (see [`in_single`]). The argument `is_faster`
 /// states whether a fast method costs less, but the caller's [`SumPath`] may override it.
-pub fn is_fast(target: Target, documents: usize, pays: bool) -> bool {
+pub fn is_fast(target: Target, documents: usize, is_faster: bool) -> bool {
     match target.sums() {
-        SumPath::Auto => pays,
+        SumPath::Auto => is_faster,
         SumPath::Pairs => false,
         SumPath::Fast => documents > 0,
     }

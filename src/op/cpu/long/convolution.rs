@@ -3,7 +3,8 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::boxes::{Constant, Counts, Span, Sum};
+use super::boxes::{Constant, Sizes, Span, Sum, results};
+use crate::execution::Target;
 use crate::op::cpu::real::Real;
 
 /// A function of the difference `t` of two scores.
@@ -19,33 +20,28 @@ pub trait Function: Sync {
     }
 }
 
-/// The sums `sum_j w_j f(y_j - y_i)` over the other documents, for `W` weights. The closure `finish(place, sums)` turns
-/// the `W` sums of a document into `R` results.
-pub struct Convolution<F, Finish, const W: usize, const R: usize> {
-    weights: [Vec<f64>; W],
-    finish: Finish,
+/// The sums `sum_j w_j f(y_j - y_i)` over the other documents, for `W` weights of the documents in the order of
+/// descending scores.
+pub struct Convolution<'a, F, const W: usize> {
+    weights: [&'a [f64]; W],
     function: PhantomData<F>,
 }
 
-impl<F, Finish, const W: usize, const R: usize> Convolution<F, Finish, W, R>
-where
-    F: Function,
-    Finish: Fn(usize, [f64; W]) -> [f64; R] + Sync,
-{
-    /// The weights of the documents, in the order of descending scores.
-    pub fn new(weights: [Vec<f64>; W], finish: Finish) -> Self {
-        Self { weights, finish, function: PhantomData }
+impl<'a, F: Function, const W: usize> Convolution<'a, F, W> {
+    pub fn new(weights: [&'a [f64]; W]) -> Self {
+        Self { weights, function: PhantomData }
+    }
+
+    /// Returns the `W` sums of each document, whose scores `y` descend.
+    pub fn sums(&self, target: Target, y: &[f64]) -> Vec<[f64; W]> {
+        results(target, self, y).as_chunks().0.to_vec()
     }
 }
 
-impl<F, Finish, const W: usize, const R: usize> Sum for Convolution<F, Finish, W, R>
-where
-    F: Function,
-    Finish: Fn(usize, [f64; W]) -> [f64; R] + Sync,
-{
+impl<F: Function, const W: usize> Sum for Convolution<'_, F, W> {
     #[inline(always)]
-    fn counts(&self) -> Counts {
-        Counts { weights: W, functions: 1, sums: W, results: R }
+    fn sizes(&self) -> Sizes {
+        Sizes { weights_per_source: W, functions: 1, sums_per_target: W, results_per_target: W }
     }
 
     #[inline(always)]
@@ -75,8 +71,8 @@ where
     #[inline(always)]
     fn finish(&self, places: Range<usize>, sums: &[f64], results: &mut [f64]) {
         let width = sums.len() / W;
-        for (i, (place, results)) in places.zip(results.chunks_exact_mut(R)).enumerate() {
-            results.copy_from_slice(&(self.finish)(place, std::array::from_fn(|w| sums[w * width + i])));
+        for (i, results) in results.chunks_exact_mut(W).take(places.len()).enumerate() {
+            results.iter_mut().enumerate().for_each(|(w, result)| *result = sums[w * width + i]);
         }
     }
 

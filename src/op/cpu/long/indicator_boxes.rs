@@ -1,13 +1,12 @@
 //! Computes [`indicator_sum`](crate::op::cpu::indicator_sum()) of long lists in O(n log n), for results in `f32`.
 
-use super::boxes::results;
 use super::choice::is_fast;
 use super::convolution::{Bell, Convolution, Pull};
 use super::walk::Sorted;
 use crate::execution::Target;
 
 /// Returns whether grouping documents into boxes is faster than computing all pairs.
-pub fn pays(target: Target, documents: usize) -> bool {
+pub fn is_faster(target: Target, documents: usize) -> bool {
     const DOCUMENTS: usize = 2048;
     is_fast(target, documents, documents >= DOCUMENTS)
 }
@@ -16,15 +15,10 @@ pub fn pays(target: Target, documents: usize) -> bool {
 pub fn value(target: Target, [x, a]: [&[f32]; 2], sigma: f64, [out, total]: [&mut [f32]; 2]) {
     let sorted = Sorted::new(x);
     let a = sorted.gather_exact(a);
+    let sums = Convolution::<Bell, 2>::new([&a, &vec![1.0; x.len()]]).sums(target, &sorted.scaled(1.0 / sigma.sqrt()));
     // A document is a member of the softmax around its score, with the largest share.
-    let finish = |place: usize, [of_a, of_all]: [f64; 2]| {
-        let total = 1.0 + of_all;
-        [(a[place] + of_a) / total, total]
-    };
-    let sum = Convolution::<Bell, _, 2, 2>::new([a.clone(), vec![1.0; x.len()]], finish);
-    let results = results(target, &sum, &sorted.scaled(1.0 / sigma.sqrt()));
-    sorted.scatter(results.iter().step_by(2).copied(), out);
-    sorted.scatter(results.iter().skip(1).step_by(2).copied(), total);
+    sorted.scatter(a.iter().zip(&sums).map(|(a, [of_a, of_all])| (a + of_a) / (1.0 + of_all)), out);
+    sorted.scatter(sums.iter().map(|[_, of_all]| 1.0 + of_all), total);
 }
 
 /// Computes the gradient of [`value`] with respect to `x`. `out` holds the softmax sums of the forward pass. `q` holds
@@ -34,13 +28,11 @@ pub fn gradient(target: Target, [x, a, out, q]: [&[f32]; 4], sigma: f64, to_x: &
     let [a, out, q] = [a, out, q].map(|values| sorted.gather_exact(values));
     let sent: Vec<f64> = q.iter().zip(&out).map(|(q, out)| q * out).collect();
     let rate = 1.0 / sigma.sqrt();
-    let weights = [a.clone(), vec![1.0; x.len()], q.clone(), sent];
-    let finish = |place: usize, [of_a, of_all, of_q, of_sent]: [f64; 4]| {
-        [2.0 * rate * (q[place] * (of_a - out[place] * of_all) + a[place] * of_q - of_sent)]
+    let sums = Convolution::<Pull, 4>::new([&a, &vec![1.0; x.len()], &q, &sent]).sums(target, &sorted.scaled(rate));
+    let flow = |(place, [of_a, of_all, of_q, of_sent]): (usize, [f64; 4])| {
+        2.0 * rate * (q[place] * (of_a - out[place] * of_all) + a[place] * of_q - of_sent)
     };
-    let sum = Convolution::<Pull, _, 4, 1>::new(weights, finish);
-    let results = results(target, &sum, &sorted.scaled(rate));
-    sorted.scatter(results.into_iter(), to_x);
+    sorted.scatter(sums.into_iter().enumerate().map(flow), to_x);
 }
 
 #[cfg(test)]

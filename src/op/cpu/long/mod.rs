@@ -26,7 +26,6 @@ pub mod choice;
 pub mod convolution;
 pub mod indicator_boxes;
 pub mod levels;
-pub mod noisy_list;
 pub mod pair_walk;
 pub mod pair_window;
 pub mod rank_steps;

@@ -328,12 +328,12 @@ mod tests {
     use crate::op::cpu::box_cases::scattered;
     use crate::op::cpu::{
         dispatch::target,
-        list::scatter,
+        lists::scatter,
+        order::rank,
         pairs::{
             pair_cases::Pairs,
             pair_loss::{pair_loss, pair_loss_gradient},
         },
-        rank::rank,
     };
 
     const N: usize = 3000;

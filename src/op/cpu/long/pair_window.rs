@@ -63,8 +63,8 @@ impl<'a> Windows<'a> {
         let pairs_per_document =
             count * if matches!(kind, Kind::Exponential) { PAIRS_PER_FACTOR } else { PAIRS_PER_SUM };
         let separate = matches!(list.weight, PairWeight::Unit | PairWeight::Document(_));
-        let pays = n > 0 && list.pairs() >= n * pairs_per_document;
-        if !separate || !is_fast(target, n, pays) {
+        let is_faster = n > 0 && list.pairs() >= n * pairs_per_document;
+        if !separate || !is_fast(target, n, is_faster) {
             return None;
         }
         let sorted = Sorted::new(&list.x[..n]);

@@ -23,7 +23,7 @@ use super::walk::Sorted;
 use crate::execution::Target;
 use crate::op::cpu::{
     dispatch::{Kernel, dispatch},
-    each_list::each_stripe,
+    lists::each_stripe,
     parallel::for_each,
     parameters::Comparison,
     ranks::{beats::beats, recurrence},
@@ -32,7 +32,7 @@ use crate::op::cpu::{
 };
 
 /// Returns whether grouping documents into boxes is faster than computing every trial for every rank.
-pub fn pays(target: Target, documents: usize, ranks: usize) -> bool {
+pub fn is_faster(target: Target, documents: usize, ranks: usize) -> bool {
     const DOCUMENTS: usize = 96;
     const CELLS: usize = 512;
     // Up to this number, the first probability of a row with a result stays within the range of f64.

@@ -3,8 +3,7 @@
 //! reused for every document. The walk ends when documents above the level fill every rank at which the function of the
 //! rank is nonzero. All further expectations are 0. A long list therefore needs only a few levels at the top.
 
-use super::levels::Part;
-use super::noisy_list::NoisyList;
+use super::levels::{NoisyList, Part};
 use crate::execution::Target;
 use crate::op::cpu::{
     dispatch::{Kernel, dispatch},

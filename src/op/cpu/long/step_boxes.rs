@@ -1,7 +1,7 @@
 //! Computes [`step_sum`](crate::op::cpu::step_sum()) with the erf and arctan steps for long lists. The computation
 //! takes O(n log n) time and gives results in `f32`.
 
-use super::boxes::{Constant, Span, results, sums_at};
+use super::boxes::{Constant, Span, sums_at};
 use super::choice::is_fast;
 use super::convolution::{BELL_REACH, Bell, Convolution, Function, bell_is_smooth};
 use super::walk::Sorted;
@@ -10,7 +10,7 @@ use crate::op::cpu::{ranks::beats::beats, real::Real};
 
 /// Returns whether grouping documents into boxes is faster than computing all pairs, given the number of pairs per
 /// document.
-pub fn pays(target: Target, pairs_per_document: usize) -> bool {
+pub fn is_faster(target: Target, pairs_per_document: usize) -> bool {
     const PAIRS: usize = 1024;
     is_fast(target, pairs_per_document, pairs_per_document >= PAIRS)
 }
@@ -97,9 +97,9 @@ pub fn value<S: Smooth>(target: Target, [x, v]: [&[f32]; 2], alpha: f64, _: S, o
     let (adding, silent): (Vec<usize>, Vec<usize>) = (0..x.len()).partition(|&i| v[i] != 0.0);
     let sorted = Sorted::of(x, adding.into_iter());
     let (sources, weights) = (sorted.scaled(alpha), sorted.gather_exact(v));
-    let own = weights.clone();
-    let sum = Convolution::<S, _, 1, 1>::new([weights], |place, [sum]| [0.5 * own[place] + sum]);
-    sorted.scatter(results(target, &sum, &sources).into_iter(), out);
+    let sum = Convolution::<S, 1>::new([&weights]);
+    let sums = sum.sums(target, &sources);
+    sorted.scatter(weights.iter().zip(sums).map(|(v, [of_others])| 0.5 * v + of_others), out);
     let y: Vec<f64> = silent.iter().map(|&i| x[i].to_f64() * alpha).collect();
     for (i, sum) in silent.into_iter().zip(sums_at(target, &sum, &sources, &y)) {
         out[i] = sum as f32;
@@ -110,10 +110,9 @@ pub fn value<S: Smooth>(target: Target, [x, v]: [&[f32]; 2], alpha: f64, _: S, o
 pub fn gradient<S: Smooth>(target: Target, [x, v, g]: [&[f32]; 3], alpha: f64, _: S, to_x: &mut [f32]) {
     let sorted = Sorted::of(x, (0..x.len()).filter(|&i| v[i] != 0.0 || g[i] != 0.0));
     let [v, g] = [v, g].map(|values| sorted.gather_exact(values));
-    let weights = [v.clone(), g.clone()];
-    let finish = |place: usize, [of_v, of_g]: [f64; 2]| [alpha * S::SCALE * (v[place] * of_g - g[place] * of_v)];
-    let sum = Convolution::<S::Slope, _, 2, 1>::new(weights, finish);
-    sorted.scatter(results(target, &sum, &sorted.scaled(alpha)).into_iter(), to_x);
+    let sums = Convolution::<S::Slope, 2>::new([&v, &g]).sums(target, &sorted.scaled(alpha));
+    let slope = |((v, g), [of_v, of_g]): ((&f64, &f64), [f64; 2])| alpha * S::SCALE * (v * of_g - g * of_v);
+    sorted.scatter(v.iter().zip(&g).zip(sums).map(slope), to_x);
 }
 
 #[cfg(test)]

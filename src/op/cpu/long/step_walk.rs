@@ -8,7 +8,7 @@ use crate::op::cpu::{parameters::Step, real::Real};
 
 /// Returns whether a walk along the sorted list costs less than computing all pairs, given the number of pairs per
 /// document.
-pub fn pays(target: Target, pairs_per_document: usize) -> bool {
+pub fn is_faster(target: Target, pairs_per_document: usize) -> bool {
     const PAIRS: usize = 384;
     is_fast(target, pairs_per_document, pairs_per_document >= PAIRS)
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::pair_weight::{PairWeight, swaps};
 use crate::op::cpu::{
-    list::{documents, gather},
+    lists::{documents, gather},
     order::by_descending_value,
     real::Real,
     tiles::TILE,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::by_label::filled;
 use crate::op::cpu::{
-    list::{gather, scatter},
+    lists::{gather, scatter},
     parallel::for_each,
     real::Real,
     tiles::{BLOCK, LOST, TILE},

@@ -6,8 +6,7 @@ use super::columns::{Columns, Meeting, Tile, tiles};
 use crate::execution::Target;
 use crate::op::cpu::{
     dispatch::{Kernel, dispatch, target},
-    each_list::each_list_of_documents,
-    list::{diverged, documents, gather, scatter},
+    lists::{diverged, documents, each_list_of_documents, gather, scatter},
     long::{choice::in_single, indicator_boxes},
     parallel::for_each,
     real::Real,
@@ -65,7 +64,7 @@ pub fn indicator_sum<T: Real>(x: &[T], a: &[T], mask: &[T], n: usize, sigma: f64
         let in_boxes = |inputs, outputs| indicator_boxes::value(target, inputs, sigma, outputs);
         if diverged(&x, &mut sums) {
             // A list with a score that is not finite becomes NaN.
-        } else if !indicator_boxes::pays(target, x.len())
+        } else if !indicator_boxes::is_faster(target, x.len())
             || in_single([&x, &a], [&mut sums, &mut totals], in_boxes).is_none()
         {
             let tiles = x.chunks(TILE).zip(sums.chunks_mut(TILE)).zip(totals.chunks_mut(TILE)).collect();
@@ -150,7 +149,7 @@ pub fn indicator_sum_gradient<T: Real>(inputs: Inputs<T>, n: usize, sigma: f64) 
         let q: Vec<T> = g.iter().zip(total).map(|(&g, total)| g / total).collect();
         let inputs = [&x, &a, &out, &q].map(Vec::as_slice);
         let in_boxes = |inputs, [to_x]: [&mut [f32]; 1]| indicator_boxes::gradient(target, inputs, sigma, to_x);
-        if !indicator_boxes::pays(target, x.len()) || in_single(inputs, [&mut *to_x], in_boxes).is_none() {
+        if !indicator_boxes::is_faster(target, x.len()) || in_single(inputs, [&mut *to_x], in_boxes).is_none() {
             by_pairs(target, inputs, rate, to_x);
         }
     })

@@ -9,8 +9,7 @@ use std::ops::Range;
 use super::neural_sort_matrix::{Matrix, Visit};
 use crate::op::cpu::{
     dispatch::target,
-    each_list::each_list,
-    list::{diverged, documents, gather, scatter},
+    lists::{diverged, documents, each_list, gather, scatter},
     parallel::for_each,
     parameters::NeuralSortMatrix,
     real::Real,

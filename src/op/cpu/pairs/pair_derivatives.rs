@@ -9,7 +9,7 @@
 use super::pair_weight::{PairWeight, swaps};
 use crate::op::cpu::{
     dispatch::{Kernel, dispatch, target},
-    list::{gather, scatter},
+    lists::{gather, scatter},
     order::by_descending_value,
     real::Real,
     sum::sum,

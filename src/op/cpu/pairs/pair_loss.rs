@@ -11,8 +11,7 @@ use super::steps::{self, Phi};
 use crate::execution::Target;
 use crate::op::cpu::{
     dispatch::{Kernel, dispatch, target},
-    each_list::{each_list, each_stripe},
-    list::{diverged, gather, scatter},
+    lists::{diverged, each_list, each_stripe, gather, scatter},
     long::{pair_walk::Walks, pair_window::Windows},
     parallel::for_each,
     parameters::PairLoss,

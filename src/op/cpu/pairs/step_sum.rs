@@ -16,8 +16,7 @@ use super::steps::{Arctan, Erf, Laplace, Logistic, Phi};
 use crate::execution::Target;
 use crate::op::cpu::{
     dispatch::{Kernel, dispatch, target},
-    each_list::each_list,
-    list::{counting, diverged, gather, scatter},
+    lists::{counting, diverged, each_list, gather, scatter},
     long::{
         choice::in_single,
         step_boxes,
@@ -61,8 +60,8 @@ impl<'a, T: Real> List<'a, T> {
         let sources = v.iter().filter(|v| **v != T::ZERO).count();
         let fewer = rows.map_or(sources, |rows| sources.min(rows.len()));
         let fast = match step {
-            Step::Logistic | Step::Tanh | Step::Laplace => step_walk::pays(target, fewer),
-            Step::Erf | Step::Arctan => step_boxes::pays(target, fewer),
+            Step::Logistic | Step::Tanh | Step::Laplace => step_walk::is_faster(target, fewer),
+            Step::Erf | Step::Arctan => step_boxes::is_faster(target, fewer),
         };
         let mut sums = vec![T::ZERO; if fast { end } else { 0 }];
         let sum = |inputs, [sums]: [&mut [f32]; 1]| match (Walked::of(step), step) {
@@ -408,8 +407,8 @@ pub fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: usize, alpha: f6
         let flows = Flows::new(v, g);
         let pairs_per_document = flows.pairs_per_document(list.members);
         let fast = match Walked::of(step) {
-            Some(_) => step_walk::pays(target, pairs_per_document),
-            None => step_boxes::pays(target, pairs_per_document),
+            Some(_) => step_walk::is_faster(target, pairs_per_document),
+            None => step_boxes::is_faster(target, pairs_per_document),
         };
         let sum = |inputs, [to_x]: [&mut [f32]; 1]| match (Walked::of(step), step) {
             (Some(walked), _) => step_walk::gradient(target, inputs, alpha, walked, to_x),

@@ -18,8 +18,7 @@ use std::ops::Range;
 use super::trial::{Compared, Trial};
 use crate::op::cpu::{
     dispatch::{Kernel, dispatch, target},
-    each_list::{each_list_of_documents, each_stripe},
-    list::{counting, documents, gather},
+    lists::{counting, documents, each_list_of_documents, each_stripe, gather},
     long::{above_boxes, above_levels, choice::in_single},
     parallel::for_each,
     parameters::{Above, AboveExpectation, Comparison, ExponentialTerm},

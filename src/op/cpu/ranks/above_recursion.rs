@@ -9,8 +9,7 @@ use super::rank_recursion;
 use super::trials::{Certain, Trials};
 use crate::op::cpu::{
     dispatch::{Kernel, dispatch, target},
-    each_list::{each_list_of_documents, each_stripe},
-    list,
+    lists::{counting, each_list_of_documents, each_stripe},
     long::{
         choice::{in_single, is_fast},
         recursion_levels,
@@ -136,7 +135,7 @@ impl Kernel for Gradient<'_> {
 }
 
 /// Returns the first `documents` values without trailing zeros.
-fn counting<T: Real>(values: &[T], documents: usize) -> Vec<f64> {
+fn without_zeros_at_end<T: Real>(values: &[T], documents: usize) -> Vec<f64> {
     let values = &values[..values.len().min(documents)];
     let end = values.iter().rposition(|value| *value != T::ZERO).map_or(0, |last| last + 1);
     values[..end].iter().map(|value| value.to_f64()).collect()
@@ -144,7 +143,7 @@ fn counting<T: Real>(values: &[T], documents: usize) -> Vec<f64> {
 
 /// Creates a list whose expectations are computed row by row.
 fn list<T: Real>([x, a, b]: [Vec<T>; 3], values: Vec<f64>, recursion: &AboveRecursion) -> List {
-    let rows = list::counting(&a);
+    let rows = counting(&a);
     let [x, a, b] = [x, a, b].map(|values| values.iter().map(|value| value.to_f64()).collect::<Vec<f64>>());
     let mixture = recursion.noise.mixture(x.len()).into_owned();
     List { x, a, b, rows, values, mixture, above: recursion.above }
@@ -169,7 +168,7 @@ pub fn above_recursion<T: Real>(inputs: Inputs<T>, values: &[T], recursion: &Abo
     let levels = deviation(n, recursion);
     let (ranks, work) = ranks_and_work(inputs, values, recursion);
     each_list_of_documents(mask, [x, a, b], (n, 1), work, |list, documents, out| {
-        let values = counting(&values[list * ranks..(list + 1) * ranks], out.len());
+        let values = without_zeros_at_end(&values[list * ranks..(list + 1) * ranks], out.len());
         if values.is_empty() {
             return;
         }
@@ -209,7 +208,7 @@ pub fn above_recursion_gradient<T: Real>(
     let levels = deviation(n, recursion);
     let (ranks, work) = ranks_and_work(inputs, values, recursion);
     each_list_of_documents(mask, [x, a, b, g], (n, 1), work, |list, [x, a, b, g], to_x| {
-        let values = counting(&values[list * ranks..(list + 1) * ranks], to_x.len());
+        let values = without_zeros_at_end(&values[list * ranks..(list + 1) * ranks], to_x.len());
         if values.is_empty() {
             return;
         }

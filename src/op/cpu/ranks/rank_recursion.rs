@@ -11,8 +11,7 @@ use super::trial::{Compared, Trial};
 use crate::execution::Target;
 use crate::op::cpu::{
     dispatch::{Kernel, dispatch},
-    each_list::each_stripe,
-    list::{counting, gather, scatter},
+    lists::{counting, each_stripe, gather, scatter},
     long::{choice::in_single, recursion_boxes},
     parallel::for_each,
     parameters::Comparison,
@@ -113,7 +112,7 @@ pub fn value<T: Real>(
     let mut of_rows = vec![T::ZERO; rows.len()];
     for &(share, comparison) in mixture {
         let exact: Vec<f64> = values.iter().map(|value| share * value).collect();
-        let fast = recursion_boxes::pays(target, x.len(), ranks);
+        let fast = recursion_boxes::is_faster(target, x.len(), ranks);
         let mut of_all = vec![T::ZERO; if fast { x.len() } else { 0 }];
         let in_boxes =
             |[x]: [&[f32]; 1], [out]: [_; 1]| recursion_boxes::value(target, x, &places, comparison, &exact, out);
@@ -256,7 +255,7 @@ pub fn gradient<T: Real>(
     let rows = rows_of_tile(ranks, 2 * block(x.len()) + 1);
     for &(share, comparison) in mixture {
         let exact: Vec<f64> = values.iter().map(|value| share * value).collect();
-        let fast = recursion_boxes::pays(target, x.len(), ranks);
+        let fast = recursion_boxes::is_faster(target, x.len(), ranks);
         let mut to_all = vec![T::ZERO; if fast { x.len() } else { 0 }];
         let in_boxes = |list, [to_all]: [_; 1]| recursion_boxes::gradient(target, list, comparison, &exact, to_all);
         if fast && in_single([x, g], [&mut to_all], in_boxes).is_some() {

@@ -8,8 +8,8 @@
 //!
 //! | evaluation | of | time | memory |
 //! |---|---|---|---|
-//! | recursion | any discount | O(n^3) | as [`rank_recursion`](crate::op::rank_recursion()) |
-//! | cutoff | a discount that is 0 below rank k | O(k n^2) | as [`rank_recursion`](crate::op::rank_recursion()) |
+//! | recursion | any discount | O(n^3) | as [`above_recursion`](crate::op::above_recursion()) |
+//! | cutoff | a discount that is 0 below rank k | O(k n^2) | as [`above_recursion`](crate::op::above_recursion()) |
 //! | exponentials | a completely monotone discount, no cut-off | O(M n^2) | as [`above_expectation`] |
 //!
 //! With [`RankModel::Exact`], the trials are independent only when the noise on the score of `j` is fixed. The
@@ -26,7 +26,7 @@ use crate::loss::error::{self, LossError};
 use crate::loss::lists::{Lists, discount_table};
 use crate::loss::surrogate::position_function::PositionFunction;
 use crate::measure::Discount;
-use crate::op::{Above, AboveExpectation, ExponentialTerm, above_expectation, asked, noisy_rank_recursion};
+use crate::op::{Above, AboveExpectation, ExponentialTerm, above_expectation, mask_of_counted, noisy_rank_recursion};
 
 /// A rank discount, and how to compute its expectation over the rank distribution.
 #[derive(Debug, Clone, PartialEq)]
@@ -155,15 +155,15 @@ impl ExpectedDiscount {
         let ranks = if evaluation == RankExpectationMethod::Cutoff { self.k.unwrap_or(n).min(n) } else { n };
         let (scores, mask) = (lists.scores.clone(), lists.mask.clone());
         let discounts = discount_table(&self.discount, ranks, self.k);
-        let asked = asked(&mask, lists.needed.clone());
-        noisy_rank_recursion(scores, asked, mask, &self.model.noise(self.sigma), &discounts)
+        let a = mask_of_counted(&mask, lists.needed.clone());
+        noisy_rank_recursion(scores, a, mask, &self.model.noise(self.sigma), &discounts)
     }
 
     fn by_exponentials(&self, lists: &Lists, terms: Vec<ExponentialTerm>) -> Tensor<2> {
         let (scores, mask) = (lists.scores.clone(), lists.mask.clone());
         let expectation = AboveExpectation { noise: self.model.noise(self.sigma), terms, above: Above::Nothing };
-        let asked = asked(&mask, lists.needed.clone());
-        above_expectation(scores, asked, mask.clone(), mask, &expectation)
+        let a = mask_of_counted(&mask, lists.needed.clone());
+        above_expectation(scores, a, mask.clone(), mask, &expectation)
     }
 
     /// Returns the [`fit`](Self::fit) for lists of up to `n` documents. If the fit misses its tolerance, returns the
@@ -184,7 +184,7 @@ mod tests {
     use burn::tensor::{Bool, DType, Device, TensorData};
 
     use super::*;
-    use crate::op::rank_recursion;
+    use crate::op::{Comparison, ScoreNoise};
     use crate::testing::{uniform, values};
 
     /// Returns `p_j(r)` for the first `ranks` ranks, each computed as the expectation of a discount that counts only
@@ -195,7 +195,8 @@ mod tests {
     fn rank_distribution(lists: &Lists, sigma: f64, ranks: usize) -> Tensor<3> {
         let probability = |rank: usize| {
             let counts: Vec<f64> = (0..=rank).map(|other| f64::from(u8::from(other == rank))).collect();
-            rank_recursion(lists.scores.clone(), lists.mask.clone(), sigma, &counts)
+            let noise = ScoreNoise::one(Comparison::independent(sigma));
+            noisy_rank_recursion(lists.scores.clone(), lists.mask.clone(), lists.mask.clone(), &noise, &counts)
         };
         Tensor::stack((0..ranks).map(probability).collect(), 2)
     }

@@ -33,8 +33,8 @@ use crate::loss::error::LossError;
 use crate::loss::lists::Lists;
 use crate::loss::surrogate::position_function::PositionFunction;
 use crate::op::{
-    Above, AboveExpectation, AboveRecursion, Comparison, ScoreNoise, above_expectation, above_recursion, asked,
-    differences, noisy_rank_recursion,
+    Above, AboveExpectation, AboveRecursion, Comparison, ScoreNoise, above_expectation, above_recursion, differences,
+    mask_of_counted, noisy_rank_recursion,
 };
 
 /// Checks that the evaluation method chosen by the user can compute the expectation of `f` within the cut-off `k`.
@@ -128,8 +128,8 @@ impl ExpectedRanks {
             return above_expectation(self.lists.scores.clone(), mask.clone(), mask.clone(), mask, &expectation);
         }
         let [_, n] = self.lists.scores.dims();
-        let asked = asked(&mask, self.lists.needed.clone());
-        noisy_rank_recursion(self.lists.scores.clone(), asked, mask, &noise, &f.at_ranks(k.unwrap_or(n).min(n)))
+        let a = mask_of_counted(&mask, self.lists.needed.clone());
+        noisy_rank_recursion(self.lists.scores.clone(), a, mask, &noise, &f.at_ranks(k.unwrap_or(n).min(n)))
     }
 
     /// Returns `a_x P(R_x <= k)`, `[batch, documents]`, with a separate cut-off `k` for each query, `[batch]`.

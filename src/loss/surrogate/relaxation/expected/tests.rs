@@ -249,7 +249,7 @@ fn fused_and_defined_expectations_agree() {
     for model in MODELS {
         for (name, loss) in losses(model) {
             let fused = explained(loss.as_ref(), &SCORES);
-            let defined = crate::op::with_tensor_path(|| explained(loss.as_ref(), &SCORES));
+            let defined = crate::execution::with_tensor_path(|| explained(loss.as_ref(), &SCORES));
             assert!((fused.value - defined.value).abs() < 1e-12, "{name}, {model:?}");
             for (fused, defined) in fused.grad.iter().zip(&defined.grad) {
                 assert!((fused - defined).abs() < 1e-12, "{name}, {model:?}: {fused} {defined}");

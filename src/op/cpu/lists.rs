@@ -1,8 +1,8 @@
-//! Loops that run a kernel on every list of a batch, or on several ranges of rows (stripes) of one list.
+//! Loops that run a kernel on every list of a batch, or on several ranges of rows (stripes) of one list, and helpers that
+//! find the documents of a list and check that its scores are finite.
 
 use std::ops::Range;
 
-use super::list::{diverged, documents, gather};
 use super::parallel::for_each;
 use super::real::Real;
 use super::tiles::{TILE, stripes};
@@ -64,4 +64,42 @@ pub fn each_stripe<T: Real>(
     let tasks = stripes.into_iter().zip(to_rows.chunks_mut(stripe)).zip(&mut to_all).collect();
     for_each(tasks, work, |((rows, to_rows), to_all)| kernel(rows, to_rows, to_all));
     to_all
+}
+
+/// Returns the positions of the documents of one list.
+pub fn documents<T: Real>(mask: &[T]) -> Vec<usize> {
+    (0..mask.len()).filter(|&i| mask[i] > T::ZERO).collect()
+}
+
+pub fn gather<T: Real>(values: &[T], positions: &[usize]) -> Vec<T> {
+    positions.iter().map(|&i| values[i]).collect()
+}
+
+/// Returns the positions of the nonzero values. The loop has no branches, since a processor cannot predict which labels
+/// are nonzero.
+pub fn counting<T: Real>(values: &[T]) -> Vec<usize> {
+    let (mut places, mut length) = (vec![0; values.len()], 0);
+    for (place, &value) in values.iter().enumerate() {
+        places[length] = place;
+        length += usize::from(value != T::ZERO);
+    }
+    places.truncate(length);
+    places
+}
+
+pub fn scatter<T: Real>(out: &mut [T], positions: &[usize], values: &[T]) {
+    for (&i, &value) in positions.iter().zip(values) {
+        out[i] = value;
+    }
+}
+
+/// Returns whether any score is NaN or infinite, and fills `out` with NaN if so. Tensor definitions yield NaN without a
+/// check, because each score is subtracted from itself, and infinity minus infinity is NaN.
+pub fn diverged<T: Real>(x: &[T], out: &mut [T]) -> bool {
+    // The loop never stops early, so it vectorizes. 0 times a number that is not finite is NaN.
+    let finite = x.iter().fold(true, |finite, &x| finite & (x * T::ZERO == T::ZERO));
+    if !finite {
+        out.fill(T::from_f64(f64::NAN));
+    }
+    !finite
 }

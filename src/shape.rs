@@ -26,7 +26,7 @@ pub(crate) fn assert_same<const D: usize>(
 
 /// Panics unless all inputs of `function` have the same shape and type.
 #[track_caller]
-pub(super) fn assert_alike<const D: usize>(
+pub(crate) fn assert_alike<const D: usize>(
     function: &str,
     (name, first): (&str, &Tensor<D>),
     others: &[(&str, &Tensor<D>)],
@@ -39,7 +39,7 @@ pub(super) fn assert_alike<const D: usize>(
 
 /// Panics unless two inputs of `function` have the same type.
 #[track_caller]
-pub(super) fn assert_type<const D: usize>(
+pub(crate) fn assert_type<const D: usize>(
     function: &str,
     (name, first): (&str, &Tensor<D>),
     (what, other): (&str, &Tensor<D>),
@@ -50,7 +50,7 @@ pub(super) fn assert_type<const D: usize>(
 
 /// Panics unless `table` has one entry for each rank of the tensor in `ranked`; the message begins with `function`.
 #[track_caller]
-pub(super) fn assert_entry_per_rank(function: &str, (name, table): (&str, &[f64]), ranked: (&str, &Tensor<2>)) {
+pub(crate) fn assert_entry_per_rank(function: &str, (name, table): (&str, &[f64]), ranked: (&str, &Tensor<2>)) {
     let shape = ranked.1.dims();
     assert!(
         table.len() == shape[1],
