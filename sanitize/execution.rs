@@ -15,11 +15,16 @@ thread_local! {
     static TARGET: Cell<Option<Target>> = const { Cell::new(None) };
 }
 
+#[derive(Clone, Copy)]
 pub struct Execution(Target);
 
 impl Execution {
     pub fn current() -> Self {
         Self(TARGET.get().unwrap_or_else(Target::best))
+    }
+
+    pub fn scope<R>(self, f: impl FnOnce() -> R) -> R {
+        f()
     }
 
     pub(crate) fn target(&self) -> Target {

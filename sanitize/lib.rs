@@ -25,6 +25,9 @@
 mod op {
     pub mod cpu;
 }
+/// The threads that kernels run on.
+#[path = "../src/parallel.rs"]
+mod parallel;
 /// What the kernels ask of the execution of their thread: the instructions.
 mod execution;
 #[cfg(test)]

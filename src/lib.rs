@@ -76,6 +76,7 @@ pub mod measure;
 mod memory;
 pub mod metric;
 pub mod op;
+mod parallel;
 pub mod prelude;
 mod quadrature;
 pub mod refusal;

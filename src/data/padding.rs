@@ -7,10 +7,10 @@
 use std::ops::Range;
 
 use burn::tensor::{Bool, Device, Element, Tensor, TensorData};
-use rayon::prelude::*;
 
 use super::dataset::RankingDataset;
 use super::features::Features;
+use crate::parallel;
 
 /// Rows of equal width, each with the documents of one list.
 #[derive(Debug, Clone)]
@@ -100,8 +100,8 @@ impl Padding {
     fn rows_by<T: Element>(&self, size: usize, copy: impl Fn(Range<usize>, &mut [T]) + Sync) -> Vec<T> {
         let mut padded = vec![T::default(); self.rows.len() * self.width * size];
         if !padded.is_empty() {
-            let rows = padded.par_chunks_exact_mut(self.width * size).zip(&self.rows);
-            rows.for_each(|(row, documents)| copy(documents.clone(), &mut row[..documents.len() * size]));
+            let rows = padded.chunks_exact_mut(self.width * size).zip(&self.rows);
+            parallel::for_each(rows, |(row, documents)| copy(documents.clone(), &mut row[..documents.len() * size]));
         }
         padded
     }

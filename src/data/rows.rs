@@ -2,9 +2,8 @@
 
 use std::collections::TryReserveError;
 
-use rayon::prelude::*;
-
 use crate::memory::product;
+use crate::parallel;
 
 /// The number of rows that a thread moves at a time when rows are reordered.
 const PART: usize = 1000;
@@ -168,7 +167,8 @@ impl Rows {
 fn turn(cycle: &mut [&mut [f32]]) {
     if cycle.len() > PART {
         let firsts: Vec<Vec<f32>> = cycle.chunks(PART).map(|part| part[0].to_vec()).collect();
-        cycle.par_chunks_mut(PART).enumerate().for_each(|(at, part)| shift(part, &firsts[(at + 1) % firsts.len()]));
+        let parts = cycle.chunks_mut(PART).enumerate();
+        parallel::for_each(parts, |(at, part)| shift(part, &firsts[(at + 1) % firsts.len()]));
     } else if let Some(first) = cycle.first() {
         let first = first.to_vec();
         shift(cycle, &first);

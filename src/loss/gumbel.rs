@@ -5,9 +5,9 @@ use burn::tensor::{Tensor, TensorData};
 use rand::RngExt;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use rayon::prelude::*;
 
 use super::lists::Lists;
+use crate::parallel;
 use crate::seed::seed_for;
 
 /// Draws standard Gumbel noise `-log(-log u)` for the first `n` places of the list with index `list`.
@@ -29,9 +29,8 @@ pub(super) fn perturbed(scores: Tensor<2>, seed: u64, sample: usize) -> Tensor<2
 /// Adds separate noise to the scores of each list, `[B, N]`.
 pub(super) fn perturbed_by_list(lists: &Lists, scores: Tensor<2>, seed: u64, sample: usize) -> Tensor<2> {
     let [batch, n] = scores.dims();
-    let of = |row| gumbel_noise(seed, sample, lists.number(row), n);
-    let noise = (0..batch).into_par_iter().flat_map_iter(of).collect();
-    add(scores, noise, [batch, n])
+    let of = |row| gumbel_noise(seed, sample, lists.number(row), n).collect::<Vec<f64>>();
+    add(scores, parallel::map(0..batch, of).concat(), [batch, n])
 }
 
 fn add(scores: Tensor<2>, noise: Vec<f64>, shape: [usize; 2]) -> Tensor<2> {

@@ -7,9 +7,8 @@
 //! every document were scored again for each value. For T trees of depth D, a document costs O(T D), plus the number of
 //! leaves that any of the values reaches.
 
-use rayon::prelude::*;
-
 use super::tree_ensemble::{LEAF, TreeEnsemble};
+use crate::parallel;
 
 /// The number of documents in the chunk that one thread scores.
 const AT_ONCE: usize = 64;
@@ -55,7 +54,7 @@ impl TreeEnsemble {
             sums.push(missing);
             sums
         };
-        let chunks: Vec<Vec<f64>> = documents.par_chunks(AT_ONCE * width).map(of_chunk).collect();
+        let chunks = parallel::map(documents.chunks(AT_ONCE * width), of_chunk);
         let count = (documents.len() / width).max(1) as f64;
         let mean = |place: usize| chunks.iter().map(|sums| sums[place]).sum::<f64>() / count;
         let mut means = vec![mean(ascending.len()); values.len()];

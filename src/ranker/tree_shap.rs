@@ -23,10 +23,9 @@
 //! The caller provides background data, so the ranker's file need not contain node statistics. Explaining a document
 //! costs O(T L D^2) for T trees of L leaves that are at most D splits deep.
 
-use rayon::prelude::*;
-
 use super::error::ModelError;
 use super::tree_ensemble::{LEAF, TreeEnsemble};
+use crate::parallel;
 use crate::quadrature::gauss_legendre;
 
 /// Explains the scores of a [`TreeEnsemble`].
@@ -111,7 +110,7 @@ impl<'a> TreeShap<'a> {
     /// - `features` and output: `[documents x features]`, row-major
     pub fn all(&self, features: &[f32]) -> Vec<f64> {
         let width = self.trees.feature_count().max(1);
-        features.par_chunks_exact(width).flat_map_iter(|row| self.contributions(row)).collect()
+        parallel::map(features.chunks_exact(width), |row| self.contributions(row)).concat()
     }
 
     /// Adds one tree's contributions to `sums`.

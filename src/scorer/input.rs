@@ -10,10 +10,10 @@ use std::f64::consts::TAU;
 use burn::tensor::{Tensor, TensorData};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::layers::refusal;
+use crate::parallel;
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
 
@@ -67,7 +67,7 @@ pub(crate) fn noise_seeds(seed: u64, queries: impl IntoIterator<Item = usize>) -
 /// does not change them.
 fn gaussian(seeds: &[u64], [queries, documents, features]: [usize; 3]) -> Vec<f32> {
     let mut drawn = vec![0.0; queries * documents * features];
-    drawn.par_chunks_mut((documents * features).max(1)).zip(seeds).for_each(|(query, &seed)| {
+    parallel::for_each(drawn.chunks_mut((documents * features).max(1)).zip(seeds), |(query, &seed)| {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         // Box and Muller's pairs.
         for pair in query.chunks_mut(2) {

@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use super::dataset::RankingDataset;
 use super::statistics::Statistics;
+use crate::parallel;
 use crate::refusal::Refusal;
 use crate::text::{counted, plural};
 pub use known::ISTELLA_MISSING;
@@ -368,7 +369,7 @@ impl Check {
             }
             (again, otherwise)
         };
-        let found: Vec<(Several, usize)> = (0..data.queries()).into_par_iter().map(of_query).collect();
+        let found = parallel::map(0..data.queries(), of_query);
         let otherwise: usize = found.iter().map(|(_, otherwise)| otherwise).sum();
         let mut again = Several::default();
         found.into_iter().for_each(|(of_query, _)| again.append(of_query));

@@ -23,7 +23,6 @@ use std::ops::Range;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "columnar")]
@@ -32,6 +31,7 @@ use super::dataset::RankingDataset;
 use super::error::DataError;
 use super::letor::from_millionths;
 use crate::memory::product;
+use crate::parallel;
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
 use crate::text::counted;
@@ -176,8 +176,7 @@ impl SynthConfig {
     }
 
     fn part(&self, world: &World, queries: Range<usize>) -> Result<RankingDataset, DataError> {
-        let lengths = queries.clone().into_par_iter().map(|q| self.length(&mut self.random(q)));
-        let sizes: Vec<usize> = lengths.collect();
+        let sizes = parallel::map(queries.clone(), |q| self.length(&mut self.random(q)));
         let documents: usize = sizes.iter().sum();
         let mut features = vec![0.0; documents * self.features];
         let mut labels = vec![0.0; documents];
@@ -188,7 +187,7 @@ impl SynthConfig {
             (rows, rest.split_off_mut(..size).unwrap_or_default())
         };
         let places: Vec<(&mut [f32], &mut [f32])> = sizes.iter().map(of_query).collect();
-        places.into_par_iter().zip(queries.clone()).for_each(|((features, labels), q)| {
+        parallel::for_each(places.into_iter().zip(queries.clone()), |((features, labels), q)| {
             let query = self.query(world, q);
             features.iter_mut().zip(query.millionths).for_each(|(value, found)| *value = from_millionths(found));
             labels.iter_mut().zip(query.labels).for_each(|(label, found)| *label = f32::from(found));
@@ -291,7 +290,7 @@ impl SynthConfig {
             self.ask_block(&block)?;
             let written = block.end - begun;
             let texts = &mut texts[..block.len()];
-            texts.par_iter_mut().zip(block).for_each(|(text, q)| {
+            parallel::for_each(texts.iter_mut().zip(block), |(text, q)| {
                 let query = self.query(&world, q);
                 text.clear();
                 for (label, row) in query.labels.iter().zip(query.millionths.chunks_exact(self.features)) {

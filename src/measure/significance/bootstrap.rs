@@ -4,10 +4,10 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{ComparisonConfig, RESAMPLES_PER_TASK, SignificanceError, Tell};
+use crate::parallel;
 use crate::seed::seed_for;
 
 /// A bootstrap interval of a mean difference.
@@ -43,17 +43,15 @@ pub(super) fn bootstrap_telling(
     if queries == 0 {
         return Err(SignificanceError::TooFew { what: "queries", found: 0, expected: 1 });
     }
-    let mut means: Vec<f64> = (0..config.resamples.div_ceil(RESAMPLES_PER_TASK))
-        .into_par_iter()
-        .flat_map_iter(|task| {
-            let mut random = ChaCha8Rng::seed_from_u64(seed_for(config.seed, "bootstrap", task as u64));
-            let samples = RESAMPLES_PER_TASK.min(config.resamples - task * RESAMPLES_PER_TASK);
-            tell(samples);
-            (0..samples).map(move |_| {
-                (0..queries).map(|_| differences[random.random_range(0..queries)]).sum::<f64>() / queries as f64
-            })
-        })
-        .collect();
+    let means = parallel::map(0..config.resamples.div_ceil(RESAMPLES_PER_TASK), |task| {
+        let mut random = ChaCha8Rng::seed_from_u64(seed_for(config.seed, "bootstrap", task as u64));
+        let samples = RESAMPLES_PER_TASK.min(config.resamples - task * RESAMPLES_PER_TASK);
+        tell(samples);
+        let mut mean =
+            || (0..queries).map(|_| differences[random.random_range(0..queries)]).sum::<f64>() / queries as f64;
+        (0..samples).map(|_| mean()).collect::<Vec<f64>>()
+    });
+    let mut means = means.concat();
     means.sort_unstable_by(f64::total_cmp);
     let outside = (1.0 - config.confidence) / 2.0;
     Ok(Bootstrap {

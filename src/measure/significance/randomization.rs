@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{ComparisonConfig, RESAMPLES_PER_TASK, SignificanceError, Tell};
+use crate::parallel;
 use crate::seed::seed_for;
 
 /// The result of a randomization test.
@@ -61,15 +62,13 @@ pub(super) fn randomization_telling(
             samples: assignments,
         });
     }
-    let hits: usize = (0..config.resamples.div_ceil(RESAMPLES_PER_TASK))
-        .into_par_iter()
-        .map(|task| {
-            let mut random = ChaCha8Rng::seed_from_u64(seed_for(config.seed, "randomisation", task as u64));
-            let samples = RESAMPLES_PER_TASK.min(config.resamples - task * RESAMPLES_PER_TASK);
-            tell(samples);
-            (0..samples).filter(|_| random_sum(&sizes, &mut random).abs() >= as_far).count()
-        })
-        .sum();
+    let hits = parallel::map(0..config.resamples.div_ceil(RESAMPLES_PER_TASK), |task| {
+        let mut random = ChaCha8Rng::seed_from_u64(seed_for(config.seed, "randomisation", task as u64));
+        let samples = RESAMPLES_PER_TASK.min(config.resamples - task * RESAMPLES_PER_TASK);
+        tell(samples);
+        (0..samples).filter(|_| random_sum(&sizes, &mut random).abs() >= as_far).count()
+    });
+    let hits: usize = hits.into_iter().sum();
     let p_value = (hits + 1) as f64 / (config.resamples + 1) as f64;
     Ok(Randomization { p_value, exact: false, samples: config.resamples })
 }

@@ -6,10 +6,10 @@
 //! in how difficult the queries are (Carterette 2012). For independent samples, E is the variance within the systems.
 //! The test evaluates the distribution O(systems^2) times.
 
-use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{SignificanceError, check_values, mean, studentized_range_survival};
+use crate::parallel;
 
 /// The test result for one pair of systems.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -82,16 +82,15 @@ fn check(systems: &[Vec<f64>]) -> Result<usize, SignificanceError> {
 
 fn pairs(systems: &[Vec<f64>], means: &[f64], error: f64, freedom: f64) -> Vec<TukeyPair> {
     let count = systems.len();
-    let pairs: Vec<(usize, usize)> = (0..count).flat_map(|i| (i + 1..count).map(move |j| (i, j))).collect();
-    let compared = pairs.into_par_iter().map(|(first, second)| {
+    let pairs = (0..count).flat_map(|i| (i + 1..count).map(move |j| (i, j)));
+    parallel::map(pairs, |(first, second)| {
         let mean_difference = means[second] - means[first];
         // The Tukey-Kramer form; for equal numbers of queries the term under the root is error / n.
         let scale = (error / 2.0 * (1.0 / systems[first].len() as f64 + 1.0 / systems[second].len() as f64)).sqrt();
         let q = if mean_difference == 0.0 { 0.0 } else { mean_difference.abs() / scale };
         let p_value = if q.is_infinite() { 0.0 } else { studentized_range_survival(q, count, freedom) };
         TukeyPair { first, second, mean_difference, q, p_value }
-    });
-    compared.collect()
+    })
 }
 
 #[cfg(test)]

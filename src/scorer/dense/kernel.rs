@@ -1,10 +1,9 @@
 //! The fused dense layer and its gradients, computed in blocks of rows that fit in the cache. Blocks and the order of
 //! sums depend only on the number of rows, so results are bitwise identical for any number of threads.
 
-use rayon::prelude::*;
-
 use super::product::{Matrix, multiply};
 use crate::op::Real;
+use crate::parallel;
 
 /// The number of rows in a block; with 256 neurons of `f32`, a block takes half a megabyte.
 const BLOCK: usize = 512;
@@ -36,7 +35,7 @@ pub fn value<T: Real>(x: &[T], layer: Layer<T>) -> Vec<T> {
     let neurons = layer.bias.len();
     let inputs = layer.weight.len() / neurons;
     let mut out = vec![T::ZERO; x.len() / inputs * neurons];
-    out.par_chunks_mut(BLOCK * neurons).zip(x.par_chunks(BLOCK * inputs)).for_each(|(out, x)| {
+    parallel::for_each(out.chunks_mut(BLOCK * neurons).zip(x.chunks(BLOCK * inputs)), |(out, x)| {
         out.chunks_exact_mut(neurons).for_each(|row| row.copy_from_slice(layer.bias));
         multiply(Matrix::new(x, inputs), Matrix::new(layer.weight, neurons), out, true);
         if layer.rectified {
@@ -51,9 +50,9 @@ pub fn value<T: Real>(x: &[T], layer: Layer<T>) -> Vec<T> {
 pub fn gradient_in_inputs<T: Real>(weight: &[T], flow: Flow<T>) -> Vec<T> {
     let inputs = weight.len() / flow.neurons;
     let mut out = vec![T::ZERO; flow.gradient.len() / flow.neurons * inputs];
-    out.par_chunks_mut(BLOCK * inputs).enumerate().for_each_init(Vec::new, |scratch, (block, out)| {
-        let first = block * BLOCK;
-        let passed = flow.passed(first..first + out.len() / inputs, scratch);
+    parallel::for_each(out.chunks_mut(BLOCK * inputs).enumerate(), |(block, out)| {
+        let (first, mut scratch) = (block * BLOCK, Vec::new());
+        let passed = flow.passed(first..first + out.len() / inputs, &mut scratch);
         multiply(Matrix::new(passed, flow.neurons), Matrix::new(weight, flow.neurons).transposed(), out, false);
     });
     out
@@ -65,23 +64,20 @@ pub fn gradient_in_parameters<T: Real>(x: &[T], flow: Flow<T>) -> (Vec<T>, Vec<T
     let rows = flow.gradient.len() / flow.neurons;
     let inputs = x.len() / rows;
     let lane = rows.div_ceil(LANES).max(BLOCK);
-    let sums: Vec<_> = (0..rows.div_ceil(lane))
-        .into_par_iter()
-        .map(|index| {
-            let end = rows.min((index + 1) * lane);
-            let mut weight = vec![T::ZERO; inputs * flow.neurons];
-            let mut bias = vec![T::ZERO; flow.neurons];
-            let mut scratch = Vec::new();
-            for first in (index * lane..end).step_by(BLOCK) {
-                let block = first..end.min(first + BLOCK);
-                let x = Matrix::new(&x[block.start * inputs..block.end * inputs], inputs);
-                let passed = flow.passed(block, &mut scratch);
-                passed.chunks_exact(flow.neurons).for_each(|row| add(&mut bias, row));
-                multiply(x.transposed(), Matrix::new(passed, flow.neurons), &mut weight, true);
-            }
-            (weight, bias)
-        })
-        .collect();
+    let sums = parallel::map(0..rows.div_ceil(lane), |index| {
+        let end = rows.min((index + 1) * lane);
+        let mut weight = vec![T::ZERO; inputs * flow.neurons];
+        let mut bias = vec![T::ZERO; flow.neurons];
+        let mut scratch = Vec::new();
+        for first in (index * lane..end).step_by(BLOCK) {
+            let block = first..end.min(first + BLOCK);
+            let x = Matrix::new(&x[block.start * inputs..block.end * inputs], inputs);
+            let passed = flow.passed(block, &mut scratch);
+            passed.chunks_exact(flow.neurons).for_each(|row| add(&mut bias, row));
+            multiply(x.transposed(), Matrix::new(passed, flow.neurons), &mut weight, true);
+        }
+        (weight, bias)
+    });
     let mut sums = sums.into_iter();
     let (mut weight, mut bias) = sums.next().expect("a layer of at least one row");
     for (other_weight, other_bias) in sums {
