@@ -209,30 +209,17 @@ fn parallel_code_carries_the_execution_to_its_threads() {
         "data/in_file/survey.rs",
         "data/order_statistics.rs",
         "data/letor/read.rs",
-        "data/padding.rs",
-        "data/rows.rs",
         "data/statistics.rs",
-        "data/synth/mod.rs",
-        "learner/boosted_trees/buffers.rs",
         "learner/boosted_trees/sums.rs",
-        "learner/shared/linear.rs",
+        // Products of rows, and a loop with the execution over blocks of queries.
+        "learner/shared/share.rs",
         "learner/smooth_rank/kernel.rs",
-        "learner/solver/cholesky.rs",
         // Products of blocks, and a loop with the execution over these blocks.
         "learner/solver/normal_equations.rs",
-        "loss/gumbel.rs",
         "measure/evaluate.rs",
-        "measure/significance/bootstrap.rs",
         "measure/significance/randomization.rs",
-        "measure/significance/tukey.rs",
         "ranker/kernel_expansion.rs",
-        "ranker/partial_dependence.rs",
-        "ranker/tree_ensemble.rs",
-        "ranker/tree_shap.rs",
-        "scorer/dense/kernel.rs",
-        "scorer/input.rs",
-        // Reads the execution before it hands out work: `cpu::dispatch::target`.
-        "op/cpu/parallel.rs",
+        "ranker/tree_scores.rs",
     ];
     let fan_outs = occurrences(&["par_iter(", "par_iter_mut(", "par_chunks", "par_bridge(", "spawn("]);
     for name in arithmetic {

@@ -2,6 +2,7 @@
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 
+use crate::execution::with_tensor_path;
 use crate::loss::{
     ApproxApConfig, ApproxDcgConfig, ApproxNdcgConfig, ApproxPrecisionConfig, ApproxRrConfig, DiscountShape, LossSpec,
     RankExpectationMethod, RankModel, RankingLoss, Reduction, SmoothApIndicatorConfig, SmoothApRankConfig,
@@ -9,7 +10,6 @@ use crate::loss::{
     SoftErrConfig, SoftNdcgConfig, SoftPrecisionConfig, SoftRrConfig, explain,
 };
 use crate::measure::Gain;
-use crate::execution::with_tensor_path;
 use crate::op::Step;
 use crate::testing::{explained, uniform, value};
 
