@@ -95,10 +95,16 @@ pub mod text {
 /// Items of the library that tests in the command's package inspect.
 pub mod testing {
     use super::{Range, RankingDataset};
+    use crate::data::Features;
 
-    pub use crate::data::in_file::{Source, of_source};
+    pub use crate::data::features::Source;
     pub use crate::data::parts::CHUNK;
     pub use crate::data::shards::own;
+
+    /// Returns the dataset with its features replaced by a file that holds the same values.
+    pub fn of_source(data: &RankingDataset, source: Box<dyn Source>) -> RankingDataset {
+        RankingDataset { features: Features::in_file(source, data.feature_count), ..data.clone() }
+    }
 
     /// Returns the range of queries in each part.
     pub fn parts(data: &RankingDataset) -> Vec<Range<usize>> {

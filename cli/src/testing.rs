@@ -6,7 +6,7 @@ use burn_rank::workbench::testing::{Source, of_source};
 
 #[path = "../../src/distributed/testing.rs"]
 mod processes;
-#[path = "../../src/data/in_file/testing.rs"]
+#[path = "../../src/data/features/tests/testing.rs"]
 mod slices;
 
 pub(crate) use processes::in_processes;

@@ -8,7 +8,7 @@ use super::columns::Like;
 use super::dataset::RankingDataset;
 use super::error::DataError;
 #[cfg(feature = "columnar")]
-use super::in_file::InFile;
+use super::features::Features;
 use super::input::Input;
 use super::rows::Rows;
 use super::text::options::{Missing, ReadOptions, Weights};
@@ -42,7 +42,7 @@ pub(super) struct Assembly<'a> {
     pub missing: bool,
     /// The values of a file that is the only input; they are not copied into `rows`.
     #[cfg(feature = "columnar")]
-    pub in_file: Option<InFile>,
+    pub in_file: Option<Features>,
     /// The number of inputs (files and readers) from which the dataset is read.
     #[cfg(feature = "columnar")]
     pub inputs: usize,
@@ -434,13 +434,14 @@ impl Assembly<'_> {
 
     /// Uses the values in a file as the features of the dataset, without copying them. The features are checked only if
     /// missing values are to be replaced.
-    fn take_file(&mut self, file: InFile) -> Result<(), DataError> {
+    fn take_file(&mut self, file: Features) -> Result<(), DataError> {
         self.missing = false;
         if matches!(self.options.missing, Missing::Zero | Missing::QueryMin) {
-            file.check()?;
-            self.missing = file.first_missing().is_some();
+            let width = self.dataset.feature_count;
+            file.check(width)?;
+            self.missing = file.first_missing(width).is_some();
         }
-        self.dataset.features = file.into();
+        self.dataset.features = file;
         if self.missing && self.options.missing == Missing::Zero {
             zero_missing(self.dataset.features.to_mut_slice());
         }

@@ -106,10 +106,7 @@ impl RankingDataset {
         }
         self.check_labels(|label| label >= 0.0 && label.is_finite(), "a finite number of at least 0")?;
         self.check_values()?;
-        if self.features.in_file().is_none()
-            && let Some(at) = self.features.to_slice().iter().position(|value| value.is_infinite())
-        {
-            let found = self.features.to_slice()[at];
+        if let Some((at, found)) = self.features.first_infinite(self.feature_count) {
             let expected = "a finite number, or NaN for a missing value";
             return Err(Refusal::new(format!("features[{at}]"), found, expected).into());
         }
@@ -125,11 +122,11 @@ impl RankingDataset {
     /// Returns [`DataError::Cell`] for the first value that is infinite, or that is missing when missing values are not
     /// allowed.
     pub fn check_values(&self) -> Result<(), DataError> {
-        if self.features.window().is_some() && self.features.in_file().is_some_and(|file| !file.is_known()) {
+        if self.features.window().is_some() && !self.features.is_known() {
             // Whoever streams data also wants their hash: one pass makes both.
-            self.hash_with(|hash| self.features.hash_raw_into(hash));
+            self.hash_with(|hash| self.features.hash_raw_into(self.feature_count, hash));
         }
-        self.features.check()
+        self.features.check(self.feature_count)
     }
 
     /// Shares the dataset with other processes, which hold the same data. Fits divide their work among the group. If
@@ -201,10 +198,7 @@ impl RankingDataset {
 
     /// Returns the document and the feature of the first missing value, both counted from 0.
     pub fn first_missing(&self) -> Option<(usize, usize)> {
-        let at = match self.features.in_file() {
-            Some(file) => file.first_missing(),
-            None => self.features.to_slice().iter().position(|value| value.is_nan()),
-        }?;
+        let at = self.features.first_missing(self.feature_count)?;
         Some((at / self.feature_count, at % self.feature_count))
     }
 
@@ -416,7 +410,7 @@ impl RankingDataset {
     /// Returns the SHA-256 hash of the dataset's entire contents, in hexadecimal. The hash does not depend on file
     /// names, compression, line ends or the way in which numbers were written.
     pub fn data_hash(&self) -> String {
-        self.hash_with(|hash| self.features.hash_into(hash))
+        self.hash_with(|hash| self.features.hash_into(self.feature_count, hash))
     }
 
     /// Returns the [hash](Self::data_hash) of the data that every process holds in full. If a group shares the reading
@@ -433,7 +427,7 @@ impl RankingDataset {
     /// the raw values in the file and the normalizer.
     #[cfg(any(feature = "learners", test))]
     pub(crate) fn fingerprint(&self) -> String {
-        self.hash_with(|hash| self.features.fingerprint_into(hash))
+        self.hash_with(|hash| self.features.fingerprint_into(self.feature_count, hash))
     }
 
     /// Returns the hash of the dataset; the function `features` adds the feature values to the hash.

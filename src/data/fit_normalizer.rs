@@ -220,13 +220,13 @@ fn squares(data: &RankingDataset, mean: &[f64]) -> Vec<f64> {
     };
     if data.features.parts().count() == 1 {
         let mut total = vec![0.0f64; width];
-        data.features.each_chunk(width, of_chunk, |sums| add(&mut total, sums));
+        data.features.each_chunk(width, data.features.readers(), of_chunk, |sums| add(&mut total, sums));
         return total;
     }
     let of_part = |part: usize| {
         let mut total = vec![0.0f64; width];
         if width > 0 {
-            data.features.each_block_of_part(part, DOCUMENTS, |rows| {
+            data.features.each_block_of_part(width, part, DOCUMENTS, |rows| {
                 let chunks: Vec<Vec<f64>> = rows.par_chunks(DOCUMENTS * width).map(of_chunk).collect();
                 chunks.iter().for_each(|sums| add(&mut total, sums));
             });
@@ -257,8 +257,8 @@ fn fit_quantiles(train: &RankingDataset) -> FeatureMap {
 /// left out. `places(n)` returns the wanted ranks among `n` values, in ascending order, possibly with repetitions.
 fn values_at(train: &RankingDataset, places: impl Fn(usize) -> Vec<usize> + Sync) -> Vec<Vec<f32>> {
     let width = train.feature_count;
-    if let Some(file) = train.features.in_file() {
-        let of = |feature: usize| places(train.documents() - file.missing_of()[feature]);
+    if train.features.is_in_file() {
+        let of = |feature: usize| places(train.documents() - train.features.missing_of(width, feature));
         let asked: Vec<Vec<usize>> = (0..width).map(of).collect();
         let mut once = asked.clone();
         once.iter_mut().for_each(Vec::dedup);

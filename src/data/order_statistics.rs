@@ -31,7 +31,7 @@ pub(super) fn order_statistics(features: &Features, ranks: &[Vec<usize>]) -> Vec
             ranks_of_group.iter().enumerate().map(|(at, ranks)| Column::new(first + at, ranks)).collect();
         for pass in 0..PASSES.len() {
             columns.iter_mut().for_each(|column| column.begin(pass));
-            features.each_own_block(readers, 1, |rows| {
+            features.each_own_block(ranks.len(), readers, 1, |rows| {
                 columns.par_chunks_mut(COLUMNS).for_each(|columns| {
                     for rows in rows.chunks(ROWS * ranks.len()) {
                         columns.iter_mut().for_each(|column| column.count(pass, rows, ranks.len()));

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::dataset::RankingDataset;
@@ -66,14 +65,7 @@ impl RankingDataset {
                 length(lengths.len().saturating_sub(1) / 2),
                 length(lengths.len().saturating_sub(1)),
             ),
-            missing_values: self.missing_values(),
-        }
-    }
-
-    fn missing_values(&self) -> usize {
-        match self.features.in_file() {
-            Some(file) => file.missing_of().iter().sum(),
-            None => self.features.to_slice().par_iter().filter(|value| value.is_nan()).count(),
+            missing_values: (0..self.feature_count).map(|of| self.features.missing_of(self.feature_count, of)).sum(),
         }
     }
 
@@ -108,11 +100,7 @@ impl RankingDataset {
     /// from 0.
     #[cfg(feature = "learners")]
     pub(crate) fn is_partly_missing(&self, feature: usize) -> bool {
-        if let Some(file) = self.features.in_file() {
-            return (1..self.documents()).contains(&file.missing_of()[feature]);
-        }
-        let column = || self.features.to_slice().iter().skip(feature).step_by(self.feature_count.max(1));
-        column().any(|value| value.is_nan()) && column().any(|value| !value.is_nan())
+        (1..self.documents()).contains(&self.features.missing_of(self.feature_count, feature))
     }
 
     /// Returns the smallest and the largest value of each feature, ignoring missing values. A feature without values
@@ -122,10 +110,7 @@ impl RankingDataset {
         if width == 0 || self.documents() == 0 {
             return vec![(0.0, 0.0); width];
         }
-        match self.features.in_file() {
-            Some(file) => file.ranges(self.features.readers()),
-            None => self.features.survey(width).ranges(),
-        }
+        self.features.ranges(width)
     }
 }
 

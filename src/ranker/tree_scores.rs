@@ -113,7 +113,7 @@ impl TreeEnsemble {
 
     fn scores_by(&self, readers: &ProcessGroup, data: &RankingDataset) -> Vec<f64> {
         let mut scores = Vec::with_capacity(data.features.most_own_rows(data.documents(), readers));
-        data.features.each_own_block(readers, 1, |rows| scores.extend(self.scores(rows)));
+        data.features.each_own_block(data.feature_count, readers, 1, |rows| scores.extend(self.scores(rows)));
         readers.gather_numbers(scores)
     }
 

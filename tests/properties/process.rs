@@ -176,7 +176,6 @@ fn state_that_outlives_a_call_is_the_same_for_every_caller() {
     let shared = ["OnceLock::new()", "LazyLock::new(", "Mutex::new(HashMap", "thread_local!", "static mut "];
     let expected = [
         ("data/columnar/mod.rs", 1, "whether a thread decodes a file that may be damaged"),
-        ("data/in_file/mod.rs", 1, "what a pass over a file found, for the clones of its features"),
         ("data/letor/parse.rs", 1, "a table of constants"),
         ("data/normal.rs", 1, "a table of constants"),
         ("device.rs", 1, "the number of reads of a thread"),
@@ -203,10 +202,10 @@ fn parallel_code_carries_the_execution_to_its_threads() {
         "data/columnar/append.rs",
         "data/columnar/csv.rs",
         "data/columnar/values.rs",
-        "data/features.rs",
+        "data/features/in_file.rs",
+        "data/features/passes.rs",
+        "data/features/survey.rs",
         "data/fit_normalizer.rs",
-        "data/in_file/mod.rs",
-        "data/in_file/survey.rs",
         "data/order_statistics.rs",
         "data/letor/read.rs",
         "data/statistics.rs",

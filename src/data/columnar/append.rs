@@ -19,7 +19,6 @@ use super::values::{
 use crate::data::assembly::{Again, Assembly, Differing, Differs, zero_missing};
 use crate::data::columns::{KeyColumn, Keys};
 use crate::data::error::DataError;
-use crate::data::in_file::InFile;
 use crate::data::letor::{LABEL, LARGEST};
 use crate::data::text::options::{MISSING_HINT, Missing, ReadOptions};
 use crate::text::{counted, shortened};
@@ -175,7 +174,7 @@ impl<'a, 'b> Appender<'a, 'b> {
             }
             (stored, _) => {
                 if let Some(stored) = stored.take().filter(|stored| !stored.parts.is_empty()) {
-                    self.copy_stored(stored, width)?;
+                    self.copy_stored(stored)?;
                 }
             }
         }
@@ -183,11 +182,12 @@ impl<'a, 'b> Appender<'a, 'b> {
     }
 
     /// Copies the features of the earlier batches, which stayed in the file until now.
-    fn copy_stored(&mut self, stored: Stored, width: usize) -> Result<(), DataError> {
-        let file = InFile::new(Box::new(stored), width);
-        file.check()?;
-        let is_missing = file.first_missing().is_some();
-        let mut values = file.into_vec();
+    fn copy_stored(&mut self, stored: Stored) -> Result<(), DataError> {
+        let width = stored.width;
+        let file = stored.into_features();
+        file.check(width)?;
+        let is_missing = file.first_missing(width).is_some();
+        let mut values = Vec::from(file);
         if is_missing && self.assembly.options.missing == Missing::Zero {
             zero_missing(&mut values);
         } else {
@@ -207,8 +207,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         self.assembly.note_width(self.layout.width.unwrap_or(0));
         if self.assembly.is_apart() {
             if let Some(stored) = self.stored.take() {
-                let width = stored.width;
-                self.copy_stored(stored, width)?;
+                self.copy_stored(stored)?;
             }
             let (path, before) = (self.path, self.documents_before);
             let key = self.assembly.like.key.map(|key| key.name().to_owned()).unwrap_or_default();
@@ -224,10 +223,7 @@ impl<'a, 'b> Appender<'a, 'b> {
             };
             return self.assembly.put_together(before, &refuse);
         }
-        self.assembly.in_file = self.stored.map(|stored| {
-            let width = stored.width;
-            InFile::new(Box::new(stored), width)
-        });
+        self.assembly.in_file = self.stored.map(Stored::into_features);
         Ok(())
     }
 

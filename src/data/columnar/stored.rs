@@ -10,7 +10,7 @@ use arrow_buffer::ScalarBuffer;
 use super::map::FileMap;
 use super::values::shown;
 use crate::data::error::DataError;
-use crate::data::in_file::Source;
+use crate::data::features::{Features, Source};
 use crate::data::text::options::MISSING_HINT;
 
 /// The feature column of an Arrow file, with one part for each batch.
@@ -38,6 +38,12 @@ impl Stored {
     pub(super) fn push(&mut self, values: ScalarBuffer<f32>) {
         let place = self.map.as_ref().and_then(|map| map.place_of(&values));
         self.parts.push(Part { values, place });
+    }
+
+    /// Returns the features that stay in the file.
+    pub(super) fn into_features(self) -> Features {
+        let width = self.width;
+        Features::in_file(Box::new(self), width)
     }
 
     /// Returns the file and the byte range of values, if the values are read from the file instead of mapped.

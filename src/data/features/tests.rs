@@ -1,13 +1,18 @@
 //! Tests of features in a file that holds them in any number of slices.
 
+pub(crate) mod testing;
+
 use proptest::prelude::*;
 
-use super::testing::counted_in_slices;
 use super::*;
-use crate::data::normalizer::KINDS;
+use crate::data::error::DataError;
+use crate::data::normalizer::{KINDS, NormalizerKind};
+use crate::data::parts::CHUNK;
 use crate::data::shards::own;
-use crate::data::{Features, RankingDataset, SynthConfig};
+use crate::data::{RankingDataset, SynthConfig};
 use crate::distributed::testing::in_processes;
+use crate::workbench::testing::of_source;
+use testing::counted_in_slices;
 
 /// The same data with their features in slices that are cut after the given shares of the rows.
 fn in_slices(data: &RankingDataset, cuts: &[usize], refuses_missing: bool) -> RankingDataset {
@@ -58,8 +63,8 @@ proptest! {
             let queries = [3, 0, 17];
             let (some, same) = (file.select(&queries), memory.select(&queries));
             prop_assert_eq!(bits(some.features.to_slice()), bits(same.features.to_slice()));
-            if file.features.in_file().unwrap().file.source.parts() > 1 || kind != NormalizerKind::None {
-                prop_assert!(!file.features.in_file().unwrap().is_copied());
+            if cuts.iter().any(|cut| cut % (data.documents() + 1) % data.documents() > 0) || kind != NormalizerKind::None {
+                prop_assert!(!file.features.is_copied());
             }
             prop_assert_eq!(bits(file.features.to_slice()), bits(memory.features.to_slice()));
             prop_assert_eq!(bits(&Vec::from(file.features)), bits(memory.features.to_slice()));
@@ -118,7 +123,7 @@ fn filled_values_in_a_file_are_those_in_memory() {
             let mut copied = vec![0.0; 20 * 8];
             file.features.copy_rows(8, 17..37, &mut copied);
             assert_eq!(bits(&copied), bits(&memory.features.to_slice()[17 * 8..37 * 8]), "{kind:?}");
-            assert!(!file.features.in_file().unwrap().is_copied());
+            assert!(!file.features.is_copied());
             assert_eq!(bits(file.features.to_slice()), bits(memory.features.to_slice()), "{kind:?}");
             // The training data are normalized and filled at once elsewhere.
             let mut at_once = in_slices(&data, &[7], false);

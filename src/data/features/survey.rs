@@ -40,6 +40,11 @@ impl Survey {
         }
     }
 
+    /// Returns the number of values in a row.
+    pub fn width(&self) -> usize {
+        self.lows.len()
+    }
+
     /// Adds the next rows. The number of rows added before must be a multiple of [`ROWS`], because sums depend on how
     /// rows are grouped.
     pub fn add(&mut self, rows: &[f32]) {

@@ -1,0 +1,339 @@
+//! Passes over all values of the features: blocks, columns, the hash and the survey. They are the same for values in
+//! memory and in a file, and give the same bits.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::PoisonError;
+
+use rayon::prelude::*;
+use sha2::digest::Output;
+use sha2::digest::common::hazmat::{SerializableState, SerializedState};
+use sha2::{Digest, Sha256};
+
+use super::survey::{self, Survey};
+use super::{Features, Known, Place};
+use crate::data::error::DataError;
+use crate::data::hash::hash_floats;
+use crate::data::normalizer::{Normalizer, NormalizerKind};
+use crate::data::parts::{CHUNK, numbers};
+use crate::distributed::ProcessGroup;
+
+/// The number of columns that a thread copies at a time; eight floats fill half a cache line of each row.
+const COLUMNS: usize = 8;
+
+/// The hash of all values, kept so that a later call need not read them again.
+#[derive(Clone)]
+pub(super) enum Hashed {
+    /// A hash to which all values were added. `before` is the digest of the hash without the values, and `after` is the
+    /// hash with them.
+    Whole { before: Output<Sha256>, after: Sha256 },
+    /// The hash of each part, if the rows are cut into parts.
+    Parts(Vec<Vec<u8>>),
+}
+
+impl Hashed {
+    /// Returns whether this result was computed from a hash in the state `start`, so it can be used again.
+    fn began_with(&self, start: &Output<Sha256>) -> bool {
+        match self {
+            Self::Whole { before, .. } => before == start,
+            Self::Parts(_) => true,
+        }
+    }
+
+    /// Adds the hashed values to `hash`. If the values were hashed as a whole, `hash` is replaced with the state after
+    /// them. Otherwise, the hash of each part is added.
+    fn go_on(self, hash: &mut Sha256) {
+        match self {
+            Self::Whole { after, .. } => *hash = after,
+            Self::Parts(hashes) => hashes.iter().for_each(|of_part| hash.update(of_part)),
+        }
+    }
+}
+
+/// Every pass is told the number of values in a row, `width`.
+impl Features {
+    fn documents(&self, width: usize) -> usize {
+        self.len() / width.max(1)
+    }
+
+    /// Calls `of_block` with consecutive blocks of the rows in a part. The number of rows in a block is a multiple of
+    /// `unit`, except in the last block.
+    pub(in crate::data) fn each_block_of_part(
+        &self,
+        width: usize,
+        part: usize,
+        unit: usize,
+        mut of_block: impl FnMut(&[f32]),
+    ) {
+        let rows = self.parts.rows(part, self.documents(width));
+        self.rows().each_block(width, rows, unit, &mut of_block);
+    }
+
+    /// Calls `of_block` with consecutive blocks of the rows that this process reads, with sizes as in
+    /// [`each_block_of_part`](Self::each_block_of_part).
+    pub(crate) fn each_own_block(
+        &self,
+        width: usize,
+        readers: &ProcessGroup,
+        unit: usize,
+        mut of_block: impl FnMut(&[f32]),
+    ) {
+        let rows = self.parts.own_rows(self.documents(width), readers);
+        self.rows().each_block(width, rows, unit, &mut of_block);
+    }
+
+    /// Returns how many rows, out of `all`, are read by the process that reads the most.
+    #[cfg_attr(not(feature = "learners"), allow(dead_code))]
+    pub(crate) fn most_own_rows(&self, all: usize, readers: &ProcessGroup) -> usize {
+        self.parts.most_rows(all, readers)
+    }
+
+    /// Applies `of_chunk` to each chunk of rows, and passes the results to `then` in the order of the chunks. Each
+    /// process reads some of the chunks, but receives the results for all chunks. The documents must not have been cut
+    /// into parts.
+    pub(in crate::data) fn each_chunk(
+        &self,
+        width: usize,
+        readers: &ProcessGroup,
+        of_chunk: impl Fn(&[f32]) -> Vec<f64> + Sync,
+        mut then: impl FnMut(&[f64]),
+    ) {
+        let mut own = Vec::new();
+        self.each_own_block(width, readers, CHUNK, |rows| {
+            let chunks: Vec<Vec<f64>> = rows.par_chunks(CHUNK * width.max(1)).map(&of_chunk).collect();
+            match readers.count() {
+                1 => chunks.iter().for_each(|numbers| then(numbers)),
+                _ => own.extend(
+                    chunks.into_iter().map(|of_chunk| of_chunk.into_iter().flat_map(f64::to_le_bytes).collect()),
+                ),
+            }
+        });
+        if readers.count() > 1 {
+            readers.gather_all(own).iter().for_each(|bytes| then(&numbers(bytes)));
+        }
+    }
+
+    /// Returns the values in a range of columns, as one list per column, with a single pass over a file.
+    #[cfg_attr(not(feature = "learners"), allow(dead_code))]
+    pub(crate) fn columns(&self, width: usize, columns: Range<usize>) -> Vec<Vec<f32>> {
+        self.own_columns(width, columns, ProcessGroup::ALONE)
+    }
+
+    /// Returns the values in a range of columns, as one list per column, for the rows that this process reads.
+    #[cfg_attr(not(feature = "learners"), allow(dead_code))]
+    pub(crate) fn own_columns(&self, width: usize, columns: Range<usize>, readers: &ProcessGroup) -> Vec<Vec<f32>> {
+        let rows = self.most_own_rows(self.documents(width), readers);
+        let mut values: Vec<Vec<f32>> = columns.clone().map(|_| Vec::with_capacity(rows)).collect();
+        self.each_own_block(width, readers, 1, |rows| {
+            values.par_chunks_mut(COLUMNS).enumerate().for_each(|(chunk, values)| {
+                let first = columns.start + chunk * COLUMNS;
+                for row in rows.chunks_exact(width) {
+                    values.iter_mut().zip(&row[first..]).for_each(|(column, &value)| column.push(value));
+                }
+            });
+        });
+        values
+    }
+
+    /// Returns the normalizer that is applied to the values of a file whenever they are used.
+    fn normalizer(&self) -> Option<&Normalizer> {
+        self.file()?.normalizer()
+    }
+
+    /// Returns the values as they are in the file, with the number of them in a row; `None` if they are not normalized
+    /// on the way.
+    fn raw(&self) -> Option<(Self, usize)> {
+        let (raw, width) = self.file()?.raw()?;
+        let Self { parts, group, streaming, known, .. } = self;
+        let (parts, group, known) = (parts.clone(), group.clone(), known.clone());
+        Some((Self { place: Place::File(raw), parts, group, streaming: *streaming, known }, width))
+    }
+
+    /// Adds all values to a hash, or the hash of each part if the documents are cut into parts.
+    pub(in crate::data) fn hash_into(&self, width: usize, hash: &mut Sha256) {
+        self.hash_by(width, hash, ProcessGroup::ALONE);
+    }
+
+    /// Adds the raw values to a hash; if values are normalized on the way, also adds the normalizer.
+    #[cfg(any(feature = "learners", test))]
+    pub(in crate::data) fn fingerprint_into(&self, width: usize, hash: &mut Sha256) {
+        match self.raw() {
+            Some((raw, width)) => raw.hash_into(width, hash),
+            None => self.hash_into(width, hash),
+        }
+        if let Some(normalizer) = self.normalizer() {
+            hash.update(serde_json::to_vec(normalizer).unwrap_or_default());
+        }
+    }
+
+    /// Adds the values of a file to a hash as they are before normalization, in a pass that the readers share.
+    pub(in crate::data) fn hash_raw_into(&self, width: usize, hash: &mut Sha256) {
+        match self.raw() {
+            Some((raw, width)) => raw.hash_by(width, hash, self.readers()),
+            None => self.hash_by(width, hash, self.readers()),
+        }
+    }
+
+    /// Adds all values to a hash, in a pass that the readers share. If values are not normalized on the way, the result
+    /// is kept, and the next call with the same hash reads nothing. Values are surveyed in the same pass.
+    fn hash_by(&self, width: usize, hash: &mut Sha256, readers: &ProcessGroup) {
+        let begun = if self.parts.count() == 1 { hash.clone() } else { Sha256::new() };
+        if self.normalizer().is_some() {
+            return self.hashed(width, begun, readers).0.go_on(hash);
+        }
+        let Known { survey, hashed } = &*self.known;
+        let before = begun.clone().finalize();
+        let known = hashed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let known = known.filter(|known| known.began_with(&before)).unwrap_or_else(|| {
+            let (now, found) = self.hashed(width, begun, readers);
+            // It may be known.
+            let _ = survey.set(found);
+            *hashed.lock().unwrap_or_else(PoisonError::into_inner) = Some(now.clone());
+            now
+        });
+        known.go_on(hash);
+    }
+
+    /// Adds all values to the hash `begun`, or hashes each part, and surveys the values in the same pass.
+    fn hashed(&self, width: usize, begun: Sha256, readers: &ProcessGroup) -> (Hashed, Survey) {
+        if self.parts.count() == 1 {
+            let (after, survey) = self.hashed_in_turns(width, begun.clone(), readers);
+            return (Hashed::Whole { before: begun.finalize(), after }, survey);
+        }
+        let found = self.parts.gather(readers, |part| {
+            let (mut hash, mut survey) = (begun.clone(), Survey::new(width));
+            self.each_block_of_part(width, part, survey::ROWS, |rows| {
+                rayon::join(|| survey.add(rows), || hash_floats(rows, &mut hash));
+            });
+            hash.finalize().into_iter().chain(survey.to_numbers().into_iter().flat_map(f64::to_le_bytes)).collect()
+        });
+        let of_parts = found.iter().map(|bytes| bytes.split_at(Sha256::output_size()));
+        let (hashes, surveys): (Vec<_>, Vec<_>) = of_parts.map(|(hash, rest)| (hash.to_vec(), numbers(rest))).unzip();
+        (Hashed::Parts(hashes), Survey::of_parts(&surveys))
+    }
+
+    /// Adds all values to a hash, and surveys them. Values are hashed in order, so each process adds the values that it
+    /// reads, then passes the hash to the next process.
+    fn hashed_in_turns(&self, width: usize, mut hash: Sha256, readers: &ProcessGroup) -> (Sha256, Survey) {
+        let mut survey = Survey::new(width);
+        for turn in 0..readers.count() {
+            let is_mine = turn == readers.rank();
+            if is_mine {
+                self.each_own_block(width, readers, survey::ROWS, |rows| {
+                    rayon::join(|| survey.add(rows), || hash_floats(rows, &mut hash));
+                });
+            }
+            if readers.count() > 1 {
+                let found = || {
+                    let numbers = survey.to_numbers().into_iter().flat_map(f64::to_le_bytes);
+                    hash.serialize().into_iter().chain(numbers).collect()
+                };
+                let handed = readers.gather(if is_mine { found() } else { Vec::new() }).swap_remove(turn);
+                let (state, rest) = handed.split_at(hash.serialize().len());
+                let state = SerializedState::<Sha256>::try_from(state).expect("as many bytes as were handed on");
+                hash = Sha256::deserialize(&state).expect("the state of a hash");
+                survey = Survey::from_numbers(&numbers(rest));
+            }
+        }
+        (hash, survey)
+    }
+
+    /// Returns the survey of all values: their ranges, sums, and missing or infinite values.
+    pub(in crate::data) fn survey(&self, width: usize) -> Cow<'_, Survey> {
+        match self.normalizer() {
+            Some(_) => Cow::Owned(self.surveyed(width, self.readers())),
+            None => self.raw_survey(width),
+        }
+    }
+
+    /// Returns the survey of the values before they are normalized on the way, which is made only once.
+    fn raw_survey(&self, width: usize) -> Cow<'_, Survey> {
+        let survey = self.known.survey.get_or_init(|| match self.raw() {
+            Some((raw, width)) => raw.surveyed(width, ProcessGroup::ALONE),
+            None => self.surveyed(width, ProcessGroup::ALONE),
+        });
+        match self.is_in_file() || survey.width() == width {
+            true => Cow::Borrowed(survey),
+            // Whoever holds the dataset may have changed its number of features since.
+            false => Cow::Owned(self.surveyed(width, ProcessGroup::ALONE)),
+        }
+    }
+
+    fn surveyed(&self, width: usize, readers: &ProcessGroup) -> Survey {
+        let mut all = Survey::new(width);
+        if self.parts.count() == 1 {
+            let of_chunk = |rows: &[f32]| {
+                let mut survey = Survey::new(width);
+                survey.add(rows);
+                survey.to_numbers()
+            };
+            self.each_chunk(width, readers, of_chunk, |numbers| all.join(&Survey::from_numbers(numbers)));
+            return all;
+        }
+        let of_part = |part| {
+            let mut survey = Survey::new(width);
+            self.each_block_of_part(width, part, survey::ROWS, |rows| survey.add(rows));
+            survey.to_numbers()
+        };
+        Survey::of_parts(&self.parts.gather_numbers(readers, of_part))
+    }
+
+    /// Returns whether the values were surveyed before.
+    pub(in crate::data) fn is_known(&self) -> bool {
+        self.known.survey.get().is_some()
+    }
+
+    /// Checks values that stay in a file: rejects the first one that is infinite, or that is missing when missing
+    /// values are not allowed. Values in memory were checked during reading.
+    pub(in crate::data) fn check(&self, width: usize) -> Result<(), DataError> {
+        self.file().map_or(Ok(()), |file| file.check(&self.raw_survey(width)))
+    }
+
+    /// Returns the index and the value of the first infinite value.
+    pub(in crate::data) fn first_infinite(&self, width: usize) -> Option<(usize, f32)> {
+        self.raw_survey(width).first_infinite
+    }
+
+    fn fills_missing(&self) -> bool {
+        self.normalizer().is_some_and(Normalizer::fills_missing)
+    }
+
+    /// Returns the index of the first missing value; `None` if missing values are filled, or if there are none.
+    pub(in crate::data) fn first_missing(&self, width: usize) -> Option<usize> {
+        if self.fills_missing() { None } else { self.raw_survey(width).first_missing }
+    }
+
+    /// Returns the number of missing values of a feature, or 0 if missing values are filled.
+    pub(in crate::data) fn missing_of(&self, width: usize, feature: usize) -> usize {
+        if self.fills_missing() { 0 } else { self.raw_survey(width).missing_of[feature] }
+    }
+
+    /// Returns the smallest and the largest value of each feature, ignoring missing values. A feature without values
+    /// gets (0, 0).
+    pub(in crate::data) fn ranges(&self, width: usize) -> Vec<(f32, f32)> {
+        let Some(normalizer) = self.normalizer() else { return self.survey(width).ranges() };
+        if normalizer.kind() == NormalizerKind::QueryMinMax {
+            return self.surveyed(width, self.readers()).ranges();
+        }
+        // No other normalizer changes the order of values.
+        let survey = self.raw_survey(width);
+        let (mut lows, mut highs): (Vec<f32>, Vec<f32>) = survey.ranges().into_iter().unzip();
+        normalizer.apply_rows(&mut lows);
+        normalizer.apply_rows(&mut highs);
+        let rows = self.documents(width);
+        let ranges = lows.into_iter().zip(highs).zip(&survey.missing_of);
+        let ranges = ranges.map(|(range, missing)| if *missing < rows { range } else { (0.0, 0.0) });
+        let Some(filling) = normalizer.missing() else { return ranges.collect() };
+        let with_mean = |((range, mean), &missing): (((f32, f32), &f32), &usize)| match missing {
+            0 => range,
+            all if all == rows => (*mean, *mean),
+            _ => (range.0.min(*mean), range.1.max(*mean)),
+        };
+        let features = ranges.zip(&filling.means).zip(&survey.missing_of).map(with_mean);
+        let of_column = |&feature: &usize| {
+            let missing = survey.missing_of[feature - 1];
+            (f32::from(u8::from(missing == rows)), f32::from(u8::from(missing > 0)))
+        };
+        features.chain(filling.columns.iter().map(of_column)).collect()
+    }
+}
