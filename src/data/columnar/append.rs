@@ -12,10 +12,9 @@ use rayon::prelude::*;
 use super::map::FileMap;
 use super::schema::{Features, Layout, check_width, is_list_of_float32};
 use super::stored::Stored;
+use super::times::times;
 use super::unfit;
-use super::values::{
-    SHOWN, Uneven, first_length, floats, items, plain_items, shown, side_by_side, texts, times, with_nan,
-};
+use super::values::{SHOWN, Uneven, first_length, floats, items, plain_items, shown, side_by_side, texts, with_nan};
 use crate::data::assembly::{Again, Assembly, Differing, Differs, zero_missing};
 use crate::data::columns::{KeyColumn, Keys};
 use crate::data::error::DataError;

@@ -1,17 +1,16 @@
 //! Reads CSV and TSV files with a header. Blocks of whole rows are decoded in parallel.
 //!
-//! A block of plain rows, without quotes and with decimal numbers, is read in one pass. Arrow's decoder reads all other
-//! blocks into numbers. If this fails, the block is read as text, so that an error message can name the row and column.
+//! A block of plain rows, without quotes and with decimal numbers, is read in one pass. The fields of all other blocks
+//! are separated by the crate `csv`.
 
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
+use ::csv::{ReaderBuilder, StringRecord};
 use arrow_array::builder::{Float32Builder, StringBuilder};
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, Float32Array, RecordBatch};
-use arrow_csv::ReaderBuilder;
-use arrow_csv::reader::Format;
-use arrow_schema::{ArrowError, DataType, Field, Schema};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Field, Schema};
 use rayon::prelude::*;
 
 use super::append::{Appender, or_largest};
@@ -170,40 +169,41 @@ fn check_columns(columns: usize, path: &Path, assembly: &Assembly) -> Result<(),
 
 /// Returns the fields of a row; `None` if the row is not valid text.
 fn fields(row: &[u8], separator: u8) -> Option<Vec<String>> {
-    let format = Format::default().with_header(true).with_delimiter(separator);
-    let (schema, _) = format.infer_schema(row, Some(0)).ok()?;
-    Some(schema.fields().iter().map(|field| field.name().clone()).collect())
+    let mut fields = StringRecord::new();
+    reader(row, separator).read_record(&mut fields).ok()?;
+    Some(fields.iter().map(str::to_owned).collect())
+}
+
+/// Returns a reader of rows of any number of fields.
+fn reader<R: Read>(text: R, separator: u8) -> ::csv::Reader<R> {
+    ReaderBuilder::new().delimiter(separator).has_headers(false).flexible(true).from_reader(text)
 }
 
 /// Returns the types of the columns. A column holds text if its role requires text, or if its first value is not a
 /// number.
 fn types(names: &[String], block: &[u8], separator: u8, path: &Path, assembly: &Assembly) -> Result<Schema, DataError> {
-    let columns = (0..names.len()).collect();
-    let decoder = Decoder { types: texts_of(names), columns, separator, path };
+    let all = names.iter().map(|name| Field::new(name, DataType::Utf8, true)).collect::<Vec<_>>();
+    let decoder = Decoder { types: Arc::new(Schema::new(all)), columns: Vec::new(), separator, path };
     if let Some(row) = row_of_lone_return(block) {
         return Err(Fault::lone_return(row).at(0, path));
     }
-    // The decoder takes memory for as many rows as it is told to expect.
-    let rows = SAMPLE.min(memchr::memchr_iter(b'\n', block).count() + 1);
-    let sample = decoder.records(block, &decoder.types, rows).map_err(|()| decoder.fault(block).at(0, path))?;
-    // The first value, with its row, if it is not a number.
-    let text_of = |column: usize| {
-        let texts = sample.as_ref()?.column(column).as_string::<i32>();
-        let row = texts.iter().position(|text| text.is_some_and(|text| !is_missing(text)))?;
-        let text = texts.value(row);
-        number(text).is_none().then(|| (row + 1, text.to_owned()))
+    let mut first: Vec<Option<(usize, String)>> = vec![None; names.len()];
+    let sampled = decoder.each_row(block, SAMPLE, |row, fields| {
+        for (first, text) in first.iter_mut().zip(fields) {
+            if first.is_none() && !is_missing(text) {
+                *first = Some((row + 1, text.to_owned()));
+            }
+        }
+    });
+    sampled.map_err(|fault| fault.at(0, path))?;
+    let typed = |(first, name): (Option<(usize, String)>, &String)| match first {
+        Some((row, text)) if number(&text).is_none() => {
+            schema::with_example(Field::new(name, DataType::Utf8, true), row, &text)
+        }
+        _ if schema::is_read_as_text(name, assembly) => Field::new(name, DataType::Utf8, true),
+        _ => Field::new(name, DataType::Float32, true),
     };
-    let typed = |(column, name): (usize, &String)| match text_of(column) {
-        Some((row, text)) => schema::with_example(Field::new(name, DataType::Utf8, true), row, &text),
-        None if schema::is_text(name, assembly) => Field::new(name, DataType::Utf8, true),
-        None => Field::new(name, DataType::Float32, true),
-    };
-    Ok(Schema::new(names.iter().enumerate().map(typed).collect::<Vec<_>>()))
-}
-
-/// Returns a schema in which all columns are text.
-fn texts_of(names: &[impl AsRef<str>]) -> Arc<Schema> {
-    Arc::new(Schema::new(names.iter().map(|name| Field::new(name.as_ref(), DataType::Utf8, true)).collect::<Vec<_>>()))
+    Ok(Schema::new(first.into_iter().zip(names).map(typed).collect::<Vec<_>>()))
 }
 
 const LONE_RETURN: &str = "a carriage return without a line feed";
@@ -269,29 +269,15 @@ impl Decoder<'_> {
         if let Some(batch) = self.plain(block, rows) {
             return Ok(batch);
         }
-        // Arrow's decoder would end a row there, so it would read more rows than there are line feeds.
-        row_of_lone_return(block).map_or_else(|| self.by_arrow(block, rows), |row| Err(Fault::lone_return(row)))
-    }
-
-    /// Decodes a block of at most `rows` rows with Arrow's decoder.
-    fn by_arrow(&self, block: &[u8], rows: usize) -> Result<RecordBatch, Fault> {
-        if let Ok(batch) = self.records(block, &self.types, rows) {
-            return Ok(batch.unwrap_or_else(|| RecordBatch::new_empty(Arc::new(self.decoded_types()))));
-        }
-        self.decode_text(block, rows)
+        // The reader would end a row there, so it would read more rows than there are line feeds.
+        row_of_lone_return(block).map_or_else(|| self.by_fields(block, rows), |row| Err(Fault::lone_return(row)))
     }
 
     /// Decodes a block of at most `rows` rows in one pass. Returns `None` if the block is not plain: it has a quote,
     /// or a number that is neither decimal nor left out.
     fn plain(&self, block: &[u8], rows: usize) -> Option<RecordBatch> {
         let text = std::str::from_utf8(block).ok().filter(|_| memchr::memchr(b'"', block).is_none())?;
-        let mut columns: Vec<PlainColumn> = self.types.fields().iter().map(|_| PlainColumn::Skipped).collect();
-        for &column in &self.columns {
-            columns[column] = match self.types.field(column).data_type() {
-                DataType::Utf8 => PlainColumn::Texts(StringBuilder::new()),
-                _ => PlainColumn::Numbers(Float32Builder::with_capacity(rows)),
-            };
-        }
+        let mut columns = self.empty_columns(rows);
         let (last, mut at) = (columns.len() - 1, 0);
         while at < block.len() {
             for (index, column) in columns.iter_mut().enumerate() {
@@ -304,38 +290,61 @@ impl Decoder<'_> {
                 };
             }
         }
-        let arrays = columns.iter_mut().filter_map(PlainColumn::finish).collect();
-        RecordBatch::try_new(Arc::new(self.decoded_types()), arrays).ok()
+        Some(self.batch(columns))
     }
 
-    fn decoded_types(&self) -> Schema {
-        Schema::new(self.columns.iter().map(|&column| self.types.field(column).clone()).collect::<Vec<_>>())
-    }
-
-    /// Decodes at most `rows` rows of a block, provided that all of them can be decoded.
-    fn records(&self, block: &[u8], types: &Arc<Schema>, rows: usize) -> Result<Option<RecordBatch>, ()> {
-        let reader = ReaderBuilder::new(types.clone()).with_delimiter(self.separator).with_batch_size(rows.max(1));
-        let mut decoder = reader.with_projection(self.columns.clone()).build_decoder();
-        let mut rest = block;
-        while !rest.is_empty() && decoder.capacity() > 0 {
-            let read = decoder.decode(rest).map_err(|_| ())?;
-            rest = &rest[read..];
+    /// Returns columns for `rows` rows.
+    fn empty_columns(&self, rows: usize) -> Vec<Column> {
+        let mut columns: Vec<Column> = self.types.fields().iter().map(|_| Column::Skipped).collect();
+        for &column in &self.columns {
+            columns[column] = match self.types.field(column).data_type() {
+                DataType::Utf8 => Column::Texts(StringBuilder::new()),
+                _ => Column::Numbers(Float32Builder::with_capacity(rows)),
+            };
         }
-        let capacity = decoder.capacity();
-        if capacity > 0 {
-            decoder.decode(&[]).map_err(|_| ())?;
-            // An unclosed quote leaves a row open; the end of the input then completes this row.
-            if decoder.capacity() < capacity {
-                return Err(());
+        columns
+    }
+
+    fn batch(&self, mut columns: Vec<Column>) -> RecordBatch {
+        let types = self.types.project(&self.columns).expect("columns of the file");
+        let arrays = columns.iter_mut().filter_map(Column::finish).collect();
+        RecordBatch::try_new(Arc::new(types), arrays).expect("columns of one length")
+    }
+
+    /// Decodes a block of at most `rows` rows field by field. If the rows have their fields, the first field that is not
+    /// of its column's type is at fault.
+    fn by_fields(&self, block: &[u8], rows: usize) -> Result<RecordBatch, Fault> {
+        let mut columns = self.empty_columns(rows);
+        let mut first = None;
+        self.each_row(block, usize::MAX, |row, fields| {
+            for &column in &self.columns {
+                let text = &fields[column];
+                if !columns[column].push(text) && first.is_none() {
+                    let (found, expected) = (quoted(text.as_bytes()), format!("a number{}", comma_in_words(text)));
+                    first = Some(Fault { row, column: Some(self.types.field(column).name().clone()), found, expected });
+                }
             }
-        }
-        decoder.flush().map_err(|_| ())
+        })?;
+        first.map_or_else(|| Ok(self.batch(columns)), Err)
     }
 
-    /// Decodes at most `rows` rows of a block as text.
-    fn texts(&self, block: &[u8], rows: usize) -> Result<Option<RecordBatch>, ()> {
-        let names: Vec<&String> = self.types.fields().iter().map(|field| field.name()).collect();
-        self.records(block, &texts_of(&names), rows)
+    /// Calls `of_row` with the fields of the first rows of a block, at most `most`.
+    fn each_row(&self, block: &[u8], most: usize, mut of_row: impl FnMut(usize, &StringRecord)) -> Result<(), Fault> {
+        // A quote without an end would reach into this row.
+        const END: &str = ".";
+        let mut reader = reader(block.chain(END.as_bytes()), self.separator);
+        let mut fields = StringRecord::new();
+        for row in 0..most {
+            reader.read_record(&mut fields).map_err(|_| self.fault(block))?;
+            if reader.position().byte() > block.len() as u64 {
+                return if fields == [END][..] { Ok(()) } else { Err(self.fault(block)) };
+            }
+            if fields.len() != self.types.fields().len() {
+                return Err(self.fault(block));
+            }
+            of_row(row, &fields);
+        }
+        Ok(())
     }
 
     /// Replaces an infinite number in an error with its text in the file. The number may be finite but beyond the range
@@ -344,49 +353,16 @@ impl Decoder<'_> {
         let DataError::Cell { path, row, column, found, expected } = error else { return error };
         let written = || {
             let at = row.checked_sub(rows + 1)?;
-            let texts = self.texts(block, at + 1).ok()??;
-            let texts = texts.column_by_name(&column)?.as_string::<i32>();
-            (at < texts.len()).then(|| shortened(texts.value(at).trim(), SHOWN))
+            let place = self.columns.iter().copied().find(|&place| *self.types.field(place).name() == column)?;
+            let mut written = None;
+            let keep = |row, fields: &StringRecord| {
+                written = (row == at).then(|| shortened(fields[place].trim(), SHOWN));
+            };
+            self.each_row(block, at + 1, keep).ok()?;
+            written
         };
         let found = if found.trim_start_matches('-') == "inf" { written().unwrap_or(found) } else { found };
         DataError::Cell { path, row, column, expected: or_largest(&found, &expected), found }
-    }
-
-    /// Decodes a block as text, then converts the text to numbers.
-    fn decode_text(&self, block: &[u8], rows: usize) -> Result<RecordBatch, Fault> {
-        let texts = self.texts(block, rows).map_err(|()| self.fault(block))?;
-        let types = Arc::new(self.decoded_types());
-        let Some(texts) = texts else { return Ok(RecordBatch::new_empty(types)) };
-        let mut first: Option<Fault> = None;
-        let mut arrays: Vec<ArrayRef> = Vec::with_capacity(types.fields().len());
-        for (field, column) in types.fields().iter().zip(texts.columns()) {
-            if field.data_type() == &DataType::Utf8 {
-                arrays.push(column.clone());
-                continue;
-            }
-            let texts = column.as_string::<i32>();
-            let value = |text: Option<&str>| match text.filter(|text| !is_missing(text)) {
-                Some(text) => number(text).map(Some),
-                None => Some(None),
-            };
-            let numbers: Vec<Option<Option<f32>>> = texts.iter().map(value).collect();
-            let wrong = numbers.iter().position(Option::is_none);
-            if let Some(row) = wrong.filter(|row| first.as_ref().is_none_or(|first| *row < first.row)) {
-                let text = texts.value(row);
-                let (found, expected) = (quoted(text.as_bytes()), format!("a number{}", comma_in_words(text)));
-                first = Some(Fault { row, column: Some(field.name().clone()), found, expected });
-            }
-            arrays.push(Arc::new(numbers.into_iter().map(Option::flatten).collect::<Float32Array>()));
-        }
-        match first {
-            Some(fault) => Err(fault),
-            None => RecordBatch::try_new(types, arrays).map_err(|error| self.unexpected(&error)),
-        }
-    }
-
-    fn unexpected(&self, error: &ArrowError) -> Fault {
-        let expected = format!("rows of {}", self.path.display());
-        Fault { row: 0, column: None, found: error.to_string(), expected }
     }
 
     /// Returns the fault in a block that cannot be decoded: a wrong number of fields in a row, invalid UTF-8, or an
@@ -422,14 +398,14 @@ impl Decoder<'_> {
     }
 }
 
-/// A column of a block of plain rows.
-enum PlainColumn {
+/// A column of a block.
+enum Column {
     Skipped,
     Numbers(Float32Builder),
     Texts(StringBuilder),
 }
 
-impl PlainColumn {
+impl Column {
     /// Reads the field at a position, and returns the position after the field; `None` if the field is not plain.
     #[inline(always)]
     fn read(&mut self, text: &str, at: usize, separator: u8) -> Option<usize> {
@@ -454,6 +430,20 @@ impl PlainColumn {
         Some(end)
     }
 
+    /// Appends a field. Returns false if the column holds numbers, and the field is neither a number nor missing.
+    fn push(&mut self, text: &str) -> bool {
+        match self {
+            Self::Skipped => {}
+            Self::Texts(texts) => texts.append_option(Some(text).filter(|text| !text.is_empty())),
+            Self::Numbers(numbers) => {
+                let number = number(text);
+                numbers.append_option(number);
+                return number.is_some() || is_missing(text);
+            }
+        }
+        true
+    }
+
     /// Returns the values of a column that was read.
     fn finish(&mut self) -> Option<ArrayRef> {
         match self {
@@ -473,6 +463,11 @@ pub(super) fn is_missing(text: &str) -> bool {
 /// Reads a number; a truth value becomes 0 or 1.
 fn number(text: &str) -> Option<f32> {
     let text = text.trim();
+    if let Some((number, end)) = parse_f32(text.as_bytes(), 0)
+        && end == text.len()
+    {
+        return Some(number);
+    }
     match text.parse() {
         Ok(number) => Some(number),
         Err(_) if text.eq_ignore_ascii_case("true") => Some(1.0),
@@ -495,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_block_holds_what_arrows_decoder_reads() {
+    fn a_plain_block_holds_what_its_fields_hold() {
         let decoder = decoder();
         for block in [
             "a,1,u,2\na,-0.25,u,3e-2\n",
@@ -509,7 +504,7 @@ mod tests {
         ] {
             let rows = block.lines().count();
             match decoder.plain(block.as_bytes(), rows) {
-                Some(batch) => assert_eq!(Some(batch), decoder.by_arrow(block.as_bytes(), rows).ok(), "{block:?}"),
+                Some(batch) => assert_eq!(Some(batch), decoder.by_fields(block.as_bytes(), rows).ok(), "{block:?}"),
                 None => assert!([" ", "NaN", "\"", "\n\n", "\rb"].iter().any(|part| block.contains(part)), "{block:?}"),
             }
         }

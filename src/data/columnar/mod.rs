@@ -44,6 +44,7 @@ mod map;
 mod parquet;
 mod schema;
 mod stored;
+mod times;
 mod values;
 mod write;
 

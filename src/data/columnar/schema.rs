@@ -6,6 +6,7 @@ use std::path::Path;
 use arrow_schema::{DataType, Field, Schema};
 
 use super::unfit;
+use super::values::is_text;
 use crate::data::assembly::Assembly;
 use crate::data::columns::{Columns, KeyColumn, Like};
 use crate::data::error::{DataError, comma_in_words, quoted};
@@ -64,7 +65,7 @@ impl Role {
 }
 
 /// Returns whether the column with this name is read as text even if all its values look like numbers.
-pub(super) fn is_text(name: &str, assembly: &Assembly) -> bool {
+pub(super) fn is_read_as_text(name: &str, assembly: &Assembly) -> bool {
     let options = &assembly.options.columns;
     let ranker = assembly.like.ranker.as_ref();
     let is_of = |role: Role| {
@@ -505,9 +506,8 @@ fn is_number(data_type: &DataType) -> bool {
 
 fn is_identifier(data_type: &DataType) -> bool {
     match data_type {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
         DataType::Dictionary(_, values) => is_identifier(values),
-        other => other.is_integer(),
+        other => is_text(other) || other.is_integer(),
     }
 }
 

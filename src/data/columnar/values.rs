@@ -1,13 +1,10 @@
 //! Converts columns of any type to floats or text.
 
-use std::borrow::Cow;
-
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type};
-use arrow_array::{Array, ArrayRef, Float32Array, Float64Array, LargeStringArray, RecordBatch};
+use arrow_array::types::{Float16Type, Float32Type, Float64Type};
+use arrow_array::{Array, ArrayRef, Float32Array, Float64Array, LargeStringArray, RecordBatch, downcast_integer_array};
 use arrow_buffer::ScalarBuffer;
-use arrow_cast::{cast, display::array_value_to_string};
-use arrow_schema::{ArrowError, DataType, TimeUnit};
+use arrow_schema::{ArrowError, DataType};
 use rayon::prelude::*;
 
 use crate::text::shortened;
@@ -18,70 +15,69 @@ pub(super) const SHOWN: usize = 40;
 /// The number of rows that a thread transposes at a time.
 const BLOCK: usize = 256;
 
-/// Converts a column to the nearest floats; nulls stay nulls.
+/// Converts a column of numbers or truth values to the nearest floats; nulls stay nulls.
 pub(super) fn floats(column: &dyn Array) -> Result<Float32Array, ArrowError> {
-    let as_floats = match column.as_primitive_opt::<Float32Type>() {
-        Some(floats) => return Ok(floats.clone()),
-        None => cast(column, &DataType::Float32)?,
-    };
-    Ok(as_floats.as_primitive::<Float32Type>().clone())
+    Ok(downcast_integer_array!(
+        column => column.unary(|number| number as f32),
+        DataType::Float16 => column.as_primitive::<Float16Type>().unary(|number| number.to_f32()),
+        DataType::Float32 => column.as_primitive().clone(),
+        DataType::Float64 => column.as_primitive::<Float64Type>().unary(|number| number as f32),
+        DataType::Boolean => column.as_boolean().iter().map(|value| Some(f32::from(u8::from(value?)))).collect(),
+        other => return Err(no_conversion(other, "numbers")),
+    ))
+}
+
+/// Converts a column of numbers or truth values to the nearest doubles; nulls stay nulls.
+pub(super) fn doubles(column: &dyn Array) -> Result<Float64Array, ArrowError> {
+    Ok(downcast_integer_array!(
+        column => column.unary(|number| number as f64),
+        DataType::Float64 => column.as_primitive().clone(),
+        _ => floats(column)?.unary(f64::from),
+    ))
+}
+
+/// Returns whether a column holds text, perhaps in a dictionary.
+pub(super) fn is_text(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        DataType::Dictionary(_, values) => is_text(values),
+        _ => false,
+    }
 }
 
 /// Converts a column of identifiers to text; nulls stay nulls. In a column of floats, only whole numbers that the type
 /// holds exactly are identifiers; all other numbers become null.
 pub(super) fn texts(column: &dyn Array) -> Result<LargeStringArray, ArrowError> {
-    let bits = match column.data_type() {
-        DataType::Float16 => 11,
-        DataType::Float32 => f32::MANTISSA_DIGITS,
-        DataType::Float64 => f64::MANTISSA_DIGITS,
-        _ => return Ok(cast(column, &DataType::LargeUtf8)?.as_string::<i64>().clone()),
-    };
-    let is_exact = |number: f64| number.fract() == 0.0 && number.abs() < (1u64 << bits) as f64;
-    let text = |number: f64| is_exact(number).then(|| number.to_string());
-    let numbers = cast(column, &DataType::Float64)?;
-    Ok(numbers.as_primitive::<Float64Type>().iter().map(|number| number.and_then(text)).collect())
-}
-
-/// Converts a column of numbers, dates or times to numbers that increase with time. The second result tells whether the
-/// column holds dates or times. Text is read as a number, date or time. Values that cannot be read become null.
-pub(super) fn times(column: &dyn Array) -> Result<(Float64Array, bool), ArrowError> {
-    let seconds = DataType::Timestamp(TimeUnit::Microsecond, None);
-    let numbers = |column: &dyn Array| -> Result<Float64Array, ArrowError> {
-        Ok(cast(column, &DataType::Float64)?.as_primitive::<Float64Type>().clone())
-    };
-    let is_text = matches!(column.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
-    if column.data_type().is_temporal() {
-        let micros = match column.data_type() {
-            DataType::Time32(_) | DataType::Time64(_) | DataType::Duration(_) | DataType::Interval(_) => {
-                cast(column, &DataType::Int64)?
-            }
-            _ => cast(column, &seconds)?,
-        };
-        return Ok((numbers(&cast(&micros, &DataType::Int64)?)?, true));
-    }
-    let plain = numbers(column)?;
-    if !is_text || plain.null_count() == column.null_count() {
-        return Ok((plain, false));
-    }
-    let texts: LargeStringArray = texts(column)?.iter().map(|text| text.map(with_seconds)).collect();
-    Ok((numbers(&cast(&cast(&texts, &seconds)?, &DataType::Int64)?)?, true))
-}
-
-/// Returns a date with a time as `2024-05-01T10:30`, with or without a zone, with seconds, which ISO 8601 lets out.
-fn with_seconds(text: &str) -> Cow<'_, str> {
-    const MINUTES: usize = "2024-05-01T10:30".len();
-    let is_like = |(byte, like): (u8, u8)| if like == b'0' { byte.is_ascii_digit() } else { byte == like };
-    match text.trim().split_at_checked(MINUTES) {
-        Some((start, zone))
-            if matches!(start.as_bytes()[10], b'T' | b't' | b' ')
-                && start.bytes().zip(*b"0000-00-00").all(is_like)
-                && start.bytes().skip(11).zip(*b"00:00").all(is_like)
-                && !zone.starts_with(':') =>
-        {
-            Cow::Owned(format!("{start}:00{zone}"))
+    Ok(downcast_integer_array!(
+        column => column.iter().map(|number| Some(number?.to_string())).collect(),
+        DataType::Utf8 => column.as_string::<i32>().iter().collect(),
+        DataType::LargeUtf8 => column.as_string().clone(),
+        DataType::Utf8View => column.as_string_view().iter().collect(),
+        DataType::Dictionary(_, _) => {
+            let dictionary = column.as_any_dictionary();
+            let (keys, values) = (dictionary.keys(), texts(dictionary.values())?);
+            let value = |key: usize| (key < values.len() && values.is_valid(key)).then(|| values.value(key));
+            downcast_integer_array!(
+                keys => keys.iter().map(|key| value(usize::try_from(key?).ok()?)).collect(),
+                other => return Err(no_conversion(other, "keys")),
+            )
         }
-        _ => Cow::Borrowed(text),
-    }
+        DataType::Float16 => whole_numbers(column, 11)?,
+        DataType::Float32 => whole_numbers(column, f32::MANTISSA_DIGITS)?,
+        DataType::Float64 => whole_numbers(column, f64::MANTISSA_DIGITS)?,
+        other => return Err(no_conversion(other, "text")),
+    ))
+}
+
+/// Converts whole numbers to text; numbers that do not fit in `bits` bits become null, and so do all other numbers.
+fn whole_numbers(column: &dyn Array, bits: u32) -> Result<LargeStringArray, ArrowError> {
+    let is_exact = |number: f64| number.fract() == 0.0 && number.abs() < (1u64 << bits) as f64;
+    let text = |number: Option<f64>| Some(number.filter(|number| is_exact(*number))?.to_string());
+    Ok(doubles(column)?.iter().map(text).collect())
+}
+
+pub(super) fn no_conversion(from: &DataType, to: &str) -> ArrowError {
+    ArrowError::CastError(format!("a column of type {from} holds no {to}"))
 }
 
 /// Returns floats with NaN in place of nulls. Without nulls, the array's own values are returned.
@@ -97,11 +93,19 @@ pub(super) fn shown(column: &dyn Array, row: usize) -> String {
     if column.is_null(row) {
         return "null".to_owned();
     }
-    match array_value_to_string(column, row) {
-        Ok(text) if text.is_empty() => "an empty text".to_owned(),
-        Ok(text) => shortened(&text, SHOWN),
-        Err(_) => "a value".to_owned(),
-    }
+    let value = column.slice(row, 1);
+    let text = match value.data_type() {
+        DataType::Boolean => value.as_boolean().value(0).to_string(),
+        DataType::Float64 => format!("{:?}", value.as_primitive::<Float64Type>().value(0)),
+        data_type if data_type.is_floating() => {
+            floats(&value).map(|float| format!("{:?}", float.value(0))).unwrap_or_default()
+        }
+        _ => match texts(&value) {
+            Ok(text) => text.value(0).to_owned(),
+            Err(_) => "a value".to_owned(),
+        },
+    };
+    if text.is_empty() { "an empty text".to_owned() } else { shortened(&text, SHOWN) }
 }
 
 /// The first row whose list is null or differs in length from the others, with the length of its list.
