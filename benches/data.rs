@@ -4,9 +4,7 @@ use std::hint::black_box;
 
 use burn::tensor::Device;
 use burn_rank::data::letor::{ReadOptions, read};
-use burn_rank::data::{
-    BatchPlanner, BatchPlannerConfig, Normalizer, NormalizerKind, RankingBatch, RankingDataset, SynthConfig,
-};
+use burn_rank::data::{BatchPlanner, Normalizer, NormalizerKind, RankingBatch, RankingDataset, SynthConfig};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
 /// Returns the configuration of about 14 MB of text: 12,000 documents of 136 features.
@@ -38,7 +36,7 @@ fn text(criterion: &mut Criterion) {
 fn batches(criterion: &mut Criterion) {
     let data = config().generate().expect("a valid configuration");
     let device = Device::flex();
-    let batcher = BatchPlanner::new(&data, &BatchPlannerConfig::default(), 1).expect("a valid configuration");
+    let batcher = BatchPlanner::new(&data, 16_384, 1).expect("a valid configuration");
     let mut group = criterion.benchmark_group("batches");
     group.throughput(Throughput::Bytes(4 * data.features.len() as u64)).sample_size(10);
     group.bench_function("epoch", |bencher| {

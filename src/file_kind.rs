@@ -8,76 +8,81 @@ const BEGINNING: usize = 1 << 16;
 
 /// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "a variant has the name of its kind")]
 pub enum FileKind {
     /// A ranker of this crate, complete or truncated.
     Ranker,
-    /// A safetensors file that holds no ranker of this crate.
-    Safetensors,
-    Onnx,
-    LightGbm,
-    XgBoost,
-    XgBoostBinary,
-    XgBoostOld,
-    XgBoostDump,
-    CatBoost,
-    CatBoostBinary,
-    RankLib,
+    /// A ranker of another system.
+    Foreign {
+        /// The name of the system.
+        system: &'static str,
+        /// The kind in words.
+        words: &'static str,
+    },
+    /// LETOR text.
     Letor,
+    /// A run in the format of TREC.
     TrecRun,
+    /// Judgments in the format of TREC.
     Qrels,
-    /// A table with a header and columns separated by commas, or by semicolons or bars, which no command reads.
-    Csv,
-    /// A table with a header and columns separated by tabs.
-    Tsv,
+    /// A table with a header. The columns are separated by tabs, or else by commas, semicolons or bars.
+    Separated {
+        /// Whether the columns are separated by tabs.
+        by_tabs: bool,
+    },
+    /// A table that is read, in the format that the words name.
+    Columnar(&'static str),
+    /// A table in a format that is not read.
+    UnreadTable(&'static str),
     /// One number per line.
     Numbers,
+    /// A configuration.
     Configuration,
-    Arrow,
-    ArrowStream,
-    Feather1,
-    Parquet,
-    EncryptedParquet,
-    Gzip,
-    Zstandard,
-    Bzip2,
-    Xz,
-    Zip,
-    Hdf5,
-    Numpy,
-    Pickle,
+    /// JSON.
     Json,
-    Html,
-    Xml,
-    Utf16,
+    /// A file that is compressed by gzip.
+    Gzip,
     /// Text of no known kind.
     Text,
-    /// Bytes of no known kind.
-    Binary,
+    /// No bytes.
     Empty,
+    /// Anything else, in words.
+    Other(&'static str),
+}
+
+/// A safetensors file that holds no ranker of this crate.
+pub(crate) const SAFETENSORS: FileKind = FileKind::Other("a safetensors file that is no ranker");
+
+/// Bytes of no known kind.
+pub(crate) const BINARY: FileKind = FileKind::Other("binary data of another kind");
+
+const UTF_16: FileKind = FileKind::Other("text in UTF-16");
+const PICKLE: FileKind = FileKind::Other("a pickled Python object");
+
+const fn foreign(system: &'static str, words: &'static str) -> FileKind {
+    FileKind::Foreign { system, words }
 }
 
 /// Bytes at the beginning of a file that identify its kind.
 const MAGIC: [(&[u8], FileKind); 19] = [
-    (b"ARROW1", FileKind::Arrow),
-    (b"\xff\xff\xff\xff", FileKind::ArrowStream),
-    (b"FEA1", FileKind::Feather1),
-    (b"PAR1", FileKind::Parquet),
-    (b"PARE", FileKind::EncryptedParquet),
-    (b"CBM1", FileKind::CatBoostBinary),
-    (b"{L\0\0\0\0\0\0\0", FileKind::XgBoostBinary),
-    (b"binf", FileKind::XgBoostOld),
+    (b"ARROW1", FileKind::Columnar("an Arrow file")),
+    (b"\xff\xff\xff\xff", FileKind::UnreadTable("a stream of Arrow messages")),
+    (b"FEA1", FileKind::UnreadTable("a file of Feather's version 1")),
+    (b"PAR1", FileKind::Columnar("a Parquet file")),
+    (b"PARE", FileKind::UnreadTable("an encrypted Parquet file")),
+    (b"CBM1", foreign("CatBoost", "a ranker in CatBoost's binary notation")),
+    (b"{L\0\0\0\0\0\0\0", foreign("XGBoost", "a ranker in XGBoost's binary notation (UBJSON)")),
+    (b"binf", foreign("XGBoost", "a ranker in the binary notation of old versions of XGBoost")),
     (b"\x1f\x8b", FileKind::Gzip),
-    (b"\x28\xb5\x2f\xfd", FileKind::Zstandard),
-    (b"BZh", FileKind::Bzip2),
-    (b"\xfd7zXZ\0", FileKind::Xz),
-    (b"PK\x03\x04", FileKind::Zip),
-    (b"\x89HDF", FileKind::Hdf5),
-    (b"\x93NUMPY", FileKind::Numpy),
-    (b"\xff\xfe", FileKind::Utf16),
-    (b"\xfe\xff", FileKind::Utf16),
-    (b"\x80\x04", FileKind::Pickle),
-    (b"\x80\x05", FileKind::Pickle),
+    (b"\x28\xb5\x2f\xfd", FileKind::Other("a file compressed by Zstandard")),
+    (b"BZh", FileKind::Other("a file compressed by bzip2")),
+    (b"\xfd7zXZ\0", FileKind::Other("a file compressed by xz")),
+    (b"PK\x03\x04", FileKind::Other("a ZIP archive")),
+    (b"\x89HDF", FileKind::Other("an HDF5 file")),
+    (b"\x93NUMPY", FileKind::Other("a NumPy array")),
+    (b"\xff\xfe", UTF_16),
+    (b"\xfe\xff", UTF_16),
+    (b"\x80\x04", PICKLE),
+    (b"\x80\x05", PICKLE),
 ];
 
 impl FileKind {
@@ -92,16 +97,16 @@ impl FileKind {
             return *kind;
         }
         if is_onnx(beginning) {
-            return Self::Onnx;
+            return foreign("ONNX", "an ONNX model");
         }
         if beginning.contains(&0) {
-            return Self::Binary;
+            return BINARY;
         }
         let text = String::from_utf8_lossy(beginning);
         match of_text(text.trim_start_matches('\u{feff}').trim_start()) {
             // A character may have been cut at the end.
             Self::Text if text.trim_end_matches(char::REPLACEMENT_CHARACTER).contains(char::REPLACEMENT_CHARACTER) => {
-                Self::Binary
+                BINARY
             }
             kind => kind,
         }
@@ -121,60 +126,33 @@ impl FileKind {
     pub fn in_words(self) -> &'static str {
         match self {
             Self::Ranker => "a ranker of burn-rank",
-            Self::Safetensors => "a safetensors file that is no ranker",
-            Self::Onnx => "an ONNX model",
-            Self::LightGbm => "a ranker in LightGBM's text",
-            Self::XgBoost => "a ranker in XGBoost's JSON",
-            Self::XgBoostBinary => "a ranker in XGBoost's binary notation (UBJSON)",
-            Self::XgBoostOld => "a ranker in the binary notation of old versions of XGBoost",
-            Self::XgBoostDump => "a dump of XGBoost",
-            Self::CatBoost => "a ranker in CatBoost's JSON",
-            Self::CatBoostBinary => "a ranker in CatBoost's binary notation",
-            Self::RankLib => "a ranker of RankLib",
             Self::Letor => "LETOR text",
             Self::TrecRun => "a TREC run",
             Self::Qrels => "TREC qrels",
-            Self::Csv => "a table in CSV",
-            Self::Tsv => "a table in TSV",
+            Self::Separated { by_tabs: false } => "a table in CSV",
+            Self::Separated { by_tabs: true } => "a table in TSV",
             Self::Numbers => "one number per line",
             Self::Configuration => "a configuration",
-            Self::Arrow => "an Arrow file",
-            Self::ArrowStream => "a stream of Arrow messages",
-            Self::Feather1 => "a file of Feather's version 1",
-            Self::Parquet => "a Parquet file",
-            Self::EncryptedParquet => "an encrypted Parquet file",
-            Self::Gzip => "a file compressed by gzip",
-            Self::Zstandard => "a file compressed by Zstandard",
-            Self::Bzip2 => "a file compressed by bzip2",
-            Self::Xz => "a file compressed by xz",
-            Self::Zip => "a ZIP archive",
-            Self::Hdf5 => "an HDF5 file",
-            Self::Numpy => "a NumPy array",
-            Self::Pickle => "a pickled Python object",
             Self::Json => "JSON",
-            Self::Html => "an HTML page",
-            Self::Xml => "XML",
-            Self::Utf16 => "text in UTF-16",
+            Self::Gzip => "a file compressed by gzip",
             Self::Text => "text of another kind",
-            Self::Binary => "binary data of another kind",
             Self::Empty => "an empty file",
+            Self::Foreign { words, .. } | Self::Columnar(words) | Self::UnreadTable(words) | Self::Other(words) => {
+                words
+            }
         }
     }
 
     /// Returns whether the file holds data to rank, or is compressed and may hold data to rank.
     pub fn is_data(self) -> bool {
-        use FileKind::{Arrow, ArrowStream, Csv, EncryptedParquet, Feather1, Gzip, Letor, Parquet, Tsv};
-        matches!(self, Letor | Csv | Tsv | Gzip | Arrow | ArrowStream | Feather1 | Parquet | EncryptedParquet)
+        use FileKind::{Columnar, Gzip, Letor, Separated, UnreadTable};
+        matches!(self, Letor | Separated { .. } | Gzip | Columnar(_) | UnreadTable(_))
     }
 
     /// Returns whether the file holds a ranker, of this crate or of another system.
     #[cfg(feature = "ranker")]
     pub fn is_ranker(self) -> bool {
-        use FileKind::{
-            CatBoost, CatBoostBinary, LightGbm, Onnx, RankLib, Ranker, XgBoost, XgBoostBinary, XgBoostDump, XgBoostOld,
-        };
-        let foreign = [LightGbm, XgBoost, XgBoostBinary, XgBoostOld, XgBoostDump, CatBoost, CatBoostBinary, RankLib];
-        matches!(self, Ranker | Onnx) || foreign.contains(&self)
+        matches!(self, Self::Ranker | Self::Foreign { .. })
     }
 
     /// Returns whether the file is recognized as something other than a configuration.
@@ -197,7 +175,7 @@ fn safetensors(beginning: &[u8]) -> Option<FileKind> {
         return None;
     }
     let is_ours = memchr::memmem::find(header, b"\"burn_rank\"").is_some();
-    Some(if is_ours { FileKind::Ranker } else { FileKind::Safetensors })
+    Some(if is_ours { FileKind::Ranker } else { SAFETENSORS })
 }
 
 /// Recognizes an ONNX model: a Protocol Buffers message that starts with a small version number in field 1. The next
@@ -208,18 +186,25 @@ fn is_onnx(beginning: &[u8]) -> bool {
 
 fn of_text(text: &str) -> FileKind {
     let has = |keys: &[&str]| keys.iter().any(|key| text.contains(&format!("\"{key}\"")));
+    let ranklib = foreign("RankLib", "a ranker of RankLib");
     match text.chars().next() {
         None => return FileKind::Empty,
         Some('{') if has(&["learner"]) && has(&["gradient_booster", "learner_model_param"]) => {
-            return FileKind::XgBoost;
+            return foreign("XGBoost", "a ranker in XGBoost's JSON");
         }
-        Some('{') if has(&["features_info", "float_features", "oblivious_trees"]) => return FileKind::CatBoost,
-        Some('[') if has(&["nodeid"]) => return FileKind::XgBoostDump,
-        Some('<') if text.contains("<ensemble") => return FileKind::RankLib,
-        Some('<') if ["<!doctype html", "<html"].iter().any(|tag| starts_with(text, tag)) => return FileKind::Html,
-        Some('<') => return FileKind::Xml,
-        Some('#') if text.starts_with("##") => return FileKind::RankLib,
-        Some('t') if text.lines().next().map(str::trim_end) == Some("tree") => return FileKind::LightGbm,
+        Some('{') if has(&["features_info", "float_features", "oblivious_trees"]) => {
+            return foreign("CatBoost", "a ranker in CatBoost's JSON");
+        }
+        Some('[') if has(&["nodeid"]) => return foreign("XGBoost", "a dump of XGBoost"),
+        Some('<') if text.contains("<ensemble") => return ranklib,
+        Some('<') if ["<!doctype html", "<html"].iter().any(|tag| starts_with(text, tag)) => {
+            return FileKind::Other("an HTML page");
+        }
+        Some('<') => return FileKind::Other("XML"),
+        Some('#') if text.starts_with("##") => return ranklib,
+        Some('t') if text.lines().next().map(str::trim_end) == Some("tree") => {
+            return foreign("LightGBM", "a ranker in LightGBM's text");
+        }
         _ => {}
     }
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
@@ -238,8 +223,10 @@ fn of_text(text: &str) -> FileKind {
         [number] if is_number(number) => FileKind::Numbers,
         _ if is_key_or_table(first) => FileKind::Configuration,
         _ if is_json(first) => FileKind::Json,
-        _ if has_header(text, '\t') => FileKind::Tsv,
-        _ if [',', ';', '|'].into_iter().any(|separator| has_header(text, separator)) => FileKind::Csv,
+        _ if has_header(text, '\t') => FileKind::Separated { by_tabs: true },
+        _ if [',', ';', '|'].into_iter().any(|separator| has_header(text, separator)) => {
+            FileKind::Separated { by_tabs: false }
+        }
         _ => FileKind::Text,
     }
 }
@@ -307,32 +294,32 @@ mod tests {
             (b"{\"scores\": [1]}\n", FileKind::Json),
             (b"[1, 2]", FileKind::Json),
             (b"[learner\nepochs = 1\n", FileKind::Text),
-            (b"<!DOCTYPE html>", FileKind::Html),
-            (b"<ensemble>", FileKind::RankLib),
-            (b"## LambdaMART\n", FileKind::RankLib),
-            (b"<a/>", FileKind::Xml),
-            (b"tree\nversion=v4\n", FileKind::LightGbm),
-            (b"{\"learner\": {\"gradient_booster\": {}}}", FileKind::XgBoost),
+            (b"<!DOCTYPE html>", FileKind::Other("an HTML page")),
+            (b"<ensemble>", foreign("RankLib", "a ranker of RankLib")),
+            (b"## LambdaMART\n", foreign("RankLib", "a ranker of RankLib")),
+            (b"<a/>", FileKind::Other("XML")),
+            (b"tree\nversion=v4\n", foreign("LightGBM", "a ranker in LightGBM's text")),
+            (b"{\"learner\": {\"gradient_booster\": {}}}", foreign("XGBoost", "a ranker in XGBoost's JSON")),
             (b"{\"command\": \"train\", \"config\": {\"learner\": {}}}", FileKind::Json),
-            (b"{\"oblivious_trees\": []}", FileKind::CatBoost),
-            (b"[{\"nodeid\": 0}]", FileKind::XgBoostDump),
-            (b"\x08\x08\x12\x09burn-rank", FileKind::Onnx),
-            (b"PAR1\x15\x04", FileKind::Parquet),
-            (b"\xff\xff\xff\xff\x10", FileKind::ArrowStream),
-            (b"\xff\xfe1\0", FileKind::Utf16),
+            (b"{\"oblivious_trees\": []}", foreign("CatBoost", "a ranker in CatBoost's JSON")),
+            (b"[{\"nodeid\": 0}]", foreign("XGBoost", "a dump of XGBoost")),
+            (b"\x08\x08\x12\x09burn-rank", foreign("ONNX", "an ONNX model")),
+            (b"PAR1\x15\x04", FileKind::Columnar("a Parquet file")),
+            (b"\xff\xff\xff\xff\x10", FileKind::UnreadTable("a stream of Arrow messages")),
+            (b"\xff\xfe1\0", FileKind::Other("text in UTF-16")),
             (b"\x1f\x8b\x08", FileKind::Gzip),
             (b"\x0a\0\0\0\0\0\0\0{\"burn_rank\":1}", FileKind::Ranker),
-            (b"\x0a\0\0\0\0\0\0\0{\"weight\":{}}", FileKind::Safetensors),
-            (b"a,b,c\n1,2,3\n", FileKind::Csv),
-            (b"label\tquery\tf\r\n1\ta\t\r\n", FileKind::Tsv),
-            (b"label,query,title\n1,a,\"cats, dogs\"\n", FileKind::Csv),
+            (b"\x0a\0\0\0\0\0\0\0{\"weight\":{}}", FileKind::Other("a safetensors file that is no ranker")),
+            (b"a,b,c\n1,2,3\n", FileKind::Separated { by_tabs: false }),
+            (b"label\tquery\tf\r\n1\ta\t\r\n", FileKind::Separated { by_tabs: true }),
+            (b"label,query,title\n1,a,\"cats, dogs\"\n", FileKind::Separated { by_tabs: false }),
             (b"Hello, world\nof text.\n", FileKind::Text),
-            (b"label;query;f\n1;a;0,5\n", FileKind::Csv),
-            (b"label|query|f\n1|a|2\n", FileKind::Csv),
+            (b"label;query;f\n1;a;0,5\n", FileKind::Separated { by_tabs: false }),
+            (b"label|query|f\n1|a|2\n", FileKind::Separated { by_tabs: false }),
             (b"1,2\n3,4\n", FileKind::Text),
             (b"a,b,c\n1,2\n", FileKind::Text),
-            (b"\x01\0\x02", FileKind::Binary),
-            (b"caf\xe9 au lait\n", FileKind::Binary),
+            (b"\x01\0\x02", FileKind::Other("binary data of another kind")),
+            (b"caf\xe9 au lait\n", FileKind::Other("binary data of another kind")),
         ] {
             assert_eq!(FileKind::of(bytes), kind, "{}", String::from_utf8_lossy(bytes));
         }

@@ -16,14 +16,15 @@ use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
 
 pub use crate::data::assembly::Assembled;
+pub use crate::data::byte_size::ByteSize;
 pub use crate::data::columns::{KeyColumn, Keys, Like};
 pub use crate::data::error::quoted;
 pub use crate::data::fit_normalizer::missing_name;
-pub use crate::data::reading::{read_like, separator_of_name};
-pub use crate::data::synth::labels::label;
-pub use crate::data::text::source::Source;
+pub use crate::data::options::{Absent, Groups};
+pub use crate::data::reading::{FileWidth, fewer_features, read_like, separator_of_name};
+pub use crate::data::source::Source;
+pub use crate::data::synth::{HiddenScorer, labels::label};
 pub use crate::data::trec::write::{check_field, check_query};
-pub use crate::data::widths::{FileWidth, fewer_features};
 pub use crate::file_kind::FileKind;
 pub use crate::loss::surrogate::names::{Cell, CellCost};
 pub use crate::loss::unit_gradients::QUERY_GRADIENTS;
@@ -260,7 +261,7 @@ pub mod dataset {
 /// Ways to split datasets.
 pub mod folds {
     use super::{Keys, RankingDataset, Refusal};
-    use crate::data::folds::{self, QueryFold};
+    use crate::data::folds::{self, Fold};
 
     /// Returns folds that keep queries of the same group or time together.
     ///
@@ -271,7 +272,7 @@ pub mod folds {
         keys: Option<&Keys>,
         count: usize,
         seed: u64,
-    ) -> Result<Vec<QueryFold>, Refusal> {
+    ) -> Result<Vec<Fold<usize>>, Refusal> {
         folds::split_by(dataset, keys, count, seed)
     }
 

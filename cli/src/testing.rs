@@ -1,6 +1,6 @@
 //! The library's test helpers: threads that act as processes, and files that count their reads.
 
-use burn_rank::data::{ByteSize, DataError, RankingDataset};
+use burn_rank::data::{DataError, RankingDataset};
 use burn_rank::workbench::distributed::{ProcessGroup, Processes};
 use burn_rank::workbench::testing::{Source, of_source};
 
@@ -16,7 +16,6 @@ pub(crate) use slices::Reads;
 /// was read.
 pub(crate) fn streamed_and_counted(data: &RankingDataset, window: usize) -> (RankingDataset, Reads) {
     let (mut file, reads) = slices::counted_in_slices(data, &[data.documents() / 3], true);
-    let [memory, window] = [2 * window, window].map(|bytes| format!("{bytes} B").parse::<ByteSize>().unwrap());
-    file.stream(memory, window).unwrap();
+    file.stream(2 * window, window).unwrap();
     (file, reads)
 }

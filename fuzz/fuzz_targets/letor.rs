@@ -2,7 +2,8 @@
 //! that is written and read back the same.
 #![no_main]
 
-use burn_rank::data::letor::{Groups, Missing, ReadOptions, read};
+use burn_rank::data::letor::{Missing, ReadOptions, read};
+use burn_rank::workbench::Groups;
 use burn_rank_fuzz::{as_file, choice};
 use libfuzzer_sys::fuzz_target;
 

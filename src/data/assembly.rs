@@ -10,9 +10,9 @@ use super::error::DataError;
 #[cfg(feature = "columnar")]
 use super::features::Features;
 use super::input::Input;
+use super::options::{Missing, ReadOptions, Weights};
+use super::reading::FileWidth;
 use super::rows::Rows;
-use super::text::options::{Missing, ReadOptions, Weights};
-use super::widths::FileWidth;
 use crate::memory::product;
 use crate::refusal::Refusal;
 use crate::text::counted;

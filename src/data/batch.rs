@@ -12,7 +12,6 @@ use burn::tensor::{Bool, Device, Tensor, TensorData};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use serde::{Deserialize, Serialize};
 
 use super::dataset::RankingDataset;
 use super::error::DataError;
@@ -63,22 +62,17 @@ impl RankingBatch {
 }
 
 /// The queries that are used in training.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Keep {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
     /// All queries.
-    #[default]
     All,
-    /// Queries with a relevant document (a label of at least 1).
-    Relevant,
     /// Queries with two documents of different labels.
     TwoLabels,
 }
 
 /// Options for putting queries into batches.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct BatchPlannerConfig {
+#[derive(Debug, Clone)]
+pub(crate) struct BatchPlannerConfig {
     /// The largest number of padded cells (queries x longest list) in a batch. A longer query forms a batch by itself.
     /// Default: 16,384.
     pub max_cells: usize,
@@ -106,10 +100,7 @@ impl BatchPlannerConfig {
     }
 
     /// Checks that the sizes of batches are not 0.
-    ///
-    /// # Errors
-    /// Returns [`Refusal`] if a size is 0.
-    pub fn check(&self) -> Result<(), Refusal> {
+    fn check(&self) -> Result<(), Refusal> {
         if self.max_cells == 0 {
             return Err(Refusal::new("max_cells", 0, "at least 1"));
         }
@@ -131,15 +122,28 @@ pub struct BatchPlanner {
 }
 
 impl BatchPlanner {
-    /// Creates a planner for the batches of a dataset.
+    /// Creates a planner of batches that have at most `max_cells` padded cells (queries x longest list). A longer query
+    /// forms a batch by itself.
     ///
     /// # Errors
-    /// Returns [`DataError::Refused`] if a size is 0.
-    pub fn new(dataset: &RankingDataset, config: &BatchPlannerConfig, seed: u64) -> Result<Self, DataError> {
+    /// Returns [`DataError::Refused`] if `max_cells` is 0.
+    pub fn new(dataset: &RankingDataset, max_cells: usize, seed: u64) -> Result<Self, DataError> {
+        Self::with(dataset, &BatchPlannerConfig { max_cells, ..BatchPlannerConfig::default() }, seed)
+    }
+
+    /// Creates a planner of batches that have `queries` queries each; the last batch may have fewer.
+    ///
+    /// # Errors
+    /// Returns [`DataError::Refused`] if `queries` is 0.
+    pub fn of_queries(dataset: &RankingDataset, queries: usize, seed: u64) -> Result<Self, DataError> {
+        Self::with(dataset, &BatchPlannerConfig { queries: Some(queries), ..BatchPlannerConfig::default() }, seed)
+    }
+
+    /// Creates a planner with the given options.
+    pub(crate) fn with(dataset: &RankingDataset, config: &BatchPlannerConfig, seed: u64) -> Result<Self, DataError> {
         config.check()?;
         let keep = |q: &usize| match config.keep {
             Keep::All => true,
-            Keep::Relevant => dataset.has_relevant(*q),
             Keep::TwoLabels => dataset.has_two_labels(*q),
         };
         let queries: Vec<_> = (0..dataset.queries()).filter(keep).map(|q| (q, dataset.range(q).len())).collect();
@@ -248,8 +252,11 @@ mod tests {
 
     #[test]
     fn a_query_larger_than_the_limit_is_a_batch_by_itself() {
-        let batcher =
-            BatchPlanner::new(&dataset(&[3, 50, 3, 4]), &BatchPlannerConfig { max_cells: 12, ..Default::default() }, 1);
+        let batcher = BatchPlanner::with(
+            &dataset(&[3, 50, 3, 4]),
+            &BatchPlannerConfig { max_cells: 12, ..Default::default() },
+            1,
+        );
         let mut batches = batcher.unwrap().epoch(0);
         batches.iter_mut().for_each(|batch| batch.sort_unstable());
         batches.sort();
@@ -265,9 +272,8 @@ mod tests {
             .query_sizes(&[2, 2, 2, 2])
             .build()
             .unwrap();
-        for (keep, kept) in [(Keep::All, vec![0, 1, 2, 3]), (Keep::Relevant, vec![1, 2]), (Keep::TwoLabels, vec![2, 3])]
-        {
-            let batcher = BatchPlanner::new(&data, &BatchPlannerConfig { keep, ..Default::default() }, 1).unwrap();
+        for (keep, kept) in [(Keep::All, vec![0, 1, 2, 3]), (Keep::TwoLabels, vec![2, 3])] {
+            let batcher = BatchPlanner::with(&data, &BatchPlannerConfig { keep, ..Default::default() }, 1).unwrap();
             let mut queries = batcher.epoch(0).concat();
             queries.sort_unstable();
             assert_eq!(queries, kept);
@@ -278,8 +284,8 @@ mod tests {
     #[test]
     fn sizes_of_zero_are_refused() {
         let data = dataset(&[1]);
-        assert!(BatchPlanner::new(&data, &BatchPlannerConfig { max_cells: 0, ..Default::default() }, 1).is_err());
-        assert!(BatchPlanner::new(&data, &BatchPlannerConfig { queries: Some(0), ..Default::default() }, 1).is_err());
+        assert!(BatchPlanner::with(&data, &BatchPlannerConfig { max_cells: 0, ..Default::default() }, 1).is_err());
+        assert!(BatchPlanner::with(&data, &BatchPlannerConfig { queries: Some(0), ..Default::default() }, 1).is_err());
     }
 
     proptest! {
@@ -290,7 +296,7 @@ mod tests {
         ) {
             let data = dataset(&sizes);
             let config = BatchPlannerConfig { max_cells, queries, bucket, shuffle, keep: Keep::All };
-            let batcher = BatchPlanner::new(&data, &config, seed).unwrap();
+            let batcher = BatchPlanner::with(&data, &config, seed).unwrap();
             let batches = batcher.epoch(3);
             prop_assert_eq!(&batches, &batcher.epoch(3));
             let mut all = batches.concat();

@@ -6,10 +6,8 @@ use std::ops::Range;
 
 use sha2::{Digest, Sha256};
 
-use super::byte_size::ByteSize;
 use super::error::DataError;
-use super::features::Features;
-use super::hash::hash_floats;
+use super::features::{Features, hash_floats};
 use super::parts::Parts;
 use super::shards::Shards;
 use crate::distributed::ProcessGroup;
@@ -167,11 +165,11 @@ impl RankingDataset {
     /// # Errors
     /// Returns [`DataError::Inconsistent`] if the features are in memory. Also returns [`DataError::Inconsistent`] if a
     /// query has weight 0, because removing this query would copy all features.
-    pub fn stream(&mut self, memory: ByteSize, window: ByteSize) -> Result<(), DataError> {
+    pub fn stream(&mut self, memory: usize, window: usize) -> Result<(), DataError> {
         if self.query_weights.contains(&0.0) {
             return Err(inconsistent("the weight of a query", 0, "above 0 in data that are streamed"));
         }
-        if self.features.stream(memory.bytes(), window.bytes()) {
+        if self.features.stream(memory, window) {
             return Ok(());
         }
         let expected =
@@ -310,8 +308,8 @@ impl RankingDataset {
 
     /// Keeps at most this many bytes of features from a mapped file in memory; the system's cache may hold more.
     #[cfg(feature = "ranker")]
-    pub fn keep_in_memory(&self, bytes: ByteSize) {
-        self.features.keep(bytes.bytes());
+    pub fn keep_in_memory(&self, bytes: usize) {
+        self.features.keep(bytes);
     }
 
     /// Cuts the queries into consecutive blocks. A block has at most `cells` values (documents x features), unless it

@@ -19,32 +19,18 @@ use crate::refusal::Refusal;
 use crate::seed::seed_for;
 use crate::text::{counted, did_you_mean, first_of, nearest};
 
-/// The files of one fold.
+/// One fold: its files, or its queries as ascending indices into a dataset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Fold {
+pub struct Fold<T = PathBuf> {
     /// The number of the fold, from 1.
     pub number: usize,
-    /// Files to train on.
-    pub train: Vec<PathBuf>,
-    /// The files that are used to select a model.
-    pub validation: Vec<PathBuf>,
-    /// Files to test on.
-    pub test: Vec<PathBuf>,
-}
-
-/// The queries of one fold of a dataset, as ascending indices.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct QueryFold {
-    /// The number of the fold, from 1.
-    pub number: usize,
-    /// Queries to train on.
-    pub train: Vec<usize>,
-    /// The queries that are used to select a model.
-    pub validation: Vec<usize>,
-    /// Queries to test on.
-    pub test: Vec<usize>,
+    /// What to train on.
+    pub train: Vec<T>,
+    /// What is used to select a model.
+    pub validation: Vec<T>,
+    /// What to test on.
+    pub test: Vec<T>,
 }
 
 /// Finds the folds in a folder. The search prefers folders `Fold1`, `Fold2`, ..., each with files `train`, `vali` and
@@ -83,7 +69,7 @@ pub fn discover(folder: &Path) -> Result<Vec<Fold>, DataError> {
 ///
 /// # Errors
 /// Returns [`Refusal`] for fewer than three parts, or for more parts than queries.
-pub fn split(dataset: &RankingDataset, parts: usize, seed: u64) -> Result<Vec<QueryFold>, Refusal> {
+pub fn split(dataset: &RankingDataset, parts: usize, seed: u64) -> Result<Vec<Fold<usize>>, Refusal> {
     split_by(dataset, None, parts, seed)
 }
 
@@ -98,7 +84,7 @@ pub(crate) fn split_by(
     keys: Option<&Keys>,
     folds: usize,
     seed: u64,
-) -> Result<Vec<QueryFold>, Refusal> {
+) -> Result<Vec<Fold<usize>>, Refusal> {
     let units = units(dataset, keys, seed_for(seed, "folds", 0));
     let is_by_time = matches!(keys, Some(Keys::Times(_)));
     let more = if is_by_time { 2 } else { 0 };
@@ -136,7 +122,7 @@ pub(crate) fn split_by(
             if is_by_time { Box::new(0..=first) } else { Box::new(train_parts(first, folds)) };
         let [validation, test] =
             if is_by_time { [first + 1, first + 2] } else { [folds - 2, folds - 1].map(|part| (first + part) % folds) };
-        QueryFold {
+        Fold {
             number: first + 1,
             train: of_parts(&mut train),
             validation: of_parts(&mut std::iter::once(validation)),

@@ -7,9 +7,9 @@
 //! A [`ClickModel`] generates clicks on rankings.
 
 pub(crate) mod assembly;
-mod batch;
+pub(crate) mod batch;
 mod builder;
-mod byte_size;
+pub(crate) mod byte_size;
 #[cfg(feature = "ranker")]
 pub(crate) mod check;
 mod clicks;
@@ -18,37 +18,33 @@ mod clicks;
 pub mod columnar;
 pub(crate) mod columns;
 mod dataset;
-mod document_weights;
 pub(crate) mod error;
 pub(crate) mod features;
 pub(crate) mod fit_normalizer;
 pub mod folds;
-mod hash;
 pub(crate) mod indicators;
 mod input;
 pub mod letor;
 mod normal;
 mod normalizer;
+pub(crate) mod options;
 mod order_statistics;
 pub(crate) mod padding;
 pub(crate) mod parts;
-mod query_weights;
 pub(crate) mod reading;
 mod rows;
 mod segments;
 pub(crate) mod shards;
+pub(crate) mod source;
 mod statistics;
 pub(crate) mod synth;
-pub(crate) mod text;
 pub mod trec;
 mod weights;
-pub(crate) mod widths;
 #[cfg(feature = "learners")]
 pub(crate) mod windows;
 
-pub use batch::{BatchPlanner, BatchPlannerConfig, Keep, RankingBatch};
+pub use batch::{BatchPlanner, RankingBatch};
 pub use builder::RankingDatasetBuilder;
-pub use byte_size::ByteSize;
 pub use clicks::{ClickModel, Clicks};
 pub use columns::Columns;
 pub use dataset::RankingDataset;
@@ -56,7 +52,6 @@ pub use error::DataError;
 pub use features::Features;
 #[cfg(feature = "ranker")]
 pub(crate) use fit_normalizer::missing_name;
-pub use folds::Fold;
 pub use input::Input;
 #[cfg(feature = "export")]
 pub(crate) use normalizer::FeatureMap;
@@ -64,4 +59,4 @@ pub use normalizer::{Normalizer, NormalizerKind};
 pub use reading::{read, read_from};
 pub use segments::{Segments, SegmentsError};
 pub use statistics::Statistics;
-pub use synth::{HiddenScorer, SynthConfig};
+pub use synth::SynthConfig;

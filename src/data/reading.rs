@@ -13,8 +13,8 @@ use super::dataset::RankingDataset;
 use super::error::DataError;
 use super::input::Input;
 use super::letor::read_text;
-use super::text::options::ReadOptions;
-use crate::file_kind::FileKind;
+use super::options::ReadOptions;
+use crate::file_kind::{BINARY, FileKind};
 
 /// Reads files as one dataset, in the order given. Files contain LETOR text ([`letor`](super::letor)) or, with the
 /// feature `columnar` (`data::columnar`), Arrow, Parquet, CSV or TSV tables. The format is recognized by the first
@@ -47,8 +47,8 @@ pub fn read_like(
 fn read_input(assembly: &mut Assembly, input: Input) -> Result<(), DataError> {
     let (input, beginning) = beginning(input)?;
     // Text of another kind is not data; a table is always read as a table.
-    let is_table = matches!(FileKind::of(&beginning), FileKind::Arrow | FileKind::Parquet)
-        || separator(input.name(), &beginning).is_some();
+    let is_table =
+        matches!(FileKind::of(&beginning), FileKind::Columnar(_)) || separator(input.name(), &beginning).is_some();
     let file = (input.is_file() && !(cfg!(feature = "columnar") && is_table)).then(|| input.name().to_path_buf());
     read_one(assembly, input, &beginning).map_err(|error| match &file {
         Some(file) => error.or_kind(file, FileKind::Letor, EXPECTED),
@@ -69,12 +69,9 @@ fn separator(name: &Path, beginning: &[u8]) -> Option<u8> {
         let _ = GzDecoder::new(beginning).take(BEGINNING as u64).read_to_end(&mut text);
     }
     match FileKind::of(&text) {
-        FileKind::Csv => Some(b','),
-        FileKind::Tsv => Some(b'\t'),
-        FileKind::Text | FileKind::Empty | FileKind::Numbers | FileKind::Configuration | FileKind::Binary => {
-            separator_of_name(name)
-        }
-        _ => None,
+        FileKind::Separated { by_tabs } => Some(if by_tabs { b'\t' } else { b',' }),
+        FileKind::Text | FileKind::Empty | FileKind::Numbers | FileKind::Configuration => separator_of_name(name),
+        kind => separator_of_name(name).filter(|_| kind == BINARY),
     }
 }
 
@@ -118,10 +115,7 @@ fn read_one(assembly: &mut Assembly, input: Input, beginning: &[u8]) -> Result<(
 
 /// Rejects formats that resemble supported tables, such as Arrow streams and encrypted Parquet files.
 fn not_a_table(input: &Input, beginning: &[u8]) -> Result<(), DataError> {
-    let found = match FileKind::of(beginning) {
-        kind @ (FileKind::ArrowStream | FileKind::Feather1 | FileKind::EncryptedParquet) => kind.in_words(),
-        _ => return Ok(()),
-    };
+    let FileKind::UnreadTable(found) = FileKind::of(beginning) else { return Ok(()) };
     Err(DataError::Table { path: input.name().to_path_buf(), found: found.to_owned(), expected: EXPECTED.to_owned() })
 }
 
@@ -148,4 +142,38 @@ fn beginning(input: Input) -> Result<(Input, Vec<u8>), DataError> {
     };
     reader.by_ref().take(BEGINNING as u64).read_to_end(&mut bytes).map_err(DataError::io(&name))?;
     Ok((Input::from_reader(name, Cursor::new(bytes.clone()).chain(reader)), bytes))
+}
+
+/// A data file, with the largest feature number that occurs in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileWidth {
+    /// The file.
+    pub path: PathBuf,
+    /// The largest feature number that occurs in the file.
+    pub features: usize,
+}
+
+/// Returns a warning that data have fewer features than their ranker or than other files. `data` names the data, and
+/// `others` names what they are compared with. Each of these texts ends with a verb, as in `the data have`. Fewer
+/// features are not an error, because LETOR text leaves out features that are 0.
+pub fn fewer_features(data: &str, found: usize, others: &str, expected: usize, taken_as: &str) -> String {
+    let found = match found {
+        0 => "no features".to_owned(),
+        1 => "feature 1 alone".to_owned(),
+        last => format!("features 1 to {last}"),
+    };
+    format!("{data} {found}, {others} {expected}: the others are taken as {taken_as}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fewer_features;
+
+    #[test]
+    fn what_is_there_and_what_is_not_is_said() {
+        let of = |found| fewer_features("a.txt has", found, "the training data have", 8, "0");
+        assert_eq!(of(5), "a.txt has features 1 to 5, the training data have 8: the others are taken as 0");
+        assert_eq!(of(1), "a.txt has feature 1 alone, the training data have 8: the others are taken as 0");
+        assert_eq!(of(0), "a.txt has no features, the training data have 8: the others are taken as 0");
+    }
 }

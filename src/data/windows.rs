@@ -131,7 +131,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::data::{BatchPlanner, BatchPlannerConfig};
+    use crate::data::BatchPlanner;
+    use crate::data::batch::BatchPlannerConfig;
 
     fn dataset(sizes: &[usize]) -> RankingDataset {
         let documents: usize = sizes.iter().sum();
@@ -196,7 +197,7 @@ mod tests {
             let windows = Windows::new(&data, &shards, 8 * data.documents() * count, seed).epoch(epoch, queries);
             let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "batches", epoch));
             let in_memory = match count {
-                1 => BatchPlanner::new(&data, &config, seed).unwrap().epoch(epoch),
+                1 => BatchPlanner::with(&data, &config, seed).unwrap().epoch(epoch),
                 _ => shards.steps(queries, &mut random),
             };
             prop_assert_eq!(windows.into_iter().flat_map(|window| window.steps).collect::<Vec<_>>(), in_memory);

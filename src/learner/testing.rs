@@ -59,6 +59,7 @@ pub(crate) fn random(queries: usize, documents: usize, features: usize, seed: u6
 #[cfg(feature = "columnar")]
 pub(crate) fn streamed(data: &RankingDataset, memory: &str, window: &str) -> (tempfile::TempDir, RankingDataset) {
     use crate::data::{
+        byte_size::ByteSize,
         columnar::Format,
         letor::{Missing, ReadOptions},
         read,
@@ -69,7 +70,8 @@ pub(crate) fn streamed(data: &RankingDataset, memory: &str, window: &str) -> (te
     data.clone().write_columnar(Format::Arrow, &mut std::fs::File::create(&path).unwrap()).unwrap();
     let options = ReadOptions { missing: Missing::Keep, ..ReadOptions::default() };
     let mut streamed = read(&[path], &options).unwrap();
-    streamed.stream(memory.parse().unwrap(), window.parse().unwrap()).unwrap();
+    let [memory, window] = [memory, window].map(|size| size.parse::<ByteSize>().unwrap().bytes());
+    streamed.stream(memory, window).unwrap();
     (folder, streamed)
 }
 

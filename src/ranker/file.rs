@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::ModelError;
 use super::parts::{Array, Parts, Values};
-use crate::file_kind::FileKind;
+use crate::file_kind::{FileKind, SAFETENSORS};
 use crate::text::hexadecimal;
 
 /// The newest version of the file format that this crate reads, and the one that it writes.
@@ -27,7 +27,7 @@ const KEY: &str = "burn_rank";
 /// Returns the error for a file that holds something other than a ranker.
 fn other_kind(kind: FileKind) -> ModelError {
     let instead = match kind {
-        FileKind::Onnx => "; ONNX is written and not read",
+        FileKind::Foreign { system: "ONNX", .. } => "; ONNX is written and not read",
         kind if kind.is_ranker() => "; `burn-rank convert` makes one of it",
         _ => "",
     };
@@ -68,7 +68,7 @@ pub(super) fn encode(parts: &Parts, metadata: Value) -> Vec<u8> {
 /// Reads a model and its metadata from the bytes of a file.
 pub(super) fn decode(bytes: &[u8]) -> Result<(Parts, Value), ModelError> {
     match FileKind::of(bytes) {
-        FileKind::Ranker | FileKind::Safetensors => {}
+        FileKind::Ranker | SAFETENSORS => {}
         other => return Err(other_kind(other)),
     }
     let (_, info) = SafeTensors::read_metadata(bytes)

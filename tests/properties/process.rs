@@ -100,7 +100,7 @@ fn several_readers_are_read_as_files_are() {
     );
     let message_without = message("1 1:3\n", &options);
     assert_eq!(message_without, "standard input:1:1: found no `qid:ID`, expected `qid:ID` on every line");
-    let sizes = ReadOptions { groups: letor::Groups::QueryFile, ..ReadOptions::default() };
+    let sizes = ReadOptions { groups: burn_rank::workbench::Groups::QueryFile, ..ReadOptions::default() };
     assert!(message("1 1:3\n", &sizes).ends_with("there is no file of group sizes next to standard input"));
 
     let qrels = "1 0 a 1\n2 0 a 0\n";

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::Device;
-use burn_rank::data::{BatchPlanner, BatchPlannerConfig, RankingBatch, SynthConfig};
+use burn_rank::data::{BatchPlanner, RankingBatch, SynthConfig};
 use burn_rank::json::Value;
 use burn_rank::learner::boosted_trees::BoostedTreesConfig;
 use burn_rank::learner::{FitContext, Job, Parts, Selection};
@@ -47,8 +47,7 @@ impl TrainBench {
         }
         let loss = self.loss.build()?;
         let dataset = self.data.generate()?;
-        let config = BatchPlannerConfig { queries: Some(self.batch), ..BatchPlannerConfig::default() };
-        let batcher = BatchPlanner::new(&dataset, &config, SEED)?;
+        let batcher = BatchPlanner::of_queries(&dataset, self.batch, SEED)?;
         let bytes = |&(lists, documents): &(usize, usize)| {
             bytes_in_training(&self.scorer, dataset.feature_count, [lists, documents])
         };

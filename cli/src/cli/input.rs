@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use burn::tensor::Device;
 use burn_rank::data::letor::{Missing, ReadOptions, Weights};
-use burn_rank::data::{ByteSize, Columns, DataError, Input, RankingDataset};
+use burn_rank::data::{Columns, DataError, Input, RankingDataset};
 use burn_rank::device::{self, DeviceError};
 use burn_rank::json::{Map, Value, from_value};
 use burn_rank::measure::trec_eval::TrecMeasure;
@@ -21,7 +21,7 @@ use super::{Context, ExecutionArgs, Failure, Result, during, panics, terminal};
 use crate::experiment::{self, RANKER, from_toml, moved_in_words, written_value};
 
 /// While a command reads a memory-mapped file, at most this much of the file stays in memory.
-const RESIDENT: ByteSize = ByteSize::mib(256);
+const RESIDENT: usize = 256 << 20;
 
 /// Opens a file, or standard input for `-`.
 pub fn text(path: &Path) -> Result<Input> {

@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use burn_rank::data::columnar::Format;
-use burn_rank::data::{DataError, HiddenScorer, SynthConfig};
+use burn_rank::data::{DataError, SynthConfig};
+use burn_rank::workbench::HiddenScorer;
 use burn_rank::workbench::folds::part_number;
 use burn_rank::workbench::separator_of_name;
 use burn_rank::workbench::synth::write_telling;

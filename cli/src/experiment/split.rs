@@ -159,7 +159,7 @@ impl DataConfig {
             if let Some((memory, window)) = self.streaming() {
                 let at = |key, source| DataError::Key { key, source: Box::new(source) };
                 let unfit = |source| at("data.memory", at(key, source));
-                data.stream(memory, window).map_err(unfit)?;
+                data.stream(memory.bytes(), window.bytes()).map_err(unfit)?;
             }
             Ok::<_, DataError>(data)
         };

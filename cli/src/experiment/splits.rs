@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use burn_rank::data::folds::{Fold, QueryFold};
+use burn_rank::data::folds::Fold;
 use burn_rank::data::{DataError, RankingDataset};
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench;
@@ -41,7 +41,7 @@ enum Source {
     /// Each split has its own files.
     Files { data: Box<DataConfig>, folds: Vec<Fold>, last: Mutex<Option<(usize, Arc<Split>)>> },
     /// One dataset, whose queries are divided into folds.
-    Queries { whole: Box<RankingDataset>, folds: Vec<QueryFold> },
+    Queries { whole: Box<RankingDataset>, folds: Vec<Fold<usize>> },
     /// A single split with all data.
     One(Box<Split>),
 }
@@ -180,7 +180,7 @@ impl Splits {
                 Ok(Arc::unwrap_or_clone(split))
             }
             Source::Queries { whole, folds } => {
-                let QueryFold { number, train, validation, test, .. } = &folds[at];
+                let Fold { number, train, validation, test, .. } = &folds[at];
                 // Only training queries have weights.
                 let other = |queries: &[usize]| Some(whole.select(queries).without_weights());
                 Ok(Split {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use burn_rank::data::letor::{Absent, Groups, Missing, ReadOptions, Weights};
+use burn_rank::data::letor::{Missing, ReadOptions, Weights};
 use burn_rank::data::{Columns, NormalizerKind};
 use burn_rank::json::from_value;
 use burn_rank::learner::gradient::{AnnealConfig, ClipConfig, OptimizerConfig, Precision, ScheduleConfig};
@@ -24,7 +24,7 @@ use burn_rank::measure::{
 use burn_rank::op::{Instructions, Step};
 use burn_rank::refusal::{Found, Refusal};
 use burn_rank::scorer::{Activation, InputConfig, NormKind, ScorerConfig};
-use burn_rank::workbench::Cell;
+use burn_rank::workbench::{Absent, Cell, Groups};
 use burn_rank_cli::experiment::{
     ConfigError, CrossValidationConfig, DataConfig, Document, Experiment, ExperimentConfig, MeasureConfig, RangeConfig,
     RangeScale, SearchConfig, SplitConfig, SyntheticConfig,

@@ -19,7 +19,7 @@ use crate::data::assembly::{Again, Assembly, Differing, Differs, zero_missing};
 use crate::data::columns::{KeyColumn, Keys};
 use crate::data::error::DataError;
 use crate::data::letor::{LABEL, LARGEST};
-use crate::data::text::options::{MISSING_HINT, Missing, ReadOptions};
+use crate::data::options::{MISSING_HINT, Missing, ReadOptions};
 use crate::text::{counted, shortened};
 
 /// The number of rows that are converted at a time.

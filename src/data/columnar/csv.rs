@@ -7,7 +7,7 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use ::csv::{ReaderBuilder, StringRecord};
+use ::csv::{ByteRecord, ReaderBuilder, StringRecord};
 use arrow_array::builder::{Float32Builder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
@@ -21,7 +21,7 @@ use crate::data::assembly::Assembly;
 use crate::data::error::{DataError, comma_in_words, quoted};
 use crate::data::input::Input;
 use crate::data::letor::parse_f32;
-use crate::data::text::source::Source;
+use crate::data::source::Source;
 use crate::text::{counted, shortened};
 
 /// The number of rows that decide whether a column holds numbers or text.
@@ -48,7 +48,7 @@ pub(in crate::data) fn read_csv(assembly: &mut Assembly, input: Input, separator
     appender.query_of = query_of;
     appender.check_columns()?;
     let columns = appender.layout.project();
-    let decoder = Decoder { types: Arc::new(types), columns, separator, path };
+    let decoder = Decoder { types: Arc::new(types), columns, separator };
     let mut rows = 0;
     while !next.is_empty() {
         // Twice the threads, so that all have work until the last block.
@@ -111,7 +111,7 @@ fn next_rows(source: &mut Source, block: &mut Vec<u8>, path: &Path, most: usize)
         }
         quotes += memchr::memchr_iter(b'"', &more).count();
         block.append(&mut more);
-        if block.len() > most.max(2 * crate::data::text::source::BLOCK) {
+        if block.len() > most.max(2 * crate::data::source::BLOCK) {
             return Err(DataError::Limit {
                 path: path.to_path_buf(),
                 found: format!("a quote that does not end within {} bytes", block.len()),
@@ -183,7 +183,7 @@ fn reader<R: Read>(text: R, separator: u8) -> ::csv::Reader<R> {
 /// number.
 fn types(names: &[String], block: &[u8], separator: u8, path: &Path, assembly: &Assembly) -> Result<Schema, DataError> {
     let all = names.iter().map(|name| Field::new(name, DataType::Utf8, true)).collect::<Vec<_>>();
-    let decoder = Decoder { types: Arc::new(Schema::new(all)), columns: Vec::new(), separator, path };
+    let decoder = Decoder { types: Arc::new(Schema::new(all)), columns: Vec::new(), separator };
     if let Some(row) = row_of_lone_return(block) {
         return Err(Fault::lone_return(row).at(0, path));
     }
@@ -254,15 +254,14 @@ impl Fault {
 }
 
 /// Decodes blocks of rows.
-struct Decoder<'a> {
+struct Decoder {
     types: Arc<Schema>,
     /// The columns to decode, in ascending order.
     columns: Vec<usize>,
     separator: u8,
-    path: &'a Path,
 }
 
-impl Decoder<'_> {
+impl Decoder {
     /// Decodes a block of whole rows.
     fn decode(&self, block: &[u8]) -> Result<RecordBatch, Fault> {
         let rows = memchr::memchr_iter(b'\n', block).count();
@@ -333,16 +332,34 @@ impl Decoder<'_> {
         // A quote without an end would reach into this row.
         const END: &str = ".";
         let mut reader = reader(block.chain(END.as_bytes()), self.separator);
-        let mut fields = StringRecord::new();
+        let mut bytes = ByteRecord::new();
         for row in 0..most {
-            reader.read_record(&mut fields).map_err(|_| self.fault(block))?;
-            if reader.position().byte() > block.len() as u64 {
-                return if fields == [END][..] { Ok(()) } else { Err(self.fault(block)) };
+            let start = reader.position().byte() as usize;
+            let fault =
+                |found: String, expected: &str| Fault { row, column: None, found, expected: expected.to_owned() };
+            reader.read_byte_record(&mut bytes).map_err(|error| fault(error.to_string(), "rows that can be read"))?;
+            let end = reader.position().byte() as usize;
+            let is_last = end > block.len();
+            if is_last && bytes == [END][..] {
+                break;
             }
-            if fields.len() != self.types.fields().len() {
-                return Err(self.fault(block));
+            let (there, count) = (bytes.len(), self.types.fields().len());
+            let fields = StringRecord::from_byte_record(bytes).map_err(|error| {
+                let (place, at) = (error.utf8_error().field(), error.utf8_error().valid_up_to());
+                let column = self.types.fields().get(place).map(|field| field.name().clone());
+                let found = format!("bytes such as 0x{:02x}", error.into_byte_record()[place][at]);
+                Fault { column, ..fault(found, "text in UTF-8") }
+            })?;
+            if there != count {
+                let line = quoted(block[start..end.min(block.len())].trim_ascii());
+                let expected = format!("{count}, as the first line has");
+                return Err(fault(format!("{} in {line}", counted(there, "field")), &expected));
+            }
+            if is_last {
+                return Err(fault("a quote without an end".to_owned(), "rows that can be read"));
             }
             of_row(row, &fields);
+            bytes = fields.into_byte_record();
         }
         Ok(())
     }
@@ -363,38 +380,6 @@ impl Decoder<'_> {
         };
         let found = if found.trim_start_matches('-') == "inf" { written().unwrap_or(found) } else { found };
         DataError::Cell { path, row, column, expected: or_largest(&found, &expected), found }
-    }
-
-    /// Returns the fault in a block that cannot be decoded: a wrong number of fields in a row, invalid UTF-8, or an
-    /// unclosed quote.
-    fn fault(&self, block: &[u8]) -> Fault {
-        let count = self.types.fields().len();
-        let (mut row, mut start, mut is_quoted) = (0, 0, false);
-        for (at, &byte) in block.iter().enumerate() {
-            is_quoted ^= byte == b'"';
-            if byte != b'\n' || (is_quoted && at + 1 < block.len()) {
-                continue;
-            }
-            let line = &block[start..=at];
-            start = at + 1;
-            if line.trim_ascii_end().is_empty() {
-                continue;
-            }
-            if let Err(error) = std::str::from_utf8(line) {
-                let valid = fields(&line[..error.valid_up_to()], self.separator).map_or(0, |fields| fields.len());
-                let column = self.types.fields().get(valid.saturating_sub(1)).map(|field| field.name().clone());
-                let found = format!("bytes such as 0x{:02x}", line[error.valid_up_to()]);
-                return Fault { row, column, found, expected: "text in UTF-8".to_owned() };
-            }
-            let there = fields(line, self.separator).map_or(0, |fields| fields.len());
-            if there != count {
-                let found = format!("{} in {}", counted(there, "field"), quoted(line.trim_ascii_end()));
-                return Fault { row, column: None, found, expected: format!("{count}, as the first line has") };
-            }
-            row += 1;
-        }
-        let (found, expected) = ("a quote without an end".to_owned(), "rows that can be read".to_owned());
-        Fault { row: row.saturating_sub(1), column: None, found, expected }
     }
 }
 
@@ -481,12 +466,12 @@ mod tests {
     use super::*;
 
     /// Returns a decoder for rows with the columns `q`, `x`, `url` and `y`, which skips `url`.
-    fn decoder() -> Decoder<'static> {
+    fn decoder() -> Decoder {
         let field = |(name, number): (&str, bool)| {
             Field::new(name, if number { DataType::Float32 } else { DataType::Utf8 }, true)
         };
         let types = Schema::new([("q", false), ("x", true), ("url", false), ("y", true)].map(field).to_vec());
-        Decoder { types: Arc::new(types), columns: vec![0, 1, 3], separator: b',', path: Path::new("table.csv") }
+        Decoder { types: Arc::new(types), columns: vec![0, 1, 3], separator: b',' }
     }
 
     #[test]

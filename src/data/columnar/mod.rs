@@ -38,7 +38,6 @@
 
 mod append;
 mod arrow;
-mod blocks;
 mod csv;
 mod map;
 mod parquet;
@@ -60,7 +59,7 @@ use bytes::Bytes;
 use super::assembly::Assembly;
 use super::error::DataError;
 use super::input::Input;
-use super::text::options::{Groups, ReadOptions};
+use super::options::{Groups, ReadOptions};
 use crate::refusal::Refusal;
 use append::Appender;
 pub(super) use csv::read_csv;

@@ -10,7 +10,7 @@ use super::values::is_text;
 use crate::data::assembly::Assembly;
 use crate::data::columns::{Columns, KeyColumn, Like};
 use crate::data::error::{DataError, comma_in_words, quoted};
-use crate::data::text::options::Weights;
+use crate::data::options::Weights;
 use crate::foreign_names::ours;
 use crate::text::{counted, did_you_mean, first_of, nearest, plural};
 

@@ -11,7 +11,7 @@ use super::map::FileMap;
 use super::values::shown;
 use crate::data::error::DataError;
 use crate::data::features::{Features, Source};
-use crate::data::text::options::MISSING_HINT;
+use crate::data::options::MISSING_HINT;
 
 /// The feature column of an Arrow file, with one part for each batch.
 pub(super) struct Stored {

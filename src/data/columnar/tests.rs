@@ -20,8 +20,9 @@ use parquet::arrow::ArrowWriter;
 use tempfile::TempDir;
 
 use super::Format;
-use crate::data::letor::{Groups, Missing, ReadOptions, Weights};
-use crate::data::{ByteSize, DataError, Input, RankingDataset, read, read_from};
+use crate::data::letor::{Missing, ReadOptions, Weights};
+use crate::data::options::Groups;
+use crate::data::{DataError, Input, RankingDataset, read, read_from};
 
 const FORMATS: [Format; 2] = [Format::Arrow, Format::Parquet];
 
@@ -261,7 +262,7 @@ fn lists_of_any_length_stay_where_they_lie_if_they_have_the_features_asked_for()
     let lists: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Float32Type, _, _>(rows));
     let (_folder, paths) = files(&[("data", &with(vec![("features", lists)]))]);
     let read = |features| read(&paths, &ReadOptions { features, ..ReadOptions::default() }).unwrap();
-    let streams = |features| read(features).stream(ByteSize::mib(1), ByteSize::mib(1));
+    let streams = |features| read(features).stream(1 << 20, 1 << 20);
     assert!(streams(None).is_ok() && streams(Some(2)).is_ok());
     assert!(streams(Some(3)).unwrap_err().to_string().contains("the place of the features"));
     assert_eq!(read(Some(3)).features.to_slice(), [1.0, 2.0, 0.0, 3.0, 4.0, 0.0, 5.0, 6.0, 0.0]);

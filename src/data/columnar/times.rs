@@ -5,6 +5,7 @@ use arrow_array::types::{
     DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType, DurationSecondType,
 };
 use arrow_array::{Array, ArrowPrimitiveType, Float64Array, downcast_temporal_array};
+use arrow_buffer::ArrowNativeType;
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 
 use super::values::{doubles, is_text, no_conversion, texts};
@@ -26,7 +27,7 @@ pub(super) fn times(column: &dyn Array) -> Result<(Float64Array, bool), ArrowErr
         return Ok((doubles(column)?, false));
     }
     let texts = texts(column)?;
-    let read = |text: Option<&str>| text?.trim().parse().ok();
+    let read = |text: Option<&str>| text?.trim().parse::<f64>().ok();
     let numbers: Float64Array = texts.iter().map(read).collect();
     if numbers.null_count() == texts.null_count() {
         return Ok((numbers, false));
@@ -44,7 +45,7 @@ fn moments(column: &dyn Array) -> Result<Float64Array, ArrowError> {
         _ => (1, 1),
     };
     Ok(downcast_temporal_array!(
-        column => column.iter().map(|value| Some((i64::from(value?).checked_mul(factor)? / divisor) as f64)).collect(),
+        column => column.iter().map(|value| Some((value?.to_i64()?.checked_mul(factor)? / divisor) as f64)).collect(),
         DataType::Duration(TimeUnit::Second) => durations::<DurationSecondType>(column),
         DataType::Duration(TimeUnit::Millisecond) => durations::<DurationMillisecondType>(column),
         DataType::Duration(TimeUnit::Microsecond) => durations::<DurationMicrosecondType>(column),
@@ -87,12 +88,11 @@ fn moment(text: &str) -> Option<i64> {
 
 /// Reads the difference of a time zone from UTC, as `+02:00`, `-0830` or `+02`, and returns its microseconds.
 fn offset(zone: &str) -> Option<i64> {
-    let (sign, digits) = match zone.split_at_checked(1) {
-        None | Some(("Z" | "z", "")) => return Some(0),
-        Some(("+", digits)) => (1, digits),
-        Some(("-", digits)) => (-1, digits),
-        Some(_) => return None,
-    };
+    if matches!(zone, "" | "Z" | "z") {
+        return Some(0);
+    }
+    let sign = if zone.starts_with('-') { -1 } else { 1 };
+    let digits = zone.strip_prefix(['+', '-'])?;
     let [hours, minutes, _] = ["00:00", "0000", "00"].into_iter().find_map(|like| numbers(digits, like))?;
     (hours < 24).then_some(sign * (hours * 60 + minutes) * 60 * SECOND)
 }

@@ -3,7 +3,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type};
 use arrow_array::{Array, ArrayRef, Float32Array, Float64Array, LargeStringArray, RecordBatch, downcast_integer_array};
-use arrow_buffer::ScalarBuffer;
+use arrow_buffer::{ArrowNativeType, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType};
 use rayon::prelude::*;
 
@@ -58,7 +58,7 @@ pub(super) fn texts(column: &dyn Array) -> Result<LargeStringArray, ArrowError> 
             let (keys, values) = (dictionary.keys(), texts(dictionary.values())?);
             let value = |key: usize| (key < values.len() && values.is_valid(key)).then(|| values.value(key));
             downcast_integer_array!(
-                keys => keys.iter().map(|key| value(usize::try_from(key?).ok()?)).collect(),
+                keys => keys.iter().map(|key| value(key?.to_usize()?)).collect(),
                 other => return Err(no_conversion(other, "keys")),
             )
         }

@@ -19,6 +19,7 @@ use crate::text::counted;
 use in_file::InFile;
 pub use in_file::Source;
 use passes::Hashed;
+pub(super) use passes::hash_floats;
 use survey::Survey;
 
 /// The feature values of a dataset, `[documents x features]`, row-major, in memory or in a file.

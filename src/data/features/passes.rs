@@ -13,7 +13,6 @@ use sha2::{Digest, Sha256};
 use super::survey::{self, Survey};
 use super::{Features, Known, Place};
 use crate::data::error::DataError;
-use crate::data::hash::hash_floats;
 use crate::data::normalizer::{Normalizer, NormalizerKind};
 use crate::data::parts::{CHUNK, numbers};
 use crate::distributed::ProcessGroup;
@@ -335,5 +334,16 @@ impl Features {
             (f32::from(u8::from(missing == rows)), f32::from(u8::from(missing > 0)))
         };
         features.chain(filling.columns.iter().map(of_column)).collect()
+    }
+}
+
+/// Adds values to a hash as little-endian bytes.
+pub(in crate::data) fn hash_floats(values: &[f32], hash: &mut Sha256) {
+    let mut buffer = [0u8; 4096];
+    for chunk in values.chunks(buffer.len() / 4) {
+        for (slot, value) in buffer.chunks_exact_mut(4).zip(chunk) {
+            slot.copy_from_slice(&value.to_le_bytes());
+        }
+        hash.update(&buffer[..4 * chunk.len()]);
     }
 }

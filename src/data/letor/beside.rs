@@ -1,5 +1,5 @@
 //! Reads the files `FILE.query`, `FILE.query_weights` and `FILE.weight` next to a data file. Each file has one number
-//! per line.
+//! per line: the number of documents of a query, the weight of a query, or the weight of a document, as in LightGBM.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::data::error::DataError;
 use crate::data::error::quoted;
 use crate::data::input::Input;
-use crate::data::text::source::open;
+use crate::data::source::open;
 
 /// A kind of companion file, such as `FILE.query` for the data file `FILE`.
 pub(super) struct Beside {
@@ -66,4 +66,55 @@ pub(super) fn numbers<T>(
         numbers.push(number);
     }
     Ok((numbers, text.len() as u64 <= most))
+}
+
+/// `DATA.query`.
+pub(super) const SIZES: Beside = Beside { ending: "query" };
+
+/// Reads the group sizes of `data`, which must sum to `documents`.
+pub(super) fn group_sizes(data: &Path, documents: usize) -> Result<Vec<usize>, DataError> {
+    let path = SIZES.find(data).unwrap_or_else(|| SIZES.name(data));
+    let expected = "the number of documents of a query (an integer of at least 1)";
+    let (sizes, whole) =
+        numbers(&path, documents, expected, |field| field.parse::<usize>().ok().filter(|&size| size > 0))?;
+    let sum = sizes.iter().fold(0u64, |sum, &size| sum.saturating_add(size as u64));
+    if sum != documents as u64 || !whole {
+        return Err(DataError::GroupSizes { path, sum, data: data.to_path_buf(), documents });
+    }
+    Ok(sizes)
+}
+
+const OF_QUERIES: Beside = Beside { ending: "query_weights" };
+const OF_DOCUMENTS: Beside = Beside { ending: "weight" };
+
+/// Reads the weights of the queries of `data`. The file must hold exactly `queries` weights.
+pub(super) fn weights_of_queries(data: &Path, queries: usize) -> Result<Vec<f32>, DataError> {
+    let expected = "the weight of a query (a finite number of at least 0)";
+    weights(&OF_QUERIES, data, queries, expected, |path, weights| {
+        let data = data.to_path_buf();
+        DataError::QueryWeights { path, weights, data, queries }
+    })
+}
+
+/// Reads the weights of the documents of `data`. The file must hold exactly `documents` weights.
+pub(super) fn weights_of_documents(data: &Path, documents: usize) -> Result<Vec<f32>, DataError> {
+    let expected = "the weight of a document (a finite number of at least 0)";
+    weights(&OF_DOCUMENTS, data, documents, expected, |path, weights| {
+        let data = data.to_path_buf();
+        DataError::DocumentWeights { path, weights, data, documents }
+    })
+}
+
+fn weights(
+    beside: &Beside,
+    data: &Path,
+    count: usize,
+    expected: &str,
+    wrong_count: impl FnOnce(PathBuf, usize) -> DataError,
+) -> Result<Vec<f32>, DataError> {
+    let path = beside.find(data).unwrap_or_else(|| beside.name(data));
+    let (weights, whole) = numbers(&path, count, expected, |field| {
+        field.parse::<f32>().ok().filter(|weight| *weight >= 0.0 && weight.is_finite())
+    })?;
+    if weights.len() == count && whole { Ok(weights) } else { Err(wrong_count(path, weights.len())) }
 }

@@ -1,6 +1,6 @@
 //! Reads LETOR / SVMlight text, `label qid:ID index:value ... # comment`, with one document per line.
 //!
-//! * Indices of features start at 1, ascend, and may have gaps. An absent feature is 0, or missing ([`Absent`]).
+//! * Indices of features start at 1, ascend, and may have gaps. An absent feature is 0, or missing (option `absent`).
 //! * `NULL` and `nan` are missing values, which may be refused, replaced or kept ([`Missing`]).
 //! * Several files are read as one set. A gzip-compressed file is recognized by its first bytes. Lines end with LF or
 //!   CRLF. Blank lines and comment lines are skipped.
@@ -21,12 +21,10 @@
 mod beside;
 mod number;
 mod parse;
-mod query_file;
 mod read;
-mod weight_file;
 mod write;
 
-pub use super::text::options::{Absent, Groups, Missing, ReadOptions, Weights};
+pub use super::options::{Missing, ReadOptions, Weights};
 pub(crate) use number::from_millionths;
 #[cfg(feature = "columnar")]
 pub(crate) use number::parse_f32;

@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use super::number::{byte, parse_f32};
 use crate::data::error::{comma_in_words, quoted};
+use crate::data::options::{Groups, MISSING_HINT, Missing, ReadOptions};
 use crate::data::rows::Rows;
-use crate::data::text::options::{Groups, MISSING_HINT, Missing, ReadOptions};
 
 /// The words with which errors describe the first field of a line.
 pub(in crate::data) const LABEL: &str = "a label (a number of at least 0)";

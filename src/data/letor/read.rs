@@ -5,12 +5,12 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use super::parse::{Fault, Parsed, Rules};
-use super::{parse, query_file, weight_file};
+use super::{beside, parse};
 use crate::data::assembly::{Again, Assembly, Differing, too_many_cells};
 use crate::data::error::DataError;
 use crate::data::input::Input;
-use crate::data::text::options::{Groups, ReadOptions, Weights};
-use crate::data::text::source::Source;
+use crate::data::options::{Groups, ReadOptions, Weights};
+use crate::data::source::Source;
 use crate::refusal::Refusal;
 
 /// A buffer for one block of text and its parsed contents, reused for later blocks.
@@ -95,12 +95,12 @@ pub(in crate::data) fn read_text(assembly: &mut Assembly, input: Input) -> Resul
     }
     let documents = assembly.dataset.documents() - documents_before;
     if state.has_queries != Some(true) {
-        for size in query_file::read(path, documents)? {
+        for size in beside::group_sizes(path, documents)? {
             assembly.add_numbered_group(size);
         }
     }
     if options.document_weights == Weights::File {
-        assembly.document_weights.extend(weight_file::of_documents(path, documents)?);
+        assembly.document_weights.extend(beside::weights_of_documents(path, documents)?);
     }
     // Lines say nothing of their query but its identifier.
     let refuse = |line, differing: Differing| DataError::Syntax {
@@ -113,7 +113,7 @@ pub(in crate::data) fn read_text(assembly: &mut Assembly, input: Input) -> Resul
     assembly.put_together(documents_before, &refuse)?;
     if options.query_weights == Weights::File {
         let queries = assembly.dataset.queries() - assembly.query_weights.len();
-        assembly.query_weights.extend(weight_file::of_queries(path, queries)?);
+        assembly.query_weights.extend(beside::weights_of_queries(path, queries)?);
     }
     Ok(())
 }
@@ -253,8 +253,8 @@ fn check_queries(groups: Groups, has_queries: bool, state: &mut FileState, line:
         Some(false) if has_queries => fault("`qid:ID`", "no `qid:ID`, as on the lines before"),
         None if !has_queries && groups == Groups::Qid => fault("no `qid:ID`", "`label qid:ID index:value ...`"),
         None if !has_queries && !state.is_file => fault("no `qid:ID`", "`qid:ID` on every line"),
-        None if !has_queries && query_file::SIZES.find(path).is_none() => {
-            let beside = query_file::SIZES.name(path);
+        None if !has_queries && beside::SIZES.find(path).is_none() => {
+            let beside = beside::SIZES.name(path);
             fault("no `qid:ID`", &format!("`qid:ID` on every line, or group sizes in {}", beside.display()))
         }
         _ => {

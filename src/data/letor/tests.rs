@@ -8,7 +8,8 @@ use flate2::write::GzEncoder;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::{Absent, Groups, Missing, ReadOptions, Weights, read, read_from};
+use super::{Missing, ReadOptions, Weights, read, read_from};
+use crate::data::options::{Absent, Groups};
 use crate::data::{DataError, Input, RankingDataset};
 
 /// Writes files into a new folder.

@@ -6,8 +6,8 @@ use std::path::Path;
 use super::line::{DataLines, Line};
 use crate::data::error::DataError;
 use crate::data::input::Input;
-use crate::data::text::options::ReadOptions;
-use crate::data::text::source::Source;
+use crate::data::options::ReadOptions;
+use crate::data::source::Source;
 use crate::file_kind::FileKind;
 use crate::measure::trec_eval::Judgment;
 

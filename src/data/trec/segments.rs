@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use super::line::{DataLines, Line};
 use crate::data::error::DataError;
 use crate::data::input::Input;
-use crate::data::text::options::ReadOptions;
-use crate::data::text::source::Source;
+use crate::data::options::ReadOptions;
+use crate::data::source::Source;
 
 /// A range of consecutive lines that belong to the same query.
 #[derive(Clone)]

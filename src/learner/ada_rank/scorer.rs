@@ -20,7 +20,8 @@ use serde::{Deserialize, Serialize};
 
 use super::fit::{Member, WeakRankers};
 use super::{AdaRankConfig, Emphasis, NAME, WeakScorer};
-use crate::data::{BatchPlanner, BatchPlannerConfig, RankingBatch, RankingDataset};
+use crate::data::batch::BatchPlannerConfig;
+use crate::data::{BatchPlanner, RankingBatch, RankingDataset};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;
 use crate::learner::shared::context::Job;
@@ -65,7 +66,7 @@ impl<'a> ScorerRankers<'a> {
         let values = judge.values(train, &vec![0.0; train.documents()])?;
         let queries = (0..train.queries()).filter(|&q| values[q].is_some()).collect();
         let batcher =
-            BatchPlanner::new(train, &BatchPlannerConfig::default(), seed_for(context.seed, "ada_rank batches", 0))
+            BatchPlanner::with(train, &BatchPlannerConfig::default(), seed_for(context.seed, "ada_rank batches", 0))
                 .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
         checks::ask_training(&weak.scorer, job, batcher.shapes(), "the length of lists")?;
         Ok(Self {

@@ -9,8 +9,9 @@ use burn::tensor::{DType, Device};
 use rayon::prelude::*;
 
 use super::config::{NAME, Steps};
+use crate::data::RankingDataset;
+use crate::data::batch::Keep;
 use crate::data::shards::own;
-use crate::data::{Keep, RankingDataset};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::{AnnealConfig, AnnealState};
 use crate::learner::shared::flat_loss::FlatLoss;

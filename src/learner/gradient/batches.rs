@@ -15,10 +15,11 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::config::GradientConfig;
+use crate::data::batch::{BatchPlannerConfig, Keep};
 use crate::data::padding::groups;
 use crate::data::shards::{Shards, own};
 use crate::data::windows::{Window, Windows};
-use crate::data::{BatchPlanner, BatchPlannerConfig, DataError, Keep, RankingBatch, RankingDataset};
+use crate::data::{BatchPlanner, DataError, RankingBatch, RankingDataset};
 use crate::seed::seed_for;
 
 /// The length, as a share of the length of the part's longest list, below which a list starts a new part. Only a part
@@ -72,7 +73,7 @@ impl<'a> Batches<'a> {
         Ok(Self {
             data,
             device: device.clone(),
-            batcher: BatchPlanner::new(data, &config_of_steps, seed)?,
+            batcher: BatchPlanner::with(data, &config_of_steps, seed)?,
             cells: config.batch_cells,
             per_epoch: data.queries().div_ceil(config.batch_queries),
             seed,

@@ -4,9 +4,10 @@
 
 use burn::tensor::{Bool, DType, Device, Tensor};
 
+use crate::data::batch::{BatchPlannerConfig, Keep};
 use crate::data::padding::Padding;
 use crate::data::shards::own;
-use crate::data::{BatchPlanner, BatchPlannerConfig, DataError, Keep, RankingDataset};
+use crate::data::{BatchPlanner, DataError, RankingDataset};
 use crate::distributed::ProcessGroup;
 use crate::loss::{Lists, RankingLoss};
 
@@ -28,7 +29,7 @@ impl FlatLoss {
     /// Groups the queries that `keep` selects into batches by similar length, and pads each batch. Losses are computed
     /// in the number type `dtype`.
     pub(crate) fn new(data: &RankingDataset, keep: Keep, dtype: DType, device: &Device) -> Result<Self, DataError> {
-        let plan = BatchPlanner::new(data, &BatchPlannerConfig { keep, ..BatchPlannerConfig::in_order(CELLS) }, 0)?;
+        let plan = BatchPlanner::with(data, &BatchPlannerConfig { keep, ..BatchPlannerConfig::in_order(CELLS) }, 0)?;
         let plan = plan.epoch(0);
         let group = data.group().clone();
         let own = &plan[own(plan.len(), &group)];

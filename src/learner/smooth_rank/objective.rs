@@ -8,8 +8,9 @@ use burn::tensor::{DType, Device};
 use super::descent::Limits;
 use super::kernel::KernelMap;
 use super::{NAME, Optimizer, descent};
+use crate::data::batch::{BatchPlannerConfig, Keep};
 use crate::data::shards::own;
-use crate::data::{BatchPlanner, BatchPlannerConfig, Keep, RankingBatch, RankingDataset};
+use crate::data::{BatchPlanner, RankingBatch, RankingDataset};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks::ask_training;
 use crate::learner::shared::context::Job;
@@ -99,7 +100,7 @@ impl<'a> NetworkObjective<'a> {
     pub(super) fn new(scorer: &ScorerConfig, job: Job<'a>) -> Result<Self, LearnerError> {
         let Job { train, context, .. } = job;
         let training = context.device.clone().autodiff();
-        let plan = BatchPlanner::new(train, &BatchPlannerConfig::in_order(CELLS), 0)
+        let plan = BatchPlanner::with(train, &BatchPlannerConfig::in_order(CELLS), 0)
             .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
         ask_training(scorer, job, plan.shapes(), "the length of lists")?;
         let scorer = scorer.init(train.feature_count, seed_for(context.seed, NAME, 0), &context.device)?;

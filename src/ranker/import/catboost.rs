@@ -11,7 +11,6 @@ use serde::Deserialize;
 
 use super::trees::TreeList;
 use super::{ImportEntry, Imported, content, parse, unsupported};
-use crate::file_kind::FileKind;
 use crate::json::json;
 use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
 use crate::ranker::tree_ensemble::{NodeStatistics, Sums};
@@ -20,8 +19,7 @@ pub(super) const ENTRY: ImportEntry = ImportEntry {
     title: ["CatBoost", "JSON"],
     row: "CatBoost | `ranker.save_model(\"NAME.json\", format=\"json\")` | right where `x > border`, 32 bits; NaN \
         as `nan_value_treatment` says | scale and bias, 64 bits; oblivious, Depthwise and Lossguide trees",
-    kind: FileKind::CatBoost,
-    others: &[(FileKind::CatBoostBinary, "its binary notation", "save_model(NAME, format=\"json\")")],
+    others: &[(b"CBM1", "its binary notation", "save_model(NAME, format=\"json\")")],
     decode,
 };
 

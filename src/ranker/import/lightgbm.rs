@@ -12,7 +12,6 @@ use std::str::FromStr;
 
 use super::trees::{TreeList, largest_at_most};
 use super::{ImportEntry, Imported, content, unsupported};
-use crate::file_kind::FileKind;
 use crate::json::json;
 use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
 use crate::ranker::tree_ensemble::{NodeStatistics, Sums, ZERO};
@@ -21,7 +20,6 @@ pub(super) const ENTRY: ImportEntry = ImportEntry {
     title: ["LightGBM", "text"],
     row: "LightGBM 2 to 4 | `booster.save_model(\"NAME.txt\")` | `x <= t`, 64 bits; NaN, or NaN and 0 \
         (`zero_as_missing`), goes where the split says | sums in 64 bits, also means of random forests",
-    kind: FileKind::LightGbm,
     others: &[],
     decode,
 };

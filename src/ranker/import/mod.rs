@@ -28,7 +28,7 @@ use super::metadata::{Metadata, Versions};
 use super::model::Model;
 use super::tree_ensemble::TreeEnsemble;
 use crate::data::Normalizer;
-use crate::file_kind::FileKind;
+use crate::file_kind::{FileKind, SAFETENSORS};
 use crate::json::{Value, json};
 use crate::measure::Convention;
 
@@ -43,10 +43,9 @@ pub struct ImportEntry {
     /// The cells of the page about imports: the system with its versions, how it writes the file, the decisions at its
     /// splits, and its scores.
     pub row: &'static str,
-    kind: FileKind,
-    /// The notations of the system that are recognized but not read: the kind of file, a description, and the call that
-    /// saves the ranker in the notation that is read.
-    others: &'static [(FileKind, &'static str, &'static str)],
+    /// The notations of the system that are recognized but not read: the first bytes of a file, a description, and the
+    /// call that saves the ranker in the notation that is read.
+    others: &'static [(&'static [u8], &'static str, &'static str)],
     /// Decodes a file, or says what is wrong with it in the words after the title.
     decode: fn(&str) -> Result<Imported, String>,
 }
@@ -100,14 +99,13 @@ impl ImportFormat {
     }
 
     fn of_kind(kind: FileKind) -> Option<Self> {
-        let is_read =
-            |entry: &&ImportEntry| entry.kind == kind || entry.others.iter().any(|(other, ..)| *other == kind);
-        IMPORTS.iter().find(is_read).map(Self)
+        let FileKind::Foreign { system, .. } = kind else { return None };
+        IMPORTS.iter().find(|entry| entry.title[0] == system).map(Self)
     }
 
     fn decode(self, bytes: &[u8]) -> Result<Imported, String> {
-        let kind = FileKind::of(bytes);
-        match self.0.others.iter().find(|(other, ..)| *other == kind) {
+        let beginning = bytes.trim_ascii_start();
+        match self.0.others.iter().find(|(first, ..)| beginning.starts_with(first)) {
             Some((_, what, instead)) => Err(unsupported(what, instead)),
             None => std::str::from_utf8(bytes).map_err(syntax).and_then(self.0.decode),
         }
@@ -163,7 +161,7 @@ impl Ranker {
         let kind = FileKind::of(&bytes);
         match ImportFormat::of_kind(kind) {
             Some(format) => Self::import(&bytes, format, path),
-            None if kind.is_ranker() || kind == FileKind::Safetensors => Self::from_bytes(&bytes, path, device),
+            None if kind.is_ranker() || kind == SAFETENSORS => Self::from_bytes(&bytes, path, device),
             None => {
                 let reason = format!("found {}, expected {}", kind.in_words(), readable());
                 Err(RankerError::Format { path: path.into(), reason })

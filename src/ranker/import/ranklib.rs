@@ -12,7 +12,6 @@ use quick_xml::events::{BytesStart, Event};
 
 use super::trees::TreeList;
 use super::{ImportEntry, Imported, content, unsupported};
-use crate::file_kind::FileKind;
 use crate::json::json;
 use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
 use crate::ranker::tree_ensemble::{NodeStatistics, Sums};
@@ -21,7 +20,6 @@ pub(super) const ENTRY: ImportEntry = ImportEntry {
     title: ["RankLib", "XML"],
     row: "RankLib | `-save NAME.xml`, of LambdaMART or MART | `x <= t`, 32 bits; NaN goes right | weighted sums in \
         32 bits",
-    kind: FileKind::RankLib,
     others: &[],
     decode,
 };

@@ -9,7 +9,6 @@ use serde::Deserialize;
 
 use super::trees::{TreeList, largest_below};
 use super::{ImportEntry, Imported, content, parse, unsupported};
-use crate::file_kind::FileKind;
 use crate::json::json;
 use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
 use crate::ranker::tree_ensemble::{NodeStatistics, Sums};
@@ -21,11 +20,10 @@ pub(super) const ENTRY: ImportEntry = ImportEntry {
     title: ["XGBoost", "JSON"],
     row: "XGBoost 1 to 3 | `booster.save_model(\"NAME.json\")` | `x < t`, 32 bits; NaN goes where the split says | \
         base score and sums in 32 bits; gbtree and dart",
-    kind: FileKind::XgBoost,
     others: &[
-        (FileKind::XgBoostBinary, "its binary notation (UBJSON)", SAVE),
-        (FileKind::XgBoostOld, "the binary notation of old versions", SAVE),
-        (FileKind::XgBoostDump, "a dump, which has no base score,", SAVE),
+        (b"{L\0", "its binary notation (UBJSON)", SAVE),
+        (b"binf", "the binary notation of old versions", SAVE),
+        (b"[", "a dump, which has no base score,", SAVE),
     ],
     decode,
 };

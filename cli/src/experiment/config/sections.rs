@@ -4,10 +4,11 @@ use std::fmt;
 use std::path::PathBuf;
 
 use burn_rank::data::letor::{Missing, ReadOptions, Weights};
-use burn_rank::data::{ByteSize, Columns, HiddenScorer, SynthConfig};
+use burn_rank::data::{Columns, SynthConfig};
 use burn_rank::measure::{Convention, Measure};
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::KeyColumn;
+use burn_rank::workbench::{ByteSize, HiddenScorer};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -16,7 +16,7 @@ fn test_map(config: serde_json::Value) -> Vec<f64> {
     let convention = Convention::preset("letor").unwrap();
     let table = Value::from(config);
     let learner = registry::build(table.as_object().unwrap(), &Parts::default()).unwrap();
-    let of_fold = |fold: &burn_rank::data::Fold| {
+    let of_fold = |fold: &burn_rank::data::folds::Fold| {
         let [train, validation, test] =
             [&fold.train, &fold.validation, &fold.test].map(|paths| read(paths, &ReadOptions::default()).unwrap());
         let context = FitContext::new(

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use burn_rank::data::folds::{self, Fold};
 use burn_rank::data::letor::{ReadOptions, read};
-use burn_rank::data::{Fold, Normalizer, NormalizerKind, RankingDataset, folds};
+use burn_rank::data::{Normalizer, NormalizerKind, RankingDataset};
 
 use super::shared;
 

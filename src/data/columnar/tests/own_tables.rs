@@ -125,7 +125,7 @@ fn rows_of_many_blocks_and_quoted_line_ends_are_read_in_order() {
     for row in 0..120_000 {
         text += &format!("q{},{},\"two\nlines, {row}\",{}\n", row / 10, row % 3, row);
     }
-    assert!(text.len() > crate::data::text::source::BLOCK);
+    assert!(text.len() > crate::data::source::BLOCK);
     let options = named(Columns { id: Some("note".into()), ..Columns::default() });
     let data = read_named("large.csv", text.as_bytes(), &options).unwrap();
     assert_eq!((data.queries(), data.documents(), data.feature_count), (12_000, 120_000, 1));
