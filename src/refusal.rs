@@ -22,16 +22,14 @@ pub struct Refusal {
     /// The dotted key, as in `scorer.hidden[0]`, in which list positions count from 0. It is empty if the error is
     /// about the whole input.
     pub key: String,
-    /// The value found.
-    pub found: Found,
+    pub(crate) found: Found,
     /// A description of the valid values; empty if `found` already describes the whole problem.
     pub expected: String,
 }
 
 /// The fault that a [`Refusal`] reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Found {
+pub(crate) enum Found {
     /// A value, as written in the input.
     Value(String),
     /// A value without a short form, described by words such as `a table`, `a list` or `nothing`.
@@ -46,23 +44,15 @@ pub enum Found {
 
 /// A name that is not among the allowed ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct UnknownName {
+pub(crate) struct UnknownName {
     /// The kind of name that was expected, such as `field`, `variant` or `parameter`.
-    pub what: &'static str,
+    pub(crate) what: &'static str,
     /// The object, such as a loss, that does not know the name; `None` if the key already identifies the object.
-    pub of: Option<&'static str>,
+    pub(crate) of: Option<&'static str>,
     /// The name found.
-    pub name: String,
+    name: String,
     /// Every valid name.
-    pub known: Vec<String>,
-}
-
-impl UnknownName {
-    /// Returns the most similar valid name, if one is similar enough.
-    pub fn nearest(&self) -> Option<String> {
-        nearest(&self.name, self.known.iter().map(String::as_str))
-    }
+    pub(crate) known: Vec<String>,
 }
 
 impl Refusal {
@@ -125,10 +115,40 @@ impl Refusal {
         Self { key: key.into(), ..self }
     }
 
-    /// Returns the unknown name, if the error is about an unknown name.
-    pub fn unknown_name(&self) -> Option<&UnknownName> {
+    pub(crate) fn unknown_name_of(&self) -> Option<&UnknownName> {
         match &self.found {
             Found::Unknown(unknown) => Some(unknown),
+            _ => None,
+        }
+    }
+
+    /// Returns the unknown name, if the error is about an unknown name.
+    pub fn unknown_name(&self) -> Option<&str> {
+        self.unknown_name_of().map(|unknown| unknown.name.as_str())
+    }
+
+    /// Returns every valid name, if the error is about an unknown name.
+    pub fn known_names(&self) -> &[String] {
+        self.unknown_name_of().map_or(&[], |unknown| &unknown.known)
+    }
+
+    /// Returns the valid name that is most similar to the unknown name, if one is similar enough.
+    pub fn nearest_name(&self) -> Option<String> {
+        nearest(self.unknown_name()?, self.known_names().iter().map(String::as_str))
+    }
+
+    /// Returns the name of the required field that is missing, if the error is about one.
+    pub fn missing_name(&self) -> Option<&str> {
+        match &self.found {
+            Found::Missing(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Returns the value found, as the input writes it, if the error quotes it.
+    pub fn value(&self) -> Option<&str> {
+        match &self.found {
+            Found::Value(value) => Some(value),
             _ => None,
         }
     }
@@ -151,7 +171,7 @@ impl Refusal {
                     (false, true) => format!(", expected {}", one_of(known)),
                     (false, false) => String::new(),
                 };
-                let near = did_you_mean(&unknown.nearest());
+                let near = did_you_mean(&self.nearest_name());
                 format!("{of}unknown {what} `{}`{none}{expected}{near}", shown(name))
             }
             Found::Missing(name) => format!("missing field `{name}`{expected}"),

@@ -60,9 +60,11 @@ pub mod op {
 
 /// The JSON notation and the JSON tables of the library.
 pub mod json {
-    pub use crate::__json as json;
     pub use crate::__tagged as tagged;
+    #[cfg(feature = "learners")]
+    pub use crate::json::keys_of;
     pub use crate::json::tagged::{Tagged, deserialize_tagged};
+    pub use serde_json::json;
 }
 
 /// Measures free and used memory.

@@ -42,7 +42,7 @@ impl Columns {
             ("position", "positions of shown documents are not read from a table"),
             ("labels", "a table has one column of labels, which `label` names"),
         ];
-        let unread = refusal.unknown_name().and_then(|unknown| UNREAD.iter().find(|(name, _)| *name == unknown.name));
+        let unread = refusal.unknown_name().and_then(|unknown| UNREAD.iter().find(|(name, _)| *name == unknown));
         match unread {
             Some((_, why)) if refusal.key.contains("columns.") => Refusal::fault(refusal.key, why),
             _ => refusal,

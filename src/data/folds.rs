@@ -4,10 +4,10 @@
 //! `f + K - 1`. Part numbers above K wrap around to 1. With the five parts of LETOR, fold 1 trains on S1 S2 S3,
 //! validates on S4 and tests on S5. Every query is in the test set of exactly one fold.
 
-use std::hash::RandomState;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 
-use indexmap::IndexMap;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -149,11 +149,17 @@ fn units(dataset: &RankingDataset, keys: Option<&Keys>, seed: u64) -> Vec<Vec<us
     let mut units: Vec<Vec<usize>> = match keys {
         None => (0..dataset.queries()).map(|query| vec![query]).collect(),
         Some(Keys::Groups(groups)) => {
-            let mut of_group: IndexMap<&str, Vec<usize>, RandomState> = IndexMap::default();
+            let (mut units, mut places) = (Vec::<Vec<usize>>::new(), HashMap::<_, usize>::new());
             for (query, group) in groups.iter().enumerate() {
-                of_group.entry(group).or_default().push(query);
+                match places.entry(group) {
+                    Entry::Occupied(place) => units[*place.get()].push(query),
+                    Entry::Vacant(place) => {
+                        place.insert(units.len());
+                        units.push(vec![query]);
+                    }
+                }
             }
-            of_group.into_values().collect()
+            units
         }
         Some(Keys::Times(times)) => {
             let mut queries: Vec<usize> = (0..times.len()).collect();

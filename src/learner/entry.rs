@@ -197,7 +197,7 @@ impl LearnerEntry {
             defaults: defaults::<C>,
             parameters: || {
                 let mut parameters = defaults::<C>();
-                for name in crate::json::fields::<C>() {
+                for name in crate::json::keys_of::<C>() {
                     parameters.entry(name.to_string()).or_insert(Value::Null);
                 }
                 parameters

@@ -220,7 +220,7 @@ fn memory_in_words(loss: &str, batch: usize, documents: usize, needed: u64, avai
 }
 
 fn parameter_in_words(loss: &str, refusal: &Refusal) -> String {
-    match refusal.unknown_name() {
+    match refusal.unknown_name_of() {
         Some(unknown) if unknown.of.is_some() => refusal.message(),
         _ => refusal.clone().under(loss).to_string(),
     }

@@ -12,10 +12,12 @@ use burn_rank::json::{Map, Value, from_value};
 use burn_rank::measure::trec_eval::TrecMeasure;
 use burn_rank::measure::{Convention, Measure, MeasureError};
 use burn_rank::ranker::Ranker;
-use burn_rank::refusal::{Found, Refusal};
-use burn_rank::workbench::text::{counted, is_standard_stream, shown};
+use burn_rank::refusal::Refusal;
+use burn_rank::workbench::json::keys_of;
+use burn_rank::workbench::text::{counted, is_standard_stream, nearest, shown};
 use burn_rank::workbench::{self, Assembled, FileKind, Like, Source, name_unread, quoted, read_like};
 use clap::Args;
+use toml::de::DeTable;
 
 use super::{Context, ExecutionArgs, Failure, Result, during, panics, terminal};
 use crate::experiment::{self, RANKER, from_toml, moved_in_words, written_value};
@@ -193,7 +195,7 @@ impl ReadArgs {
 
 /// Returns the refusal. If names were given without brackets, the message shows the list of these names.
 fn show_list(mut refusal: Refusal) -> Refusal {
-    if let (Found::Value(found), "columns.drop") = (&refusal.found, &*refusal.key) {
+    if let (Some(found), "columns.drop") = (refusal.value(), &*refusal.key) {
         let names: Vec<String> = found.trim_matches('"').split(',').map(|name| format!("{:?}", name.trim())).collect();
         refusal.expected += &format!(", as in columns.drop=[{}]", names.join(", "));
     }
@@ -203,13 +205,14 @@ fn show_list(mut refusal: Refusal) -> Refusal {
 /// Returns the refusal. If the unknown key is rather a key of `[data.columns]`, the message names that key.
 fn name_column(refusal: Refusal) -> Refusal {
     let Some(unknown) = refusal.unknown_name() else { return refusal };
-    let name = unknown.name.rsplit('.').next().unwrap_or_default();
-    let refused = from_value::<Columns>(Map::from_iter([(name.to_owned(), Value::Null)]).into()).err();
-    let of_columns = refused.as_ref().and_then(Refusal::unknown_name);
-    let column = of_columns.map_or_else(|| Some(name.to_owned()), |unknown| unknown.nearest());
-    match column.filter(|column| column == name || unknown.nearest().is_none()) {
+    let (name, columns) = (unknown.rsplit('.').next().unwrap_or_default(), keys_of::<Columns>());
+    let column = match columns.contains(&name) {
+        true => Some(name.to_owned()),
+        false => nearest(name, columns.iter().copied()).filter(|_| refusal.nearest_name().is_none()),
+    };
+    match column {
         Some(column) => {
-            let message = format!("unknown field `{}`; did you mean `columns.{column}`?", shown(&unknown.name));
+            let message = format!("unknown field `{}`; did you mean `columns.{column}`?", shown(unknown));
             Refusal::fault(refusal.key, message)
         }
         None => refusal,
@@ -261,9 +264,9 @@ pub fn convention(text: &str) -> Result<Convention> {
     let given = match serde_json::from_str(text) {
         Ok(given) => Ok(given),
         Err(_) => {
-            let mut table: toml::Table =
-                toml::from_str(&format!("convention = {text}")).map_err(|error| refuse(error.message()))?;
-            table.remove("convention").map_or(Ok(Value::Null), |given| from_toml(given, ""))
+            let line = format!("convention = {text}");
+            let table = DeTable::parse(&line).map_err(|error| refuse(error.message()))?;
+            table.get_ref().values().next().map_or(Ok(Value::Null), |given| from_toml(given.get_ref(), ""))
         }
     };
     given.and_then(from_value).map_err(|refusal| refuse(&refusal.with_key()))

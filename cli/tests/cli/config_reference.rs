@@ -22,7 +22,7 @@ use burn_rank::measure::{
     NegativeLabel, PrecisionDenominator, Ties,
 };
 use burn_rank::op::{Instructions, Step};
-use burn_rank::refusal::{Found, Refusal};
+use burn_rank::refusal::Refusal;
 use burn_rank::scorer::{Activation, InputConfig, NormKind, ScorerConfig};
 use burn_rank::workbench::{Absent, Cell, Groups};
 use burn_rank_cli::experiment::{
@@ -85,17 +85,17 @@ fn blocks(page: &str) -> Vec<&str> {
 
 /// The names that a type knows, where it refuses the value for one that it does not know.
 fn expected<T: DeserializeOwned>(value: Value) -> Names {
-    from_value::<T>(value.into()).map_or_else(|refusal| known(&refusal), |_| Names::new())
+    from_value::<T>(value).map_or_else(|refusal| known(&refusal), |_| Names::new())
 }
 
 /// The names that would have been known in place of the one that is refused.
 fn known(refusal: &Refusal) -> Names {
-    refusal.unknown_name().map(|unknown| unknown.known.iter().cloned().collect()).unwrap_or_default()
+    refusal.known_names().iter().cloned().collect()
 }
 
 /// The values of a key of a learner.
 fn values_of(kind: &str, key: &str) -> Names {
-    let table = burn_rank::json::Value::from(json!({"kind": kind, key: "?"}));
+    let table = json!({"kind": kind, key: "?"});
     match registry::build(table.as_object().unwrap(), &Parts::default()) {
         Err(LearnerError::Refused(refusal)) => known(&refusal),
         _ => Names::new(),
@@ -126,11 +126,11 @@ fn keys_of_kind<T: DeserializeOwned>(kind: &str) -> Names {
 fn defaults<T: DeserializeOwned + Serialize>(mut table: Value) -> (Value, Names) {
     let mut required = Names::new();
     loop {
-        match from_value::<T>(table.clone().into()) {
+        match from_value::<T>(table.clone()) {
             Ok(value) => return (json!(value), required),
             Err(refusal) => {
-                let Found::Missing(key) = &refusal.found else { panic!("{refusal}") };
-                assert!(required.insert(key.clone()), "{refusal}");
+                let Some(key) = refusal.missing_name() else { panic!("{refusal}") };
+                assert!(required.insert(key.to_string()), "{refusal}");
                 table[key] = json!(1);
             }
         }

@@ -65,7 +65,7 @@ fn encode(ranker: &Ranker) -> Result<Vec<u8>, String> {
     let has_names = ranker.metadata().feature_names.is_some();
     let names = if has_names { allowed_names(ranker, is_forbidden) } else { Vec::new() };
     let zeros = |length: usize| vec![0; length];
-    let file = serde_json::json!({
+    let mut file = serde_json::json!({
         "learner": {
             "attributes": {},
             "feature_names": names,
@@ -99,6 +99,7 @@ fn encode(ranker: &Ranker) -> Result<Vec<u8>, String> {
         },
         "version": VERSION,
     });
+    file.sort_all_objects();
     // A JSON value would hold the numbers in double precision, whose text is longer.
     let trees = serde_json::to_string(&trees).expect("numbers are serializable");
     Ok(file.to_string().replacen("\"trees\":[]", &format!("\"trees\":{trees}"), 1).into_bytes())

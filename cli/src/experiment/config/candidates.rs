@@ -25,13 +25,19 @@ pub(in crate::experiment) struct Candidate {
     pub(in crate::experiment) config: Experiment,
 }
 
-impl ExperimentConfig {
-    /// Rejects a grid or a search with an invalid setting, before any data are read.
-    pub(super) fn check_candidates(&self, document: &Document) -> Result<(), ConfigError> {
+impl Experiment {
+    /// Decodes the settings of the grid, and rejects a grid or a search with an invalid setting before any data are
+    /// read.
+    pub(super) fn with_candidates(mut self, document: &Document) -> Result<Self, ConfigError> {
         let Some(search) = &self.search else {
-            // Points are checked one at a time, because a grid may be large.
-            let mut points = self.points_of_grid(document)?.into_iter().filter(|point| !point.is_empty());
-            return points.try_for_each(|point| at_point(document, GRID, &point).map(|_| ()));
+            let points = self.points_of_grid().map_err(|refusal| document.place(&refusal))?;
+            let names = names::names(&points, &self.resolved());
+            let candidates = points.into_iter().zip(names).filter(|(point, _)| !point.is_empty());
+            let candidate = |(point, label): (Point, String)| {
+                Ok(Candidate { label, config: self.at_point(document, GRID, &point)?, point })
+            };
+            self.grid_points = candidates.map(candidate).collect::<Result<_, ConfigError>>()?;
+            return Ok(self);
         };
         let folds = match (self.cv.folds.as_slice(), &self.cv.split) {
             ([], None) => vec![1],
@@ -43,16 +49,26 @@ impl ExperimentConfig {
             // The ends of a range are hardly ever drawn, but a range that leaves the valid values usually does so
             // there.
             for point in search.extremes(&trials[0].point).map_err(|refusal| document.place(&refusal))? {
-                at_point(document, SPACE, &point)?;
+                self.at_point(document, SPACE, &point)?;
             }
         }
-        Ok(())
+        Ok(self)
     }
 
-    fn points_of_grid(&self, document: &Document) -> Result<Vec<Point>, ConfigError> {
-        let place = |refusal: Refusal| document.place(&refusal);
-        grid::check_keys(&self.grid).map_err(|refusal| place(refusal.under(GRID)))?;
-        grid::points(&self.grid).map_err(place)
+    fn points_of_grid(&self) -> Result<Vec<Point>, Refusal> {
+        grid::check_keys(&self.grid).map_err(|refusal| refusal.under(GRID))?;
+        grid::points(&self.grid)
+    }
+
+    /// Returns a candidate for each grid point; without a grid, the only candidate is the configuration itself.
+    pub(in crate::experiment) fn grid_candidates(&self) -> Vec<Candidate> {
+        match self.grid_points.is_empty() {
+            true => {
+                let label = names::in_words(&Point::new());
+                vec![Candidate { label, point: Point::new(), config: self.clone() }]
+            }
+            false => self.grid_points.to_vec(),
+        }
     }
 
     /// Returns the trials that a search draws for a fold, in the order in which they are drawn. With successive
@@ -65,7 +81,7 @@ impl ExperimentConfig {
     ) -> Result<Vec<Candidate>, ConfigError> {
         let place = |refusal: Refusal| document.place(&refusal);
         let candidate = |(index, point): (usize, Point)| {
-            let mut config = at_point(document, SPACE, &point)?;
+            let mut config = self.at_point(document, SPACE, &point)?;
             if let SearchConfig::SuccessiveHalving { budget, .. } = search {
                 config = config.with_budget(*budget).map_err(place)?;
             }
@@ -79,35 +95,15 @@ impl ExperimentConfig {
         Ok(trials)
     }
 
-    /// Returns the rungs of successive halving, or none for any other kind of search.
-    pub(in crate::experiment) fn rungs(&self) -> Vec<Rung> {
-        match (&self.search, self.rounds()) {
-            (Some(SearchConfig::SuccessiveHalving { trials, reduction, .. }), Some(rounds)) => {
-                rungs(*trials, rounds, *reduction)
-            }
-            _ => Vec::new(),
-        }
-    }
-
-    /// Returns the learner's number of rounds, if it has one.
-    fn rounds(&self) -> Option<usize> {
-        let entry = self.learner_entry()?;
-        let key = entry.rounds_key?;
-        let default = || entry.defaults().get(key).and_then(Value::as_u64);
-        self.learner.get(key).and_then(Value::as_u64).or_else(default).map(|rounds| rounds as usize)
-    }
-}
-
-impl Experiment {
-    /// Returns a candidate for each grid point; without a grid, the only candidate is the configuration itself.
-    pub(in crate::experiment) fn grid_candidates(&self, document: &Document) -> Result<Vec<Candidate>, ConfigError> {
-        let candidate = |(point, label): (Point, String)| {
-            let config = if point.is_empty() { self.clone() } else { at_point(document, GRID, &point)? };
-            Ok(Candidate { label, point, config })
-        };
-        let points = self.points_of_grid(document)?;
-        let names = names::names(&points, &self.resolved());
-        points.into_iter().zip(names).map(candidate).collect()
+    /// Returns the configuration with the values of a grid point or trial applied. `from` is the table that lists the
+    /// values: either `grid` or `search.space`.
+    fn at_point(&self, document: &Document, from: &str, point: &Point) -> Result<Self, ConfigError> {
+        let at_point = document.at_point(from, point)?;
+        self.changed(&at_point).map_err(|refusal| {
+            let ConfigError { place, message } = at_point.place(&refusal);
+            let table = from.split('.').next().unwrap_or_default();
+            ConfigError { place, message: format!("{table}, at {}: {message}", grid::label(point)) }
+        })
     }
 
     /// If successive halving has a `budget`, makes it the learner's number of rounds. Rejects a learner that has no
@@ -135,6 +131,26 @@ impl Experiment {
     }
 }
 
+impl ExperimentConfig {
+    /// Returns the rungs of successive halving, or none for any other kind of search.
+    pub(in crate::experiment) fn rungs(&self) -> Vec<Rung> {
+        match (&self.search, self.rounds()) {
+            (Some(SearchConfig::SuccessiveHalving { trials, reduction, .. }), Some(rounds)) => {
+                rungs(*trials, rounds, *reduction)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the learner's number of rounds, if it has one.
+    fn rounds(&self) -> Option<usize> {
+        let entry = self.learner_entry()?;
+        let key = entry.rounds_key?;
+        let default = || entry.defaults().get(key).and_then(Value::as_u64);
+        self.learner.get(key).and_then(Value::as_u64).or_else(default).map(|rounds| rounds as usize)
+    }
+}
+
 /// Rejects trials with different numbers of rounds, because a rung could not compare them. Also rejects trials with
 /// fewer rounds than `reduction`.
 fn check_rounds(trials: &[Candidate], reduction: usize) -> Result<(), Refusal> {
@@ -153,15 +169,4 @@ fn check_rounds(trials: &[Candidate], reduction: usize) -> Result<(), Refusal> {
         ));
     }
     Ok(())
-}
-
-/// Returns the configuration with the values of a grid point or trial applied. `from` is the table that lists the
-/// values: either `grid` or `search.space`.
-fn at_point(document: &Document, from: &str, point: &Point) -> Result<Experiment, ConfigError> {
-    let at_point = document.at_point(from, point)?;
-    Experiment::read(&at_point).map_err(|refusal| {
-        let ConfigError { place, message } = at_point.place(&refusal);
-        let table = from.split('.').next().unwrap_or_default();
-        ConfigError { place, message: format!("{table}, at {}: {message}", grid::label(point)) }
-    })
 }

@@ -5,13 +5,15 @@ use std::fs;
 use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use burn_rank::json::{Value, from_value};
+use burn_rank::json::{Map, Value, from_value};
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::FileKind;
 use burn_rank::workbench::text::{did_you_mean, nearest, shown};
 use serde::de::DeserializeOwned;
-use toml::de::{DeTable, DeValue};
+use toml::Spanned;
+use toml::de::{DeString, DeTable, DeValue};
 
 use super::grid::Point;
 
@@ -21,16 +23,9 @@ use super::grid::Point;
 /// Rejects a number that is not finite. Also rejects a whole number that TOML cannot hold.
 pub(crate) fn written_value(key: &str, text: &str) -> Result<Value, Refusal> {
     let line = format!("value = {text}");
-    let table = toml::from_str::<toml::Table>(&line);
-    if table.is_err()
-        && let Ok(parsed) = DeTable::parse(&line)
-        && let Some(refusal) = parsed.get_ref().values().find_map(|value| too_large(value.get_ref(), key))
-    {
-        return Err(refusal);
-    }
-    let alone = table.ok().filter(|table| table.len() == 1);
-    match alone.and_then(|mut table| table.remove("value")) {
-        Some(value) => from_toml(value, key),
+    let table = DeTable::parse(&line).ok().filter(|table| table.get_ref().len() == 1);
+    match table.as_ref().and_then(|table| table.get_ref().values().next()) {
+        Some(value) => from_toml(value.get_ref(), key),
         None => Ok(serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))),
     }
 }
@@ -38,12 +33,31 @@ pub(crate) fn written_value(key: &str, text: &str) -> Result<Value, Refusal> {
 /// Converts a TOML value at `key` to a JSON value; dates and times become strings.
 ///
 /// # Errors
-/// Returns a [`Refusal`] if a number is not finite, because no key accepts one.
-pub(crate) fn from_toml(value: toml::Value, key: &str) -> Result<Value, Refusal> {
-    match not_finite(&value, key) {
-        Some(refusal) => Err(refusal),
-        None => Ok(json(value)),
-    }
+/// Returns a [`Refusal`] if a number is not finite, because no key accepts one. Also rejects a whole number that TOML
+/// cannot hold.
+pub(crate) fn from_toml(value: &DeValue, key: &str) -> Result<Value, Refusal> {
+    Ok(match value {
+        DeValue::String(text) => Value::from(&**text),
+        DeValue::Integer(number) => {
+            Value::from(i64::from_str_radix(number.as_str(), number.radix()).map_err(|_| beyond(key, number))?)
+        }
+        DeValue::Float(number) => match number.as_str().parse() {
+            Ok(finite) if f64::is_finite(finite) => Value::from(finite),
+            _ => return Err(Refusal::new(key, number.as_str().trim_start_matches('+'), "a finite number")),
+        },
+        DeValue::Boolean(value) => Value::Bool(*value),
+        DeValue::Datetime(time) => Value::from(time.to_string()),
+        DeValue::Array(items) => {
+            let items = items.iter().enumerate();
+            items.map(|(at, item)| from_toml(item.get_ref(), &format!("{key}[{at}]"))).collect::<Result<_, _>>()?
+        }
+        DeValue::Table(table) => {
+            let field = |(name, value): (&Spanned<DeString>, &Spanned<DeValue>)| {
+                Ok((name.get_ref().to_string(), from_toml(value.get_ref(), &below(key, name.get_ref()))?))
+            };
+            Value::Object(table.iter().map(field).collect::<Result<_, _>>()?)
+        }
+    })
 }
 
 /// An error about a configuration key, with the place where the key was written.
@@ -61,9 +75,9 @@ pub struct ConfigError {
 #[derive(Debug, Clone)]
 pub struct Document {
     path: PathBuf,
-    text: String,
+    text: Arc<str>,
     overrides: Vec<Override>,
-    /// The keys that [`Document::assign`] has set. Each is stored with the key that error messages show instead.
+    /// The keys that a grid point or a trial has set. Each is stored with the key that error messages show instead.
     assigned: Vec<(String, String)>,
     root: Value,
 }
@@ -121,23 +135,16 @@ impl Document {
     /// # Errors
     /// As [`Document::read`].
     pub fn parse(path: &Path, text: String, overrides: &[String]) -> Result<Self, ConfigError> {
-        let table = toml::from_str::<toml::Table>(&text);
         let path = path.to_path_buf();
-        let mut document = Self { path, text, overrides: Vec::new(), assigned: Vec::new(), root: Value::Null };
-        let root = match table {
-            Ok(table) => from_toml(toml::Value::Table(table), ""),
+        let root = match DeTable::parse(&text) {
+            Ok(table) => from_toml(&DeValue::Table(table.into_inner()), ""),
             Err(error) => {
-                let parsed = DeTable::parse(&document.text).ok();
-                let refusal = parsed.and_then(|table| too_large(&DeValue::Table(table.into_inner()), ""));
-                return Err(match refusal {
-                    Some(refusal) => document.place(&refusal),
-                    None => ConfigError {
-                        place: at(&document.path, &document.text, error.span()),
-                        message: error.message().to_string(),
-                    },
-                });
+                let place = at(&path, &text, error.span());
+                return Err(ConfigError { place, message: error.message().to_string() });
             }
         };
+        let mut document =
+            Self { path, text: text.into(), overrides: Vec::new(), assigned: Vec::new(), root: Value::Null };
         document.root = root.map_err(|refusal| document.place(&refusal))?;
         for assignment in overrides {
             document.set(assignment)?;
@@ -155,7 +162,7 @@ impl Document {
         if !root.is_object() {
             return Err(ConfigError { place: name.to_string(), message: "expected a table".to_string() });
         }
-        let mut document = Self { path, text: String::new(), overrides: Vec::new(), assigned: Vec::new(), root };
+        let mut document = Self { path, text: "".into(), overrides: Vec::new(), assigned: Vec::new(), root };
         for assignment in overrides {
             document.set(assignment)?;
         }
@@ -213,26 +220,17 @@ impl Document {
         key.split('.').try_fold(&self.root, |value, part| value.get(part)).is_some()
     }
 
-    /// Sets a dotted key to one of the values tried by a grid or a search. Error messages about the value refer to the
-    /// key in the table named by `from`, such as `[grid]`.
+    /// Returns this document with the values of a grid point or trial. `from` is the table that lists the values: either
+    /// `grid` or `search.space`. Error messages about a value refer to its key in that table.
     ///
     /// # Errors
-    /// Returns a message if the key lies inside a value that is not a table, or has more than 32 parts.
-    pub fn assign(&mut self, from: &str, key: &str, value: Value) -> Result<(), String> {
-        put(&mut self.root, key, value)?;
-        self.assigned.push((key.to_string(), format!("{from}.{key}")));
-        Ok(())
-    }
-
-    /// Returns this document with the values of a grid point or trial applied. `from` is the table that lists the
-    /// values: either `grid` or `search.space`.
-    ///
-    /// # Errors
-    /// Returns a [`ConfigError`] if a key lies inside a value that is not a table.
+    /// Returns a [`ConfigError`] if a key lies inside a value that is not a table, or has more than 32 parts.
     pub(super) fn at_point(&self, from: &str, point: &Point) -> Result<Self, ConfigError> {
         let mut document = self.clone();
         for (key, value) in point {
-            document.assign(from, key, value.clone()).map_err(|fault| self.refuse(&format!("{from}.{key}"), &fault))?;
+            let of_table = format!("{from}.{key}");
+            put(&mut document.root, key, value.clone()).map_err(|fault| self.refuse(&of_table, &fault))?;
+            document.assigned.push((key.clone(), of_table));
         }
         Ok(document)
     }
@@ -247,21 +245,25 @@ impl Document {
     pub(super) fn varies(&self, section: &str) -> bool {
         let values = self.root.get("grid").and_then(|grid| grid.get(section)).and_then(Value::as_array);
         let is_fixed = values.is_some_and(|values| values.len() == 1);
-        self.assigned.iter().any(|(key, _)| key.split('.').next() == Some(section) && !(is_fixed && key == section))
+        self.assigned.iter().any(|(key, _)| section_of(key) == section && !(is_fixed && key == section))
     }
 
-    /// Returns whether the document contains the values of a grid point or trial.
-    pub(super) fn is_at_point(&self) -> bool {
-        !self.assigned.is_empty()
+    /// Returns the sections that the grid point or trial changes, each with its value.
+    pub(super) fn changed(&self) -> impl Iterator<Item = (&str, &Value)> {
+        let is_changed = move |section: &str| self.assigned.iter().any(|(key, _)| section_of(key) == section);
+        let sections = self.root.as_object().into_iter().flatten();
+        sections.map(|(section, value)| (section.as_str(), value)).filter(move |(section, _)| is_changed(section))
     }
 
-    /// For each override that removes a key, returns a copy of this document in which the key is null. Decoding these
-    /// copies detects misspelled keys in the overrides.
-    pub(super) fn with_nulls(&self) -> impl Iterator<Item = Result<Self, ConfigError>> {
+    /// For each override that removes a key, returns the section of the key, and a table with only this section, in
+    /// which the key is null. Decoding the table detects a misspelled key.
+    pub(super) fn removed(&self) -> impl Iterator<Item = Result<(&str, Map), ConfigError>> {
         self.overrides.iter().filter(|set| set.removes).map(|set| {
-            let mut document = self.clone();
-            put(&mut document.root, &set.key, Value::Null).map_err(|fault| self.refuse(&set.key, &fault))?;
-            Ok(document)
+            let section = section_of(&set.key);
+            let value = self.root.get(section).map(|value| (section.to_owned(), value.clone()));
+            let mut table = Value::Object(value.into_iter().collect());
+            put(&mut table, &set.key, Value::Null).map_err(|fault| self.refuse(&set.key, &fault))?;
+            Ok((section, table.as_object().cloned().unwrap_or_default()))
         })
     }
 
@@ -274,21 +276,12 @@ impl Document {
         }
     }
 
-    /// Decodes the whole configuration into a typed value.
-    ///
-    /// # Errors
-    /// Returns a [`ConfigError`] that names the key if a key is missing, has the wrong type or is unknown. The error
-    /// for an unknown key also names the nearest known key.
-    pub fn decode<T: DeserializeOwned>(&self) -> Result<T, ConfigError> {
-        self.value_as().map_err(|refusal| self.place(&refusal))
-    }
-
     /// Decodes the whole configuration into a typed value. The error names the key, but not yet the line or the
     /// override that set it.
-    pub(super) fn value_as<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
-        if let Some(refusal) = unwritable(&self.root, "") {
-            return Err(refusal);
-        }
+    pub(super) fn decode<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
+        #[cfg(test)]
+        tests::DECODED.with(|count| count.set(count.get() + 1));
+        check_writable(&self.root, "")?;
         from_value(self.root.clone())
     }
 
@@ -348,6 +341,11 @@ fn near_file(path: &Path) -> Option<String> {
     Some(path.with_file_name(near).display().to_string())
 }
 
+/// Returns the section that contains a dotted key.
+fn section_of(key: &str) -> &str {
+    key.split('.').next().unwrap_or_default()
+}
+
 /// Returns whether a dotted key equals `around` or names something inside it.
 fn is_within(key: &str, around: &str) -> bool {
     key.strip_prefix(around).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -379,48 +377,17 @@ fn put(root: &mut Value, key: &str, value: Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Rejects the first number that is not finite, whether it is `value` itself or nested in it.
-fn not_finite(value: &toml::Value, key: &str) -> Option<Refusal> {
-    match value {
-        toml::Value::Float(number) if !number.is_finite() => {
-            Some(Refusal::new(key, number.to_string().to_lowercase(), "a finite number"))
-        }
-        toml::Value::Array(items) => {
-            items.iter().enumerate().find_map(|(index, item)| not_finite(item, &format!("{key}[{index}]")))
-        }
-        toml::Value::Table(table) => table.iter().find_map(|(name, item)| not_finite(item, &below(key, name))),
-        _ => None,
-    }
-}
-
-/// Rejects the first whole number that TOML cannot hold, whether it is `value` itself or nested in it.
-fn too_large(value: &DeValue, key: &str) -> Option<Refusal> {
-    match value {
-        DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
-            Ok(_) => None,
-            Err(_) => Some(beyond(key, number)),
-        },
-        DeValue::Array(items) => {
-            items.iter().enumerate().find_map(|(index, item)| too_large(item.get_ref(), &format!("{key}[{index}]")))
-        }
-        DeValue::Table(table) => {
-            table.iter().find_map(|(name, item)| too_large(item.get_ref(), &below(key, name.get_ref())))
-        }
-        _ => None,
-    }
-}
-
 /// Rejects the first whole number that `config.toml` could not hold, whether it is `value` itself or nested in it.
-fn unwritable(value: &Value, key: &str) -> Option<Refusal> {
+pub(super) fn check_writable(value: &Value, key: &str) -> Result<(), Refusal> {
     match value {
         Value::Number(number) if number.as_u64().is_some_and(|number| i64::try_from(number).is_err()) => {
-            Some(beyond(key, number))
+            Err(beyond(key, number))
         }
         Value::Array(items) => {
-            items.iter().enumerate().find_map(|(index, item)| unwritable(item, &format!("{key}[{index}]")))
+            items.iter().enumerate().try_for_each(|(at, item)| check_writable(item, &format!("{key}[{at}]")))
         }
-        Value::Object(table) => table.iter().find_map(|(name, item)| unwritable(item, &below(key, name))),
-        _ => None,
+        Value::Object(table) => table.iter().try_for_each(|(name, item)| check_writable(item, &below(key, name))),
+        _ => Ok(()),
     }
 }
 
@@ -436,18 +403,6 @@ fn below(key: &str, name: &str) -> String {
     if key.is_empty() { name.to_owned() } else { format!("{key}.{name}") }
 }
 
-fn json(value: toml::Value) -> Value {
-    match value {
-        toml::Value::String(s) => Value::String(s),
-        toml::Value::Integer(i) => Value::from(i),
-        toml::Value::Float(f) => Value::from(f),
-        toml::Value::Boolean(b) => Value::Bool(b),
-        toml::Value::Datetime(d) => Value::String(d.to_string()),
-        toml::Value::Array(items) => Value::Array(items.into_iter().map(json).collect()),
-        toml::Value::Table(table) => Value::Object(table.into_iter().map(|(key, value)| (key, json(value))).collect()),
-    }
-}
-
 fn at(path: &Path, text: &str, span: Option<Range<usize>>) -> String {
     let Some(span) = span else { return path.display().to_string() };
     let before = &text.as_bytes()[..span.start.min(text.len())];
@@ -457,10 +412,17 @@ fn at(path: &Path, text: &str, span: Option<Range<usize>>) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use std::cell::Cell;
+
     use burn_rank::workbench::json::json;
 
     use super::*;
+
+    thread_local! {
+        /// How often this thread has decoded a whole document.
+        pub(in crate::experiment::config) static DECODED: Cell<usize> = const { Cell::new(0) };
+    }
 
     #[derive(Debug, serde::Deserialize, PartialEq)]
     #[serde(deny_unknown_fields)]
@@ -476,7 +438,8 @@ mod tests {
 
     fn decode(text: &str, overrides: &[&str]) -> Result<Outer, ConfigError> {
         let overrides: Vec<String> = overrides.iter().map(|s| s.to_string()).collect();
-        Document::parse(Path::new("a.toml"), text.to_string(), &overrides)?.decode()
+        let document = Document::parse(Path::new("a.toml"), text.to_string(), &overrides)?;
+        document.decode().map_err(|refusal| document.place(&refusal))
     }
 
     #[test]
@@ -551,7 +514,8 @@ mod tests {
         let json = "learner={\"epochs\": 9223372036854775808}";
         assert_eq!(error("", &[json]), format!("--set {json}: learner.epochs: found 9223372036854775808, {most}"));
         let value = json!({"learner": {"epochs": u64::MAX}});
-        let refused = Document::from_value("config", value, &[]).unwrap().decode::<Outer>().unwrap_err().to_string();
+        let document = Document::from_value("config", value, &[]).unwrap();
+        let refused = document.place(&document.decode::<Outer>().unwrap_err()).to_string();
         assert_eq!(refused, format!("config: learner.epochs: found 18446744073709551615, {most}"));
         let least = error("", &["learner.epochs=-9223372036854775809"]);
         assert!(least.ends_with(
@@ -592,22 +556,22 @@ mod tests {
         ] {
             let text = format!("[scorer]\nkind = \"one\"\n{text}\n");
             let document = Document::parse(Path::new("a.toml"), text, &[]).unwrap();
-            let error = document.decode::<WithTagged>().unwrap_err().to_string();
+            let error = document.place(&document.decode::<WithTagged>().unwrap_err()).to_string();
             assert!(error.starts_with(expected), "{error}");
         }
         let text = "scorer = { kind = \"tow\" }".to_string();
         let document = Document::parse(Path::new("a.toml"), text, &[]).unwrap();
-        let error = document.decode::<WithTagged>().unwrap_err().to_string();
+        let error = document.place(&document.decode::<WithTagged>().unwrap_err()).to_string();
         assert!(error.starts_with("a.toml:1:12: scorer.kind: unknown variant `tow`"), "{error}");
     }
 
     #[test]
     fn indices_and_values_of_the_grid_are_placed_at_their_keys() {
         let text = "seed = 1\n[grid]\n\"learner.epochs\" = [1]\n[learner]\nhidden = [1]\n";
-        let mut document = Document::parse(Path::new("a.toml"), text.to_string(), &["seed=2".to_string()]).unwrap();
+        let document = Document::parse(Path::new("a.toml"), text.to_string(), &["seed=2".to_string()]).unwrap();
         assert_eq!(document.refuse("learner.hidden[0]", "").place, "a.toml:5:1");
         assert_eq!(document.refuse("learner.epochs", "").place, "a.toml:4:2");
-        document.assign("grid", "learner.epochs", 1.into()).unwrap();
+        let mut document = document.at_point("grid", &vec![("learner.epochs".to_string(), 1.into())]).unwrap();
         assert_eq!(document.refuse("learner.epochs", "").place, "a.toml:3:1");
         assert_eq!(document.refuse("seed", "").place, "--set seed=2");
         document.set_option("device", "--device", "cuda");

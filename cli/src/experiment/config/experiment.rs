@@ -14,15 +14,18 @@ use burn_rank::loss::{LossError, LossSpec};
 use burn_rank::measure::Measure;
 use burn_rank::op::Instructions;
 use burn_rank::ranker::{Model, TreeEnsemble};
-use burn_rank::refusal::{Found, Refusal, UnknownName};
-use burn_rank::scorer::ScorerConfig;
-use burn_rank::workbench::json::json;
+use burn_rank::refusal::Refusal;
+use burn_rank::scorer::{
+    AttentionScorerConfig, LatentCrossScorerConfig, LinearScorerConfig, MlpScorerConfig, ScorerConfig,
+};
+use burn_rank::workbench::json::{json, keys_of};
 use burn_rank::workbench::name_unread;
 use burn_rank::workbench::text::counted;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::document::{ConfigError, Document};
+use super::candidates::Candidate;
+use super::document::{ConfigError, Document, check_writable};
 use super::search::SearchConfig;
 use super::sections::{CrossValidationConfig, DataConfig, FoldsConfig, MeasureConfig, SplitBy};
 
@@ -83,6 +86,11 @@ pub struct ExperimentConfig {
 pub struct Experiment {
     pub(crate) config: ExperimentConfig,
     pub(in crate::experiment) built: Arc<dyn RankingLearner>,
+    /// The configuration without the defaults that depend on other sections; the settings of a grid or a search change
+    /// this one.
+    pub(super) written: Arc<ExperimentConfig>,
+    /// The settings of the grid; empty if there is no grid.
+    pub(super) grid_points: Arc<[Candidate]>,
 }
 
 impl Deref for Experiment {
@@ -91,13 +99,6 @@ impl Deref for Experiment {
     fn deref(&self) -> &ExperimentConfig {
         &self.config
     }
-}
-
-/// Lists the learners that have a property, as text that ends an error message, such as "`gradient` and `rank_svm` do".
-fn learners_that_do(has: impl Fn(&LearnerEntry) -> bool) -> String {
-    let those = registry::LEARNERS.iter().filter(|entry| has(entry));
-    let names: Vec<String> = those.map(|entry| format!("`{}`", entry.name)).collect();
-    format!("{} {}", names.join(" and "), if names.len() == 1 { "does" } else { "do" })
 }
 
 fn default_seed() -> u64 {
@@ -115,7 +116,7 @@ impl Experiment {
     /// Returns a [`LearnerError`] that names the invalid parameter.
     pub(crate) fn new(config: ExperimentConfig) -> Result<Self, LearnerError> {
         let built = registry::build(&config.learner, &config.parts())?.into();
-        Ok(Self { config, built })
+        Ok(Self { written: Arc::new(config.clone()), grid_points: Arc::default(), config, built })
     }
 
     /// Decodes a document, and checks the configuration that results from every grid point or trial.
@@ -124,25 +125,18 @@ impl Experiment {
     /// Returns a [`ConfigError`] that names the invalid key and the place where it was written.
     pub fn from_document(document: &Document) -> Result<Self, ConfigError> {
         let experiment = Self::read(document).map_err(|refusal| document.place(&refusal))?;
-        for document in document.with_nulls() {
-            let document = document?;
-            if let Err(refusal) = Self::read(&document)
-                && refusal.unknown_name().is_some()
-            {
-                return Err(document.place(&refusal));
+        for removed in document.removed() {
+            let (section, table) = removed?;
+            match experiment.check_removed(section, table) {
+                Err(refusal) if refusal.unknown_name().is_some() => return Err(document.place(&refusal)),
+                _ => {}
             }
         }
-        // A document at a point still has the table of that point.
-        if !document.is_at_point() {
-            experiment.check_candidates(document)?;
-        }
-        Ok(experiment)
+        experiment.with_candidates(document)
     }
 
-    pub(super) fn read(document: &Document) -> Result<Self, Refusal> {
-        let mut config: ExperimentConfig =
-            document.value_as().map_err(|refusal| name_unread(name_section(name_scorers(show_section(refusal)))))?;
-        config.leave_out_unread(document);
+    fn read(document: &Document) -> Result<Self, Refusal> {
+        let mut config: ExperimentConfig = document.decode().map_err(advise)?;
         if config.name.is_empty() {
             config.name = document.stem();
         }
@@ -156,20 +150,56 @@ impl Experiment {
                 *path = document.folder().join(&path);
             }
         }
-        config.complete_fitting(document);
-        config.complete_temperature();
         config.check_data()?;
         config.check_cross_validation()?;
         config.check_search()?;
         if config.measure.round == Some(0) {
             return Err(Refusal::new("measure.round", 0, "at least 1"));
         }
-        let experiment = Self::new(config).map_err(refusal_of)?;
+        Self::completed(config, document)
+    }
+
+    /// Fills in what the document leaves out, builds the learner, and checks what the learner takes.
+    fn completed(written: ExperimentConfig, document: &Document) -> Result<Self, Refusal> {
+        let mut config = written.clone();
+        config.leave_out_unread(document);
+        config.complete_fitting(document);
+        config.complete_temperature();
+        let experiment = Self { written: Arc::new(written), ..Self::new(config).map_err(refusal_of)? };
         experiment.check_weights()?;
         experiment.check_missing()?;
         experiment.check_streaming()?;
         experiment.check_start()?;
         Ok(experiment)
+    }
+
+    /// Returns the experiment at a grid point or trial. Only the sections that the point changes are decoded.
+    pub(super) fn changed(&self, at_point: &Document) -> Result<Self, Refusal> {
+        let mut config = ExperimentConfig::clone(&self.written);
+        for (section, value) in at_point.changed() {
+            match section {
+                "normalizer" => config.normalizer = decoded(section, value)?,
+                "scorer" => config.scorer = decoded(section, value)?,
+                "loss" => config.loss = decoded(section, value)?,
+                "learner" => config.learner = decoded(section, value)?,
+                section => return Err(Refusal::fault(section, "expected a section that a grid may vary")),
+            }
+        }
+        Self::completed(config, at_point)
+    }
+
+    /// Decodes a section in which a removed key is null.
+    fn check_removed(&self, section: &str, mut table: Map) -> Result<(), Refusal> {
+        for required in ["data", "learner"] {
+            table.entry(required).or_insert_with(|| json!({}));
+        }
+        let ExperimentConfig { learner, loss, .. } = from_value(table.into()).map_err(advise)?;
+        let whole = match section {
+            "learner" => ExperimentConfig { learner, ..self.config.clone() },
+            "loss" => ExperimentConfig { loss, ..self.config.clone() },
+            _ => return Ok(()),
+        };
+        Self::new(whole).map(drop).map_err(refusal_of)
     }
 
     /// Before any file is read, rejects a starting ranker if the learner cannot continue training it.
@@ -276,11 +306,7 @@ impl ExperimentConfig {
             if self.data.synthetic.is_some() {
                 return Err(Refusal::new(key, found, format!("{none}: generated queries have no files")));
             }
-            if !self.learner_entry().is_some_and(takes) {
-                let (kind, others) = (self.learner_kind(), learners_that_do(takes));
-                let expected = format!("{none}: the learner `{kind}` takes no {of} weights; {others}");
-                return Err(Refusal::new(key, found, expected));
-            }
+            self.require(takes, &key, found, none, &format!("takes no {of} weights"))?;
         }
         // A loss that cannot be built has been refused with its learner.
         if !read.document_weights.is_none()
@@ -294,14 +320,11 @@ impl ExperimentConfig {
 
     /// Rejects `missing = "keep"` for a learner that does not support missing values.
     fn check_missing(&self) -> Result<(), Refusal> {
-        let takes = |entry: &LearnerEntry| entry.takes_missing;
-        if self.data.read.missing != Missing::Keep || self.learner_entry().is_some_and(takes) {
+        if self.data.read.missing != Missing::Keep {
             return Ok(());
         }
-        let (kind, others) = (self.learner_kind(), learners_that_do(takes));
-        let expected =
-            format!("\"indicator\", \"zero\" or \"query-min\": the learner `{kind}` takes no missing values; {others}");
-        Err(Refusal::new("data.read.missing", "\"keep\"", expected))
+        let instead = "\"indicator\", \"zero\" or \"query-min\"";
+        self.require(|entry| entry.takes_missing, "data.read.missing", "\"keep\"", instead, "takes no missing values")
     }
 
     /// Returns whether missing values are replaced with the feature's mean and marked in an additional column, because
@@ -315,13 +338,26 @@ impl ExperimentConfig {
     fn check_streaming(&self) -> Result<(), Refusal> {
         self.data.check_streaming()?;
         let Some(memory) = self.data.memory else { return Ok(()) };
-        let streams = |entry: &LearnerEntry| entry.streams;
-        if self.learner_entry().is_some_and(streams) {
+        self.require(|entry| entry.streams, "data.memory", memory, "none", "does not stream data")
+    }
+
+    /// Rejects the value at `key` unless the learner has a property; the error lists the learners that have it.
+    fn require(
+        &self,
+        has: fn(&LearnerEntry) -> bool,
+        key: &str,
+        found: impl Display,
+        instead: &str,
+        lacks: &str,
+    ) -> Result<(), Refusal> {
+        if self.learner_entry().is_some_and(has) {
             return Ok(());
         }
-        let (kind, others) = (self.learner_kind(), learners_that_do(streams));
-        let expected = format!("none: the learner `{kind}` does not stream data; {others}");
-        Err(Refusal::new("data.memory", memory, expected))
+        let names: Vec<String> =
+            registry::LEARNERS.iter().filter(|entry| has(entry)).map(|entry| format!("`{}`", entry.name)).collect();
+        let (names, verb) = (names.join(" and "), if names.len() == 1 { "does" } else { "do" });
+        let expected = format!("{instead}: the learner `{}` {lacks}; {names} {verb}", self.learner_kind());
+        Err(Refusal::new(key, found, expected))
     }
 
     fn check_cross_validation(&self) -> Result<(), Refusal> {
@@ -461,59 +497,46 @@ fn check_once<T: PartialEq + Display>(what: &str, numbers: &[T]) -> Result<(), R
     }
 }
 
-/// If a required section is missing, adds the shortest section that would do.
-fn show_section(mut refusal: Refusal) -> Refusal {
-    if let (Found::Missing(name), "") = (&refusal.found, &*refusal.key) {
-        let line = if name == "data" { "folds = \"FOLDER\" or train = [\"FILE\"]" } else { "kind = \"gradient\"" };
-        refusal.expected = format!("[{name}] with {line}");
-    }
-    refusal
+/// Decodes a section that a grid or a search varies.
+fn decoded<T: DeserializeOwned>(section: &str, value: &Value) -> Result<T, Refusal> {
+    check_writable(value, section)?;
+    from_value(value.clone()).map_err(|refusal| advise(refusal.under(section)))
 }
 
-/// If a scorer key is unknown, adds the kinds of scorer that have this key to the error.
-fn name_scorers(refusal: Refusal) -> Refusal {
-    let Some(UnknownName { name, .. }) = refusal.unknown_name() else { return refusal };
-    if refusal.key != format!("scorer.{name}") {
-        return refusal;
-    }
-    let decoded = |table: Map| from_value::<ScorerConfig>(Value::Object(table)).err();
-    let unknown = |table: Map| decoded(table).and_then(|refusal| refusal.unknown_name().cloned());
-    let of_kind = |kind: &str| Map::from_iter([("kind".to_string(), json!(kind))]);
-    let kinds = unknown(of_kind("")).map_or(vec![], |unknown| unknown.known);
-    let has_key = |kind: &String| {
-        let mut table = of_kind(kind);
-        table.insert(name.clone(), Value::Null);
-        unknown(table).is_none()
+/// Adds to an error what the missing section may hold, or where the unknown key belongs.
+fn advise(mut refusal: Refusal) -> Refusal {
+    let missing = refusal.missing_name().filter(|_| refusal.key.is_empty());
+    let unknown = refusal.unknown_name().unwrap_or_default();
+    let advice = match (missing, refusal.key.strip_suffix(unknown)) {
+        (Some("data"), _) => "[data] with folds = \"FOLDER\" or train = [\"FILE\"]".to_string(),
+        (Some(section), _) => format!("[{section}] with kind = \"gradient\""),
+        (_, Some("scorer.")) => scorers_with(unknown),
+        (_, Some("data." | "data.columns." | "data.read.")) => {
+            let sections = [
+                ("data", keys_of::<DataConfig>()),
+                ("data.columns", keys_of::<Columns>()),
+                ("data.read", keys_of::<ReadOptions>()),
+            ];
+            let section = sections.iter().find(|(_, keys)| keys.contains(&unknown));
+            section.map(|(section, _)| format!("; [{section}] has it")).unwrap_or_default()
+        }
+        _ => String::new(),
     };
-    let kinds: Vec<String> = kinds.iter().filter(|kind| has_key(kind)).map(|kind| format!("kind = {kind:?}")).collect();
-    if kinds.is_empty() {
-        return refusal;
-    }
-    let expected = format!("{}; a scorer of {} has it", refusal.expected, kinds.join(" or "));
-    Refusal { expected, ..refusal }
+    refusal.expected += &advice;
+    name_unread(refusal)
 }
 
-/// If a key of `[data]` is unknown there, adds the section of the data that has this key to the error.
-fn name_section(refusal: Refusal) -> Refusal {
-    let Some(UnknownName { name, .. }) = refusal.unknown_name() else { return refusal };
-    let sections = [
-        ("data", knows::<DataConfig>(name)),
-        ("data.columns", knows::<Columns>(name)),
-        ("data.read", knows::<ReadOptions>(name)),
+/// Says which kinds of scorer have a key.
+fn scorers_with(key: &str) -> String {
+    let kinds = [
+        ("linear", keys_of::<LinearScorerConfig>()),
+        ("mlp", keys_of::<MlpScorerConfig>()),
+        ("attention", keys_of::<AttentionScorerConfig>()),
+        ("latent_cross", keys_of::<LatentCrossScorerConfig>()),
     ];
-    if !sections.iter().any(|(section, _)| refusal.key == format!("{section}.{name}")) {
-        return refusal;
-    }
-    match sections.iter().find(|(_, knows)| *knows) {
-        Some((section, _)) => Refusal { expected: format!("{}; [{section}] has it", refusal.expected), ..refusal },
-        None => refusal,
-    }
-}
-
-/// Returns whether a section has the key `name`.
-fn knows<T: DeserializeOwned>(name: &str) -> bool {
-    let only = Map::from_iter([(name.to_string(), Value::Null)]);
-    from_value::<T>(only.into()).err().is_none_or(|refusal| refusal.unknown_name().is_none())
+    let with = kinds.iter().filter(|(_, keys)| keys.contains(&key));
+    let with: Vec<String> = with.map(|(kind, _)| format!("kind = {kind:?}")).collect();
+    if with.is_empty() { String::new() } else { format!("; a scorer of {} has it", with.join(" or ")) }
 }
 
 fn sort_by_key(table: &mut Map) {
@@ -524,6 +547,7 @@ fn sort_by_key(table: &mut Map) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::config::document::tests::DECODED;
 
     const BASE: &str = "[data]\ntrain = [\"a\"]\n[learner]\nkind = \"gradient\"\n[loss]\nname = \"approx_ndcg\"\n";
 
@@ -695,7 +719,7 @@ mod tests {
         let text = |more: &str| format!("[scorer]\nkind = \"mlp\"\n[grid]\nlearner = {learners}\n{more}");
         let whole = format!("{BASE}{}", text("")).replace("approx_ndcg", "lambda_ndcg");
         let document = Document::parse(Path::new("a.toml"), whole, &[]).unwrap();
-        let points = Experiment::from_document(&document).unwrap().grid_candidates(&document).unwrap();
+        let points = Experiment::from_document(&document).unwrap().grid_candidates();
         let read_by: Vec<(bool, bool)> =
             points.iter().map(|point| (point.config.scorer.is_some(), point.config.loss.is_some())).collect();
         assert_eq!(read_by, [(true, true), (false, true), (false, false)]);
@@ -706,6 +730,22 @@ mod tests {
         let kinds = "[scorer]\nkind = \"mlp\"\n[grid]\n\"learner.kind\" = [\"gradient\", \"boosted_trees\"]";
         let error = read(kinds, &[lambda]).unwrap_err();
         assert!(error.contains(unread), "a kind has the other keys of the section: {error}");
+    }
+
+    #[test]
+    fn a_grid_decodes_the_file_once() {
+        let numbers: Vec<String> = (1..=10).map(|number| number.to_string()).collect();
+        let numbers = numbers.join(", ");
+        let before = DECODED.get();
+        let grid = format!("[grid]\n\"learner.epochs\" = [{numbers}]\n\"loss.alpha\" = [{numbers}]\n");
+        let experiment = read(&grid, &["learner.patience=", "seed=null"]).unwrap();
+        let points = experiment.grid_candidates();
+        assert_eq!((points.len(), DECODED.get() - before), (100, 1));
+        assert_eq!(
+            (&points[99].config.learner["epochs"], &points[11].config.learner["epochs"]),
+            (&json!(10), &json!(2))
+        );
+        assert_eq!(points[11].config.loss.as_ref().unwrap().params["alpha"], json!(2));
     }
 
     #[test]
