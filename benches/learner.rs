@@ -26,7 +26,6 @@ fn run(criterion: &mut Criterion, name: &str, rows: &[(&str, Value, Option<LossS
     let mut group = criterion.benchmark_group(name);
     group.sample_size(10);
     for (name, table, loss) in rows {
-        let table = burn_rank::json::Value::from(table.clone());
         let table = table.as_object().expect("a table");
         let learner = registry::build(table, &Parts { loss: loss.as_ref().map(Into::into), scorer: None })
             .expect("a valid configuration");

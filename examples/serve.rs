@@ -102,7 +102,7 @@ mod tests {
         let model = Model::Scorer(Scorer::linear(weights, 0.0, &Device::flex()));
         let metadata = Metadata {
             feature_names: Some(["clicks", "price"].map(String::from).to_vec()),
-            config: serde_json::json!({}).into(),
+            config: serde_json::json!({}),
             convention: Convention::default(),
             measures: BTreeMap::new(),
             data_hash: String::new(),

@@ -10,7 +10,7 @@ use burn_rank::data::SynthConfig;
 use burn_rank::json::{Value, to_value};
 use burn_rank::measure::{Measure, evaluate};
 use burn_rank::ranker::Ranker;
-use burn_rank_cli::experiment::{Document, Experiment, FitOptions, fit};
+use burn_rank_cli::{Document, Experiment, FitOptions, fit};
 use serde::Serialize;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -10,5 +10,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    burn_rank_cli::cli::main()
+    ExitCode::from(burn_rank_cli::run(std::env::args_os()))
 }

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use burn_rank_cli::experiment::{Document, Experiment, ExperimentConfig, points, resolved_toml};
+use burn_rank_cli::{Document, Experiment, ExperimentConfig};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
@@ -14,8 +14,7 @@ fuzz_target!(|text: &str| {
     let path = Path::new("/fuzz/config.toml");
     let Ok(document) = Document::parse(path, text.to_owned(), &overrides) else { return };
     let Ok(config) = Experiment::from_document(&document) else { return };
-    let _ = points(&config.grid);
-    let Ok(resolved) = resolved_toml(&document, &config) else { return };
+    let Ok(resolved) = config.resolved_toml(&document) else { return };
     let document = Document::parse(path, resolved, &[]).expect("a resolved configuration is TOML");
     let again = Experiment::from_document(&document).expect("a resolved configuration is one");
     // Equal paths can be written in several ways.

@@ -7,7 +7,7 @@ use burn_rank::data::DataError;
 use burn_rank::json::{Value, from_value};
 use burn_rank::learner::LearnerError;
 use burn_rank::ranker::RankerError;
-use burn_rank_cli::experiment::{ExperimentError, OutputError};
+use burn_rank_cli::ExperimentError;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
@@ -73,8 +73,10 @@ pub fn experiment(error: ExperimentError) -> PyErr {
         ExperimentError::RankingLearner(error @ (LearnerError::State { .. } | LearnerError::Solver { .. })) => {
             work(error)
         }
-        ExperimentError::Output(OutputError::Unwritable { ref source, .. }) => file(error.to_string(), source),
-        error => value(error),
+        error => match error.unwritable() {
+            Some(source) => file(error.to_string(), source),
+            None => value(error),
+        },
     }
 }
 

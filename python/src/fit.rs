@@ -10,10 +10,9 @@ use burn_rank::data::RankingDataset;
 use burn_rank::learner::{Interrupt, Progress, Round};
 use burn_rank::op::Execution;
 use burn_rank::workbench::distributed::ProcessGroup;
-use burn_rank_cli::experiment::{
-    self, Claim, Destination, Document, Experiment, Fit, FitOptions, Report, Split, TrainRun,
+use burn_rank_cli::{
+    Claim, Destination, Document, Experiment, Fit, FitOptions, Report, Split, TrainRun, write_reports,
 };
-use burn_rank_cli::report::write_reports;
 use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -237,7 +236,7 @@ pub fn fit(
     listen(py, tell, move |progress, interrupt| {
         execution.scope(|| {
             let options = FitOptions { progress, interrupt, ..FitOptions::new(&device) };
-            let fit = experiment::fit(&config, &split, config.seed, &options).map_err(errors::experiment)?;
+            let fit = burn_rank_cli::fit(&config, &split, config.seed, &options).map_err(errors::experiment)?;
             let about = about(&fit)?;
             Ok((fit.ranker.into(), about))
         })

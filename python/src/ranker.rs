@@ -6,7 +6,7 @@ use std::sync::Arc;
 use burn::tensor::Device;
 use burn_rank::data::RankingDataset;
 use burn_rank::ranker::{Metadata, Model, RankerError};
-use burn_rank_cli::experiment::RANKER;
+use burn_rank_cli::RANKER;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

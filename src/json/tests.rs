@@ -18,7 +18,7 @@ struct Everything {
     shape: Option<Shape>,
     list: Vec<Shape>,
     pair: (i64, String),
-    map: BTreeMap<u32, bool>,
+    map: BTreeMap<String, bool>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -61,7 +61,6 @@ fn errors_have_the_key_what_was_found_and_what_was_expected() {
         (json!({"list": ["point", {"circle": "r"}]}), "list[1].circle: found \"r\", expected a number"),
         (json!({"shape": {"of": "lft"}}), "shape.of: unknown variant `lft`, expected `left`; did you mean `left`?"),
         (json!({"pair": [1]}), "pair: found a list of 1, expected a list of 2"),
-        (json!({"map": {"x": true}}), "map.x: found \"x\", expected a whole number"),
         (json!({"map": {"7": 1}}), "map.7: found 1, expected true or false"),
     ] {
         let refusal = from_value::<Everything>(value).unwrap_err();

@@ -56,7 +56,7 @@ impl PeerLists {
 
     /// Computes our loss for each list.
     pub fn losses(&self, name: &str, params: Value) -> Vec<f64> {
-        let loss = registry::build(name, burn_rank::json::Value::from(params).as_object().expect("an object")).unwrap();
+        let loss = registry::build(name, params.as_object().expect("an object")).unwrap();
         let (scores, labels, mask) = self.tensors();
         loss.forward_no_reduction(scores, labels, mask).into_data().iter::<f64>().collect()
     }

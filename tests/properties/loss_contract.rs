@@ -31,7 +31,7 @@ pub(crate) struct Subject {
 impl Subject {
     /// A loss with the temperature of its paper where the parameters name none.
     fn new(params: serde_json::Value, name: &str) -> Self {
-        let params = burn_rank::json::Value::from(params).as_object().expect("an object").clone();
+        let params = params.as_object().expect("an object").clone();
         let spec = LossSpec { name: name.into(), params }.with_default_temperature(None).unwrap();
         let loss = spec.build().unwrap_or_else(|error| panic!("{error}"));
         let entry = registry::find(&spec.name).unwrap();

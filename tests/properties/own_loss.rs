@@ -165,10 +165,7 @@ fn learners(scorer: &ScorerConfig, loss: &TrainingLoss) -> Vec<Box<dyn RankingLe
     let anneal = AnnealConfig::Geometric { parameter: None, from: 2.0, to: 20.0, epochs: None };
     let annealed = GradientConfig { anneal: Some(anneal), ..gradient.clone() };
     let trees = BoostedTreesConfig { rounds: 4, leaves: 4, min_documents: 5, ..BoostedTreesConfig::default() };
-    let by_name = |table: serde_json::Value| {
-        let table = burn_rank::json::Value::from(table);
-        registry::build(table.as_object().unwrap(), &with_scorer).unwrap()
-    };
+    let by_name = |table: serde_json::Value| registry::build(table.as_object().unwrap(), &with_scorer).unwrap();
     vec![
         gradient.build(&with_scorer).unwrap(),
         annealed.build(&with_scorer).unwrap(),
@@ -246,7 +243,7 @@ fn annealing_what_does_not_move_is_refused_before_the_fit() {
         anneal(Some("weight")),
         "plain cannot change `weight` while it trains: expected a parameter that its `RankingLoss::changed` changes"
     );
-    let table = Value::from(json!({"kind": "smooth_rank"}));
+    let table = json!({"kind": "smooth_rank"});
     let refused = registry::build(table.as_object().unwrap(), &parts).unwrap_err().to_string();
     assert_eq!(refused, "learner.loss = plain: expected a surrogate with a temperature (sigma or alpha)");
 }

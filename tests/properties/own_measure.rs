@@ -146,7 +146,7 @@ fn learners_select_by_it() {
     let fit = |measure: Measure| {
         let context = FitContext::new(Device::flex(), 1, Selection::best(measure));
         // It boosts what it selects by.
-        let table = burn_rank::json::Value::from(serde_json::json!({"kind": "ada_rank", "rounds": 3}));
+        let table = serde_json::json!({"kind": "ada_rank", "rounds": 3});
         let learner = registry::build(table.as_object().unwrap(), &Parts::default()).unwrap();
         learner.fit(Job::new(&train, Some(&validation), &context)).unwrap()
     };

@@ -21,7 +21,6 @@ use crate::experiment::{
     Chosen, Claim, CrossValidation, CrossValidationOptions, CrossValidationReport, DataConfig, Destination,
     ExperimentError, FinishedRun, FoldResult, Identity, KEPT, Keep, Measures, OutputError, OutputFolder, PAGE, Part,
     PartDone, Place, PlannedFits, REPORT, Report, RunKind, RunRecord, TrainRun, add_page, agree, json_bytes,
-    resolved_toml,
 };
 use crate::page::{Cell, Table, indented, measured, wrapped};
 use crate::report::write_reports;
@@ -146,7 +145,7 @@ impl CvArgs {
     /// that cannot be read leave no folder behind. Without a `claim`, another process looks after the folders.
     fn read<'a>(&self, opened: &'a Opened, claim: Option<Claim>, keep: Keep) -> Result<Reading<'a>, Failure> {
         let Opened { document, config, .. } = opened;
-        let resolved = resolved_toml(document, config)?;
+        let resolved = config.resolved_toml(document)?;
         let run = Identity::new(RunKind::CrossValidation, &resolved);
         let place = (!self.no_out).then(|| self.folder.place(&config.name));
         if let (Some(place), Some(claim)) = (&place, claim) {

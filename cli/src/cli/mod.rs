@@ -39,7 +39,6 @@ mod warnings;
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
@@ -113,11 +112,6 @@ enum Command {
     Man(manual::ManArgs),
     /// Print the help of a command, or the keys of configuration files
     Help(help::HelpArgs),
-}
-
-/// Runs the command line of this process.
-pub fn main() -> ExitCode {
-    ExitCode::from(run(std::env::args_os()))
 }
 
 /// Runs a command line, whose first argument is the name of the program, and returns its exit code. Programs that embed

@@ -94,6 +94,14 @@ pub enum ExperimentError {
 }
 
 impl ExperimentError {
+    /// Returns the operating system's error, if a file or folder of the run cannot be written.
+    pub fn unwritable(&self) -> Option<&io::Error> {
+        match self {
+            Self::Output(OutputError::Unwritable { source, .. }) => Some(source),
+            _ => None,
+        }
+    }
+
     /// Returns whether `--resume` can continue the run. It can if the run was stopped or could not write a file.
     pub(crate) fn can_go_on(&self) -> bool {
         match self {

@@ -5,24 +5,6 @@
 //! [`Experiment`] is a checked configuration, with the learner that it describes.
 //! [`fit()`] runs an experiment on one split of the data; [`PlannedFits`] runs it on every fold, setting and seed.
 //! The results of both are recorded in a [`Report`]. `docs/reference/configuration` lists the configuration keys.
-//!
-//! ```
-//! use std::path::Path;
-//!
-//! use burn::tensor::Device;
-//! use burn_rank_cli::experiment::{Document, Experiment, FitOptions, fit};
-//!
-//! let text = r#"
-//!     data = { synthetic = { train_queries = 20, validation_queries = 10, test_queries = 10, features = 6 } }
-//!     learner = { kind = "regression" }
-//! "#;
-//! let document = Document::parse(Path::new("ridge.toml"), text.to_string(), &["seed=2".to_string()])?;
-//! let experiment = Experiment::from_document(&document)?;
-//! let split = experiment.data.split(experiment.seed)?;
-//! let fitted = fit(&experiment, &split, experiment.seed, &FitOptions::new(&Device::flex()))?;
-//! println!("{:?}", fitted.ranker.metadata().measures);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
 
 mod agreement;
 mod cautions;
@@ -42,28 +24,23 @@ mod start;
 mod train_run;
 
 pub(crate) use agreement::agree;
-pub use config::grid::{Point, label, points};
-pub use config::{
-    ConfigError, CrossValidationConfig, DataConfig, Document, Experiment, ExperimentConfig, FoldsConfig, MeasureConfig,
-    RangeConfig, RangeScale, Rung, SearchConfig, SplitBy, SplitConfig, SyntheticConfig, resolved_toml,
-};
+pub use config::{DataConfig, Document, Experiment, ExperimentConfig, Rung};
 pub(crate) use config::{from_toml, written_value};
 pub use cross_validation::{CrossValidationOptions, JobDone, JobEvent, KEPT, Keep, Part, PartDone, PlannedFits};
 pub use error::{ExperimentError, OutputError};
 pub(crate) use extreme_queries::LONGEST_IDENTIFIER;
-pub use extreme_queries::{ExtremeQueries, RankedDocument, RankedQuery};
-pub use fit::{Evaluations, Fit, FitOptions, fit, fit_in_place, linear_weights};
-pub use folder::{CARD, CONFIG, Claim, Identity, JOBS, OutputFolder, PAGE, Place, RANKER, RECORD, REPORT, RunKind};
+pub use extreme_queries::{ExtremeQueries, RankedQuery};
+pub use fit::{Fit, FitOptions, fit, fit_in_place, linear_weights};
+pub use folder::{Claim, Identity, JOBS, OutputFolder, PAGE, Place, RANKER, RECORD, REPORT, RunKind};
 pub(crate) use folder::{DEVICES, RUN_FILES, STUDY, json_bytes, put_right, write_page};
-pub use kept_run::{KeptError, KeptFold, KeptRun};
+pub use kept_run::KeptRun;
 pub use record::{
-    CrossValidation, CrossValidationReport, DataReport, FitReport, FoldDetails, FoldResult, Measures, MissingValue,
+    CrossValidation, CrossValidationReport, DataReport, FitReport, FoldDetails, FoldResult, Measures,
     PartialDependence, PerQuery, Report, RunRecord, SearchReport, SetMeasures, Sets, Standing, TrainReport, Trial,
 };
 pub use refit::Chosen;
 pub use split::Split;
 pub(crate) use split::moved_in_words;
-pub use splits::{SplitContents, Splits};
 pub(crate) use start::ranker_file;
 pub(crate) use train_run::add_page;
-pub use train_run::{Destination, FinishedRun, TrainRun, WriteReports};
+pub use train_run::{Destination, FinishedRun, TrainRun};

@@ -12,7 +12,6 @@ use burn_rank::workbench::json::json;
 
 use super::config::{
     ConfigError, CrossValidationConfig, DataConfig, Document, Experiment, ExperimentConfig, SplitBy, SyntheticConfig,
-    resolved_toml,
 };
 use super::error::ExperimentError;
 use super::record::{CrossValidation, Measures};
@@ -56,7 +55,7 @@ impl Chosen {
 fn again(config: &ExperimentConfig) -> Result<(Document, Experiment), ConfigError> {
     let place = Path::new("--refit");
     let empty = Document::parse(place, String::new(), &[])?;
-    let document = Document::parse(place, resolved_toml(&empty, config)?, &[])?;
+    let document = Document::parse(place, config.resolved_toml(&empty)?, &[])?;
     let config = Experiment::from_document(&document)?;
     Ok((document, config))
 }

@@ -10,7 +10,7 @@ use burn_rank::ranker::{Estimate, Ranker};
 use burn_rank::workbench::distributed::ProcessGroup;
 
 use super::agreement::agree;
-use super::config::{Document, Experiment, ExperimentConfig, resolved_toml};
+use super::config::{Document, Experiment, ExperimentConfig};
 use super::error::{ExperimentError, OutputError};
 use super::fit::{FitOptions, fit_in_place};
 use super::folder::{CARD, Claim, Identity, OutputFolder, PAGE, Place, RANKER, RECORD, REPORT, RunKind, START};
@@ -99,7 +99,7 @@ impl TrainRun {
             Some(Place::Folder(path)) => config.config.start_from_copy(path, to.claim),
             _ => None,
         };
-        let resolved = resolved_toml(document, &config)?;
+        let resolved = config.resolved_toml(document)?;
         let start = own_start.as_ref().or(config.start.as_ref()).map(|path| config.load_start(path, device));
         let start_ranker = start.transpose().map_err(|error| match error {
             ExperimentError::Refused(refusal) => document.place(&refusal).into(),

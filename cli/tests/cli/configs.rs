@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use burn_rank_cli::experiment::{Document, Experiment};
+use burn_rank_cli::{Document, Experiment};
 
 use crate::common::root;
 

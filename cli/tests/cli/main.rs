@@ -13,7 +13,6 @@ mod clicks;
 mod columnar;
 mod commands;
 mod compare;
-mod config_reference;
 mod configs;
 mod convert;
 mod devices;

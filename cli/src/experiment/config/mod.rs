@@ -7,6 +7,8 @@ mod experiment;
 mod fitting;
 pub(super) mod grid;
 pub(super) mod names;
+#[cfg(test)]
+mod reference_tests;
 mod resolved;
 pub(super) mod search;
 mod sections;
@@ -15,8 +17,5 @@ pub use document::{ConfigError, Document};
 pub(crate) use document::{from_toml, written_value};
 pub(super) use experiment::refusal_of;
 pub use experiment::{Experiment, ExperimentConfig};
-pub use resolved::resolved_toml;
-pub use search::{RangeConfig, RangeScale, Rung, SearchConfig};
-pub use sections::{
-    CrossValidationConfig, DataConfig, FoldsConfig, MeasureConfig, SplitBy, SplitConfig, SyntheticConfig,
-};
+pub use search::{Rung, SearchConfig};
+pub use sections::{CrossValidationConfig, DataConfig, FoldsConfig, SplitBy, SplitConfig, SyntheticConfig};

@@ -5,20 +5,22 @@ use burn_rank::json::Value;
 use super::document::{ConfigError, Document};
 use super::experiment::ExperimentConfig;
 
-/// Returns the resolved configuration as TOML, with absolute paths, so that the file works from any folder.
-///
-/// # Errors
-/// Returns a [`ConfigError`] if TOML cannot represent a value.
-pub fn resolved_toml(document: &Document, config: &ExperimentConfig) -> Result<String, ConfigError> {
-    let mut config = config.clone();
-    for (_, path) in config.paths_mut() {
-        if let Ok(absolute) = std::path::absolute(&path) {
-            *path = absolute;
+impl ExperimentConfig {
+    /// Returns the resolved configuration as TOML, with absolute paths, so that the file works from any folder.
+    ///
+    /// # Errors
+    /// Returns a [`ConfigError`] if TOML cannot represent a value.
+    pub fn resolved_toml(&self, document: &Document) -> Result<String, ConfigError> {
+        let mut config = self.clone();
+        for (_, path) in config.paths_mut() {
+            if let Ok(absolute) = std::path::absolute(&path) {
+                *path = absolute;
+            }
         }
+        let mut value = config.resolved();
+        remove_nulls(&mut value);
+        toml::to_string_pretty(&value).map_err(|error| document.refuse("", &error.to_string()))
     }
-    let mut value = config.resolved();
-    remove_nulls(&mut value);
-    toml::to_string_pretty(&value).map_err(|error| document.refuse("", &error.to_string()))
 }
 
 /// Removes keys that are not set, because TOML has no null.

@@ -8,7 +8,7 @@ mod run;
 mod standing;
 
 pub use cross_validation::{CrossValidation, FoldResult, Measures, SearchReport, Trial};
-pub use partial_dependence::{MissingValue, PartialDependence};
+pub use partial_dependence::PartialDependence;
 pub use report::{
     CrossValidationReport, DataReport, FitReport, FoldDetails, PerQuery, Report, SetMeasures, Sets, TrainReport,
 };

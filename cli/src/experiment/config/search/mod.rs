@@ -5,9 +5,7 @@
 //! halving follows Jamieson and Talwalkar, "Non-stochastic best arm identification and hyperparameter optimization",
 //! 2016.
 
-mod space;
-
-pub use space::{RangeConfig, RangeScale};
+pub(super) mod space;
 
 use burn_rank::json::Map;
 use burn_rank::refusal::Refusal;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use burn_rank::data::letor::{Missing, ReadOptions, Weights};
 use burn_rank::data::{Columns, NormalizerKind};
@@ -25,16 +25,16 @@ use burn_rank::op::{Instructions, Step};
 use burn_rank::refusal::Refusal;
 use burn_rank::scorer::{Activation, InputConfig, NormKind, ScorerConfig};
 use burn_rank::workbench::{Absent, Cell, Groups};
-use burn_rank_cli::experiment::{
-    ConfigError, CrossValidationConfig, DataConfig, Document, Experiment, ExperimentConfig, MeasureConfig, RangeConfig,
-    RangeScale, SearchConfig, SplitConfig, SyntheticConfig,
-};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::Bench;
-use crate::common::root;
+use super::search::space::{RangeConfig, RangeScale};
+use super::sections::MeasureConfig;
+use super::{
+    ConfigError, CrossValidationConfig, DataConfig, Document, Experiment, ExperimentConfig, SearchConfig, SplitConfig,
+    SyntheticConfig,
+};
 
 type Names = BTreeSet<String>;
 
@@ -44,6 +44,11 @@ const KEYS: [&str; 4] = ["key", "meaning", "range", "default"];
 const KEYS_OF_KINDS: [&str; 5] = ["kind", "key", "meaning", "range", "default"];
 /// The header of a table of kinds, each with a line of TOML.
 const KINDS: [&str; 3] = ["kind", "what", "example"];
+
+/// The folder of the repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
 
 fn page() -> String {
     let folder = root().join("docs/reference/configuration");
@@ -436,9 +441,8 @@ fn completed(text: &str) -> String {
 
 /// The configuration as it is read from a file, with keys replaced as by `--set`.
 fn try_read(text: &str, set: &[String]) -> Result<Experiment, ConfigError> {
-    let bench = Bench::default();
-    let path = bench.write("page.toml", text);
-    Document::read(&path, set).and_then(|document| Experiment::from_document(&document))
+    let document = Document::parse(Path::new("page.toml"), text.to_string(), set)?;
+    Experiment::from_document(&document)
 }
 
 fn read(text: &str, set: &[&str]) -> Experiment {
