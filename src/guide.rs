@@ -16,6 +16,7 @@
 //! | `docs/tutorials/python.md` | the Python package |
 //! | `docs/explanation/reproducibility.md` | which bytes come back where |
 //! | `docs/reference/papers.md` | the papers, and what came back |
+//! | `docs/reference/limits.md` | what takes more time or memory than one may expect |
 //! | `docs/reference/compatibility.md` | what later versions read |
 //! | `docs/reference/cite.md` | how to cite |
 //! | `docs/results.md` | accuracy, speed and scale, each in a sentence |

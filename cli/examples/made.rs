@@ -27,10 +27,13 @@ use burn_rank::workbench::ranker::{EXPORTS, IMPORTS};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
+/// A file with what is made in it: its path, and the function that makes its text anew.
+type Made = (&'static str, fn(&str) -> Result<String>);
+
 fn main() -> Result<()> {
     let check = std::env::args().any(|argument| argument == "--check");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the package has no repository")?;
-    let made: [(&str, fn(&str) -> Result<String>); 7] = [
+    let made: [Made; 7] = [
         ("src/loss/mod.rs", |page| with_table(page, "losses", "//! ", &losses())),
         ("benchmarks/losses.md", |page| with_table(page, "cells", "", &cells())),
         ("docs/how-to/export.md", |page| with_table(page, "exports", "", &exports())),

@@ -7,8 +7,7 @@
 //! Some of these operations are therefore implemented as primitives, too.
 //!
 //! Some losses compute most of their result by the backend's own operations instead of primitives. Some losses store
-//! tensors over pairs, `[B, N, N]`, which do not count toward the memory budget. The section "Limits" of
-//! ARCHITECTURE.md lists the losses that store tensors over pairs.
+//! tensors over pairs, `[B, N, N]`, which do not count toward the memory budget; `docs/reference/limits.md` lists them.
 
 // The layers, each below the one before: the functions, a call, the backend that computes it, the primitives with their
 // definitions, and the kernels.

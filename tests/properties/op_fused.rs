@@ -557,6 +557,8 @@ fn nan_and_infinite_scores_make_their_list_nan() {
             recursion_of_first_ranks(inputs, 3, &recursion)
         }),
     ];
+    // These have kernels for f32 only, and take their definitions in f64.
+    let in_f32 = ["log_softmax", "logistic pairs", "hinge", "exponential", "fidelity", "lambda", "neural_sort_sum"];
     // The first, one in the middle and the last document of 17 normal ones with padding; the bad document has the value
     // 0.
     let mut wrong = Vec::new();
@@ -573,10 +575,11 @@ fn nan_and_infinite_scores_make_their_list_nan() {
                 for &dtype in present.types {
                     for (part, values) in run(&case, &present.device, dtype, primitive).iter().enumerate() {
                         let mut list = values[..17].iter();
-                        let shown = match (present.path, bad.is_nan()) {
-                            (Path::Tensor, false) => true,
-                            (Path::Tensor, true) => list.any(|value| value.is_nan()),
-                            _ => list.all(|value| value.is_nan()),
+                        let is_defined = present.path == Path::Tensor || dtype == DType::F64 && in_f32.contains(&what);
+                        let shown = match (is_defined, bad.is_nan()) {
+                            (true, false) => true,
+                            (true, true) => list.any(|value| value.is_nan()),
+                            (false, _) => list.all(|value| value.is_nan()),
                         };
                         if !shown || values[22..].iter().any(|value| !value.is_finite()) {
                             let at = format!("{bad} at {place}, {dtype:?} on {}", present.name);

@@ -180,6 +180,7 @@ fn state_that_outlives_a_call_is_the_same_for_every_caller() {
         ("data/normal.rs", 1, "a table of constants"),
         ("device.rs", 1, "the number of reads of a thread"),
         ("execution/mod.rs", 1, "the execution of a thread, while its scope lasts"),
+        ("experiment/config/document.rs", 1, "how often a thread of a test decodes a file"),
         ("experiment/splits.rs", 1, "what a split holds, once its files have been read"),
         ("loss/surrogate/relaxation/expected/exponential_fit.rs", 1, "fits by their parameters"),
         ("memory.rs", 1, "whether the process has a limit of addresses"),
@@ -208,7 +209,6 @@ fn parallel_code_carries_the_execution_to_its_threads() {
         "data/fit_normalizer.rs",
         "data/order_statistics.rs",
         "data/letor/read.rs",
-        "data/statistics.rs",
         "learner/boosted_trees/sums.rs",
         // Products of rows, and a loop with the execution over blocks of queries.
         "learner/shared/share.rs",

@@ -8,10 +8,13 @@ use crate::plot::{Dot, Ink, Line, Lines, Row, Rows, Scale};
 use burn_rank::measure::significance::{Equivalence, EquivalenceVerdict};
 use burn_rank::workbench::text::harmless;
 
-/// A table with a row for each device: its title, and the titles and cells of its columns.
+/// A column of a table of devices: its title, and the cell of a device.
+type Column = (&'static str, fn(&DeviceRow) -> Cell);
+
+/// A table with a row for each device: its title and columns.
 struct Layout {
     title: &'static str,
-    columns: &'static [(&'static str, fn(&DeviceRow) -> Cell)],
+    columns: &'static [Column],
     /// Whether only devices whose training steps were measured have a row.
     of_steps: bool,
 }

@@ -51,7 +51,7 @@ impl System {
             false if self.divides_by_split => is_reached(node),
             false => is_reached(arrays.left[node] as usize) && is_reached(arrays.right[node] as usize),
         });
-        let why = if count.is_empty() && !(takes_weights && !weight.is_empty()) {
+        let why = if count.is_empty() && (!takes_weights || weight.is_empty()) {
             "the ranker does not say how many training documents reach its nodes"
         } else {
             "no training document reaches some of the ranker's nodes"

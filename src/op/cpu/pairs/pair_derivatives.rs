@@ -127,8 +127,8 @@ impl Kernel for Sums<'_> {
                     *to_gradient -= *flow;
                     *to_curvature += *bend;
                 }
-                flow = flow + sum(&flows[..count]);
-                bend = bend + sum(&bends[..count]);
+                flow += sum(&flows[..count]);
+                bend += sum(&bends[..count]);
             }
             self.gradient[i] += flow;
             self.curvature[i] += bend;
