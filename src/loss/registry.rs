@@ -147,7 +147,7 @@ impl LossSpec {
     /// use burn_rank::loss::LossSpec;
     ///
     /// let spec = LossSpec::parse("ndcg@10:expected_ranks");
-    /// assert_eq!(spec.params["k"], 10.into());
+    /// assert_eq!(spec.params["k"], 10);
     /// assert_eq!(spec.to_string(), "ndcg@10:expected_ranks");
     /// assert!(spec.build().is_ok());
     /// ```
@@ -207,8 +207,8 @@ impl LossSpec {
     /// use burn_rank::loss::LossSpec;
     ///
     /// let spec = LossSpec::new("soft_ndcg");
-    /// assert_eq!(spec.with_default_temperature(Some(5.0))?.params["sigma"], 0.5.into());
-    /// assert_eq!(spec.with_default_temperature(None)?.resolved()?["sigma"], 1.0.into());
+    /// assert_eq!(spec.with_default_temperature(Some(5.0))?.params["sigma"], 0.5);
+    /// assert_eq!(spec.with_default_temperature(None)?.resolved()?["sigma"], 1.0);
     /// // A temperature that is named alone is in scores, as in the papers.
     /// let absolute = spec.with("sigma", 0.5);
     /// assert_eq!(absolute.with_default_temperature(Some(5.0))?, absolute);
