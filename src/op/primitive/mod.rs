@@ -36,6 +36,7 @@ pub type Transposed<B> = (Floats<B>, Option<FloatTensor<B>>);
 
 /// A primitive with its parameters. The inputs are tensors `[batch, documents]`, unless the primitive says otherwise.
 /// The first input determines the device and the type of the call.
+#[cfg_attr(not(any(feature = "flex", test)), allow(dead_code))]
 pub trait Primitive: Clone + Debug {
     /// How many of the inputs, from the first on, the primitive has a gradient for.
     const DIFFERENTIATED: usize = 1;
@@ -132,6 +133,7 @@ pub trait Primitive: Clone + Debug {
 }
 
 /// Calls a kernel that is compiled for `f32` only. Returns `None` for other types, which the definition computes.
+#[cfg_attr(not(any(feature = "flex", test)), allow(dead_code))]
 fn in_single<T: Real>(inputs: &[&[T]], kernel: impl FnOnce(&[&[f32]]) -> Vec<Vec<f32>>) -> Option<Vec<Vec<T>>> {
     let singles: Vec<&[f32]> = inputs.iter().map(|input| T::singles(input)).collect::<Option<_>>()?;
     kernel(&singles).into_iter().map(T::of_singles).collect()
@@ -144,6 +146,7 @@ fn exactly<const K: usize, V>(inputs: Vec<V>) -> [V; K] {
 }
 
 /// Returns the first inputs of a call by name; panics if there are fewer than `K`.
+#[cfg_attr(not(any(feature = "flex", test)), allow(dead_code))]
 #[track_caller]
 fn first<const K: usize, V: Copy>(inputs: &[V]) -> [V; K] {
     *inputs.first_chunk().unwrap_or_else(|| panic!("{} tensors for {K}", inputs.len()))
