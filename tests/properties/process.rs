@@ -204,6 +204,7 @@ fn parallel_code_carries_the_execution_to_its_threads() {
         "data/columnar/csv.rs",
         "data/columnar/values.rs",
         "data/features/in_file.rs",
+        "data/features/mod.rs",
         "data/features/passes.rs",
         "data/features/survey.rs",
         "data/fit_normalizer.rs",
