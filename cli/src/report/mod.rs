@@ -48,7 +48,7 @@ pub(crate) fn page(report: &Report, record: Option<&RunRecord>) -> String {
 /// For a finished run, writes the report, the record and the HTML page into the run's folder.
 ///
 /// # Errors
-/// As [`OutputFolder::write`].
+/// Returns an error if a file cannot be written.
 pub fn write_reports(folder: &OutputFolder, report: &Report, record: &RunRecord) -> Result<(), OutputError> {
     folder.write_json(REPORT, report)?;
     folder.write_json(RECORD, record)?;

@@ -102,7 +102,7 @@ impl Document {
     /// JSON is a string. An empty value or `null` removes the key.
     ///
     /// # Errors
-    /// Returns a [`ConfigError`] if the file cannot be read or is not valid TOML. Also returns one if a number is not
+    /// Returns a `ConfigError` if the file cannot be read or is not valid TOML. Also returns one if a number is not
     /// finite or is outside TOML's range. The same holds if an override has no `=`, or if a key lies inside a value
     /// that is not a table.
     pub fn read(path: &Path, overrides: &[String]) -> Result<Self, ConfigError> {
@@ -156,7 +156,7 @@ impl Document {
     /// are resolved against the current folder.
     ///
     /// # Errors
-    /// Returns a [`ConfigError`] in the same cases as [`Document::read`], and also if `root` is not a table.
+    /// Returns a `ConfigError` in the same cases as [`Document::read`], and also if `root` is not a table.
     pub fn from_value(name: &str, root: Value, overrides: &[String]) -> Result<Self, ConfigError> {
         let path = PathBuf::from(name);
         if !root.is_object() {
@@ -183,7 +183,7 @@ impl Document {
     /// Applies one `key=value` override.
     ///
     /// # Errors
-    /// Returns a [`ConfigError`] as [`Document::read`] does.
+    /// Returns a `ConfigError` as [`Document::read`] does.
     pub fn set(&mut self, assignment: &str) -> Result<(), ConfigError> {
         let written = format!("--set {}", shown(assignment));
         let refuse = |message: String| ConfigError { place: written.clone(), message };
@@ -224,7 +224,7 @@ impl Document {
     /// `grid` or `search.space`. Error messages about a value refer to its key in that table.
     ///
     /// # Errors
-    /// Returns a [`ConfigError`] if a key lies inside a value that is not a table, or has more than 32 parts.
+    /// Returns a `ConfigError` if a key lies inside a value that is not a table, or has more than 32 parts.
     pub(super) fn at_point(&self, from: &str, point: &Point) -> Result<Self, ConfigError> {
         let mut document = self.clone();
         for (key, value) in point {
@@ -290,7 +290,7 @@ impl Document {
         self.place(&Refusal::fault(key, message))
     }
 
-    /// Converts an error about a key to a [`ConfigError`], which also names the place where the key was written.
+    /// Converts an error about a key to a `ConfigError`, which also names the place where the key was written.
     pub fn place(&self, refusal: &Refusal) -> ConfigError {
         ConfigError { place: self.place_of(&refusal.key), message: refusal.with_key() }
     }

@@ -122,7 +122,7 @@ impl Experiment {
     /// Decodes a document, and checks the configuration that results from every grid point or trial.
     ///
     /// # Errors
-    /// Returns a [`ConfigError`] that names the invalid key and the place where it was written.
+    /// Returns a `ConfigError` that names the invalid key and the place where it was written.
     pub fn from_document(document: &Document) -> Result<Self, ConfigError> {
         let experiment = Self::read(document).map_err(|refusal| document.place(&refusal))?;
         for removed in document.removed() {

@@ -9,7 +9,7 @@ impl ExperimentConfig {
     /// Returns the resolved configuration as TOML, with absolute paths, so that the file works from any folder.
     ///
     /// # Errors
-    /// Returns a [`ConfigError`] if TOML cannot represent a value.
+    /// Returns a `ConfigError` if TOML cannot represent a value.
     pub fn resolved_toml(&self, document: &Document) -> Result<String, ConfigError> {
         let mut config = self.clone();
         for (_, path) in config.paths_mut() {
