@@ -23,10 +23,6 @@ impl Execution {
         Self(TARGET.get().unwrap_or_else(Target::best))
     }
 
-    pub fn scope<R>(self, f: impl FnOnce() -> R) -> R {
-        f()
-    }
-
     pub(crate) fn target(&self) -> Target {
         self.0
     }

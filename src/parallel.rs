@@ -33,13 +33,14 @@ pub(crate) fn map<T: Send, R: Send>(tasks: impl IntoIterator<Item = T>, of: impl
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::execution::SumPath;
 
     #[test]
     fn results_keep_the_order_of_the_tasks_and_run_in_the_callers_execution() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-        let budget = |task: usize| (task, Execution::current().memory_budget());
-        let found = pool.install(|| Execution::current().with_memory_budget(5).scope(|| map(0..100, budget)));
-        assert_eq!(found, (0..100).map(|task| (task, 5)).collect::<Vec<_>>());
+        let sums = |task: usize| (task, Execution::current().target().sums());
+        let found = pool.install(|| Execution::current().with_sums(SumPath::Pairs).scope(|| map(0..100, sums)));
+        assert_eq!(found, (0..100).map(|task| (task, SumPath::Pairs)).collect::<Vec<_>>());
         let mut squares = [0; 50];
         pool.install(|| for_each(squares.iter_mut().enumerate(), |(i, square)| *square = i * i));
         assert!(squares.iter().enumerate().all(|(i, square)| *square == i * i));
