@@ -6,9 +6,12 @@
 //! cargo run --example made -- --check    fails if one of them is not what the registries say
 //! ```
 //!
-//! A table stands between two lines of comment, `<!-- made: NAME -->` and `<!-- end of NAME -->`. What follows `# Made:` in
-//! the stubs is made. In the tables of keys, keys and defaults are made. The words about a key stay as somebody wrote them;
-//! a new key gets those of its field's documentation.
+//! A table stands between two lines of comment, `<!-- made: NAME -->` and `<!-- end of NAME -->`. In the stubs, everything
+//! after `# Made:` is made. In the tables of keys, keys and defaults are made. The words about a key stay as somebody wrote
+//! them; a new key gets the first sentence of its field's documentation.
+
+#[path = "../tests/common/same_value.rs"]
+mod same_value;
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -24,6 +27,8 @@ use burn_rank::scorer::ScorerConfig;
 use burn_rank::workbench::Cell;
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::ranker::{EXPORTS, IMPORTS};
+
+use same_value::same_value;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -94,7 +99,7 @@ fn losses() -> Rows {
     rows
 }
 
-/// What each measure through each relaxation costs, and the loss that has a name of its own.
+/// The cost of each measure through each relaxation, and the name of the loss if it has its own.
 fn cells() -> Rows {
     let relaxations = RelaxationName::ALL.iter().map(|relaxation| code(relaxation.name()));
     let header = ["measure".to_string()].into_iter().chain(relaxations).collect();
@@ -194,28 +199,14 @@ fn with_default(cell: &str, value: &Value) -> String {
     let is_same = |written: &str| match (written, value) {
         ("none", value) => value.is_null(),
         _ => toml::from_str::<toml::Table>(&format!("value = {written}"))
-            .is_ok_and(|table| is_like(&json!(table["value"]), value)),
+            .is_ok_and(|table| same_value(&json!(table["value"]), value)),
     };
     match value {
-        // Words alone describe a table.
+        // A table is described in words only.
         Value::Object(_) if !cell.is_empty() && written.is_empty() => cell.to_owned(),
         _ if is_same(written) => cell.to_owned(),
         Value::Null => format!("`none`{words}"),
         value => format!("`{value}`{words}"),
-    }
-}
-
-/// Returns whether a value of a page is that of the sources, of whose tables it may name some keys.
-fn is_like(said: &Value, value: &Value) -> bool {
-    match (said, value) {
-        (Value::Number(said), Value::Number(value)) => said.as_f64() == value.as_f64(),
-        (Value::Array(said), Value::Array(value)) => {
-            said.len() == value.len() && said.iter().zip(value).all(|(said, value)| is_like(said, value))
-        }
-        (Value::Object(said), Value::Object(value)) => {
-            said.iter().all(|(key, said)| value.get(key).is_some_and(|value| is_like(said, value)))
-        }
-        _ => said == value,
     }
 }
 
@@ -232,7 +223,7 @@ fn about_field(source: &str, key: &str) -> Result<String> {
     Ok(words.join(" ").split(". ").next().unwrap_or_default().trim_end_matches('.').to_owned())
 }
 
-/// Returns the stubs with those of the registry of losses.
+/// Returns the stubs with a function for each loss of the registry.
 fn with_stubs(stubs: &str) -> Result<String> {
     let begin = "\n# Made: the losses of the registry.\n";
     let (before, _) = stubs.split_once(begin).ok_or(format!("no {begin}"))?;

@@ -25,7 +25,7 @@ pub enum Failure {
     ClosedPipe,
 }
 
-/// What a part of a command returns.
+/// The result of a part of a command.
 pub(super) type Result<T = (), E = Failure> = std::result::Result<T, E>;
 
 impl Failure {

@@ -60,7 +60,7 @@ struct Row {
     table: usize,
     /// The first cell, or the cell of the column `key`.
     name: String,
-    /// Whether the name is that of a key, or of several that are separated by commas.
+    /// Whether the name is a key, or several keys separated by commas.
     is_key: bool,
     /// The other cells as one paragraph, which the columns `range` and `default` end.
     words: String,

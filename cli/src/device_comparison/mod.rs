@@ -27,5 +27,5 @@ pub use trial::{Trial, TrialOptions};
 
 use crate::experiment::ExperimentError;
 
-/// What a measurement returns.
+/// The result of a measurement.
 type Result<T, E = ExperimentError> = std::result::Result<T, E>;

@@ -93,9 +93,9 @@ impl Figure {
         Self::Plot { title: title.into(), plot: Box::new(plot), legend: legend.into() }
     }
 
-    /// Builds the figure. A plot that is `alone` has the whole width of the page; where the screen is narrow, the page
+    /// Builds the figure. The only plot of its place has the whole width of the page; where the screen is narrow, the page
     /// shows it as it is drawn for one column.
-    fn html(self, alone: bool) -> Html {
+    fn html(self, is_only: bool) -> Html {
         let (title, plot, legend) = match self {
             Self::Table(table) => return table,
             Self::Plot { title, plot, legend } => (title, plot, legend),
@@ -111,7 +111,7 @@ impl Figure {
         let entries: Html = legend.iter().map(entry).collect();
         let entries = if entries.is_empty() { entries } else { entries.within("ul", &[("class", "legend")]) };
         let caption = element("figcaption", element("strong", title).then(entries));
-        if !alone {
+        if !is_only {
             return element("figure", caption.then(narrow));
         }
         let wide = Html(plot.drawn(WHOLE_WIDTH, &label)).within("div", &[("class", "wide")]);
@@ -122,8 +122,8 @@ impl Figure {
 /// Places figures side by side if the page is wide enough. A plot without others has the whole width of the page.
 pub(crate) fn figures(figures: impl IntoIterator<Item = Figure>) -> Html {
     let figures: Vec<Figure> = figures.into_iter().collect();
-    let alone = figures.len() == 1;
-    figures.into_iter().map(|figure| figure.html(alone)).collect::<Html>().within("div", &[("class", "figures")])
+    let is_only = figures.len() == 1;
+    figures.into_iter().map(|figure| figure.html(is_only)).collect::<Html>().within("div", &[("class", "figures")])
 }
 
 #[cfg(test)]

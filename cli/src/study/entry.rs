@@ -169,7 +169,7 @@ impl Parameter {
     }
 }
 
-/// What a part of a study returns.
+/// The result of a part of a study.
 pub(super) type Result<T = (), E = StudyError> = std::result::Result<T, E>;
 
 /// The reasons why a study cannot run.

@@ -163,10 +163,7 @@ fn processes_read_their_parts_and_find_the_same_as_one_and_as_memory() {
     let mut data = data();
     data.features.to_mut_slice()[77] = f32::NAN;
     let found_in = |data: &RankingDataset, kind| {
-        data.check_values().unwrap();
-        let normalizer = Normalizer::fit(data, kind);
-        let mut normalized = data.clone();
-        normalizer.apply(&mut normalized).unwrap();
+        let (normalizer, normalized) = normalized(data, kind);
         let ranges = normalized.feature_ranges();
         (normalizer, ranges, data.data_hash(), data.statistics(), data.first_missing())
     };
@@ -203,6 +200,15 @@ fn processes_read_their_parts_and_find_the_same_as_one_and_as_memory() {
     }
 }
 
+/// Checks the data, and returns a fitted normalizer with the data that it has normalized.
+fn normalized(data: &RankingDataset, kind: NormalizerKind) -> (Normalizer, RankingDataset) {
+    data.check_values().unwrap();
+    let normalizer = Normalizer::fit(data, kind);
+    let mut normalized = data.clone();
+    normalizer.apply(&mut normalized).unwrap();
+    (normalizer, normalized)
+}
+
 #[test]
 fn processes_share_data_that_are_not_cut_to_the_bits_of_one() {
     let config =
@@ -211,10 +217,7 @@ fn processes_share_data_that_are_not_cut_to_the_bits_of_one() {
     assert!(data.documents() > 3 * CHUNK);
     data.features.to_mut_slice()[3 * CHUNK + 77] = f32::NAN;
     let found_in = |data: &RankingDataset, kind| {
-        data.check_values().unwrap();
-        let normalizer = Normalizer::fit(data, kind);
-        let mut normalized = data.clone();
-        normalizer.apply(&mut normalized).unwrap();
+        let (normalizer, normalized) = normalized(data, kind);
         let ranges = normalized.feature_ranges();
         let readers = normalized.features.readers();
         let columns = normalized.features.own_columns(3, 1..3, readers);

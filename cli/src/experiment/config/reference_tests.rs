@@ -2,6 +2,9 @@
 //! their examples are valid. The expected list comes from the types: from their errors about a wrong key or value, and
 //! from their defaults.
 
+#[path = "../../../tests/common/same_value.rs"]
+mod same_value;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,6 +31,8 @@ use burn_rank::workbench::{Absent, Cell, Groups};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+
+use same_value::same_value;
 
 use super::search::space::{RangeConfig, RangeScale};
 use super::sections::MeasureConfig;
@@ -142,27 +147,12 @@ fn defaults<T: DeserializeOwned + Serialize>(mut table: Value) -> (Value, Names)
     }
 }
 
-/// Whether a value of the page equals the value of the sources. Tables of the page hold only the keys that distinguish
-/// them.
-fn same(said: &Value, value: &Value) -> bool {
-    match (said, value) {
-        (Value::Number(said), Value::Number(value)) => said.as_f64() == value.as_f64(),
-        (Value::Array(said), Value::Array(value)) => {
-            said.len() == value.len() && said.iter().zip(value).all(|(said, value)| same(said, value))
-        }
-        (Value::Object(said), Value::Object(value)) => {
-            said.iter().all(|(key, said)| value.get(key).is_some_and(|value| same(said, value)))
-        }
-        _ => said == value,
-    }
-}
-
 /// Whether the cell begins with this default; `none` for a key that is left out.
 fn says(cell: &str, default: &Value) -> bool {
     match code(cell).first() {
         Some(&"none") => default.is_null(),
         Some(written) => toml::from_str::<toml::Table>(&format!("value = {written}"))
-            .is_ok_and(|table| same(&json!(table["value"]), default)),
+            .is_ok_and(|table| same_value(&json!(table["value"]), default)),
         // A cell without code describes a section, which is a table.
         None => default.is_object(),
     }

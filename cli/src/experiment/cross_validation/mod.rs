@@ -29,7 +29,7 @@ use jobs::{JobResult, Jobs};
 use kept_files::keep_files;
 use summary::summarize;
 
-/// What a cross-validation reports, from several threads at once.
+/// The events of a cross-validation, which come from several threads at once.
 #[derive(Debug, Clone, Copy)]
 pub enum JobEvent<'a> {
     /// The job with this label begins.

@@ -117,7 +117,7 @@ impl Place {
     }
 }
 
-/// What a command may do with an earlier run in the folder.
+/// The claim of a command on a folder: what happens to an earlier run in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
     /// Starts a new run. A finished run of the same configuration and data counts as the result.

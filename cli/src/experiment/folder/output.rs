@@ -376,7 +376,7 @@ mod tests {
         folder.finish().unwrap();
     }
 
-    /// What a command does with a folder in every state: new, with `--resume`, with `--overwrite`, as a part and to merge.
+    /// Every state of a folder meets every claim: new, `--resume`, `--overwrite`, a part, and a merge.
     #[test]
     fn a_folder_holds_one_run() {
         let folder = tempfile::tempdir().unwrap();
