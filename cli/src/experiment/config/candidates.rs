@@ -26,18 +26,12 @@ pub(in crate::experiment) struct Candidate {
 }
 
 impl Experiment {
-    /// Decodes the settings of the grid, and rejects a grid or a search with an invalid setting before any data are
-    /// read.
-    pub(super) fn with_candidates(mut self, document: &Document) -> Result<Self, ConfigError> {
+    /// Rejects a grid or a search with an invalid setting, before any data are read.
+    pub(super) fn check_candidates(&self, document: &Document) -> Result<(), ConfigError> {
         let Some(search) = &self.search else {
-            let points = self.points_of_grid().map_err(|refusal| document.place(&refusal))?;
-            let names = names::names(&points, &self.resolved());
-            let candidates = points.into_iter().zip(names).filter(|(point, _)| !point.is_empty());
-            let candidate = |(point, label): (Point, String)| {
-                Ok(Candidate { label, config: self.at_point(document, GRID, &point)?, point })
-            };
-            self.grid_points = candidates.map(candidate).collect::<Result<_, ConfigError>>()?;
-            return Ok(self);
+            // Points are checked one at a time, because a grid may be large.
+            let mut points = self.points_of_grid(document)?.into_iter().filter(|point| !point.is_empty());
+            return points.try_for_each(|point| self.at_point(document, GRID, &point).map(|_| ()));
         };
         let folds = match (self.cv.folds.as_slice(), &self.cv.split) {
             ([], None) => vec![1],
@@ -52,23 +46,24 @@ impl Experiment {
                 self.at_point(document, SPACE, &point)?;
             }
         }
-        Ok(self)
+        Ok(())
     }
 
-    fn points_of_grid(&self) -> Result<Vec<Point>, Refusal> {
-        grid::check_keys(&self.grid).map_err(|refusal| refusal.under(GRID))?;
-        grid::points(&self.grid)
+    fn points_of_grid(&self, document: &Document) -> Result<Vec<Point>, ConfigError> {
+        let place = |refusal: Refusal| document.place(&refusal);
+        grid::check_keys(&self.grid).map_err(|refusal| place(refusal.under(GRID)))?;
+        grid::points(&self.grid).map_err(place)
     }
 
     /// Returns a candidate for each grid point; without a grid, the only candidate is the configuration itself.
-    pub(in crate::experiment) fn grid_candidates(&self) -> Vec<Candidate> {
-        match self.grid_points.is_empty() {
-            true => {
-                let label = names::in_words(&Point::new());
-                vec![Candidate { label, point: Point::new(), config: self.clone() }]
-            }
-            false => self.grid_points.to_vec(),
-        }
+    pub(in crate::experiment) fn grid_candidates(&self, document: &Document) -> Result<Vec<Candidate>, ConfigError> {
+        let candidate = |(point, label): (Point, String)| {
+            let config = if point.is_empty() { self.clone() } else { self.at_point(document, GRID, &point)? };
+            Ok(Candidate { label, point, config })
+        };
+        let points = self.points_of_grid(document)?;
+        let names = names::names(&points, &self.resolved());
+        points.into_iter().zip(names).map(candidate).collect()
     }
 
     /// Returns the trials that a search draws for a fold, in the order in which they are drawn. With successive

@@ -24,7 +24,6 @@ use burn_rank::workbench::text::counted;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::candidates::Candidate;
 use super::document::{ConfigError, Document, check_writable};
 use super::search::SearchConfig;
 use super::sections::{CrossValidationConfig, DataConfig, FoldsConfig, MeasureConfig, SplitBy};
@@ -89,8 +88,6 @@ pub struct Experiment {
     /// The configuration without the defaults that depend on other sections; the settings of a grid or a search change
     /// this one.
     pub(super) written: Arc<ExperimentConfig>,
-    /// The settings of the grid; empty if there is no grid.
-    pub(super) grid_points: Arc<[Candidate]>,
 }
 
 impl Deref for Experiment {
@@ -116,7 +113,7 @@ impl Experiment {
     /// Returns a [`LearnerError`] that names the invalid parameter.
     pub(crate) fn new(config: ExperimentConfig) -> Result<Self, LearnerError> {
         let built = registry::build(&config.learner, &config.parts())?.into();
-        Ok(Self { written: Arc::new(config.clone()), grid_points: Arc::default(), config, built })
+        Ok(Self { written: Arc::new(config.clone()), config, built })
     }
 
     /// Decodes a document, and checks the configuration that results from every grid point or trial.
@@ -132,7 +129,8 @@ impl Experiment {
                 _ => {}
             }
         }
-        experiment.with_candidates(document)
+        experiment.check_candidates(document)?;
+        Ok(experiment)
     }
 
     fn read(document: &Document) -> Result<Self, Refusal> {
@@ -719,7 +717,7 @@ mod tests {
         let text = |more: &str| format!("[scorer]\nkind = \"mlp\"\n[grid]\nlearner = {learners}\n{more}");
         let whole = format!("{BASE}{}", text("")).replace("approx_ndcg", "lambda_ndcg");
         let document = Document::parse(Path::new("a.toml"), whole, &[]).unwrap();
-        let points = Experiment::from_document(&document).unwrap().grid_candidates();
+        let points = Experiment::from_document(&document).unwrap().grid_candidates(&document).unwrap();
         let read_by: Vec<(bool, bool)> =
             points.iter().map(|point| (point.config.scorer.is_some(), point.config.loss.is_some())).collect();
         assert_eq!(read_by, [(true, true), (false, true), (false, false)]);
@@ -738,8 +736,9 @@ mod tests {
         let numbers = numbers.join(", ");
         let before = DECODED.get();
         let grid = format!("[grid]\n\"learner.epochs\" = [{numbers}]\n\"loss.alpha\" = [{numbers}]\n");
-        let experiment = read(&grid, &["learner.patience=", "seed=null"]).unwrap();
-        let points = experiment.grid_candidates();
+        let removed = ["learner.patience=", "seed=null"].map(String::from);
+        let document = Document::parse(Path::new("a.toml"), format!("{BASE}{grid}"), &removed).unwrap();
+        let points = Experiment::from_document(&document).unwrap().grid_candidates(&document).unwrap();
         assert_eq!((points.len(), DECODED.get() - before), (100, 1));
         assert_eq!(
             (&points[99].config.learner["epochs"], &points[11].config.learner["epochs"]),

@@ -98,7 +98,7 @@ impl<'a> PlannedFits<'a> {
     ) -> Result<Self, ExperimentError> {
         config.check_folds()?;
         let grid = match config.search {
-            None => config.grid_candidates(),
+            None => config.grid_candidates(document)?,
             Some(_) => Vec::new(),
         };
         let seeds = if config.cv.seeds.is_empty() { vec![config.seed] } else { config.cv.seeds.clone() };
