@@ -6,18 +6,21 @@
 macro_rules! every_loss {
     ($then:ident) => {
         $then! {
+            pairwise adr_mse AdrMse AdrMseConfig;
             surrogate approx_ap ApproxAp ApproxApConfig;
             surrogate approx_dcg ApproxDcg ApproxDcgConfig;
             pairwise approx_kendall_tau ApproxKendallTau ApproxKendallTauConfig;
             surrogate approx_ndcg ApproxNdcg ApproxNdcgConfig;
             surrogate approx_precision ApproxPrecision ApproxPrecisionConfig;
             surrogate approx_rr ApproxRr ApproxRrConfig;
+            pointwise binary_cross_entropy BinaryCrossEntropy BinaryCrossEntropyConfig;
             pairwise fidelity Fidelity FidelityConfig;
             pairwise lambda_loss LambdaLoss LambdaLossConfig;
             pairwise lambda_measure LambdaMeasure LambdaMeasureConfig;
             pairwise lambda_ndcg LambdaNdcg LambdaNdcgConfig;
             listwise list_mle ListMle ListMleConfig;
             listwise list_net ListNet ListNetConfig;
+            pairwise margin_mse MarginMse MarginMseConfig;
             pointwise mse_gain MseGain MseGainConfig;
             listwise neural_ndcg NeuralNdcg NeuralNdcgConfig;
             pairwise pairwise_exponential PairwiseExponential PairwiseExponentialConfig;
@@ -40,6 +43,8 @@ macro_rules! every_loss {
             surrogate soft_rr SoftRr SoftRrConfig;
             listwise softmax_cross_entropy SoftmaxCrossEntropy SoftmaxCrossEntropyConfig;
             listwise stochastic_rank StochasticRank StochasticRankConfig;
+            listwise teacher_kl TeacherKl TeacherKlConfig;
+            pointwise teacher_mse TeacherMse TeacherMseConfig;
             listwise xe_ndcg XeNdcg XeNdcgConfig;
             pairwise yeti_loss YetiLoss YetiLossConfig;
         }

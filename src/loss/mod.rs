@@ -133,6 +133,7 @@ mod check;
 mod curvature;
 mod declare;
 mod entry;
+mod equal_labels;
 mod error;
 mod estimate;
 mod explain;

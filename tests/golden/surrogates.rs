@@ -22,6 +22,17 @@ fn cases() -> Vec<Case> {
     crate::common::expected_json("surrogates.json")
 }
 
+/// `expected/teachers.json`: losses of rerankers on 60 lists with ties, where the labels stand for a teacher's scores.
+#[test]
+fn losses_of_rerankers_agree_in_value_and_gradient() {
+    let cases: Vec<Case> = crate::common::expected_json("teachers.json");
+    for case in &cases {
+        let off = deviation(case, &LossSpec { name: case.loss.clone(), params: case.params.clone() });
+        assert!(off < 1e-10, "{} {:?}, n = {}: off by {off:e}", case.loss, case.params, case.scores.len());
+    }
+    assert_eq!(cases.len(), 60);
+}
+
 /// Returns the largest deviation of value and gradient from the case, relative where the expected value exceeds 1.
 fn deviation(case: &Case, spec: &LossSpec) -> f64 {
     let loss = spec.build().unwrap();

@@ -6,6 +6,7 @@ pub(super) mod neural_ndcg;
 pub(super) mod plackett_luce_ndcg;
 pub(super) mod softmax_cross_entropy;
 pub(super) mod stochastic_rank;
+pub(super) mod teacher_kl;
 pub(super) mod xe_ndcg;
 
 pub use neural_ndcg::neural_sort;

@@ -1,0 +1,105 @@
+//! MarginMSE, the squared error of score differences as predictions of a teacher's.
+//!
+//! The loss is the mean of `((s_i - s_j) - (t_i - t_j))^2` over the pairs of documents with `t_i != t_j` (Hofstätter
+//! et al., Improving efficient neural ranking models with cross-architecture knowledge distillation, equation 5). Here
+//! `t_i` is the teacher's score of document `i` ([`Lists::with_teacher`]), or its label if there is no teacher. The
+//! loss of that name in sentence-transformers compares the first document with each other one only.
+//!
+//! With `d = s - t`, the sum over all pairs is `n sum_i d_i^2 - (sum_i d_i)^2`. The same sum over the documents with
+//! equal `t` is subtracted. The mean of `d` is subtracted first, so no digits cancel.
+//!
+//! Cost: O(n log n). A query whose documents have the same teacher's score has loss 0.
+
+use burn::config::Config;
+use burn::module::Module;
+use burn::tensor::Tensor;
+
+use crate::loss::about::{About, Orientation};
+use crate::loss::declare::declare;
+use crate::loss::equal_labels::EqualLabels;
+use crate::loss::error::LossError;
+use crate::loss::lists::{Lists, one_in_place_of_zero, sum_documents};
+use crate::loss::ranking_loss::RankingLoss;
+
+declare! {
+    MarginMseConfig,
+    name: "margin_mse",
+    summary: "squared error of score differences against a teacher's",
+    formula: "sum_{i < j, t_i != t_j} ((s_i - s_j) - (t_i - t_j))^2 / #{i < j, t_i != t_j}",
+    cost: "O(n log n)",
+    paper: "Hofstätter et al., Improving efficient neural ranking models with cross-architecture knowledge distillation, eq. (5)",
+}
+
+/// Configuration of [`MarginMse`].
+#[doc = example!("MarginMseConfig")]
+#[derive(Config, Debug)]
+#[non_exhaustive]
+pub struct MarginMseConfig {}
+
+impl MarginMseConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// Currently returns no error, because every value is valid.
+    pub fn init(&self) -> Result<MarginMse, LossError> {
+        Ok(MarginMse)
+    }
+}
+
+/// The squared error of score differences against a teacher's, a mean over the pairs that the teacher tells apart.
+#[doc(alias = "MarginMSE")]
+#[doc(alias = "distillation")]
+#[derive(Module, Debug)]
+pub struct MarginMse;
+
+impl RankingLoss for MarginMse {
+    fn about(&self) -> About<'_> {
+        About::new(NAME, Orientation::Loss)
+    }
+
+    fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        let (mask, n) = (lists.mask.clone(), lists.counts());
+        let d = lists.scores.clone() - lists.labels.clone();
+        let mean = sum_documents(d.clone()) / one_in_place_of_zero(n.clone());
+        let d = (d - mean.unsqueeze_dim(1)) * mask;
+        let groups = EqualLabels::of(lists);
+        let counts = groups.counts();
+        // sum_g (n_g sum d^2 - (sum d)^2), document by document.
+        let squares = d.clone().powi_scalar(2);
+        let equal = sum_documents(counts.clone() * squares.clone() - d.clone() * groups.sums(d.clone()));
+        let all = n.clone() * sum_documents(squares) - sum_documents(d).powi_scalar(2);
+        let pairs = (n.powi_scalar(2) - sum_documents(counts)) * 0.5;
+        (all - equal) / one_in_place_of_zero(pairs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::value;
+
+    #[test]
+    fn four_documents_are_worked_pair_by_pair() {
+        let (s, t) = ([0.5, -1.0, 2.0, 0.25], [1.0, 3.0, 1.0, -2.0]);
+        let (mut sum, mut pairs) = (0.0, 0.0);
+        for i in 0..4 {
+            for j in 0..i {
+                if t[i] != t[j] {
+                    sum += ((s[i] - s[j]) - (t[i] - t[j]) as f64).powi(2);
+                    pairs += 1.0;
+                }
+            }
+        }
+        assert_eq!(pairs, 5.0);
+        let found = value(MarginMseConfig::new().init(), &s, &t);
+        assert!((found - sum / pairs).abs() < 1e-12, "{found}");
+    }
+
+    #[test]
+    fn a_shift_of_the_teacher_changes_nothing() {
+        let of = |shift: f64| {
+            value(MarginMseConfig::new().init(), &[0.5, -1.0, 2.0], &[1.0 + shift, 3.0 + shift, shift])
+        };
+        assert!((of(0.0) - of(1000.0)).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,77 @@
+//! The squared error of the scores as predictions of a teacher's scores.
+//!
+//! The loss is `1/n sum_i (s_i - t_i)^2`, where `t_i` is the teacher's score of document `i`
+//! ([`Lists::with_teacher`]), or its label if there is no teacher. If documents have weights, the mean is a weighted
+//! mean.
+//!
+//! Cost: O(n). A query with one document is enough to learn from. Adding a constant to the scores changes this loss.
+
+use burn::config::Config;
+use burn::module::Module;
+use burn::tensor::{Bool, Tensor};
+
+use crate::loss::about::{About, Orientation};
+use crate::loss::declare::declare;
+use crate::loss::error::LossError;
+use crate::loss::lists::{Lists, one_in_place_of_zero, sum_documents};
+use crate::loss::ranking_loss::RankingLoss;
+
+declare! {
+    TeacherMseConfig,
+    name: "teacher_mse",
+    summary: "squared error against the scores of a teacher",
+    formula: "1/n sum_i (s_i - t_i)^2",
+    cost: "O(n)",
+    paper: "Ba and Caruana, Do deep nets really need to be deep, section 2.2",
+}
+
+/// Configuration of [`TeacherMse`].
+#[doc = example!("TeacherMseConfig")]
+#[derive(Config, Debug)]
+#[non_exhaustive]
+pub struct TeacherMseConfig {}
+
+impl TeacherMseConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// Currently returns no error, because every value is valid.
+    pub fn init(&self) -> Result<TeacherMse, LossError> {
+        Ok(TeacherMse)
+    }
+}
+
+/// The squared error of scores against a teacher's scores, `1/n sum_i (s_i - t_i)^2`.
+#[doc(alias = "distillation")]
+#[doc(alias = "MSE")]
+#[derive(Module, Debug)]
+pub struct TeacherMse;
+
+impl RankingLoss for TeacherMse {
+    fn about(&self) -> About<'_> {
+        About::new(NAME, Orientation::Loss).with_document_weights()
+    }
+
+    fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
+        lists.counts().greater_elem(0.0)
+    }
+
+    fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        let squares = (lists.scores.clone() - lists.labels.clone()).powi_scalar(2);
+        let weights = sum_documents(lists.weighted(lists.mask.clone()));
+        sum_documents(lists.weighted(squares)) / one_in_place_of_zero(weights)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::value;
+
+    #[test]
+    fn two_documents_are_worked_by_hand() {
+        // Errors 1 and -3.
+        assert_eq!(value(TeacherMseConfig::new().init(), &[2.0, -1.0], &[1.0, 2.0]), 5.0);
+        assert_eq!(value(TeacherMseConfig::new().init(), &[2.0], &[-1.0]), 9.0);
+    }
+}
