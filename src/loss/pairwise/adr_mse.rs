@@ -27,7 +27,7 @@ declare! {
     formula: "1/n sum_i (r_i - a_i)^2 / log2(1 + r_i), a_i = 1 + sum_{j != i} sigmoid(alpha (s_j - s_i))",
     cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
     paper: "Schlatt et al., Rank-DistiLLM: closing the effectiveness gap between cross-encoders and LLMs, section 3",
-    temperature: "alpha", sharper: Larger, paper_value: 1.0, setter: with_alpha,
+    temperature: "alpha", sharper: sharper_if_larger, paper_value: 1.0, setter: with_alpha,
 }
 
 /// Configuration of [`AdrMse`]. The default temperature is the paper's.
@@ -63,7 +63,9 @@ pub struct AdrMse {
 
 impl RankingLoss for AdrMse {
     fn about(&self) -> About<'_> {
-        About::new(NAME, Orientation::Loss).with_smoothing(ENTRY.smoothing).with_held(self.scale.held())
+        About::new(NAME, Orientation::Loss)
+            .with_smoothing(ENTRY.smoothing)
+            .with_held_constant(self.scale.held_constant())
     }
 
     fn changed(&self, change: Change<'_>) -> Changed {

@@ -97,9 +97,8 @@ mod tests {
 
     #[test]
     fn a_shift_of_the_teacher_changes_nothing() {
-        let of = |shift: f64| {
-            value(MarginMseConfig::new().init(), &[0.5, -1.0, 2.0], &[1.0 + shift, 3.0 + shift, shift])
-        };
+        let of =
+            |shift: f64| value(MarginMseConfig::new().init(), &[0.5, -1.0, 2.0], &[1.0 + shift, 3.0 + shift, shift]);
         assert!((of(0.0) - of(1000.0)).abs() < 1e-9);
     }
 }
