@@ -76,6 +76,13 @@ const NAMES: &[(&[&str], &[&str])] = &[
     (&["softmax", "softmaxloss", "crossentropy", "infonce", "querysoftmax"], &["softmax_cross_entropy"]),
     (&["multiplenegativesrankingloss", "mnrl"], &["softmax_cross_entropy"]),
     (&["listnetloss"], &["list_net"]),
+    (
+        &["binarycrossentropyloss", "binarycrossentropy", "bce", "bceloss", "bcewithlogitsloss", "binary", "logloss"],
+        &["binary_cross_entropy"],
+    ),
+    (&["marginmseloss", "marginmse"], &["margin_mse"]),
+    (&["adrmseloss", "adrmse"], &["adr_mse"]),
+    (&["distillkldivloss", "kldivloss", "kldiv", "distillation"], &["teacher_kl"]),
     (&["listmleloss", "plistmle", "plistmleloss", "plackettluce"], &["list_mle"]),
     (&["ndcgloss2pp", "ndcgloss2"], &["lambda_loss"]),
     (&["rankmap"], &["lambda_measure"]),

@@ -36,7 +36,8 @@ class RankingLoss(torch.nn.Module):
     ``model`` is a ``CrossEncoder`` with one output. ``name`` is any name of :func:`burn_rank.losses`, or a measure and a
     relaxation as in ``"ap:rank_indicators"``. ``k`` is the cut-off of losses that have one, and ``parameters`` are all
     others that differ from the defaults. ``mini_batch_size`` is the number of (query, document) pairs that the model
-    reads at a time; without it, the model reads all pairs of the batch at once.
+    reads at a time: as many as the batch has queries by default, and all pairs of the batch if it is 0, as in the
+    library's own losses.
 
     ``teacher=True`` says that the labels are the scores of a teacher, which may be any finite numbers. Losses that read
     grades, such as ``approx_ndcg``, are refused then.
@@ -61,8 +62,6 @@ class RankingLoss(torch.nn.Module):
         super().__init__()
         if model.num_labels != 1:
             raise ValueError(f"model: found {model.num_labels} outputs, expected 1 (num_labels=1)")
-        if mini_batch_size is not None and mini_batch_size < 1:
-            raise ValueError(f"mini_batch_size: found {mini_batch_size}, expected 1 or more, or None for all pairs")
         given = dict(parameters or {})
         if k is not None:
             if "k" in given:
@@ -96,7 +95,8 @@ class RankingLoss(torch.nn.Module):
             if found != expected:
                 raise ValueError(f"query {number}: {found} labels, {expected} documents")
         pairs = [[query, document] for query, of in zip(queries, documents, strict=True) for document in of]
-        size = self.mini_batch_size or len(pairs)
+        size = len(queries) if self.mini_batch_size is None else self.mini_batch_size
+        size = size if size > 0 else len(pairs)
         logits = [self._logits(pairs[start : start + size], prompt, task) for start in range(0, len(pairs), size)]
         scores = torch.cat(logits).float().cpu()
         flat = torch.cat([of.detach().cpu().to(scores.dtype) for of in labels])

@@ -44,6 +44,20 @@ def loss(
 
 # Made: the losses of the registry.
 
+def adr_mse(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    lengths: Sequence[int] | Tensor | None = None,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    alpha: float = 1.0,
+    query_gradients: Any = 'raw',
+    temperature_unit: Any = 'score',
+) -> Tensor:
+    "squared error of smooth ranks against a teacher's ranks"
+
 def approx_ap(
     scores: Tensor,
     labels: Tensor,
@@ -141,6 +155,20 @@ def approx_rr(
 ) -> Tensor:
     "reciprocal rank at approximate positions"
 
+def binary_cross_entropy(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    lengths: Sequence[int] | Tensor | None = None,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    gain: Any = 'linear',
+    positive_weight: float = 1.0,
+    query_gradients: Any = 'raw',
+) -> Tensor:
+    "cross entropy of each document's relevance and the logistic of its score"
+
 def fidelity(
     scores: Tensor,
     labels: Tensor,
@@ -235,6 +263,18 @@ def list_net(
     query_gradients: Any = 'raw',
 ) -> Tensor:
     "cross entropy of the top-one distributions"
+
+def margin_mse(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    lengths: Sequence[int] | Tensor | None = None,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    query_gradients: Any = 'raw',
+) -> Tensor:
+    "squared error of score differences against a teacher's"
 
 def mse_gain(
     scores: Tensor,
@@ -592,6 +632,31 @@ def stochastic_rank(
     temperature_unit: Any = 'score',
 ) -> Tensor:
     "expected NDCG of scores with normal noise, its gradient estimated by coordinates"
+
+def teacher_kl(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    lengths: Sequence[int] | Tensor | None = None,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    query_gradients: Any = 'raw',
+    temperature: float = 1.0,
+) -> Tensor:
+    "divergence of the scores' softmax from a teacher's"
+
+def teacher_mse(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    lengths: Sequence[int] | Tensor | None = None,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    query_gradients: Any = 'raw',
+) -> Tensor:
+    "squared error against the scores of a teacher"
 
 def xe_ndcg(
     scores: Tensor,

@@ -134,7 +134,7 @@ type Losses<T> = (Vec<T>, Option<Vec<T>>);
 impl<T: numpy::Element + Element + Copy + Into<f64>> Lists<'_, T> {
     fn evaluate(&self, loss: &dyn RankingLoss, gradient: bool) -> Result<Losses<T>, LossError> {
         let Self { scores, labels, mask, shape } = *self;
-        check_lists(loss.about().gain, scores, labels, mask, shape[1])?;
+        check_lists(&loss.about(), scores, labels, mask, shape[1])?;
         let dtype: DType = T::dtype();
         let device = if gradient { Device::flex().autodiff() } else { Device::flex() };
         let tensor = |values: &[T]| Tensor::<2>::from_data(TensorData::new(values.to_vec(), shape), (&device, dtype));

@@ -53,7 +53,7 @@ def expected(model, name, **parameters):
 
 
 @pytest.mark.parametrize("encoder", [Encoder, OldEncoder])
-@pytest.mark.parametrize("size", [None, 1, 4, 100])
+@pytest.mark.parametrize("size", [None, 0, 1, 4, 100])
 def test_a_batch_of_lists_has_the_loss_of_its_scores(encoder, size):
     torch.manual_seed(0)
     model = encoder()
@@ -108,8 +108,6 @@ def test_what_does_not_fit_is_refused():
         RankingLoss(model, "approx_ndcg")
     with pytest.raises(ValueError, match="approx_ndcg"):
         RankingLoss(Encoder(), "aprox_ndcg")
-    with pytest.raises(ValueError, match="mini_batch_size: found 0"):
-        RankingLoss(Encoder(), mini_batch_size=0)
     with pytest.raises(ValueError, match="k: found in parameters too"):
         RankingLoss(Encoder(), k=3, parameters={"k": 3})
     loss = RankingLoss(Encoder())

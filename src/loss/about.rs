@@ -43,6 +43,8 @@ pub struct About<'a> {
     pub orientation: Orientation,
     /// The gain, which determines the labels that the loss allows; `None` allows any finite label.
     pub gain: Option<&'a Gain>,
+    /// Whether every gain must be from 0 to 1, as a loss of probabilities requires.
+    pub has_gains_to_one: bool,
     /// Whether the loss accepts [document weights](super::Lists::with_document_weights), such as [inverse
     /// propensities](crate::data::ClickModel). If it does not, the error gives the reason.
     ///
@@ -103,6 +105,7 @@ impl<'a> About<'a> {
             name,
             orientation,
             gain: None,
+            has_gains_to_one: false,
             document_weights: Err("it is not defined for weighted documents"),
             smoothing: None,
             curvature: None,
@@ -115,6 +118,11 @@ impl<'a> About<'a> {
     /// Requires every label to be in the domain of this gain.
     pub fn with_gain(self, gain: &'a Gain) -> Self {
         Self { gain: Some(gain), ..self }
+    }
+
+    /// Requires every label to be in the domain of this gain, and every gain to be from 0 to 1.
+    pub fn with_gain_to_one(self, gain: &'a Gain) -> Self {
+        Self { gain: Some(gain), has_gains_to_one: true, ..self }
     }
 
     /// Declares that the loss accepts document weights.
@@ -145,6 +153,12 @@ impl<'a> About<'a> {
     /// Sets the object that computes the properties that depend on the length of a list.
     pub fn with_lengths(self, by_length: &'a dyn ByLength) -> Self {
         Self { by_length: Some(by_length), ..self }
+    }
+
+    /// If the gain of a label in the domain is larger than the loss accepts, returns what it accepts.
+    pub(super) fn gain_problem(&self, label: f64) -> Option<String> {
+        let is_large = self.has_gains_to_one && self.gain.is_some_and(|gain| gain.of(label) > 1.0);
+        is_large.then(|| "a label with a gain from 0 to 1 (grades need `gain = { table = [0, 1, 1, 1] }`)".to_string())
     }
 
     /// Checks that the loss accepts document weights.
@@ -196,7 +210,7 @@ impl<'a> About<'a> {
         check_offsets(labels.len(), offsets)?;
         for (query, range) in offsets.windows(2).enumerate() {
             for (document, &label) in labels[range[0]..range[1]].iter().enumerate() {
-                check_label(self.gain, query, document, f64::from(label))?;
+                check_label(self, query, document, f64::from(label))?;
             }
         }
         Ok(())

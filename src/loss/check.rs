@@ -2,15 +2,16 @@
 
 use burn::tensor::{Bool, DType, Device, Tensor};
 
+use super::about::About;
 use super::error::{self, LossError};
 use super::lists::{Lists, check_shapes};
 use crate::device::in_host_memory;
-use crate::measure::Gain;
 use crate::memory::{self, Shortage};
 use crate::op::{BeyondBudget, beyond_budget};
 
 /// Checks lists of `documents` places each, stored one after another in flat arrays. Every score must be finite, and
-/// every label must be in the domain of the [gain of a loss](super::About::gain). Places where the mask is false may
+/// the loss must accept every label
+/// ([`About::gain`]). Places where the mask is false may
 /// hold any value. [`try_forward`](super::RankingLoss::try_forward) makes the same checks on tensors.
 ///
 /// # Errors
@@ -18,7 +19,7 @@ use crate::op::{BeyondBudget, beyond_budget};
 /// the arrays differ in length, or if their length is not a multiple of `documents`. An invalid score or label gives
 /// [`LossError::Score`] or [`LossError::Label`], with its query and document.
 pub fn check_lists<T: Copy + Into<f64>>(
-    gain: Option<&Gain>,
+    about: &About<'_>,
     scores: &[T],
     labels: &[T],
     mask: Option<&[bool]>,
@@ -40,40 +41,42 @@ pub fn check_lists<T: Copy + Into<f64>>(
     }
     let counts = |place: usize| mask.is_none_or(|mask| mask[place]);
     let places = scores.iter().zip(labels).enumerate().filter(|(place, _)| counts(*place));
-    check_places(gain, places.map(|(place, (&score, &label))| (place, score.into(), label.into())), documents)
+    check_places(about, places.map(|(place, (&score, &label))| (place, score.into(), label.into())), documents)
 }
 
 /// Checks the score and label at each given place; `documents` is the number of places in a list.
 pub(super) fn check_places(
-    gain: Option<&Gain>,
+    about: &About<'_>,
     places: impl Iterator<Item = (usize, f64, f64)>,
     documents: usize,
 ) -> Result<(), LossError> {
     for (place, score, label) in places {
-        check_document(gain, place / documents, place % documents, score, label)?;
+        check_document(about, place / documents, place % documents, score, label)?;
     }
     Ok(())
 }
 
 /// Checks the score and label of every document in one query.
 pub(super) fn check_query(
-    gain: Option<&Gain>,
+    about: &About<'_>,
     query: usize,
     documents: impl Iterator<Item = (f64, f64)>,
 ) -> Result<(), LossError> {
-    documents.enumerate().try_for_each(|(document, (score, label))| check_document(gain, query, document, score, label))
+    documents
+        .enumerate()
+        .try_for_each(|(document, (score, label))| check_document(about, query, document, score, label))
 }
 
-fn check_document(gain: Option<&Gain>, query: usize, document: usize, score: f64, label: f64) -> Result<(), LossError> {
+fn check_document(about: &About<'_>, query: usize, document: usize, score: f64, label: f64) -> Result<(), LossError> {
     if !score.is_finite() {
         return Err(LossError::Score { query, document, found: score });
     }
-    check_label(gain, query, document, label)
+    check_label(about, query, document, label)
 }
 
 /// Checks the shapes of a batch, and its scores and labels where the mask is true.
 pub(super) fn check_batch(
-    gain: Option<&Gain>,
+    about: &About<'_>,
     scores: &Tensor<2>,
     labels: &Tensor<2>,
     mask: &Tensor<2, Bool>,
@@ -89,7 +92,7 @@ pub(super) fn check_batch(
     let mask = mask.to_data();
     let places = scores.iter::<f64>().zip(labels.iter::<f64>()).zip(mask.iter::<bool>());
     let places = places.enumerate().filter(|(_, (_, document))| *document);
-    check_places(gain, places.map(|(place, ((score, label), _))| (place, score, label)), documents)
+    check_places(about, places.map(|(place, ((score, label), _))| (place, score, label)), documents)
 }
 
 /// Checks that the device supports the type of the scores, and that the batch fits the memory budget.
@@ -159,9 +162,9 @@ pub(super) fn check_document_weight(query: usize, document: usize, found: f64) -
     }
 }
 
-pub(super) fn check_label(gain: Option<&Gain>, query: usize, document: usize, found: f64) -> Result<(), LossError> {
-    error::label_problem(gain, found)
-        .map_or(Ok(()), |expected| Err(LossError::Label { query, document, found, expected }))
+pub(super) fn check_label(about: &About<'_>, query: usize, document: usize, found: f64) -> Result<(), LossError> {
+    let problem = error::label_problem(about.gain, found).or_else(|| about.gain_problem(found));
+    problem.map_or(Ok(()), |expected| Err(LossError::Label { query, document, found, expected }))
 }
 
 pub(super) fn check_offsets(documents: usize, offsets: &[usize]) -> Result<(), LossError> {
@@ -186,7 +189,7 @@ mod tests {
     fn lists_in_arrays_are_refused_at_their_place() {
         let loss = LossSpec::new("approx_ndcg").build().unwrap();
         let check = |scores: &[f32], labels: &[f32], mask: Option<&[bool]>, documents| {
-            check_lists(loss.about().gain, scores, labels, mask, documents).map_err(|error| error.to_string())
+            check_lists(&loss.about(), scores, labels, mask, documents).map_err(|error| error.to_string())
         };
         let (scores, labels) = ([0.5, 1.0, f32::NAN, 2.0], [1.0, 0.0, -1.0, 0.5]);
         let refused = |documents, mask: Option<&[bool]>| check(&scores, &labels, mask, documents).unwrap_err();

@@ -67,7 +67,7 @@ pub fn explain_on(
     let tensor = |values: &[f64]| Tensor::<2>::from_data(TensorData::new(values.to_vec(), shape), (&device, dtype));
     let (scores, labels) = (tensor(scores).require_grad(), tensor(labels));
     let mask = Tensor::<2>::ones(shape, &device).greater_elem(0.0);
-    check_batch(loss.about().gain, &scores, &labels, &mask)?;
+    check_batch(&loss.about(), &scores, &labels, &mask)?;
     loss.about().check_memory(1, shape[1], dtype, &device)?;
     let output = loss.forward(scores.clone(), labels, mask, Reduction::Sum);
     let value: f64 = output.to_data().iter::<f64>().sum();

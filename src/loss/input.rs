@@ -3,11 +3,11 @@
 use burn::nn::loss::Reduction;
 use burn::tensor::{Bool, Tensor};
 
+use super::about::About;
 use super::check::{check_batch, check_document_weights, check_weight_shape, check_weights};
 use super::error::LossError;
 use super::lists::Lists;
 use super::packed::PackedLists;
-use crate::measure::Gain;
 use crate::shape::assert_same;
 
 /// The lists that a loss accepts, which are padded [`Lists`] or unpadded [`PackedLists`]. Padded and packed lists may
@@ -36,7 +36,7 @@ pub trait Sealed {
     fn queries(&self) -> (&'static str, Vec<usize>);
 
     /// Checks every score, label and weight.
-    fn check(&self, gain: Option<&Gain>) -> Result<(), LossError>;
+    fn check(&self, about: &About<'_>) -> Result<(), LossError>;
 
     /// Returns the lists with the mask inverted, or `None` for packed lists.
     fn inverted(&self) -> Option<Lists>;
@@ -59,8 +59,8 @@ impl Sealed for Lists {
         ("scores", self.scores.dims().into())
     }
 
-    fn check(&self, gain: Option<&Gain>) -> Result<(), LossError> {
-        check_batch(gain, &self.scores, &self.labels, &self.padded.clone().bool_not())?;
+    fn check(&self, about: &About<'_>) -> Result<(), LossError> {
+        check_batch(about, &self.scores, &self.labels, &self.padded.clone().bool_not())?;
         check_document_weights(self)
     }
 
@@ -86,8 +86,8 @@ impl Sealed for PackedLists {
         ("queries", vec![self.segments().queries()])
     }
 
-    fn check(&self, gain: Option<&Gain>) -> Result<(), LossError> {
-        self.check_documents(gain)
+    fn check(&self, about: &About<'_>) -> Result<(), LossError> {
+        self.check_documents(about)
     }
 
     fn inverted(&self) -> Option<Lists> {
@@ -120,10 +120,10 @@ pub(super) fn reduced(lists: &dyn LossInput, losses: Tensor<1>, reduction: Reduc
 /// query contributes a gradient, the error says how many queries would do so with an inverted mask.
 pub(super) fn check_input(
     lists: &dyn LossInput,
-    gain: Option<&Gain>,
+    about: &About<'_>,
     learnable: &dyn Fn(&Lists) -> Tensor<1, Bool>,
 ) -> Result<(), LossError> {
-    lists.check(gain)?;
+    lists.check(about)?;
     let (what, shape) = lists.queries();
     if let Some(weights) = lists.query_weights() {
         check_weights(weights, (what, &shape))?;

@@ -40,18 +40,21 @@
 //! <!-- made: losses -->
 //! | name | type | what | cost |
 //! |---|---|---|---|
+//! | `adr_mse` | [`AdrMse`] | squared error of smooth ranks against a teacher's ranks | O(n^2); long lists in float32 on the CPU O(n log n) |
 //! | `approx_ap` | [`ApproxAp`] | average precision at approximate positions | O(n^2); long lists in float32 on the CPU O(n log n) |
 //! | `approx_dcg` | [`ApproxDcg`] | DCG at approximate positions | O(n^2); long lists in float32 on the CPU O(n log n) |
 //! | `approx_kendall_tau` | [`ApproxKendallTau`] | Kendall's tau with a smooth sign | O(n^2); long lists in float32 on the CPU O(n log n) |
 //! | `approx_ndcg` | [`ApproxNdcg`] | NDCG at approximate positions | O(n^2); long lists in float32 on the CPU O(n log n) |
 //! | `approx_precision` | [`ApproxPrecision`] | precision at k at approximate positions | O(n^2); long lists in float32 on the CPU O(n log n) |
 //! | `approx_rr` | [`ApproxRr`] | reciprocal rank at approximate positions | O(n^2) |
+//! | `binary_cross_entropy` | [`BinaryCrossEntropy`] | cross entropy of each document's relevance and the logistic of its score | O(n) |
 //! | `fidelity` | [`Fidelity`] | fidelity loss over ordered pairs (FRank) | O(n^2); long lists in float32 on the CPU O(n log n) |
 //! | `lambda_loss` | [`LambdaLoss`] | logistic losses weighted to bound NDCG (NDCG-Loss1, 2 and 2++) | O(n^2) |
 //! | `lambda_measure` | [`LambdaMeasure`] | logistic loss weighted by the change of AP, RR, ERR or precision (LambdaRank) | O(n^2) |
 //! | `lambda_ndcg` | [`LambdaNdcg`] | logistic loss weighted by the change of NDCG@k (LambdaRank) | O(n^2); long lists in float32 on the CPU O(n log n) |
 //! | `list_mle` | [`ListMle`] | negative log likelihood of the labels' order under Plackett-Luce | O(n^2); long lists in float32 on the CPU O(n log n) |
 //! | `list_net` | [`ListNet`] | cross entropy of the top-one distributions | O(n) |
+//! | `margin_mse` | [`MarginMse`] | squared error of score differences against a teacher's | O(n log n) |
 //! | `mse_gain` | [`MseGain`] | squared error against the gains | O(n) |
 //! | `neural_ndcg` | [`NeuralNdcg`] | NDCG of documents sorted by NeuralSort | O(iterations n^2) |
 //! | `pairwise_exponential` | [`PairwiseExponential`] | exponential loss over ordered pairs (RankBoost) | O(n^2); long lists in float32 on the CPU O(n log n) |
@@ -74,6 +77,8 @@
 //! | `soft_rr` | [`SoftRr`] | expectation of the reciprocal rank under Gaussian scores (SoftRank) | O(M n log n), M = 14; O(M n^2) with independent trials |
 //! | `softmax_cross_entropy` | [`SoftmaxCrossEntropy`] | cross entropy of labels and softmax of scores, optionally under Gumbel noise | O(n), times the draws |
 //! | `stochastic_rank` | [`StochasticRank`] | expected NDCG of scores with normal noise, its gradient estimated by coordinates | O(n^2), times the draws |
+//! | `teacher_kl` | [`TeacherKl`] | divergence of the scores' softmax from a teacher's | O(n) |
+//! | `teacher_mse` | [`TeacherMse`] | squared error against the scores of a teacher | O(n) |
 //! | `xe_ndcg` | [`XeNdcg`] | cross entropy of perturbed gains and softmax of scores | O(n) |
 //! | `yeti_loss` | [`YetiLoss`] | RankNet on neighbors of a noisy order, weighed by the change of NDCG | O(n log n), times the draws |
 //!
@@ -87,8 +92,9 @@
 //!
 //! # Weights of documents
 //! Most losses accept document weights ([`Lists::with_document_weights`]). Losses for average precision, reciprocal
-//! rank and ERR reject document weights, and so do [`PlackettLuceNdcg`], [`StochasticRank`], [`XeNdcg`],
-//! [`LambdaMeasure`] and [`YetiLoss`]. [`About::document_weights`] explains what a document weight does.
+//! rank and ERR reject document weights, and so do [`AdrMse`], [`LambdaMeasure`], [`MarginMse`], [`PlackettLuceNdcg`],
+//! [`StochasticRank`], [`TeacherKl`], [`XeNdcg`] and [`YetiLoss`]. [`About::document_weights`] explains what a document
+//! weight does.
 //!
 //! # Papers
 //! The documentation of this crate cites four papers by the following names. Venues and dates are given if the papers

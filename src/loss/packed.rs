@@ -2,12 +2,12 @@
 
 use burn::tensor::{Int, Tensor, TensorData};
 
+use super::about::About;
 use super::check::{check_device, check_document_weight, check_query};
 use super::error::LossError;
 use super::lists::{Among, Lists};
 use crate::data::Segments;
 use crate::data::padding::Padding;
-use crate::measure::Gain;
 use crate::shape::assert_same;
 
 /// The scores and labels of documents that are stored query by query, `[documents]`, and the length of each query.
@@ -183,14 +183,14 @@ impl PackedLists {
     }
 
     /// Checks that the device computes in the type of the scores, then checks every score, label and weight.
-    pub(super) fn check_documents(&self, gain: Option<&Gain>) -> Result<(), LossError> {
+    pub(super) fn check_documents(&self, about: &About<'_>) -> Result<(), LossError> {
         self.padded().try_for_each(|lists| check_device(&lists.scores))?;
         let read = |x: &Tensor<1>| self.segments.in_order(x.to_data().iter::<f64>().collect());
         let (scores, labels) = (read(&self.scores), read(&self.labels));
         let weights = self.document_weights.as_ref().map(read);
         (0..self.segments.queries()).try_for_each(|query| {
             let places = self.segments.range(query);
-            check_query(gain, query, places.clone().map(|place| (scores[place], labels[place])))?;
+            check_query(about, query, places.clone().map(|place| (scores[place], labels[place])))?;
             let mut weights = weights.iter().flat_map(|weights| &weights[places.clone()]).enumerate();
             weights.try_for_each(|(document, &weight)| check_document_weight(query, document, weight))
         })

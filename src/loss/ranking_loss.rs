@@ -226,7 +226,7 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// instead. The usual cause of this error is an inverted mask. If no query gives a gradient in some of your
     /// batches, handle this error separately.
     fn try_forward(&self, lists: &dyn LossInput, reduction: Reduction) -> Result<Tensor<1>, LossError> {
-        check_input(lists, self.about().gain, &|lists| self.learnable(lists))?;
+        check_input(lists, &self.about(), &|lists| self.learnable(lists))?;
         lists.rectangles().into_iter().try_for_each(|lists| lists.check_for(&self.about()))?;
         Ok(self.forward_lists(lists, reduction))
     }

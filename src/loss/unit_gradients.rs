@@ -233,7 +233,11 @@ mod tests {
                     .chunks(5)
                     .flat_map(|row| row.iter().map(|slope| slope / length(row).max(1e-6)).collect::<Vec<_>>())
                     .collect();
-                assert!(expected[10..15].iter().all(|slope| *slope == 0.0), "{spec}: nothing to learn");
+                let learns_values = ["binary_cross_entropy", "teacher_mse"].contains(&spec.name.as_str());
+                assert!(
+                    learns_values || expected[10..15].iter().all(|slope| *slope == 0.0),
+                    "{spec}: nothing to learn"
+                );
                 assert!(expected[8..10].iter().all(|slope| *slope == 0.0), "{spec}: padding");
                 let weights = Tensor::<1>::from_data(WEIGHTS, (&Device::flex().autodiff(), dtype));
                 let reduced = |losses, reduction| crate::loss::reduce_weighted(losses, weights.clone(), reduction);

@@ -92,7 +92,16 @@ fn losses_of_measures_that_are_no_sums_refuse_weights_by_name() {
         "soft_err",
         "soft_rr",
     ];
-    let not_defined = ["lambda_measure", "plackett_luce_ndcg", "stochastic_rank", "xe_ndcg", "yeti_loss"];
+    let not_defined = [
+        "adr_mse",
+        "lambda_measure",
+        "margin_mse",
+        "plackett_luce_ndcg",
+        "stochastic_rank",
+        "teacher_kl",
+        "xe_ndcg",
+        "yeti_loss",
+    ];
     let mut expected = [&no_sums[..], &not_defined].concat();
     expected.sort_unstable();
     assert_eq!(refusing, expected);
@@ -182,7 +191,7 @@ fn twice_the_weights_are_twice_a_sum_and_the_same_mean() {
         let is_set = |key: &str| spec.params.get(key).is_some_and(|value| value.as_bool() == Some(true));
         let is_mean = is_set("mean_over_pairs")
             || is_set("normalize")
-            || matches!(&*spec.name, "mse_gain" | "approx_kendall_tau")
+            || matches!(&*spec.name, "approx_kendall_tau" | "binary_cross_entropy" | "mse_gain" | "teacher_mse")
             || (spec.name.ends_with("_ndcg") && spec.name != "lambda_ndcg")
             || ["ndcg", "recall"].contains(&measure(&spec));
         let factor = if is_mean { 1.0 } else { 2.0 };

@@ -278,7 +278,7 @@ fn bad_packed_input_is_refused_with_its_query() {
     let device = Device::flex();
     let flat = |values: &[f32]| Tensor::<1>::from_data(TensorData::new(values.to_vec(), [values.len()]), &device);
     let segments = Segments::from_lengths(&[2, 3]).unwrap();
-    for subject in subjects().iter().step_by(5) {
+    for subject in subjects().iter().filter(|subject| !subject.learns_values()).step_by(5) {
         let (name, loss) = (&subject.name, &subject.loss);
         let attempt = |scores: &[f32], labels: &[f32], segments: &Segments, weights: Option<Tensor<1>>| {
             let lists = Lists::try_packed(flat(scores), flat(labels), segments)?;

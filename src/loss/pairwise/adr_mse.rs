@@ -109,4 +109,11 @@ mod tests {
         let found = value(AdrMseConfig::new().with_alpha(2.0).init(), &s, &[0.5, 4.0, 0.5]);
         assert!((found - expected).abs() < 1e-12, "{found}");
     }
+
+    #[test]
+    fn a_sharp_step_compares_the_ranks_themselves() {
+        // Ranks 1, 2, 3 by score and 2, 3, 1 by teacher.
+        let found = value(AdrMseConfig::new().with_alpha(300.0).init(), &[1.0, 0.0, -1.0], &[2.0, 1.0, 3.0]);
+        assert!((found - (1.0 / 3f64.log2() + 0.5 + 4.0) / 3.0).abs() < 1e-12, "{found}");
+    }
 }

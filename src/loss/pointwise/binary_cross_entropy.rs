@@ -5,8 +5,8 @@
 //! part: a list with few relevant documents may need more than 1. If documents have weights, the mean is a weighted
 //! mean.
 //!
-//! The labels must have gains from 0 to 1. For grades, give a table: `gain = [0, 1, 1, 1]` takes grades of 1 and above
-//! for relevant.
+//! The labels must have gains from 0 to 1. For grades, give a table: `gain = { table = [0, 1, 1, 1] }` takes grades of
+//! 1 and above for relevant.
 //!
 //! Cost: O(n). A query with one document is enough to learn from. Adding a constant to the scores changes this loss.
 
@@ -76,7 +76,7 @@ pub struct BinaryCrossEntropy {
 
 impl RankingLoss for BinaryCrossEntropy {
     fn about(&self) -> About<'_> {
-        About::new(NAME, Orientation::Loss).with_gain(&self.gain).with_document_weights()
+        About::new(NAME, Orientation::Loss).with_gain_to_one(&self.gain).with_document_weights()
     }
 
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
@@ -127,5 +127,13 @@ mod tests {
     fn gains_above_one_are_refused() {
         let config = BinaryCrossEntropyConfig::new().with_gain(Gain::Table(vec![0.0, 2.0]));
         assert!(config.init().unwrap_err().to_string().contains("gains from 0 to 1"));
+        let check = |gain: Gain| {
+            let loss = BinaryCrossEntropyConfig::new().with_gain(gain).init().unwrap();
+            loss.about().check_labels(&[0.0, 1.0, 3.0], &[0, 3]).map_err(|error| error.to_string())
+        };
+        let expected = "query 1, document 3: label 3, expected a label with a gain from 0 to 1 (grades need \
+                        `gain = { table = [0, 1, 1, 1] }`)";
+        assert_eq!(check(Gain::Linear).unwrap_err(), expected);
+        assert_eq!(check(Gain::Table(vec![0.0, 1.0, 1.0, 1.0])), Ok(()));
     }
 }

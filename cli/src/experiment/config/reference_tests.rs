@@ -307,6 +307,7 @@ fn the_temperatures_are_those_that_the_page_names() {
         let is_one_of = |prefixes: &[&str]| prefixes.iter().any(|prefix| entry.name.starts_with(prefix));
         let said = match entry.name {
             "neural_ndcg" => Some("temperature"),
+            "adr_mse" => Some("alpha"),
             "stochastic_rank" => Some("sigma"),
             _ if is_one_of(&["approx_", "relaxed_measure"]) => Some("alpha"),
             _ if is_one_of(&["smooth_", "soft_"]) => Some("sigma"),
