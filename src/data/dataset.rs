@@ -289,21 +289,27 @@ impl RankingDataset {
             ..RankingDataset::default()
         };
         for &q in queries {
-            self.features.append_to(self.feature_count, self.range(q), &mut features);
-            out.labels.extend_from_slice(self.query_labels(q));
-            out.offsets.push(out.labels.len());
-            out.query_ids.push(self.query_ids[q].clone());
-            if !self.document_ids.is_empty() {
-                out.document_ids.extend_from_slice(&self.document_ids[self.range(q)]);
-            }
-            out.query_weights.extend(self.query_weights.get(q));
-            if !self.document_weights.is_empty() {
-                out.document_weights.extend_from_slice(&self.document_weights[self.range(q)]);
-            }
+            out.append(&mut features, self, q..q + 1);
         }
         out.features = features.into();
         out.share_with(self.group());
         out
+    }
+
+    /// Appends queries of another dataset. Their features are appended to `features`.
+    fn append(&mut self, features: &mut Vec<f32>, from: &RankingDataset, queries: Range<usize>) {
+        if queries.is_empty() {
+            return;
+        }
+        let (before, documents) = (self.documents(), from.offsets[queries.start]..from.offsets[queries.end]);
+        from.features.append_to(from.feature_count, documents.clone(), features);
+        self.labels.extend_from_slice(&from.labels[documents.clone()]);
+        let ends = &from.offsets[queries.start + 1..=queries.end];
+        self.offsets.extend(ends.iter().map(|end| before + end - documents.start));
+        self.query_ids.extend_from_slice(&from.query_ids[queries.clone()]);
+        self.query_weights.extend_from_slice(from.query_weights.get(queries).unwrap_or_default());
+        self.document_ids.extend_from_slice(from.document_ids.get(documents.clone()).unwrap_or_default());
+        self.document_weights.extend_from_slice(from.document_weights.get(documents).unwrap_or_default());
     }
 
     /// Keeps at most this many bytes of features from a mapped file in memory; the system's cache may hold more.
@@ -360,22 +366,15 @@ impl RankingDataset {
                     "one query of that identifier",
                 ));
             }
-            let before = out.labels.len();
-            part.features.append_to(part.feature_count, 0..part.documents(), &mut features);
-            out.labels.extend_from_slice(&part.labels);
-            out.offsets.extend(part.offsets.iter().skip(1).map(|offset| before + offset));
-            out.query_ids.extend_from_slice(&part.query_ids);
-            out.document_ids.extend_from_slice(&part.document_ids);
+            out.append(&mut features, part, 0..part.queries());
             if has_ids {
-                out.document_ids.resize(out.labels.len(), String::new());
+                out.document_ids.resize(out.documents(), String::new());
             }
-            out.query_weights.extend_from_slice(&part.query_weights);
             if has_weights {
                 out.query_weights.resize(out.queries(), 1.0);
             }
-            out.document_weights.extend_from_slice(&part.document_weights);
             if has_document_weights {
-                out.document_weights.resize(out.labels.len(), 1.0);
+                out.document_weights.resize(out.documents(), 1.0);
             }
         }
         out.features = features.into();

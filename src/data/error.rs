@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::file_kind::FileKind;
 use crate::refusal::Refusal;
-use crate::text::{counted, harmless};
+use crate::text::{counted, did_you_mean, harmless, nearest};
 
 /// The reason why data cannot be read or used. Lines and columns are numbered from 1; columns count the bytes of a
 /// line.
@@ -224,9 +224,19 @@ pub enum DataError {
 fn io_in_words(path: &Path, error: &std::io::Error) -> String {
     let words = match error.kind() {
         ErrorKind::IsADirectory => "found a folder, expected a file".to_owned(),
+        ErrorKind::NotFound => format!("{error}{}", did_you_mean(&near_file(path))),
         _ => error.to_string(),
     };
     if path.as_os_str().is_empty() { words } else { format!("{}: {words}", path.display()) }
+}
+
+/// Returns the path with the most similar name in the folder of `path`, which does not exist.
+fn near_file(path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let entries = std::fs::read_dir(folder).ok()?.filter_map(Result::ok);
+    let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let near = nearest(path.file_name()?.to_str()?, names.iter().map(String::as_str))?;
+    Some(path.with_file_name(near).display().to_string())
 }
 
 impl DataError {
@@ -284,6 +294,18 @@ pub fn quoted(text: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_does_not_exist_has_a_neighbor_of_a_similar_name() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("train.txt"), "").unwrap();
+        let message = |name: &str| {
+            let path = folder.path().join(name);
+            DataError::io(&path)(ErrorKind::NotFound.into()).to_string()
+        };
+        assert!(message("trian.txt").ends_with("train.txt`?"), "{}", message("trian.txt"));
+        assert!(!message("elsewhere").contains("did you mean"), "{}", message("elsewhere"));
+    }
 
     #[test]
     fn a_comma_in_a_number_is_said_to_be_one() {

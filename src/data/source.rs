@@ -20,7 +20,13 @@ const UNSUSPICIOUS: u64 = 64 << 20;
 
 /// For limits that depend on the size of the text, a compressed file is taken to hold at most this many times its own
 /// size.
-const COUNTED_RATIO: u64 = 4;
+pub(crate) const COUNTED_RATIO: u64 = 4;
+
+/// Returns the number of bytes to which a file of `size` bytes may be decompressed, and the option that limits it.
+pub(crate) fn most_decompressed(size: u64, most_ratio: u64, most_bytes: u64) -> (u64, &'static str) {
+    let by_ratio = size.saturating_mul(most_ratio).max(UNSUSPICIOUS);
+    if by_ratio < most_bytes { (by_ratio, "max_compression_ratio") } else { (most_bytes, "max_decompressed_bytes") }
+}
 
 /// The text of a file or a reader, cut into blocks of whole lines.
 pub struct Source {
@@ -129,12 +135,7 @@ impl Source {
 
     fn check_limit(&self) -> Result<(), DataError> {
         let Some(size) = &self.compressed else { return Ok(()) };
-        let by_ratio = size.bytes().saturating_mul(self.most_ratio).max(UNSUSPICIOUS);
-        let (limit, option) = if by_ratio < self.most_bytes {
-            (by_ratio, "max_compression_ratio")
-        } else {
-            (self.most_bytes, "max_decompressed_bytes")
-        };
+        let (limit, option) = most_decompressed(size.bytes(), self.most_ratio, self.most_bytes);
         if self.bytes <= limit {
             return Ok(());
         }

@@ -5,113 +5,63 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{FileDecoder, read_footer_length};
 use arrow_ipc::{Block, Message, MessageHeader, RecordBatch as Header, root_as_footer, root_as_message};
-use arrow_schema::{ArrowError, Schema};
+use arrow_schema::ArrowError;
 use bytes::Bytes;
 
-use super::{COUNTED_RATIO, Table};
+use super::{Batches, Table};
+use crate::data::source::COUNTED_RATIO;
 
 /// The number of bytes after the footer: four for its length, and six for `ARROW1`.
 const TRAILER: usize = 10;
 
-/// An Arrow file whose sizes have been checked.
-pub(super) struct ArrowFile {
-    bytes: Buffer,
-    schema: Arc<Schema>,
-    decoder: FileDecoder,
-    /// The positions of the dictionaries, which are decoded only after their total decompressed size was checked.
-    dictionaries: Vec<Block>,
-    batches: Vec<Block>,
-    rows: usize,
-    decompressed: u64,
-}
-
-/// The reason why an Arrow file cannot be read.
-pub(super) enum Fault {
-    /// The file is damaged.
-    Damaged(String),
-    /// The file is intact but includes columns that cannot be read.
-    Unread(String),
-}
-
-impl<T: Into<String>> From<T> for Fault {
-    fn from(reason: T) -> Self {
-        Self::Damaged(reason.into())
+/// Reads the footer of an Arrow file, and checks all sizes against the size of the file.
+///
+/// # Errors
+/// Returns [`ArrowError::NotYetImplemented`] if the file is intact but includes columns that cannot be read.
+pub(super) fn open(bytes: Bytes) -> Result<Table, ArrowError> {
+    let bytes = Buffer::from(bytes);
+    let footer_end = bytes.len().checked_sub(TRAILER).ok_or_else(|| damaged("it is too short"))?;
+    let trailer: [u8; TRAILER] = bytes[footer_end..].try_into().map_err(|_| damaged("it is too short"))?;
+    let length =
+        read_footer_length(trailer).map_err(|_| damaged("it does not end with `ARROW1`: it may be cut off"))?;
+    let footer_start = footer_end.checked_sub(length).ok_or_else(|| damaged("its footer is longer than the file"))?;
+    let footer = root_as_footer(&bytes[footer_start..footer_end]).map_err(|error| damaged(error.to_string()))?;
+    let schema = footer.schema().ok_or_else(|| damaged("its footer has no schema"))?;
+    if !schema.endianness().equals_to_target_endianness() {
+        return Err(ArrowError::NotYetImplemented("numbers in the byte order of another processor".to_owned()));
     }
-}
-
-impl ArrowFile {
-    /// Reads the footer of an Arrow file, and checks all sizes against the size of the file.
-    pub fn open(bytes: Bytes) -> Result<Self, Fault> {
-        let bytes = Buffer::from(bytes);
-        let footer_end = bytes.len().checked_sub(TRAILER).ok_or("it is too short")?;
-        let trailer: [u8; TRAILER] = bytes[footer_end..].try_into().map_err(|_| "it is too short")?;
-        let length = read_footer_length(trailer).map_err(|_| "it does not end with `ARROW1`: it may be cut off")?;
-        let footer_start = footer_end.checked_sub(length).ok_or("its footer is longer than the file")?;
-        let footer = root_as_footer(&bytes[footer_start..footer_end]).map_err(|error| error.to_string())?;
-        let schema = footer.schema().ok_or("its footer has no schema")?;
-        if !schema.endianness().equals_to_target_endianness() {
-            return Err(Fault::Unread("numbers in the byte order of another processor".to_owned()));
-        }
-        let schema = Arc::new(try_fb_to_schema(schema).map_err(|error| Fault::Unread(type_in_words(error)))?);
-        let mut checked = Checked { bytes: &bytes, rows: 0, decompressed: 0 };
-        let decoder = FileDecoder::new(schema.clone(), footer.version());
-        let dictionaries: Vec<Block> = footer.dictionaries().iter().flatten().copied().collect();
-        for block in &dictionaries {
-            checked.check(block, true)?;
-        }
-        let batches: Vec<Block> = footer.recordBatches().iter().flatten().copied().collect();
-        checked.rows = 0;
-        for block in &batches {
-            checked.check(block, false)?;
-        }
-        let Checked { rows, decompressed, .. } = checked;
-        Ok(Self { schema, decoder, dictionaries, batches, rows, decompressed, bytes })
-    }
-
-    /// Returns the number of bytes that the compressed buffers need once they are decompressed.
-    pub fn decompressed_bytes(&self) -> u64 {
-        self.decompressed
-    }
-}
-
-impl Table for ArrowFile {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn rows(&self) -> usize {
-        self.rows
-    }
-
-    fn is_in_place(&self) -> bool {
-        self.decompressed == 0
-    }
-
-    fn bytes_that_count(&self) -> u64 {
-        let ratio = if self.decompressed > 0 { COUNTED_RATIO } else { 1 };
-        (self.bytes.len() as u64).saturating_mul(ratio)
-    }
-
-    fn batches(
-        self: Box<Self>,
-        columns: Vec<usize>,
-    ) -> Result<Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>, ArrowError> {
-        let Self { bytes, mut decoder, dictionaries, batches, .. } = *self;
+    let unread = |error| ArrowError::NotYetImplemented(type_in_words(error));
+    let schema = Arc::new(try_fb_to_schema(schema).map_err(unread)?);
+    let mut decoder = FileDecoder::new(schema.clone(), footer.version());
+    let mut checked = Checked { bytes: &bytes, rows: 0, decompressed: 0 };
+    let dictionaries: Vec<Block> = footer.dictionaries().iter().flatten().copied().collect();
+    dictionaries.iter().try_for_each(|block| checked.check(block, true)).map_err(damaged)?;
+    let batches: Vec<Block> = footer.recordBatches().iter().flatten().copied().collect();
+    checked.rows = 0;
+    batches.iter().try_for_each(|block| checked.check(block, false)).map_err(damaged)?;
+    let Checked { rows, decompressed, .. } = checked;
+    let ratio = if decompressed > 0 { COUNTED_RATIO } else { 1 };
+    let bytes_that_count = (bytes.len() as u64).saturating_mul(ratio);
+    // Dictionaries are decoded only after the decompressed size was checked.
+    let decode = move |columns: Vec<usize>| -> Result<Batches, ArrowError> {
         for block in &dictionaries {
             decoder.read_dictionary(block, &of_block(&bytes, block))?;
         }
         let decoder = decoder.with_projection(columns);
-        Ok(Box::new(
-            batches
-                .into_iter()
-                .filter_map(move |block| decoder.read_record_batch(&block, &of_block(&bytes, &block)).transpose()),
-        ))
-    }
+        let batch = move |block| decoder.read_record_batch(&block, &of_block(&bytes, &block)).transpose();
+        Ok(Box::new(batches.into_iter().filter_map(batch)))
+    };
+    let is_in_place = decompressed == 0;
+    Ok(Table { schema, rows, decompressed, bytes_that_count, is_in_place, decode: Box::new(decode) })
+}
+
+/// Returns the error for a damaged file.
+fn damaged(reason: impl Into<String>) -> ArrowError {
+    ArrowError::IpcError(reason.into())
 }
 
 /// Returns, in words, the type of a column that the decoder does not know.

@@ -51,6 +51,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema};
@@ -60,6 +61,7 @@ use super::assembly::Assembly;
 use super::error::DataError;
 use super::input::Input;
 use super::options::{Groups, ReadOptions};
+use super::source::most_decompressed;
 use crate::refusal::Refusal;
 use append::Appender;
 pub(super) use csv::read_csv;
@@ -97,30 +99,21 @@ impl fmt::Display for Format {
 }
 
 /// A file with a known schema whose rows are not decoded yet.
-trait Table {
-    fn schema(&self) -> &Schema;
-
-    /// Returns the number of rows according to the file's metadata.
-    fn rows(&self) -> usize;
-
-    /// Returns whether the buffers of the file are used without copying them.
-    fn is_in_place(&self) -> bool {
-        false
-    }
-
-    /// Returns the size, in bytes, that is assumed for the file in limits that grow with the size of the input.
-    fn bytes_that_count(&self) -> u64;
-
-    /// Decodes the columns with the indices `columns`, in ascending order, part by part.
-    #[allow(clippy::type_complexity)]
-    fn batches(
-        self: Box<Self>,
-        columns: Vec<usize>,
-    ) -> Result<Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>, ArrowError>;
+struct Table {
+    schema: Arc<Schema>,
+    /// The number of rows according to the file's metadata.
+    rows: usize,
+    /// The number of bytes that compressed buffers or columns need once they are decompressed.
+    decompressed: u64,
+    /// The size, in bytes, that is assumed for the file in limits that grow with the size of the input.
+    bytes_that_count: u64,
+    /// Whether the buffers of the file are used without copying them.
+    is_in_place: bool,
+    /// Decodes the columns with the given indices, in ascending order, part by part.
+    decode: Box<dyn FnOnce(Vec<usize>) -> Result<Batches, ArrowError>>,
 }
 
-/// For limits that depend on the size of the text, a compressed file is taken to hold this many times its own size.
-const COUNTED_RATIO: u64 = 4;
+type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>;
 
 /// Reads a file or reader in the given format, and appends it to the dataset.
 pub(super) fn read(assembly: &mut Assembly, input: Input, format: Format) -> Result<(), DataError> {
@@ -130,20 +123,19 @@ pub(super) fn read(assembly: &mut Assembly, input: Input, format: Format) -> Res
     assembly.begin_file(path, true);
     let (bytes, map) = map::bytes_of(input, options.max_decompressed_bytes)?;
     let table = open(bytes, format, path, assembly)?;
-    let layout = Layout::of(table.schema(), path, assembly)?;
-    let rows = table.rows();
+    let Table { schema, rows, bytes_that_count, is_in_place, decode, .. } = table;
+    let layout = Layout::of(&schema, path, assembly)?;
     if rows == 0 {
         return Err(unfit(path, "no document", "at least one row"));
     }
-    let bytes_that_count = table.bytes_that_count();
     let most = options.most_cells(assembly.bytes + bytes_that_count);
     let mut appender = Appender::new(assembly, path, layout, most);
-    if table.is_in_place() {
-        appender.leave_in_place(map, table.schema());
+    if is_in_place {
+        appender.leave_in_place(map, &schema);
     }
     appender.expect(rows)?;
     let columns = appender.layout.project();
-    let mut batches = guarded(path, format, || table.batches(columns))?;
+    let mut batches = guarded(path, format, || decode(columns))?;
     while let Some(batch) = guarded(path, format, || batches.next().transpose())? {
         appender.append(&batch)?;
     }
@@ -161,49 +153,27 @@ fn check_groups(options: &ReadOptions, path: &Path) -> Result<(), DataError> {
     Ok(())
 }
 
-fn open(bytes: Bytes, format: Format, path: &Path, assembly: &Assembly) -> Result<Box<dyn Table>, DataError> {
-    let options = assembly.options;
-    Ok(match format {
-        Format::Arrow => {
-            let size = bytes.len() as u64;
-            let open = || {
-                arrow::ArrowFile::open(bytes).map_err(|fault| match fault {
-                    arrow::Fault::Damaged(reason) => ArrowError::IpcError(reason),
-                    arrow::Fault::Unread(reason) => ArrowError::NotYetImplemented(reason),
-                })
-            };
-            let file = guarded(path, format, open)?;
-            check_decompressed(path, file.decompressed_bytes(), size, options)?;
-            Box::new(file)
-        }
-        Format::Parquet => {
-            let size = bytes.len() as u64;
-            let file = guarded(path, format, || parquet::ParquetFile::open(bytes.clone())).map_err(|error| {
-                // A whole file, whose types of Arrow are not known, names the column by its type of Parquet.
-                let whole = guarded(path, format, || parquet::ParquetFile::open_without_arrow(bytes)).ok();
-                whole.and_then(|file| Layout::of(file.schema(), path, assembly).err()).unwrap_or(error)
-            })?;
-            check_decompressed(path, file.decompressed_bytes(), size, options)?;
-            Box::new(file)
-        }
-    })
+fn open(bytes: Bytes, format: Format, path: &Path, assembly: &Assembly) -> Result<Table, DataError> {
+    let size = bytes.len() as u64;
+    let table = match format {
+        Format::Arrow => guarded(path, format, || arrow::open(bytes)),
+        Format::Parquet => guarded(path, format, || parquet::open(bytes.clone(), false)).map_err(|error| {
+            // A whole file, whose types of Arrow are not known, names the column by its type of Parquet.
+            let whole = guarded(path, format, || parquet::open(bytes, true)).ok();
+            whole.and_then(|file| Layout::of(&file.schema, path, assembly).err()).unwrap_or(error)
+        }),
+    }?;
+    check_decompressed(path, table.decompressed, size, assembly.options)?;
+    Ok(table)
 }
 
 /// The kinds of tables that can be read.
 const READ: &str =
     "numbers and text, uncompressed or compressed by LZ4 or Zstandard, in a Parquet file by Snappy or gzip too";
 
-/// A compressed file may always grow to this many bytes; only beyond this size is the compression ratio limited.
-const UNSUSPICIOUS: u64 = 64 << 20;
-
 /// Rejects a file whose decompressed buffers would exceed the limits for compressed text.
 fn check_decompressed(path: &Path, found: u64, size: u64, options: &ReadOptions) -> Result<(), DataError> {
-    let by_ratio = size.saturating_mul(options.max_compression_ratio).max(UNSUSPICIOUS);
-    let (limit, option) = if by_ratio < options.max_decompressed_bytes {
-        (by_ratio, "max_compression_ratio")
-    } else {
-        (options.max_decompressed_bytes, "max_decompressed_bytes")
-    };
+    let (limit, option) = most_decompressed(size, options.max_compression_ratio, options.max_decompressed_bytes);
     if found <= limit {
         return Ok(());
     }

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_schema::{ArrowError, Schema};
+use arrow_schema::ArrowError;
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
@@ -11,93 +10,83 @@ use parquet::basic::Compression;
 use parquet::column::page::{Page, PageReader};
 use parquet::file::serialized_reader::SerializedPageReader;
 
-use super::{COUNTED_RATIO, Table};
+use super::{Batches, Table};
+use crate::data::source::COUNTED_RATIO;
 
 /// The number of rows that are decoded at a time.
 const ROWS: usize = 8192;
 
-/// A Parquet file whose footer has been read.
-pub(super) struct ParquetFile {
-    builder: ParquetRecordBatchReaderBuilder<Bytes>,
-    bytes: Bytes,
-    rows: usize,
-    decompressed: u64,
+/// Reads the footer of a Parquet file. The Arrow types noted there may be ignored; Parquet has fewer types.
+///
+/// # Errors
+/// Returns [`ArrowError::NotYetImplemented`] if the file is intact but holds unsupported content.
+pub(super) fn open(bytes: Bytes, ignores_arrow: bool) -> Result<Table, ArrowError> {
+    let options = ArrowReaderOptions::new().with_skip_arrow_metadata(ignores_arrow);
+    let size = bytes.len() as u64;
+    let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(bytes.clone(), options)?;
+    let schema = builder.schema().clone();
+    let metadata = builder.metadata();
+    let rows = usize::try_from(metadata.file_metadata().num_rows())
+        .map_err(|_| ArrowError::ParquetError("its number of rows is negative".to_owned()))?;
+    let mut decompressed = 0u64;
+    let mut rows_of_groups = 0usize;
+    for group in metadata.row_groups() {
+        let group_rows = usize::try_from(group.num_rows()).unwrap_or(usize::MAX);
+        rows_of_groups = rows_of_groups.saturating_add(group_rows);
+        for column in group.columns() {
+            // A page of a dictionary, if there is one, comes first and counts.
+            let pages = [Some(column.data_page_offset()), column.dictionary_page_offset().filter(|&at| at > 0)];
+            let start = pages.into_iter().flatten().min().unwrap_or(0);
+            let length = column.compressed_size();
+            let end = u64::try_from(start).ok().zip(u64::try_from(length).ok());
+            if end.is_none_or(|(start, length)| start.saturating_add(length) > size) {
+                return Err(ArrowError::ParquetError("a column lies beyond its end".to_owned()));
+            }
+            if let Some(codec) = unread(column.compression()) {
+                return Err(ArrowError::NotYetImplemented(format!("columns compressed by {codec}")));
+            }
+            let uncompressed = u64::try_from(column.uncompressed_size()).unwrap_or(u64::MAX);
+            decompressed = decompressed.saturating_add(uncompressed);
+        }
+    }
+    if rows != rows_of_groups {
+        return Err(ArrowError::ParquetError(format!("it states {rows} rows and has {rows_of_groups}")));
+    }
+    let decode = move |columns: Vec<usize>| -> Result<Batches, ArrowError> {
+        let mask = ProjectionMask::roots(builder.parquet_schema(), columns);
+        check_dictionaries(&builder, &bytes, rows, &mask)?;
+        Ok(Box::new(builder.with_projection(mask).with_batch_size(ROWS.min(rows)).build()?))
+    };
+    let bytes_that_count = size.saturating_mul(COUNTED_RATIO);
+    Ok(Table { schema, rows, decompressed, bytes_that_count, is_in_place: false, decode: Box::new(decode) })
 }
 
-impl ParquetFile {
-    /// Reads the footer of a Parquet file.
-    ///
-    /// # Errors
-    /// Returns [`ArrowError::NotYetImplemented`] if the file is intact but holds unsupported content.
-    pub fn open(bytes: Bytes) -> Result<Self, ArrowError> {
-        Self::open_with(bytes, ArrowReaderOptions::new())
-    }
-
-    /// Reads the footer of a Parquet file, but ignores the Arrow types noted there. Parquet has fewer types.
-    pub fn open_without_arrow(bytes: Bytes) -> Result<Self, ArrowError> {
-        Self::open_with(bytes, ArrowReaderOptions::new().with_skip_arrow_metadata(true))
-    }
-
-    fn open_with(bytes: Bytes, options: ArrowReaderOptions) -> Result<Self, ArrowError> {
-        let size = bytes.len() as u64;
-        let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(bytes.clone(), options)?;
-        let metadata = builder.metadata();
-        let rows = usize::try_from(metadata.file_metadata().num_rows())
-            .map_err(|_| ArrowError::ParquetError("its number of rows is negative".to_owned()))?;
-        let mut decompressed = 0u64;
-        let mut rows_of_groups = 0usize;
-        for group in metadata.row_groups() {
-            let group_rows = usize::try_from(group.num_rows()).unwrap_or(usize::MAX);
-            rows_of_groups = rows_of_groups.saturating_add(group_rows);
-            for column in group.columns() {
-                // A page of a dictionary, if there is one, comes first and counts.
-                let pages = [Some(column.data_page_offset()), column.dictionary_page_offset().filter(|&at| at > 0)];
-                let start = pages.into_iter().flatten().min().unwrap_or(0);
-                let length = column.compressed_size();
-                let end = u64::try_from(start).ok().zip(u64::try_from(length).ok());
-                if end.is_none_or(|(start, length)| start.saturating_add(length) > size) {
-                    return Err(ArrowError::ParquetError("a column lies beyond its end".to_owned()));
-                }
-                if let Some(codec) = unread(column.compression()) {
-                    return Err(ArrowError::NotYetImplemented(format!("columns compressed by {codec}")));
-                }
-                let uncompressed = u64::try_from(column.uncompressed_size()).unwrap_or(u64::MAX);
-                decompressed = decompressed.saturating_add(uncompressed);
-            }
-        }
-        if rows != rows_of_groups {
-            return Err(ArrowError::ParquetError(format!("it states {rows} rows and has {rows_of_groups}")));
-        }
-        Ok(Self { builder, bytes, rows, decompressed })
-    }
-
-    /// Returns the number of bytes that the columns need once they are decompressed, according to the file's metadata.
-    pub fn decompressed_bytes(&self) -> u64 {
-        self.decompressed
-    }
-
-    /// Rejects a dictionary that claims more values than it has bytes, because the decoder would allocate memory for
-    /// all of them.
-    fn check_dictionaries(&self, columns: &ProjectionMask) -> Result<(), ArrowError> {
-        for group in self.builder.metadata().row_groups() {
-            let decoded = group.columns().iter().enumerate().filter(|(leaf, _)| columns.leaf_included(*leaf));
-            for (_, column) in decoded {
-                let file = Arc::new(self.bytes.clone());
-                let mut pages = SerializedPageReader::new(file, column, self.rows, None)?;
-                while let Some(page) = pages.peek_next_page()? {
-                    if !page.is_dict {
-                        pages.skip_next_page()?;
-                    } else if let Some(Page::DictionaryPage { buf, num_values, .. }) = pages.get_next_page()?
-                        && num_values as usize > buf.len()
-                    {
-                        let found = format!("a dictionary of {} bytes states {num_values} values", buf.len());
-                        return Err(ArrowError::ParquetError(found));
-                    }
+/// Rejects a dictionary that claims more values than it has bytes, because the decoder would allocate memory for all of
+/// them.
+fn check_dictionaries(
+    builder: &ParquetRecordBatchReaderBuilder<Bytes>,
+    bytes: &Bytes,
+    rows: usize,
+    columns: &ProjectionMask,
+) -> Result<(), ArrowError> {
+    for group in builder.metadata().row_groups() {
+        let decoded = group.columns().iter().enumerate().filter(|(leaf, _)| columns.leaf_included(*leaf));
+        for (_, column) in decoded {
+            let file = Arc::new(bytes.clone());
+            let mut pages = SerializedPageReader::new(file, column, rows, None)?;
+            while let Some(page) = pages.peek_next_page()? {
+                if !page.is_dict {
+                    pages.skip_next_page()?;
+                } else if let Some(Page::DictionaryPage { buf, num_values, .. }) = pages.get_next_page()?
+                    && num_values as usize > buf.len()
+                {
+                    let found = format!("a dictionary of {} bytes states {num_values} values", buf.len());
+                    return Err(ArrowError::ParquetError(found));
                 }
             }
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// Returns the name of a codec that this crate does not read.
@@ -106,29 +95,5 @@ fn unread(codec: Compression) -> Option<&'static str> {
         Compression::BROTLI(_) => Some("Brotli"),
         Compression::LZO => Some("LZO"),
         _ => None,
-    }
-}
-
-impl Table for ParquetFile {
-    fn schema(&self) -> &Schema {
-        self.builder.schema()
-    }
-
-    fn rows(&self) -> usize {
-        self.rows
-    }
-
-    fn bytes_that_count(&self) -> u64 {
-        (self.bytes.len() as u64).saturating_mul(COUNTED_RATIO)
-    }
-
-    fn batches(
-        self: Box<Self>,
-        columns: Vec<usize>,
-    ) -> Result<Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>, ArrowError> {
-        let mask = ProjectionMask::roots(self.builder.parquet_schema(), columns);
-        self.check_dictionaries(&mask)?;
-        let rows = ROWS.min(self.rows);
-        Ok(Box::new(self.builder.with_projection(mask).with_batch_size(rows).build()?))
     }
 }
