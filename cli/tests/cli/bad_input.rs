@@ -201,6 +201,11 @@ fn errors_in_the_data_name_their_key() {
         ("train = [\"nowhere.txt\"]", "train", "data.train: nowhere.txt: No such file"),
         ("train = [\"a.txt\"]\ntest = [\"nowhere.txt\"]", "train", "data.test: nowhere.txt: No such file"),
         ("folds = \"nowhere\"", "train", "data.folds: nowhere: No such file"),
+        (
+            "train = [\"a.tx\"]",
+            "train",
+            "data.train: a.tx: No such file or directory (os error 2); did you mean `a.txt`?",
+        ),
         ("train = [\"a.txt\"]", "cv", "data.test = nothing: expected queries to test on, or cv.split"),
         ("synthetic = { test_queries = 0 }", "cv", "data.synthetic.test_queries = 0: expected queries to test on"),
         ("train = [\"a.txt\"]\n[cv]\nsplit = 3", "cv", "cv.split = 3: expected at least 3 queries to split, found 1"),
