@@ -37,7 +37,8 @@
 
 pub use crate::data::Segments;
 pub use crate::loss::{
-    Lists, LossError, LossSpec, RankingLoss, Reduction, Temperature, UnitGradients, mask_from_padding,
+    DistillationConfig, Lists, LossError, LossSpec, RankingLoss, Reduction, Temperature, UnitGradients,
+    mask_from_padding,
 };
 pub use crate::measure::{Convention, Gain, Measure};
 

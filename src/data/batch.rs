@@ -36,6 +36,9 @@ pub struct RankingBatch {
     /// The weight of each document in training, `[queries, documents]`, with 0 for padding; `None` if all documents
     /// weigh the same.
     pub document_weights: Option<Tensor<2>>,
+    /// The scores of a teacher, `[queries, documents]`, with 0 where there is none, and whether each document has one;
+    /// `None` without a teacher.
+    pub teacher: Option<(Tensor<2>, Tensor<2, Bool>)>,
 }
 
 impl RankingBatch {
@@ -57,6 +60,9 @@ impl RankingBatch {
                 .then(|| Tensor::from_data(TensorData::new(weights, [queries.len()]), device)),
             document_weights: (!dataset.document_weights.is_empty())
                 .then(|| Tensor::from_data(padding.gather(&dataset.document_weights), device)),
+            teacher: dataset
+                .gather_teacher(&padding)
+                .map(|[scores, has]| (Tensor::from_data(scores, device), Tensor::from_data(has, device))),
         }
     }
 }

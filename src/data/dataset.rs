@@ -40,6 +40,9 @@ pub struct RankingDataset {
     /// The weight of each document in training, 0 or above; empty if all documents weigh the same. Measures ignore
     /// document weights.
     pub document_weights: Vec<f32>,
+    /// The score that a teacher gives each document, with NaN for a document that it has not scored; empty without a
+    /// teacher. Measures ignore a teacher.
+    pub teacher: Vec<f32>,
     /// The name of each feature; empty if the source has none.
     pub feature_names: Vec<String>,
     /// If documents were moved next to their query, the original place of each document, from 0; otherwise empty.
@@ -97,6 +100,7 @@ impl RankingDataset {
         }
         self.check_query_weights()?;
         self.check_document_weights()?;
+        self.check_teacher()?;
         let mut seen = HashSet::new();
         if let Some(at) = self.query_ids.iter().position(|id| !seen.insert(id.as_str())) {
             let key = format!("query_ids[{at}]");
@@ -309,7 +313,8 @@ impl RankingDataset {
         self.query_ids.extend_from_slice(&from.query_ids[queries.clone()]);
         self.query_weights.extend_from_slice(from.query_weights.get(queries).unwrap_or_default());
         self.document_ids.extend_from_slice(from.document_ids.get(documents.clone()).unwrap_or_default());
-        self.document_weights.extend_from_slice(from.document_weights.get(documents).unwrap_or_default());
+        self.document_weights.extend_from_slice(from.document_weights.get(documents.clone()).unwrap_or_default());
+        self.teacher.extend_from_slice(from.teacher.get(documents).unwrap_or_default());
     }
 
     /// Keeps at most this many bytes of features from a mapped file in memory; the system's cache may hold more.
@@ -354,6 +359,7 @@ impl RankingDataset {
         let mut seen = HashSet::new();
         let has_ids = parts.iter().any(|part| !part.document_ids.is_empty());
         let has_weights = parts.iter().any(|part| !part.query_weights.is_empty());
+        let has_teacher = parts.iter().any(|part| !part.teacher.is_empty());
         let has_document_weights = parts.iter().any(|part| !part.document_weights.is_empty());
         for part in parts {
             if part.feature_count != out.feature_count {
@@ -375,6 +381,9 @@ impl RankingDataset {
             }
             if has_document_weights {
                 out.document_weights.resize(out.documents(), 1.0);
+            }
+            if has_teacher {
+                out.teacher.resize(out.documents(), f32::NAN);
             }
         }
         out.features = features.into();
@@ -452,6 +461,10 @@ impl RankingDataset {
             // Told apart from weights of as many queries.
             text("document_weights", &mut hash);
             hash_floats(&self.document_weights, &mut hash);
+        }
+        if !self.teacher.is_empty() {
+            text("teacher", &mut hash);
+            hash_floats(&self.teacher, &mut hash);
         }
         hexadecimal(&hash.finalize())
     }

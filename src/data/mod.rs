@@ -38,6 +38,7 @@ pub(crate) mod shards;
 pub(crate) mod source;
 mod statistics;
 pub(crate) mod synth;
+mod teacher;
 pub mod trec;
 mod weights;
 #[cfg(feature = "learners")]

@@ -25,9 +25,9 @@ impl RankingDataset {
         Ok(self)
     }
 
-    /// Returns the dataset without weights, because measures and model selection do not use weights.
+    /// Returns the dataset without weights and without a teacher, because measures and model selection do not use them.
     pub fn without_weights(self) -> Self {
-        Self { query_weights: Vec::new(), document_weights: Vec::new(), ..self }
+        Self { query_weights: Vec::new(), document_weights: Vec::new(), teacher: Vec::new(), ..self }
     }
 
     /// Returns the dataset as learners use it, without queries of weight 0. The weights are scaled to a mean of 1, so

@@ -43,6 +43,10 @@ pub struct About<'a> {
     pub orientation: Orientation,
     /// The gain, which determines the labels that the loss allows; `None` allows any finite label.
     pub gain: Option<&'a Gain>,
+    /// Whether the loss is made for a teacher's scores, and reads labels only where there is no teacher.
+    pub reads_teacher: bool,
+    /// Whether the loss reads the scores of a teacher beside the labels, as [`Distillation`](super::Distillation) does.
+    pub needs_teacher: bool,
     /// Whether every gain must be from 0 to 1, as a loss of probabilities requires.
     pub has_gains_to_one: bool,
     /// Whether the loss accepts [document weights](super::Lists::with_document_weights), such as [inverse
@@ -105,6 +109,8 @@ impl<'a> About<'a> {
             name,
             orientation,
             gain: None,
+            reads_teacher: false,
+            needs_teacher: false,
             has_gains_to_one: false,
             document_weights: Err("it is not defined for weighted documents"),
             smoothing: None,
@@ -123,6 +129,11 @@ impl<'a> About<'a> {
     /// Requires every label to be in the domain of this gain, and every gain to be from 0 to 1.
     pub fn with_gain_to_one(self, gain: &'a Gain) -> Self {
         Self { gain: Some(gain), has_gains_to_one: true, ..self }
+    }
+
+    /// Declares that the loss is made for a teacher's scores.
+    pub fn of_teacher(self) -> Self {
+        Self { reads_teacher: true, ..self }
     }
 
     /// Declares that the loss accepts document weights.

@@ -42,6 +42,12 @@ pub enum LossError {
         /// The most similar registered name.
         nearest: Option<String>,
     },
+    /// The loss reads a teacher's scores, and there are none.
+    #[error("{loss}: the loss of a teacher found no scores of one, expected `with_teacher`")]
+    NoTeacher {
+        /// Name of the loss.
+        loss: &'static str,
+    },
     /// A parameter cannot be changed after the loss has been built.
     #[error(
         "{loss} cannot change `{parameter}` while it trains: expected a parameter that its `RankingLoss::changed` changes"

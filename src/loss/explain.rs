@@ -5,9 +5,10 @@ use burn::tensor::{DType, Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
 use super::about::Orientation;
-use super::check::check_batch;
 use super::error::LossError;
-use super::ranking_loss::{RankingLoss, degenerate_queries};
+use super::input::Sealed;
+use super::lists::Lists;
+use super::ranking_loss::{RankingLoss, idle_queries};
 
 /// The value, loss and gradient of one list, as returned by [`explain`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,9 +51,26 @@ pub fn explain_on(
     dtype: DType,
     device: &Device,
 ) -> Result<Explained, LossError> {
-    if labels.len() != scores.len() {
-        let (found, expected) = (vec![labels.len()], vec![scores.len()]);
-        return Err(LossError::Shape { what: "labels", found, other: "scores", expected });
+    explain_taught(loss, scores, labels, None, dtype, device)
+}
+
+/// Does the same as [`explain_on`] for a list with the scores of a teacher, NaN for a document that it has not scored.
+///
+/// # Errors
+/// Returns the same errors as [`explain_on`]. Also returns an error if the scores of the teacher differ in number.
+pub fn explain_taught(
+    loss: &dyn RankingLoss,
+    scores: &[f64],
+    labels: &[f64],
+    teacher: Option<&[f64]>,
+    dtype: DType,
+    device: &Device,
+) -> Result<Explained, LossError> {
+    let others = [("labels", Some(labels)), ("the teacher's scores", teacher)];
+    for (what, found) in others.into_iter().filter_map(|(what, values)| Some((what, values?.len()))) {
+        if found != scores.len() {
+            return Err(LossError::Shape { what, found: vec![found], other: "scores", expected: vec![scores.len()] });
+        }
     }
     if scores.is_empty() {
         return Err(LossError::Empty { found: vec![0] });
@@ -60,16 +78,22 @@ pub fn explain_on(
     if !device.supports_dtype(dtype) {
         return Err(LossError::Type { found: dtype });
     }
-    let written: Vec<f32> = labels.iter().map(|&label| label as f32).collect();
-    let learnable = degenerate_queries(loss, &written, &[0, labels.len()])?.is_empty();
+    let in_f32 = |values: &[f64]| -> Vec<f32> { values.iter().map(|&value| value as f32).collect() };
+    let taught = teacher.map(in_f32).unwrap_or_default();
+    let learnable = idle_queries(loss, &in_f32(labels), &taught, &[0, labels.len()])?.is_empty();
     let device = device.clone().autodiff();
     let shape = [1, scores.len()];
     let tensor = |values: &[f64]| Tensor::<2>::from_data(TensorData::new(values.to_vec(), shape), (&device, dtype));
     let (scores, labels) = (tensor(scores).require_grad(), tensor(labels));
     let mask = Tensor::<2>::ones(shape, &device).greater_elem(0.0);
-    check_batch(&loss.about(), &scores, &labels, &mask)?;
+    let mut lists = Lists::padded(scores.clone(), labels, mask);
+    if let Some(teacher) = teacher {
+        let has = TensorData::new(teacher.iter().map(|score| !score.is_nan()).collect::<Vec<_>>(), shape);
+        lists = lists.with_teacher_where(tensor(teacher), Tensor::from_data(has, &device));
+    }
+    lists.check(&loss.about())?;
     loss.about().check_memory(1, shape[1], dtype, &device)?;
-    let output = loss.forward(scores.clone(), labels, mask, Reduction::Sum);
+    let output = loss.forward_lists(&lists, Reduction::Sum);
     let value: f64 = output.to_data().iter::<f64>().sum();
     let gradients = output.backward();
     let grad = match scores.grad(&gradients) {

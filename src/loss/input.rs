@@ -60,7 +60,13 @@ impl Sealed for Lists {
     }
 
     fn check(&self, about: &About<'_>) -> Result<(), LossError> {
-        check_batch(about, &self.scores, &self.labels, &self.padded.clone().bool_not())?;
+        let lists = self.read_by(about);
+        check_batch(about, &lists.scores, &lists.labels, &lists.padded.clone().bool_not())?;
+        if about.needs_teacher {
+            let taught = self.taught().ok_or(LossError::NoTeacher { loss: about.name })?;
+            let any = About::new(about.name, about.orientation);
+            check_batch(&any, &taught.scores, &taught.labels, &taught.padded.bool_not())?;
+        }
         check_document_weights(self)
     }
 

@@ -1,9 +1,11 @@
 //! `Lists`, a batch in which padded scores and labels are 0, and the quantities that most losses compute from it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use burn::tensor::{Bool, DType, IndexingUpdateOp, Int, Tensor};
 
+use super::about::About;
 use super::error::LossError;
 use crate::measure::{Discount, Gain};
 use crate::op::{Step, at_rank, counted_step_sum, exp2, ideal_dcg, log_softmax, rank, step_sum};
@@ -28,6 +30,8 @@ pub struct Lists {
     /// The weight of each document, `[B, N]`, in the type of the scores, 0 at padded places and without a gradient.
     /// `None` gives all documents the same weight. See [`About::document_weights`](super::About::document_weights).
     pub document_weights: Option<Tensor<2>>,
+    /// The scores of a teacher, `[B, N]`, 0 where there is none, and which documents have one; `None` without a teacher.
+    pub(in crate::loss) teacher: Option<(Tensor<2>, Tensor<2, Bool>)>,
     /// The weight of each query, `[B]`, or `None` if all queries count the same.
     pub(in crate::loss) query_weights: Option<Tensor<1>>,
     /// The labels as given, with any values at padded places, `[B, N]`. They are needed to try out an inverted mask.
@@ -72,6 +76,7 @@ impl Lists {
             padded,
             needed: None,
             document_weights: None,
+            teacher: None,
             query_weights: None,
             given,
             among: None,
@@ -130,10 +135,10 @@ impl Lists {
         Self { query_weights: Some(weights.detach()), ..self }
     }
 
-    /// Replaces the labels with the scores of a teacher, for distillation. Losses without a gain accept any scores as
-    /// labels. For example, `list_net` fits the softmax of the scores to the softmax of the teacher's scores. With
-    /// `list_mle` and the pairwise losses, a model learns the teacher's order. To learn from both the labels and a
-    /// teacher, add two losses.
+    /// Adds the scores of a teacher, for distillation. A loss then reads them in place of the labels, except that a
+    /// [`Distillation`](super::Distillation) reads both. Losses without a gain accept any scores as labels. For example,
+    /// `list_net` fits the softmax of the scores to the softmax of the teacher's scores. With `list_mle` and the
+    /// pairwise losses, a model learns the teacher's order.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -145,9 +150,8 @@ impl Lists {
     /// let teacher = Tensor::<2>::from_floats([[2.1, -0.3, 0.6]], &device);
     /// let mask = labels.clone().greater_equal_elem(0.0);
     /// let lists = Lists::padded(scores.clone(), labels, mask);
-    /// let loss = ListNetConfig::new().init()?;
-    /// let distilled = loss.forward_lists(&lists.clone().with_teacher(teacher), Reduction::Mean);
-    /// let both = loss.forward_lists(&lists, Reduction::Mean) * 0.5 + distilled;
+    /// let loss = DistillationConfig::new().with_weight(2.0).init(ListNetConfig::new().init()?, ListNetConfig::new().init()?)?;
+    /// let both = loss.forward_lists(&lists.with_teacher(teacher), Reduction::Mean);
     /// assert!(scores.grad(&both.backward()).is_some());
     /// # Ok::<(), LossError>(())
     /// ```
@@ -160,8 +164,48 @@ impl Lists {
     #[track_caller]
     pub fn with_teacher(self, scores: Tensor<2>) -> Self {
         assert_same("with_teacher", ("scores", &self.scores), &[("the teacher's scores", &scores)]);
-        let given = scores.detach().cast(self.scores.dtype());
-        Self { labels: given.clone().mask_fill(self.padded.clone(), 0.0), given, ..self }
+        let all = self.padded.clone().bool_not();
+        self.with_teacher_where(scores, all)
+    }
+
+    /// Adds the scores of a teacher that has scored the documents where `has` is true only, as
+    /// [`with_teacher`](Self::with_teacher) does. The other documents are left out of what learns from the teacher.
+    ///
+    /// # Shapes
+    /// - `scores`, `has`: `[batch, documents]`, with any values at padded places
+    ///
+    /// # Panics
+    /// Panics if the teacher's scores and the lists differ in shape.
+    #[track_caller]
+    pub fn with_teacher_where(self, scores: Tensor<2>, has: Tensor<2, Bool>) -> Self {
+        assert_same("with_teacher_where", ("scores", &self.scores), &[("the teacher's scores", &scores)]);
+        let padded = self.padded.clone().bool_or(has.bool_not());
+        let scores = scores.detach().cast(self.scores.dtype()).mask_fill(padded.clone(), 0.0);
+        Self { teacher: Some((scores, padded.bool_not())), ..self }
+    }
+
+    /// Returns the documents that a teacher has scored, with its scores as their labels; `None` without a teacher.
+    pub(in crate::loss) fn taught(&self) -> Option<Self> {
+        let (labels, has) = self.teacher.clone()?;
+        let padded = has.clone().bool_not();
+        let weights = self.document_weights.clone();
+        Some(Self {
+            scores: self.scores.clone().mask_fill(padded.clone(), 0.0),
+            given: labels.clone(),
+            labels,
+            mask: has.float().cast(self.scores.dtype()),
+            document_weights: weights.map(|weights| weights.mask_fill(padded.clone(), 0.0)),
+            padded,
+            teacher: None,
+            ..self.clone()
+        })
+    }
+
+    /// Returns the lists as a loss reads them: with a teacher's scores in place of labels if there are any, unless the
+    /// loss reads both.
+    pub(in crate::loss) fn read_by(&self, about: &About<'_>) -> Cow<'_, Self> {
+        let taught = if about.needs_teacher { None } else { self.taught() };
+        taught.map_or(Cow::Borrowed(self), Cow::Owned)
     }
 
     /// Multiplies `x`, `[B, N]`, by the document weights, if there are any.

@@ -138,6 +138,7 @@ mod about;
 mod check;
 mod curvature;
 mod declare;
+mod distillation;
 mod entry;
 mod equal_labels;
 mod error;
@@ -163,19 +164,22 @@ pub use about::{About, ByLength, Change, Orientation};
 pub use burn::nn::loss::Reduction;
 pub use check::check_lists;
 pub use curvature::{Curved, Derivatives};
+pub use distillation::{Distillation, DistillationConfig, TeacherScale};
 pub use entry::LossEntry;
 pub(crate) use error::label_problem;
 pub use error::{LossError, MAX_EXPONENTIAL_LABEL};
 #[cfg(any(feature = "flex", test))]
 #[cfg_attr(docsrs, doc(cfg(feature = "flex")))]
 pub use explain::explain;
-pub use explain::{Explained, explain_on};
+pub use explain::{Explained, explain_on, explain_taught};
 pub use in_batch::{InBatchOptions, in_batch};
 pub use input::{LossInput, reduce, reduce_weighted};
 pub use lists::{Lists, mask_from_padding};
 pub use listwise::neural_sort;
 pub use packed::PackedLists;
 pub use pairwise::{LambdaLossWeights, PairSum, SwapMeasure};
+#[cfg(feature = "learners")]
+pub(crate) use ranking_loss::idle_queries;
 pub use ranking_loss::{RankingLoss, degenerate_queries};
 pub use registry::LossSpec;
 /// The measures over positions, for tests.

@@ -25,6 +25,7 @@ pub struct PackedLists {
     scores: Tensor<1>,
     labels: Tensor<1>,
     document_weights: Option<Tensor<1>>,
+    teacher: Option<Tensor<1>>,
     /// The weight of each query, or `None` if all queries count the same.
     pub(super) query_weights: Option<Tensor<1>>,
 }
@@ -113,8 +114,8 @@ impl PackedLists {
         }
         let order =
             (!order.is_sorted()).then(|| Tensor::from_data(TensorData::new(order, [segments.queries()]), &device));
-        let (segments, document_weights, query_weights) = (segments.clone(), None, None);
-        Ok(Self { rectangles, order, segments, scores, labels, document_weights, query_weights })
+        let (segments, document_weights, teacher, query_weights) = (segments.clone(), None, None, None);
+        Ok(Self { rectangles, order, segments, scores, labels, document_weights, teacher, query_weights })
     }
 
     /// Sets a weight of 0 or above for each document. [`About::document_weights`](super::About::document_weights) says
@@ -140,7 +141,7 @@ impl PackedLists {
         Self { query_weights: Some(weights.detach()), ..self }
     }
 
-    /// Replaces the labels with the scores of a teacher, as [`Lists::with_teacher`] does.
+    /// Adds the scores of a teacher, as [`Lists::with_teacher`] does.
     ///
     /// # Shapes
     /// - `scores`: `[documents]`
@@ -151,7 +152,7 @@ impl PackedLists {
     pub fn with_teacher(self, scores: Tensor<1>) -> Self {
         assert_same("with_teacher", ("scores", &self.scores), &[("the teacher's scores", &scores)]);
         let lists = self.with(&scores, Lists::with_teacher);
-        Self { labels: scores, ..lists }
+        Self { teacher: Some(scores), ..lists }
     }
 
     /// For each rectangle, calls `add` with the padded lists and the values that `x` holds for the documents in these
@@ -186,11 +187,23 @@ impl PackedLists {
     pub(super) fn check_documents(&self, about: &About<'_>) -> Result<(), LossError> {
         self.padded().try_for_each(|lists| check_device(&lists.scores))?;
         let read = |x: &Tensor<1>| self.segments.in_order(x.to_data().iter::<f64>().collect());
-        let (scores, labels) = (read(&self.scores), read(&self.labels));
+        let (scores, any) = (read(&self.scores), About::new(about.name, about.orientation));
+        let labels = match &self.teacher {
+            Some(teacher) if !about.needs_teacher => read(teacher),
+            _ => read(&self.labels),
+        };
+        let teacher = match (&self.teacher, about.needs_teacher) {
+            (None, true) => return Err(LossError::NoTeacher { loss: about.name }),
+            (Some(teacher), true) => Some(read(teacher)),
+            (_, false) => None,
+        };
         let weights = self.document_weights.as_ref().map(read);
         (0..self.segments.queries()).try_for_each(|query| {
             let places = self.segments.range(query);
             check_query(about, query, places.clone().map(|place| (scores[place], labels[place])))?;
+            if let Some(teacher) = &teacher {
+                check_query(&any, query, places.clone().map(|place| (scores[place], teacher[place])))?;
+            }
             let mut weights = weights.iter().flat_map(|weights| &weights[places.clone()]).enumerate();
             weights.try_for_each(|(document, &weight)| check_document_weight(query, document, weight))
         })

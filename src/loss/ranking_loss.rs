@@ -226,8 +226,9 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// instead. The usual cause of this error is an inverted mask. If no query gives a gradient in some of your
     /// batches, handle this error separately.
     fn try_forward(&self, lists: &dyn LossInput, reduction: Reduction) -> Result<Tensor<1>, LossError> {
-        check_input(lists, &self.about(), &|lists| self.learnable(lists))?;
-        lists.rectangles().into_iter().try_for_each(|lists| lists.check_for(&self.about()))?;
+        let about = self.about();
+        check_input(lists, &about, &|lists| self.learnable(&lists.read_by(&about)))?;
+        lists.rectangles().into_iter().try_for_each(|lists| lists.check_for(&about))?;
         Ok(self.forward_lists(lists, reduction))
     }
 }
@@ -245,8 +246,9 @@ impl Lists {
         if let Err(error) = self.check_for(&about) {
             panic!("{error}");
         }
-        let learnable = loss.learnable(self);
-        let losses = loss.query_losses(self);
+        let lists = self.read_by(&about);
+        let learnable = loss.learnable(&lists);
+        let losses = loss.query_losses(&lists);
         assert_per_query(about.name, "losses", losses.dims(), self);
         assert_per_query(about.name, "learnable queries", learnable.dims(), self);
         losses.mask_fill(learnable.bool_not(), 0.0)
@@ -283,17 +285,35 @@ pub fn degenerate_queries<L: RankingLoss + ?Sized>(
     labels: &[f32],
     offsets: &[usize],
 ) -> Result<Vec<usize>, LossError> {
+    idle_queries(loss, labels, &[], offsets)
+}
+
+/// Does the same as [`degenerate_queries`] for documents with the scores of a teacher, NaN where there is none; `teacher`
+/// is empty without one.
+pub(crate) fn idle_queries<L: RankingLoss + ?Sized>(
+    loss: &L,
+    labels: &[f32],
+    teacher: &[f32],
+    offsets: &[usize],
+) -> Result<Vec<usize>, LossError> {
     check_offsets(labels.len(), offsets)?;
-    let device = crate::device::host();
+    let (device, about) = (crate::device::host(), loss.about());
     let learnable = |range: &[usize]| {
-        let list = &labels[range[0]..range[1]];
-        if list.is_empty() {
+        let range = range[0]..range[1];
+        if range.is_empty() {
             return false;
         }
-        let shape = [1, list.len()];
-        let labels = Tensor::<2>::from_data(TensorData::new(list.to_vec(), shape), &device);
-        let lists = Lists::padded(labels.zeros_like(), labels, Tensor::<2>::ones(shape, &device).greater_elem(0.0));
-        loss.learnable(&lists).into_data().iter::<bool>().all(|found| found)
+        let shape = [1, range.len()];
+        let tensor = |values: &[f32]| Tensor::<2>::from_data(TensorData::new(values.to_vec(), shape), &device);
+        let labels = tensor(&labels[range.clone()]);
+        let mask = Tensor::<2>::ones(shape, &device).greater_elem(0.0);
+        let mut lists = Lists::padded(labels.zeros_like(), labels, mask);
+        if !teacher.is_empty() {
+            let has = teacher[range.clone()].iter().map(|score| !score.is_nan()).collect();
+            let has = Tensor::<2, Bool>::from_data(TensorData::new::<bool, _>(has, shape), &device);
+            lists = lists.with_teacher_where(tensor(&teacher[range]), has);
+        }
+        loss.learnable(&lists.read_by(&about)).into_data().iter::<bool>().all(|found| found)
     };
     Ok(offsets.windows(2).enumerate().filter(|(_, range)| !learnable(range)).map(|(query, _)| query).collect())
 }

@@ -7,6 +7,7 @@ use std::fmt;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::distillation::{TEACHER, complete, with_teacher};
 use super::entry::{LossEntry, value_of};
 use super::error::LossError;
 use super::ranking_loss::RankingLoss;
@@ -42,7 +43,8 @@ pub fn find(name: &str) -> Result<&'static LossEntry, LossError> {
 }
 
 /// Creates a registered loss from its name and from the parameters that differ from their defaults. Every loss also
-/// accepts the parameter `query_gradients` (see [`QueryGradients`]).
+/// accepts the parameters `query_gradients` (see [`QueryGradients`]) and `teacher`, a table with the name, the parameters
+/// and the `weight`, `scale` and `factor` of a teacher's loss (see [`Distillation`](super::Distillation)).
 ///
 /// # Errors
 /// Returns an error if the loss or a parameter is unknown, or if a value has the wrong type or is out of range.
@@ -56,6 +58,7 @@ pub fn build(name: &str, params: &Map) -> Result<Box<dyn RankingLoss>, LossError
     let entry = find(name)?;
     let mut own = params.clone();
     let gradients = own.shift_remove(QUERY_GRADIENTS);
+    let teacher = own.shift_remove(TEACHER);
     let loss = entry.build(&own).map_err(|mut error| {
         if let LossError::Parameter { refusal, .. } = &mut error
             && let Found::Unknown(unknown) = &mut refusal.found
@@ -65,10 +68,15 @@ pub fn build(name: &str, params: &Map) -> Result<Box<dyn RankingLoss>, LossError
         }
         error
     })?;
-    Ok(match gradients.map(|gradients| value_of(entry.name, QUERY_GRADIENTS, &gradients)).transpose()? {
+    let kind = gradients.as_ref().map(|gradients| value_of(entry.name, QUERY_GRADIENTS, gradients)).transpose()?;
+    let loss = match kind {
         None | Some(QueryGradients::Raw) => loss,
         Some(QueryGradients::Unit) => Box::new(UnitGradients::from(loss)),
-    })
+    };
+    match teacher {
+        Some(teacher) => with_teacher(loss, &teacher, gradients.as_ref()),
+        None => Ok(loss),
+    }
 }
 
 /// The specification of a loss, such as the table `{ name = "approx_ndcg", alpha = 10 }` of a configuration file.
@@ -235,7 +243,18 @@ impl LossSpec {
     /// Returns the same errors as [`build`].
     pub fn resolved(&self) -> Result<Map, LossError> {
         self.build()?;
-        Ok(find(&self.name)?.complete(&self.params))
+        let mut all = find(&self.name)?.complete(&self.params);
+        if let Some(teacher) = all.get_mut(TEACHER) {
+            *teacher = complete(teacher)?;
+        }
+        Ok(all)
+    }
+
+    /// Returns the loss of the labels, without that of a teacher.
+    #[cfg(feature = "learners")]
+    pub(super) fn of_labels(&self) -> Self {
+        let params = self.params.iter().filter(|(key, _)| *key != TEACHER);
+        Self { name: self.name.clone(), params: params.map(|(key, value)| (key.clone(), value.clone())).collect() }
     }
 }
 

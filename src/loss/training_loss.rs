@@ -61,6 +61,15 @@ impl TrainingLoss {
         }
     }
 
+    /// Returns the loss of the labels; that of a teacher is left out of a registered loss.
+    #[cfg(feature = "learners")]
+    pub(crate) fn of_labels(&self) -> Self {
+        match self {
+            Self::Registered(spec) => Self::Registered(spec.of_labels()),
+            Self::Own(loss) => Self::Own(loss.clone()),
+        }
+    }
+
     /// Builds the loss, and keeps its record.
     #[cfg(feature = "learners")]
     pub(crate) fn built(self) -> Result<BuiltLoss, LossError> {

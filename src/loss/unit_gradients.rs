@@ -70,6 +70,10 @@ impl UnitGradients {
     pub fn new(loss: impl RankingLoss + 'static) -> Self {
         Self { loss: Arc::new(loss) }
     }
+
+    fn curved(&self) -> &dyn Curved {
+        self.loss.about().curvature.expect("`curvature` is none without")
+    }
 }
 
 impl From<Box<dyn RankingLoss>> for UnitGradients {
@@ -155,12 +159,18 @@ impl RankingLoss for UnitGradients {
 
 impl Curved for UnitGradients {
     fn derivatives(&self, labels: &[f32], scores: &[f64], weights: Option<&[f32]>) -> Derivatives {
-        let curved = self.loss.about().curvature.expect("`curvature` is none without");
-        let mut found = curved.derivatives(labels, scores, weights);
-        let length = length(&found.gradient).max(SMALLEST);
-        found.gradient.iter_mut().chain(&mut found.curvature).for_each(|value| *value /= length);
-        found
+        of_unit_length(self.curved().derivatives(labels, scores, weights))
     }
+
+    fn taught(&self, labels: &[f32], teacher: &[f32], scores: &[f64], weights: Option<&[f32]>) -> Derivatives {
+        of_unit_length(self.curved().taught(labels, teacher, scores, weights))
+    }
+}
+
+fn of_unit_length(mut found: Derivatives) -> Derivatives {
+    let length = length(&found.gradient).max(SMALLEST);
+    found.gradient.iter_mut().chain(&mut found.curvature).for_each(|value| *value /= length);
+    found
 }
 
 #[cfg(test)]

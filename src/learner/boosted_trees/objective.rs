@@ -15,11 +15,12 @@ use crate::data::shards::own;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::{AnnealConfig, AnnealState};
 use crate::learner::shared::flat_loss::FlatLoss;
-use crate::loss::{Curved, RankingLoss, TrainingLoss};
+use crate::loss::{Curved, RankingLoss, TrainingLoss, degenerate_queries, idle_queries};
 use crate::measure::deviation_of;
 use crate::op::Execution;
 
-/// The mean loss over the queries with at least two different labels.
+/// The mean loss over the queries with at least two different labels, or over all that have something to learn if a
+/// teacher or a loss of values also learns from equal labels.
 pub(super) struct Objective<'a> {
     loss: Arc<dyn RankingLoss>,
     data: &'a RankingDataset,
@@ -37,14 +38,20 @@ impl<'a> Objective<'a> {
         data: &'a RankingDataset,
         device: &Device,
     ) -> Result<Self, LearnerError> {
+        // A teacher may tell documents of one label apart, and a loss of values learns from any label.
+        let any = !data.teacher.is_empty() || degenerate_queries(&*loss, &[0.0], &[0, 1])?.is_empty();
         let flat = match steps {
             Steps::Newton => None,
             Steps::Balance | Steps::LineSearch => Some(
-                FlatLoss::new(data, Keep::TwoLabels, DType::F32, device)
+                FlatLoss::new(data, if any { Keep::All } else { Keep::TwoLabels }, DType::F32, device)
                     .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?,
             ),
         };
-        let queries = (0..data.queries()).filter(|&query| data.has_two_labels(query)).count() as f64;
+        let queries = if any {
+            data.queries() - idle_queries(&*loss, &data.labels, &data.teacher, &data.offsets)?.len()
+        } else {
+            (0..data.queries()).filter(|&query| data.has_two_labels(query)).count()
+        } as f64;
         Ok(Self { loss, data, queries, flat, steps })
     }
 
@@ -98,7 +105,11 @@ impl<'a> Objective<'a> {
         let of_query = |query: usize| {
             let documents = self.data.range(query);
             let weights = self.data.document_weights.get(documents.clone());
-            curved.derivatives(self.data.query_labels(query), &scores[documents], weights)
+            let labels = self.data.query_labels(query);
+            match self.data.teacher.get(documents.clone()) {
+                Some(teacher) => curved.taught(labels, teacher, &scores[documents], weights),
+                None => curved.derivatives(labels, &scores[documents], weights),
+            }
         };
         let own = own(self.data.queries(), self.data.group());
         let found: Vec<_> = own.into_par_iter().map(Execution::current().bind(of_query)).collect();

@@ -598,3 +598,35 @@ fn streamed_data_give_the_trees_of_data_in_memory() {
         assert!(streamed.iter().all(|data| !data.features.is_copied()));
     }
 }
+
+/// Labels say which document is first, and only the teacher tells the others apart.
+fn taught() -> RankingDataset {
+    let query: &[(f32, &[f32])] = &[(1.0, &[0.0]), (0.0, &[1.0]), (0.0, &[2.0]), (0.0, &[3.0])];
+    let idle: &[(f32, &[f32])] = &[(0.0, &[1.0]), (0.0, &[2.0]), (0.0, &[3.0])];
+    let data = dataset(1, &[query, query, idle]);
+    let teacher = [f32::NAN, -1.0, 3.0, 1.0, f32::NAN, -1.0, 3.0, f32::NAN, -1.0, 3.0, 1.0];
+    data.with_teacher(teacher.to_vec()).unwrap()
+}
+
+#[test]
+fn trees_learn_from_labels_and_a_teacher() {
+    let data = taught();
+    let scores = |spec: &LossSpec| fit_spec(&small(), spec, &data).model.predict(&data, &Device::flex());
+    for (labels, teacher) in [("lambda_ndcg", "teacher_kl"), ("approx_ndcg", "list_net")] {
+        let both = LossSpec::new(labels).with("teacher", crate::json::json!({"name": teacher}));
+        let found = scores(&both);
+        assert!(found[0] > found[2] && found[2] > found[3] && found[3] > found[1], "{labels}: {found:?}");
+    }
+    for name in ["teacher_kl", "margin_mse", "teacher_mse"] {
+        let found = scores(&LossSpec::new(name));
+        assert!(found[2] > found[3] && found[3] > found[1], "{name}: {found:?}");
+    }
+    let refused = |loss: LossSpec, data: &RankingDataset| {
+        let learner = small().check(&Parts::default().with_loss(loss)).unwrap();
+        learner.fit(Job::new(data, None, &testing::context(None))).unwrap_err().to_string()
+    };
+    let both = LossSpec::new("lambda_ndcg").with("teacher", crate::json::json!({"name": "teacher_kl"}));
+    assert!(refused(both, &data.clone().without_weights()).starts_with("loss.teacher: found no teacher's scores"));
+    let unread = refused(LossSpec::new("lambda_ndcg"), &data);
+    assert!(unread.starts_with("data.teacher = the loss `lambda_ndcg`, which reads labels: expected"), "{unread}");
+}

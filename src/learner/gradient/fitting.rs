@@ -20,7 +20,7 @@ use super::schedule::ScheduleConfig;
 use crate::data::{NormalizerKind, RankingDataset};
 use crate::json::{Map, json};
 use crate::learner::entry::{Fitting, FittingData, Parts};
-use crate::loss::{Orientation, QueryGradients, RankingLoss, TrainingLoss};
+use crate::loss::{Orientation, QueryGradients, RankingLoss};
 use crate::scorer::ScorerConfig;
 
 /// The keys of `[learner]` whose defaults depend on the training queries.
@@ -89,7 +89,7 @@ impl GradientConfig {
     pub(super) fn fitting_to(&self, parts: &Parts, data: Option<FittingData>) -> Fitting {
         let fitting = Fitting { normalizer: NormalizerKind::Auto, ..Fitting::default() };
         // A loss that cannot be built is refused with the learner.
-        let Some(Ok(loss)) = parts.loss.as_ref().map(TrainingLoss::build) else { return fitting };
+        let Some(Ok(loss)) = parts.loss.as_ref().map(|loss| loss.of_labels().build()) else { return fitting };
         if matches!(self.optimizer, OptimizerConfig::Lbfgs { .. }) {
             return fitting;
         }

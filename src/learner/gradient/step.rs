@@ -136,12 +136,16 @@ impl RankingModel {
         queries: usize,
         scale: f64,
     ) -> (Tensor<1>, GradientsParams) {
-        let RankingBatch { features, labels, mask, document_weights, query_weights, queries: numbers, .. } = batch;
+        let RankingBatch { features, labels, mask, document_weights, query_weights, teacher, queries: numbers, .. } =
+            batch;
         let noise = noise_seeds(noise, numbers);
         let scores = self.scorer.forward_training_clean(features, mask.clone(), seed, &noise, self.layers);
         let mut lists = Lists::padded(scores, labels, mask);
         if let Some(weights) = document_weights {
             lists = lists.with_document_weights(weights);
+        }
+        if let Some((scores, has)) = teacher {
+            lists = lists.with_teacher_where(scores, has);
         }
         let mut losses = lists.losses(&*self.loss);
         if let Some(weights) = query_weights {

@@ -671,3 +671,29 @@ fn streamed_fits_resume_and_know_no_memory() {
     Normalizer::fit(&train, NormalizerKind::ZScore).apply(&mut in_memory).unwrap();
     assert_ne!(history(&small), history(&in_memory));
 }
+
+#[test]
+fn labels_and_a_teacher_are_learned_together() {
+    let (train, _) = data();
+    // The teacher knows nothing but the first feature, and has not scored every document.
+    let first: Vec<f32> = train.features.to_slice().chunks(6).map(|row| row[0]).collect();
+    let some = first.iter().enumerate().map(|(d, &x)| if d % 5 == 0 { f32::NAN } else { x }).collect();
+    let taught = train.clone().with_teacher(some).unwrap();
+    let linear = ScorerConfig::Linear(Default::default());
+    let fit = |loss: LossSpec, data: &RankingDataset| {
+        let config = GradientConfig { epochs: 30, ..GradientConfig::default() };
+        let learner = built(config, linear.clone(), loss).unwrap();
+        let fitted = learner.fit(Job::new(data, None, &context(None, &()))).unwrap();
+        let (weights, _) = testing::linear_weights(&fitted.model);
+        let length = weights.iter().map(|w| w * w).sum::<f32>().sqrt();
+        (weights[0] / length, fitted)
+    };
+    let own = LossSpec::new("list_net");
+    let both = |weight: f64| own.with("teacher", json!({"name": "teacher_kl", "weight": weight, "scale": "query"}));
+    let (labels_alone, _) = fit(own.clone(), &train);
+    let (a_little, _) = fit(both(0.5), &taught);
+    let (mostly, _) = fit(both(20.0), &taught);
+    let (teacher_alone, _) = fit(LossSpec::new("teacher_kl"), &taught);
+    assert!(labels_alone < a_little && a_little < mostly, "{labels_alone} {a_little} {mostly}");
+    assert!(teacher_alone > 0.95 && mostly > 0.9, "{teacher_alone} {mostly}");
+}

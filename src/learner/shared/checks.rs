@@ -7,7 +7,7 @@ use super::judge::Judge;
 use crate::data::RankingDataset;
 use crate::device::in_host_memory;
 use crate::learner::error::LearnerError;
-use crate::loss::{LossError, RankingLoss, degenerate_queries};
+use crate::loss::{About, LossError, RankingLoss, idle_queries};
 use crate::measure::Measure;
 use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
@@ -176,6 +176,11 @@ pub(crate) fn complete(learner: &'static str, job: Job) -> Result<(), LearnerErr
 /// Rejects training data in which queries or documents have weights.
 pub(crate) fn unweighted(learner: &'static str, train: &RankingDataset) -> Result<(), LearnerError> {
     of_equal_queries(learner, train)?;
+    if !train.teacher.is_empty() {
+        let reason =
+            "the training data have a teacher, which this learner does not take; `boosted_trees` and `gradient` do";
+        return Err(LearnerError::Data { learner, reason: reason.into() });
+    }
     refuse_weights(learner, "documents", &train.document_weights, "`boosted_trees` and `gradient` do")
 }
 
@@ -258,7 +263,8 @@ pub(crate) fn learnable(learner: &'static str, loss: &dyn RankingLoss, job: Job)
     if !train.document_weights.is_empty() {
         about.check_document_weights()?;
     }
-    let idle = degenerate_queries(loss, &train.labels, &train.offsets)?.len();
+    check_teacher(about, job)?;
+    let idle = idle_queries(loss, &train.labels, &train.teacher, &train.offsets)?.len();
     if idle == train.queries() {
         let why = match (0..train.queries()).any(|q| train.has_two_labels(q)) {
             true => "check the labels".to_owned(),
@@ -273,6 +279,34 @@ pub(crate) fn learnable(learner: &'static str, loss: &dyn RankingLoss, job: Job)
             counted(train.queries(), "training query"),
             if idle == 1 { "has" } else { "have" },
             about.name
+        ));
+    }
+    Ok(())
+}
+
+/// Rejects a loss of a teacher without a teacher, and a teacher that the loss does not read. Notes how many documents the
+/// teacher has not scored.
+fn check_teacher(about: About<'_>, job: Job) -> Result<(), LearnerError> {
+    let teacher = &job.train.teacher;
+    if teacher.is_empty() {
+        let expected = "a teacher: `data.teacher`, `data.columns.teacher`, or `with_teacher` in Rust";
+        return match about.needs_teacher {
+            true => {
+                Err(Refusal::described("loss.teacher", "no teacher's scores in the training data", expected).into())
+            }
+            false => Ok(()),
+        };
+    }
+    if !(about.needs_teacher || about.reads_teacher) {
+        let found = format!("the loss `{}`, which reads labels", about.name);
+        let expected = "a section [loss.teacher] with the name of a loss, or a loss such as `teacher_kl`";
+        return Err(Refusal::new("data.teacher", found, expected).into());
+    }
+    let without = teacher.iter().filter(|score| score.is_nan()).count();
+    if without > 0 {
+        job.warn(&format!(
+            "the teacher has no score for {without} of {}; they are left out of what is learned from it",
+            counted(teacher.len(), "training document")
         ));
     }
     Ok(())

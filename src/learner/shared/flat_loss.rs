@@ -76,6 +76,8 @@ struct Batch {
     mask: Tensor<2, Bool>,
     /// The weight of each document, if documents have weights.
     weights: Option<Tensor<2>>,
+    /// The scores of a teacher, and which documents have one.
+    teacher: Option<(Tensor<2>, Tensor<2, Bool>)>,
 }
 
 impl Batch {
@@ -84,7 +86,10 @@ impl Batch {
         let labels = Tensor::from_data(padding.gather(&data.labels), (device, dtype));
         let weights = (!data.document_weights.is_empty())
             .then(|| Tensor::from_data(padding.gather(&data.document_weights), (device, dtype)));
-        Self { labels, mask: padding.mask(device), weights, padding }
+        let teacher = data
+            .gather_teacher(&padding)
+            .map(|[scores, has]| (Tensor::from_data(scores, (device, dtype)), Tensor::from_data(has, device)));
+        Self { labels, mask: padding.mask(device), weights, teacher, padding }
     }
 
     /// Returns the padded scores of this batch's documents, `[queries, documents]`.
@@ -99,6 +104,9 @@ impl Batch {
         let mut lists = Lists::padded(scores, labels, mask);
         if let Some(weights) = &self.weights {
             lists = lists.with_document_weights(weights.clone().to_device(&device));
+        }
+        if let Some((scores, has)) = &self.teacher {
+            lists = lists.with_teacher_where(scores.clone().to_device(&device), has.clone().to_device(&device));
         }
         lists.losses(loss).sum()
     }

@@ -5,7 +5,7 @@ use super::context::Selection;
 use crate::data::RankingDataset;
 use crate::data::shards::own;
 use crate::learner::error::LearnerError;
-use crate::loss::{LossError, Orientation, RankingLoss, degenerate_queries};
+use crate::loss::{LossError, Orientation, RankingLoss, idle_queries};
 use crate::measure::{Evaluator, Measure, Rankings, mean, mean_of};
 
 /// A measure and a convention that have been checked for compatibility.
@@ -105,7 +105,7 @@ impl SurrogateValue {
     /// [`LossError`] for labels that the loss does not accept.
     pub(crate) fn new(loss: &dyn RankingLoss, train: &RankingDataset) -> Result<Option<Self>, LossError> {
         let mut learnable = vec![true; train.queries()];
-        for query in degenerate_queries(loss, &train.labels, &train.offsets)? {
+        for query in idle_queries(loss, &train.labels, &train.teacher, &train.offsets)? {
             learnable[query] = false;
         }
         let comparable = loss.about().orientation == Orientation::NormalizedMeasure

@@ -13,6 +13,7 @@ use burn::module::Module;
 use burn::tensor::Tensor;
 
 use crate::loss::about::{About, Orientation};
+use crate::loss::curvature::{Curved, Derivatives};
 use crate::loss::declare::declare;
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::{Lists, sum_documents};
@@ -58,7 +59,7 @@ pub struct TeacherKl {
 
 impl RankingLoss for TeacherKl {
     fn about(&self) -> About<'_> {
-        About::new(NAME, Orientation::Loss)
+        About::new(NAME, Orientation::Loss).of_teacher().with_curvature(self)
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
@@ -68,6 +69,32 @@ impl RankingLoss for TeacherKl {
         let p = target.clone().exp() * lists.mask.clone();
         sum_documents(p * (target - found)) * (self.temperature * self.temperature)
     }
+}
+
+impl Curved for TeacherKl {
+    fn derivatives(&self, labels: &[f32], scores: &[f64], _: Option<&[f32]>) -> Derivatives {
+        let mut found = Derivatives::none(labels.len());
+        if labels.windows(2).all(|pair| pair[0] == pair[1]) {
+            return found;
+        }
+        let rate = self.temperature.recip();
+        let target = log_softmax(labels.iter().map(|&label| f64::from(label) * rate));
+        let own = log_softmax(scores.iter().map(|score| score * rate));
+        for (document, (target, own)) in target.into_iter().zip(own).enumerate() {
+            let (p, q) = (target.exp(), own.exp());
+            found.loss += self.temperature * self.temperature * p * (target - own);
+            found.gradient[document] = self.temperature * (q - p);
+            found.curvature[document] = q * (1.0 - q);
+        }
+        found
+    }
+}
+
+/// Returns the logarithm of the softmax of some numbers.
+fn log_softmax(numbers: impl Iterator<Item = f64> + Clone) -> Vec<f64> {
+    let highest = numbers.clone().fold(f64::NEG_INFINITY, f64::max);
+    let log_sum = numbers.clone().map(|number| (number - highest).exp()).sum::<f64>().ln();
+    numbers.map(|number| number - highest - log_sum).collect()
 }
 
 #[cfg(test)]

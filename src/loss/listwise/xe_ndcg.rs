@@ -102,7 +102,7 @@ impl RankingLoss for XeNdcg {
 impl Curved for XeNdcg {
     fn derivatives(&self, labels: &[f32], scores: &[f64], _: Option<&[f32]>) -> Derivatives {
         let n = labels.len();
-        let mut found = Derivatives { loss: 0.0, gradient: vec![0.0; n], curvature: vec![0.0; n] };
+        let mut found = Derivatives::none(n);
         if labels.windows(2).all(|pair| pair[0] == pair[1]) {
             return found;
         }

@@ -64,6 +64,7 @@ pub struct AdrMse {
 impl RankingLoss for AdrMse {
     fn about(&self) -> About<'_> {
         About::new(NAME, Orientation::Loss)
+            .of_teacher()
             .with_smoothing(ENTRY.smoothing)
             .with_held_constant(self.scale.held_constant())
     }

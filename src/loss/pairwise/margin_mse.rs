@@ -15,6 +15,7 @@ use burn::module::Module;
 use burn::tensor::Tensor;
 
 use crate::loss::about::{About, Orientation};
+use crate::loss::curvature::{Curved, Derivatives};
 use crate::loss::declare::declare;
 use crate::loss::equal_labels::EqualLabels;
 use crate::loss::error::LossError;
@@ -54,7 +55,7 @@ pub struct MarginMse;
 
 impl RankingLoss for MarginMse {
     fn about(&self) -> About<'_> {
-        About::new(NAME, Orientation::Loss)
+        About::new(NAME, Orientation::Loss).of_teacher().with_curvature(self)
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
@@ -70,6 +71,35 @@ impl RankingLoss for MarginMse {
         let all = n.clone() * sum_documents(squares) - sum_documents(d).powi_scalar(2);
         let pairs = (n.powi_scalar(2) - sum_documents(counts)) * 0.5;
         (all - equal) / one_in_place_of_zero(pairs)
+    }
+}
+
+impl Curved for MarginMse {
+    fn derivatives(&self, labels: &[f32], scores: &[f64], _: Option<&[f32]>) -> Derivatives {
+        let n = labels.len();
+        let mut found = Derivatives::none(n);
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_by(|&a, &b| labels[a].total_cmp(&labels[b]));
+        let groups: Vec<&[usize]> = order.chunk_by(|&a, &b| labels[a] == labels[b]).collect();
+        let equal: usize = groups.iter().map(|group| group.len() * group.len()).sum();
+        if equal == n * n {
+            return found;
+        }
+        let pairs = (n * n - equal) as f64 / 2.0;
+        let d: Vec<f64> = scores.iter().zip(labels).map(|(score, &label)| score - f64::from(label)).collect();
+        let mean = d.iter().sum::<f64>() / n as f64;
+        let d: Vec<f64> = d.into_iter().map(|d| d - mean).collect();
+        for group in groups {
+            let (others, of_group) = ((n - group.len()) as f64, group.iter().map(|&i| d[i]).sum::<f64>());
+            for &document in group {
+                // The sum over the others of d_i - d_j, since all d add up to 0.
+                let slope = others * d[document] + of_group;
+                found.loss += slope * d[document] / pairs;
+                found.gradient[document] = 2.0 * slope / pairs;
+                found.curvature[document] = 2.0 * others / pairs;
+            }
+        }
+        found
     }
 }
 

@@ -16,6 +16,7 @@ use burn::tensor::activation::log_sigmoid;
 use burn::tensor::{Bool, Tensor};
 
 use crate::loss::about::{About, Orientation};
+use crate::loss::curvature::{Curved, Derivatives};
 use crate::loss::declare::declare;
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::{Lists, one_in_place_of_zero, sum_documents};
@@ -76,7 +77,7 @@ pub struct BinaryCrossEntropy {
 
 impl RankingLoss for BinaryCrossEntropy {
     fn about(&self) -> About<'_> {
-        About::new(NAME, Orientation::Loss).with_gain_to_one(&self.gain).with_document_weights()
+        About::new(NAME, Orientation::Loss).with_gain_to_one(&self.gain).with_document_weights().with_curvature(self)
     }
 
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
@@ -91,6 +92,26 @@ impl RankingLoss for BinaryCrossEntropy {
         let no = log_sigmoid(lists.scores.clone().neg()) * other;
         let weights = sum_documents(lists.weighted(lists.mask.clone()));
         sum_documents(lists.weighted(yes + no)).neg() / one_in_place_of_zero(weights)
+    }
+}
+
+impl Curved for BinaryCrossEntropy {
+    fn derivatives(&self, labels: &[f32], scores: &[f64], weights: Option<&[f32]>) -> Derivatives {
+        let weight = |document: usize| weights.map_or(1.0, |weights| f64::from(weights[document]));
+        let total: f64 = (0..labels.len()).map(weight).sum();
+        let mut found = Derivatives::none(labels.len());
+        for document in (0..labels.len()).filter(|_| total > 0.0) {
+            let (share, score) = (weight(document) / total, scores[document]);
+            let gain = self.gain.of(f64::from(labels[document]));
+            let (yes, no) = (self.positive_weight * gain, 1.0 - gain);
+            // log(1 + exp(score)) without overflow, and the chance that the document is relevant.
+            let softplus = score.max(0.0) + (-score.abs()).exp().ln_1p();
+            let chance = (score - softplus).exp();
+            found.loss += share * (yes * (softplus - score) + no * softplus);
+            found.gradient[document] = share * (no * chance - yes * (1.0 - chance));
+            found.curvature[document] = share * (yes + no) * chance * (1.0 - chance);
+        }
+        found
     }
 }
 

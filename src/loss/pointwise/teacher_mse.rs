@@ -11,6 +11,7 @@ use burn::module::Module;
 use burn::tensor::{Bool, Tensor};
 
 use crate::loss::about::{About, Orientation};
+use crate::loss::curvature::{Curved, Derivatives};
 use crate::loss::declare::declare;
 use crate::loss::error::LossError;
 use crate::loss::lists::{Lists, one_in_place_of_zero, sum_documents};
@@ -49,7 +50,7 @@ pub struct TeacherMse;
 
 impl RankingLoss for TeacherMse {
     fn about(&self) -> About<'_> {
-        About::new(NAME, Orientation::Loss).with_document_weights()
+        About::new(NAME, Orientation::Loss).of_teacher().with_document_weights().with_curvature(self)
     }
 
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
@@ -60,6 +61,21 @@ impl RankingLoss for TeacherMse {
         let squares = (lists.scores.clone() - lists.labels.clone()).powi_scalar(2);
         let weights = sum_documents(lists.weighted(lists.mask.clone()));
         sum_documents(lists.weighted(squares)) / one_in_place_of_zero(weights)
+    }
+}
+
+impl Curved for TeacherMse {
+    fn derivatives(&self, labels: &[f32], scores: &[f64], weights: Option<&[f32]>) -> Derivatives {
+        let weight = |document: usize| weights.map_or(1.0, |weights| f64::from(weights[document]));
+        let total: f64 = (0..labels.len()).map(weight).sum();
+        let mut found = Derivatives::none(labels.len());
+        for document in (0..labels.len()).filter(|_| total > 0.0) {
+            let (share, error) = (weight(document) / total, scores[document] - f64::from(labels[document]));
+            found.loss += share * error * error;
+            found.gradient[document] = 2.0 * share * error;
+            found.curvature[document] = 2.0 * share;
+        }
+        found
     }
 }
 
