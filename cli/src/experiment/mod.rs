@@ -14,7 +14,6 @@ mod error;
 mod extreme_queries;
 mod fit;
 mod folder;
-mod kept_run;
 pub(crate) mod proposal;
 mod record;
 mod refit;
@@ -26,14 +25,15 @@ mod train_run;
 pub(crate) use agreement::agree;
 pub use config::{DataConfig, Document, Experiment, ExperimentConfig, Rung};
 pub(crate) use config::{from_toml, written_value};
-pub use cross_validation::{CrossValidationOptions, JobDone, JobEvent, KEPT, Keep, Part, PartDone, PlannedFits};
+pub use cross_validation::{
+    CrossValidationOptions, JobDone, JobEvent, KEPT, Keep, KeptRun, Part, PartDone, PlannedFits,
+};
 pub use error::{ExperimentError, OutputError};
 pub(crate) use extreme_queries::LONGEST_IDENTIFIER;
 pub use extreme_queries::{ExtremeQueries, RankedQuery};
 pub use fit::{Fit, FitOptions, fit, fit_in_place, linear_weights};
 pub use folder::{Claim, Identity, JOBS, OutputFolder, PAGE, Place, RANKER, RECORD, REPORT, RunKind};
 pub(crate) use folder::{DEVICES, RUN_FILES, STUDY, json_bytes, put_right, write_page};
-pub use kept_run::KeptRun;
 pub use record::{
     CrossValidation, CrossValidationReport, DataReport, FitReport, FoldDetails, FoldResult, Measures,
     PartialDependence, PerQuery, Report, RunRecord, SearchReport, SetMeasures, Sets, Standing, TrainReport, Trial,

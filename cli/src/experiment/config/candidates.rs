@@ -7,7 +7,6 @@ use burn_rank::refusal::Refusal;
 use super::document::{ConfigError, Document};
 use super::experiment::{Experiment, ExperimentConfig, refusal_of};
 use super::grid::{self, Point};
-use super::names;
 use super::search::{Rung, SearchConfig, rungs};
 
 /// The names of the configuration tables that hold a grid and a search space.
@@ -62,7 +61,7 @@ impl Experiment {
             Ok(Candidate { label, point, config })
         };
         let points = self.points_of_grid(document)?;
-        let names = names::names(&points, &self.resolved());
+        let names = grid::names(&points, &self.resolved());
         points.into_iter().zip(names).map(candidate).collect()
     }
 
@@ -80,7 +79,7 @@ impl Experiment {
             if let SearchConfig::SuccessiveHalving { budget, .. } = search {
                 config = config.with_budget(*budget).map_err(place)?;
             }
-            Ok(Candidate { label: format!("trial {}, {}", index + 1, names::in_words(&point)), point, config })
+            Ok(Candidate { label: format!("trial {}, {}", index + 1, grid::in_words(&point)), point, config })
         };
         let points = search.points(self.seed, fold).map_err(place)?;
         let trials = points.into_iter().enumerate().map(candidate).collect::<Result<Vec<_>, _>>()?;

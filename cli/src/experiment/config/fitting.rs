@@ -2,7 +2,7 @@
 //! Others are known only after the queries have been read.
 
 use burn_rank::data::RankingDataset;
-use burn_rank::json::Map;
+use burn_rank::json::{Map, Value};
 use burn_rank::learner::LearnerError;
 use burn_rank::loss::QueryGradients;
 use burn_rank::scorer::ScorerConfig;
@@ -10,7 +10,7 @@ use burn_rank::workbench::QUERY_GRADIENTS;
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::learner::{Fitting, FittingData, fitting};
 
-use super::document::Document;
+use super::document::{ConfigError, Document};
 use super::experiment::{Experiment, ExperimentConfig};
 use crate::experiment::split::Split;
 
@@ -82,13 +82,44 @@ impl ExperimentConfig {
     }
 }
 
+impl ExperimentConfig {
+    /// Returns the resolved configuration as TOML, with absolute paths, so that the file works from any folder.
+    ///
+    /// # Errors
+    /// Returns a `ConfigError` if TOML cannot represent a value.
+    pub fn resolved_toml(&self, document: &Document) -> Result<String, ConfigError> {
+        let mut config = self.clone();
+        for (_, path) in config.paths_mut() {
+            if let Ok(absolute) = std::path::absolute(&path) {
+                *path = absolute;
+            }
+        }
+        let mut value = config.resolved();
+        remove_nulls(&mut value);
+        toml::to_string_pretty(&value).map_err(|error| document.refuse("", &error.to_string()))
+    }
+}
+
+/// Removes keys that are not set, because TOML has no null.
+fn remove_nulls(value: &mut Value) {
+    match value {
+        Value::Object(table) => {
+            table.retain(|_, value| !value.is_null());
+            table.values_mut().for_each(remove_nulls);
+        }
+        Value::Array(values) => values.iter_mut().for_each(remove_nulls),
+        _ => {}
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
-    use super::*;
     use burn_rank::data::SynthConfig;
     use burn_rank::json::Value;
+
+    use super::*;
 
     const PERCEPTRON: &str = "[data]\ntrain = [\"a\"]\n[scorer]\nkind = \"mlp\"\n[learner]\nkind = \"gradient\"\n";
 

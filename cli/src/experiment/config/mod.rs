@@ -6,10 +6,8 @@ mod document;
 mod experiment;
 mod fitting;
 pub(super) mod grid;
-pub(super) mod names;
 #[cfg(test)]
 mod reference_tests;
-mod resolved;
 pub(super) mod search;
 mod sections;
 

@@ -34,7 +34,7 @@ use serde_json::{Value, json};
 
 use same_value::same_value;
 
-use super::search::space::{RangeConfig, RangeScale};
+use super::search::{RangeConfig, RangeScale};
 use super::sections::MeasureConfig;
 use super::{
     ConfigError, CrossValidationConfig, DataConfig, Document, Experiment, ExperimentConfig, SearchConfig, SplitConfig,

@@ -3,12 +3,12 @@
 
 mod halving;
 mod jobs;
-mod kept_files;
+mod kept;
 mod parts;
 mod summary;
 
-pub(super) use kept_files::{ENDINGS, RANKERS, SCORES, kept_file};
-pub use kept_files::{KEPT, Keep};
+pub(super) use kept::ENDINGS;
+pub use kept::{KEPT, Keep, KeptRun};
 pub use parts::{Part, PartDone};
 
 use burn::tensor::Device;
@@ -26,7 +26,7 @@ use super::record::CrossValidationReport;
 use super::refit::Chosen;
 use super::splits::{SplitContents, Splits};
 use jobs::{JobResult, Jobs};
-use kept_files::keep_files;
+use kept::keep_files;
 use summary::summarize;
 
 /// The events of a cross-validation, which come from several threads at once.

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 
 use burn_rank::workbench::atomic_file::sync_folder;
 
-use super::lock::existing_lock;
+use super::mark::existing_lock;
 use super::mark::{MARK, Mark, Succession};
 use super::output::mark_of;
 use super::survey::Survey;

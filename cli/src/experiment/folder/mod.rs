@@ -7,7 +7,6 @@
 //! of two runs.
 
 mod exchange;
-mod lock;
 mod mark;
 mod output;
 mod survey;

@@ -9,8 +9,8 @@ use burn_rank::workbench::atomic_file::{Pending, commit_together, replace, repla
 use serde::Serialize;
 
 use super::exchange::{self, successor};
-use super::lock::{existing_lock, is_lock, locked};
 use super::mark::{Identity, MARK, Mark};
+use super::mark::{existing_lock, is_lock, locked};
 use super::survey::Survey;
 use super::{CONFIG, Claim, LOCK, PAGE, Place, RESULT, RUNS, RunKind, json_bytes};
 use crate::experiment::error::{ExperimentError, OutputError};
