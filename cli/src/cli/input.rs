@@ -19,7 +19,7 @@ use burn_rank::workbench::{self, Assembled, FileKind, Like, Source, name_unread,
 use clap::Args;
 use toml::de::DeTable;
 
-use super::{Context, ExecutionArgs, Failure, Result, during, panics, terminal};
+use super::{Context, ExecutionArgs, Failure, Result, during, process, terminal};
 use crate::experiment::{self, RANKER, from_toml, moved_in_words, written_value};
 
 /// While a command reads a memory-mapped file, at most this much of the file stays in memory.
@@ -53,7 +53,7 @@ fn standard_input_twice() -> Failure {
 /// Opens the device called `name`. If a backend panics because a driver is missing, the returned error contains its
 /// message, and nothing else is printed.
 pub fn device(name: &str) -> Result<Device, DeviceError> {
-    panics::quietly(|| device::open(name))
+    process::quietly(|| device::open(name))
 }
 
 /// Arguments of a command that may score data with saved rankers.

@@ -11,7 +11,6 @@ mod convert;
 mod cv;
 mod devices;
 mod eval;
-mod execution_args;
 mod failure;
 mod files;
 mod help;
@@ -22,36 +21,31 @@ mod judged;
 mod loss;
 mod manual;
 mod models;
-mod panics;
 mod predict;
-mod processes;
+mod process;
 mod progress;
 mod report;
 mod run_args;
 mod scored;
 mod screen;
-mod signals;
 mod study;
 mod synth;
 mod terminal;
 mod train;
-mod warnings;
 
 use std::ffi::OsString;
 use std::io::Write;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use execution_args::{ExecutionArgs, work_on_this_thread};
 use failure::{Context, EXIT_CODES, Failure, Result};
 use files::to_io;
 use judged::{JudgingArgs, Judgments};
-use processes::together;
+use process::{interrupt_on_signal, together};
 use progress::{Rounds, Work, during};
 use report::read_report;
-use run_args::{FolderArgs, Opened, RunArgs, written_to};
+use run_args::{ExecutionArgs, FolderArgs, Opened, RunArgs, work_on_this_thread, written_to};
 use scored::{Common, Loaded, Scored};
-use signals::interrupt_on_signal;
 
 /// The commands that a new user runs first.
 const FIRST_STEPS: &str = include_str!("texts/first_steps.txt").trim_ascii_end();
@@ -124,11 +118,11 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
         // Help and the version are printed like errors, but with code 0.
         Err(error) => return terminal::refuse::<Cli>(error, &arguments),
     };
-    warnings::show();
-    panics::install();
+    screen::show_warnings();
+    process::install_panic_hook();
     // These start threads themselves, or need none.
     if !matches!(cli.command, Command::Train(_) | Command::Bench(_) | Command::Devices(_) | Command::Models(_)) {
-        execution_args::start_threads(false);
+        run_args::start_threads(false);
     }
     let mut out = terminal::output();
     let done = match cli.command {

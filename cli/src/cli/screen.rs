@@ -1,9 +1,13 @@
-//! Draws progress lines at the bottom of the terminal, through standard error. Without a terminal, nothing is drawn.
+//! Draws progress lines at the bottom of the terminal, through standard error. Without a terminal, nothing is drawn. Warnings of the library,
+//! such as a missing kernel for a device, go there too.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use indicatif::{MultiProgress, ProgressDrawTarget, TermLike};
+use log::{Level, LevelFilter, Log, Metadata, Record};
+
+use super::terminal;
 
 /// The largest number of redraws per second.
 const RATE: u8 = 20;
@@ -121,4 +125,28 @@ pub(super) fn width() -> usize {
 /// Runs code that writes to the terminal above the drawn lines.
 pub(super) fn above<T>(write: impl FnOnce() -> T) -> T {
     DRAWN.suspend(write)
+}
+
+struct Warnings;
+
+impl Log for Warnings {
+    fn enabled(&self, metadata: &Metadata) -> bool {
+        metadata.level() <= Level::Warn && metadata.target().starts_with("burn_rank")
+    }
+
+    fn log(&self, record: &Record) {
+        if self.enabled(record.metadata()) {
+            terminal::say(format_args!("warning: {}", record.args()));
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+/// Shows the warnings of this crate in this process. Warnings of other crates are not shown.
+pub(super) fn show_warnings() {
+    // A program that embeds the command line may have another logger.
+    if log::set_logger(&Warnings).is_ok() {
+        log::set_max_level(LevelFilter::Warn);
+    }
 }

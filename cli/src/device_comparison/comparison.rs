@@ -8,9 +8,9 @@ use burn_rank::ranker::Versions;
 use burn_rank::workbench::significance::{mean, standard_error};
 use serde::{Deserialize, Serialize};
 
-use super::first_batch::FirstBatchError;
-use super::setting::DeviceSetting;
+use super::DeviceSetting;
 use super::step_cost::StepCost;
+use super::trial::FirstBatchError;
 use super::trial::{PeakBytes, Trial};
 use crate::number::median;
 

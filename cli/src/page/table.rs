@@ -2,7 +2,7 @@
 
 use burn_rank::workbench::text::harmless;
 
-use super::html::{Html, element};
+use super::{Html, element};
 use crate::number;
 
 /// A cell of a table: its text for terminals, and its HTML for pages.

@@ -6,17 +6,14 @@
 
 mod axis;
 mod bars;
-mod ink;
 mod lines;
-mod rows;
 
-pub use bars::{Bars, Group};
-pub use ink::Ink;
+pub use bars::{Bars, Dot, Group, Row, Rows};
 pub use lines::{Line, Lines, Point, Scale, Scatter};
-pub use rows::{Dot, Row, Rows};
 
 use plotters::coord::Shift;
 use plotters::prelude::{DrawingArea, IntoDrawingArea, SVGBackend};
+use plotters::style::RGBColor;
 
 /// The number of drawing units per pixel; the `plotters` library rounds positions to whole units.
 const UNITS: u32 = 10;
@@ -46,7 +43,7 @@ pub fn standalone(plot: &dyn Plot, label: &str) -> String {
         pixels(width),
         pixels(height)
     );
-    ink::to_colors(&svg.replacen("<svg class=\"plot\"", &root, 1))
+    to_colors(&svg.replacen("<svg class=\"plot\"", &root, 1))
 }
 
 /// The width of a plot that fills a file, in pixels.
@@ -72,8 +69,86 @@ fn svg(width: u32, height: u32, label: &str, draw: impl FnOnce(&Area) -> Drawn) 
         px(width),
         px(height),
         burn_rank::workbench::text::escape_markup(label),
-        ink::to_classes(shapes)
+        to_classes(shapes)
     )
+}
+
+/// The subject of a line or an area.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ink {
+    /// Labels of axes.
+    Text,
+    /// Axes.
+    Axis,
+    /// Lines behind the data.
+    Grid,
+    /// A line at one value, such as the selected round or a mean.
+    Mark,
+    /// The training queries.
+    Train,
+    /// The validation queries.
+    Validation,
+    /// The test queries.
+    Test,
+    /// The surrogate measure on the training queries.
+    Surrogate,
+    /// The learner's objective.
+    Objective,
+}
+
+impl Ink {
+    /// Every ink with its name and its color in the light scheme of pages, in the order of the variants.
+    const ALL: [(Ink, &str, &str); 9] = [
+        (Ink::Text, "text", "#5a6470"),
+        (Ink::Axis, "axis", "#adb1b7"),
+        (Ink::Grid, "grid", "#dde1e6"),
+        (Ink::Mark, "mark", "#6b7480"),
+        (Ink::Train, "train", "#1f6fb5"),
+        (Ink::Validation, "validation", "#b4430a"),
+        (Ink::Test, "test", "#0b7a5c"),
+        (Ink::Surrogate, "surrogate", "#7a4fb5"),
+        (Ink::Objective, "objective", "#4b5560"),
+    ];
+
+    /// Returns the name that appears in the ink's CSS classes, `stroke-NAME` and `fill-NAME`.
+    pub fn name(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+
+    /// Returns the ink for a set of queries, such as `train` or `test`.
+    pub fn from_set(set: &str) -> Self {
+        match set {
+            "train" => Ink::Train,
+            "validation" => Ink::Validation,
+            _ => Ink::Test,
+        }
+    }
+
+    /// Returns the placeholder color of the ink.
+    fn color(self) -> RGBColor {
+        RGBColor(0, 0, 1 + self as u8)
+    }
+}
+
+/// Replaces the CSS class of each ink with its color in the light scheme of pages.
+fn to_colors(svg: &str) -> String {
+    Ink::ALL.iter().fold(svg.to_string(), |svg, (_, name, color)| {
+        let replaced =
+            |svg: String, what: &str| svg.replace(&format!("class=\"{what}-{name}\""), &format!("{what}=\"{color}\""));
+        replaced(replaced(svg, "stroke"), "fill")
+    })
+}
+
+/// Replaces the placeholder color of each ink with a CSS class.
+fn to_classes(shapes: &str) -> String {
+    let plain = shapes.replace(" opacity=\"1\"", "").replace(" font-family=\"sans-serif\"", "");
+    Ink::ALL.iter().fold(plain, |shapes, (ink, name, _)| {
+        let RGBColor(r, g, b) = ink.color();
+        let replaced = |shapes: String, what: &str| {
+            shapes.replace(&format!("{what}=\"#{r:02X}{g:02X}{b:02X}\""), &format!("class=\"{what}-{name}\""))
+        };
+        replaced(replaced(shapes, "stroke"), "fill")
+    })
 }
 
 #[cfg(test)]

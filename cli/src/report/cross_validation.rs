@@ -3,8 +3,8 @@
 use burn_rank::learner::Importance;
 
 use super::{
-    Curves, Fact, Frame, conclusion, configuration, convention_in_words, cost, curves, data, description, features,
-    provenance, queries, search,
+    Curves, Fact, Frame, conclusion_of_cross_validation, configuration, convention_in_words, cost, curves, data,
+    description, features, provenance, queries, search,
 };
 use crate::experiment::{CrossValidationReport, FitReport, FoldDetails, FoldResult, Measures, RunRecord, Standing};
 use crate::number;
@@ -37,7 +37,7 @@ pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) 
         configuration(&report.config),
         provenance(&report.versions, &result.seeds, &result.convention, record),
     ];
-    let (conclusion, description) = (conclusion::of_cross_validation(report), description(&report.config));
+    let (conclusion, description) = (conclusion_of_cross_validation(report), description(&report.config));
     Frame::new("cv", &result.name, conclusion, description, facts(report, record), sections)
 }
 

@@ -4,7 +4,6 @@
 
 mod about;
 mod comparison;
-mod conclusion;
 mod cross_validation;
 mod curves;
 mod data;
@@ -17,22 +16,26 @@ mod study;
 mod tests;
 mod train;
 
+pub(crate) use self::comparison::{ComparedMeasure, ComparisonReport, Rankings, ScoredDocument};
+pub(crate) use self::comparison::{forest_svg, labels, latex_table, letter, mean_table, pair_table};
+pub(crate) use self::devices::devices_text;
+pub(crate) use self::queries::ranking_table;
+pub(crate) use self::study::study_table;
+pub(crate) use self::train::measures_table;
+
 use burn_rank::measure::significance::SignificanceError;
 use burn_rank::workbench::text::escape_markup;
 
 use self::about::{
     Fact, Frame, configuration, convention_in_words, cost, description, normalized, provenance, round_word,
 };
-pub(crate) use self::comparison::{ComparedMeasure, ComparisonReport, Rankings, ScoredDocument};
-pub(crate) use self::comparison::{forest_svg, labels, latex_table, letter, mean_table, pair_table};
-use self::conclusion::conclusion;
 use self::curves::Curves;
-pub(crate) use self::devices::devices_text;
-pub(crate) use self::queries::ranking_table;
-pub(crate) use self::study::study_table;
-pub(crate) use self::train::measures_table;
 use crate::device_comparison::DeviceComparison;
-use crate::experiment::{OutputError, OutputFolder, PAGE, RECORD, REPORT, Report, RunRecord};
+use crate::experiment::{
+    CrossValidationReport, OutputError, OutputFolder, PAGE, RECORD, REPORT, Report, RunRecord, TrainReport,
+};
+use crate::number;
+use crate::page::Html;
 use crate::study::StudyReport;
 
 const STYLE: &str = include_str!("style.css");
@@ -92,4 +95,74 @@ fn whole(Frame { command, name, body }: Frame) -> String {
          <link rel=\"icon\" href=\"data:,\" />\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n\
          <body>\n{body}\n</body>\n</html>\n"
     )
+}
+
+/// Builds a conclusion. A conclusion that is not `clear` has the color of a warning.
+fn conclusion(words: &str, clear: bool) -> Html {
+    Html::text(words).within("p", &[("class", if clear { "verdict clear" } else { "verdict open" })])
+}
+
+/// Says how good the ranker of a `train` run is, and on which queries that was measured.
+fn conclusion_of_train(report: &TrainReport) -> Html {
+    let selection = report.selection.to_string();
+    let Some((set, measures)) = report.measures.iter().last() else { return Html::default() };
+    let [value, error] =
+        [&measures.measures, &measures.standard_errors].map(|values| number::named(values, &selection));
+    let queries = match set {
+        "train" => "training query",
+        "validation" => "validation query",
+        _ => "test query",
+    };
+    let mut words =
+        format!("{selection} is {} on {}.", with_error(value, error), number::counted(measures.queries, queries));
+    let round = round_word(&report.config);
+    let selected_on = if report.measures.validation.is_some() { "validation" } else { "training" };
+    words += &match set {
+        "test" if report.fit.rounds > 1 => {
+            format!(
+                " {} {} of {} was selected on the {selected_on} queries.",
+                capitalized(round),
+                report.fit.best_round,
+                report.fit.rounds
+            )
+        }
+        "test" => String::new(),
+        _ => format!(
+            " There are no test queries. Expect a lower value on new queries, because the {round} was selected on the \
+             {selected_on} queries."
+        ),
+    };
+    conclusion(&words, set == "test")
+}
+
+/// Says which point of the grid is the best, and how good the selected points are on test queries.
+fn conclusion_of_cross_validation(report: &CrossValidationReport) -> Html {
+    let result = &report.result;
+    let selection = report.selection.to_string();
+    let [value, error] = [&result.measures, &result.standard_errors].map(|values| number::named(values, &selection));
+    let what = match (&result.search, report.points.len()) {
+        (Some(_), _) => "the trials that the folds selected reach",
+        (None, 0 | 1) => "the mean of the folds is",
+        (None, _) => "the points that the folds selected reach",
+    };
+    let test = format!(
+        "On {} in {}, {what} {selection} {}.",
+        number::counted(result.queries, "test query"),
+        number::counted(result.folds.len(), "fold"),
+        with_error(value, error)
+    );
+    report
+        .verdict()
+        .map(|(words, decided)| conclusion(&words, decided))
+        .unwrap_or_default()
+        .then(conclusion(&test, true))
+}
+
+fn with_error(value: Option<f64>, error: Option<f64>) -> String {
+    number::measure(value) + &number::plus_minus(error)
+}
+
+fn capitalized(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -3,8 +3,8 @@
 use burn_rank::workbench::learner::in_words;
 
 use super::{
-    Curves, Fact, Frame, conclusion, configuration, convention_in_words, cost, data, description, features, provenance,
-    queries, round_word,
+    Curves, Fact, Frame, conclusion_of_train, configuration, convention_in_words, cost, data, description, features,
+    provenance, queries, round_word,
 };
 use crate::experiment::{RunRecord, SetMeasures, TrainReport};
 use crate::number;
@@ -31,7 +31,7 @@ pub(super) fn frame(report: &TrainReport, record: Option<&RunRecord>) -> Frame {
         configuration(&report.config),
         provenance(&report.versions, &[report.fit.seed], &report.convention, record),
     ];
-    let (conclusion, description) = (conclusion::of_train(report), description(&report.config));
+    let (conclusion, description) = (conclusion_of_train(report), description(&report.config));
     Frame::new("train", &report.name, conclusion, description, facts(report, record), sections)
 }
 

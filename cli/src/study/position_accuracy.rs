@@ -12,7 +12,7 @@ use burn_rank::measure::{Convention, Measure};
 use burn_rank::op::Step;
 use burn_rank::workbench::mean_of;
 
-use super::approximate::theorem_3;
+use super::theorem_3;
 use super::{
     About, Bounded, Claim, Curves, Domain, Findings, Judged, Kind, Parameter, Result, ScoredQuery, Setting, StudyEntry,
     Subject, Table, Verdict, falls, largest_error, positions, theorem_5,

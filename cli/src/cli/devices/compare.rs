@@ -9,8 +9,8 @@ use burn_rank::json::Value;
 use burn_rank::workbench::json::json;
 use clap::Args;
 
-use super::merge::read;
 use super::process::{Ended, Results, run};
+use super::read;
 use crate::cli::{Failure, FolderArgs, Result, Work, input, interrupt_on_signal, terminal, written_to};
 use crate::device_comparison::{DeviceComparison, DeviceRun, DeviceSetting, StepCost, Trial, precision};
 use crate::experiment::{DEVICES, Document, Experiment, ExperimentConfig, Identity, OutputFolder, RunKind};

@@ -1,20 +1,26 @@
 //! `burn-rank devices` lists the devices and instruction sets that this build supports, and those found on this
-//! machine. `compare.rs` runs one experiment on several devices, each run in a process of `process.rs`, and `merge.rs`
+//! machine. `compare.rs` runs one experiment on several devices, each run in a process of `process.rs`. `devices merge`
 //! merges the tables of several machines.
 
 mod compare;
-mod merge;
 mod process;
 
+use std::fmt::Display;
+use std::fs;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use burn_rank::op::Instructions;
 use burn_rank::workbench::backends;
 use burn_rank::workbench::json::json;
 use clap::{Args, Subcommand};
 
-use super::{Result, input};
+use self::compare::{PAGE, TABLE};
+use crate::cli::{Failure, Result, files, input};
+use crate::device_comparison::DeviceComparison;
+use crate::experiment::OutputFolder;
 use crate::page::Table;
+use crate::report::{devices_page, devices_text};
 
 /// Arguments of `devices`.
 #[derive(Debug, Args)]
@@ -32,7 +38,7 @@ enum Command {
     /// Run one experiment on several devices and compare their rankers and speed
     Compare(compare::CompareArgs),
     /// Merge the tables of several machines
-    Merge(merge::MergeArgs),
+    Merge(MergeArgs),
     /// Run one fit of a comparison
     #[command(hide = true)]
     Trial(process::TrialArgs),
@@ -84,4 +90,63 @@ impl DevicesArgs {
         }
         Ok(())
     }
+}
+
+/// Arguments of `devices merge`.
+#[derive(Debug, Args)]
+pub struct MergeArgs {
+    /// Folders written by `devices compare`; the first row of the first folder is the baseline for all others
+    #[arg(required = true, num_args = 2.., value_name = "DIR")]
+    folders: Vec<PathBuf>,
+    /// Also write the table and its page to this folder, which must be new, empty, or written by an earlier merge
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Print one JSON object instead of the table
+    #[arg(long)]
+    json: bool,
+}
+
+impl MergeArgs {
+    fn run(self, out: &mut dyn Write) -> Result {
+        if let Some(out) = &self.out
+            && let Ok(place) = out.canonicalize()
+            && self.folders.iter().any(|folder| folder.canonicalize().is_ok_and(|folder| folder == place))
+        {
+            let message = "found a folder to merge, expected another one";
+            return Err(Failure::input(format!("--out {}: {message}", out.display())));
+        }
+        let tables = self.names()?.into_iter().zip(&self.folders).map(|(name, folder)| Ok((name, read(folder)?)));
+        let tables = tables.collect::<Result<Vec<_>>>()?;
+        let merged = DeviceComparison::merge(tables)?;
+        let merged = merged.ok_or_else(|| Failure::input("expected two folders or more"))?;
+        if let Some(path) = &self.out {
+            let folder = OutputFolder::of_files(path, "devices merge")?;
+            folder.write_json(TABLE, &merged)?;
+            folder.write(PAGE, devices_page(&merged).as_bytes())?;
+        }
+        if self.json {
+            return Ok(writeln!(out, "{}", serde_json::to_string(&merged)?)?);
+        }
+        Ok(out.write_all(devices_text(&merged).as_bytes())?)
+    }
+
+    /// Returns the names of the machines, after their folders. No folder may occur twice.
+    fn names(&self) -> Result<Vec<String>> {
+        let places: Vec<_> = self.folders.iter().map(|folder| folder.canonicalize().ok()).collect();
+        if let Some(at) = (1..places.len()).find(|&at| places[at].is_some() && places[..at].contains(&places[at])) {
+            let message = "found the same folder twice, expected each once";
+            return Err(Failure::input(format!("{}: {message}", self.folders[at].display())));
+        }
+        Ok(files::names(&self.folders))
+    }
+}
+
+/// Reads the table in a folder.
+fn read(folder: &Path) -> Result<DeviceComparison> {
+    let path = folder.join(TABLE);
+    let refuse = |error: &dyn Display| {
+        Failure::input(format!("{}: {error}, expected a table of `devices compare`", path.display()))
+    };
+    let bytes = fs::read(&path).map_err(|error| refuse(&error))?;
+    serde_json::from_slice(&bytes).map_err(|error| refuse(&error))
 }

@@ -1,20 +1,23 @@
 //! `burn-rank eval` computes exact measures of a ranker, of a file of scores, or of a TREC run.
 //!
-//! `letor.rs` evaluates the scores of a LETOR set. `trec.rs` evaluates a TREC run against its judgments, with this
+//! The scores of a LETOR set are evaluated here. `trec.rs` evaluates a TREC run against its judgments, with this
 //! crate's measures and any convention, or prints the same lines as trec_eval. `print.rs` formats the
-//! results, and `queries.rs` shows single queries.
+//! results, also of single queries.
 
-mod letor;
 mod print;
-mod queries;
 mod trec;
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use burn_rank::data::RankingDataset;
+use burn_rank::measure::{Convention, evaluate};
+use burn_rank::refusal::Refusal;
 use clap::{Args, ValueEnum};
 
-use super::{Failure, JudgingArgs, Result, input};
+use self::print::{QueriesAsked, Shown, conventions, print_extremes};
+use crate::cli::{Failure, JudgingArgs, Result, Scored, during, input};
+use crate::experiment::ExtremeQueries;
 
 const MEASURES: &str = "ndcg@1,ndcg@5,ndcg@10,map,mrr";
 
@@ -80,9 +83,63 @@ impl EvalArgs {
             (.., Some(_), [model, ..]) if model.extension().is_some_and(|extension| extension == "safetensors") => {
                 Err(Failure::input(format!("{}: expected only DATA with --scores FILE, no MODEL", model.display())))
             }
-            (.., Some(scores), data) => letor::evaluate_scores(&self, scores, data, out),
-            (.., None, [model, data @ ..]) if !data.is_empty() => letor::evaluate_ranker(&self, model, data, out),
+            (.., Some(scores), data) => evaluate_scores(&self, scores, data, out),
+            (.., None, [model, data @ ..]) if !data.is_empty() => evaluate_ranker(&self, model, data, out),
             _ => Err(Failure::input("expected MODEL DATA, --scores FILE DATA, or --qrels FILE --run FILE")),
         })
+    }
+}
+
+fn evaluate_ranker(args: &EvalArgs, model: &Path, data: &[PathBuf], out: &mut dyn Write) -> Result {
+    let device = args.scoring.device()?;
+    let asked = asked(args)?;
+    let ranker = input::ranker(model, &device)?;
+    let data = args.scoring.reading.read(data, Some((model, &ranker)))?;
+    show(args, &Scored::by_ranker(model, &ranker, &data, &device)?, &data, asked, out)
+}
+
+fn evaluate_scores(args: &EvalArgs, scores: &Path, data: &[PathBuf], out: &mut dyn Write) -> Result {
+    let asked = asked(args)?;
+    let data = args.scoring.reading.read(data, None)?;
+    show(args, &Scored::from_file(scores, &data)?, &data, asked, out)
+}
+
+/// Reads `--queries`.
+fn asked(args: &EvalArgs) -> Result<Option<QueriesAsked>> {
+    let refuse = |refusal: Refusal| Failure::input(format!("--queries: {}", refusal.message()));
+    args.queries.as_deref().map(|text| text.parse().map_err(refuse)).transpose()
+}
+
+fn show(
+    args: &EvalArgs,
+    scored: &Scored,
+    data: &RankingDataset,
+    asked: Option<QueriesAsked>,
+    out: &mut dyn Write,
+) -> Result {
+    let measures = input::measures(&args.measures, MEASURES)?;
+    if args.compare_conventions {
+        let rows = Convention::PRESETS.iter().map(|preset| {
+            let convention = preset.convention();
+            let evaluation = evaluate(&scored.rankings(data, &convention), &measures, &convention);
+            (preset.name, evaluation.map_err(|error| error.to_string()))
+        });
+        return conventions(&measures, rows, args.json, out);
+    }
+    let convention = match &args.convention {
+        Some(text) => input::convention(text)?,
+        None => scored.convention.clone().unwrap_or_default(),
+    };
+    let evaluation = during("measuring", || evaluate(&scored.rankings(data, &convention), &measures, &convention))?;
+    let queries = data.query_ids.iter().map(String::as_str).collect();
+    let of = |QueriesAsked { worst, best }| {
+        let (measure, _) = &evaluation.means[0];
+        ExtremeQueries::new(measure, data, scored.as_float32(), &evaluation.per_query[0], [worst, best])
+    };
+    let extremes = asked.map(of);
+    Shown { evaluation: &evaluation, queries, run: None, extremes: extremes.as_ref() }.show(args, out)?;
+    match extremes.filter(|_| !args.json) {
+        Some(extremes) => print_extremes(&extremes, out),
+        None => Ok(()),
     }
 }

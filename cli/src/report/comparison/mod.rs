@@ -3,7 +3,6 @@
 
 mod latex;
 mod moved;
-mod names;
 mod verdict;
 
 use burn_rank::measure::significance::{ComparisonConfig, SignificanceError, SystemPair, bootstrap};
@@ -15,8 +14,7 @@ use crate::number;
 use crate::page::{Cell, Figure, Html, Table, element, figures, measured, note, section};
 use crate::plot::{Bars, Dot, Ink, Row, Rows, standalone};
 
-pub(crate) use latex::latex_table;
-pub(crate) use names::{labels, letter};
+pub(crate) use latex::{labels, latex_table, letter};
 pub(crate) use verdict::Verdict;
 
 /// If there are more pairs of systems than this, only the pairs with the first system are shown query by query.

@@ -21,8 +21,8 @@ use super::{
     About, Bounded, Claim, Curves, Domain, Findings, Judged, Kind, Material, Parameter, Result, ScoredQuery, Setting,
     StudyEntry, Subject, Table, falls, largest_error, theorem_5,
 };
-use crate::study::approximate::theorem_6;
 use crate::study::source::relevant;
+use crate::study::theorem_6;
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
     name: "measure-accuracy",
