@@ -131,6 +131,9 @@ pub struct Fitting {
     pub learner: Map,
     /// The keys of `learner` whose default values depend on the data.
     pub of_data: &'static [&'static str],
+    /// The default temperature of the loss, in standard deviations of a query's scores. `None` selects the temperature
+    /// from the paper on the loss.
+    pub relative_temperature: Option<f64>,
 }
 
 type Build = fn(&Map, &Parts) -> Result<Box<dyn RankingLearner>, LearnerError>;
@@ -166,7 +169,6 @@ pub struct LearnerEntry {
     /// The key that sets the number of rounds, if a fit can stop after any round and continue later. In such a fit,
     /// every round improves the same model. Successive halving uses this key to give its trials more and more rounds.
     pub rounds_key: Option<&'static str>,
-    pub(in crate::learner) relative_temperature: fn(&Map) -> Option<f64>,
     pub(in crate::learner) fitting: fn(&Map, &Parts, Option<FittingData>) -> Fitting,
     pub(in crate::learner) defaults: fn() -> Map,
     pub(in crate::learner) parameters: fn() -> Map,
@@ -190,9 +192,12 @@ impl LearnerEntry {
             shares_work: true,
             round_name: "round",
             rounds_key: None,
-            relative_temperature: |params| decoded::<C>(params).ok()?.relative_temperature(),
             fitting: |params, parts, data| {
-                decoded::<C>(params).map(|config| config.fitting(parts, data)).unwrap_or_default()
+                let of = |config: C| {
+                    let relative_temperature = config.relative_temperature();
+                    Fitting { relative_temperature, ..config.fitting(parts, data) }
+                };
+                decoded(params).map(of).unwrap_or_default()
             },
             defaults: defaults::<C>,
             parameters: || {
@@ -209,13 +214,8 @@ impl LearnerEntry {
         }
     }
 
-    /// Returns the default temperature of a loss with this learner, in standard deviations of a query's scores. `None`
-    /// selects the temperature from the paper on the loss, and stands for invalid parameters, too.
-    pub fn relative_temperature(&self, params: &Map) -> Option<f64> {
-        (self.relative_temperature)(params)
-    }
-
-    /// Returns [`LearnerConfig::fitting`] for these parameters, or the usual defaults if they are invalid.
+    /// Returns [`LearnerConfig::fitting`] for these parameters, with the learner's temperature. For invalid parameters,
+    /// returns the usual defaults.
     pub(crate) fn fitting(&self, params: &Map, parts: &Parts, data: Option<FittingData>) -> Fitting {
         (self.fitting)(params, parts, data)
     }

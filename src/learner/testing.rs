@@ -160,8 +160,7 @@ pub(crate) fn assert_reproducible(
     stopped.progress = &progress;
     let (part, _) = fit(2, &stopped);
     assert_eq!((part.stop, part.history.len()), (StopReason::Interrupted, rounds));
-    let mut resumed = context(Some(folder.path()));
-    resumed.resume = true;
+    let resumed = context(Some(folder.path()));
     let (rest, model_resumed) = fit(2, &resumed);
     assert_eq!((&rest.history, &model_resumed), (&whole.history, &model), "resumed");
     assert_eq!((rest.best_round, rest.stop, rest.importance), (whole.best_round, whole.stop, whole.importance));
@@ -183,8 +182,7 @@ pub(crate) fn assert_same_in_processes(
     rounds: usize,
 ) {
     let fit = |group: &ProcessGroup, directory: Option<&Path>, interrupt: Interrupt| {
-        let resume = directory.is_some();
-        let context = FitContext { interrupt, resume, ..context(directory) };
+        let context = FitContext { interrupt, ..context(directory) };
         let fitted = learner.fit(Job::new(&shared(train, group), Some(&shared(validation, group)), &context)).unwrap();
         (Parts::from_model(&fitted.model), fitted.history, fitted.best_round, fitted.stop)
     };

@@ -92,7 +92,7 @@ impl ByLength for Huge {
 #[cfg(target_os = "linux")]
 fn a_loss_whose_pairs_do_not_fit_is_refused_before_training() {
     let learner = GradientConfig::default().build(&Parts::default().with_loss(Huge)).unwrap();
-    match fit_in(&*learner, None, false, false) {
+    match fit_in(&*learner, None, false) {
         Err(LearnerError::Loss(LossError::Memory { loss: "huge", .. })) => {}
         other => panic!("{:?}", other.map(|_| ())),
     }
@@ -115,23 +115,17 @@ impl Progress for TwoRounds {
     }
 }
 
-fn fit_in(
-    learner: &dyn RankingLearner,
-    directory: Option<&Path>,
-    resume: bool,
-    interrupted: bool,
-) -> Result<Fitted, LearnerError> {
+fn fit_in(learner: &dyn RankingLearner, directory: Option<&Path>, interrupted: bool) -> Result<Fitted, LearnerError> {
     let interrupt = Interrupt::default();
     let two_rounds = TwoRounds(interrupt.clone());
     let progress: &dyn Progress = if interrupted { &two_rounds } else { &() };
     let selection = Selection::best(Measure::Ndcg(Some(10)));
-    let context =
-        FitContext { directory, resume, progress, interrupt, ..FitContext::new(Device::flex(), 3, selection) };
+    let context = FitContext { directory, progress, interrupt, ..FitContext::new(Device::flex(), 3, selection) };
     learner.fit(Job::new(&data(1), Some(&data(2)), &context))
 }
 
 fn fit(learner: &dyn RankingLearner) -> Fitted {
-    fit_in(learner, None, false, false).unwrap()
+    fit_in(learner, None, false).unwrap()
 }
 
 /// The file of a ranker with this model.
@@ -206,13 +200,13 @@ fn a_fit_is_resumed_by_the_same_loss_only() {
     let others = [mine(&spec.with("alpha", 6.0)), (&spec).into(), spec.build().unwrap().into()].map(of);
     for (index, own) in of(mine(&spec)).iter().enumerate() {
         let folder = tempfile::tempdir().unwrap();
-        let part = fit_in(own.as_ref(), Some(folder.path()), false, true).unwrap();
+        let part = fit_in(own.as_ref(), Some(folder.path()), true).unwrap();
         assert_eq!((part.history.len(), part.stop), (2, StopReason::Interrupted), "{}", own.name());
         for others in &others {
-            let refused = fit_in(others[index].as_ref(), Some(folder.path()), true, false).unwrap_err();
+            let refused = fit_in(others[index].as_ref(), Some(folder.path()), false).unwrap_err();
             assert!(refused.to_string().contains("state of another fit"), "{}: {refused}", own.name());
         }
-        let rest = fit_in(own.as_ref(), Some(folder.path()), true, false).unwrap();
+        let rest = fit_in(own.as_ref(), Some(folder.path()), false).unwrap();
         assert_same(&rest, &fit(own.as_ref()), own.name());
     }
 }
@@ -222,9 +216,9 @@ fn what_a_loss_says_of_its_parameters_is_what_a_fit_is_known_by() {
     let config = GradientConfig { epochs: 3, ..GradientConfig::default() };
     let learner = |weight| config.build(&Parts::default().with_loss(Plain { weight })).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    fit_in(&*learner(0.5), Some(folder.path()), false, true).unwrap();
-    assert!(fit_in(&*learner(1.0), Some(folder.path()), true, false).is_err());
-    assert_eq!(fit_in(&*learner(0.5), Some(folder.path()), true, false).unwrap().history.len(), 3);
+    fit_in(&*learner(0.5), Some(folder.path()), true).unwrap();
+    assert!(fit_in(&*learner(1.0), Some(folder.path()), false).is_err());
+    assert_eq!(fit_in(&*learner(0.5), Some(folder.path()), false).unwrap().history.len(), 3);
 }
 
 #[test]

@@ -34,12 +34,12 @@ pub struct Reading {
 impl ReadArgs {
     /// Reads all files as one data set. If a ranker is given, the files are read as its training data were.
     pub fn read(&self, files: &[PathBuf], model: Option<Loaded>) -> Result<RankingDataset> {
-        self.reading(model)?.read(files, model.map(|(path, _)| path))
+        self.reading(model)?.read(files, model.map(|(path, _)| path), true)
     }
 
     /// Reads documents without the labels of tables, so a table may lack a label column.
     pub fn read_to_score(&self, files: &[PathBuf], model: Loaded) -> Result<RankingDataset> {
-        Reading { ignores_labels: true, ..self.reading(Some(model))? }.read(files, Some(model.0))
+        Reading { ignores_labels: true, ..self.reading(Some(model))? }.read(files, Some(model.0), true)
     }
 
     /// Returns how files are read: by the options of the command, and otherwise as the training data of the ranker.
@@ -72,17 +72,9 @@ impl ReadArgs {
 }
 
 impl Reading {
-    /// Reads all files as one data set, for the ranker at `model`.
-    pub fn read(&self, files: &[PathBuf], model: Option<&Path>) -> Result<RankingDataset> {
-        self.read_telling(files, model, true)
-    }
-
-    /// Reads files that were read before in another way.
-    pub fn read_again(&self, files: &[PathBuf], model: &Path) -> Result<RankingDataset> {
-        self.read_telling(files, Some(model), false)
-    }
-
-    fn read_telling(&self, files: &[PathBuf], model: Option<&Path>, tells_moves: bool) -> Result<RankingDataset> {
+    /// Reads all files as one data set, for the ranker at `model`. If `tells_moves` is true, says how many rows were moved
+    /// next to the other rows of their query.
+    pub fn read(&self, files: &[PathBuf], model: Option<&Path>, tells_moves: bool) -> Result<RankingDataset> {
         let like = Like {
             features_from: self.columns.is_some().then_some(", as the ranker has"),
             feature_names: &self.feature_names,
@@ -202,7 +194,7 @@ impl Common {
     pub fn read(args: &input::ReadArgs, files: &[PathBuf], model: Option<Loaded>) -> Result<Self> {
         let path = model.map(|(path, _)| path);
         let reading = args.reading(model)?;
-        let data = reading.read(files, path)?;
+        let data = reading.read(files, path, true)?;
         Ok(Self { files: files.to_vec(), reading, model: path.unwrap_or(Path::new("")).to_path_buf(), data })
     }
 
@@ -219,7 +211,7 @@ impl Common {
             let why = format!("{} were trained on other columns or treat missing values in another way", both());
             return Err(Failure::input(format!("{}: expected a file, to be read twice: {why}", stream.display())));
         }
-        let own = reading.read_again(&self.files, path)?;
+        let own = reading.read(&self.files, Some(path), false)?;
         let same = [
             (self.data.query_ids == own.query_ids && self.data.offsets == own.offsets, "queries", "query"),
             (self.data.labels == own.labels, "labels", "label"),

@@ -15,7 +15,7 @@ mod trial;
 
 pub use comparison::{DeviceComparison, DeviceRow, DeviceRun};
 pub use step_cost::StepCost;
-pub use trial::{Trial, TrialOptions};
+pub use trial::Trial;
 
 use std::fmt;
 use std::str::FromStr;

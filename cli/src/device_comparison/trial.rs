@@ -95,43 +95,33 @@ pub struct PeakBytes {
     pub device: Option<u64>,
 }
 
-/// The options of a trial.
-#[derive(Debug)]
-pub struct TrialOptions<'a> {
-    /// The open device.
-    pub device: &'a Device,
-    /// When the process began.
-    pub begun: Instant,
-    /// The value of the selection measure to reach, if the time until then is to be measured.
-    pub target: Option<f64>,
-}
-
 impl Trial {
-    /// Fits the configuration with its seed and measures the fit.
+    /// Fits the configuration with its seed on the open device, and measures the fit. The process began at `begun`. If a
+    /// `target` is given, measures the time until the selection measure reaches this value.
     ///
     /// # Errors
     /// Returns an error if the data cannot be read or the fit fails.
-    pub fn run(config: &Experiment, options: &TrialOptions) -> Result<Self> {
-        let open = options.begun.elapsed().as_secs_f64();
+    pub fn run(config: &Experiment, device: &Device, begun: Instant, target: Option<f64>) -> Result<Self> {
+        let open = begun.elapsed().as_secs_f64();
         let mut split = config.data.split(config.seed)?;
         let scored = split.test.as_ref().or(split.validation.as_ref()).unwrap_or(&split.train).clone();
         let sets =
             [("train", Some(&split.train)), ("validation", split.validation.as_ref()), ("test", split.test.as_ref())];
         let data = sets.into_iter().filter_map(|(set, data)| Some((set.to_string(), data?.data_hash()))).collect();
-        let error = first_batch(config, &split, options.device)?;
-        let clock = Clock::new(options.device);
-        let start = config.start_ranker(options.device)?;
-        let fit_options = FitOptions { start: start.as_ref(), progress: &clock, ..FitOptions::new(options.device) };
+        let error = first_batch(config, &split, device)?;
+        let clock = Clock::new(device);
+        let start = config.start_ranker(device)?;
+        let fit_options = FitOptions { start: start.as_ref(), progress: &clock, ..FitOptions::new(device) };
         let documents = split.train.documents();
         let fitting = Instant::now();
         let fit = fit_in_place(config, &mut split, config.seed, &fit_options)?;
-        let peak_bytes = PeakBytes { host: memory::peak(), device: peak_of_pools(options.device) };
-        let record = RunRecord::new(&config.device, fitting.elapsed(), options.begun.elapsed());
+        let peak_bytes = PeakBytes { host: memory::peak(), device: peak_of_pools(device) };
+        let record = RunRecord::new(&config.device, fitting.elapsed(), begun.elapsed());
         let mut of_sets = ["test", "validation", "train"].into_iter();
         let (set, evaluation) = of_sets
             .find_map(|set| Some((set, fit.evaluations.get(set)?)))
             .expect("the training queries are always measured");
-        let times = clock.times(options.target);
+        let times = clock.times(target);
         Ok(Self {
             seed: config.seed,
             measure: format!("{} ({})", config.measure.select, config.measure.convention.name),
@@ -144,7 +134,7 @@ impl Trial {
             steps: clock.steps_of_round().map(|_| clock.steps()),
             best: times.best,
             train_documents_per_second: clock.training().or(times.round).map(|seconds| documents as f64 / seconds),
-            score_documents_per_second: scoring_speed(&fit.ranker, &scored, options.device)?,
+            score_documents_per_second: scoring_speed(&fit.ranker, &scored, device)?,
             seconds: TrialSeconds { open, compile: times.compile, round: times.round, target: times.target },
             peak_bytes,
             threads: record.threads,

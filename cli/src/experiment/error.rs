@@ -63,6 +63,9 @@ pub enum ExperimentError {
         /// The total number of fits.
         all: usize,
     },
+    /// A finished cross-validation whose files cannot be read, or whose data have changed.
+    #[error("{0}")]
+    Kept(String),
     /// A process that shares the work of a fit with other processes, but would run a different fit.
     #[error("process {process} has another {what} than process 0: found {found}, expected {expected}")]
     Process {

@@ -165,8 +165,6 @@ fn context<'a>(config: &ExperimentConfig, seed: u64, options: &FitOptions<'a>) -
         seed,
         selection: config.selection(),
         directory: options.directory,
-        // Without a saved state, the fit begins.
-        resume: true,
         progress: options.progress,
         interrupt: options.interrupt.clone(),
     }

@@ -437,8 +437,7 @@ fn trees_start_from_trees_of_the_same_features() {
     // A fit from other trees does not accept the state of this fit.
     let folder = tempfile::tempdir().unwrap();
     learner().fit(Job::new(&exclusive_or(), None, &testing::context(Some(folder.path())))).unwrap();
-    let mut context = testing::context(Some(folder.path()));
-    context.resume = true;
+    let context = testing::context(Some(folder.path()));
     let starting = learner().starting_from(&Model::Trees(TreeEnsemble::new(2))).unwrap();
     let error = starting.fit(Job::new(&exclusive_or(), None, &context)).unwrap_err().to_string();
     assert!(error.contains("state of another fit"), "{error}");

@@ -196,11 +196,9 @@ fn resuming_does_not_change_the_best_of_the_rounds_before() {
         let config = json!({"epochs": 12, "batch_queries": 12, "learning_rate": rate, "average": 0.5});
         let learner = learner(config, scorer.clone(), "softmax_cross_entropy");
         let folder = tempfile::tempdir().unwrap();
-        let fit = |resume| {
-            let context = FitContext { resume, ..context(Some(folder.path()), &()) };
-            learner.fit(Job::new(&train, Some(&validation), &context)).unwrap()
-        };
-        let (whole, resumed) = (fit(false), fit(true));
+        let context = context(Some(folder.path()), &());
+        let fit = || learner.fit(Job::new(&train, Some(&validation), &context)).unwrap();
+        let (whole, resumed) = (fit(), fit());
         assert_eq!(resumed.history, whole.history);
         let scores = |fitted: &Fitted| fitted.model.predict(&validation, &device);
         assert_eq!(scores(&resumed), scores(&whole), "{rate}");
@@ -449,7 +447,7 @@ fn the_log_of_a_resumed_fit_is_its_history() {
     let stop = StopAfter { rounds: 3, interrupt: interrupt.clone() };
     let first = FitContext { interrupt, ..context(Some(folder.path()), &stop) };
     assert_eq!(stateful().fit(Job::new(&train, Some(&validation), &first)).unwrap().stop, StopReason::Interrupted);
-    let second = FitContext { resume: true, ..context(Some(folder.path()), &()) };
+    let second = context(Some(folder.path()), &());
     let resumed = stateful().fit(Job::new(&train, Some(&validation), &second)).unwrap();
     let lines = std::fs::read_to_string(folder.path().join(LOG_FILE)).unwrap();
     let logged: Vec<Round> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -66,12 +66,11 @@ fn scores_far_apart_leave_the_loss_finite() {
     let data = dataset(1, &[&query, &query]);
     let learner = RankBoostConfig { rounds: 1500, ..RankBoostConfig::default() }.check(&Parts::default()).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let mut context = testing::context(Some(folder.path()));
+    let context = testing::context(Some(folder.path()));
     let fitted = learner.fit(Job::new(&data, None, &context)).unwrap();
     assert_eq!((fitted.stop, fitted.history.len()), (StopReason::Completed, 1500));
     let objectives: Vec<f64> = fitted.history.iter().map(|round| round.objective).collect();
     assert!(objectives.is_sorted_by(|before, after| *after <= *before && after.is_finite()));
-    context.resume = true;
     assert_eq!(learner.fit(Job::new(&data, None, &context)).unwrap().history, fitted.history, "read back");
 
     // Scores 0, 800, 1600 by label: the loss sums over the neighboring labels' 16 pairs, e^-800 each.

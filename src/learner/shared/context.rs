@@ -104,10 +104,8 @@ pub struct FitContext<'a> {
     /// The measure and the convention by which the best round is selected.
     pub selection: Selection,
     /// The folder for the saved state and the metrics log, or `None` to write no files. If a group shares the fit, only
-    /// its first process writes files.
+    /// its first process writes files. A fit whose state is saved in the folder continues.
     pub directory: Option<&'a Path>,
-    /// Whether to resume the fit whose state is saved in `directory`, if there is one.
-    pub resume: bool,
     /// The receiver of progress reports.
     pub progress: &'a dyn Progress,
     /// The request through which the fit can be stopped early.
@@ -126,7 +124,7 @@ impl FitContext<'_> {
     /// assert!(context.directory.is_none());
     /// ```
     pub fn new(device: Device, seed: u64, selection: Selection) -> Self {
-        Self { device, seed, selection, directory: None, resume: false, progress: &(), interrupt: Interrupt::default() }
+        Self { device, seed, selection, directory: None, progress: &(), interrupt: Interrupt::default() }
     }
 }
 

@@ -379,7 +379,7 @@ struct Run<S> {
 }
 
 impl<S: Serialize + DeserializeOwned> Run<S> {
-    /// Begins a fit, or continues a saved one if the context asks for it.
+    /// Begins a fit, or continues the one whose state is saved in the folder.
     fn start(
         rounds: &Rounds,
         params: &impl Serialize,
@@ -387,7 +387,7 @@ impl<S: Serialize + DeserializeOwned> Run<S> {
     ) -> Result<Self, LearnerError> {
         let path = rounds.job.folder().map(|directory| directory.join(STATE_FILE));
         let fit = fit_hash(rounds, params);
-        let saved = if rounds.job.context.resume { read::<S>(path.as_deref(), &fit, rounds.job.train)? } else { None };
+        let saved = read::<S>(path.as_deref(), &fit, rounds.job.train)?;
         rounds
             .job
             .context
@@ -472,7 +472,7 @@ fn read<S: DeserializeOwned>(
     let head: Head = serde_json::from_slice(&bytes).map_err(|error| unusable(path, error.to_string()))?;
     if head.fit != fit {
         let reason = "state of another fit (other learner, parameters, seed, selection measure or data): \
-                      choose another directory, or do not resume";
+                      choose another directory";
         return Err(unusable(path, reason.to_string()));
     }
     serde_json::from_slice(&bytes).map(Some).map_err(|error| unusable(path, error.to_string()))
@@ -586,7 +586,6 @@ mod tests {
         let mut context = testing::context(Some(folder.path()));
         context.selection.round = Some(2);
         drive(&mut counter(&[3.0, 2.0, 1.0]), 1, &context).unwrap();
-        context.resume = true;
         assert_eq!(drive(&mut counter(&[3.0, 2.0, 1.0]), 1, &context).unwrap().history.len(), 2);
         context.selection.round = Some(3);
         assert!(drive(&mut counter(&[3.0, 2.0, 1.0]), 1, &context).unwrap_err().contains("state of another fit"));
@@ -601,8 +600,7 @@ mod tests {
         let part = drive(&mut counter(&[3.0, 2.0]), 1, &context).unwrap();
         assert_eq!((part.history.len(), part.stop), (1, StopReason::Interrupted));
 
-        let mut context = testing::context(Some(folder.path()));
-        context.resume = true;
+        let context = testing::context(Some(folder.path()));
         let rest = drive(&mut counter(&[3.0, 2.0]), 1, &context).unwrap();
         let whole = drive(&mut counter(&[3.0, 2.0]), 1, &testing::context(None)).unwrap();
         assert_eq!((&rest.history, rest.best_round, rest.stop), (&whole.history, 2, StopReason::Converged));
@@ -617,10 +615,9 @@ mod tests {
     #[test]
     fn a_fit_that_dies_between_its_last_round_and_its_end_makes_no_further_round() {
         let folder = tempfile::tempdir().unwrap();
-        let mut context = testing::context(Some(folder.path()));
+        let context = testing::context(Some(folder.path()));
         let ends = || Counter { ends_after: Some(1), ..counter(&[3.0, 2.0]) };
         assert_eq!(drive(&mut Counter { dies: true, ..ends() }, 0, &context).unwrap_err(), "test: died");
-        context.resume = true;
         let resumed = drive(&mut ends(), 0, &context).unwrap();
         assert_eq!((resumed.history.len(), resumed.stop), (1, StopReason::Converged));
     }
@@ -629,14 +626,13 @@ mod tests {
     fn a_state_is_read_back_by_the_same_loss_however_it_is_written() {
         let folder = tempfile::tempdir().unwrap();
         let data = testing::two_documents();
-        let mut context = testing::context(Some(folder.path()));
+        let context = testing::context(Some(folder.path()));
         let brief = LossSpec::new("approx_ndcg").with("beta", 10.0);
         let fit = |loss: &LossSpec, context: &FitContext| {
             let rounds = Rounds::new("test", Job::new(&data, None, context)).unwrap().most(1);
             rounds.drive(&(1.5f32, loss.clone()), &mut counter(&[1.0])).is_ok()
         };
         assert!(fit(&brief, &context));
-        context.resume = true;
         let reads = |loss: &LossSpec| fit(loss, &context);
         let entry = registry::find("approx_ndcg").unwrap();
         let complete = LossSpec { name: brief.name.clone(), params: entry.defaults(&Map::new()) };
@@ -652,7 +648,7 @@ mod tests {
         let path = folder.path().join(STATE_FILE);
         let whole = std::fs::read(&path).unwrap();
         serde_json::from_slice::<json::Map>(&whole).unwrap();
-        let context = FitContext { resume: true, ..testing::context(Some(folder.path())) };
+        let context = testing::context(Some(folder.path()));
         for at in 0..whole.len() {
             let mut damaged = whole.clone();
             damaged[at] = if damaged[at] == b'7' { b'8' } else { b'7' };
@@ -672,7 +668,6 @@ mod tests {
         let mut context = testing::context(Some(folder.path()));
         let again = |context: &FitContext| drive(&mut counter(&[1.0]), 0, context).err();
         assert_eq!(again(&context), None);
-        context.resume = true;
         assert_eq!(again(&context), None);
         context.selection.measure = crate::measure::Measure::Ndcg(Some(10));
         assert!(again(&context).unwrap().contains("selection measure"));

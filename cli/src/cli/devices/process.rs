@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::cli::{Failure, Opened, Result, RunArgs, work_on_this_thread};
-use crate::device_comparison::{StepCost, Trial, TrialOptions};
+use crate::device_comparison::{StepCost, Trial};
 use crate::experiment::{Experiment, OutputFolder, Sets};
 
 /// How long to wait before checking again whether the process of a fit has ended.
@@ -166,8 +166,8 @@ impl TrialArgs {
 
     fn trial(&self, begun: Instant) -> Result<serde_json::Result<String>> {
         let opened = self.run.open()?;
-        let options = TrialOptions { device: &opened.device, begun, target: self.target };
-        let trial = opened.execution.scope(|| Trial::run(&opened.config, &options))?;
+        let run = || Trial::run(&opened.config, &opened.device, begun, self.target);
+        let trial = opened.execution.scope(run)?;
         Ok(serde_json::to_string(&trial))
     }
 

@@ -255,15 +255,15 @@ impl Document {
         sections.map(|(section, value)| (section.as_str(), value)).filter(move |(section, _)| is_changed(section))
     }
 
-    /// For each override that removes a key, returns the section of the key, and a table with only this section, in
-    /// which the key is null. Decoding the table detects a misspelled key.
-    pub(super) fn removed(&self) -> impl Iterator<Item = Result<(&str, Map), ConfigError>> {
+    /// For each override that removes a key, returns a table with only the section of the key, in which the key is null.
+    /// Decoding the table detects a misspelled key.
+    pub(super) fn removed(&self) -> impl Iterator<Item = Result<Map, ConfigError>> {
         self.overrides.iter().filter(|set| set.removes).map(|set| {
             let section = section_of(&set.key);
             let value = self.root.get(section).map(|value| (section.to_owned(), value.clone()));
             let mut table = Value::Object(value.into_iter().collect());
             put(&mut table, &set.key, Value::Null).map_err(|fault| self.refuse(&set.key, &fault))?;
-            Ok((section, table.as_object().cloned().unwrap_or_default()))
+            Ok(table.as_object().cloned().unwrap_or_default())
         })
     }
 

@@ -122,9 +122,8 @@ impl Experiment {
     /// Returns a `ConfigError` that names the invalid key and the place where it was written.
     pub fn from_document(document: &Document) -> Result<Self, ConfigError> {
         let experiment = Self::read(document).map_err(|refusal| document.place(&refusal))?;
-        for removed in document.removed() {
-            let (section, table) = removed?;
-            match experiment.check_removed(section, table) {
+        for with_null in document.removed() {
+            match experiment.check_removed(with_null?) {
                 Err(refusal) if refusal.unknown_name().is_some() => return Err(document.place(&refusal)),
                 _ => {}
             }
@@ -161,8 +160,7 @@ impl Experiment {
     fn completed(written: ExperimentConfig, document: &Document) -> Result<Self, Refusal> {
         let mut config = written.clone();
         config.leave_out_unread(document);
-        config.complete_fitting(document);
-        config.complete_temperature();
+        config.complete(document);
         let experiment = Self { written: Arc::new(written), ..Self::new(config).map_err(refusal_of)? };
         experiment.check_weights()?;
         experiment.check_missing()?;
@@ -187,17 +185,13 @@ impl Experiment {
     }
 
     /// Decodes a section in which a removed key is null.
-    fn check_removed(&self, section: &str, mut table: Map) -> Result<(), Refusal> {
+    fn check_removed(&self, mut section: Map) -> Result<(), Refusal> {
         for required in ["data", "learner"] {
-            table.entry(required).or_insert_with(|| json!({}));
+            section.entry(required).or_insert_with(|| json!(self.config)[required].clone());
         }
-        let ExperimentConfig { learner, loss, .. } = from_value(table.into()).map_err(advise)?;
-        let whole = match section {
-            "learner" => ExperimentConfig { learner, ..self.config.clone() },
-            "loss" => ExperimentConfig { loss, ..self.config.clone() },
-            _ => return Ok(()),
-        };
-        Self::new(whole).map(drop).map_err(refusal_of)
+        let ExperimentConfig { learner, loss, .. } = from_value(section.into()).map_err(advise)?;
+        let loss = loss.or_else(|| self.loss.clone());
+        Self::new(ExperimentConfig { learner, loss, ..self.config.clone() }).map(drop).map_err(refusal_of)
     }
 
     /// Before any file is read, rejects a starting ranker if the learner cannot continue training it.
@@ -218,24 +212,6 @@ impl ExperimentConfig {
         }
         if !entry.takes_loss && !document.varies("loss") {
             self.loss = None;
-        }
-    }
-
-    /// If the loss has no temperature, stores the one that the learner chooses. A temperature that a grid or a search
-    /// varies is given in units of the score.
-    fn complete_temperature(&mut self) {
-        let (Some(entry), Some(loss)) = (self.learner_entry(), &self.loss) else { return };
-        let searched = self.search.as_ref().map(SearchConfig::space);
-        let is_tried = |key: &str| [Some(&self.grid), searched].into_iter().flatten().any(|of| of.contains_key(key));
-        // A loss that cannot be built is refused with its learner.
-        let Ok(smoothing) = loss.smoothing() else { return };
-        let keys = smoothing.into_iter().flat_map(|smoothing| [smoothing.parameter, "temperature_unit"]);
-        let moves = keys.map(|key| format!("loss.{key}")).any(|key| is_tried(&key));
-        let mut params = self.learner.clone();
-        params.swap_remove("kind");
-        let times = entry.relative_temperature(&params).filter(|_| !moves);
-        if let Ok(completed) = loss.with_default_temperature(times) {
-            self.loss = Some(completed);
         }
     }
 
@@ -400,15 +376,19 @@ impl ExperimentConfig {
         self.learner.get("kind").and_then(Value::as_str).unwrap_or_default()
     }
 
+    /// Returns the dotted keys that the grid or the search varies.
+    pub(super) fn tried(&self) -> impl Iterator<Item = &String> {
+        let searched = self.search.as_ref().map(SearchConfig::space);
+        [Some(&self.grid), searched].into_iter().flatten().flat_map(|of| of.keys())
+    }
+
     /// Returns the sections that a learner reads in addition to `[learner]`.
     pub(super) fn parts(&self) -> Parts<'_> {
-        let searched = self.search.as_ref().map(SearchConfig::space);
-        let tried = || [Some(&self.grid), searched].into_iter().flatten().flat_map(|of| of.keys());
-        let tries_learners = tried().any(|key| key == "learner");
+        let tries_learners = self.tried().any(|key| key == "learner");
         // Among learners that are tried, a section is for those that read it, unless its own keys are tried for all.
         let is_read = |section: &str, takes: fn(&LearnerEntry) -> bool| {
             !tries_learners
-                || tried().any(|key| key.split('.').next() == Some(section))
+                || self.tried().any(|key| key.split('.').next() == Some(section))
                 || self.learner_entry().is_none_or(takes)
         };
         Parts {
@@ -429,31 +409,6 @@ impl ExperimentConfig {
             self.loss = self.loss.filter(|_| entry.takes_loss);
         }
         self
-    }
-
-    /// Returns the configuration as a JSON object, with the defaults of the learner and the loss filled in. Parameters
-    /// are sorted by name, so equal configurations have equal text. Keys whose values depend on the data are left out.
-    pub fn resolved(&self) -> Value {
-        let fill = |given: &mut Value, defaults: Map| {
-            let Some(given) = given.as_object_mut() else { return };
-            for (key, value) in defaults {
-                given.entry(key).or_insert(value);
-            }
-        };
-        let mut value = json!(self);
-        if let Some(entry) = self.learner_entry() {
-            let mut defaults = entry.defaults();
-            self.open_keys().for_each(|key| drop(defaults.shift_remove(key)));
-            fill(&mut value["learner"], defaults);
-        }
-        if let Some(entry) = self.loss.as_ref().and_then(|loss| burn_rank::loss::registry::find(&loss.name).ok()) {
-            let complete = entry.complete(&self.loss.as_ref().map(|loss| loss.params.clone()).unwrap_or_default());
-            fill(&mut value["loss"], complete);
-        }
-        for part in ["learner", "loss"] {
-            value.get_mut(part).and_then(Value::as_object_mut).map(sort_by_key);
-        }
-        value
     }
 
     /// Returns the measure for the selection of rounds and grid points, together with its convention.
@@ -535,11 +490,6 @@ fn scorers_with(key: &str) -> String {
     let with = kinds.iter().filter(|(_, keys)| keys.contains(&key));
     let with: Vec<String> = with.map(|(kind, _)| format!("kind = {kind:?}")).collect();
     if with.is_empty() { String::new() } else { format!("; a scorer of {} has it", with.join(" or ")) }
-}
-
-fn sort_by_key(table: &mut Map) {
-    table.sort_keys();
-    table.values_mut().filter_map(Value::as_object_mut).for_each(sort_by_key);
 }
 
 #[cfg(test)]

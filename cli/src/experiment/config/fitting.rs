@@ -1,10 +1,12 @@
 //! Defaults that depend on the scorer, the loss and the data. Some of these defaults follow from the configuration.
-//! Others are known only after the queries have been read.
+//! Others are known only after the queries have been read. A run writes the configuration with all defaults filled in
+//! as `config.toml`.
 
 use burn_rank::data::RankingDataset;
 use burn_rank::json::{Map, Value};
 use burn_rank::learner::LearnerError;
-use burn_rank::loss::QueryGradients;
+use burn_rank::learner::registry::LearnerEntry;
+use burn_rank::loss::{LossError, LossSpec, QueryGradients, registry};
 use burn_rank::scorer::ScorerConfig;
 use burn_rank::workbench::QUERY_GRADIENTS;
 use burn_rank::workbench::json::json;
@@ -34,8 +36,8 @@ impl ExperimentConfig {
         fitting(entry, &params, &self.parts(), data)
     }
 
-    /// Fills in the keys that the document leaves out. The defaults suit the scorer and the loss.
-    pub(super) fn complete_fitting(&mut self, document: &Document) {
+    /// Fills in the keys that the document leaves out. The defaults suit the learner, the scorer and the loss.
+    pub(super) fn complete(&mut self, document: &Document) {
         let fitting = self.fitting(None);
         if !document.has("normalizer") {
             self.normalizer = fitting.normalizer;
@@ -45,12 +47,23 @@ impl ExperimentConfig {
         {
             scorer.dropout = dropout;
         }
-        if let Some(loss) = &mut self.loss
-            && fitting.query_gradients != QueryGradients::Raw
-        {
-            loss.params.entry(QUERY_GRADIENTS.to_string()).or_insert(json!(fitting.query_gradients));
+        if let Some(mut loss) = self.loss.take() {
+            if fitting.query_gradients != QueryGradients::Raw {
+                loss.params.entry(QUERY_GRADIENTS.to_string()).or_insert(json!(fitting.query_gradients));
+            }
+            // A loss that cannot be built is refused with its learner.
+            let completed = self.with_temperature(&loss, fitting.relative_temperature);
+            self.loss = Some(completed.unwrap_or(loss));
         }
         self.complete_learner(fitting.learner);
+    }
+
+    /// If the loss has no temperature, adds the one that the learner chooses. A temperature that a grid or a search
+    /// varies is given in units of the score.
+    fn with_temperature(&self, loss: &LossSpec, relative: Option<f64>) -> Result<LossSpec, LossError> {
+        let keys = loss.smoothing()?.into_iter().flat_map(|smoothing| [smoothing.parameter, "temperature_unit"]);
+        let moves = keys.map(|key| format!("loss.{key}")).any(|key| self.tried().any(|tried| *tried == key));
+        loss.with_default_temperature(relative.filter(|_| !moves))
     }
 
     fn complete_learner(&mut self, fitting: Map) {
@@ -83,6 +96,20 @@ impl ExperimentConfig {
 }
 
 impl ExperimentConfig {
+    /// Returns the configuration as a JSON object, with the defaults of the learner and the loss filled in. Parameters
+    /// are sorted by name, so equal configurations have equal text. Keys whose values depend on the data are left out.
+    pub fn resolved(&self) -> Value {
+        let mut value = json!(self);
+        let mut defaults = self.learner_entry().map(LearnerEntry::defaults).unwrap_or_default();
+        self.open_keys().for_each(|key| drop(defaults.shift_remove(key)));
+        fill(&mut value["learner"], defaults);
+        if let Some(loss) = &self.loss {
+            let entry = registry::find(&loss.name);
+            fill(&mut value["loss"], entry.map(|entry| entry.complete(&loss.params)).unwrap_or_default());
+        }
+        value
+    }
+
     /// Returns the resolved configuration as TOML, with absolute paths, so that the file works from any folder.
     ///
     /// # Errors
@@ -98,6 +125,20 @@ impl ExperimentConfig {
         remove_nulls(&mut value);
         toml::to_string_pretty(&value).map_err(|error| document.refuse("", &error.to_string()))
     }
+}
+
+/// Adds the keys that a table lacks, and sorts it.
+fn fill(table: &mut Value, defaults: Map) {
+    let Some(table) = table.as_object_mut() else { return };
+    for (key, value) in defaults {
+        table.entry(key).or_insert(value);
+    }
+    sort_by_key(table);
+}
+
+fn sort_by_key(table: &mut Map) {
+    table.sort_keys();
+    table.values_mut().filter_map(Value::as_object_mut).for_each(sort_by_key);
 }
 
 /// Removes keys that are not set, because TOML has no null.

@@ -3,12 +3,12 @@
 //! In each rung, a trial is ranked by its best round so far, measured on validation queries. The rank is computed from
 //! the trial's history up to this rung. So a cross-validation that was stopped and resumed drops the same trials.
 
-use super::CrossValidationOptions;
-use super::jobs::{JobResult, Jobs, Pass};
+use super::jobs::{JobResult, Pass};
+use super::{CrossValidationOptions, PlannedFits};
 use crate::experiment::error::ExperimentError;
 use crate::experiment::record::{mean, merit};
 
-impl Jobs<'_> {
+impl PlannedFits<'_> {
     /// Returns the trials that reach each rung in a fold, and their selection measures at the end of the rung. The
     /// measures are averaged over seeds; without successive halving there are no rungs.
     pub(super) fn ladder(&self, results: &[JobResult], split: usize) -> Vec<(Vec<usize>, Vec<f64>)> {
@@ -44,7 +44,7 @@ impl Jobs<'_> {
             };
             let last = at + 1 == self.rungs.len();
             let pass = Pass { rounds: (!last).then_some(rung.rounds), before, all, ..Pass::new(&numbers) };
-            let made = self.run(&pass, options)?;
+            let made = self.run_pass(&pass, options)?;
             before += made.len();
             match at {
                 0 => results = made,

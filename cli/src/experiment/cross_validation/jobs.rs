@@ -13,29 +13,16 @@ use burn_rank::workbench::text::hexadecimal;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{CrossValidationOptions, JobDone, JobEvent};
+use super::{CrossValidationOptions, JobDone, JobEvent, PlannedFits};
 use crate::experiment::config::candidates::Candidate;
-use crate::experiment::config::{CrossValidationConfig, Experiment, ExperimentConfig, Rung, grid};
+use crate::experiment::config::{CrossValidationConfig, Experiment, ExperimentConfig, grid};
 use crate::experiment::error::{ExperimentError, OutputError};
 use crate::experiment::extreme_queries::ExtremeQueries;
 use crate::experiment::fit::{FitOptions, fit_in_place};
 use crate::experiment::folder::{JOBS, OutputFolder, RANKER, RESULT};
 use crate::experiment::record::{FitReport, mean, merit};
 use crate::experiment::refit::Chosen;
-use crate::experiment::splits::{SplitContents, Splits};
-
-/// Every fit of a cross-validation, in the order of folds, candidates and seeds.
-pub(super) struct Jobs<'a> {
-    pub(super) splits: &'a Splits,
-    /// The facts about each split: fold number, statistics, hashes and test queries.
-    pub(super) contents: &'a [SplitContents],
-    /// The settings to try in each split: either the grid points or the split's own trials. All splits have the same
-    /// number of candidates.
-    pub(super) candidates: &'a [Vec<Candidate>],
-    /// The rungs of successive halving; empty if every fit continues to its end.
-    pub(super) rungs: Vec<Rung>,
-    pub(super) seeds: &'a [u64],
-}
+use crate::experiment::splits::SplitContents;
 
 /// The fits to run in one pass. Each fit pauses after the given number of rounds.
 pub(super) struct Pass<'a> {
@@ -60,7 +47,7 @@ impl<'a> Pass<'a> {
 
 /// One fit.
 pub(super) struct Job<'a> {
-    jobs: &'a Jobs<'a>,
+    plan: &'a PlannedFits<'a>,
     /// The index of the split.
     pub(super) split: usize,
     /// The index of the candidate.
@@ -107,7 +94,8 @@ impl Progress for FitWarnings<'_> {
     }
 }
 
-impl Jobs<'_> {
+/// The fits are in the order of folds, candidates and seeds.
+impl PlannedFits<'_> {
     /// Returns the number of fits.
     pub(super) fn count(&self) -> usize {
         self.contents.len() * self.choices() * self.seeds.len()
@@ -174,7 +162,7 @@ impl Jobs<'_> {
     pub(super) fn job(&self, number: usize) -> Job<'_> {
         let rest = number / self.seeds.len();
         let (split, candidate) = (rest / self.choices(), rest % self.choices());
-        Job { jobs: self, split, candidate, seed: self.seeds[number % self.seeds.len()] }
+        Job { plan: self, split, candidate, seed: self.seeds[number % self.seeds.len()] }
     }
 
     /// Reads the results that jobs have written into the folder of a run. A fit that has not ended has no result.
@@ -183,14 +171,12 @@ impl Jobs<'_> {
         (0..self.count()).map(|number| made(number).filter(|result| result.has_reached(None))).collect()
     }
 
-    /// Runs every job to its end, with several jobs at a time. Returns the results in the order of the jobs.
-    pub(super) fn run_all(&self, options: &CrossValidationOptions) -> Result<Vec<JobResult>, ExperimentError> {
-        let numbers: Vec<usize> = (0..self.count()).collect();
-        self.run(&Pass::new(&numbers), options)
-    }
-
     /// Runs the jobs of a pass, with several jobs at a time. Returns their results in the order of the pass.
-    pub(super) fn run(&self, pass: &Pass, options: &CrossValidationOptions) -> Result<Vec<JobResult>, ExperimentError> {
+    pub(super) fn run_pass(
+        &self,
+        pass: &Pass,
+        options: &CrossValidationOptions,
+    ) -> Result<Vec<JobResult>, ExperimentError> {
         let count = pass.numbers.len();
         let at_once = options.jobs.unwrap_or_else(|| {
             let largest = self.contents.iter().map(|of| of.bytes).max().unwrap_or(0);
@@ -246,16 +232,16 @@ impl Jobs<'_> {
 
 impl Job<'_> {
     fn contents(&self) -> &SplitContents {
-        &self.jobs.contents[self.split]
+        &self.plan.contents[self.split]
     }
 
     fn config(&self) -> &Experiment {
-        &self.jobs.candidates[self.split][self.candidate].config
+        &self.plan.candidates[self.split][self.candidate].config
     }
 
     /// Returns a label such as `fold 1, seed 2`, which names the candidate if there are several.
     pub(super) fn label(&self) -> String {
-        let point = match &self.jobs.candidates[self.split][..] {
+        let point = match &self.plan.candidates[self.split][..] {
             [_] => String::new(),
             candidates => format!(", {}", candidates[self.candidate].label),
         };
@@ -271,8 +257,8 @@ impl Job<'_> {
             }
             std::fs::create_dir_all(folder).map_err(OutputError::unwritable(folder))?;
         }
-        let is_only = self.jobs.choices() * self.jobs.seeds.len() == 1;
-        let mut split = self.jobs.splits.read(self.split, !is_only)?;
+        let is_only = self.plan.choices() * self.plan.seeds.len() == 1;
+        let mut split = self.plan.splits.read(self.split, !is_only)?;
         let progress = &FitWarnings { label: &self.label(), progress: options.progress };
         let interrupt = match pass.rounds {
             Some(rounds) => options.interrupt.after(rounds),

@@ -11,14 +11,14 @@ use std::{fs, io};
 use burn::tensor::Device;
 use burn_rank::data::trec::write_run;
 use burn_rank::data::{DataError, RankingDataset};
-use burn_rank::measure::{Convention, Evaluation, Evaluator, Measure, MeasureError, mean};
-use burn_rank::ranker::{Ranker, RankerError};
+use burn_rank::measure::{Convention, Evaluation, Evaluator, Measure, mean};
+use burn_rank::ranker::Ranker;
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::text::{did_you_mean, nearest};
 
-use super::CrossValidationOptions;
-use super::jobs::{Job, JobResult, Jobs, Pass};
-use crate::experiment::config::{ConfigError, Document, Experiment, ExperimentConfig};
+use super::jobs::{Job, JobResult, Pass};
+use super::{CrossValidationOptions, PlannedFits};
+use crate::experiment::config::{Document, Experiment};
 use crate::experiment::error::{ExperimentError, OutputError};
 use crate::experiment::folder::{CONFIG, RANKER, REPORT};
 use crate::experiment::record::{CrossValidationReport, Report, over_seeds};
@@ -92,58 +92,60 @@ pub(in crate::experiment) fn kept_file(ending: &str, fold: usize, seed: u64) -> 
     format!("{KEPT}/fold{fold}-seed{seed}{ending}")
 }
 
-/// Keeps the files that the options ask for. If a selected fit finished in an earlier run without saving its ranker, the
-/// fit is repeated. The result of the repeated fit replaces the earlier result.
-pub(super) fn keep_files(
-    config: &ExperimentConfig,
-    jobs: &Jobs,
-    results: &mut [JobResult],
-    options: &CrossValidationOptions,
-) -> Result<(), ExperimentError> {
-    let Some(folder) = options.output else { return Ok(()) };
-    if !options.keep.any() {
-        return Ok(());
-    }
-    // A repeated fit may measure differently on a GPU, and another point may be selected.
-    let rankers = loop {
-        let chosen = jobs.chosen(results);
-        let load = |number: &usize| Ranker::load(&folder.file(&jobs.job(*number).file(RANKER)), options.device).ok();
-        let rankers: Vec<(usize, Option<Ranker>)> = chosen.iter().map(|number| (*number, load(number))).collect();
-        let lacking: Vec<usize> =
-            rankers.iter().filter(|(_, ranker)| ranker.is_none()).map(|(number, _)| *number).collect();
-        if lacking.is_empty() {
-            break rankers;
+impl PlannedFits<'_> {
+    /// Keeps the files that the options ask for. If a selected fit finished in an earlier run without saving its ranker, the
+    /// fit is repeated. The result of the repeated fit replaces the earlier result.
+    pub(super) fn keep_files(
+        &self,
+        results: &mut [JobResult],
+        options: &CrossValidationOptions,
+    ) -> Result<(), ExperimentError> {
+        let Some(folder) = options.output else { return Ok(()) };
+        if !options.keep.any() {
+            return Ok(());
         }
-        let made = jobs.run(&Pass { is_repeated: true, ..Pass::new(&lacking) }, options)?;
-        for (number, result) in lacking.into_iter().zip(made) {
-            results[number] = result;
-        }
-    };
-    let kept = folder.file(KEPT);
-    std::fs::create_dir_all(&kept).map_err(OutputError::unwritable(&kept))?;
-    let tag = tag(&config.name);
-    for (number, ranker) in rankers {
-        let Job { split, seed, .. } = jobs.job(number);
-        let split = jobs.splits.read(split, jobs.seeds.len() > 1)?;
-        let (Some(ranker), Some(test)) = (ranker, &split.test) else { continue };
-        let scores = ranker.predict(test, options.device)?;
-        for ending in options.keep.endings() {
-            let name = kept_file(ending, split.fold, seed);
-            // A finished run keeps what it has.
-            if folder.is_finished() && folder.file(&name).exists() {
-                continue;
+        // A repeated fit may measure differently on a GPU, and another point may be selected.
+        let rankers = loop {
+            let chosen = self.chosen(results);
+            let load =
+                |number: &usize| Ranker::load(&folder.file(&self.job(*number).file(RANKER)), options.device).ok();
+            let rankers: Vec<(usize, Option<Ranker>)> = chosen.iter().map(|number| (*number, load(number))).collect();
+            let lacking: Vec<usize> =
+                rankers.iter().filter(|(_, ranker)| ranker.is_none()).map(|(number, _)| *number).collect();
+            if lacking.is_empty() {
+                break rankers;
             }
-            folder.write_with(&name, |mut file| match ending {
-                RANKERS => file.write_all(&ranker.to_bytes()),
-                SCORES => scores.iter().try_for_each(|score| writeln!(file, "{score}")),
-                _ => write_run(&mut file, test, &scores, &tag).map_err(|error| match error {
-                    DataError::Io { source, .. } => source,
-                    error => io::Error::other(error),
-                }),
-            })?;
+            let made = self.run_pass(&Pass { is_repeated: true, ..Pass::new(&lacking) }, options)?;
+            for (number, result) in lacking.into_iter().zip(made) {
+                results[number] = result;
+            }
+        };
+        let kept = folder.file(KEPT);
+        std::fs::create_dir_all(&kept).map_err(OutputError::unwritable(&kept))?;
+        let tag = tag(&self.config.name);
+        for (number, ranker) in rankers {
+            let Job { split, seed, .. } = self.job(number);
+            let split = self.splits.read(split, self.seeds.len() > 1)?;
+            let (Some(ranker), Some(test)) = (ranker, &split.test) else { continue };
+            let scores = ranker.predict(test, options.device)?;
+            for ending in options.keep.endings() {
+                let name = kept_file(ending, split.fold, seed);
+                // A finished run keeps what it has.
+                if folder.is_finished() && folder.file(&name).exists() {
+                    continue;
+                }
+                folder.write_with(&name, |mut file| match ending {
+                    RANKERS => file.write_all(&ranker.to_bytes()),
+                    SCORES => scores.iter().try_for_each(|score| writeln!(file, "{score}")),
+                    _ => write_run(&mut file, test, &scores, &tag).map_err(|error| match error {
+                        DataError::Io { source, .. } => source,
+                        error => io::Error::other(error),
+                    }),
+                })?;
+            }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Returns the tag of TREC runs: the words of the experiment's name, joined by hyphens.
@@ -177,52 +179,6 @@ pub struct KeptFold {
     pub scores: Vec<Vec<f32>>,
 }
 
-/// The reasons why a finished cross-validation cannot be read.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum KeptError {
-    /// A file that cannot be read or is malformed.
-    #[error("{path}: {found}")]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// A description of what is wrong with the file.
-        found: String,
-    },
-    /// Test queries that differ from those in the report of the run.
-    #[error("{folder}: the test queries of fold {fold} are not those of the run; its data have changed or moved")]
-    Data {
-        /// The folder of the run.
-        folder: PathBuf,
-        /// The fold.
-        fold: usize,
-    },
-    /// A fit for which neither the scores nor the ranker was kept.
-    #[error(
-        "{folder}: found neither scores nor a ranker of fold {fold}, seed {seed}; `cv --resume --keep scores` keeps them"
-    )]
-    Nothing {
-        /// The folder of the run.
-        folder: PathBuf,
-        /// The fold.
-        fold: usize,
-        /// The seed.
-        seed: u64,
-    },
-    /// A configuration that is not valid.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// Data that cannot be read.
-    #[error(transparent)]
-    Unreadable(#[from] DataError),
-    /// A ranker that cannot be used.
-    #[error(transparent)]
-    Ranker(#[from] RankerError),
-    /// A measure that cannot be computed.
-    #[error(transparent)]
-    Measure(#[from] MeasureError),
-}
-
 impl KeptRun {
     /// Returns whether the folder holds a report and kept files.
     pub fn is_in(folder: &Path) -> bool {
@@ -233,10 +189,10 @@ impl KeptRun {
     /// computed from the kept rankers on the device.
     ///
     /// # Errors
-    /// Returns a [`KeptError`] if files are absent or malformed, or if the data have changed.
-    pub fn read(folder: &Path, device: &Device) -> Result<Self, KeptError> {
+    /// Returns an [`ExperimentError`] if files are absent or malformed, or if the data have changed.
+    pub fn read(folder: &Path, device: &Device) -> Result<Self, ExperimentError> {
         let path = folder.join(REPORT);
-        let refuse = |found: String| KeptError::File { path: path.clone(), found };
+        let refuse = |found: String| ExperimentError::Kept(format!("{}: {found}", path.display()));
         let bytes = fs::read(&path).map_err(|error| refuse(error.to_string()))?;
         let report = match serde_json::from_slice(&bytes).map_err(|error| refuse(error.to_string()))? {
             Report::Cv(report) => report,
@@ -246,7 +202,11 @@ impl KeptRun {
         let splits = config.data.splits(&config.cv, config.seed)?;
         let mut folds = Vec::new();
         for (result, details) in report.result.folds.iter().zip(&report.details) {
-            let changed = || KeptError::Data { folder: folder.to_path_buf(), fold: result.fold };
+            let changed = || {
+                let (folder, fold) = (folder.display(), result.fold);
+                let reason = format!("the test queries of fold {fold} are not those of the run");
+                ExperimentError::Kept(format!("{folder}: {reason}; its data have changed or moved"))
+            };
             let at = splits.folds().position(|fold| fold == result.fold).ok_or_else(changed)?;
             let test = splits.read(at, false)?.test.ok_or_else(changed)?;
             if details.data.test.as_ref().is_none_or(|data| data.hash != test.data_hash()) {
@@ -270,8 +230,8 @@ impl KeptRun {
     /// Computes measures on the test queries of all folds, averaged over seeds.
     ///
     /// # Errors
-    /// Returns [`KeptError::Measure`] if a measure does not accept the labels.
-    pub fn evaluate(&self, measures: &[Measure], convention: &Convention) -> Result<Evaluation, KeptError> {
+    /// Returns [`ExperimentError::Measure`] if a measure does not accept the labels.
+    pub fn evaluate(&self, measures: &[Measure], convention: &Convention) -> Result<Evaluation, ExperimentError> {
         let evaluator = Evaluator::new(measures, convention)?;
         let mut per_query: Vec<Vec<Option<f64>>> = vec![Vec::new(); measures.len()];
         let (mut queries, mut empty_queries) = (0, 0);
@@ -297,9 +257,9 @@ fn scores(
     seed: u64,
     test: &RankingDataset,
     device: &Device,
-) -> Result<Vec<f32>, KeptError> {
+) -> Result<Vec<f32>, ExperimentError> {
     let path = folder.join(kept_file(SCORES, fold, seed));
-    let refuse = |found: String| KeptError::File { path: path.clone(), found };
+    let refuse = |found: String| ExperimentError::Kept(format!("{}: {found}", path.display()));
     match fs::read_to_string(&path) {
         Ok(text) => {
             let number =
@@ -314,7 +274,12 @@ fn scores(
             let ranker = folder.join(kept_file(RANKERS, fold, seed));
             match ranker.is_file() {
                 true => Ok(Ranker::load(&ranker, device)?.predict(test, device)?),
-                false => Err(KeptError::Nothing { folder: folder.to_path_buf(), fold, seed }),
+                false => {
+                    let (folder, found) =
+                        (folder.display(), format!("neither scores nor a ranker of fold {fold}, seed {seed}"));
+                    let advice = "`cv --resume --keep scores` keeps them";
+                    Err(ExperimentError::Kept(format!("{folder}: found {found}; {advice}")))
+                }
             }
         }
         Err(error) => Err(refuse(error.to_string())),

@@ -18,16 +18,14 @@ use burn_rank::workbench::check_query;
 
 use super::cautions::EmptyQueries;
 use super::config::candidates::Candidate;
-use super::config::{Document, Experiment, ExperimentConfig};
+use super::config::{Document, Experiment, ExperimentConfig, Rung};
 use super::error::ExperimentError;
 use super::fit::check_measures;
 use super::folder::OutputFolder;
 use super::record::CrossValidationReport;
 use super::refit::Chosen;
 use super::splits::{SplitContents, Splits};
-use jobs::{JobResult, Jobs};
-use kept::keep_files;
-use summary::summarize;
+use jobs::{JobResult, Pass};
 
 /// The events of a cross-validation, which come from several threads at once.
 #[derive(Debug, Clone, Copy)]
@@ -79,9 +77,13 @@ pub struct CrossValidationOptions<'a> {
 pub struct PlannedFits<'a> {
     config: &'a Experiment,
     splits: Splits,
+    /// The facts about each split: fold number, statistics, hashes and test queries.
     contents: Vec<SplitContents>,
-    /// The settings to try in each split: either the grid points or the split's own trials.
+    /// The settings to try in each split: either the grid points or the split's own trials. All splits have the same
+    /// number of candidates.
     candidates: Vec<Vec<Candidate>>,
+    /// The rungs of successive halving; empty if every fit continues to its end.
+    rungs: Vec<Rung>,
     seeds: Vec<u64>,
 }
 
@@ -130,7 +132,8 @@ impl<'a> PlannedFits<'a> {
             }
         };
         check_validation(&contents, &candidates, config)?;
-        Ok(Self { config, splits, contents, candidates, seeds })
+        let rungs = candidates.first().and_then(|of| of.first()).map(|trial| trial.config.rungs()).unwrap_or_default();
+        Ok(Self { config, splits, contents, candidates, rungs, seeds })
     }
 
     /// Returns the fold and the hashes of the data of each split.
@@ -146,26 +149,22 @@ impl<'a> PlannedFits<'a> {
     /// [`ExperimentError::Interrupted`] if a stop was requested before all jobs were done. Finished jobs stay in the
     /// output folder.
     pub fn run(&self, options: &CrossValidationOptions) -> Result<(CrossValidationReport, Chosen), ExperimentError> {
-        let jobs = self.jobs();
-        let results = if jobs.rungs.is_empty() { jobs.run_all(options)? } else { jobs.run_rungs(options)? };
-        self.end(&jobs, results, options)
+        let numbers: Vec<usize> = (0..self.count()).collect();
+        let results = match self.rungs.is_empty() {
+            true => self.run_pass(&Pass::new(&numbers), options)?,
+            false => self.run_rungs(options)?,
+        };
+        self.end(results, options)
     }
 
     /// Keeps the files that the options ask for, and makes the report from the results of all jobs.
     fn end(
         &self,
-        jobs: &Jobs,
         mut results: Vec<JobResult>,
         options: &CrossValidationOptions,
     ) -> Result<(CrossValidationReport, Chosen), ExperimentError> {
-        keep_files(self.config, jobs, &mut results, options)?;
-        Ok((summarize(self.config, jobs, &results), jobs.best_of_all(&results)))
-    }
-
-    fn jobs(&self) -> Jobs<'_> {
-        let Self { splits, contents, candidates, seeds, .. } = self;
-        let rungs = candidates.first().and_then(|of| of.first()).map(|trial| trial.config.rungs()).unwrap_or_default();
-        Jobs { splits, contents, candidates, rungs, seeds }
+        self.keep_files(&mut results, options)?;
+        Ok((self.summarize(&results), self.best_of_all(&results)))
     }
 }
 

@@ -83,10 +83,9 @@ impl PlannedFits<'_> {
     /// parts between its rungs.
     pub fn run_part(&self, part: Part, options: &CrossValidationOptions) -> Result<PartDone, ExperimentError> {
         self.config.check_parts()?;
-        let jobs = self.jobs();
-        let numbers: Vec<usize> = (0..jobs.count()).filter(|&fit| Part::of_fit(fit, part.of()) == part).collect();
-        jobs.run(&Pass::new(&numbers), options)?;
-        Ok(PartDone { fits: numbers.len(), all: jobs.count() })
+        let numbers: Vec<usize> = (0..self.count()).filter(|&fit| Part::of_fit(fit, part.of()) == part).collect();
+        self.run_pass(&Pass::new(&numbers), options)?;
+        Ok(PartDone { fits: numbers.len(), all: self.count() })
     }
 
     /// Merges the fits that the parts of a cross-validation left in its folder. The report equals the report of a run
@@ -102,14 +101,13 @@ impl PlannedFits<'_> {
         options: &CrossValidationOptions,
     ) -> Result<(CrossValidationReport, Chosen), ExperimentError> {
         self.config.check_parts()?;
-        let jobs = self.jobs();
-        let made = jobs.made(folder);
+        let made = self.made(folder);
         let missing: Vec<usize> = (0..made.len()).filter(|&fit| made[fit].is_none()).collect();
         if let Some(&first) = missing.first() {
-            let (advice, first) = (advice(&missing, folder.parts()), jobs.job(first).label());
+            let (advice, first) = (advice(&missing, folder.parts()), self.job(first).label());
             return Err(ExperimentError::Missing { missing: missing.len(), all: made.len(), first, advice });
         }
-        self.end(&jobs, made.into_iter().flatten().collect(), options)
+        self.end(made.into_iter().flatten().collect(), options)
     }
 }
 

@@ -6,117 +6,122 @@ use std::collections::BTreeMap;
 use burn_rank::json::Value;
 use burn_rank::ranker::Versions;
 
-use super::jobs::{JobResult, Jobs};
-use crate::experiment::config::{ExperimentConfig, grid};
+use super::PlannedFits;
+use super::jobs::JobResult;
+use crate::experiment::config::grid;
 use crate::experiment::record::{
     CrossValidation, CrossValidationReport, FoldDetails, FoldResult, Measures, PerQuery, SearchReport, Trial, mean,
     over_seeds, standard_error,
 };
 
-/// Makes the table and its details from the results of all jobs.
-pub(super) fn summarize(config: &ExperimentConfig, jobs: &Jobs, results: &[JobResult]) -> CrossValidationReport {
-    let &Jobs { contents, candidates, seeds, .. } = jobs;
-    let names: Vec<String> = config.measures().iter().map(ToString::to_string).collect();
-    let mut folds = Vec::new();
-    let mut details = Vec::new();
-    // `[measure][query]` over all folds, averaged over seeds.
-    let mut pooled: Vec<Vec<f64>> = vec![Vec::new(); names.len()];
-    for s in 0..contents.len() {
-        let (fold, of_queries, counted) = of_fold(config, jobs, results, s, &names);
-        folds.push(fold);
-        details.push(of_queries);
-        pooled.iter_mut().zip(counted).for_each(|(pooled, counted)| pooled.extend(counted));
-    }
-    let tests = contents.iter().filter_map(|of| of.data.test.as_ref()).map(|test| &test.statistics);
-    let value_of = |fold: &FoldResult, name: &str| fold.measures[name].as_f64().unwrap_or(f64::NAN);
-    let result = CrossValidation {
-        name: config.name.clone(),
-        convention: config.measure.convention.clone(),
-        queries: tests.clone().map(|test| test.queries).sum(),
-        empty_queries: tests.map(|test| test.empty_queries).sum(),
-        measures: names.iter().map(|n| (n.clone(), Value::from(mean(folds.iter().map(|f| value_of(f, n)))))).collect(),
-        standard_errors: names.iter().zip(&pooled).map(|(n, v)| (n.clone(), Value::from(standard_error(v)))).collect(),
-        seeds: seeds.to_vec(),
-        folds,
-        selected_on: if contents.iter().all(|of| of.data.validation.is_some()) { "validation" } else { "training" }
-            .into(),
-        search: config.search.as_ref().map(|search| SearchReport {
-            kind: search.kind().to_string(),
-            trials: search.trials(),
-            rungs: jobs.rungs.clone(),
-        }),
-    };
-    CrossValidationReport {
-        result,
-        config: config.resolved(),
-        selection: config.measure.select,
-        points: match (&config.search, candidates.first()) {
-            (None, Some(points)) => points.iter().map(|point| grid::label(&point.point)).collect(),
-            _ => Vec::new(),
-        },
-        details,
-        versions: Versions::current(),
-    }
-}
-
-/// Returns the result and the details of a fold. The third element holds, for each measure, the values of the test
-/// queries that the convention includes.
-fn of_fold(
-    config: &ExperimentConfig,
-    jobs: &Jobs,
-    results: &[JobResult],
-    split: usize,
-    names: &[String],
-) -> (FoldResult, FoldDetails, Vec<Vec<f64>>) {
-    let of = &jobs.contents[split];
-    let (selections, best) = (jobs.selections(results, split), jobs.selected(results, split));
-    let fits = jobs.of_candidate(results, split, best);
-    let (mut measures, mut standard_errors) = (Measures::new(), Measures::new());
-    let mut per_query = PerQuery { set: "test".to_string(), queries: of.test_queries.clone(), values: BTreeMap::new() };
-    let mut all_counted = Vec::new();
-    for (m, name) in names.iter().enumerate() {
-        let of_queries = over_seeds(fits.iter().filter_map(|fit| fit.test.get(m)));
-        let counted: Vec<f64> = of_queries.iter().copied().flatten().collect();
-        measures.insert(name.clone(), Value::from(mean(counted.iter().copied())));
-        standard_errors.insert(name.clone(), Value::from(standard_error(&counted)));
-        all_counted.push(counted);
-        per_query.values.insert(name.clone(), of_queries);
-    }
-    let fold = FoldResult {
-        fold: of.fold,
-        selected: grid::label(&jobs.candidates[split][best].point),
-        validation: selections[best],
-        measures,
-        standard_errors,
-        stops: fits.iter().map(|result| result.fit.stop).collect(),
-        trials: if config.search.is_some() { trials(jobs, results, split) } else { Vec::new() },
-    };
-    let details = FoldDetails {
-        data: of.data.clone(),
-        points: if config.search.is_some() { Vec::new() } else { selections },
-        per_query,
-        extremes: fits.first().and_then(|result| result.extremes.clone()),
-        fits: fits.iter().map(|result| result.fit.clone()).collect(),
-    };
-    (fold, details, all_counted)
-}
-
-/// Returns every trial of a search in one fold, with its drawn values and its selection measures.
-fn trials(jobs: &Jobs, results: &[JobResult], split: usize) -> Vec<Trial> {
-    let (ladder, selections) = (jobs.ladder(results, split), jobs.selections(results, split));
-    let trial = |number: usize| {
-        let value = |(trials, values): &(Vec<usize>, Vec<f64>)| {
-            let at = trials.iter().position(|&trial| trial == number)?;
-            Some(Some(values[at]).filter(|value| !value.is_nan()))
-        };
-        let made = jobs.of_candidate(results, split, number).iter().map(|result| result.fit.rounds);
-        Trial {
-            trial: number + 1,
-            values: jobs.candidates[split][number].point.iter().cloned().collect(),
-            validation: Some(selections[number]).filter(|value| !value.is_nan()),
-            rounds: made.max().unwrap_or(0),
-            rungs: ladder.iter().map_while(value).collect(),
+impl PlannedFits<'_> {
+    /// Makes the table and its details from the results of all jobs.
+    pub(super) fn summarize(&self, results: &[JobResult]) -> CrossValidationReport {
+        let Self { config, contents, candidates, seeds, .. } = self;
+        let names: Vec<String> = config.measures().iter().map(ToString::to_string).collect();
+        let mut folds = Vec::new();
+        let mut details = Vec::new();
+        // `[measure][query]` over all folds, averaged over seeds.
+        let mut pooled: Vec<Vec<f64>> = vec![Vec::new(); names.len()];
+        for s in 0..contents.len() {
+            let (fold, of_queries, counted) = self.fold(results, s, &names);
+            folds.push(fold);
+            details.push(of_queries);
+            pooled.iter_mut().zip(counted).for_each(|(pooled, counted)| pooled.extend(counted));
         }
-    };
-    (0..jobs.choices()).map(trial).collect()
+        let tests = contents.iter().filter_map(|of| of.data.test.as_ref()).map(|test| &test.statistics);
+        let value_of = |fold: &FoldResult, name: &str| fold.measures[name].as_f64().unwrap_or(f64::NAN);
+        let result = CrossValidation {
+            name: config.name.clone(),
+            convention: config.measure.convention.clone(),
+            queries: tests.clone().map(|test| test.queries).sum(),
+            empty_queries: tests.map(|test| test.empty_queries).sum(),
+            measures: names
+                .iter()
+                .map(|n| (n.clone(), Value::from(mean(folds.iter().map(|f| value_of(f, n))))))
+                .collect(),
+            standard_errors: names
+                .iter()
+                .zip(&pooled)
+                .map(|(n, v)| (n.clone(), Value::from(standard_error(v))))
+                .collect(),
+            seeds: seeds.clone(),
+            folds,
+            selected_on: if contents.iter().all(|of| of.data.validation.is_some()) { "validation" } else { "training" }
+                .into(),
+            search: config.search.as_ref().map(|search| SearchReport {
+                kind: search.kind().to_string(),
+                trials: search.trials(),
+                rungs: self.rungs.clone(),
+            }),
+        };
+        CrossValidationReport {
+            result,
+            config: config.resolved(),
+            selection: config.measure.select,
+            points: match (&config.search, candidates.first()) {
+                (None, Some(points)) => points.iter().map(|point| grid::label(&point.point)).collect(),
+                _ => Vec::new(),
+            },
+            details,
+            versions: Versions::current(),
+        }
+    }
+
+    /// Returns the result and the details of a fold. The third element holds, for each measure, the values of the test
+    /// queries that the convention includes.
+    fn fold(&self, results: &[JobResult], split: usize, names: &[String]) -> (FoldResult, FoldDetails, Vec<Vec<f64>>) {
+        let of = &self.contents[split];
+        let (selections, best) = (self.selections(results, split), self.selected(results, split));
+        let fits = self.of_candidate(results, split, best);
+        let (mut measures, mut standard_errors) = (Measures::new(), Measures::new());
+        let mut per_query =
+            PerQuery { set: "test".to_string(), queries: of.test_queries.clone(), values: BTreeMap::new() };
+        let mut all_counted = Vec::new();
+        for (m, name) in names.iter().enumerate() {
+            let of_queries = over_seeds(fits.iter().filter_map(|fit| fit.test.get(m)));
+            let counted: Vec<f64> = of_queries.iter().copied().flatten().collect();
+            measures.insert(name.clone(), Value::from(mean(counted.iter().copied())));
+            standard_errors.insert(name.clone(), Value::from(standard_error(&counted)));
+            all_counted.push(counted);
+            per_query.values.insert(name.clone(), of_queries);
+        }
+        let fold = FoldResult {
+            fold: of.fold,
+            selected: grid::label(&self.candidates[split][best].point),
+            validation: selections[best],
+            measures,
+            standard_errors,
+            stops: fits.iter().map(|result| result.fit.stop).collect(),
+            trials: if self.config.search.is_some() { self.trials(results, split) } else { Vec::new() },
+        };
+        let details = FoldDetails {
+            data: of.data.clone(),
+            points: if self.config.search.is_some() { Vec::new() } else { selections },
+            per_query,
+            extremes: fits.first().and_then(|result| result.extremes.clone()),
+            fits: fits.iter().map(|result| result.fit.clone()).collect(),
+        };
+        (fold, details, all_counted)
+    }
+
+    /// Returns every trial of a search in one fold, with its drawn values and its selection measures.
+    fn trials(&self, results: &[JobResult], split: usize) -> Vec<Trial> {
+        let (ladder, selections) = (self.ladder(results, split), self.selections(results, split));
+        let trial = |number: usize| {
+            let value = |(trials, values): &(Vec<usize>, Vec<f64>)| {
+                let at = trials.iter().position(|&trial| trial == number)?;
+                Some(Some(values[at]).filter(|value| !value.is_nan()))
+            };
+            let made = self.of_candidate(results, split, number).iter().map(|result| result.fit.rounds);
+            Trial {
+                trial: number + 1,
+                values: self.candidates[split][number].point.iter().cloned().collect(),
+                validation: Some(selections[number]).filter(|value| !value.is_nan()),
+                rounds: made.max().unwrap_or(0),
+                rungs: ladder.iter().map_while(value).collect(),
+            }
+        };
+        (0..self.choices()).map(trial).collect()
+    }
 }
