@@ -41,15 +41,13 @@ impl ExperimentConfig {
         if !entry.parameters().contains_key(SHARDS) {
             return Ok(());
         }
-        let shards = self.shards();
-        if shards < processes {
-            return Err(Refusal::new(
-                "learner.shards",
-                shards,
-                format!("at least {processes}, the number of processes"),
-            ));
+        match self.shards() {
+            shards if shards < processes => {
+                let expected = format!("at least {processes}, the number of processes");
+                Err(Refusal::new("learner.shards", shards, expected))
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -85,8 +83,7 @@ fn compare(group: &ProcessGroup, has: &[(&'static str, String)]) -> Result<(), E
     for (process, values) in all.chunks(has.len()).enumerate() {
         for ((what, _), (value, first)) in has.iter().zip(values.iter().zip(&all)) {
             if value != first {
-                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-                let (found, expected) = (text(value), text(first));
+                let [found, expected] = [value, first].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
                 return Err(ExperimentError::Process { process, what, found, expected });
             }
         }

@@ -24,7 +24,7 @@ mod train_run;
 
 pub(crate) use agreement::agree;
 pub use config::{DataConfig, Document, Experiment, ExperimentConfig, Rung};
-pub(crate) use config::{from_toml, written_value};
+pub(crate) use config::{from_toml, without_nulls, written_value};
 pub use cross_validation::{
     CrossValidationOptions, JobDone, JobEvent, KEPT, Keep, KeptRun, Part, PartDone, PlannedFits,
 };

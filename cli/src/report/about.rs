@@ -5,7 +5,7 @@ use burn_rank::learner::registry::LEARNERS;
 use burn_rank::measure::Convention;
 use burn_rank::ranker::Versions;
 
-use crate::experiment::RunRecord;
+use crate::experiment::{RunRecord, without_nulls};
 use crate::number;
 use crate::page::{Html, Table, element, note, section};
 
@@ -87,24 +87,12 @@ pub(super) fn normalized(normalizer: &str) -> String {
 
 /// Builds the section with the resolved configuration as TOML.
 pub(super) fn configuration(config: &Value) -> Html {
-    let text = toml::to_string(&without_nulls(config)).unwrap_or_else(|_| format!("{config:#}"));
+    let text = toml::to_string(&without_nulls(config.clone())).unwrap_or_else(|_| format!("{config:#}"));
     let region = [("class", "scroll"), ("role", "region"), ("aria-label", "configuration"), ("tabindex", "0")];
     let what = note(
         "With the defaults of learner and loss filled in. The same configuration gives the same bytes on the CPU.",
     );
     section("configuration", "Configuration", what.then(Html::text(text).within("pre", &region)))
-}
-
-/// Removes keys that are null, because TOML has no null.
-fn without_nulls(value: &Value) -> Value {
-    match value {
-        Value::Object(map) => {
-            let with_value = map.iter().filter(|(_, value)| !value.is_null());
-            Value::Object(with_value.map(|(key, value)| (key.clone(), without_nulls(value))).collect())
-        }
-        Value::Array(items) => items.iter().map(without_nulls).collect(),
-        other => other.clone(),
-    }
 }
 
 /// Builds the section with the versions, the seeds and the machine.

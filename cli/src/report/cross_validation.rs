@@ -41,11 +41,6 @@ pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) 
     Frame::new("cv", &result.name, conclusion, description, facts(report, record), sections)
 }
 
-/// Returns the name of the queries on which grid points and trials are selected.
-fn selected_on(report: &CrossValidationReport) -> &'static str {
-    if report.details.iter().all(|details| details.data.validation.is_some()) { "validation" } else { "training" }
-}
-
 /// Returns the word for the setting that each fold selects: `trial` or `point`.
 fn choice(report: &CrossValidationReport) -> &'static str {
     if report.result.search.is_some() { "trial" } else { "point" }
@@ -76,7 +71,7 @@ fn facts(report: &CrossValidationReport, record: Option<&RunRecord>) -> Vec<Fact
             format!("{convention} convention, {}", number::counted(result.queries, "query")),
         ),
         Fact::new(
-            format!("{} {selection}", selected_on(report)),
+            format!("{} {selection}", result.selected_on),
             number::measure(Some(validation)),
             format!("{convention} convention, at the {}s selected", choice(report)),
         ),
@@ -90,7 +85,7 @@ fn results(report: &CrossValidationReport) -> Html {
     let result = &report.result;
     let rows = || result.folds.iter().map(|fold| &fold.measures).chain([&result.measures]);
     let (names, hidden) = number::varying(rows, &report.selection.to_string());
-    let selected_on = selected_on(report);
+    let selected_on = &result.selected_on;
     let validation = format!("{selected_on} {}", report.selection);
     let columns = ["fold", "queries", validation.as_str()].into_iter().chain(names.iter().map(|name| name.as_str()));
     let mut table = Table::new(columns);

@@ -233,6 +233,9 @@ impl ExperimentConfig {
             if data.train.is_empty() && !files.is_empty() {
                 return Err(Refusal::fault(key, "requires data.train"));
             }
+            if data.split.is_some() && !files.is_empty() {
+                return Err(Refusal::new(key, counted(files.len(), "file"), "none with data.split"));
+            }
         }
         if let Some(synthetic) = &data.synthetic {
             synthetic.check()?;
@@ -241,11 +244,6 @@ impl ExperimentConfig {
         if let Some(split) = &data.split {
             if data.train.is_empty() {
                 return Err(Refusal::fault("data.split", "requires data.train"));
-            }
-            for (key, files) in [("data.validation", &data.validation), ("data.test", &data.test)] {
-                if !files.is_empty() {
-                    return Err(Refusal::new(key, counted(files.len(), "file"), "none with data.split"));
-                }
             }
             split.check().map_err(|refusal| refusal.under("data.split"))?;
         }

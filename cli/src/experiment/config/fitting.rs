@@ -121,9 +121,8 @@ impl ExperimentConfig {
                 *path = absolute;
             }
         }
-        let mut value = config.resolved();
-        remove_nulls(&mut value);
-        toml::to_string_pretty(&value).map_err(|error| document.refuse("", &error.to_string()))
+        toml::to_string_pretty(&without_nulls(config.resolved()))
+            .map_err(|error| document.refuse("", &error.to_string()))
     }
 }
 
@@ -141,15 +140,15 @@ fn sort_by_key(table: &mut Map) {
     table.values_mut().filter_map(Value::as_object_mut).for_each(sort_by_key);
 }
 
-/// Removes keys that are not set, because TOML has no null.
-fn remove_nulls(value: &mut Value) {
+/// Removes keys that are null, because TOML has no null.
+pub(crate) fn without_nulls(value: Value) -> Value {
     match value {
         Value::Object(table) => {
-            table.retain(|_, value| !value.is_null());
-            table.values_mut().for_each(remove_nulls);
+            let given = table.into_iter().filter(|(_, value)| !value.is_null());
+            Value::Object(given.map(|(key, value)| (key, without_nulls(value))).collect())
         }
-        Value::Array(values) => values.iter_mut().for_each(remove_nulls),
-        _ => {}
+        Value::Array(values) => values.into_iter().map(without_nulls).collect(),
+        other => other,
     }
 }
 

@@ -15,5 +15,6 @@ pub use document::{ConfigError, Document};
 pub(crate) use document::{from_toml, written_value};
 pub(super) use experiment::refusal_of;
 pub use experiment::{Experiment, ExperimentConfig};
+pub(crate) use fitting::without_nulls;
 pub use search::{Rung, SearchConfig};
 pub use sections::{CrossValidationConfig, DataConfig, FoldsConfig, SplitBy, SplitConfig, SyntheticConfig};
