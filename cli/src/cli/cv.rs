@@ -18,7 +18,7 @@ use super::{
     written_to,
 };
 use crate::experiment::{
-    Chosen, Claim, CrossValidation, CrossValidationOptions, CrossValidationReport, DataConfig, Destination,
+    Chosen, Claim, CrossValidation, CrossValidationOptions, CrossValidationReport, DataConfig, Destination, Experiment,
     ExperimentError, FinishedRun, FoldResult, Identity, KEPT, Keep, Measures, OutputError, OutputFolder, PAGE, Part,
     PartDone, Place, PlannedFits, REPORT, Report, RunKind, RunRecord, TrainRun, add_page, agree, json_bytes,
 };
@@ -93,7 +93,7 @@ impl CvArgs {
         }
         let keep: Keep = self.keep.as_deref().map(str::parse).transpose()?.unwrap_or_default();
         together(|group| {
-            let opened = self.run.open()?;
+            let opened = self.run.open_with(None, Experiment::before_grid)?;
             // Checks the folds before a folder is made.
             opened.config.check_folds().map_err(ExperimentError::from)?;
             let several = group.count() > 1;

@@ -13,7 +13,7 @@ use clap::Args;
 use rayon::{ThreadBuilder, ThreadPoolBuilder};
 
 use super::{Result, input};
-use crate::experiment::{Claim, Document, Experiment, Place};
+use crate::experiment::{Claim, ConfigError, Document, Experiment, Place};
 
 /// The arguments of a command that runs a configuration.
 #[derive(Debug, Clone, Args)]
@@ -43,12 +43,16 @@ pub struct Opened {
 impl RunArgs {
     /// Reads and checks the configuration and opens its device.
     pub fn open(&self) -> Result<Opened> {
-        self.open_with(None)
+        self.open_with(None, Experiment::from_document)
     }
 
     /// Opens the configuration like [`open`](Self::open), but first sets a key to the value that a command-line option
-    /// gave.
-    pub fn open_with(&self, option: Option<(&str, &str, String)>) -> Result<Opened> {
+    /// gave. `read` decodes and checks the document.
+    pub fn open_with(
+        &self,
+        option: Option<(&str, &str, String)>,
+        read: fn(&Document) -> Result<Experiment, ConfigError>,
+    ) -> Result<Opened> {
         let mut document = Document::read(&self.config, &self.set)?;
         let device = ("device", "--device", self.device.clone());
         let instructions = ("instructions", "--instructions", self.instructions.clone());
@@ -56,7 +60,7 @@ impl RunArgs {
         for (key, flag, value) in own.chain(option) {
             document.set_option(key, flag, &value);
         }
-        let config = Experiment::from_document(&document)?;
+        let config = read(&document)?;
         let device = input::device(&config.device).map_err(|error| document.refuse("device", &error.to_string()))?;
         let execution = match config.instructions {
             None => Execution::current(),

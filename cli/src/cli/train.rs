@@ -16,7 +16,7 @@ use super::{
     written_to,
 };
 use crate::experiment::{
-    Destination, ExperimentConfig, FinishedRun, Measures, PAGE, SetMeasures, TrainReport, TrainRun,
+    Destination, Experiment, ExperimentConfig, FinishedRun, Measures, PAGE, SetMeasures, TrainReport, TrainRun,
 };
 use crate::page::wrapped;
 use crate::report::{measures_table, write_reports};
@@ -48,7 +48,7 @@ impl TrainArgs {
         work_on_this_thread();
         let option = self.start.as_ref().map(|path| ("start", "--continue", path.display().to_string()));
         together(|group| {
-            let opened = self.run.open_with(option)?;
+            let opened = self.run.open_with(option, Experiment::from_document)?;
             opened.execution.scope(|| self.train(opened, group, start, out))
         })
     }

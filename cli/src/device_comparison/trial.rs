@@ -104,10 +104,9 @@ impl Trial {
     pub fn run(config: &Experiment, device: &Device, begun: Instant, target: Option<f64>) -> Result<Self> {
         let open = begun.elapsed().as_secs_f64();
         let mut split = config.data.split(config.seed)?;
-        let scored = split.test.as_ref().or(split.validation.as_ref()).unwrap_or(&split.train).clone();
-        let sets =
-            [("train", Some(&split.train)), ("validation", split.validation.as_ref()), ("test", split.test.as_ref())];
-        let data = sets.into_iter().filter_map(|(set, data)| Some((set.to_string(), data?.data_hash()))).collect();
+        let data = split.sets().map(|(set, data)| (set.to_string(), data.data_hash())).collect();
+        let (set, scored) = split.sets().last().expect("the training queries are always there");
+        let scored = scored.clone();
         let error = first_batch(config, &split, device)?;
         let clock = Clock::new(device);
         let start = config.start_ranker(device)?;
@@ -117,16 +116,12 @@ impl Trial {
         let fit = fit_in_place(config, &mut split, config.seed, &fit_options)?;
         let peak_bytes = PeakBytes { host: memory::peak(), device: peak_of_pools(device) };
         let record = RunRecord::new(&config.device, fitting.elapsed(), begun.elapsed());
-        let mut of_sets = ["test", "validation", "train"].into_iter();
-        let (set, evaluation) = of_sets
-            .find_map(|set| Some((set, fit.evaluations.get(set)?)))
-            .expect("the training queries are always measured");
         let times = clock.times(target);
         Ok(Self {
             seed: config.seed,
             measure: format!("{} ({})", config.measure.select, config.measure.convention.name),
             set: set.to_string(),
-            values: evaluation.per_query[0].clone(),
+            values: fit.evaluations[set].per_query[0].clone(),
             ranker: hexadecimal(&Sha256::digest(fit.ranker.to_bytes())),
             data,
             error,

@@ -135,14 +135,6 @@ pub enum OutputError {
         /// The folder.
         path: PathBuf,
     },
-    /// A folder that burn-rank did not create, or a user's file under a name that burn-rank would write.
-    #[error("{path}: {found}")]
-    NotOurs {
-        /// The folder.
-        path: PathBuf,
-        /// A description of the folder's contents, and advice.
-        found: String,
-    },
     /// A folder that holds the run, unfinished.
     #[error("{path}: holds an unfinished run: --resume continues it, --overwrite starts again")]
     Unfinished {
@@ -155,7 +147,7 @@ pub enum OutputError {
         /// The folder.
         path: PathBuf,
     },
-    /// A folder that holds another run.
+    /// A folder that holds another run, or files that burn-rank did not write.
     #[error("{path}: {reason}")]
     Occupied {
         /// The folder.
@@ -169,10 +161,6 @@ impl OutputError {
     /// Adds the path to an error from the operating system.
     pub(crate) fn unwritable(path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Unwritable { path: path.to_path_buf(), source }
-    }
-
-    pub(crate) fn not_ours(path: &Path, found: impl Into<String>) -> Self {
-        Self::NotOurs { path: path.to_path_buf(), found: found.into() }
     }
 
     pub(crate) fn occupied(path: &Path, reason: impl Into<String>) -> Self {

@@ -23,6 +23,7 @@ mod start;
 mod train_run;
 
 pub(crate) use agreement::agree;
+pub(crate) use config::ConfigError;
 pub use config::{DataConfig, Document, Experiment, ExperimentConfig, Rung};
 pub(crate) use config::{from_toml, without_nulls, written_value};
 pub use cross_validation::{

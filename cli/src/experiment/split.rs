@@ -38,7 +38,7 @@ impl Split {
     }
 
     /// Returns the sets, each with its name, in the order of use.
-    pub(super) fn sets(&self) -> impl Iterator<Item = (&'static str, &RankingDataset)> {
+    pub(crate) fn sets(&self) -> impl Iterator<Item = (&'static str, &RankingDataset)> {
         let others = [("validation", self.validation.as_ref()), ("test", self.test.as_ref())];
         let others = others.into_iter().filter_map(|(name, data)| Some((name, data?)));
         std::iter::once(("train", &self.train)).chain(others)

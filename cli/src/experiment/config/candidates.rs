@@ -25,13 +25,16 @@ pub(in crate::experiment) struct Candidate {
 }
 
 impl Experiment {
-    /// Rejects a grid or a search with an invalid setting, before any data are read.
-    pub(super) fn check_candidates(&self, document: &Document) -> Result<(), ConfigError> {
-        let Some(search) = &self.search else {
-            // Points are checked one at a time, because a grid may be large.
-            let mut points = self.points_of_grid(document)?.into_iter().filter(|point| !point.is_empty());
-            return points.try_for_each(|point| self.at_point(document, GRID, &point).map(|_| ()));
-        };
+    /// Rejects a grid with an invalid point, before any data are read.
+    pub(super) fn check_grid(&self, document: &Document) -> Result<(), ConfigError> {
+        // Points are checked one at a time, because a grid may be large.
+        let mut points = self.points_of_grid(document)?.into_iter().filter(|point| !point.is_empty());
+        points.try_for_each(|point| self.at_point(document, GRID, &point).map(|_| ()))
+    }
+
+    /// Rejects a search with an invalid trial, before any data are read.
+    pub(super) fn check_trials(&self, document: &Document) -> Result<(), ConfigError> {
+        let Some(search) = &self.search else { return Ok(()) };
         let folds = match (self.cv.folds.as_slice(), &self.cv.split) {
             ([], None) => vec![1],
             ([], Some(split)) => (1..=split.folds).collect(),
@@ -119,9 +122,9 @@ impl Experiment {
             return Err(Refusal::fault(format!("{SPACE}.{dotted}"), fault));
         }
         let Some(budget) = budget else { return Ok(self) };
-        let mut config = self.config;
+        let Self { mut config, written, .. } = self;
         config.learner.insert(key.to_string(), Value::from(budget));
-        Self::new(config).map_err(refusal_of)
+        Self::build(config, written).map_err(refusal_of)
     }
 }
 

@@ -112,8 +112,14 @@ impl Experiment {
     /// # Errors
     /// Returns a [`LearnerError`] that names the invalid parameter.
     pub(crate) fn new(config: ExperimentConfig) -> Result<Self, LearnerError> {
+        let written = Arc::new(config.clone());
+        Self::build(config, written)
+    }
+
+    /// Builds the learner of a configuration, which settings of a grid change in its form `written`.
+    pub(super) fn build(config: ExperimentConfig, written: Arc<ExperimentConfig>) -> Result<Self, LearnerError> {
         let built = registry::build(&config.learner, &config.parts())?.into();
-        Ok(Self { written: Arc::new(config.clone()), config, built })
+        Ok(Self { config, built, written })
     }
 
     /// Decodes a document, and checks the configuration that results from every grid point or trial.
@@ -121,6 +127,16 @@ impl Experiment {
     /// # Errors
     /// Returns a `ConfigError` that names the invalid key and the place where it was written.
     pub fn from_document(document: &Document) -> Result<Self, ConfigError> {
+        let experiment = Self::before_grid(document)?;
+        experiment.check_grid(document)?;
+        Ok(experiment)
+    }
+
+    /// Decodes a document without its grid, whose points [`grid_candidates`](Self::grid_candidates) decodes and checks.
+    ///
+    /// # Errors
+    /// As [`from_document`](Self::from_document).
+    pub(crate) fn before_grid(document: &Document) -> Result<Self, ConfigError> {
         let experiment = Self::read(document).map_err(|refusal| document.place(&refusal))?;
         for with_null in document.removed() {
             match experiment.check_removed(with_null?) {
@@ -128,7 +144,7 @@ impl Experiment {
                 _ => {}
             }
         }
-        experiment.check_candidates(document)?;
+        experiment.check_trials(document)?;
         Ok(experiment)
     }
 
@@ -153,15 +169,19 @@ impl Experiment {
         if config.measure.round == Some(0) {
             return Err(Refusal::new("measure.round", 0, "at least 1"));
         }
-        Self::completed(config, document)
+        let written = Arc::new(config.clone());
+        Self::completed(config, written, document)
     }
 
     /// Fills in what the document leaves out, builds the learner, and checks what the learner takes.
-    fn completed(written: ExperimentConfig, document: &Document) -> Result<Self, Refusal> {
-        let mut config = written.clone();
+    fn completed(
+        mut config: ExperimentConfig,
+        written: Arc<ExperimentConfig>,
+        document: &Document,
+    ) -> Result<Self, Refusal> {
         config.leave_out_unread(document);
         config.complete(document);
-        let experiment = Self { written: Arc::new(written), ..Self::new(config).map_err(refusal_of)? };
+        let experiment = Self::build(config, written).map_err(refusal_of)?;
         experiment.check_weights()?;
         experiment.check_missing()?;
         experiment.check_streaming()?;
@@ -181,7 +201,7 @@ impl Experiment {
                 section => return Err(Refusal::fault(section, "expected a section that a grid may vary")),
             }
         }
-        Self::completed(config, at_point)
+        Self::completed(config, self.written.clone(), at_point)
     }
 
     /// Decodes a section in which a removed key is null.
@@ -686,7 +706,7 @@ mod tests {
         let grid = format!("[grid]\n\"learner.epochs\" = [{numbers}]\n\"loss.alpha\" = [{numbers}]\n");
         let removed = ["learner.patience=", "seed=null"].map(String::from);
         let document = Document::parse(Path::new("a.toml"), format!("{BASE}{grid}"), &removed).unwrap();
-        let points = Experiment::from_document(&document).unwrap().grid_candidates(&document).unwrap();
+        let points = Experiment::before_grid(&document).unwrap().grid_candidates(&document).unwrap();
         assert_eq!((points.len(), DECODED.get() - before), (100, 1));
         assert_eq!(
             (&points[99].config.learner["epochs"], &points[11].config.learner["epochs"]),

@@ -24,7 +24,7 @@ impl Experiment {
         let data = FittingData { train: &split.train, has_validation };
         let mut config = self.config.clone();
         config.complete_learner(self.fitting(Some(data)).learner);
-        if config.learner == self.config.learner { Ok(self.clone()) } else { Self::new(config) }
+        if config.learner == self.config.learner { Ok(self.clone()) } else { Self::build(config, self.written.clone()) }
     }
 }
 

@@ -41,7 +41,7 @@ pub(crate) fn put_right(folder: &Path) -> Result<(), OutputError> {
 /// Completes the exchange that a killed command began.
 ///
 /// # Errors
-/// Returns [`OutputError::Busy`] while another command completes it, [`OutputError::NotOurs`] if the folder has a
+/// Returns [`OutputError::Busy`] while another command completes it, [`OutputError::Occupied`] if the folder has a
 /// damaged mark, and [`OutputError::Unwritable`] if the folders cannot be renamed.
 pub(super) fn settle(home: &Path) -> Result<(), OutputError> {
     put_right(home)?;

@@ -142,7 +142,7 @@ impl Mark {
     /// Reads the mark of a folder. Returns `None` if there is no such file.
     ///
     /// # Errors
-    /// Returns [`OutputError::NotOurs`] for a file of this name that is not a mark of this format.
+    /// Returns [`OutputError::Occupied`] for a file of this name that is not a mark of this format.
     pub(super) fn read(folder: &Path) -> Result<Option<Self>, OutputError> {
         #[derive(Deserialize)]
         struct Head {
@@ -151,7 +151,7 @@ impl Mark {
         }
         let refuse = |reason: &str| {
             let found = format!("`{MARK}` {reason}; choose another folder with --out");
-            Err(OutputError::not_ours(folder, found))
+            Err(OutputError::occupied(folder, found))
         };
         let path = folder.join(MARK);
         match fs::symlink_metadata(&path) {
@@ -201,7 +201,7 @@ pub(super) fn locked<T>(
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_lock(&path.join(LOCK)) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 let found = format!("`{LOCK}` is not a lock of burn-rank; move it elsewhere");
-                return Err(OutputError::not_ours(path, found));
+                return Err(OutputError::occupied(path, found));
             }
             made => drop(made.map_err(OutputError::unwritable(path))?),
         }

@@ -48,10 +48,10 @@ impl OutputFolder {
     /// empty. Creates the folder if needed.
     ///
     /// # Errors
-    /// Returns [`OutputError::Busy`] while another process uses the folder, [`OutputError::NotOurs`] for a folder of
-    /// the user, [`OutputError::Occupied`] if the folder holds another run, [`OutputError::Unfinished`] if it holds
-    /// this run and `claim` does not continue it, and [`OutputError::NothingToResume`]. A folder that is rejected for
-    /// one of these reasons stays unchanged. Returns [`OutputError::Unwritable`] if the folder cannot be written.
+    /// Returns [`OutputError::Busy`] while another process uses the folder, [`OutputError::Occupied`] if it is the user's
+    /// or holds another run, [`OutputError::Unfinished`] if it holds this run and `claim` does not continue it, and
+    /// [`OutputError::NothingToResume`]. A folder that is rejected for one of these reasons stays unchanged. Returns
+    /// [`OutputError::Unwritable`] if the folder cannot be written.
     pub fn open(place: &Place, run: &Identity, configuration: &str, claim: Claim) -> Result<Self, OutputError> {
         let name = match place {
             Place::Folder(path) => return Self::open_at(path, run, configuration, claim),
@@ -62,7 +62,7 @@ impl OutputFolder {
             let is_other =
                 || Mark::read(&path).is_ok_and(|mark| mark.is_none_or(|mark| run.apart_from(&mark).is_some()));
             match Self::open_at(&path, run, configuration, claim) {
-                Err(OutputError::NotOurs { .. } | OutputError::Occupied { .. }) => {}
+                Err(OutputError::Occupied { .. }) => {}
                 Err(OutputError::Busy { .. }) if is_other() => {}
                 Err(OutputError::NothingToResume { .. }) => break,
                 opened => return opened,
@@ -275,12 +275,12 @@ impl OutputFolder {
 /// Writes the page of a run into its folder. In a folder without a mark, a user's file of this name is not overwritten.
 ///
 /// # Errors
-/// Returns [`OutputError::NotOurs`] if the file is the user's, or [`OutputError::Unwritable`] if writing fails.
+/// Returns [`OutputError::Occupied`] if the file is the user's, or [`OutputError::Unwritable`] if writing fails.
 pub(crate) fn write_page(folder: &Path, bytes: &[u8]) -> Result<(), OutputError> {
     let path = folder.join(PAGE);
     if !folder.join(MARK).is_file() && path.symlink_metadata().is_ok() {
         let found = format!("`{PAGE}` may be yours, since the folder has no mark; name another file with --out");
-        return Err(OutputError::not_ours(folder, found));
+        return Err(OutputError::occupied(folder, found));
     }
     replace(&path, bytes).map_err(OutputError::unwritable(&path))
 }
@@ -319,7 +319,7 @@ fn decide(home: &Path, run: &Identity, claim: Claim) -> Result<Plan, OutputError
 /// Reads the mark of a folder. Returns `None` if the folder is empty or does not exist.
 ///
 /// # Errors
-/// Returns [`OutputError::NotOurs`] if the folder is the user's, and [`OutputError::Unwritable`] if the path leads to
+/// Returns [`OutputError::Occupied`] if the folder is the user's, and [`OutputError::Unwritable`] if the path leads to
 /// something else.
 pub(super) fn mark_of(folder: &Path) -> Result<Option<Mark>, OutputError> {
     match fs::metadata(folder) {
@@ -332,7 +332,7 @@ pub(super) fn mark_of(folder: &Path) -> Result<Option<Mark>, OutputError> {
         // Another process may make the folder between the two looks, so only a link is an error.
         Err(_) if folder.is_symlink() => {
             let found = "is a link to a folder that does not exist; make it, or choose another with --out";
-            return Err(OutputError::not_ours(folder, found));
+            return Err(OutputError::occupied(folder, found));
         }
         Err(_) => return Ok(None),
     }
@@ -353,7 +353,7 @@ pub(super) fn mark_of(folder: &Path) -> Result<Option<Mark>, OutputError> {
         count => format!(" and {} more entries", count - 1),
     };
     let advice = "which burn-rank did not write there; choose a new or empty folder with --out";
-    Err(OutputError::not_ours(folder, format!("holds `{}`{more}, {advice}", names[0])))
+    Err(OutputError::occupied(folder, format!("holds `{}`{more}, {advice}", names[0])))
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ impl Survey {
     /// Rejects a run in whose files burn-rank cannot write.
     ///
     /// # Errors
-    /// Returns [`OutputError::NotOurs`] if a file or folder of the run is a link, or if an unfinished run of `train`
+    /// Returns [`OutputError::Occupied`] if a file or folder of the run is a link, or if an unfinished run of `train`
     /// holds a file that only comes after its ranker.
     pub(super) fn check(&self, folder: &Path, kind: RunKind) -> Result<(), OutputError> {
         let has = |name: &str| self.files.iter().any(|file| file == name);
@@ -85,7 +85,7 @@ impl Survey {
             (None, Some(name)) => format!("`{name}` is not of the unfinished run here"),
             (None, None) => return Ok(()),
         };
-        Err(OutputError::not_ours(folder, format!("{found}; move it elsewhere, or choose another folder with --out")))
+        Err(OutputError::occupied(folder, format!("{found}; move it elsewhere, or choose another folder with --out")))
     }
 }
 
