@@ -7,17 +7,15 @@ use burn::backend::{Backend, ExtensionType, tensor::FloatTensor};
 #[cfg(feature = "_cube")]
 use burn_cubecl::{CubeBackend, tensor::CubeTensor};
 
-#[cfg(any(feature = "flex", test))]
-use super::cpu::Real;
 use super::cpu::{AboveExpectation, AboveRecursion, NeuralSortMatrix};
 use super::primitive::{
-    Floats, Primitive, Transposed,
+    Arrays, Primitive,
+    array::Array,
     elementwise::{AtRank, Exp2, Log2Discount, Select},
-    ideal_dcg::IdealDcg,
     indicator_sum::IndicatorSum,
     log_softmax::LogSoftmax,
     pair_loss::PairSum,
-    rank::Rank,
+    rank::{IdealDcg, Rank},
     step_sum::StepSum,
 };
 
@@ -39,7 +37,7 @@ macro_rules! operations {
         macro_rules! each {
             ($d operation:expr, $d primitive:ident => $d run:expr) => {
                 match $d operation {
-                    $(Operation::$primitive($d primitive) => $d run,)*
+                    $($crate::op::call::Operation::$primitive($d primitive) => $d run,)*
                 }
             };
         }
@@ -61,6 +59,7 @@ operations!($
     IdealDcg,
     Select,
 );
+pub(super) use each;
 
 /// Up to seven tensors of one backend. burn's dispatch accepts neither an `Option` nor a `Vec` of tensors.
 #[derive(Clone, Debug, ExtensionType)]
@@ -117,8 +116,17 @@ impl<B: Backend> Tensors<B> {
         }
     }
 
-    pub fn into_vec(self) -> Floats<B> {
+    /// Returns the tensors of these arrays.
+    pub fn of(arrays: Arrays<B>) -> Self {
+        Self::new(arrays.into_iter().map(|array| array.0))
+    }
+
+    pub fn into_vec(self) -> Vec<FloatTensor<B>> {
         listed!(self)
+    }
+
+    pub fn into_arrays(self) -> Arrays<B> {
+        self.into_vec().into_iter().map(Array).collect()
     }
 
     pub fn refs(&self) -> Vec<&FloatTensor<B>> {
@@ -159,85 +167,16 @@ impl<B: Backend> Call<B> {
         self.inputs.refs()[0]
     }
 
-    /// Returns the tensor that marks the documents whose sums are computed, or `None` for all documents.
-    pub fn rows(&self) -> Option<&FloatTensor<B>> {
-        let inputs = self.inputs.refs();
-        each!(&self.operation, primitive => Primitive::rows(primitive, &inputs).copied())
-    }
-
-    /// Returns the inputs with respect to which the primitive has a gradient.
-    pub fn differentiated(&self) -> Vec<&FloatTensor<B>> {
-        let mut inputs = self.inputs.refs();
-        inputs.truncate(each!(&self.operation, primitive => primitive.differentiated()));
-        inputs
-    }
-
-    /// Returns those outputs of the call that its gradient needs.
-    pub fn saved(&self, outputs: Floats<B>) -> Tensors<B> {
-        Tensors::new(each!(&self.operation, primitive => primitive.saved(outputs)))
-    }
-
-    /// See [`Primitive::is_composed`].
-    pub fn is_composed(&self) -> bool {
-        each!(&self.operation, primitive => primitive.is_composed())
-    }
-
-    /// Returns the outputs of a composed call; `rank` computes the ranks of scores under a mask.
-    pub fn composed(self, rank: impl FnOnce(FloatTensor<B>, FloatTensor<B>) -> FloatTensor<B>) -> Tensors<B> {
-        let inputs = self.inputs.into_vec();
-        Tensors::new(each!(self.operation, primitive => primitive.composed::<B>(inputs, rank)))
-    }
-
     /// Returns the outputs by the tensor definition.
     pub fn definition(self) -> Tensors<B> {
-        let inputs = self.inputs.into_vec();
-        Tensors::new(each!(self.operation, primitive => primitive.definition::<B>(inputs)))
+        let inputs = self.inputs.into_arrays();
+        Tensors::of(each!(self.operation, primitive => primitive.definition(inputs)))
     }
 
     /// Returns the gradients by the tensor definition (see [`Primitive::definition_gradient`]).
     pub fn definition_gradient(self, saved: Tensors<B>, gradient: FloatTensor<B>) -> Tensors<B> {
-        let (inputs, saved) = (self.inputs.into_vec(), saved.into_vec());
-        Tensors::new(each!(self.operation, primitive => primitive.definition_gradient::<B>(inputs, saved, gradient)))
-    }
-
-    /// Returns the call that computes the gradient with respect to the second input, and a tensor that multiplies its
-    /// result (see [`Primitive::transposed`]).
-    pub fn transposed(&self, saved: &Tensors<B>, gradient: &FloatTensor<B>) -> Option<(Self, Option<FloatTensor<B>>)> {
-        let (inputs, saved) = (self.inputs.clone().into_vec(), saved.clone().into_vec());
-        let found: Option<Transposed<B>> =
-            each!(&self.operation, primitive => primitive.transposed::<B>(&inputs, &saved, gradient));
-        found.map(|(inputs, factor)| (Self::new(self.operation.clone(), inputs), factor))
-    }
-}
-
-#[cfg(any(feature = "flex", test))]
-impl Operation {
-    /// See [`Primitive::shapes`].
-    pub fn shapes(&self, x: [usize; 2]) -> Vec<Vec<usize>> {
-        each!(self, primitive => primitive.shapes(x))
-    }
-
-    /// See [`Primitive::cpu`].
-    pub fn cpu<T: Real>(&self, inputs: &[&[T]], n: usize) -> Option<Vec<Vec<T>>> {
-        each!(self, primitive => primitive.cpu(inputs, n))
-    }
-
-    /// See [`Primitive::cpu_gradient`].
-    pub fn cpu_gradient<T: Real>(&self, inputs: &[&[T]], saved: &[&[T]], g: &[T], n: usize) -> Option<Vec<Vec<T>>> {
-        each!(self, primitive => primitive.cpu_gradient(inputs, saved, g, n))
-    }
-}
-
-#[cfg(feature = "_cube")]
-impl Call<CubeBackend> {
-    /// See [`Primitive::gpu`].
-    pub fn gpu(&self) -> Option<Vec<CubeTensor>> {
-        each!(&self.operation, primitive => primitive.gpu(&self.inputs.refs()))
-    }
-
-    /// See [`Primitive::gpu_gradient`].
-    pub fn gpu_gradient(&self, saved: &Tensors<CubeBackend>, g: &CubeTensor) -> Option<CubeTensor> {
-        each!(&self.operation, primitive => primitive.gpu_gradient(&self.inputs.refs(), &saved.refs(), g))
+        let (inputs, saved, gradient) = (self.inputs.into_arrays(), saved.into_arrays(), Array(gradient));
+        Tensors::of(each!(self.operation, primitive => primitive.definition_gradient(inputs, saved, gradient)))
     }
 }
 

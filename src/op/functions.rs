@@ -28,11 +28,10 @@ use super::{
     cpu::{self, Above, AboveExpectation, AboveRecursion, Distance, NeuralSortMatrix, PairLoss, ScoreNoise, Step},
     primitive::{
         elementwise::{AtRank, Exp2, Log2Discount, Select},
-        ideal_dcg::IdealDcg,
         indicator_sum::IndicatorSum,
         log_softmax::LogSoftmax,
         pair_loss::PairSum,
-        rank::Rank,
+        rank::{IdealDcg, Rank},
         step_sum::StepSum,
     },
 };

@@ -6,11 +6,10 @@ use burn::tensor::{Device, Tensor, TensorData};
 use super::call::Call;
 use super::primitive::{
     elementwise::{AtRank, Exp2, Log2Discount},
-    ideal_dcg::IdealDcg,
     indicator_sum::IndicatorSum,
     log_softmax::LogSoftmax,
     pair_loss::PairSum,
-    rank::Rank,
+    rank::{IdealDcg, Rank},
     step_sum::StepSum,
 };
 use super::*;

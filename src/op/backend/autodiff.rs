@@ -13,7 +13,8 @@ use burn::backend::{
 
 use super::{Primitives, backward, forward};
 use crate::execution::Execution;
-use crate::op::call::{Call, Tensors};
+use crate::op::call::{Call, Tensors, each};
+use crate::op::primitive::Primitive;
 
 /// The autodiff node of a call with `N` inputs that have a gradient. The node stores the call and the outputs that its
 /// gradient needs.
@@ -53,11 +54,12 @@ fn differentiable<B: Primitives, C: CheckpointStrategy>(
     call: Call<Autodiff<B, C>>,
     execution: Execution,
 ) -> Tensors<Autodiff<B, C>> {
-    let nodes: Vec<NodeGuard> = call.differentiated().into_iter().map(|input| input.node()).collect();
+    let differentiated = each!(&call.operation, primitive => primitive.differentiated());
+    let nodes: Vec<NodeGuard> = call.inputs.refs().into_iter().take(differentiated).map(|input| input.node()).collect();
     let call: Call<B> = call.map(|input| input.into_primitive());
     let outputs = forward::<B>(call.clone(), execution).into_vec();
     let out = outputs[0].clone();
-    let saved = call.saved(outputs);
+    let saved = Tensors::new(each!(&call.operation, primitive => primitive.saved(outputs)));
     Tensors::One(match nodes.len() {
         0 => Autodiff::<B, C>::from_inner(out),
         1 => register::<B, C, 1>(nodes, (call, saved), out),

@@ -6,8 +6,9 @@ use burn::tensor::{DType, Element, TensorData};
 
 use super::Primitives;
 use crate::execution::Execution;
-use crate::op::call::{Call, Tensors};
+use crate::op::call::{Call, Tensors, each};
 use crate::op::cpu::Real;
+use crate::op::primitive::Primitive;
 
 /// A number type whose values can be borrowed from a tensor.
 pub(crate) trait Stored: Real + Element {
@@ -39,9 +40,10 @@ fn value<T: Stored>(call: Call<Flex>) -> Tensors<Flex> {
     let call: Call<Flex> = call.map(|tensor| tensor.to_contiguous());
     let shape = call.x().shape().dims();
     let inputs: Vec<&[T]> = call.inputs.refs().into_iter().map(T::of_tensor).collect();
-    match call.operation.cpu(&inputs, shape[1]) {
+    match each!(&call.operation, primitive => primitive.cpu(&inputs, shape[1])) {
         Some(outputs) => {
-            let shaped = outputs.into_iter().zip(call.operation.shapes(shape));
+            let shapes = each!(&call.operation, primitive => primitive.shapes(shape));
+            let shaped = outputs.into_iter().zip(shapes);
             Tensors::new(shaped.map(|(values, shape)| tensor(values, shape)))
         }
         None => call.definition(),
@@ -56,34 +58,21 @@ fn gradient<T: Stored>(call: Call<Flex>, saved: Tensors<Flex>, gradient: FlexTen
     let shape = call.x().shape();
     let inputs: Vec<&[T]> = call.inputs.refs().into_iter().map(T::of_tensor).collect();
     let outputs: Vec<&[T]> = saved.iter().map(T::of_tensor).collect();
-    match call.operation.cpu_gradient(&inputs, &outputs, T::of_tensor(&gradient), shape.dims::<2>()[1]) {
+    let (g, n) = (T::of_tensor(&gradient), shape.dims::<2>()[1]);
+    match each!(&call.operation, primitive => primitive.cpu_gradient(&inputs, &outputs, g, n)) {
         Some(gradients) => Tensors::new(gradients.into_iter().map(|values| tensor(values, shape.clone()))),
         None => call.definition_gradient(Tensors::new(saved), gradient),
     }
 }
 
-/// Evaluates `$fused` with `$T` as the number type of the tensor `$x`, or `$definition` if the kernels do not support
-/// this type.
-macro_rules! by_type {
-    ($x:expr, $T:ident => $fused:expr, $definition:expr) => {
-        match $x.dtype() {
-            _ if $x.shape().num_elements() == 0 => $definition,
-            DType::F32 => {
-                type $T = f32;
-                $fused
-            }
-            DType::F64 => {
-                type $T = f64;
-                $fused
-            }
-            _ => $definition,
-        }
-    };
-}
-
 impl Primitives for Flex {
     fn forward(call: Call<Self>, execution: Execution) -> Tensors<Self> {
-        execution.scope(|| by_type!(call.x(), T => value::<T>(call), call.definition()))
+        execution.scope(|| match call.x().dtype() {
+            _ if call.x().shape().num_elements() == 0 => call.definition(),
+            DType::F32 => value::<f32>(call),
+            DType::F64 => value::<f64>(call),
+            _ => call.definition(),
+        })
     }
 
     fn backward(
@@ -92,8 +81,11 @@ impl Primitives for Flex {
         gradient: FloatTensor<Self>,
         execution: Execution,
     ) -> Tensors<Self> {
-        execution.scope(|| {
-            by_type!(call.x(), T => self::gradient::<T>(call, saved, gradient), call.definition_gradient(saved, gradient))
+        execution.scope(|| match call.x().dtype() {
+            _ if call.x().shape().num_elements() == 0 => call.definition_gradient(saved, gradient),
+            DType::F32 => self::gradient::<f32>(call, saved, gradient),
+            DType::F64 => self::gradient::<f64>(call, saved, gradient),
+            _ => call.definition_gradient(saved, gradient),
         })
     }
 

@@ -33,8 +33,8 @@ use burn::tensor::Tensor;
 use crate::execution::Execution;
 #[cfg(feature = "_cube")]
 use crate::op::call;
-use crate::op::call::{Call, Tensors};
-use crate::op::primitive::{array::Array, elementwise::Select, rank::Rank, rows::bytes_of_rows};
+use crate::op::call::{Call, Tensors, each};
+use crate::op::primitive::{Primitive, array::Array, elementwise::Select, rank::Rank, rows::bytes_of_rows};
 #[cfg(feature = "flex")]
 pub(crate) use flex::{Stored, tensor};
 
@@ -71,10 +71,13 @@ pub trait Primitives: Backend {
         execution.scope(|| call.definition_gradient(saved, gradient))
     }
 
-    /// Returns the output of a composed call (see [`Call::is_composed`]).
+    /// Returns the output of a composed call (see [`Primitive::is_composed`]).
     #[fusion(default)]
     fn composed(#[extension_type] call: Call<Self>, execution: Execution) -> Tensors<Self> {
-        execution.scope(|| call.composed(|x, mask| Self::forward(Call::new(Rank, [x, mask]), execution).one()))
+        let rank =
+            |x: Array<Self>, mask: Array<Self>| Array(Self::forward(Call::new(Rank, [x.0, mask.0]), execution).one());
+        let inputs = call.inputs.into_arrays();
+        execution.scope(|| Tensors::of(each!(call.operation, primitive => primitive.composed(inputs, rank))))
     }
 
     /// Returns the gradient of a composed call.
@@ -102,7 +105,10 @@ impl Primitives for burn::backend::Remote {}
 #[cfg(feature = "_cube")]
 impl Primitives for burn_cubecl::CubeBackend {
     fn forward(call: Call<Self>, execution: Execution) -> Tensors<Self> {
-        execution.scope(|| call.gpu().map(Tensors::new).unwrap_or_else(|| call.definition()))
+        execution.scope(|| {
+            let outputs = each!(&call.operation, primitive => primitive.gpu(&call.inputs.refs()));
+            outputs.map(Tensors::new).unwrap_or_else(|| call.definition())
+        })
     }
 
     fn backward(
@@ -112,19 +118,24 @@ impl Primitives for burn_cubecl::CubeBackend {
         execution: Execution,
     ) -> Tensors<Self> {
         execution.scope(|| {
-            let to_x = call.gpu_gradient(&saved, &gradient).map(Tensors::One);
-            to_x.unwrap_or_else(|| call.definition_gradient(saved, gradient))
+            let (inputs, outputs) = (call.inputs.refs(), saved.refs());
+            let to_x = each!(&call.operation, primitive => primitive.gpu_gradient(&inputs, &outputs, &gradient));
+            to_x.map(Tensors::new).unwrap_or_else(|| call.definition_gradient(saved, gradient))
         })
     }
 }
 
 /// Returns the outputs of a call.
 pub fn forward<B: Primitives>(call: Call<B>, execution: Execution) -> Tensors<B> {
-    if call.is_composed() { B::composed(call, execution) } else { B::forward(call, execution) }
+    if is_composed(&call) { B::composed(call, execution) } else { B::forward(call, execution) }
 }
 
-/// Returns the gradients of a call with respect to each [differentiated](Call::differentiated) input for which `wanted`
-/// is true. Each gradient is returned with the index of its input. The gradient of the last input comes first.
+fn is_composed<B: Backend>(call: &Call<B>) -> bool {
+    each!(&call.operation, primitive => primitive.is_composed())
+}
+
+/// Returns the gradients of a call with respect to each input that has one ([`Primitive::differentiated`]) and for which
+/// `wanted` is true. Each gradient is returned with the index of its input. The gradient of the last input comes first.
 pub fn backward<B: Primitives>(
     call: Call<B>,
     saved: Tensors<B>,
@@ -132,18 +143,22 @@ pub fn backward<B: Primitives>(
     wanted: &[bool],
     execution: Execution,
 ) -> Vec<(usize, FloatTensor<B>)> {
-    let gradient = match call.rows() {
-        Some(rows) => forward::<B>(Call::new(Select, [gradient, rows.clone()]), execution).one(),
+    let inputs = call.inputs.refs();
+    let gradient = match each!(&call.operation, primitive => primitive.counted(&inputs)) {
+        Some(&counted) => forward::<B>(Call::new(Select, [gradient, counted.clone()]), execution).one(),
         None => gradient,
     };
     let mut gradients = Vec::new();
-    if wanted.get(1) == Some(&true)
-        && let Some((transposed, factor)) = call.transposed(&saved, &gradient)
-    {
-        let out = Array::<B>(forward::<B>(transposed, execution).into_vec().remove(0));
-        gradients.push((1, factor.map_or(out.clone(), |factor| out * Array(factor)).0));
+    if wanted.get(1) == Some(&true) {
+        let (inputs, saved, g) =
+            (call.inputs.clone().into_arrays(), saved.clone().into_arrays(), Array(gradient.clone()));
+        if let Some((inputs, factor)) = each!(&call.operation, primitive => primitive.transposed(&inputs, &saved, &g)) {
+            let transposed = Call { operation: call.operation.clone(), inputs: Tensors::of(inputs) };
+            let out = Array::<B>(forward::<B>(transposed, execution).into_vec().remove(0));
+            gradients.push((1, factor.map_or(out.clone(), |factor| out * factor).0));
+        }
     }
-    if call.is_composed() {
+    if is_composed(&call) {
         gradients.push((0, B::composed_backward(call, saved, gradient, execution).one()));
     } else if wanted[0] || gradients.is_empty() {
         let found = B::backward(call, saved, gradient, execution).into_vec();

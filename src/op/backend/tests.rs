@@ -7,8 +7,8 @@ use super::backward;
 use crate::execution::with_tensor_path;
 use crate::op::call::{Call, Tensors};
 use crate::op::primitive::{
-    Primitive, above_expectation, above_recursion, elementwise::Log2Discount, indicator_sum,
-    indicator_sum::IndicatorSum, log_softmax, neural_sort_sum, pair_loss, step_sum, step_sum::StepSum,
+    elementwise::Log2Discount, indicator_sum::IndicatorSum, log_softmax::LogSoftmax, pair_loss::PairSum,
+    step_sum::StepSum,
 };
 use crate::op::{
     self, Above, AboveExpectation, AboveRecursion, Comparison, Execution, ExponentialTerm, NeuralSortMatrix, PairLoss,
@@ -85,6 +85,11 @@ fn check_here(
     assert_close(&format!("{what}, differences"), &numeric, &automatic, 1e-7);
 }
 
+/// Returns the gradient of a call with respect to its first input, by the definition.
+fn definition(call: Call<Dispatch>, saved: Tensors<Dispatch>, g: FloatTensor<Dispatch>) -> FloatTensor<Dispatch> {
+    call.definition_gradient(saved, g).one()
+}
+
 /// Returns the gradient of a call with respect to only its second input.
 fn in_values(call: Call<Dispatch>, saved: Tensors<Dispatch>, g: FloatTensor<Dispatch>) -> FloatTensor<Dispatch> {
     let mut found = backward(call, saved, g, &[false, true], Execution::current());
@@ -99,8 +104,8 @@ fn gradients_of_step_sum() {
             &format!("{step:?}"),
             |x, v| op::step_sum(x, v, 3.0, step),
             |x, v, g| {
-                let call = Call::new(StepSum { alpha: 3.0, step }, [x.clone(), v.clone()]);
-                vec![step_sum::gradient::<Dispatch>(x, v, g.clone(), 3.0, step), in_values(call, Tensors::None, g)]
+                let call = Call::new(StepSum { alpha: 3.0, step }, [x, v]);
+                vec![definition(call.clone(), Tensors::None, g.clone()), in_values(call, Tensors::None, g)]
             },
         );
     }
@@ -118,8 +123,8 @@ fn documents_that_do_not_count_send_no_gradient() {
         |x, v, g| {
             let g = (Tensor::<2>::from_dispatch(g) * counted()).into_dispatch();
             let step = Step::Logistic;
-            let call = Call::new(StepSum { alpha: 3.0, step }, [x.clone(), v.clone(), counted().into_dispatch()]);
-            vec![step_sum::gradient::<Dispatch>(x, v, g.clone(), 3.0, step), in_values(call, Tensors::None, g)]
+            let call = Call::new(StepSum { alpha: 3.0, step }, [x, v, counted().into_dispatch()]);
+            vec![definition(call.clone(), Tensors::None, g.clone()), in_values(call, Tensors::None, g)]
         },
     );
     // The gradient is also checked on the device's own path.
@@ -192,8 +197,9 @@ fn gradients_of_neural_sort_sum() {
                 op::neural_sort_sum(x, v, mask, sort)
             },
             |x, v, g| {
-                let (to_x, to_v) = neural_sort_sum::gradient::<Dispatch>(x, v, mask().into_dispatch(), g, &sort);
-                vec![to_x, to_v]
+                Call::<Dispatch>::new(sort, [x, v, mask().into_dispatch()])
+                    .definition_gradient(Tensors::None, g)
+                    .into_vec()
             },
         );
     }
@@ -209,11 +215,9 @@ fn gradients_of_indicator_sum() {
         },
         |x, a, g| {
             let mask = mask().into_dispatch();
-            let (out, total) = indicator_sum::value::<Dispatch>(x.clone(), a.clone(), mask.clone(), 0.3);
-            let call = Call::new(IndicatorSum { sigma: 0.3 }, [x.clone(), a.clone(), mask.clone()]);
-            let to_a = in_values(call, Tensors::Two(out.clone(), total.clone()), g.clone());
-            let forward = indicator_sum::Forward { out, total };
-            vec![indicator_sum::gradient::<Dispatch>(x, a, mask, forward, g, 0.3), to_a]
+            let call = Call::new(IndicatorSum { sigma: 0.3 }, [x, a, mask]);
+            let saved = call.clone().definition();
+            vec![definition(call.clone(), saved.clone(), g.clone()), in_values(call, saved, g)]
         },
     );
 }
@@ -228,8 +232,8 @@ fn gradients_of_log_softmax() {
         },
         |x, _, g| {
             let mask = mask().into_dispatch();
-            let out = log_softmax::value::<Dispatch>(x, mask.clone());
-            vec![log_softmax::gradient::<Dispatch>(out, mask, g)]
+            let call = Call::new(LogSoftmax, [x, mask]);
+            vec![definition(call.clone(), call.definition(), g)]
         },
     );
 }
@@ -241,8 +245,8 @@ fn gradients_of_log2_discount() {
         |x, _| op::log2_discount(x + 1.5),
         |x, _, g| {
             let positions = (Tensor::<2>::from_dispatch(x) + 1.5).into_dispatch();
-            let out = Log2Discount.definition::<Dispatch>(vec![positions.clone()]);
-            Log2Discount.definition_gradient::<Dispatch>(vec![positions], out, g)
+            let call = Call::new(Log2Discount, [positions]);
+            vec![definition(call.clone(), call.definition(), g)]
         },
     );
 }
@@ -260,7 +264,8 @@ fn gradients_of_rank_expectation() {
         },
         |x, _, g| {
             let mask = mask().into_dispatch();
-            vec![above_expectation::gradient::<Dispatch>(x, mask.clone(), mask.clone(), mask, g, &expectation)]
+            let call = Call::new(expectation.clone(), [x, mask.clone(), mask.clone(), mask]);
+            vec![definition(call, Tensors::None, g)]
         },
     );
 }
@@ -284,7 +289,7 @@ fn gradients_of_rank_recursion() {
                     let recursion = AboveRecursion { noise: ScoreNoise::one(comparison), above: Above::Nothing };
                     let [a, b, mask] = [mask(), mask(), mask()].map(Tensor::into_dispatch);
                     let values = values.into_dispatch();
-                    vec![above_recursion::gradient::<Dispatch>(x, a, b, mask, values, g, &recursion)]
+                    vec![definition(Call::new(recursion, [x, a, b, mask, values]), Tensors::None, g)]
                 },
             );
         }
@@ -309,7 +314,7 @@ fn gradients_of_above_expectation() {
             },
             |x, _, g| {
                 let [a, b, mask] = [a(), b(), mask()].map(Tensor::into_dispatch);
-                vec![above_expectation::gradient::<Dispatch>(x, a, b, mask, g, &expectation)]
+                vec![definition(Call::new(expectation.clone(), [x, a, b, mask]), Tensors::None, g)]
             },
         );
     }
@@ -334,7 +339,7 @@ fn gradients_of_above_recursion() {
                 },
                 |x, _, g| {
                     let [a, b, mask, of_ranks] = [a(), b(), mask(), of_ranks()].map(Tensor::into_dispatch);
-                    vec![above_recursion::gradient::<Dispatch>(x, a, b, mask, of_ranks, g, &recursion)]
+                    vec![definition(Call::new(recursion.clone(), [x, a, b, mask, of_ranks]), Tensors::None, g)]
                 },
             );
         }
@@ -362,8 +367,8 @@ fn gradients_of_pair_loss() {
             },
             |x, _, g| {
                 let (labels, mask) = (labels().into_dispatch(), mask().into_dispatch());
-                let weight = cpu::PairWeight::Document(numbers(5).into_dispatch());
-                vec![pair_loss::gradient::<Dispatch>(x, labels, mask, weight, g, loss)]
+                let sum = PairSum { loss, weight: cpu::PairWeight::Document(()) };
+                vec![definition(Call::new(sum, [x, labels, mask, numbers(5).into_dispatch()]), Tensors::None, g)]
             },
         );
     }

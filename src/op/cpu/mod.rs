@@ -41,7 +41,7 @@ pub use long::box_cases;
 #[cfg(feature = "_cube")]
 pub use long::levels::STEP as NOISE_STEP;
 pub use order::{at_rank, ideal_dcg, rank};
-pub use pairs::indicator_sum::{Inputs as IndicatorInputs, indicator_sum, indicator_sum_gradient};
+pub use pairs::indicator_sum::{indicator_sum, indicator_sum_gradient};
 pub use pairs::neural_sort::{neural_sort_sum, neural_sort_sum_gradient};
 pub use pairs::pair_derivatives::{PairDerivatives, pair_derivatives};
 pub use pairs::pair_loss::{pair_loss, pair_loss_gradient};
@@ -52,7 +52,7 @@ pub use parameters::NOISE_RANGE;
 pub use parameters::{
     Above, AboveExpectation, AboveRecursion, Comparison, ExponentialTerm, NeuralSortMatrix, PairLoss, ScoreNoise, Step,
 };
-pub use ranks::above_expectation::{Inputs as AboveInputs, above_expectation, above_expectation_gradient};
+pub use ranks::above_expectation::{above_expectation, above_expectation_gradient};
 pub use ranks::above_recursion::{above_recursion, above_recursion_gradient};
 #[cfg(feature = "_cube")]
 pub use real::Coefficients;

@@ -9,9 +9,9 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::above_products::{SMALLEST, Scratch, TILE, contributed, meet, passes, row};
-use super::launch::{Batch, compute_one, product, start, sum};
-use super::members::{Counting, collect_columns, members, order, send};
+use super::above_products::{SMALLEST, Scratch, TILE, contributed, meet, passes};
+use super::launch::{Batch, compute, product, start, sum};
+use super::members::{Rule, collect_columns, order, row, send};
 use super::noise::{Kind, comparison, comparisons, numbers};
 use super::real::probability;
 use super::tile::{ROWS, SLICES, STRIDE, UNITS, place, place_in_part, sum_of_row};
@@ -38,27 +38,25 @@ fn values(
     #[comptime] sum: bool,
 ) {
     let place = place(lists, documents);
-    let members = members(order, place.list / documents, documents);
+    let row = row(x, order, place, documents);
     let mut scratch = Scratch {
         ahead: Shared::<[f32]>::new_slice(TILE * ROWS),
         behind: Shared::<[f32]>::new_slice(TILE * ROWS),
         tile_b: Shared::<[f32]>::new_slice(TILE),
     };
     let mut row_sums = Shared::<[f32]>::new_slice(UNITS);
-    let row = row(order, place, members);
-    let cell = row.cell;
     let mut products = Array::<f32>::new(own);
     let mut sums = Array::<f32>::new(own);
     let mut expectation = 0.0f32;
-    let comparisons = comparisons(noise, members.column_count, kind);
+    let comparisons = comparisons(noise, row.column_count, kind);
     for number in 0..comparisons {
         let comparison = comparison(noise, number, comparisons, kind);
         #[unroll]
         for term in 0..own {
             products[term] = 1.0f32;
-            sums[term] = b[cell];
+            sums[term] = b[row.cell];
         }
-        meet(x, b, order, terms, row, comparison, &mut scratch, &mut products, &mut sums, own, sum);
+        meet(x, b, order, terms, place, row, comparison, &mut scratch, &mut products, &mut sums, own, sum);
         #[unroll]
         for term in 0..own {
             let coefficient = terms[comptime!(2 * own * SLICES) + place.slice + term * SLICES] * comparison.weight;
@@ -71,7 +69,7 @@ fn values(
     }
     let expectation = sum_of_row(expectation, place, &mut row_sums);
     if place.exists && place.slice == 0 {
-        out[cell] = select(place.row < members.row_count, expectation * a[cell], 0.0f32);
+        out[row.cell] = select(row.counts, expectation * a[row.cell], 0.0f32);
     }
 }
 
@@ -97,8 +95,7 @@ fn flows(
     #[comptime] sum: bool,
 ) {
     let place = place_in_part(first, cubes, documents);
-    let list = place.list;
-    let members = members(order, list / documents, documents);
+    let row = row(x, order, place, documents);
     let mut scratch = Scratch {
         ahead: Shared::<[f32]>::new_slice(TILE * STRIDE),
         behind: Shared::<[f32]>::new_slice(TILE * ROWS),
@@ -108,22 +105,19 @@ fn flows(
     let mut by_product = Shared::<[f32]>::new_slice(own * UNITS);
     let mut by_factor = Shared::<[f32]>::new_slice(comptime!(if sum { own * UNITS } else { 1 }));
     let mut row_sums = Shared::<[f32]>::new_slice(UNITS);
-    let row = row(order, place, members);
-    let cell = row.cell;
-    let row_x = x[cell];
-    let row_w = select(place.exists && place.row < members.row_count, w[cell], 0.0f32);
+    let row_w = select(place.exists && row.counts, w[row.cell], 0.0f32);
     let mut products = Array::<f32>::new(own);
     let mut sums = Array::<f32>::new(own);
     let mut to_row = 0.0f32;
-    let comparisons = comparisons(noise, members.column_count, kind);
+    let comparisons = comparisons(noise, row.column_count, kind);
     for number in 0..comparisons {
         let comparison = comparison(noise, number, comparisons, kind);
         #[unroll]
         for term in 0..own {
             products[term] = 1.0f32;
-            sums[term] = b[cell];
+            sums[term] = b[row.cell];
         }
-        meet(x, b, order, terms, row, comparison, &mut scratch, &mut products, &mut sums, own, sum);
+        meet(x, b, order, terms, place, row, comparison, &mut scratch, &mut products, &mut sums, own, sum);
         #[unroll]
         for term in 0..own {
             let m = place.slice + term * SLICES;
@@ -139,8 +133,8 @@ fn flows(
             let length = min(row.visited - start, TILE);
             let mut partial = 0.0f32;
             for j in range_stepped(place.slice, length, SLICES) {
-                let other = list + order[row.columns + start + j] as usize;
-                let beats = probability((x[other] - row_x) * comparison.rate - comparison.shift);
+                let other = place.list + order[row.columns + start + j] as usize;
+                let beats = probability((x[other] - row.x) * comparison.rate - comparison.shift);
                 let b = b[other];
                 let left = passes(b, sum);
                 let mut flow = 0.0f32;
@@ -156,7 +150,7 @@ fn flows(
                         flow -= by_product * gap / factor;
                     }
                 }
-                let flow = select(other != cell, flow * beats.bell * slope, 0.0f32);
+                let flow = select(other != row.cell, flow * beats.bell * slope, 0.0f32);
                 partial += flow;
                 scratch.ahead[j * STRIDE + place.lane] = flow;
             }
@@ -171,7 +165,7 @@ fn flows(
     }
     let to_row = sum_of_row(to_row, place, &mut row_sums);
     if place.exists && place.slice == 0 {
-        to_rows[cell] = select(place.row < members.row_count, to_row, 0.0f32);
+        to_rows[row.cell] = select(row.counts, to_row, 0.0f32);
     }
 }
 
@@ -221,42 +215,33 @@ fn name(expectation: &AboveExpectation) -> String {
 }
 
 /// See [`above_expectation`](crate::op::above_expectation()).
-pub fn above_expectation(
-    x: &CubeTensor,
-    a: &CubeTensor,
-    b: &CubeTensor,
-    mask: &CubeTensor,
-    expectation: &AboveExpectation,
-) -> Option<CubeTensor> {
+pub fn above_expectation([x, a, b, mask]: [&CubeTensor; 4], expectation: &AboveExpectation) -> Option<Vec<CubeTensor>> {
     if expectation.terms.len() > MOST_TERMS {
         return None;
     }
-    compute_one(&name(expectation), x, mask, 7, |batch| {
+    compute(&name(expectation), x, Some(mask), 7, |batch| {
         let a = product(a, mask);
-        let order = order(batch, Counting::Separately { rows: &a, columns: mask });
+        let order = order(batch, Rule::Separately, &a, mask);
         let out = batch.per_document();
         let Arguments { b, terms, noise, kind } = Arguments::new(batch, b, expectation);
         let (own, sum) = (own(expectation), expectation.above == Above::Sum);
         start!(batch.cubes(), values::launch, [x, &a, &b, &order, &terms, &noise], [&out], kind, own, sum);
-        out
+        vec![out]
     })
 }
 
-/// Returns the gradient of [`above_expectation`] with respect to `x`, given the gradient of its output.
+/// Returns the gradient of [`above_expectation`] with respect to `x`, given the gradient `g` of its output.
 pub fn above_expectation_gradient(
-    x: &CubeTensor,
-    a: &CubeTensor,
-    b: &CubeTensor,
-    mask: &CubeTensor,
-    gradient: &CubeTensor,
+    [x, a, b, mask]: [&CubeTensor; 4],
+    g: &CubeTensor,
     expectation: &AboveExpectation,
-) -> Option<CubeTensor> {
+) -> Option<Vec<CubeTensor>> {
     if expectation.terms.len() > MOST_TERMS {
         return None;
     }
-    compute_one(&format!("gradient of {}", name(expectation)), x, mask, 8, |batch| {
-        let weights = product(&product(a, gradient), mask);
-        let order = order(batch, Counting::Separately { rows: &weights, columns: mask });
+    compute(&format!("gradient of {}", name(expectation)), x, Some(mask), 8, |batch| {
+        let weights = product(&product(a, g), mask);
+        let order = order(batch, Rule::Separately, &weights, mask);
         let [to_rows, to_columns] = [batch.per_document(), batch.per_document()];
         let Arguments { b, terms, noise, kind } = Arguments::new(batch, b, expectation);
         let (own, is_sum) = (own(expectation), expectation.above == Above::Sum);
@@ -267,7 +252,6 @@ pub fn above_expectation_gradient(
                 part.first, part.cubes, batch.documents, kind, own, is_sum);
             collect_columns(batch, part, 1, &partials, &order, &to_columns);
         }
-        let to_x = sum(to_rows, to_columns);
-        to_x
+        vec![sum(to_rows, to_columns)]
     })
 }

@@ -7,7 +7,7 @@ use burn_cubecl::CubeBackend;
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::members::{Members, visited};
+use super::members::Row;
 use super::noise::Comparison;
 use super::real::probability;
 use super::tile::{Place, ROWS, SLICES};
@@ -45,34 +45,6 @@ pub(super) struct Scratch {
     pub tile_b: Shared<[f32]>,
 }
 
-/// The row that a unit computes, and the columns with which the row is compared.
-#[derive(CubeType, Clone, Copy)]
-#[expand(derive(Clone, Copy))]
-pub(super) struct Row {
-    /// The index of the row within the batch.
-    pub cell: usize,
-    /// The index within the batch of the first document of the list.
-    pub list: usize,
-    /// The index in `order` of the first column.
-    pub columns: usize,
-    /// The number of columns to visit, which is the same for all rows of a cube.
-    pub visited: usize,
-    pub slice: usize,
-    pub lane: usize,
-}
-
-#[cube]
-pub(super) fn row(order: &[u32], place: Place, members: Members) -> Row {
-    Row {
-        cell: place.list + order[members.rows + place.row] as usize,
-        list: place.list,
-        columns: members.columns,
-        visited: visited(place, members),
-        slice: place.slice,
-        lane: place.lane,
-    }
-}
-
 /// Visits all columns. For each term of the unit, multiplies the factors of the columns into `products` and adds the
 /// shares of the columns to `sums`. The array `terms` holds `own * SLICES` bases, followed by the same number of gaps
 /// `1 - z_m` and the same number of coefficients. All units of a cube must call this function together, since it waits
@@ -83,6 +55,7 @@ pub(super) fn meet(
     b: &[f32],
     order: &[u32],
     terms: &[f32],
+    place: Place,
     row: Row,
     comparison: Comparison,
     scratch: &mut Scratch,
@@ -91,27 +64,26 @@ pub(super) fn meet(
     #[comptime] own: usize,
     #[comptime] sum: bool,
 ) {
-    let row_x = x[row.cell];
     for start in range_stepped(0, row.visited, TILE) {
         let length = min(row.visited - start, TILE);
-        for j in range_stepped(row.slice, length, SLICES) {
-            let other = row.list + order[row.columns + start + j] as usize;
-            let beats = probability((x[other] - row_x) * comparison.rate - comparison.shift);
-            scratch.ahead[j * ROWS + row.lane] = select(other != row.cell, beats.of, 0.0f32);
-            scratch.behind[j * ROWS + row.lane] = select(other != row.cell, beats.against, 1.0f32);
-            if row.lane == 0 {
+        for j in range_stepped(place.slice, length, SLICES) {
+            let other = place.list + order[row.columns + start + j] as usize;
+            let beats = probability((x[other] - row.x) * comparison.rate - comparison.shift);
+            scratch.ahead[j * ROWS + place.lane] = select(other != row.cell, beats.of, 0.0f32);
+            scratch.behind[j * ROWS + place.lane] = select(other != row.cell, beats.against, 1.0f32);
+            if place.lane == 0 {
                 scratch.tile_b[j] = b[other];
             }
         }
         sync_cube();
         for j in 0..length {
-            let ahead = scratch.ahead[j * ROWS + row.lane];
-            let behind = scratch.behind[j * ROWS + row.lane];
+            let ahead = scratch.ahead[j * ROWS + place.lane];
+            let behind = scratch.behind[j * ROWS + place.lane];
             let b = scratch.tile_b[j];
             let left = passes(b, sum);
             #[unroll]
             for term in 0..own {
-                let m = row.slice + term * SLICES;
+                let m = place.slice + term * SLICES;
                 let whole = terms[m];
                 let base = whole * left;
                 let loss = ahead * fma(whole, 1.0f32 - left, terms[comptime!(own * SLICES) + m]);

@@ -13,11 +13,12 @@ use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
 use super::above_products::contributed;
-use super::launch::{Batch, compute_one, product, start, sum};
-use super::members::{Counting, Members, collect_columns, is_counted, members, order, send, visited};
+use super::launch::{compute, product, start, sum};
+use super::members::{Rule, collect_columns, order, row, send};
 use super::noise::{comparison, comparisons, numbers};
-use super::rank_window::{Form, Neighbor, Row, Trial, Window, advance, begin, empty, retreat, slope_at, trial};
-use super::tile::{Place, STRIDE, UNITS, place_in_part, sum_of_row};
+use super::rank_window::{Form, Neighbor, Trial, Window, advance, begin, empty, retreat, slope_at, trial};
+use super::real::is_counted;
+use super::tile::{STRIDE, UNITS, place_in_part, sum_of_row};
 use crate::op::cpu::AboveRecursion;
 
 /// The number of columns for which a cube collects gradients in shared memory before it sums them.
@@ -119,13 +120,6 @@ fn value(values: &[f32], first: usize, rank: usize, ranks: usize) -> f32 {
     select(rank < ranks, values[first + min(rank, ranks - 1)], 0.0f32)
 }
 
-/// Returns the row that a unit computes.
-#[cube]
-fn row(x: &[f32], order: &[u32], place: Place, members: Members) -> Row {
-    let cell = place.list + order[members.rows + place.row] as usize;
-    Row { x: x[cell], cell, list: place.list, columns: members.columns }
-}
-
 /// Computes the expectation of each row `i`. It is `a_i` times the mean over comparisons of `sum_r f(r) p(r)` or, with
 /// a sum, of `sum_r f(r) (w(r) + b_i p(r))`.
 #[cube(launch)]
@@ -147,12 +141,10 @@ fn values(
     let place = place_in_part(first, cubes, documents);
     let mut row_sums = Shared::<[f32]>::new_slice(UNITS);
     let list = place.list / documents;
-    let members = members(order, list, documents);
-    let row = row(x, order, place, members);
-    let visited = visited(place, members);
+    let row = row(x, order, place, documents);
     let slots = slots(cubes, form);
     let windows = windows(values, list * ranks, ranks, form);
-    let comparisons = comparisons(noise, members.column_count, comptime!(form.kind));
+    let comparisons = comparisons(noise, row.column_count, comptime!(form.kind));
     let mut state = empty(form);
     let mut expectation = 0.0f32;
     for round in 0..comparisons.div_ceil(comptime!(form.slices())) {
@@ -161,10 +153,10 @@ fn values(
         let mut found = 0.0f32;
         for window in 0..windows {
             begin(&mut state, window == 0, form);
-            for j in 0..visited {
+            for j in 0..row.visited {
                 let below = take(&*scratch, slots, 0usize, j, window > 0, form);
                 leave(scratch, slots, 0usize, j, &state, comptime!(form.width - 1), form);
-                let trial = trial(x, b, order, row, comparison, j, form);
+                let trial = trial(x, b, order, place.list, row, comparison, j, form);
                 advance(&mut state, below, trial, form);
             }
             #[unroll]
@@ -183,7 +175,7 @@ fn values(
         expectation = sum_of_row(expectation, place, &mut row_sums);
     }
     if place.exists && place.slice == 0 {
-        out[row.cell] = select(place.row < members.row_count, expectation * a[row.cell], 0.0f32);
+        out[row.cell] = select(row.counts, expectation * a[row.cell], 0.0f32);
     }
 }
 
@@ -248,16 +240,14 @@ fn flows(
     let mut tile = Shared::<[f32]>::new_slice(comptime!(TILE * form.slices() * STRIDE));
     let mut row_sums = Shared::<[f32]>::new_slice(UNITS);
     let list = place.list / documents;
-    let members = members(order, list, documents);
-    let row = row(x, order, place, members);
-    let visited = visited(place, members);
-    let row_counts = place.exists && place.row < members.row_count;
+    let row = row(x, order, place, documents);
+    let row_counts = place.exists && row.counts;
     let row_w = select(row_counts, w[row.cell], 0.0f32);
     let slots = slots(cubes, form);
     let slots_of = layout(documents, block, form);
     let windows = windows(values, list * ranks, ranks, form);
-    let comparisons = comparisons(noise, members.column_count, comptime!(form.kind));
-    let blocks = visited.div_ceil(block);
+    let comparisons = comparisons(noise, row.column_count, comptime!(form.kind));
+    let blocks = row.visited.div_ceil(block);
     let mut state = empty(form);
     let mut slopes = empty(form);
     let mut to_row = 0.0f32;
@@ -270,10 +260,10 @@ fn flows(
             if comptime!(form.several) {
                 for lower in 0..window {
                     begin(&mut state, lower == 0, form);
-                    for j in 0..visited {
+                    for j in 0..row.visited {
                         let below = take(&*scratch, slots, slots_of.below, j, lower > 0, form);
                         leave(scratch, slots, slots_of.below, j, &state, comptime!(form.width - 1), form);
-                        let trial = trial(x, b, order, row, comparison, j, form);
+                        let trial = trial(x, b, order, place.list, row, comparison, j, form);
                         advance(&mut state, below, trial, form);
                     }
                 }
@@ -281,9 +271,9 @@ fn flows(
             begin(&mut state, window == 0, form);
             for number in 0..blocks {
                 keep(scratch, slots, number * comptime!(form.state()), &state, form);
-                for j in number * block..min((number + 1) * block, visited) {
+                for j in number * block..min((number + 1) * block, row.visited) {
                     let below = take(&*scratch, slots, slots_of.below, j, window > 0, form);
-                    let trial = trial(x, b, order, row, comparison, j, form);
+                    let trial = trial(x, b, order, place.list, row, comparison, j, form);
                     advance(&mut state, below, trial, form);
                 }
             }
@@ -300,7 +290,7 @@ fn flows(
             for blocks_behind in 0..blocks {
                 let number = blocks - 1 - blocks_behind;
                 let start = number * block;
-                let length = min(visited - start, block);
+                let length = min(row.visited - start, block);
                 #[unroll]
                 for rank in 0..comptime!(form.width) {
                     let kept = kept(&*scratch, slots, number * comptime!(form.state()), rank, form);
@@ -312,7 +302,7 @@ fn flows(
                 for j in 0..length {
                     keep(scratch, slots, slots_of.within + j * comptime!(form.state()), &state, form);
                     let below = take(&*scratch, slots, slots_of.below, start + j, window > 0, form);
-                    let trial = trial(x, b, order, row, comparison, start + j, form);
+                    let trial = trial(x, b, order, place.list, row, comparison, start + j, form);
                     advance(&mut state, below, trial, form);
                 }
                 let tiles = length.div_ceil(TILE);
@@ -322,7 +312,7 @@ fn flows(
                     for behind in 0..in_tile {
                         let column = in_tile - 1 - behind;
                         let j = in_block + column;
-                        let trial = trial(x, b, order, row, comparison, start + j, form);
+                        let trial = trial(x, b, order, place.list, row, comparison, start + j, form);
                         let above = take(&*scratch, slots, slots_of.above, start + j, windows_above > 0, form);
                         let states = slots_of.within + j * comptime!(form.state());
                         let by_chance = through_ranks(&*scratch, slots, states, &slopes, above, trial, form);
@@ -374,95 +364,50 @@ fn through_ranks(
     by_chance
 }
 
-/// The tensors that all kernels of a call read.
-struct Inputs<'a> {
-    x: &'a CubeTensor,
-    /// The weight `a` of each row, which is 0 at padding. For gradients, the weight is multiplied by the incoming
-    /// gradient.
-    weights: &'a CubeTensor,
-    b: &'a CubeTensor,
-    mask: &'a CubeTensor,
-    values: &'a CubeTensor,
-}
-
-impl Inputs<'_> {
-    fn ranks(&self) -> usize {
-        self.values.shape().dims::<2>()[1]
-    }
-}
-
-/// Launches the kernel for the expectations.
-fn launch_values(batch: &Batch, inputs: &Inputs, AboveRecursion { noise, above }: &AboveRecursion) -> CubeTensor {
-    let Inputs { x, weights, b, mask, values } = *inputs;
-    let ranks = inputs.ranks();
-    let (kind, noise) = numbers(noise);
-    let form = Form::new(kind, ranks, *above);
-    let order = order(batch, Counting::Separately { rows: weights, columns: mask });
-    let out = batch.per_document();
-    let slots = if form.several { batch.documents * form.arrays() } else { 0 };
-    for part in batch.parts(form.units() * slots) {
-        let scratch = batch.numbers([(part.cubes * form.units() * slots).max(1)]);
-        start!(batch.cubes_for(part.cubes).of(form.units()), values::launch,
-            [x, weights, b, &order, values, &batch.upload(&noise)], [&scratch, &out];
-            part.first, part.cubes, batch.documents, ranks, form);
-    }
-    out
-}
-
-/// Launches the kernels for the gradient.
-fn launch_flows(batch: &Batch, inputs: &Inputs, AboveRecursion { noise, above }: &AboveRecursion) -> CubeTensor {
-    let Inputs { x, weights, b, mask, values } = *inputs;
-    let ranks = inputs.ranks();
-    let (kind, noise) = numbers(noise);
-    let form = Form::new(kind, ranks, *above);
-    let order = order(batch, Counting::Separately { rows: weights, columns: mask });
-    let [to_rows, to_columns] = [batch.per_document(), batch.per_document()];
-    let block = batch.documents.isqrt().next_multiple_of(TILE);
-    let slots = slots_needed(batch.documents, block, form);
-    for part in batch.parts(form.units() * slots + form.slices() * batch.documents) {
-        let scratch = batch.numbers([part.cubes * form.units() * slots]);
-        let partials = batch.numbers([part.cubes * form.slices(), batch.documents]);
-        start!(batch.cubes_for(part.cubes).of(form.units()), flows::launch,
-            [x, weights, b, &order, values, &batch.upload(&noise)], [&scratch, &to_rows, &partials];
-            part.first, part.cubes, batch.documents, ranks, block, form);
-        collect_columns(batch, part, form.slices(), &partials, &order, &to_columns);
-    }
-    sum(to_rows, to_columns)
-}
-
-/// Returns the name under which a compiled kernel is known; calls with the same name share the kernel.
-fn name(values: &CubeTensor, AboveRecursion { noise, above }: &AboveRecursion) -> String {
-    let form = Form::new(numbers(noise).0, values.shape().dims::<2>()[1], *above);
-    format!("above_recursion, {form:?}")
-}
-
 /// See [`above_recursion`](crate::op::above_recursion()).
 pub fn above_recursion(
-    x: &CubeTensor,
-    a: &CubeTensor,
-    b: &CubeTensor,
-    mask: &CubeTensor,
-    values: &CubeTensor,
-    recursion: &AboveRecursion,
-) -> Option<CubeTensor> {
-    compute_one(&name(values, recursion), x, mask, 8, |batch| {
-        let (weights, b) = (&product(a, mask), &contributed(b, recursion.above));
-        launch_values(batch, &Inputs { x, weights, b, mask, values }, recursion)
+    [x, a, b, mask, values]: [&CubeTensor; 5],
+    AboveRecursion { noise, above }: &AboveRecursion,
+) -> Option<Vec<CubeTensor>> {
+    let (ranks, (kind, noise)) = (values.shape()[1], numbers(noise));
+    let form = Form::new(kind, ranks, *above);
+    compute(&format!("above_recursion, {form:?}"), x, Some(mask), 8, |batch| {
+        let (a, b) = (product(a, mask), contributed(b, *above));
+        let (order, noise, out) =
+            (order(batch, Rule::Separately, &a, mask), batch.upload(&noise), batch.per_document());
+        let slots = if form.several { batch.documents * form.arrays() } else { 0 };
+        for part in batch.parts(form.units() * slots) {
+            let scratch = batch.numbers([(part.cubes * form.units() * slots).max(1)]);
+            start!(batch.cubes_for(part.cubes).of(form.units()), values::launch,
+                [x, &a, &b, &order, values, &noise], [&scratch, &out];
+                part.first, part.cubes, batch.documents, ranks, form);
+        }
+        vec![out]
     })
 }
 
-/// Returns the gradient of [`above_recursion`] with respect to `x`, given the gradient of its output.
+/// Returns the gradient of [`above_recursion`] with respect to `x`, given the gradient `g` of its output.
 pub fn above_recursion_gradient(
-    x: &CubeTensor,
-    a: &CubeTensor,
-    b: &CubeTensor,
-    mask: &CubeTensor,
-    values: &CubeTensor,
-    gradient: &CubeTensor,
-    recursion: &AboveRecursion,
-) -> Option<CubeTensor> {
-    compute_one(&format!("gradient of {}", name(values, recursion)), x, mask, 9, |batch| {
-        let (weights, b) = (&product(&product(a, gradient), mask), &contributed(b, recursion.above));
-        launch_flows(batch, &Inputs { x, weights, b, mask, values }, recursion)
+    [x, a, b, mask, values]: [&CubeTensor; 5],
+    g: &CubeTensor,
+    AboveRecursion { noise, above }: &AboveRecursion,
+) -> Option<Vec<CubeTensor>> {
+    let (ranks, (kind, noise)) = (values.shape()[1], numbers(noise));
+    let form = Form::new(kind, ranks, *above);
+    compute(&format!("gradient of above_recursion, {form:?}"), x, Some(mask), 9, |batch| {
+        let (weights, b) = (product(&product(a, g), mask), contributed(b, *above));
+        let (order, noise) = (order(batch, Rule::Separately, &weights, mask), batch.upload(&noise));
+        let [to_rows, to_columns] = [batch.per_document(), batch.per_document()];
+        let block = batch.documents.isqrt().next_multiple_of(TILE);
+        let slots = slots_needed(batch.documents, block, form);
+        for part in batch.parts(form.units() * slots + form.slices() * batch.documents) {
+            let scratch = batch.numbers([part.cubes * form.units() * slots]);
+            let partials = batch.numbers([part.cubes * form.slices(), batch.documents]);
+            start!(batch.cubes_for(part.cubes).of(form.units()), flows::launch,
+                [x, &weights, &b, &order, values, &noise], [&scratch, &to_rows, &partials];
+                part.first, part.cubes, batch.documents, ranks, block, form);
+            collect_columns(batch, part, form.slices(), &partials, &order, &to_columns);
+        }
+        vec![sum(to_rows, to_columns)]
     })
 }

@@ -4,8 +4,8 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::launch::{compute, compute_one, start};
-use super::members::{Counting, members, order, visited};
+use super::launch::{compute, start};
+use super::members::{Rule, order, row};
 use super::real::exponential;
 use super::tile::{SLICES, UNITS, in_tile, place, sum_of_row};
 
@@ -24,19 +24,16 @@ fn values(
     rate: f32,
 ) {
     let place = place(lists, documents);
-    let members = members(order, place.list / documents, documents);
-    let visited = visited(place, members);
+    let row = row(x, order, place, documents);
     let mut tile_x = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_a = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_mask = Shared::<[f32]>::new_slice(UNITS);
     let mut sums = Shared::<[f32]>::new_slice(UNITS);
-    let cell = place.list + order[members.rows + place.row] as usize;
-    let row = x[cell];
     let mut weighted = 0.0f32;
     let mut plain = 0.0f32;
-    for start in range_stepped(0, visited, UNITS) {
-        if start + place.unit < visited {
-            let cell = place.list + order[members.columns + start + place.unit] as usize;
+    for start in range_stepped(0, row.visited, UNITS) {
+        if start + place.unit < row.visited {
+            let cell = place.list + order[row.columns + start + place.unit] as usize;
             tile_x[place.unit] = x[cell];
             tile_a[place.unit] = a[cell];
             tile_mask[place.unit] = mask[cell];
@@ -44,8 +41,8 @@ fn values(
         sync_cube();
         let mut partial_weighted = 0.0f32;
         let mut partial_plain = 0.0f32;
-        for j in range_stepped(place.slice, in_tile(visited, start), SLICES) {
-            let d = tile_x[j] - row;
+        for j in range_stepped(place.slice, in_tile(row.visited, start), SLICES) {
+            let d = tile_x[j] - row.x;
             let kernel = exponential(d * d * rate) * tile_mask[j];
             partial_weighted = fma(kernel, tile_a[j], partial_weighted);
             partial_plain += kernel;
@@ -57,11 +54,11 @@ fn values(
     let weighted = sum_of_row(weighted, place, &mut sums);
     let plain = sum_of_row(plain, place, &mut sums);
     if place.exists && place.slice == 0 {
-        let document = mask[cell];
+        let document = mask[row.cell];
         // A row of padding is paired with no document.
-        let denominator = select(place.row < members.row_count, plain - document + 1.0f32, 1.0f32);
-        out[cell] = weighted / denominator * document;
-        total[cell] = denominator;
+        let denominator = select(row.counts, plain - document + 1.0f32, 1.0f32);
+        out[row.cell] = weighted / denominator * document;
+        total[row.cell] = denominator;
     }
 }
 
@@ -82,21 +79,19 @@ fn gradients(
     rate: f32,
 ) {
     let place = place(lists, documents);
-    let members = members(order, place.list / documents, documents);
-    let visited = visited(place, members);
+    let row = row(x, order, place, documents);
     let mut tile_x = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_a = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_mask = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_out = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_q = Shared::<[f32]>::new_slice(UNITS);
     let mut sums = Shared::<[f32]>::new_slice(UNITS);
-    let cell = place.list + order[members.rows + place.row] as usize;
-    let (row_x, row_a, row_out) = (x[cell], a[cell], out[cell]);
-    let row_q = g[cell] * mask[cell] / total[cell];
+    let (row_a, row_out) = (a[row.cell], out[row.cell]);
+    let row_q = g[row.cell] * mask[row.cell] / total[row.cell];
     let mut sum = 0.0f32;
-    for start in range_stepped(0, visited, UNITS) {
-        if start + place.unit < visited {
-            let cell = place.list + order[members.columns + start + place.unit] as usize;
+    for start in range_stepped(0, row.visited, UNITS) {
+        if start + place.unit < row.visited {
+            let cell = place.list + order[row.columns + start + place.unit] as usize;
             tile_x[place.unit] = x[cell];
             tile_a[place.unit] = a[cell];
             tile_mask[place.unit] = mask[cell];
@@ -105,8 +100,8 @@ fn gradients(
         }
         sync_cube();
         let mut partial = 0.0f32;
-        for j in range_stepped(place.slice, in_tile(visited, start), SLICES) {
-            let d = tile_x[j] - row_x;
+        for j in range_stepped(place.slice, in_tile(row.visited, start), SLICES) {
+            let d = tile_x[j] - row.x;
             let kernel = exponential(d * d * rate) * tile_mask[j];
             let flow = fma(row_q, tile_a[j] - row_out, tile_q[j] * (row_a - tile_out[j]));
             partial = fma(kernel * d, flow, partial);
@@ -116,36 +111,34 @@ fn gradients(
     }
     let sum = sum_of_row(sum, place, &mut sums);
     if place.exists && place.slice == 0 {
-        to_x[cell] = sum * mask[cell] * rate * -2.0f32;
+        to_x[row.cell] = sum * mask[row.cell] * rate * -2.0f32;
     }
 }
 
 /// Returns the softmax sums of [`indicator_sum`](crate::op::indicator_sum()) and their denominators.
-pub fn indicator_sum(x: &CubeTensor, a: &CubeTensor, mask: &CubeTensor, sigma: f64) -> Option<[CubeTensor; 2]> {
+pub fn indicator_sum([x, a, mask]: [&CubeTensor; 3], sigma: f64) -> Option<Vec<CubeTensor>> {
     let rate = (-1.0 / sigma) as f32;
     compute("indicator_sum", x, Some(mask), 6, |batch| {
-        let order = order(batch, Counting::Separately { rows: mask, columns: mask });
+        let order = order(batch, Rule::Separately, mask, mask);
         let (out, total) = (batch.per_document(), batch.per_document());
         start!(batch.cubes(), values::launch, [x, a, mask, &order], [&out, &total], rate);
-        [out, total]
+        vec![out, total]
     })
 }
 
-/// Returns the gradient of [`indicator_sum`] with respect to `x`, given the gradient of its output. The outputs of the
+/// Returns the gradient of [`indicator_sum`] with respect to `x`, given the gradient `g` of its output. The outputs of the
 /// forward pass are `out` and `total`.
 pub fn indicator_sum_gradient(
-    x: &CubeTensor,
-    a: &CubeTensor,
-    mask: &CubeTensor,
+    [x, a, mask]: [&CubeTensor; 3],
     [out, total]: [&CubeTensor; 2],
-    gradient: &CubeTensor,
+    g: &CubeTensor,
     sigma: f64,
-) -> Option<CubeTensor> {
+) -> Option<Vec<CubeTensor>> {
     let rate = (-1.0 / sigma) as f32;
-    compute_one("gradient of indicator_sum", x, mask, 8, |batch| {
-        let order = order(batch, Counting::Separately { rows: mask, columns: mask });
+    compute("gradient of indicator_sum", x, Some(mask), 8, |batch| {
+        let order = order(batch, Rule::Separately, mask, mask);
         let to_x = batch.per_document();
-        start!(batch.cubes(), gradients::launch, [x, a, mask, out, total, gradient, &order], [&to_x], rate);
-        to_x
+        start!(batch.cubes(), gradients::launch, [x, a, mask, out, total, g, &order], [&to_x], rate);
+        vec![to_x]
     })
 }

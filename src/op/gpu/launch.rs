@@ -6,14 +6,14 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 use burn::backend::{TensorMetadata, ops::FloatTensorOps};
 use burn::tensor::{DType, Shape};
 use burn_cubecl::cubecl::client::Client;
-use burn_cubecl::cubecl::prelude::{BufferArg, CubeCount, CubeDim};
 use burn_cubecl::cubecl::server::CubeCountSelection;
+use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::kernel::into_contiguous;
 use burn_cubecl::ops::numeric::empty_device_contiguous_dtype;
 use burn_cubecl::tensor::CubeTensor;
 use burn_cubecl::{CubeBackend, CubeDevice};
 
-use super::diverged::mark_diverged;
+use super::real::{NAN, is_counted, is_finite};
 use super::tile::{ROWS, UNITS};
 use crate::device::root_cause;
 use crate::execution::Execution;
@@ -161,39 +161,69 @@ pub(super) fn sum(a: CubeTensor, b: CubeTensor) -> CubeTensor {
 
 /// Runs `launch` as [`run`] does, then sets the first output to NaN in lists with a score that is not finite. With a
 /// mask, only scores and outputs of its documents are considered.
-pub(super) fn compute<const K: usize>(
+pub(super) fn compute(
     kernel: &str,
     x: &CubeTensor,
     mask: Option<&CubeTensor>,
     bindings: u32,
-    launch: impl FnOnce(&Batch) -> [CubeTensor; K],
-) -> Option<[CubeTensor; K]> {
+    launch: impl FnOnce(&Batch) -> Vec<CubeTensor>,
+) -> Option<Vec<CubeTensor>> {
     run(kernel, x, bindings, |batch| {
         let outputs = launch(batch);
-        mark_diverged(batch, x, mask, &outputs[0]);
+        let all = batch.cubes_for(batch.lists);
+        start!(all, mark_diverged::launch, [x, mask.unwrap_or(x)], [&outputs[0]], mask.is_some());
         outputs
     })
 }
 
-/// Does the same as [`compute`] for a kernel with one output and a mask.
-pub(super) fn compute_one(
-    kernel: &str,
-    x: &CubeTensor,
-    mask: &CubeTensor,
-    bindings: u32,
-    launch: impl FnOnce(&Batch) -> CubeTensor,
-) -> Option<CubeTensor> {
-    compute(kernel, x, Some(mask), bindings, |batch| [launch(batch)]).map(|[out]| out)
+/// Returns whether the kernel checks the score of a document and may set its result to NaN.
+#[cube]
+fn is_checked(mask: &[f32], cell: usize, #[comptime] masked: bool) -> bool {
+    if comptime!(masked) { is_counted(mask[cell]) } else { true.runtime() }
+}
+
+/// Writes NaN to all results of a list in which a score is not finite, so that a diverged training run is noticed. With
+/// a mask, only the documents where it is nonzero are checked and overwritten. One cube per list.
+///
+/// The other kernels do not ensure this, because `min` and `max` on a device ignore NaN, and skipped pairs are never
+/// read. This kernel therefore checks the bits of all scores after the others have run.
+#[cube(launch)]
+fn mark_diverged(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usize, #[comptime] masked: bool) {
+    let mut found = Shared::<[u32]>::new_slice(UNITS);
+    let first = min(CUBE_POS, lists - 1) * documents;
+    let unit = UNIT_POS as usize;
+    let mut own = 0u32;
+    for document in range_stepped(unit, documents, UNITS) {
+        let cell = first + document;
+        if is_checked(mask, cell, masked) && !is_finite(x[cell]) {
+            own = 1u32;
+        }
+    }
+    found[unit] = own;
+    sync_cube();
+    let mut any = 0u32;
+    for other in 0..UNITS {
+        any += found[other];
+    }
+    // A device may start cubes beyond the last list, which write the same as the last one.
+    if any != 0u32 {
+        for document in range_stepped(unit, documents, UNITS) {
+            let cell = first + document;
+            if is_checked(mask, cell, masked) {
+                out[cell] = f32::reinterpret(comptime!(NAN).runtime());
+            }
+        }
+    }
 }
 
 /// Runs `launch`, which launches a kernel that needs `bindings` buffers, on the batch of `x`. The result is `None` if
 /// the device cannot run the kernel. The log reports this once for each kernel and device.
-pub(super) fn run<const K: usize>(
+pub(super) fn run(
     kernel: &str,
     x: &CubeTensor,
     bindings: u32,
-    launch: impl FnOnce(&Batch) -> [CubeTensor; K],
-) -> Option<[CubeTensor; K]> {
+    launch: impl FnOnce(&Batch) -> Vec<CubeTensor>,
+) -> Option<Vec<CubeTensor>> {
     if x.shape().num_elements() == 0 {
         return None;
     }

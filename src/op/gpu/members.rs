@@ -9,25 +9,26 @@ use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
 use super::launch::{Batch, Part, start};
+use super::real::is_counted;
 use super::tile::{Place, ROWS, STRIDE, UNITS};
 
 /// Where the indices of the rows and columns of a list are stored in `order`, and how many of them are visited.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
-pub(super) struct Members {
+struct Members {
     /// The index in `order` of the first row.
-    pub rows: usize,
+    rows: usize,
     /// The number of rows to visit.
-    pub row_count: usize,
+    row_count: usize,
     /// The index in `order` of the first column.
-    pub columns: usize,
+    columns: usize,
     /// The number of columns to visit.
-    pub column_count: usize,
+    column_count: usize,
 }
 
 /// Returns which documents of a list are visited; `order` is the output of [`order`].
 #[cube]
-pub(super) fn members(order: &[u32], list: usize, documents: usize) -> Members {
+fn members(order: &[u32], list: usize, documents: usize) -> Members {
     let rows = list * 2 * (documents + 1);
     let columns = rows + documents + 1;
     Members {
@@ -38,29 +39,50 @@ pub(super) fn members(order: &[u32], list: usize, documents: usize) -> Members {
     }
 }
 
-/// Returns the number of columns that the rows of a cube visit. This number is the same for all units of a cube,
-/// because they wait for each other.
+/// The row that a unit computes, and the columns with which it is paired.
+#[derive(CubeType, Clone, Copy)]
+#[expand(derive(Clone, Copy))]
+pub(super) struct Row {
+    /// The index of the row within the batch.
+    pub cell: usize,
+    /// The score of the row.
+    pub x: f32,
+    /// Whether the row is visited; the others have no result.
+    pub counts: bool,
+    /// The index in `order` of the first column.
+    pub columns: usize,
+    /// The number of columns of the list.
+    pub column_count: usize,
+    /// The number of columns that the rows of the cube visit. This number is the same for all units of a cube, because
+    /// they wait for each other.
+    pub visited: usize,
+}
+
+/// Returns the row at a place; `order` is the output of [`order`].
 #[cube]
-pub(super) fn visited(place: Place, members: Members) -> usize {
-    select(place.list_exists && place.first_row < members.row_count, members.column_count, 0usize)
+pub(super) fn row(x: &[f32], order: &[u32], place: Place, documents: usize) -> Row {
+    let members = members(order, place.list / documents, documents);
+    let cell = place.list + order[members.rows + place.row] as usize;
+    let any = place.list_exists && place.first_row < members.row_count;
+    Row {
+        cell,
+        x: x[cell],
+        counts: place.row < members.row_count,
+        columns: members.columns,
+        column_count: members.column_count,
+        visited: select(any, members.column_count, 0usize),
+    }
 }
 
 /// Which documents are visited as rows and as columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Rule {
-    /// Rows and columns are selected by two separate tensors.
+pub(super) enum Rule {
+    /// One tensor selects the rows, and the other tensor selects the columns.
     Separately,
-    /// Documents selected by at least one of two tensors are both rows and columns.
+    /// Documents selected by at least one of the tensors are both rows and columns.
     Either,
-    /// One tensor selects the columns, and every document is a row.
+    /// The second tensor selects the columns, and every document is a row.
     Columns,
-}
-
-/// Returns whether a tensor with this value selects the document, that is, whether the value is not 0. The bits are
-/// compared, because NaN must select a document, but some devices treat NaN as equal to 0.
-#[cube]
-pub(super) fn is_counted(value: f32) -> bool {
-    (u32::reinterpret(value) & 0x7fff_ffffu32) != 0u32
 }
 
 /// Returns whether a document is visited as a row.
@@ -149,25 +171,10 @@ fn partition(
     }
 }
 
-/// The tensors that select the rows and columns by their nonzero values.
-#[derive(Clone, Copy)]
-pub(super) enum Counting<'a> {
-    /// One tensor selects the rows, and the other tensor selects the columns.
-    Separately { rows: &'a CubeTensor, columns: &'a CubeTensor },
-    /// Documents selected by at least one of the tensors are both rows and columns.
-    Either(&'a CubeTensor, &'a CubeTensor),
-    /// The tensor selects the columns, and every document is a row.
-    Columns(&'a CubeTensor),
-}
-
-/// Returns the indices of the rows and columns of each list, for [`members`] to read.
-pub(super) fn order(batch: &Batch, counting: Counting) -> CubeTensor {
+/// Returns the indices of the rows and columns of each list, for [`row`] to read. The two tensors select documents
+/// by their nonzero values.
+pub(super) fn order(batch: &Batch, rule: Rule, rows: &CubeTensor, columns: &CubeTensor) -> CubeTensor {
     let order = batch.indices(2 * (batch.documents + 1));
-    let (rows, columns, rule) = match counting {
-        Counting::Separately { rows, columns } => (rows, columns, Rule::Separately),
-        Counting::Either(rows, columns) => (rows, columns, Rule::Either),
-        Counting::Columns(columns) => (columns, columns, Rule::Columns),
-    };
     start!(batch.cubes_for(batch.lists), partition::launch, [rows, columns], [&order], rule);
     order
 }

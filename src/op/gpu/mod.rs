@@ -7,7 +7,7 @@
 //!
 //! All kernels are launched in the same way. [`launch::compute`] checks that the device can run the kernel. It also
 //! sets the results of a list to NaN if one of its scores is not finite. [`launch::start!`] passes the tensors and
-//! numbers. Functions of score differences are types in [`functions`].
+//! numbers. Functions of score differences are types.
 //!
 //! The kernels are implemented for burn's `CubeBackend`. By default, burn wraps this backend in kernel fusion, and a
 //! crate cannot find out whether it does. The GPU features of this crate therefore always turn fusion on. A macro of
@@ -19,8 +19,6 @@
 mod above_expectation;
 mod above_products;
 mod above_recursion;
-mod diverged;
-mod functions;
 mod indicator_sum;
 mod launch;
 mod members;

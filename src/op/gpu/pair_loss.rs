@@ -4,8 +4,8 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::launch::{compute_one, start};
-use super::members::{Counting, members, order, visited};
+use super::launch::{compute, start};
+use super::members::{Rule, order, row};
 use super::real::{exponential, log_1p, sigmoid};
 use super::tile::{SLICES, UNITS, in_tile, place, sum_of_row};
 use crate::op::cpu::{PairLoss, PairWeight, Real};
@@ -168,28 +168,25 @@ fn values<L: Term>(
     #[comptime] form: Form,
 ) {
     let place = place(lists, documents);
-    let members = members(order, place.list / documents, documents);
-    let visited = visited(place, members);
+    let row = row(x, order, place, documents);
     let mut tile_x = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_y = Shared::<[f32]>::new_slice(UNITS);
     let mut sums = Shared::<[f32]>::new_slice(UNITS);
-    let cell = place.list + order[members.rows + place.row] as usize;
-    let (row_x, row_y) = (x[cell], labels[cell]);
-    let document = place.row < members.row_count;
+    let row_y = labels[row.cell];
     let mut sum = 0.0f32;
-    for start in range_stepped(0, visited, UNITS) {
-        if start + place.unit < visited {
-            let cell = place.list + order[members.columns + start + place.unit] as usize;
+    for start in range_stepped(0, row.visited, UNITS) {
+        if start + place.unit < row.visited {
+            let cell = place.list + order[row.columns + start + place.unit] as usize;
             tile_x[place.unit] = x[cell];
             tile_y[place.unit] = labels[cell];
         }
         sync_cube();
         let mut partial = 0.0f32;
-        for j in range_stepped(place.slice, in_tile(visited, start), SLICES) {
-            if document && row_y > tile_y[j] {
-                let other = place.list + order[members.columns + start + j] as usize;
-                let weight = weight_of(cell, other, first, discount, rank, steps, absolute, form);
-                partial = fma(weight, L::value(row_x - tile_x[j], margin), partial);
+        for j in range_stepped(place.slice, in_tile(row.visited, start), SLICES) {
+            if row.counts && row_y > tile_y[j] {
+                let other = place.list + order[row.columns + start + j] as usize;
+                let weight = weight_of(row.cell, other, first, discount, rank, steps, absolute, form);
+                partial = fma(weight, L::value(row.x - tile_x[j], margin), partial);
             }
         }
         sum += partial;
@@ -197,7 +194,7 @@ fn values<L: Term>(
     }
     let sum = sum_of_row(sum, place, &mut sums);
     if place.exists && place.slice == 0 {
-        out[cell] = sum;
+        out[row.cell] = sum;
     }
 }
 
@@ -220,32 +217,29 @@ fn gradients<L: Term>(
     #[comptime] form: Form,
 ) {
     let place = place(lists, documents);
-    let members = members(order, place.list / documents, documents);
-    let visited = visited(place, members);
+    let row = row(x, order, place, documents);
     let mut tile_x = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_y = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_g = Shared::<[f32]>::new_slice(UNITS);
     let mut sums = Shared::<[f32]>::new_slice(UNITS);
-    let cell = place.list + order[members.rows + place.row] as usize;
-    let (row_x, row_y, row_g) = (x[cell], labels[cell], g[cell]);
-    let document = place.row < members.row_count;
+    let (row_y, row_g) = (labels[row.cell], g[row.cell]);
     let mut sum = 0.0f32;
-    for start in range_stepped(0, visited, UNITS) {
-        if start + place.unit < visited {
-            let cell = place.list + order[members.columns + start + place.unit] as usize;
+    for start in range_stepped(0, row.visited, UNITS) {
+        if start + place.unit < row.visited {
+            let cell = place.list + order[row.columns + start + place.unit] as usize;
             tile_x[place.unit] = x[cell];
             tile_y[place.unit] = labels[cell];
             tile_g[place.unit] = g[cell];
         }
         sync_cube();
         let mut partial = 0.0f32;
-        for j in range_stepped(place.slice, in_tile(visited, start), SLICES) {
-            if document && row_y != tile_y[j] {
-                let other = place.list + order[members.columns + start + j] as usize;
+        for j in range_stepped(place.slice, in_tile(row.visited, start), SLICES) {
+            if row.counts && row_y != tile_y[j] {
+                let other = place.list + order[row.columns + start + j] as usize;
                 let above = row_y > tile_y[j];
-                let upper = select(above, cell, other);
-                let lower = select(above, other, cell);
-                let difference = row_x - tile_x[j];
+                let upper = select(above, row.cell, other);
+                let lower = select(above, other, row.cell);
+                let difference = row.x - tile_x[j];
                 let slope = L::slope(select(above, difference, -difference), margin);
                 let weight = weight_of(upper, lower, first, discount, rank, steps, absolute, form);
                 partial = fma(weight * slope, select(above, row_g, -tile_g[j]), partial);
@@ -256,7 +250,7 @@ fn gradients<L: Term>(
     }
     let sum = sum_of_row(sum, place, &mut sums);
     if place.exists && place.slice == 0 {
-        to_x[cell] = sum;
+        to_x[row.cell] = sum;
     }
 }
 
@@ -330,41 +324,37 @@ fn name(loss: PairLoss, form: Form) -> String {
 
 /// See [`pair_loss`](crate::op::pair_loss()).
 pub fn pair_loss(
-    x: &CubeTensor,
-    labels: &CubeTensor,
-    mask: &CubeTensor,
+    [x, labels, mask]: [&CubeTensor; 3],
     weight: PairWeight<&CubeTensor>,
     loss: PairLoss,
-) -> Option<CubeTensor> {
+) -> Option<Vec<CubeTensor>> {
     let weight = Weighting::new(weight, x)?;
-    compute_one(&name(loss, weight.form), x, mask, 8, |batch| {
-        let order = order(batch, Counting::Separately { rows: mask, columns: mask });
+    compute(&name(loss, weight.form), x, Some(mask), 8, |batch| {
+        let order = order(batch, Rule::Separately, mask, mask);
         let out = batch.per_document();
         let (Weighting { form, buffers: [u, discount, rank], absolute, .. }, margin) = (&weight, margin(loss));
         let steps = batch.upload(&weight.steps(batch.documents));
         with_term!(loss, L => start!(batch.cubes(), values::launch::<L>,
             [x, labels, &order, u, discount, rank, &steps], [&out], *absolute, margin, *form));
-        out
+        vec![out]
     })
 }
 
-/// Returns the gradient of [`pair_loss`] with respect to `x`, given the gradient of its output.
+/// Returns the gradient of [`pair_loss`] with respect to `x`, given the gradient `g` of its output.
 pub fn pair_loss_gradient(
-    x: &CubeTensor,
-    labels: &CubeTensor,
-    mask: &CubeTensor,
+    [x, labels, mask]: [&CubeTensor; 3],
     weight: PairWeight<&CubeTensor>,
-    gradient: &CubeTensor,
+    g: &CubeTensor,
     loss: PairLoss,
-) -> Option<CubeTensor> {
+) -> Option<Vec<CubeTensor>> {
     let weight = Weighting::new(weight, x)?;
-    compute_one(&format!("gradient of {}", name(loss, weight.form)), x, mask, 9, |batch| {
-        let order = order(batch, Counting::Separately { rows: mask, columns: mask });
+    compute(&format!("gradient of {}", name(loss, weight.form)), x, Some(mask), 9, |batch| {
+        let order = order(batch, Rule::Separately, mask, mask);
         let to_x = batch.per_document();
         let (Weighting { form, buffers: [u, discount, rank], absolute, .. }, margin) = (&weight, margin(loss));
         let steps = batch.upload(&weight.steps(batch.documents));
         with_term!(loss, L => start!(batch.cubes(), gradients::launch::<L>,
-            [x, labels, &order, u, discount, rank, &steps, gradient], [&to_x], *absolute, margin, *form));
-        to_x
+            [x, labels, &order, u, discount, rank, &steps, g], [&to_x], *absolute, margin, *form));
+        vec![to_x]
     })
 }

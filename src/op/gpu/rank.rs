@@ -41,13 +41,12 @@ fn values(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usi
 }
 
 /// See [`rank`](crate::op::rank()).
-pub fn rank(x: &CubeTensor, mask: &CubeTensor) -> Option<CubeTensor> {
-    let [out] = run("rank", x, 3, |batch| {
+pub fn rank([x, mask]: [&CubeTensor; 2]) -> Option<Vec<CubeTensor>> {
+    run("rank", x, 3, |batch| {
         let out = batch.per_document();
         launch(batch.cubes(), x, mask, &out);
-        [out]
-    })?;
-    Some(out)
+        vec![out]
+    })
 }
 
 pub(super) fn launch(cubes: Cubes, x: &CubeTensor, mask: &CubeTensor, out: &CubeTensor) {

@@ -10,8 +10,8 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::launch::{compute, compute_one, product, start};
-use super::members::{Counting, members, order, visited};
+use super::launch::{compute, product, start};
+use super::members::{Rule, order, row};
 use super::real::{difference_of_products, probability};
 use super::tile::{ROWS, SLICES, UNITS, place, sum_of_row};
 use crate::op::cpu::{ExponentialTerm, Real};
@@ -42,13 +42,10 @@ fn values(
     #[comptime] own: usize,
 ) {
     let place = place(lists, documents);
-    let members = members(order, place.list / documents, documents);
-    let visited = visited(place, members);
+    let row = row(x, order, place, documents);
     let mut ahead = Shared::<[f32]>::new_slice(TILE * ROWS);
     let mut behind = Shared::<[f32]>::new_slice(TILE * ROWS);
     let mut sums = Shared::<[f32]>::new_slice(UNITS);
-    let cell = place.list + order[members.rows + place.row] as usize;
-    let row = x[cell];
     let mut base = Array::<f32>::new(own);
     let mut gap = Array::<f32>::new(own);
     let mut product = Array::<f32>::new(own);
@@ -58,12 +55,12 @@ fn values(
         gap[term] = gaps[place.slice + term * SLICES];
         product[term] = 1.0f32;
     }
-    for start in range_stepped(0, visited, TILE) {
-        let length = min(visited - start, TILE);
+    for start in range_stepped(0, row.visited, TILE) {
+        let length = min(row.visited - start, TILE);
         for j in range_stepped(place.slice, length, SLICES) {
-            let other = place.list + order[members.columns + start + j] as usize;
-            let beats = probability((x[other] - row) * rate);
-            let counts = other != cell;
+            let other = place.list + order[row.columns + start + j] as usize;
+            let beats = probability((x[other] - row.x) * rate);
+            let counts = other != row.cell;
             ahead[j * ROWS + place.lane] = select(counts, beats.of, 0.0f32);
             behind[j * ROWS + place.lane] = select(counts, beats.against, 1.0f32);
         }
@@ -86,12 +83,12 @@ fn values(
         let m = place.slice + term * SLICES;
         expectation = fma(coefficients[m], product[term], expectation);
         if place.exists && m < terms {
-            products[cell * terms + m] = product[term];
+            products[row.cell * terms + m] = product[term];
         }
     }
     let expectation = sum_of_row(expectation, place, &mut sums);
     if place.exists && place.slice == 0 {
-        out[cell] = expectation * mask[cell];
+        out[row.cell] = expectation * mask[row.cell];
     }
 }
 
@@ -115,32 +112,29 @@ fn gradients(
     #[comptime] terms: usize,
 ) {
     let place = place(lists, documents);
-    let members = members(order, place.list / documents, documents);
-    let visited = visited(place, members);
+    let row = row(x, order, place, documents);
     // One array is by row and then by term, and the other is by term and then by row. Units of a row then read one
     // word, and units of neighboring rows read neighboring words.
     let mut of_tile = Shared::<[f32]>::new_slice(TILE * terms);
     let mut of_rows = Shared::<[f32]>::new_slice(terms * ROWS);
     let mut sums = Shared::<[f32]>::new_slice(UNITS);
-    let cell = place.list + order[members.rows + place.row] as usize;
-    let row = x[cell];
-    let row_g = g[cell] * mask[cell];
+    let row_g = g[row.cell] * mask[row.cell];
     for m in range_stepped(place.slice, terms, SLICES) {
-        of_rows[m * ROWS + place.lane] = products[cell * terms + m] * slopes[m] * row_g;
+        of_rows[m * ROWS + place.lane] = products[row.cell * terms + m] * slopes[m] * row_g;
     }
     let mut sum = 0.0f32;
-    for start in range_stepped(0, visited, TILE) {
-        let length = min(visited - start, TILE);
+    for start in range_stepped(0, row.visited, TILE) {
+        let length = min(row.visited - start, TILE);
         for entry in range_stepped(place.unit, length * terms, UNITS) {
-            let other = place.list + order[members.columns + start + entry / terms] as usize;
+            let other = place.list + order[row.columns + start + entry / terms] as usize;
             let m = entry % terms;
             of_tile[entry] = products[other * terms + m] * slopes[m] * g[other];
         }
         sync_cube();
         let mut partial = 0.0f32;
         for j in range_stepped(place.slice, length, SLICES) {
-            let other = place.list + order[members.columns + start + j] as usize;
-            let beats = probability((x[other] - row) * rate);
+            let other = place.list + order[row.columns + start + j] as usize;
+            let beats = probability((x[other] - row.x) * rate);
             let mut flow = 0.0f32;
             for m in 0..terms {
                 let base = bases[m];
@@ -152,7 +146,7 @@ fn gradients(
                 let own = of_rows[m * ROWS + place.lane];
                 flow += difference_of_products(tile, of_row, own, of_other) / (of_other * of_row);
             }
-            let counts = other != cell;
+            let counts = other != row.cell;
             partial += select(counts, beats.bell * flow, 0.0f32);
         }
         sum += partial;
@@ -160,7 +154,7 @@ fn gradients(
     }
     let sum = sum_of_row(sum, place, &mut sums);
     if place.exists && place.slice == 0 {
-        to_x[cell] = sum * density * mask[cell];
+        to_x[row.cell] = sum * density * mask[row.cell];
     }
 }
 
@@ -171,68 +165,63 @@ fn bases(terms: &[ExponentialTerm]) -> Vec<f32> {
 
 /// Returns the expectation of each document times its weight `a`, and the product of each term.
 pub fn rank_expectation(
-    x: &CubeTensor,
-    a: &CubeTensor,
-    mask: &CubeTensor,
+    [x, a, _, mask]: [&CubeTensor; 4],
     rate: f64,
     terms: &[ExponentialTerm],
-) -> Option<[CubeTensor; 2]> {
+) -> Option<Vec<CubeTensor>> {
     let own = terms.len().div_ceil(SLICES);
     let padded = |mut values: Vec<f32>, filler| {
         values.resize(own * SLICES, filler);
         values
     };
     compute(&format!("above_expectation, independent, {own} terms a unit"), x, Some(mask), 8, |batch| {
-        let order = order(batch, Counting::Separately { rows: mask, columns: mask });
+        let order = order(batch, Rule::Separately, mask, mask);
         let (out, products) = (batch.per_document(), batch.per_document_and(terms.len()));
+        let bases = batch.upload(&padded(bases(terms), 1.0));
+        let gaps = batch.upload(&padded(terms.iter().map(|term| (1.0 - term.base) as f32).collect(), 0.0));
+        let coefficients = batch.upload(&padded(terms.iter().map(|term| term.coefficient as f32).collect(), 0.0));
         start!(
             batch.cubes(),
             values::launch,
-            [
-                x,
-                mask,
-                &order,
-                &batch.upload(&padded(bases(terms), 1.0)),
-                &batch.upload(&padded(terms.iter().map(|term| (1.0 - term.base) as f32).collect(), 0.0)),
-                &batch.upload(&padded(terms.iter().map(|term| term.coefficient as f32).collect(), 0.0))
-            ],
+            [x, mask, &order, &bases, &gaps, &coefficients],
             [&out, &products],
             terms.len(),
             rate as f32,
             own
         );
-        [product(&out, a), products]
+        vec![product(&out, a), products]
     })
 }
 
-/// Returns the gradient of [`rank_expectation`] with respect to `x`, given the gradient of its output. The tensor
+/// Returns the gradient of [`rank_expectation`] with respect to `x`, given the gradient `g` of its output. The tensor
 /// `products` comes from the forward pass.
 pub fn rank_expectation_gradient(
-    x: &CubeTensor,
-    a: &CubeTensor,
-    mask: &CubeTensor,
+    [x, a, _, mask]: [&CubeTensor; 4],
     products: &CubeTensor,
-    gradient: &CubeTensor,
+    g: &CubeTensor,
     rate: f64,
     terms: &[ExponentialTerm],
-) -> Option<CubeTensor> {
+) -> Option<Vec<CubeTensor>> {
     if terms.len() > MOST_TERMS {
         return None;
     }
-    compute_one(&format!("gradient of above_expectation, independent, {} terms", terms.len()), x, mask, 8, |batch| {
-        let order = order(batch, Counting::Separately { rows: mask, columns: mask });
+    let name = format!("gradient of above_expectation, independent, {} terms", terms.len());
+    compute(&name, x, Some(mask), 8, |batch| {
+        let order = order(batch, Rule::Separately, mask, mask);
         let to_x = batch.per_document();
-        let gradient = product(a, gradient);
+        let weights = product(a, g);
         let slopes: Vec<f32> = terms.iter().map(|term| (term.coefficient * (term.base - 1.0)) as f32).collect();
+        let density = (rate * 0.5 * std::f64::consts::FRAC_2_SQRT_PI) as f32;
+        let (bases, slopes) = (batch.upload(&bases(terms)), batch.upload(&slopes));
         start!(
             batch.cubes(),
             gradients::launch,
-            [x, mask, &order, products, &gradient, &batch.upload(&bases(terms)), &batch.upload(&slopes)],
+            [x, mask, &order, products, &weights, &bases, &slopes],
             [&to_x],
             rate as f32,
-            (rate * 0.5 * std::f64::consts::FRAC_2_SQRT_PI) as f32,
+            density,
             terms.len()
         );
-        to_x
+        vec![to_x]
     })
 }

@@ -11,6 +11,7 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 
 use super::above_products::passes;
+use super::members::Row;
 use super::noise::{Comparison, Kind};
 use super::real::probability;
 use super::tile::{ROWS, SLICES};
@@ -61,19 +62,6 @@ impl Form {
     }
 }
 
-/// The row that a unit computes, and its list.
-#[derive(CubeType, Clone, Copy)]
-#[expand(derive(Clone, Copy))]
-pub(super) struct Row {
-    pub x: f32,
-    /// The index of the row within the batch.
-    pub cell: usize,
-    /// The index within the batch of the first document of the list.
-    pub list: usize,
-    /// The index in `order` of the first column.
-    pub columns: usize,
-}
-
 /// The trial of a column against a row.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
@@ -88,18 +76,19 @@ pub(super) struct Trial {
     pub bell: f32,
 }
 
-/// Returns the trial of column `j` against a row. If the column is the row itself, the trial always fails.
+/// Returns the trial of column `j` against a row, in the list whose first document has the index `list`. If the column is the row itself, the trial always fails.
 #[cube]
 pub(super) fn trial(
     x: &[f32],
     b: &[f32],
     order: &[u32],
+    list: usize,
     row: Row,
     comparison: Comparison,
     j: usize,
     #[comptime] form: Form,
 ) -> Trial {
-    let other = row.list + order[row.columns + j] as usize;
+    let other = list + order[row.columns + j] as usize;
     let beats = probability((x[other] - row.x) * comparison.rate - comparison.shift);
     let meets = other != row.cell;
     let b = b[other];

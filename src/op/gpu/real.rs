@@ -33,6 +33,23 @@ const HIGHEST: f32 = 88.0;
 /// The logarithm of 2 as a sum of two numbers; the first has so few bits that its product with an exponent is exact.
 const LN_2: (f32, f32) = (0.693_359_4, -2.121_944_4e-4);
 
+/// The bits of an `f32` that hold the exponent; they are all 1 in infinity and NaN. `NAN` holds the bits of NaN.
+const EXPONENT: u32 = 0x7f80_0000;
+pub(super) const NAN: u32 = 0x7fc0_0000;
+
+/// Returns whether a number is finite.
+#[cube]
+pub(super) fn is_finite(value: f32) -> bool {
+    (u32::reinterpret(value) & comptime!(EXPONENT)) != comptime!(EXPONENT)
+}
+
+/// Returns whether a tensor with this value selects the document, that is, whether the value is not 0. The bits are
+/// compared, because NaN must select a document, but some devices treat NaN as equal to 0.
+#[cube]
+pub(super) fn is_counted(value: f32) -> bool {
+    (u32::reinterpret(value) & 0x7fff_ffffu32) != 0u32
+}
+
 /// Evaluates a polynomial by Horner's rule; the coefficient of the highest degree comes first.
 #[cube]
 fn polynomial(x: f32, #[comptime] coefficients: &'static [f32]) -> f32 {

@@ -4,16 +4,80 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::functions::{Arctan, Erf, Function, Laplace, Logistic, Phi};
 use super::launch::{compute, start};
-use super::members::{Counting, members, order, visited};
-use super::real::difference_of_products;
+use super::members::{Rule, order, row};
+use super::real::{arc_tangent, difference_of_products, exponential, probability, sigmoid};
 use super::tile::{SLICES, UNITS, in_tile, place, sum_of_row};
 use crate::op::cpu::Step;
 
+/// A [`Step`] as a type, with its slope. The kernels are generic over this type.
+#[cube]
+trait Phi: 'static + Send + Sync {
+    fn value(t: f32) -> f32;
+    fn slope(t: f32) -> f32;
+}
+
+struct Logistic;
+
+#[cube]
+impl Phi for Logistic {
+    fn value(t: f32) -> f32 {
+        sigmoid(t).of
+    }
+
+    fn slope(t: f32) -> f32 {
+        let sigmoid = sigmoid(t);
+        sigmoid.of * sigmoid.against
+    }
+}
+
+struct Erf;
+
+#[cube]
+impl Phi for Erf {
+    fn value(t: f32) -> f32 {
+        probability(t).of
+    }
+
+    fn slope(t: f32) -> f32 {
+        exponential(-t * t) * comptime!(0.5 * std::f32::consts::FRAC_2_SQRT_PI)
+    }
+}
+
+struct Arctan;
+
+#[cube]
+impl Phi for Arctan {
+    fn value(t: f32) -> f32 {
+        let size = t.abs();
+        let far = size > 1.0f32;
+        let angle = arc_tangent(select(far, 1.0f32 / size, size)) * comptime!(std::f32::consts::FRAC_1_PI);
+        let small = select(far, angle, 0.5f32 - angle);
+        select(t < 0.0f32, small, 1.0f32 - small)
+    }
+
+    fn slope(t: f32) -> f32 {
+        comptime!(std::f32::consts::FRAC_1_PI) / fma(t, t, 1.0f32)
+    }
+}
+
+struct Laplace;
+
+#[cube]
+impl Phi for Laplace {
+    fn value(t: f32) -> f32 {
+        let small = 0.5f32 * exponential(-t.abs());
+        select(t < 0.0f32, small, 1.0f32 - small)
+    }
+
+    fn slope(t: f32) -> f32 {
+        0.5f32 * exponential(-t.abs())
+    }
+}
+
 /// For each row `i`, computes `sum_j v_j phi(alpha (x_j - x_i))`. Documents that are not rows receive `other`.
 #[cube(launch)]
-fn values<F: Function>(
+fn values<P: Phi>(
     x: &[f32],
     v: &[f32],
     order: &[u32],
@@ -24,38 +88,35 @@ fn values<F: Function>(
     other: f32,
 ) {
     let place = place(lists, documents);
-    let members = members(order, place.list / documents, documents);
+    let row = row(x, order, place, documents);
     let mut tile_x = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_v = Shared::<[f32]>::new_slice(UNITS);
     let mut sums = Shared::<[f32]>::new_slice(UNITS);
-    let cell = place.list + order[members.rows + place.row] as usize;
-    let visited = visited(place, members);
-    let row = x[cell];
     let mut sum = 0.0f32;
-    for start in range_stepped(0, visited, UNITS) {
-        if start + place.unit < visited {
-            let cell = place.list + order[members.columns + start + place.unit] as usize;
+    for start in range_stepped(0, row.visited, UNITS) {
+        if start + place.unit < row.visited {
+            let cell = place.list + order[row.columns + start + place.unit] as usize;
             tile_x[place.unit] = x[cell];
             tile_v[place.unit] = v[cell];
         }
         sync_cube();
         let mut partial = 0.0f32;
-        for j in range_stepped(place.slice, in_tile(visited, start), SLICES) {
-            partial = fma(tile_v[j], F::at((tile_x[j] - row) * alpha), partial);
+        for j in range_stepped(place.slice, in_tile(row.visited, start), SLICES) {
+            partial = fma(tile_v[j], P::value((tile_x[j] - row.x) * alpha), partial);
         }
         sum += partial;
         sync_cube();
     }
     let sum = sum_of_row(sum, place, &mut sums);
     if place.exists && place.slice == 0 {
-        out[cell] = select(place.row < members.row_count, sum, other);
+        out[row.cell] = select(row.counts, sum, other);
     }
 }
 
 /// For each row `k`, computes `alpha sum_j phi'_kj (v_k g_j - g_k v_j)`. Documents for which both `v` and `g` are 0 are
 /// not visited.
 #[cube(launch)]
-fn gradients<F: Function>(
+fn gradients<P: Phi>(
     x: &[f32],
     v: &[f32],
     g: &[f32],
@@ -66,26 +127,24 @@ fn gradients<F: Function>(
     alpha: f32,
 ) {
     let place = place(lists, documents);
-    let members = members(order, place.list / documents, documents);
+    let row = row(x, order, place, documents);
     let mut tile_x = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_v = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_g = Shared::<[f32]>::new_slice(UNITS);
     let mut sums = Shared::<[f32]>::new_slice(UNITS);
-    let cell = place.list + order[members.rows + place.row] as usize;
-    let visited = visited(place, members);
-    let (row_x, row_v, row_g) = (x[cell], v[cell], g[cell]);
+    let (row_v, row_g) = (v[row.cell], g[row.cell]);
     let mut sum = 0.0f32;
-    for start in range_stepped(0, visited, UNITS) {
-        if start + place.unit < visited {
-            let cell = place.list + order[members.columns + start + place.unit] as usize;
+    for start in range_stepped(0, row.visited, UNITS) {
+        if start + place.unit < row.visited {
+            let cell = place.list + order[row.columns + start + place.unit] as usize;
             tile_x[place.unit] = x[cell];
             tile_v[place.unit] = v[cell];
             tile_g[place.unit] = g[cell];
         }
         sync_cube();
         let mut partial = 0.0f32;
-        for j in range_stepped(place.slice, in_tile(visited, start), SLICES) {
-            let slope = F::at((row_x - tile_x[j]) * alpha);
+        for j in range_stepped(place.slice, in_tile(row.visited, start), SLICES) {
+            let slope = P::slope((row.x - tile_x[j]) * alpha);
             // Subtract before adding, so a document's term with itself is exactly 0.
             let exchange = difference_of_products(tile_g[j], row_v, row_g, tile_v[j]);
             partial = fma(slope, exchange, partial);
@@ -95,30 +154,21 @@ fn gradients<F: Function>(
     }
     let sum = sum_of_row(sum, place, &mut sums);
     if place.exists && place.slice == 0 {
-        to_x[cell] = select(place.row < members.row_count, sum * alpha, 0.0f32);
+        to_x[row.cell] = select(row.counts, sum * alpha, 0.0f32);
     }
 }
 
 /// Evaluates `$call` with `$P` as the type that implements `$step` for the kernels.
 macro_rules! with_phi {
     ($step:expr, $P:ident => $call:expr) => {
+        with_phi!(@ $step, $P, [Logistic | Tanh: Logistic, Erf: Erf, Arctan: Arctan, Laplace: Laplace] => $call)
+    };
+    (@ $step:expr, $P:ident, [$($($name:ident)|+: $phi:ident),+] => $call:expr) => {
         match $step {
-            Step::Logistic | Step::Tanh => {
-                type $P = Logistic;
+            $($(Step::$name)|+ => {
+                type $P = $phi;
                 $call
-            }
-            Step::Erf => {
-                type $P = Erf;
-                $call
-            }
-            Step::Arctan => {
-                type $P = Arctan;
-                $call
-            }
-            Step::Laplace => {
-                type $P = Laplace;
-                $call
-            }
+            })+
         }
     };
 }
@@ -131,37 +181,26 @@ fn scaled(alpha: f64, step: Step) -> f32 {
 /// Computes [`step_sum`](crate::op::step_sum()), or [`counted_step_sum`](crate::op::counted_step_sum()) if `counted` is
 /// given. Only documents where `counted` is nonzero are computed. The result is `None` if the device has no kernel.
 pub fn step_sum(
-    x: &CubeTensor,
-    v: &CubeTensor,
+    [x, v]: [&CubeTensor; 2],
     counted: Option<&CubeTensor>,
     alpha: f64,
     step: Step,
-) -> Option<CubeTensor> {
+) -> Option<Vec<CubeTensor>> {
     let rate = scaled(alpha, step);
-    let counting = counted.map_or(Counting::Columns(v), |rows| Counting::Separately { rows, columns: v });
-    let [out] = compute(&format!("step_sum, {step:?}"), x, None, 4, |batch| {
-        let (order, out) = (order(batch, counting), batch.per_document());
-        with_phi!(step, P => start!(
-            batch.cubes(), values::launch::<<P as Phi>::Value>, [x, v, &order], [&out], rate, 0.5));
-        [out]
-    })?;
-    Some(out)
+    let (rule, rows) = counted.map_or((Rule::Columns, v), |counted| (Rule::Separately, counted));
+    compute(&format!("step_sum, {step:?}"), x, None, 4, |batch| {
+        let (order, out) = (order(batch, rule, rows, v), batch.per_document());
+        with_phi!(step, P => start!(batch.cubes(), values::launch::<P>, [x, v, &order], [&out], rate, 0.5));
+        vec![out]
+    })
 }
 
-/// Returns the gradient of [`step_sum`] with respect to `x`, given the gradient of its output.
-pub fn step_sum_gradient(
-    x: &CubeTensor,
-    v: &CubeTensor,
-    gradient: &CubeTensor,
-    alpha: f64,
-    step: Step,
-) -> Option<CubeTensor> {
+/// Returns the gradient of [`step_sum`] with respect to `x`, given the gradient `g` of its output.
+pub fn step_sum_gradient([x, v]: [&CubeTensor; 2], g: &CubeTensor, alpha: f64, step: Step) -> Option<Vec<CubeTensor>> {
     let rate = scaled(alpha, step);
-    let [to_x] = compute(&format!("gradient of step_sum, {step:?}"), x, None, 5, |batch| {
-        let (order, to_x) = (order(batch, Counting::Either(v, gradient)), batch.per_document());
-        with_phi!(step, P => start!(
-            batch.cubes(), gradients::launch::<<P as Phi>::Slope>, [x, v, gradient, &order], [&to_x], rate));
-        [to_x]
-    })?;
-    Some(to_x)
+    compute(&format!("gradient of step_sum, {step:?}"), x, None, 5, |batch| {
+        let (order, to_x) = (order(batch, Rule::Either, v, g), batch.per_document());
+        with_phi!(step, P => start!(batch.cubes(), gradients::launch::<P>, [x, v, g, &order], [&to_x], rate));
+        vec![to_x]
+    })
 }

@@ -40,16 +40,16 @@ fn scores() -> CubeTensor {
 fn every_primitive_has_a_kernel() {
     let x = scores();
     for step in [Step::Logistic, Step::Tanh, Step::Erf, Step::Arctan, Step::Laplace] {
-        assert!(step_sum::step_sum(&x, &x, None, 1.0, step).is_some(), "{step:?}");
-        assert!(step_sum::step_sum(&x, &x, Some(&x), 1.0, step).is_some(), "{step:?}, some documents");
-        assert!(step_sum::step_sum_gradient(&x, &x, &x, 1.0, step).is_some(), "{step:?}");
+        assert!(step_sum::step_sum([&x, &x], None, 1.0, step).is_some(), "{step:?}");
+        assert!(step_sum::step_sum([&x, &x], Some(&x), 1.0, step).is_some(), "{step:?}, some documents");
+        assert!(step_sum::step_sum_gradient([&x, &x], &x, 1.0, step).is_some(), "{step:?}");
     }
-    let [out, total] = indicator_sum::indicator_sum(&x, &x, &x, 1.0).unwrap();
-    assert!(indicator_sum::indicator_sum_gradient(&x, &x, &x, [&out, &total], &x, 1.0).is_some());
+    let out = indicator_sum::indicator_sum([&x; 3], 1.0).unwrap();
+    assert!(indicator_sum::indicator_sum_gradient([&x; 3], [&out[0], &out[1]], &x, 1.0).is_some());
     for count in [1, 8, 9, rank_expectation::MOST_TERMS] {
         let terms = vec![ExponentialTerm { coefficient: 0.1, base: 0.9 }; count];
-        let [_, products] = rank_expectation::rank_expectation(&x, &x, &x, 1.0, &terms).unwrap();
-        let gradient = rank_expectation::rank_expectation_gradient(&x, &x, &x, &products, &x, 1.0, &terms);
+        let out = rank_expectation::rank_expectation([&x; 4], 1.0, &terms).unwrap();
+        let gradient = rank_expectation::rank_expectation_gradient([&x; 4], &out[1], &x, 1.0, &terms);
         assert!(gradient.is_some(), "{count} terms");
     }
     let lambda = |gap| cpu::PairWeight::Lambda { gain: &x, discount: &x, rank: &x, absolute: 1.0, gap, distance: None };
@@ -62,11 +62,11 @@ fn every_primitive_has_a_kernel() {
             PairLoss::Fidelity,
             PairLoss::SoftZeroOne,
         ] {
-            assert!(pair_loss::pair_loss(&x, &x, &x, weight, loss).is_some(), "{loss:?}");
-            assert!(pair_loss::pair_loss_gradient(&x, &x, &x, weight, &x, loss).is_some(), "{loss:?}");
+            assert!(pair_loss::pair_loss([&x; 3], weight, loss).is_some(), "{loss:?}");
+            assert!(pair_loss::pair_loss_gradient([&x; 3], weight, &x, loss).is_some(), "{loss:?}");
         }
     }
-    assert!(rank::rank(&x, &x).is_some());
+    assert!(rank::rank([&x; 2]).is_some());
 }
 
 /// A document whose weight is NaN counts, although NaN does not differ from 0 on some devices.
@@ -76,7 +76,7 @@ fn gradients_that_are_no_numbers_are_not_skipped() {
     let x = scores();
     let of = |values: [f32; 6]| CubeBackend::float_from_data(TensorData::new(values.to_vec(), [2, 3]), &x.device);
     let (v, g) = (of([0.0, 1.0, 1.0, 1.0, 1.0, 1.0]), of([f32::NAN, 1.0, 1.0, 1.0, 1.0, 1.0]));
-    let to_x = step_sum::step_sum_gradient(&x, &v, &g, 1.0, Step::Logistic).unwrap();
+    let to_x = step_sum::step_sum_gradient([&x, &v], &g, 1.0, Step::Logistic).unwrap().remove(0);
     let found = block_on(CubeBackend::float_into_data(to_x)).expect("data");
     let found: Vec<f32> = found.iter().collect();
     assert!(
@@ -93,24 +93,24 @@ fn distributions_of_ranks_have_kernels() {
     for ranks in [1, 9, rank_window::WIDEST + 1] {
         let values = CubeBackend::float_from_data(TensorData::new(vec![0.5f32; 2 * ranks], [2, ranks]), &x.device);
         let recursion = AboveRecursion { noise: ScoreNoise::one(comparison), above: Above::Nothing };
-        let value = above_recursion::above_recursion(&x, &x, &x, &x, &values, &recursion);
-        let gradient = above_recursion::above_recursion_gradient(&x, &x, &x, &x, &values, &x, &recursion);
+        let value = above_recursion::above_recursion([&x, &x, &x, &x, &values], &recursion);
+        let gradient = above_recursion::above_recursion_gradient([&x, &x, &x, &x, &values], &x, &recursion);
         assert!(value.is_some() && gradient.is_some(), "{ranks} ranks");
     }
     for above in [Above::Nothing, Above::Sum, Above::Product] {
         for noise in [ScoreNoise::one(comparison), ScoreNoise::Exact { sigma: 1.0 }] {
             let recursion = AboveRecursion { noise, above };
-            let value = above_recursion::above_recursion(&x, &x, &x, &x, &x, &recursion);
+            let value = above_recursion::above_recursion([&x; 5], &recursion);
             assert!(value.is_some(), "{recursion:?}");
-            let gradient = above_recursion::above_recursion_gradient(&x, &x, &x, &x, &x, &x, &recursion);
+            let gradient = above_recursion::above_recursion_gradient([&x; 5], &x, &recursion);
             assert!(gradient.is_some(), "{recursion:?}");
         }
         for count in [1, 8, 9, above_expectation::MOST_TERMS] {
             let terms = vec![ExponentialTerm { coefficient: 0.1, base: 0.9 }; count];
             let expectation = AboveExpectation { noise: ScoreNoise::one(comparison), terms, above };
-            let value = above_expectation::above_expectation(&x, &x, &x, &x, &expectation);
+            let value = above_expectation::above_expectation([&x; 4], &expectation);
             assert!(value.is_some(), "{above:?}, {count} terms");
-            let gradient = above_expectation::above_expectation_gradient(&x, &x, &x, &x, &x, &expectation);
+            let gradient = above_expectation::above_expectation_gradient([&x; 4], &x, &expectation);
             assert!(gradient.is_some(), "{above:?}, {count} terms");
         }
     }
@@ -127,16 +127,18 @@ fn the_memory_budget_changes_no_bit() {
     let terms = vec![ExponentialTerm { coefficient: 0.1, base: 0.9 }; 3];
     let noise = ScoreNoise::one(Comparison::independent(0.7));
     let expectation = AboveExpectation { noise, terms, above: Above::Sum };
+    let inputs = [&x, &mask, &mask, &mask, &x];
     let gradients = |budget| {
         Execution::current().with_memory_budget(budget).scope(|| {
-            let above = above_expectation::above_expectation_gradient(&x, &mask, &mask, &mask, &g, &expectation);
+            let above = above_expectation::above_expectation_gradient([&x, &mask, &mask, &mask], &g, &expectation);
             let ranks = AboveRecursion { noise: ScoreNoise::one(Comparison::independent(0.7)), above: Above::Nothing };
-            let ranks = above_recursion::above_recursion_gradient(&x, &mask, &mask, &mask, &x, &g, &ranks);
+            let ranks = above_recursion::above_recursion_gradient(inputs, &g, &ranks);
             // There are as many ranks as documents, which need several windows.
             let exact = AboveRecursion { noise: ScoreNoise::Exact { sigma: 0.7 }, above: Above::Sum };
-            let trials = above_recursion::above_recursion_gradient(&x, &mask, &mask, &mask, &x, &g, &exact);
-            let values = above_recursion::above_recursion(&x, &mask, &mask, &mask, &x, &exact);
-            [above, ranks, trials, values].map(|gradient| CubeBackend::float_into_data(gradient.expect("a kernel")))
+            let trials = above_recursion::above_recursion_gradient(inputs, &g, &exact);
+            let values = above_recursion::above_recursion(inputs, &exact);
+            [above, ranks, trials, values]
+                .map(|gradient| CubeBackend::float_into_data(gradient.expect("a kernel").remove(0)))
         })
     };
     let read = |budget| gradients(budget).map(|data| block_on(data).expect("data"));
@@ -211,7 +213,7 @@ fn kernels_stay_in_use_under_fusion() {
 fn a_kernel_beyond_the_device_is_not_run() {
     let x = scores();
     for _ in 0..2 {
-        assert!(run("a kernel of many buffers", &x, u32::MAX - 1, |_| -> [CubeTensor; 1] { unreachable!() }).is_none());
+        assert!(run("a kernel of many buffers", &x, u32::MAX - 1, |_| -> Vec<CubeTensor> { unreachable!() }).is_none());
     }
 }
 
@@ -225,7 +227,7 @@ fn a_kernel_that_the_device_refuses_is_not_run_again() {
             launches += 1;
             let out = batch.per_document();
             rank::launch(batch.cubes().of(1 << 20), &x, &x, &out);
-            [out]
+            vec![out]
         });
         assert!(outcome.is_none());
     }
@@ -237,5 +239,5 @@ fn a_kernel_that_the_device_refuses_is_not_run_again() {
 fn nothing_is_run_on_no_documents() {
     let x = scores();
     let empty = CubeBackend::float_from_data(TensorData::new(Vec::<f32>::new(), [0, 3]), &x.device);
-    assert!(run("a copy of nothing", &empty, 2, |_| -> [CubeTensor; 1] { unreachable!() }).is_none());
+    assert!(run("a copy of nothing", &empty, 2, |_| -> Vec<CubeTensor> { unreachable!() }).is_none());
 }

@@ -1,17 +1,17 @@
 //! [`above_expectation`](crate::op::above_expectation()), expectations under noisy scores by generating functions.
 
-use burn::backend::{Backend, tensor::FloatTensor};
+use burn::backend::Backend;
 #[cfg(feature = "_cube")]
 use burn_cubecl::tensor::CubeTensor;
 
 use super::{
-    Floats, Primitive,
+    Arrays, Primitive,
     array::Array,
     exactly, first,
     rows::by_rows,
     trials::{density, gradient_of_trials, trials},
 };
-use crate::op::cpu::{self, Above, AboveExpectation, AboveInputs, Comparison, ExponentialTerm, Real};
+use crate::op::cpu::{self, Above, AboveExpectation, Comparison, ExponentialTerm, Real};
 #[cfg(feature = "_cube")]
 use crate::op::gpu;
 
@@ -19,48 +19,68 @@ use crate::op::gpu;
 /// ranks](AboveExpectation::of_independent_ranks), the second output is the product of each term,
 /// `[batch, documents, terms]`.
 impl Primitive for AboveExpectation {
-    fn definition<B: Backend>(&self, inputs: Floats<B>) -> Floats<B> {
+    fn definition<B: Backend>(&self, inputs: Arrays<B>) -> Arrays<B> {
         let [x, a, b, mask] = exactly(inputs);
         match self.of_independent_ranks() {
-            Some(comparison) => of_ranks::<B>(x, a, mask, comparison, &self.terms).into(),
-            None => vec![value::<B>(x, a, b, mask, self)],
+            Some(comparison) => self.of_ranks(x, a, mask, comparison),
+            None => vec![self.value(x, a, b, mask)],
         }
     }
 
-    fn definition_gradient<B: Backend>(&self, inputs: Floats<B>, _: Floats<B>, g: FloatTensor<B>) -> Floats<B> {
+    /// Let `f_j` be the factors of a term `m`, `P` their product, and `S` the sum that multiplies `P`. The derivative
+    /// with respect to `pi_ji` is `c_m P / f_j` times `z_m (1 - b_j) - 1` for the product, and times
+    /// `S (z_m - 1) + b_j z_m / f_j` for the sum.
+    fn definition_gradient<B: Backend>(&self, inputs: Arrays<B>, _: Arrays<B>, g: Array<B>) -> Arrays<B> {
         let [x, a, b, mask] = exactly(inputs);
-        vec![gradient::<B>(x, a, b, mask, g, self)]
+        let Self { noise, terms, above } = self;
+        let b = self.contributed(b, &mask);
+        let mixture = noise.mixture(x.dims::<2>()[1]);
+        let g = g * a * mask.clone();
+        let to_x = gradient_of_trials(&x, &mixture, 0, |weight, comparison, rows| {
+            let [ahead, behind, trial] = trials(&x, &mask, comparison, rows);
+            let mut flow: Option<Array<B>> = None;
+            for term in terms {
+                let base = base(term, &b, *above);
+                let factor = (ahead.clone() * base.clone() + behind.clone()).at_least(SMALLEST);
+                let product = factor.clone().product(2) * g.rows(rows) * (weight * term.coefficient);
+                let inner = match above {
+                    Above::Nothing | Above::Product => base - 1.0,
+                    Above::Sum => {
+                        let sum = tilted_sum(&ahead, &factor, &b, term.base, rows) * (term.base - 1.0);
+                        b.columns() * term.base / factor.clone() + sum.column()
+                    }
+                };
+                let here = product.column() * inner / factor;
+                flow = Some(flow.map_or(here.clone(), |flow| flow + here));
+            }
+            flow.unwrap_or_else(|| trial.clone() * 0.0) * density(&x, comparison, rows) * trial
+        });
+        vec![to_x]
     }
 
     fn cpu<T: Real>(&self, inputs: &[&[T]], n: usize) -> Option<Vec<Vec<T>>> {
-        let [x, a, b, mask] = first(inputs);
-        let (out, products) = cpu::above_expectation(AboveInputs { x, a, b, mask, n }, self);
-        Some(std::iter::once(out).chain(products).collect())
+        Some(cpu::above_expectation(first(inputs), n, self))
     }
 
     fn cpu_gradient<T: Real>(&self, inputs: &[&[T]], saved: &[&[T]], g: &[T], n: usize) -> Option<Vec<Vec<T>>> {
-        let [x, a, b, mask] = first(inputs);
-        let inputs = AboveInputs { x, a, b, mask, n };
-        Some(vec![cpu::above_expectation_gradient(inputs, saved.first().copied(), g, self)])
+        Some(vec![cpu::above_expectation_gradient(first(inputs), saved.first().copied(), g, n, self)])
     }
 
     #[cfg(feature = "_cube")]
     fn gpu(&self, inputs: &[&CubeTensor]) -> Option<Vec<CubeTensor>> {
-        let [x, a, b, mask] = first(inputs);
         match self.of_independent_ranks() {
-            Some(comparison) => gpu::rank_expectation(x, a, mask, comparison.rate, &self.terms).map(Vec::from),
-            None => Some(vec![gpu::above_expectation(x, a, b, mask, self)?]),
+            Some(comparison) => gpu::rank_expectation(first(inputs), comparison.rate, &self.terms),
+            None => gpu::above_expectation(first(inputs), self),
         }
     }
 
     #[cfg(feature = "_cube")]
-    fn gpu_gradient(&self, inputs: &[&CubeTensor], saved: &[&CubeTensor], g: &CubeTensor) -> Option<CubeTensor> {
-        let [x, a, b, mask] = first(inputs);
+    fn gpu_gradient(&self, inputs: &[&CubeTensor], saved: &[&CubeTensor], g: &CubeTensor) -> Option<Vec<CubeTensor>> {
         match self.of_independent_ranks() {
             Some(comparison) => {
-                gpu::rank_expectation_gradient(x, a, mask, saved.first()?, g, comparison.rate, &self.terms)
+                gpu::rank_expectation_gradient(first(inputs), saved.first()?, g, comparison.rate, &self.terms)
             }
-            None => gpu::above_expectation_gradient(x, a, b, mask, g, self),
+            None => gpu::above_expectation_gradient(first(inputs), g, self),
         }
     }
 
@@ -99,97 +119,50 @@ fn tilted_sum<B: Backend>(
     (ahead.clone() * b.columns() * base / factor.clone()).sum(2) + b.rows(rows)
 }
 
-/// The tensor definition.
-pub fn value<B: Backend>(
-    x: FloatTensor<B>,
-    a: FloatTensor<B>,
-    b: FloatTensor<B>,
-    mask: FloatTensor<B>,
-    expectation: &AboveExpectation,
-) -> FloatTensor<B> {
-    let AboveExpectation { noise, terms, above } = expectation;
-    let (x, a, mask) = (Array::<B>(x), Array::<B>(a), Array::<B>(mask));
-    let b = if *above == Above::Nothing { mask.clone() } else { Array(b) };
-    let [_, documents] = x.dims();
-    let mixture = noise.mixture(documents);
-    let [out] = by_rows(&x, |rows| {
-        let mut out = x.rows(rows) * 0.0;
-        for &(weight, comparison) in mixture.iter() {
-            let [ahead, behind, _] = trials(&x, &mask, comparison, rows);
-            for term in terms {
-                let factor = (ahead.clone() * base(term, &b, *above) + behind.clone()).at_least(SMALLEST);
-                let product = factor.clone().product(2);
-                let value = match above {
-                    Above::Sum => product * tilted_sum(&ahead, &factor, &b, term.base, rows),
-                    Above::Nothing | Above::Product => product,
-                };
-                out = out + value * (weight * term.coefficient);
-            }
-        }
-        [out * a.rows(rows) * mask.rows(rows)]
-    });
-    out.0
-}
+impl AboveExpectation {
+    /// Returns the contributions; if only the rank matters, they are replaced by numbers that have no effect.
+    fn contributed<B: Backend>(&self, b: Array<B>, mask: &Array<B>) -> Array<B> {
+        if self.above == Above::Nothing { mask.clone() } else { b }
+    }
 
-/// Computes the value for [independent ranks](AboveExpectation::of_independent_ranks), and the product of every term,
-/// `[batch, documents, terms]`. Factors near 1 are added up as logarithms, since rounding the factors would lose the
-/// small differences that matter in a long list.
-pub fn of_ranks<B: Backend>(
-    x: FloatTensor<B>,
-    a: FloatTensor<B>,
-    mask: FloatTensor<B>,
-    comparison: Comparison,
-    terms: &[ExponentialTerm],
-) -> [FloatTensor<B>; 2] {
-    let (x, a, mask) = (Array::<B>(x), Array::<B>(a), Array::<B>(mask));
-    let [out, products] = by_rows(&x, |rows| {
-        let [ahead, ..] = trials(&x, &mask, comparison, rows);
-        let product = |term: &ExponentialTerm| {
-            let above = ahead.clone() * (term.base - 1.0);
-            if term.base > 0.5 { above.log_1p().sum(2).exp() } else { (above + 1.0).product(2) }
-        };
-        let products: Vec<_> = terms.iter().map(product).collect();
-        let weighted = products.iter().zip(terms).map(|(product, term)| product.clone() * term.coefficient);
-        let out = weighted.reduce(|sum, term| sum + term).unwrap_or_else(|| x.rows(rows) * 0.0);
-        [out * a.rows(rows) * mask.rows(rows), Array::stack_last(products)]
-    });
-    [out.0, products.0]
-}
-
-/// Returns the gradient with respect to `x`. Let `f_j` be the factors of a term `m`, `P` their product, and `S` the sum
-/// that multiplies `P`. The derivative with respect to `pi_ji` is `c_m P / f_j` times `z_m (1 - b_j) - 1` for the
-/// product, and times `S (z_m - 1) + b_j z_m / f_j` for the sum.
-pub fn gradient<B: Backend>(
-    x: FloatTensor<B>,
-    a: FloatTensor<B>,
-    b: FloatTensor<B>,
-    mask: FloatTensor<B>,
-    gradient: FloatTensor<B>,
-    expectation: &AboveExpectation,
-) -> FloatTensor<B> {
-    let AboveExpectation { noise, terms, above } = expectation;
-    let (x, mask) = (Array::<B>(x), Array::<B>(mask));
-    let b = if *above == Above::Nothing { mask.clone() } else { Array(b) };
-    let [_, documents] = x.dims();
-    let mixture = noise.mixture(documents);
-    let g = Array::<B>(gradient) * Array(a) * mask.clone();
-    gradient_of_trials(&x, &mixture, 0, |weight, comparison, rows| {
-        let [ahead, behind, trial] = trials(&x, &mask, comparison, rows);
-        let mut flow: Option<Array<B>> = None;
-        for term in terms {
-            let base = base(term, &b, *above);
-            let factor = (ahead.clone() * base.clone() + behind.clone()).at_least(SMALLEST);
-            let product = factor.clone().product(2) * g.rows(rows) * (weight * term.coefficient);
-            let inner = match above {
-                Above::Nothing | Above::Product => base - 1.0,
-                Above::Sum => {
-                    let sum = tilted_sum(&ahead, &factor, &b, term.base, rows) * (term.base - 1.0);
-                    b.columns() * term.base / factor.clone() + sum.column()
+    fn value<B: Backend>(&self, x: Array<B>, a: Array<B>, b: Array<B>, mask: Array<B>) -> Array<B> {
+        let Self { noise, terms, above } = self;
+        let b = self.contributed(b, &mask);
+        let mixture = noise.mixture(x.dims::<2>()[1]);
+        let [out] = by_rows(&x, |rows| {
+            let mut out = x.rows(rows) * 0.0;
+            for &(weight, comparison) in mixture.iter() {
+                let [ahead, behind, _] = trials(&x, &mask, comparison, rows);
+                for term in terms {
+                    let factor = (ahead.clone() * base(term, &b, *above) + behind.clone()).at_least(SMALLEST);
+                    let product = factor.clone().product(2);
+                    let value = match above {
+                        Above::Sum => product * tilted_sum(&ahead, &factor, &b, term.base, rows),
+                        Above::Nothing | Above::Product => product,
+                    };
+                    out = out + value * (weight * term.coefficient);
                 }
+            }
+            [out * a.rows(rows) * mask.rows(rows)]
+        });
+        out
+    }
+
+    /// Returns the value for [independent ranks](Self::of_independent_ranks), and the product of every term,
+    /// `[batch, documents, terms]`. Factors near 1 are added up as logarithms, since rounding the factors would lose the
+    /// small differences that matter in a long list.
+    fn of_ranks<B: Backend>(&self, x: Array<B>, a: Array<B>, mask: Array<B>, comparison: Comparison) -> Arrays<B> {
+        let results = by_rows(&x, |rows| {
+            let [ahead, ..] = trials(&x, &mask, comparison, rows);
+            let product = |term: &ExponentialTerm| {
+                let above = ahead.clone() * (term.base - 1.0);
+                if term.base > 0.5 { above.log_1p().sum(2).exp() } else { (above + 1.0).product(2) }
             };
-            let here = product.column() * inner / factor;
-            flow = Some(flow.map_or(here.clone(), |flow| flow + here));
-        }
-        flow.unwrap_or_else(|| trial.clone() * 0.0) * density(&x, comparison, rows) * trial
-    })
+            let products: Vec<_> = self.terms.iter().map(product).collect();
+            let weighted = products.iter().zip(&self.terms).map(|(product, term)| product.clone() * term.coefficient);
+            let out = weighted.reduce(|sum, term| sum + term).unwrap_or_else(|| x.rows(rows) * 0.0);
+            [out * a.rows(rows) * mask.rows(rows), Array::stack_last(products)]
+        });
+        results.into()
+    }
 }

@@ -1,53 +1,100 @@
 //! [`above_recursion`](crate::op::above_recursion()), expectations under noisy scores by SoftRank's recursion.
 
-use burn::backend::{Backend, tensor::FloatTensor};
+use burn::backend::Backend;
 #[cfg(feature = "_cube")]
 use burn_cubecl::tensor::CubeTensor;
 
 use super::{
-    Floats, Primitive,
+    Arrays, Primitive,
     array::Array,
     exactly, first,
     rows::by_rows,
     trials::{density, gradient_of_trials, trials},
 };
-use crate::op::cpu::{self, Above, AboveInputs, AboveRecursion, Real};
+use crate::op::cpu::{self, Above, AboveRecursion, Real};
 #[cfg(feature = "_cube")]
 use crate::op::gpu;
 
 /// The inputs are the scores, the weights `a`, the contributions `b`, the mask, and the values of the function of the
 /// rank, `[batch, ranks]`.
 impl Primitive for AboveRecursion {
-    fn definition<B: Backend>(&self, inputs: Floats<B>) -> Floats<B> {
+    fn definition<B: Backend>(&self, inputs: Arrays<B>) -> Arrays<B> {
         let [x, a, b, mask, values] = exactly(inputs);
-        vec![value::<B>(x, a, b, mask, values, self)]
+        let ([_, documents], [_, ranks]) = (x.dims(), values.dims());
+        let mixture = self.noise.mixture(documents);
+        let out = by_rows(&x, |rows| {
+            let nothing = x.rows(rows) * 0.0;
+            let mut out = nothing.clone();
+            for &(weight, comparison) in mixture.iter() {
+                let trials = Trials { trials: trials(&x, &mask, comparison, rows), b: &b, above: self.above, ranks };
+                let end = trials.after(0..documents, trials.start(&nothing));
+                let slopes = trials.last_slopes(&values, &nothing, rows);
+                let products = slopes.p.into_iter().zip(end.p).chain(slopes.w.into_iter().zip(end.w));
+                if let Some(expectation) = sum(products.map(|(slope, state)| Some(slope * state))) {
+                    out = out + expectation * weight;
+                }
+            }
+            [out * a.rows(rows) * mask.rows(rows)]
+        });
+        out.into()
     }
 
-    fn definition_gradient<B: Backend>(&self, inputs: Floats<B>, _: Floats<B>, g: FloatTensor<B>) -> Floats<B> {
+    /// The gradient computation goes backward through the trials with the derivatives of the state. It sums over the
+    /// ranks to get the derivative of each trial. Only every `sqrt(n)`-th state is stored; those in between are
+    /// recomputed.
+    fn definition_gradient<B: Backend>(&self, inputs: Arrays<B>, _: Arrays<B>, g: Array<B>) -> Arrays<B> {
         let [x, a, b, mask, values] = exactly(inputs);
-        vec![gradient::<B>(x, a, b, mask, values, g, self)]
+        let g = g * a * mask.clone();
+        let ([_, documents], [_, ranks]) = (x.dims(), values.dims());
+        let mixture = self.noise.mixture(documents);
+        let block = documents.isqrt().max(1);
+        // The states before every block and within one block have one or two arrays over the ranks.
+        let states = 2 * block * ranks * if self.above == Above::Sum { 2 } else { 1 };
+        let to_x = gradient_of_trials(&x, &mixture, states, |weight, comparison, rows| {
+            let nothing = x.rows(rows) * 0.0;
+            let trials = Trials { trials: trials(&x, &mask, comparison, rows), b: &b, above: self.above, ranks };
+            let blocks = || (0..documents).step_by(block).map(move |start| start..(start + block).min(documents));
+            let mut starts = vec![trials.start(&nothing)];
+            for block in blocks() {
+                starts.push(trials.after(block, starts[starts.len() - 1].clone()));
+            }
+            let mut slopes = trials.last_slopes(&values, &nothing, rows);
+            let mut flows = Vec::with_capacity(documents);
+            for (block, state) in blocks().zip(starts).collect::<Vec<_>>().into_iter().rev() {
+                let mut states = vec![state];
+                for j in block.start..block.end - 1 {
+                    states.push(trials.after(j..j + 1, states[states.len() - 1].clone()));
+                }
+                for (j, state) in block.zip(states).collect::<Vec<_>>().into_iter().rev() {
+                    let (b, left) = (trials.b(j), trials.left(j));
+                    let slope = slopes.slope(&state, b.as_ref(), left.as_ref());
+                    flows.push(slope.unwrap_or_else(|| nothing.clone()));
+                    slopes = slopes.before(&trials.of(j));
+                }
+            }
+            flows.reverse();
+            let [.., trial] = trials.trials;
+            Array::stack_last(flows) * density(&x, comparison, rows) * trial * g.rows(rows).column() * weight
+        });
+        vec![to_x]
     }
 
     fn cpu<T: Real>(&self, inputs: &[&[T]], n: usize) -> Option<Vec<Vec<T>>> {
-        let [x, a, b, mask, values] = first(inputs);
-        Some(vec![cpu::above_recursion(AboveInputs { x, a, b, mask, n }, values, self)])
+        Some(vec![cpu::above_recursion(first(inputs), n, self)])
     }
 
     fn cpu_gradient<T: Real>(&self, inputs: &[&[T]], _: &[&[T]], g: &[T], n: usize) -> Option<Vec<Vec<T>>> {
-        let [x, a, b, mask, values] = first(inputs);
-        Some(vec![cpu::above_recursion_gradient(AboveInputs { x, a, b, mask, n }, values, g, self)])
+        Some(vec![cpu::above_recursion_gradient(first(inputs), g, n, self)])
     }
 
     #[cfg(feature = "_cube")]
     fn gpu(&self, inputs: &[&CubeTensor]) -> Option<Vec<CubeTensor>> {
-        let [x, a, b, mask, values] = first(inputs);
-        Some(vec![gpu::above_recursion(x, a, b, mask, values, self)?])
+        gpu::above_recursion(first(inputs), self)
     }
 
     #[cfg(feature = "_cube")]
-    fn gpu_gradient(&self, inputs: &[&CubeTensor], _: &[&CubeTensor], g: &CubeTensor) -> Option<CubeTensor> {
-        let [x, a, b, mask, values] = first(inputs);
-        gpu::above_recursion_gradient(x, a, b, mask, values, g, self)
+    fn gpu_gradient(&self, inputs: &[&CubeTensor], _: &[&CubeTensor], g: &CubeTensor) -> Option<Vec<CubeTensor>> {
+        gpu::above_recursion_gradient(first(inputs), g, self)
     }
 }
 
@@ -128,22 +175,23 @@ impl<B: Backend> State<B> {
 }
 
 /// The trials of all documents against the rows of a chunk, for one comparison.
-struct Trials<B: Backend> {
+struct Trials<'a, B: Backend> {
     trials: [Array<B>; 3],
-    b: Option<Array<B>>,
+    b: &'a Array<B>,
     above: Above,
     ranks: usize,
 }
 
-impl<B: Backend> Trials<B> {
+impl<B: Backend> Trials<'_, B> {
     fn of(&self, j: usize) -> Trial<B> {
         let [ahead, behind, _] = &self.trials;
         let ahead = times(ahead.slice_last(j), self.left(j).as_ref());
         Trial { ahead, behind: behind.slice_last(j), b: self.b(j) }
     }
 
+    /// Returns the contribution `b_j`, or `None` if only the rank matters.
     fn b(&self, j: usize) -> Option<Array<B>> {
-        Some(self.b.as_ref()?.rows((j, j + 1)))
+        (self.above != Above::Nothing).then(|| self.b.rows((j, j + 1)))
     }
 
     /// Returns the factor `1 - b_j` by which a document above multiplies the product, or `None` if the expectation has
@@ -172,7 +220,7 @@ impl<B: Backend> Trials<B> {
         match self.above {
             Above::Nothing | Above::Product => State { p: ranks.map(value).collect(), w: Vec::new() },
             Above::Sum => {
-                let own = self.b.as_ref().map_or(nothing.clone(), |b| b.rows(rows));
+                let own = self.b.rows(rows);
                 State {
                     p: ranks.clone().map(|rank| value(rank) * own.clone()).collect(),
                     w: ranks.map(value).collect(),
@@ -180,89 +228,4 @@ impl<B: Backend> Trials<B> {
             }
         }
     }
-}
-
-/// Returns the contributions `b`, or `None` if only the rank matters.
-fn contributed<B: Backend>(b: FloatTensor<B>, above: Above) -> Option<Array<B>> {
-    (above != Above::Nothing).then_some(Array(b))
-}
-
-/// The tensor definition.
-pub fn value<B: Backend>(
-    x: FloatTensor<B>,
-    a: FloatTensor<B>,
-    b: FloatTensor<B>,
-    mask: FloatTensor<B>,
-    values: FloatTensor<B>,
-    recursion: &AboveRecursion,
-) -> FloatTensor<B> {
-    let (x, a, mask, values) = (Array::<B>(x), Array::<B>(a), Array::<B>(mask), Array::<B>(values));
-    let b = contributed(b, recursion.above);
-    let ([_, documents], [_, ranks]) = (x.dims(), values.dims());
-    let above = recursion.above;
-    let mixture = recursion.noise.mixture(documents);
-    let [out] = by_rows(&x, |rows| {
-        let nothing = x.rows(rows) * 0.0;
-        let mut out = nothing.clone();
-        for &(weight, comparison) in mixture.iter() {
-            let trials = Trials { trials: trials(&x, &mask, comparison, rows), b: b.clone(), above, ranks };
-            let end = trials.after(0..documents, trials.start(&nothing));
-            let slopes = trials.last_slopes(&values, &nothing, rows);
-            let products = slopes.p.into_iter().zip(end.p).chain(slopes.w.into_iter().zip(end.w));
-            if let Some(expectation) = sum(products.map(|(slope, state)| Some(slope * state))) {
-                out = out + expectation * weight;
-            }
-        }
-        [out * a.rows(rows) * mask.rows(rows)]
-    });
-    out.0
-}
-
-/// Returns the gradient with respect to `x`. The gradient computation goes backward through the trials with the
-/// derivatives of the state. It sums over the ranks to get the derivative of each trial. Only every `sqrt(n)`-th state
-/// is stored; those in between are recomputed.
-pub fn gradient<B: Backend>(
-    x: FloatTensor<B>,
-    a: FloatTensor<B>,
-    b: FloatTensor<B>,
-    mask: FloatTensor<B>,
-    values: FloatTensor<B>,
-    gradient: FloatTensor<B>,
-    recursion: &AboveRecursion,
-) -> FloatTensor<B> {
-    let (x, mask, values) = (Array::<B>(x), Array::<B>(mask), Array::<B>(values));
-    let b = contributed(b, recursion.above);
-    let g = Array::<B>(gradient) * Array(a) * mask.clone();
-    let ([_, documents], [_, ranks]) = (x.dims(), values.dims());
-    let above = recursion.above;
-    let mixture = recursion.noise.mixture(documents);
-    let block = documents.isqrt().max(1);
-    // The states before every block and within one block have one or two arrays over the ranks.
-    let states = 2 * block * ranks * if above == Above::Sum { 2 } else { 1 };
-    gradient_of_trials(&x, &mixture, states, |weight, comparison, rows| {
-        let nothing = x.rows(rows) * 0.0;
-        let trials = Trials { trials: trials(&x, &mask, comparison, rows), b: b.clone(), above, ranks };
-        let blocks = || (0..documents).step_by(block).map(move |start| start..(start + block).min(documents));
-        let mut starts = vec![trials.start(&nothing)];
-        for block in blocks() {
-            starts.push(trials.after(block, starts[starts.len() - 1].clone()));
-        }
-        let mut slopes = trials.last_slopes(&values, &nothing, rows);
-        let mut flows = Vec::with_capacity(documents);
-        for (block, state) in blocks().zip(starts).collect::<Vec<_>>().into_iter().rev() {
-            let mut states = vec![state];
-            for j in block.start..block.end - 1 {
-                states.push(trials.after(j..j + 1, states[states.len() - 1].clone()));
-            }
-            for (j, state) in block.zip(states).collect::<Vec<_>>().into_iter().rev() {
-                let (b, left) = (trials.b(j), trials.left(j));
-                let slope = slopes.slope(&state, b.as_ref(), left.as_ref());
-                flows.push(slope.unwrap_or_else(|| nothing.clone()));
-                slopes = slopes.before(&trials.of(j));
-            }
-        }
-        flows.reverse();
-        let [.., trial] = trials.trials;
-        Array::stack_last(flows) * density(&x, comparison, rows) * trial * g.rows(rows).column() * weight
-    })
 }

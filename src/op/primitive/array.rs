@@ -7,7 +7,7 @@ use burn::backend::{
     Backend, Scalar, Slice, TensorMetadata, get_or_init_device_settings,
     tensor::{BoolTensor, FloatTensor},
 };
-use burn::tensor::Shape;
+use burn::tensor::{Shape, TensorData};
 
 /// A float tensor of the backend `B`; its binary operators broadcast shapes.
 #[derive(Debug)]
@@ -97,6 +97,22 @@ impl<B: Backend> Array<B> {
 
     pub fn square(self) -> Self {
         self.clone() * self
+    }
+
+    /// Returns `2^x` of each value.
+    pub fn power_of_two(self) -> Self {
+        let ones = Self(B::float_ones(self.0.shape(), &self.0.device(), self.0.dtype().into()));
+        Self(B::float_powf((ones.clone() + ones).0, self.0))
+    }
+
+    /// Returns `table[rank - 1]` for each rank in an array `[batch, documents]`, without a gradient.
+    pub fn look_up(self, table: Vec<f64>) -> Self {
+        let (device, dtype) = (self.0.device(), self.0.dtype());
+        let ([batch, _], length) = (self.dims(), table.len());
+        let table = B::float_from_data(TensorData::new(table, [1, length]).convert_dtype(dtype), &device);
+        let table = B::float_expand(table, Shape::from([batch, length]));
+        let int = get_or_init_device_settings::<B>(&device).int_dtype;
+        Self(B::float_gather(1, table, B::float_into_int((self - 1.0).0, int)))
     }
 
     pub fn at_least(self, least: f64) -> Self {

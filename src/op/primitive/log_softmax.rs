@@ -1,8 +1,8 @@
 //! [`log_softmax`](crate::op::log_softmax()) over the documents of a list.
 
-use burn::backend::{Backend, tensor::FloatTensor};
+use burn::backend::Backend;
 
-use super::{Floats, Primitive, array::Array, exactly, first, in_single};
+use super::{Arrays, Primitive, array::Array, exactly, first, in_single};
 use crate::op::cpu::{self, Real};
 
 /// The inputs are the scores and the mask.
@@ -12,14 +12,20 @@ pub struct LogSoftmax;
 impl Primitive for LogSoftmax {
     const IS_COMPOSED: bool = true;
 
-    fn definition<B: Backend>(&self, inputs: Floats<B>) -> Floats<B> {
+    fn definition<B: Backend>(&self, inputs: Arrays<B>) -> Arrays<B> {
         let [x, mask] = exactly(inputs);
-        vec![value::<B>(x, mask)]
+        let shifted = x.clone() - mask.select_or(x, f64::from(f32::MIN)).detach().largest(1).unsqueeze(1);
+        // A list of only padding has the sum 0, so its logarithm must be kept finite.
+        let total = (mask.select(shifted.clone()).exp() * mask.clone()).sum(1) + mask.largest(1).equals_zero();
+        vec![mask.select(shifted - total.log().unsqueeze(1))]
     }
 
-    fn definition_gradient<B: Backend>(&self, inputs: Floats<B>, saved: Floats<B>, g: FloatTensor<B>) -> Floats<B> {
+    /// The gradient with respect to `x` is `g_i - exp(out_i) sum_j g_j`, with the sum over the documents of a list.
+    fn definition_gradient<B: Backend>(&self, inputs: Arrays<B>, saved: Arrays<B>, g: Array<B>) -> Arrays<B> {
         let ([_, mask], [out]) = (exactly(inputs), exactly(saved));
-        vec![gradient::<B>(out, mask, g)]
+        let g = g * mask.clone();
+        let sum = g.clone().sum(1).unsqueeze(1);
+        vec![g - out.exp() * mask * sum]
     }
 
     fn cpu<T: Real>(&self, inputs: &[&[T]], n: usize) -> Option<Vec<Vec<T>>> {
@@ -36,22 +42,4 @@ impl Primitive for LogSoftmax {
     fn saved<V>(&self, outputs: Vec<V>) -> Vec<V> {
         outputs
     }
-}
-
-/// The tensor definition.
-pub fn value<B: Backend>(x: FloatTensor<B>, mask: FloatTensor<B>) -> FloatTensor<B> {
-    let (x, mask) = (Array::<B>(x), Array::<B>(mask));
-    let shifted = x.clone() - mask.select_or(x, f64::from(f32::MIN)).detach().largest(1).unsqueeze(1);
-    // A list of only padding has the sum 0, so its logarithm must be kept finite.
-    let total = (mask.select(shifted.clone()).exp() * mask.clone()).sum(1) + mask.largest(1).equals_zero();
-    mask.select(shifted - total.log().unsqueeze(1)).0
-}
-
-/// Returns the gradient with respect to `x`, which is `g_i - exp(out_i) sum_j g_j` with the sum over the documents of a
-/// list.
-pub fn gradient<B: Backend>(out: FloatTensor<B>, mask: FloatTensor<B>, gradient: FloatTensor<B>) -> FloatTensor<B> {
-    let (out, mask) = (Array::<B>(out), Array::<B>(mask));
-    let g = Array::<B>(gradient) * mask.clone();
-    let sum = g.clone().sum(1).unsqueeze(1);
-    (g - out.exp() * mask * sum).0
 }

@@ -10,7 +10,6 @@ pub mod above_expectation;
 pub mod above_recursion;
 pub mod array;
 pub mod elementwise;
-pub mod ideal_dcg;
 pub mod indicator_sum;
 pub mod log_softmax;
 pub mod neural_sort_sum;
@@ -22,17 +21,15 @@ mod trials;
 
 use std::fmt::Debug;
 
-use burn::backend::{Backend, tensor::FloatTensor};
+use array::Array;
+use burn::backend::Backend;
 #[cfg(feature = "_cube")]
 use burn_cubecl::tensor::CubeTensor;
 
 use super::cpu::Real;
 
 /// The tensors of a call on one backend. Inputs come in the order of the primitive's public function.
-pub type Floats<B> = Vec<FloatTensor<B>>;
-
-/// Inputs for which a primitive computes its own gradient, and a tensor that multiplies the result.
-pub type Transposed<B> = (Floats<B>, Option<FloatTensor<B>>);
+pub type Arrays<B> = Vec<Array<B>>;
 
 /// A primitive with its parameters. The inputs are tensors `[batch, documents]`, unless the primitive says otherwise.
 /// The first input determines the device and the type of the call.
@@ -45,17 +42,12 @@ pub trait Primitive: Clone + Debug {
     const IS_COMPOSED: bool = false;
 
     /// Returns the outputs. Only the first of them has a gradient.
-    fn definition<B: Backend>(&self, inputs: Floats<B>) -> Floats<B>;
+    fn definition<B: Backend>(&self, inputs: Arrays<B>) -> Arrays<B>;
 
     /// Returns the gradients with respect to the first inputs, one for most primitives. The gradient of the output must
-    /// be 0 at documents whose sum is not computed (see [`rows`](Self::rows)). `saved` holds the outputs that
+    /// be 0 at documents whose sum is not computed (see [`counted`](Self::counted)). `saved` holds the outputs that
     /// [`saved`](Self::saved) selects.
-    fn definition_gradient<B: Backend>(
-        &self,
-        _inputs: Floats<B>,
-        _saved: Floats<B>,
-        _gradient: FloatTensor<B>,
-    ) -> Floats<B> {
+    fn definition_gradient<B: Backend>(&self, _inputs: Arrays<B>, _saved: Arrays<B>, _g: Array<B>) -> Arrays<B> {
         unreachable!("{self:?} has no gradient")
     }
 
@@ -78,7 +70,12 @@ pub trait Primitive: Clone + Debug {
 
     /// Returns what [`definition_gradient`](Self::definition_gradient) returns.
     #[cfg(feature = "_cube")]
-    fn gpu_gradient(&self, _inputs: &[&CubeTensor], _saved: &[&CubeTensor], _g: &CubeTensor) -> Option<CubeTensor> {
+    fn gpu_gradient(
+        &self,
+        _inputs: &[&CubeTensor],
+        _saved: &[&CubeTensor],
+        _g: &CubeTensor,
+    ) -> Option<Vec<CubeTensor>> {
         None
     }
 
@@ -92,14 +89,14 @@ pub trait Primitive: Clone + Debug {
         1
     }
 
-    /// Returns the inputs whose result, computed by this primitive, is the gradient with respect to the second input.
-    /// Only for primitives that are linear in it.
+    /// Returns the inputs whose result, computed by this primitive, is the gradient with respect to the second input, and
+    /// a tensor that multiplies this result. Only for primitives that are linear in the second input.
     fn transposed<B: Backend>(
         &self,
-        _: &[FloatTensor<B>],
-        _: &[FloatTensor<B>],
-        _: &FloatTensor<B>,
-    ) -> Option<Transposed<B>> {
+        _: &[Array<B>],
+        _: &[Array<B>],
+        _: &Array<B>,
+    ) -> Option<(Arrays<B>, Option<Array<B>>)> {
         None
     }
 
@@ -114,7 +111,7 @@ pub trait Primitive: Clone + Debug {
     }
 
     /// Returns the input that marks the documents whose sums are computed, or `None` for all documents.
-    fn rows<'a, V>(&self, _inputs: &'a [V]) -> Option<&'a V> {
+    fn counted<'a, V>(&self, _inputs: &'a [V]) -> Option<&'a V> {
         None
     }
 
@@ -123,12 +120,8 @@ pub trait Primitive: Clone + Debug {
     }
 
     /// Returns the outputs of a composed primitive. `rank` computes ranks, which are a sum over pairs.
-    fn composed<B: Backend>(
-        &self,
-        inputs: Floats<B>,
-        _rank: impl FnOnce(FloatTensor<B>, FloatTensor<B>) -> FloatTensor<B>,
-    ) -> Floats<B> {
-        self.definition::<B>(inputs)
+    fn composed<B: Backend>(&self, inputs: Arrays<B>, _rank: impl FnOnce(Array<B>, Array<B>) -> Array<B>) -> Arrays<B> {
+        self.definition(inputs)
     }
 }
 

@@ -1,11 +1,12 @@
-//! [`neural_sort_sum`](crate::op::neural_sort_sum()), values summed with NeuralSort's matrix. Sinkhorn's scaling multiplies the exponentials `e_rj` of NeuralSort's softmax by factors of rows and columns, which
-//! gives the matrix `a_r e_rj b_j`. If the exponentials fit into the memory budget, they are stored; otherwise each
-//! pass recomputes them in chunks of rows.
+//! [`neural_sort_sum`](crate::op::neural_sort_sum()), values summed with NeuralSort's matrix. Sinkhorn's scaling
+//! multiplies the exponentials `e_rj` of NeuralSort's softmax by factors of rows and columns, which gives the matrix
+//! `a_r e_rj b_j`. If the exponentials fit into the memory budget, they are stored; otherwise each pass recomputes them
+//! in chunks of rows.
 
-use burn::backend::{Backend, tensor::FloatTensor};
+use burn::backend::Backend;
 
 use super::{
-    Floats, Primitive,
+    Arrays, Primitive,
     array::Array,
     exactly, first, in_single,
     rows::{by_first_rows, by_rows, fits_at_once},
@@ -16,29 +17,79 @@ use crate::op::cpu::{self, NeuralSortMatrix, Real};
 impl Primitive for NeuralSortMatrix {
     const DIFFERENTIATED: usize = 2;
 
-    fn definition<B: Backend>(&self, inputs: Floats<B>) -> Floats<B> {
+    fn definition<B: Backend>(&self, inputs: Arrays<B>) -> Arrays<B> {
         let [x, v, mask] = exactly(inputs);
-        vec![value::<B>(x, v, mask, self)]
+        let exponentials = Exponentials::new(&x, &mask, self);
+        let scalings = exponentials.scalings();
+        let values = scalings[self.iterations].clone() * v;
+        let [found] = by_first_rows(&x, exponentials.rows(), |rows| {
+            let e = exponentials.of(rows);
+            let factors = exponentials.row_factors(&e, &scalings[self.last_rows()], rows);
+            [(e * values.columns()).sum(2) * factors]
+        });
+        vec![exponentials.at_all_ranks(found * exponentials.requested())]
     }
 
-    fn definition_gradient<B: Backend>(&self, inputs: Floats<B>, _: Floats<B>, g: FloatTensor<B>) -> Floats<B> {
+    /// Each factor of Sinkhorn's scaling is 1 divided by a sum of entries that are scaled by factors of the other
+    /// dimension. The derivative of its logarithm with respect to the logarithm of an entry in this sum is therefore
+    /// minus the scaled entry.
+    fn definition_gradient<B: Backend>(&self, inputs: Arrays<B>, _: Arrays<B>, g: Array<B>) -> Arrays<B> {
         let [x, v, mask] = exactly(inputs);
-        let (to_x, to_v) = gradient::<B>(x, v, mask, g, self);
-        vec![to_x, to_v]
+        let exponentials = Exponentials::new(&x, &mask, self);
+        let scalings = exponentials.scalings();
+        let (count, slope) = (exponentials.rows(), &exponentials.slope);
+        let g = g.rows((0, count)) * exponentials.requested();
+        let (columns, before) = (&scalings[self.iterations], &scalings[self.last_rows()]);
+        let values = columns.clone() * v;
+        let [direct, direct_slopes, scaled, scaled_slopes, mut to_rows] =
+            by_first_rows(&exponentials.x, count, |rows| {
+                let e = exponentials.of(rows);
+                let factors = exponentials.row_factors(&e, before, rows);
+                let found = (e.clone() * values.columns()).sum(2) * factors.clone();
+                let to_rows = g.rows(rows) * found;
+                let [direct, direct_slopes] = weigh(&e, factors.clone() * g.rows(rows), &slope.rows(rows));
+                let [scaled, scaled_slopes] = weigh(&e, factors * to_rows.clone(), &slope.rows(rows));
+                [direct, direct_slopes, scaled, scaled_slopes, to_rows]
+            });
+        let to_values = columns.clone() * direct.clone().sum(1);
+        // The derivatives with respect to the logarithms of the entries, summed over rows, and the same times the slopes of
+        // the rows. `to_columns` holds the derivatives with respect to the logarithms of the columns' factors.
+        let mut to_columns = values.clone() * direct.sum(1);
+        let mut sums = to_columns.clone();
+        let mut slopes = values * direct_slopes.sum(1);
+        if self.last_rows() == self.iterations {
+            let back = columns.clone() * scaled.sum(1);
+            sums = sums - back.clone();
+            to_columns = to_columns - back;
+            slopes = slopes - columns.clone() * scaled_slopes.sum(1);
+            to_rows = to_rows * 0.0;
+        }
+        for iteration in (1..=self.iterations).rev() {
+            let before = &scalings[iteration - 1];
+            let sent = scalings[iteration].clone() * to_columns.clone();
+            let [by_columns, column_slopes, by_rows, row_slopes] = by_first_rows(&exponentials.x, count, |rows| {
+                let e = exponentials.of(rows);
+                let factors = exponentials.row_factors(&e, before, rows);
+                let back = to_rows.rows(rows) - factors.clone() * (e.clone() * sent.columns()).sum(2);
+                let [by_columns, column_slopes] = weigh(&e, factors.clone(), &slope.rows(rows));
+                let [by_rows, row_slopes] = weigh(&e, factors * back, &slope.rows(rows));
+                [by_columns, column_slopes, by_rows, row_slopes]
+            });
+            to_columns = -(before.clone() * by_rows.sum(1));
+            sums = sums - sent.clone() * by_columns.sum(1) + to_columns.clone();
+            slopes = slopes - sent * column_slopes.sum(1) - before.clone() * row_slopes.sum(1);
+            to_rows = to_rows * 0.0;
+        }
+        let by_distances = gradient_of_distances(&x, &mask, sums);
+        vec![(slopes - by_distances) / self.temperature, to_values]
     }
 
     fn cpu<T: Real>(&self, inputs: &[&[T]], n: usize) -> Option<Vec<Vec<T>>> {
-        in_single(inputs, |inputs| {
-            let [x, v, mask] = first(inputs);
-            vec![cpu::neural_sort_sum(x, v, mask, n, self)]
-        })
+        in_single(inputs, |inputs| vec![cpu::neural_sort_sum(first(inputs), n, self)])
     }
 
     fn cpu_gradient<T: Real>(&self, inputs: &[&[T]], _: &[&[T]], g: &[T], n: usize) -> Option<Vec<Vec<T>>> {
-        in_single(&[inputs, &[g]].concat(), |inputs| {
-            let [x, v, mask, g] = first(inputs);
-            cpu::neural_sort_sum_gradient(x, v, mask, g, n, self).into()
-        })
+        in_single(&[inputs, &[g]].concat(), |inputs| cpu::neural_sort_sum_gradient(first(inputs), n, self).into())
     }
 
     #[cfg(feature = "_cube")]
@@ -48,18 +99,16 @@ impl Primitive for NeuralSortMatrix {
 }
 
 /// Returns `sum_j |x_i - x_j|` over the documents, or 0 at padding.
-fn distances<B: Backend>(x: FloatTensor<B>, mask: FloatTensor<B>) -> Array<B> {
-    let (x, mask) = (Array::<B>(x), Array::<B>(mask));
-    let [out] = by_rows(&x, |rows| [(x.differences(rows).abs() * mask.columns()).sum(2) * mask.rows(rows)]);
+fn distances<B: Backend>(x: &Array<B>, mask: &Array<B>) -> Array<B> {
+    let [out] = by_rows(x, |rows| [(x.differences(rows).abs() * mask.columns()).sum(2) * mask.rows(rows)]);
     out
 }
 
 /// Returns the gradient of [`distances`] with respect to `x`. The gradient at document `i` is
 /// `sum_j sign(x_i - x_j) (g_i + g_j)` over the documents, with `sign(0) = 0`.
-fn gradient_of_distances<B: Backend>(x: FloatTensor<B>, mask: FloatTensor<B>, gradient: Array<B>) -> Array<B> {
-    let (x, mask) = (Array::<B>(x), Array::<B>(mask));
+fn gradient_of_distances<B: Backend>(x: &Array<B>, mask: &Array<B>, gradient: Array<B>) -> Array<B> {
     let g = gradient * mask.clone();
-    let [to_x] = by_rows(&x, |rows| {
+    let [to_x] = by_rows(x, |rows| {
         let above = x.differences(rows);
         let sign = (-above.clone()).above(0.0) - above.above(0.0);
         let both = (g.columns() + g.rows(rows).column()) * mask.columns();
@@ -85,9 +134,8 @@ struct Exponentials<'a, B: Backend> {
 }
 
 impl<'a, B: Backend> Exponentials<'a, B> {
-    fn new(x: FloatTensor<B>, mask: FloatTensor<B>, sort: &'a NeuralSortMatrix) -> Self {
-        let spread = distances::<B>(x.clone(), mask.clone());
-        let (x, mask) = (Array::<B>(x), Array::<B>(mask));
+    fn new(x: &Array<B>, mask: &Array<B>, sort: &'a NeuralSortMatrix) -> Self {
+        let (x, mask, spread) = (x.clone(), mask.clone(), distances(x, mask));
         let [_, documents] = x.dims();
         let (count, index) = (mask.clone().sum(1).unsqueeze(1), x.indices(documents));
         let slope = count.clone() - index.clone() * 2.0 - 1.0;
@@ -151,84 +199,8 @@ impl<'a, B: Backend> Exponentials<'a, B> {
     }
 }
 
-/// The tensor definition.
-pub fn value<B: Backend>(
-    x: FloatTensor<B>,
-    v: FloatTensor<B>,
-    mask: FloatTensor<B>,
-    sort: &NeuralSortMatrix,
-) -> FloatTensor<B> {
-    let exponentials = Exponentials::<B>::new(x, mask, sort);
-    let scalings = exponentials.scalings();
-    let values = scalings[sort.iterations].clone() * Array(v);
-    let [found] = by_first_rows(&exponentials.x, exponentials.rows(), |rows| {
-        let e = exponentials.of(rows);
-        let factors = exponentials.row_factors(&e, &scalings[sort.last_rows()], rows);
-        [(e * values.columns()).sum(2) * factors]
-    });
-    exponentials.at_all_ranks(found * exponentials.requested()).0
-}
-
 /// Sums `e_rj w_r` over the rows twice: once without and once with the row's factor `n + 1 - 2 r`. Both sums have the
 /// shape `[batch, 1, documents]`.
 fn weigh<B: Backend>(e: &Array<B>, weights: Array<B>, slope: &Array<B>) -> [Array<B>; 2] {
     [weights.clone(), weights * slope.clone()].map(|weights| (e.clone() * weights.column()).sum(1).columns())
-}
-
-/// Returns the gradients with respect to `x` and `v`. Each factor of Sinkhorn's scaling is 1 divided by a sum of
-/// entries that are scaled by factors of the other dimension. The derivative of its logarithm with respect to the
-/// logarithm of an entry in this sum is therefore minus the scaled entry.
-pub fn gradient<B: Backend>(
-    x: FloatTensor<B>,
-    v: FloatTensor<B>,
-    mask: FloatTensor<B>,
-    gradient: FloatTensor<B>,
-    sort: &NeuralSortMatrix,
-) -> (FloatTensor<B>, FloatTensor<B>) {
-    let exponentials = Exponentials::<B>::new(x.clone(), mask.clone(), sort);
-    let (scalings, v) = (exponentials.scalings(), Array::<B>(v));
-    let (count, slope) = (exponentials.rows(), &exponentials.slope);
-    let g = Array::<B>(gradient).rows((0, count)) * exponentials.requested();
-    let (columns, before) = (&scalings[sort.iterations], &scalings[sort.last_rows()]);
-    let values = columns.clone() * v;
-    let [direct, direct_slopes, scaled, scaled_slopes, mut to_rows] = by_first_rows(&exponentials.x, count, |rows| {
-        let e = exponentials.of(rows);
-        let factors = exponentials.row_factors(&e, before, rows);
-        let found = (e.clone() * values.columns()).sum(2) * factors.clone();
-        let to_rows = g.rows(rows) * found;
-        let [direct, direct_slopes] = weigh(&e, factors.clone() * g.rows(rows), &slope.rows(rows));
-        let [scaled, scaled_slopes] = weigh(&e, factors * to_rows.clone(), &slope.rows(rows));
-        [direct, direct_slopes, scaled, scaled_slopes, to_rows]
-    });
-    let to_values = columns.clone() * direct.clone().sum(1);
-    // The derivatives with respect to the logarithms of the entries, summed over rows, and the same times the slopes of
-    // the rows. `to_columns` holds the derivatives with respect to the logarithms of the columns' factors.
-    let mut to_columns = values.clone() * direct.sum(1);
-    let mut sums = to_columns.clone();
-    let mut slopes = values * direct_slopes.sum(1);
-    if sort.last_rows() == sort.iterations {
-        let back = columns.clone() * scaled.sum(1);
-        sums = sums - back.clone();
-        to_columns = to_columns - back;
-        slopes = slopes - columns.clone() * scaled_slopes.sum(1);
-        to_rows = to_rows * 0.0;
-    }
-    for iteration in (1..=sort.iterations).rev() {
-        let before = &scalings[iteration - 1];
-        let sent = scalings[iteration].clone() * to_columns.clone();
-        let [by_columns, column_slopes, by_rows, row_slopes] = by_first_rows(&exponentials.x, count, |rows| {
-            let e = exponentials.of(rows);
-            let factors = exponentials.row_factors(&e, before, rows);
-            let back = to_rows.rows(rows) - factors.clone() * (e.clone() * sent.columns()).sum(2);
-            let [by_columns, column_slopes] = weigh(&e, factors.clone(), &slope.rows(rows));
-            let [by_rows, row_slopes] = weigh(&e, factors * back, &slope.rows(rows));
-            [by_columns, column_slopes, by_rows, row_slopes]
-        });
-        to_columns = -(before.clone() * by_rows.sum(1));
-        sums = sums - sent.clone() * by_columns.sum(1) + to_columns.clone();
-        slopes = slopes - sent * column_slopes.sum(1) - before.clone() * row_slopes.sum(1);
-        to_rows = to_rows * 0.0;
-    }
-    let by_distances = gradient_of_distances::<B>(x, mask, sums);
-    (((slopes - by_distances) / sort.temperature).0, to_values.0)
 }

@@ -1,12 +1,12 @@
 //! [`pair_loss`](crate::op::pair_loss()), a pairwise loss summed over the pairs that the labels order. In the definition,
 //! pairs with equal labels have the weight 0.
 
-use burn::backend::{Backend, TensorMetadata, tensor::FloatTensor};
+use burn::backend::{Backend, TensorMetadata};
 use burn::tensor::DType;
 #[cfg(feature = "_cube")]
 use burn_cubecl::tensor::CubeTensor;
 
-use super::{Floats, Primitive, array::Array, exactly, first, in_single, rows::by_rows};
+use super::{Arrays, Primitive, array::Array, exactly, first, in_single, rows::by_rows};
 use crate::op::cpu::{self, Distance, PairLoss, PairWeight, Real};
 #[cfg(feature = "_cube")]
 use crate::op::gpu;
@@ -28,43 +28,56 @@ impl PairSum {
 }
 
 impl Primitive for PairSum {
-    fn definition<B: Backend>(&self, mut inputs: Floats<B>) -> Floats<B> {
+    fn definition<B: Backend>(&self, mut inputs: Arrays<B>) -> Arrays<B> {
         let weight = self.weight(inputs.split_off(3));
         let [x, labels, mask] = exactly(inputs);
-        vec![value::<B>(x, labels, mask, weight, self.loss)]
+        let out = by_rows(&x, |rows| {
+            let (ordered, reversed) = order(&labels, &mask, rows);
+            let (w, _) = weight.of_rows(ordered, reversed, rows);
+            [(self.loss.value(-x.differences(rows), &w) * w).sum(2)]
+        });
+        out.into()
     }
 
-    fn definition_gradient<B: Backend>(&self, mut inputs: Floats<B>, _: Floats<B>, g: FloatTensor<B>) -> Floats<B> {
+    /// The gradient with respect to `x` at document `k` is
+    /// `g_k sum_j w_kj l'(x_k - x_j) - sum_j g_j w_jk l'(x_j - x_k)`.
+    fn definition_gradient<B: Backend>(&self, mut inputs: Arrays<B>, _: Arrays<B>, g: Array<B>) -> Arrays<B> {
         let weight = self.weight(inputs.split_off(3));
         let [x, labels, mask] = exactly(inputs);
-        vec![gradient::<B>(x, labels, mask, weight, g, self.loss)]
+        let [to_x] = by_rows(&x, |rows| {
+            let (ordered, reversed) = order(&labels, &mask, rows);
+            let (above, below) = weight.of_rows(ordered, reversed, rows);
+            let d = x.differences(rows);
+            let own = (self.loss.slope(-d.clone(), &above) * above).sum(2) * g.rows(rows);
+            let others = (self.loss.slope(d, &below) * below * g.columns()).sum(2);
+            [own - others]
+        });
+        // Comparisons turn NaN into numbers, so add NaN to lists with a score that is not finite.
+        vec![to_x + (x * 0.0).sum(1).unsqueeze(1)]
     }
 
     fn cpu<T: Real>(&self, inputs: &[&[T]], n: usize) -> Option<Vec<Vec<T>>> {
         in_single(inputs, |inputs| {
-            let [x, labels, mask] = first(inputs);
-            vec![cpu::pair_loss(x, labels, mask, self.weight(inputs[3..].iter().copied()), n, self.loss)]
+            let weight = self.weight(inputs[3..].iter().copied());
+            vec![cpu::pair_loss(first(inputs), weight, n, self.loss)]
         })
     }
 
     fn cpu_gradient<T: Real>(&self, inputs: &[&[T]], _: &[&[T]], g: &[T], n: usize) -> Option<Vec<Vec<T>>> {
         in_single(&[&[g], inputs].concat(), |inputs| {
-            let [g, x, labels, mask] = first(inputs);
             let weight = self.weight(inputs[4..].iter().copied());
-            vec![cpu::pair_loss_gradient(x, labels, mask, weight, g, n, self.loss)]
+            vec![cpu::pair_loss_gradient(first(inputs), weight, n, self.loss)]
         })
     }
 
     #[cfg(feature = "_cube")]
     fn gpu(&self, inputs: &[&CubeTensor]) -> Option<Vec<CubeTensor>> {
-        let [x, labels, mask] = first(inputs);
-        Some(vec![gpu::pair_loss(x, labels, mask, self.weight(inputs[3..].iter().copied()), self.loss)?])
+        gpu::pair_loss(first(inputs), self.weight(inputs[3..].iter().copied()), self.loss)
     }
 
     #[cfg(feature = "_cube")]
-    fn gpu_gradient(&self, inputs: &[&CubeTensor], _: &[&CubeTensor], g: &CubeTensor) -> Option<CubeTensor> {
-        let [x, labels, mask] = first(inputs);
-        gpu::pair_loss_gradient(x, labels, mask, self.weight(inputs[3..].iter().copied()), g, self.loss)
+    fn gpu_gradient(&self, inputs: &[&CubeTensor], _: &[&CubeTensor], g: &CubeTensor) -> Option<Vec<CubeTensor>> {
+        gpu::pair_loss_gradient(first(inputs), self.weight(inputs[3..].iter().copied()), g, self.loss)
     }
 }
 
@@ -145,47 +158,4 @@ fn order<B: Backend>(labels: &Array<B>, mask: &Array<B>, rows: (usize, usize)) -
     let valid = mask.columns() * mask.rows(rows).column();
     let d = labels.differences(rows);
     ((-d.clone()).above(0.0) * valid.clone(), d.above(0.0) * valid)
-}
-
-/// The tensor definition.
-pub fn value<B: Backend>(
-    x: FloatTensor<B>,
-    labels: FloatTensor<B>,
-    mask: FloatTensor<B>,
-    weight: PairWeight<FloatTensor<B>>,
-    loss: PairLoss,
-) -> FloatTensor<B> {
-    let (x, labels, mask) = (Array::<B>(x), Array::<B>(labels), Array::<B>(mask));
-    let weight = weight.map(Array::<B>);
-    let [out] = by_rows(&x, |rows| {
-        let (ordered, reversed) = order(&labels, &mask, rows);
-        let (w, _) = weight.of_rows(ordered, reversed, rows);
-        [(loss.value(-x.differences(rows), &w) * w).sum(2)]
-    });
-    out.0
-}
-
-/// Returns the gradient with respect to `x`. The gradient at document `k` is
-/// `g_k sum_j w_kj l'(x_k - x_j) - sum_j g_j w_jk l'(x_j - x_k)`.
-pub fn gradient<B: Backend>(
-    x: FloatTensor<B>,
-    labels: FloatTensor<B>,
-    mask: FloatTensor<B>,
-    weight: PairWeight<FloatTensor<B>>,
-    gradient: FloatTensor<B>,
-    loss: PairLoss,
-) -> FloatTensor<B> {
-    let (x, labels, mask) = (Array::<B>(x), Array::<B>(labels), Array::<B>(mask));
-    let weight = weight.map(Array::<B>);
-    let g = Array::<B>(gradient);
-    let [to_x] = by_rows(&x, |rows| {
-        let (ordered, reversed) = order(&labels, &mask, rows);
-        let (above, below) = weight.of_rows(ordered, reversed, rows);
-        let d = x.differences(rows);
-        let own = (loss.slope(-d.clone(), &above) * above).sum(2) * g.rows(rows);
-        let others = (loss.slope(d, &below) * below * g.columns()).sum(2);
-        [own - others]
-    });
-    // Comparisons turn NaN into numbers, so add NaN to lists with a score that is not finite.
-    (to_x + (x * 0.0).sum(1).unsqueeze(1)).0
 }

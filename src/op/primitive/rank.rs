@@ -1,10 +1,11 @@
-//! [`rank`](crate::op::rank()), which the definition computes by counting the documents ahead.
+//! [`rank`](crate::op::rank()), which the definition computes by counting the documents ahead, and
+//! [`ideal_dcg`](crate::op::ideal_dcg()).
 
-use burn::backend::{Backend, tensor::FloatTensor};
+use burn::backend::Backend;
 #[cfg(feature = "_cube")]
 use burn_cubecl::tensor::CubeTensor;
 
-use super::{Floats, Primitive, array::Array, exactly, first, rows::by_rows};
+use super::{Arrays, Primitive, array::Array, exactly, first, rows::by_rows};
 use crate::op::cpu::{self, Real};
 #[cfg(feature = "_cube")]
 use crate::op::gpu;
@@ -16,9 +17,9 @@ pub struct Rank;
 impl Primitive for Rank {
     const DIFFERENTIATED: usize = 0;
 
-    fn definition<B: Backend>(&self, inputs: Floats<B>) -> Floats<B> {
+    fn definition<B: Backend>(&self, inputs: Arrays<B>) -> Arrays<B> {
         let [x, mask] = exactly(inputs);
-        vec![value::<B>(x, mask)]
+        vec![ranks(x, mask)]
     }
 
     fn cpu<T: Real>(&self, inputs: &[&[T]], n: usize) -> Option<Vec<Vec<T>>> {
@@ -28,14 +29,11 @@ impl Primitive for Rank {
 
     #[cfg(feature = "_cube")]
     fn gpu(&self, inputs: &[&CubeTensor]) -> Option<Vec<CubeTensor>> {
-        let [x, mask] = first(inputs);
-        Some(vec![gpu::rank(x, mask)?])
+        gpu::rank(first(inputs))
     }
 }
 
-/// The tensor definition.
-pub fn value<B: Backend>(x: FloatTensor<B>, mask: FloatTensor<B>) -> FloatTensor<B> {
-    let (x, mask) = (Array::<B>(x), Array::<B>(mask));
+fn ranks<B: Backend>(x: Array<B>, mask: Array<B>) -> Array<B> {
     let [_, documents] = x.dims();
     let index = x.indices(documents);
     let padding = -mask.clone() + 1.0;
@@ -47,5 +45,36 @@ pub fn value<B: Backend>(x: FloatTensor<B>, mask: FloatTensor<B>) -> FloatTensor
         let padded = mask.clone().sum(1).unsqueeze(1) + (earlier * padding.columns()).sum(2);
         [document * mask.rows(rows) + padded * padding.rows(rows) + 1.0]
     });
-    out.0
+    out
+}
+
+/// The largest DCG of a list. The inputs are the gains and the mask. The output has the shape `[batch]`.
+#[derive(Clone, Debug)]
+pub struct IdealDcg {
+    pub discounts: Vec<f64>,
+}
+
+/// The definition ranks the gains instead of sorting them.
+impl Primitive for IdealDcg {
+    const DIFFERENTIATED: usize = 0;
+    const IS_COMPOSED: bool = true;
+
+    fn definition<B: Backend>(&self, inputs: Arrays<B>) -> Arrays<B> {
+        self.composed(inputs, ranks)
+    }
+
+    fn cpu<T: Real>(&self, inputs: &[&[T]], _: usize) -> Option<Vec<Vec<T>>> {
+        let [gains, mask] = first(inputs);
+        Some(vec![cpu::ideal_dcg(gains, mask, &self.discounts)])
+    }
+
+    fn shapes(&self, [batch, _]: [usize; 2]) -> Vec<Vec<usize>> {
+        vec![vec![batch]]
+    }
+
+    fn composed<B: Backend>(&self, inputs: Arrays<B>, rank: impl FnOnce(Array<B>, Array<B>) -> Array<B>) -> Arrays<B> {
+        let [gains, mask] = exactly(inputs);
+        let discounts = rank(gains.clone(), mask.clone()).look_up(self.discounts.clone());
+        vec![(gains * discounts * mask).sum(1)]
+    }
 }

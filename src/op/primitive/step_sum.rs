@@ -1,10 +1,10 @@
 //! [`step_sum`](crate::op::step_sum()), a smooth count of the documents ahead.
 
-use burn::backend::{Backend, tensor::FloatTensor};
+use burn::backend::Backend;
 #[cfg(feature = "_cube")]
 use burn_cubecl::tensor::CubeTensor;
 
-use super::{Floats, Primitive, Transposed, array::Array, exactly, first, rows::by_rows};
+use super::{Arrays, Primitive, array::Array, exactly, first, rows::by_rows};
 use crate::op::cpu::{self, Real, Step};
 #[cfg(feature = "_cube")]
 use crate::op::gpu;
@@ -20,20 +20,29 @@ pub struct StepSum {
 impl Primitive for StepSum {
     const DIFFERENTIATED: usize = 2;
 
-    fn definition<B: Backend>(&self, mut inputs: Floats<B>) -> Floats<B> {
-        let rows = inputs.drain(2..).next();
+    fn definition<B: Backend>(&self, mut inputs: Arrays<B>) -> Arrays<B> {
+        let counted = inputs.drain(2..).next();
         let [x, v] = exactly(inputs);
-        let sums = value::<B>(x, v, self.alpha, self.step);
-        vec![match rows {
-            Some(rows) => Array::<B>(rows).select_or(Array(sums), 0.5).0,
+        let step = |rows| self.step.value(x.differences(rows) * self.alpha);
+        let [sums] = by_rows(&x, |rows| [(step(rows) * v.columns()).sum(2)]);
+        vec![match counted {
+            Some(counted) => counted.select_or(sums, 0.5),
             None => sums,
         }]
     }
 
-    fn definition_gradient<B: Backend>(&self, mut inputs: Floats<B>, _: Floats<B>, g: FloatTensor<B>) -> Floats<B> {
+    /// The gradient with respect to `x` at document `k` is `alpha sum_j phi'_kj (v_k g_j - g_k v_j)`, which needs only
+    /// the pairs of row `k`.
+    fn definition_gradient<B: Backend>(&self, mut inputs: Arrays<B>, _: Arrays<B>, g: Array<B>) -> Arrays<B> {
         inputs.truncate(2);
         let [x, v] = exactly(inputs);
-        vec![gradient::<B>(x, v, g, self.alpha, self.step)]
+        let to_x = by_rows(&x, |rows| {
+            let slope = self.step.slope(x.differences(rows) * self.alpha);
+            // Subtract before adding, so the terms of a document with itself and with its ties cancel exactly.
+            let exchange = v.rows(rows).column() * g.columns() - g.rows(rows).column() * v.columns();
+            [(slope * exchange).sum(2) * self.alpha]
+        });
+        to_x.into()
     }
 
     fn cpu<T: Real>(&self, inputs: &[&[T]], n: usize) -> Option<Vec<Vec<T>>> {
@@ -48,27 +57,25 @@ impl Primitive for StepSum {
 
     #[cfg(feature = "_cube")]
     fn gpu(&self, inputs: &[&CubeTensor]) -> Option<Vec<CubeTensor>> {
-        let [x, v] = first(inputs);
-        Some(vec![gpu::step_sum(x, v, inputs.get(2).copied(), self.alpha, self.step)?])
+        gpu::step_sum(first(inputs), inputs.get(2).copied(), self.alpha, self.step)
     }
 
     #[cfg(feature = "_cube")]
-    fn gpu_gradient(&self, inputs: &[&CubeTensor], _: &[&CubeTensor], g: &CubeTensor) -> Option<CubeTensor> {
-        let [x, v] = first(inputs);
-        gpu::step_sum_gradient(x, v, g, self.alpha, self.step)
+    fn gpu_gradient(&self, inputs: &[&CubeTensor], _: &[&CubeTensor], g: &CubeTensor) -> Option<Vec<CubeTensor>> {
+        gpu::step_sum_gradient(first(inputs), g, self.alpha, self.step)
     }
 
     /// The gradient `sum_i g_i phi(alpha (x_j - x_i))` is the same sum for negated scores.
     fn transposed<B: Backend>(
         &self,
-        inputs: &[FloatTensor<B>],
-        _: &[FloatTensor<B>],
-        gradient: &FloatTensor<B>,
-    ) -> Option<Transposed<B>> {
-        Some((vec![B::float_neg(inputs[0].clone()), gradient.clone()], None))
+        inputs: &[Array<B>],
+        _: &[Array<B>],
+        g: &Array<B>,
+    ) -> Option<(Arrays<B>, Option<Array<B>>)> {
+        Some((vec![-inputs[0].clone(), g.clone()], None))
     }
 
-    fn rows<'a, V>(&self, inputs: &'a [V]) -> Option<&'a V> {
+    fn counted<'a, V>(&self, inputs: &'a [V]) -> Option<&'a V> {
         inputs.get(2)
     }
 }
@@ -102,30 +109,4 @@ impl Step {
             Step::Laplace => (-t.abs()).exp() * 0.5,
         }
     }
-}
-
-/// The tensor definition.
-pub fn value<B: Backend>(x: FloatTensor<B>, v: FloatTensor<B>, alpha: f64, step: Step) -> FloatTensor<B> {
-    let (x, v) = (Array::<B>(x), Array::<B>(v));
-    let [out] = by_rows(&x, |rows| [(step.value(x.differences(rows) * alpha) * v.columns()).sum(2)]);
-    out.0
-}
-
-/// Returns the gradient with respect to `x`. The gradient at document `k` is `alpha sum_j phi'_kj (v_k g_j - g_k v_j)`,
-/// which needs only the pairs of row `k`.
-pub fn gradient<B: Backend>(
-    x: FloatTensor<B>,
-    v: FloatTensor<B>,
-    gradient: FloatTensor<B>,
-    alpha: f64,
-    step: Step,
-) -> FloatTensor<B> {
-    let (x, v, g) = (Array::<B>(x), Array::<B>(v), Array::<B>(gradient));
-    let [to_x] = by_rows(&x, |rows| {
-        let slope = step.slope(x.differences(rows) * alpha);
-        // Subtract before adding, so the terms of a document with itself and with its ties cancel exactly.
-        let exchange = v.rows(rows).column() * g.columns() - g.rows(rows).column() * v.columns();
-        [(slope * exchange).sum(2) * alpha]
-    });
-    to_x.0
 }

@@ -1,6 +1,6 @@
 //! The comparisons of documents with noisy scores (trials), as arrays over pairs.
 
-use burn::backend::{Backend, tensor::FloatTensor};
+use burn::backend::Backend;
 
 use super::{array::Array, rows::by_rows_with};
 use crate::op::cpu::Comparison;
@@ -37,12 +37,12 @@ pub fn gradient_of_trials<B: Backend>(
     mixture: &[(f64, Comparison)],
     numbers: usize,
     flow: impl Fn(f64, Comparison, (usize, usize)) -> Array<B>,
-) -> FloatTensor<B> {
+) -> Array<B> {
     // Each chunk gives `[batch, rows]`, and `[batch, 1, documents]` with what its rows send to every document.
     let [to_rows, to_all] = by_rows_with(x, numbers, |rows| {
         let sent = mixture.iter().map(|&(weight, comparison)| flow(weight, comparison, rows));
         let sent = sent.reduce(|sent, here| sent + here).unwrap_or_else(|| x.differences(rows) * 0.0);
         [sent.clone().sum(2), sent.sum(1).columns()]
     });
-    (to_all.sum(1) - to_rows).0
+    to_all.sum(1) - to_rows
 }

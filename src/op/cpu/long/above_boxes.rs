@@ -461,7 +461,7 @@ mod tests {
         parameters::ScoreNoise,
         ranks::{
             above_cases::{Definition, kinds, terms},
-            above_expectation::{Inputs, above_expectation, above_expectation_gradient},
+            above_expectation::{above_expectation, above_expectation_gradient},
         },
     };
 
@@ -495,17 +495,17 @@ mod tests {
             let noise = ScoreNoise::Mixture(mixture.clone());
             let expectation = AboveExpectation { noise, terms: terms(), above: Above::Nothing };
             // The values of `b` are not read.
-            let inputs = Inputs { x: &x, a: &mask, b: &g, mask: &mask, n: N };
-            let (out, products, gradient) = Execution::current().with_sums(SumPath::Fast).scope(|| {
-                let (out, products) = above_expectation(inputs, &expectation);
-                let gradient = above_expectation_gradient(inputs, products.as_deref(), &g, &expectation);
-                (out, products, gradient)
+            let inputs = [&x[..], &mask, &g, &mask];
+            let (out, gradient) = Execution::current().with_sums(SumPath::Fast).scope(|| {
+                let out = above_expectation(inputs, N, &expectation);
+                let gradient = above_expectation_gradient(inputs, Some(&out[1]), &g, N, &expectation);
+                (out, gradient)
             });
-            assert_eq!(products.map(|products| products.len()), Some(N * terms().len()));
+            assert_eq!(out[1].len(), N * terms().len());
             let x = x.iter().copied().map(f64::from).collect();
             let (a, b) = (vec![1.0; N], vec![0.0; N]);
             let definition = Definition { x, a, b, above: Above::Nothing, mixture, least: 0.0 };
-            definition.check(&name, &g, &out, &gradient);
+            definition.check(&name, &g, &out[0], &gradient);
         }
     }
 
@@ -532,10 +532,11 @@ mod tests {
             let expectation = AboveExpectation { noise: noise.clone(), terms: terms(), above };
             let run = |[x, b, mask, g]: [&[f32]; 4]| {
                 let a = if above == Above::Nothing { mask } else { b };
-                let inputs = Inputs { x, a, b, mask, n: x.len() };
-                let (out, products) = above_expectation(inputs, &expectation);
-                let gradient = above_expectation_gradient(inputs, products.as_deref(), g, &expectation);
-                [out, gradient].map(|values| values[..LONG].to_vec())
+                let (inputs, n) = ([x, a, b, mask], x.len());
+                let out = above_expectation(inputs, n, &expectation);
+                let products = out.get(1).map(Vec::as_slice);
+                let gradient = above_expectation_gradient(inputs, products, g, n, &expectation);
+                [&out[0], &gradient].map(|values| values[..LONG].to_vec())
             };
             let all = [&x, &b, &mask, &g];
             let filled = all.map(|values| padded(values));

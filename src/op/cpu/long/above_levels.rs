@@ -340,7 +340,7 @@ mod tests {
         parameters::{Comparison, ExponentialTerm, ScoreNoise},
         ranks::{
             above_cases::{Definition, kinds, terms},
-            above_expectation::{Inputs, above_expectation, above_expectation_gradient},
+            above_expectation::{above_expectation, above_expectation_gradient},
         },
     };
 
@@ -399,10 +399,10 @@ mod tests {
     fn padding_threads_and_powers_of_two_change_no_bit() {
         const LONG: usize = 3100;
         let run = |[x, b, mask, g]: [&[f32]; 4], sigma, above| {
-            let inputs = Inputs { x, a: b, b, mask, n: x.len() };
             let expectation = exact(sigma, above);
-            let (out, _) = above_expectation(inputs, &expectation);
-            let gradient = above_expectation_gradient(inputs, None, g, &expectation);
+            let (inputs, n) = ([x, b, b, mask], x.len());
+            let out = above_expectation(inputs, n, &expectation).remove(0);
+            let gradient = above_expectation_gradient(inputs, None, g, n, &expectation);
             [out, gradient].map(|values| values[..LONG].to_vec())
         };
         let (mask, g) = (vec![1.0; LONG], gradient_weights(LONG));

@@ -38,7 +38,7 @@ pub fn gradient(target: Target, [x, a, out, q]: [&[f32]; 4], sigma: f64, to_x: &
 #[cfg(test)]
 mod tests {
     use super::super::box_cases::{Errors, cases, gradient_weights, padded, sample};
-    use crate::op::cpu::pairs::indicator_sum::{Inputs, indicator_sum, indicator_sum_gradient};
+    use crate::op::cpu::pairs::indicator_sum::{indicator_sum, indicator_sum_gradient};
 
     const N: usize = 2100;
 
@@ -48,9 +48,8 @@ mod tests {
         let a: Vec<f32> = (0..N).map(|i| if i % 3 == 1 { (i % 7) as f32 } else { 0.0 }).collect();
         for (name, x, steepness) in cases(N) {
             let sigma = 1.0 / (steepness * steepness);
-            let (out, total) = indicator_sum(&x, &a, &mask, N, sigma);
-            let inputs = Inputs { x: &x, a: &a, mask: &mask, out: &out, total: &total, g: &g };
-            let gradient = indicator_sum_gradient(inputs, N, sigma);
+            let [out, total] = indicator_sum([&x, &a, &mask], N, sigma);
+            let gradient = indicator_sum_gradient([&x, &a, &mask], [&out, &total], &g, N, sigma);
             let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<f64>>();
             let (x, a, g, sums, totals) = (wide(&x), wide(&a), wide(&g), wide(&out), wide(&total));
             for i in sample(N) {
@@ -75,9 +74,8 @@ mod tests {
         let (_, x, _) = cases(N).swap_remove(0);
         let (a, mask, g) = (gradient_weights(N), vec![1.0; N], gradient_weights(N));
         let run = |[x, a, mask, g]: [&[f32]; 4]| {
-            let (out, total) = indicator_sum(x, a, mask, x.len(), 0.3);
-            let inputs = Inputs { x, a, mask, out: &out, total: &total, g };
-            let gradient = indicator_sum_gradient(inputs, x.len(), 0.3);
+            let [out, total] = indicator_sum([x, a, mask], x.len(), 0.3);
+            let gradient = indicator_sum_gradient([x, a, mask], [&out, &total], g, x.len(), 0.3);
             [out, gradient].map(|values| values[..N].to_vec())
         };
         let all = [&x, &a, &mask, &g];

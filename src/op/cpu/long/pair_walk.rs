@@ -358,8 +358,8 @@ mod tests {
         let weight = weight.as_ref().map(|values| narrow(values));
         let weight = weight.as_ref().map(Vec::as_slice);
         assert!(Walks::new(target(), &ByLabel::new(&x, &labels, &mask, weight), loss).is_some(), "{N} take walks");
-        let losses = pair_loss(&x, &labels, &mask, weight, N, loss);
-        exact.errors(&losses, &pair_loss_gradient(&x, &labels, &mask, weight, &g, N, loss), 0.0)
+        let losses = pair_loss([&x, &labels, &mask], weight, N, loss);
+        exact.errors(&losses, &pair_loss_gradient([&g, &x, &labels, &mask], weight, N, loss), 0.0)
     }
 
     fn weights(x: &[f64]) -> [PairWeight<Vec<f64>>; 3] {

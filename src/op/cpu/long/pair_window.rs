@@ -184,8 +184,8 @@ mod tests {
         let mask = vec![1.0f32; N];
         let weight = if weighted { PairWeight::Document(&u[..]) } else { PairWeight::Unit };
         assert!(Windows::new(target(), &ByLabel::new(x, &labels, &mask, weight), loss).is_some(), "{loss:?}");
-        let losses = pair_loss(x, &labels, &mask, weight, N, loss);
-        let gradients = pair_loss_gradient(x, &labels, &mask, weight, &g, N, loss);
+        let losses = pair_loss([x, &labels, &mask], weight, N, loss);
+        let gradients = pair_loss_gradient([&g, x, &labels, &mask], weight, N, loss);
         let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<_>>();
         let (x, labels, g, weight) = (wide(x), wide(&labels), wide(&g), weight.map(wide));
         Pairs { x: &x, labels: &labels, weight: &weight, g: &g, loss }.errors(&losses, &gradients, 1.0)
@@ -212,7 +212,7 @@ mod tests {
         for loss in [PairLoss::Hinge { margin: 1.0 }, PairLoss::Exponential] {
             let list = ByLabel::new(&[1.0], &[2.0], &[0.0], PairWeight::Unit);
             assert!(Windows::new(target(), &list, loss).is_none());
-            assert_eq!(pair_loss(&[1.0f32], &[2.0], &[0.0], PairWeight::Unit, 1, loss), [0.0]);
+            assert_eq!(pair_loss([&[1.0], &[2.0], &[0.0]], PairWeight::Unit, 1, loss), [0.0]);
         }
     }
 

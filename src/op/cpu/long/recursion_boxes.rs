@@ -478,10 +478,7 @@ mod tests {
     use crate::op::cpu::{
         dispatch::target,
         parameters::{Above, AboveRecursion, ScoreNoise},
-        ranks::{
-            above_expectation::Inputs,
-            above_recursion::{above_recursion, above_recursion_gradient},
-        },
+        ranks::above_recursion::{above_recursion, above_recursion_gradient},
     };
 
     const N: usize = 250;
@@ -588,9 +585,9 @@ mod tests {
         let values: Vec<f32> = log2(10).into_iter().map(|value| value as f32).collect();
         let recursion = AboveRecursion { noise: ScoreNoise::one(Comparison::independent(0.3)), above: Above::Nothing };
         let run = |[x, mask, g]: [&[f32]; 3]| {
-            let inputs = Inputs { x, a: mask, b: g, mask, n: x.len() };
-            let out = above_recursion(inputs, &values, &recursion);
-            let gradient = above_recursion_gradient(inputs, &values, g, &recursion);
+            let inputs = [x, mask, g, mask, &values];
+            let out = above_recursion(inputs, x.len(), &recursion);
+            let gradient = above_recursion_gradient(inputs, g, x.len(), &recursion);
             [out, gradient].map(|values| values[..LONG].to_vec())
         };
         let all = [&x, &mask, &g];

@@ -51,7 +51,7 @@ impl<T: Real> Kernel for Sums<'_, T> {
 }
 
 /// Returns `sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)` for lists of `n` documents, and the denominators.
-pub fn indicator_sum<T: Real>(x: &[T], a: &[T], mask: &[T], n: usize, sigma: f64) -> (Vec<T>, Vec<T>) {
+pub fn indicator_sum<T: Real>([x, a, mask]: [&[T]; 3], n: usize, sigma: f64) -> [Vec<T>; 2] {
     let (mut out, mut total) = (vec![T::ZERO; x.len()], vec![T::ONE; x.len()]);
     let (rate, target) = (T::from_f64(-1.0 / sigma), target());
     let pairs = x.len() * n;
@@ -75,19 +75,7 @@ pub fn indicator_sum<T: Real>(x: &[T], a: &[T], mask: &[T], n: usize, sigma: f64
         scatter(out, &members, &sums);
         scatter(total, &members, &totals);
     });
-    (out, total)
-}
-
-/// The inputs of the gradient, each an array `[batch, documents]`. `out` holds the softmax sums of the forward pass,
-/// and `total` holds their denominators.
-#[derive(Clone, Copy)]
-pub struct Inputs<'a, T> {
-    pub x: &'a [T],
-    pub a: &'a [T],
-    pub mask: &'a [T],
-    pub out: &'a [T],
-    pub total: &'a [T],
-    pub g: &'a [T],
+    [out, total]
 }
 
 /// Computes the gradient for one tile of rows.
@@ -141,9 +129,15 @@ fn by_pairs<T: Real>(target: Target, values: [&[T]; 4], rate: T, to_x: &mut [T])
     Meeting::each_tile(&meetings, pairs, to_x, kernel);
 }
 
-/// Returns the gradient of [`indicator_sum`] with respect to `x`.
-pub fn indicator_sum_gradient<T: Real>(inputs: Inputs<T>, n: usize, sigma: f64) -> Vec<T> {
-    let Inputs { x, a, mask, out, total, g } = inputs;
+/// Returns the gradient of [`indicator_sum`] with respect to `x`. `out` holds the softmax sums of the forward pass, and
+/// `total` holds their denominators.
+pub fn indicator_sum_gradient<T: Real>(
+    [x, a, mask]: [&[T]; 3],
+    [out, total]: [&[T]; 2],
+    g: &[T],
+    n: usize,
+    sigma: f64,
+) -> Vec<T> {
     let (rate, target) = (T::from_f64(-1.0 / sigma), target());
     each_list_of_documents(mask, [x, a, out, g, total], (n, 1), x.len() * n, |_, [x, a, out, g, total], to_x| {
         let q: Vec<T> = g.iter().zip(total).map(|(&g, total)| g / total).collect();
@@ -166,11 +160,10 @@ mod tests {
         let x: Vec<f64> = scattered(n, 1009).map(|x| x / 500.0).collect();
         let a: Vec<f64> = (0..n).map(|i| (i % 5) as f64).collect();
         let (mask, sigma) = (vec![1.0; n], 0.1);
-        let (out, total) = indicator_sum(&x, &a, &mask, n, sigma);
+        let [out, total] = indicator_sum([&x, &a, &mask], n, sigma);
         for apart in [1, 40, 1000] {
             let g: Vec<f64> = (0..n).map(|i| if i % apart == 0 { (i % 7) as f64 - 3.5 } else { 0.0 }).collect();
-            let inputs = Inputs { x: &x, a: &a, mask: &mask, out: &out, total: &total, g: &g };
-            let found = indicator_sum_gradient(inputs, n, sigma);
+            let found = indicator_sum_gradient([&x, &a, &mask], [&out, &total], &g, n, sigma);
             for i in 0..n {
                 let flow = |j: usize| {
                     let d = x[j] - x[i];

@@ -193,7 +193,7 @@ fn gradient(matrix: &Matrix, v: &[f64], g: &[f64], sort: &NeuralSortMatrix) -> [
 }
 
 /// Returns `sum_j P_rj v_j` for each rank `r`, for lists of `n` documents.
-pub fn neural_sort_sum(x: &[f32], v: &[f32], mask: &[f32], n: usize, sort: &NeuralSortMatrix) -> Vec<f32> {
+pub fn neural_sort_sum([x, v, mask]: [&[f32]; 3], n: usize, sort: &NeuralSortMatrix) -> Vec<f32> {
     let target = target();
     each_list([x, v, mask], n, x.len() * n * (sort.iterations + 1), 0.0, |_, [x, v, mask], out| {
         let members = documents(mask);
@@ -208,14 +208,7 @@ pub fn neural_sort_sum(x: &[f32], v: &[f32], mask: &[f32], n: usize, sort: &Neur
 }
 
 /// Returns the gradients of [`neural_sort_sum`] with respect to `x` and `v`.
-pub fn neural_sort_sum_gradient(
-    x: &[f32],
-    v: &[f32],
-    mask: &[f32],
-    g: &[f32],
-    n: usize,
-    sort: &NeuralSortMatrix,
-) -> [Vec<f32>; 2] {
+pub fn neural_sort_sum_gradient([x, v, mask, g]: [&[f32]; 4], n: usize, sort: &NeuralSortMatrix) -> [Vec<f32>; 2] {
     let target = target();
     let [mut to_x, mut to_v] = [vec![0.0; x.len()], vec![0.0; x.len()]];
     let inputs = x.chunks(n).zip(v.chunks(n)).zip(mask.chunks(n)).zip(g.chunks(n));

@@ -256,14 +256,7 @@ fn by_walks_or_windows(
 
 /// Returns the loss of each document, `sum_j w_ij l(x_i - x_j)` over the pairs with `y_i > y_j`, for lists of `n`
 /// documents.
-pub fn pair_loss(
-    x: &[f32],
-    labels: &[f32],
-    mask: &[f32],
-    weight: PairWeight<&[f32]>,
-    n: usize,
-    loss: PairLoss,
-) -> Vec<f32> {
+pub fn pair_loss([x, labels, mask]: [&[f32]; 3], weight: PairWeight<&[f32]>, n: usize, loss: PairLoss) -> Vec<f32> {
     let target = target();
     each_list([x, labels, mask], n, x.len() * n, 0.0, |list, [x, labels, mask], out| {
         let list = ByLabel::new(x, labels, mask, weight.map(|values| &values[list * n..(list + 1) * n]));
@@ -280,13 +273,10 @@ pub fn pair_loss(
     })
 }
 
-/// Returns the gradient of [`pair_loss`] with respect to `x`, given the gradient of its output.
+/// Returns the gradient of [`pair_loss`] with respect to `x`, given the gradient `g` of its output.
 pub fn pair_loss_gradient(
-    x: &[f32],
-    labels: &[f32],
-    mask: &[f32],
+    [g, x, labels, mask]: [&[f32]; 4],
     weight: PairWeight<&[f32]>,
-    g: &[f32],
     n: usize,
     loss: PairLoss,
 ) -> Vec<f32> {

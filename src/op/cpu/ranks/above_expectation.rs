@@ -27,16 +27,6 @@ use crate::op::cpu::{
     tiles::{BLOCK, TILE, add, reduce},
 };
 
-/// The tensors of a batch of lists of `n` documents, as slices.
-#[derive(Clone, Copy)]
-pub struct Inputs<'a, T> {
-    pub x: &'a [T],
-    pub a: &'a [T],
-    pub b: &'a [T],
-    pub mask: &'a [T],
-    pub n: usize,
-}
-
 /// One term of the discount, in the number type of the kernels.
 struct Term<T> {
     coefficient: T,
@@ -393,8 +383,7 @@ impl<T: Real> Kernel for Products<'_, T> {
 }
 
 /// Returns the product of each term for each document, `[.., n, terms]`, with 0 for documents of weight 0.
-fn products_of_ranks<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectation) -> Vec<T> {
-    let Inputs { x, a, b, mask, n } = inputs;
+fn products_of_ranks<T: Real>([x, a, b, mask]: [&[T]; 4], n: usize, expectation: &AboveExpectation) -> Vec<T> {
     let (target, width) = (target(), expectation.terms.len());
     each_list_of_documents(mask, [x, a, b], (n, width), x.len() * n * width, |_, [x, a, b], found| {
         let in_boxes = |list, [found]: [&mut [f32]; 1]| {
@@ -417,16 +406,17 @@ fn products_of_ranks<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectation)
 }
 
 /// Returns the expectation `a_i E[A_i D(R_i)]` of each document and, for independent ranks, the products of the terms.
-pub fn above_expectation<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectation) -> (Vec<T>, Option<Vec<T>>) {
-    let Inputs { x, a, b, mask, n } = inputs;
+/// The lists have `n` documents.
+pub fn above_expectation<T: Real>(inputs: [&[T]; 4], n: usize, expectation: &AboveExpectation) -> Vec<Vec<T>> {
+    let [x, a, b, mask] = inputs;
     if expectation.of_independent_ranks().is_some() {
-        let products = products_of_ranks(inputs, expectation);
+        let products = products_of_ranks(inputs, n, expectation);
         let of_document = |(a, products): (&T, &[T])| {
             let terms = products.iter().zip(&expectation.terms);
             *a * T::from_f64(terms.map(|(product, term)| product.to_f64() * term.coefficient).sum())
         };
         let out = a.iter().zip(products.chunks_exact(expectation.terms.len())).map(of_document).collect();
-        return (out, Some(products));
+        return vec![out, products];
     }
     let target = target();
     let work = x.len() * n * work_per_pair(expectation, n);
@@ -448,7 +438,7 @@ pub fn above_expectation<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectat
             expected[row] = weight * value;
         }
     });
-    (out, None)
+    vec![out]
 }
 
 /// Computes the gradient over the pairs that combine the rows of a tile with all documents, for both sides of each
@@ -522,12 +512,12 @@ impl<T: Real> Kernel for Gradient<'_, T> {
 /// Returns the gradient of [`above_expectation`] with respect to `x`; `products` are those that the forward pass
 /// returned.
 pub fn above_expectation_gradient<T: Real>(
-    inputs: Inputs<T>,
+    [x, a, b, mask]: [&[T]; 4],
     products: Option<&[T]>,
     g: &[T],
+    n: usize,
     expectation: &AboveExpectation,
 ) -> Vec<T> {
-    let Inputs { x, a, b, mask, n } = inputs;
     let (target, width) = (target(), expectation.terms.len());
     let work = x.len() * n * work_per_pair(expectation, n);
     each_list_of_documents(mask, [x, a, b, g], (n, 1), work, |number, [x, a, b, g], to_x| {
@@ -586,9 +576,9 @@ mod tests {
         let run = |padding: usize| {
             let padded = |values: [f64; 4]| [values.to_vec(), vec![0.0; padding]].concat();
             let (x, b, mask) = (padded([0.3, -0.2, 1.1, 0.4]), padded([1.0, 0.0, 2.0, 0.5]), padded([1.0; 4]));
-            let inputs = Inputs { x: &x, a: &mask, b: &b, mask: &mask, n: 4 + padding };
-            let (out, _) = above_expectation(inputs, &expectation);
-            let gradient = above_expectation_gradient(inputs, None, &mask, &expectation);
+            let (inputs, n) = ([&x[..], &mask, &b, &mask], 4 + padding);
+            let out = above_expectation(inputs, n, &expectation).remove(0);
+            let gradient = above_expectation_gradient(inputs, None, &mask, n, &expectation);
             [out, gradient].map(|values| values[..4].to_vec())
         };
         assert_eq!(run(0), run(60));

@@ -3,7 +3,6 @@
 //! a [separate kernel](super::rank_recursion), which takes at most half the time, and far less for long lists. Under
 //! exact noise with results in `f32`, all documents of a list share [levels](crate::op::cpu::long::recursion_levels).
 
-use super::above_expectation::Inputs;
 use super::beats::beats;
 use super::rank_recursion;
 use super::trials::{Certain, Trials};
@@ -155,18 +154,17 @@ fn deviation(documents: usize, recursion: &AboveRecursion) -> Option<f64> {
 }
 
 /// Returns the number of values in each row of `values`, and the cost of the whole batch.
-fn ranks_and_work<T>(inputs: Inputs<T>, values: &[T], recursion: &AboveRecursion) -> (usize, usize) {
-    let (cells, n) = (inputs.x.len(), inputs.n);
+fn ranks_and_work<T>(cells: usize, n: usize, values: &[T], recursion: &AboveRecursion) -> (usize, usize) {
     let ranks = values.len() / (cells / n.max(1)).max(1);
     (ranks, cells * n * ranks * recursion.noise.comparisons(n))
 }
 
-/// Returns the expectation `a_i E[A_i f(R_i)]` of each document; `values` has one row per list.
-pub fn above_recursion<T: Real>(inputs: Inputs<T>, values: &[T], recursion: &AboveRecursion) -> Vec<T> {
-    let Inputs { x, a, b, mask, n } = inputs;
+/// Returns the expectation `a_i E[A_i f(R_i)]` of each document, for lists of `n` documents; `values` has one row per
+/// list.
+pub fn above_recursion<T: Real>([x, a, b, mask, values]: [&[T]; 5], n: usize, recursion: &AboveRecursion) -> Vec<T> {
     let target = target();
     let levels = deviation(n, recursion);
-    let (ranks, work) = ranks_and_work(inputs, values, recursion);
+    let (ranks, work) = ranks_and_work(x.len(), n, values, recursion);
     each_list_of_documents(mask, [x, a, b], (n, 1), work, |list, documents, out| {
         let values = without_zeros_at_end(&values[list * ranks..(list + 1) * ranks], out.len());
         if values.is_empty() {
@@ -198,15 +196,14 @@ pub fn above_recursion<T: Real>(inputs: Inputs<T>, values: &[T], recursion: &Abo
 
 /// Returns the gradient of [`above_recursion`] with respect to `x`.
 pub fn above_recursion_gradient<T: Real>(
-    inputs: Inputs<T>,
-    values: &[T],
+    [x, a, b, mask, values]: [&[T]; 5],
     g: &[T],
+    n: usize,
     recursion: &AboveRecursion,
 ) -> Vec<T> {
-    let Inputs { x, a, b, mask, n } = inputs;
     let target = target();
     let levels = deviation(n, recursion);
-    let (ranks, work) = ranks_and_work(inputs, values, recursion);
+    let (ranks, work) = ranks_and_work(x.len(), n, values, recursion);
     each_list_of_documents(mask, [x, a, b, g], (n, 1), work, |list, [x, a, b, g], to_x| {
         let values = without_zeros_at_end(&values[list * ranks..(list + 1) * ranks], to_x.len());
         if values.is_empty() {
