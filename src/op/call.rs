@@ -4,8 +4,6 @@
 #[cfg(feature = "_cube")]
 use burn::backend::fusion::custom::TensorSpec;
 use burn::backend::{Backend, ExtensionType, tensor::FloatTensor};
-#[cfg(feature = "_cube")]
-use burn_cubecl::{CubeBackend, tensor::CubeTensor};
 
 use super::cpu::{AboveExpectation, AboveRecursion, NeuralSortMatrix};
 use super::primitive::{

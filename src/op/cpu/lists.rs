@@ -1,11 +1,68 @@
-//! Loops that run a kernel on every list of a batch, or on several ranges of rows (stripes) of one list, and helpers that
-//! find the documents of a list and check that its scores are finite.
+//! How the work of a batch is divided: into its lists, the rows of a list into tiles and stripes, documents into blocks,
+//! and tasks among threads. Also finds the documents of a list and checks that its scores are finite.
 
 use std::ops::Range;
 
-use super::parallel::for_each;
 use super::real::Real;
-use super::tiles::{TILE, stripes};
+use crate::parallel;
+
+/// The number of pairs below which a single thread is faster; it corresponds to a few tens of microseconds.
+const SERIAL_PAIRS: usize = 1 << 17;
+
+/// For callers outside rayon's pool, the number of pairs below which a single thread is faster. Such callers must wake
+/// the pool and wait for it.
+const SERIAL_PAIRS_ELSEWHERE: usize = 1 << 21;
+
+/// Runs `f` on each task, using all threads if the tasks visit enough pairs.
+pub fn for_each<T: Send>(tasks: Vec<T>, pairs: usize, f: impl Fn(T) + Sync) {
+    let serial = if rayon::current_thread_index().is_some() { SERIAL_PAIRS } else { SERIAL_PAIRS_ELSEWHERE };
+    if pairs < serial || tasks.len() < 2 || rayon::current_num_threads() < 2 {
+        tasks.into_iter().for_each(f);
+    } else {
+        parallel::for_each(tasks, f);
+    }
+}
+
+/// The number of rows in a tile. A few arrays of this length fit into the first-level cache.
+pub const TILE: usize = 128;
+
+/// The number of documents in a block. The terms of each block are added up in a separate sum. With separate sums per
+/// block, rounding errors grow only with the square root of the length of a list.
+pub const BLOCK: usize = 128;
+
+/// The largest number of stripes of a list. A stripe is a range of rows with its own partial sums.
+const STRIPES: usize = 16;
+
+/// The number of documents that are missing from each block, 0 in normal builds. The feature `_broken_kernel` sets this
+/// number to 1, so that a test can check that `devices compare` finds a wrong kernel.
+pub const LOST: usize = cfg!(feature = "_broken_kernel") as usize;
+
+/// Splits the rows of a list into at most [`STRIPES`] ranges that consist of whole tiles.
+pub fn stripes(rows: usize) -> Vec<Range<usize>> {
+    let tiles = rows.div_ceil(TILE).div_ceil(STRIPES).max(1);
+    (0..rows).step_by(tiles * TILE).map(|start| start..(start + tiles * TILE).min(rows)).collect()
+}
+
+/// Splits the documents of a list into blocks of at most [`BLOCK`].
+#[inline(always)]
+pub fn blocks(documents: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..documents).step_by(BLOCK).map(move |start| start..(start + BLOCK).min(documents) - LOST)
+}
+
+/// Adds the partial sums of a block to the sums of a tile.
+#[inline(always)]
+pub fn add<T: Real>(sums: &mut [T], partial: &[T]) {
+    for (sum, &partial) in sums.iter_mut().zip(partial) {
+        *sum = *sum + partial;
+    }
+}
+
+/// Adds the partial sums of all stripes to `out`, in the order of the stripes.
+pub fn reduce<T: Real>(out: &mut [T], partials: &[Vec<T>]) {
+    for partial in partials {
+        add(out, partial);
+    }
+}
 
 /// Runs a kernel on every list of `n` documents. The kernel receives the index of the list, the list's slice of each
 /// input, and its slice of the output, initialized to `fill`.

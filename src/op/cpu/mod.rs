@@ -27,12 +27,10 @@ mod log_softmax;
 mod long;
 mod order;
 mod pairs;
-mod parallel;
 mod parameters;
 mod ranks;
 mod real;
 mod sum;
-mod tiles;
 
 pub use elementwise::{exp2, log2_discount, select};
 pub use log_softmax::{log_softmax, log_softmax_gradient};

@@ -2,8 +2,7 @@
 //! [`at_rank`](crate::op::at_rank()), [`ideal_dcg`](crate::op::ideal_dcg()) and other kernels. Values below [`LEVELS`]
 //! that are whole numbers, such as most labels and gains, are counted; other values are sorted.
 
-use super::lists::each_list;
-use super::parallel::for_each;
+use super::lists::{each_list, for_each};
 use super::real::Real;
 
 /// Whole numbers from 0 up to this bound (exclusive) are counted instead of sorted.

@@ -236,7 +236,7 @@ pub enum PairLoss {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ranks::beats::beats;
+    use super::super::ranks::trial::beats;
     use super::*;
 
     /// Returns the sum, over all documents, of the probability of being ranked first; the test scores include many

@@ -56,7 +56,6 @@ pub trait Real:
     fn from_f64(value: f64) -> Self;
     fn to_f64(self) -> f64;
     fn abs(self) -> Self;
-    fn sqrt(self) -> Self;
     fn atan(self) -> Self;
     fn total_cmp(&self, other: &Self) -> std::cmp::Ordering;
     fn descending_key(self, index: u32) -> Self::Key;
@@ -153,11 +152,6 @@ macro_rules! real {
             #[inline(always)]
             fn abs(self) -> Self {
                 <$type>::abs(self)
-            }
-
-            #[inline(always)]
-            fn sqrt(self) -> Self {
-                <$type>::sqrt(self)
             }
 
             #[inline(always)]

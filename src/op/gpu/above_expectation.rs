@@ -10,7 +10,7 @@ use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
 use super::above_products::{SMALLEST, Scratch, TILE, contributed, meet, passes};
-use super::launch::{Batch, compute, product, start, sum};
+use super::launch::{compute, product, start, sum};
 use super::members::{Rule, collect_columns, order, row, send};
 use super::noise::{Kind, comparison, comparisons, numbers};
 use super::real::probability;
@@ -188,26 +188,6 @@ fn terms(expectation: &AboveExpectation) -> Vec<f32> {
     [bases, column(&|m| 1.0 - terms[m].base, 0.0), column(&|m| terms[m].coefficient, 0.0)].concat()
 }
 
-/// The arguments that the kernels for values and gradients have in common.
-struct Arguments {
-    b: CubeTensor,
-    terms: CubeTensor,
-    noise: CubeTensor,
-    kind: Kind,
-}
-
-impl Arguments {
-    fn new(batch: &Batch, b: &CubeTensor, expectation: &AboveExpectation) -> Self {
-        let (kind, noise) = numbers(&expectation.noise);
-        Self {
-            b: contributed(b, expectation.above),
-            terms: batch.upload(&terms(expectation)),
-            noise: batch.upload(&noise),
-            kind,
-        }
-    }
-}
-
 /// Returns the name under which a compiled kernel is known; expectations with the same name share the kernel.
 fn name(expectation: &AboveExpectation) -> String {
     let (kind, _) = numbers(&expectation.noise);
@@ -223,7 +203,8 @@ pub fn above_expectation([x, a, b, mask]: [&CubeTensor; 4], expectation: &AboveE
         let a = product(a, mask);
         let order = order(batch, Rule::Separately, &a, mask);
         let out = batch.per_document();
-        let Arguments { b, terms, noise, kind } = Arguments::new(batch, b, expectation);
+        let ((kind, noise), b) = (numbers(&expectation.noise), contributed(b, expectation.above));
+        let (terms, noise) = (batch.upload(&terms(expectation)), batch.upload(&noise));
         let (own, sum) = (own(expectation), expectation.above == Above::Sum);
         start!(batch.cubes(), values::launch, [x, &a, &b, &order, &terms, &noise], [&out], kind, own, sum);
         vec![out]
@@ -243,7 +224,8 @@ pub fn above_expectation_gradient(
         let weights = product(&product(a, g), mask);
         let order = order(batch, Rule::Separately, &weights, mask);
         let [to_rows, to_columns] = [batch.per_document(), batch.per_document()];
-        let Arguments { b, terms, noise, kind } = Arguments::new(batch, b, expectation);
+        let ((kind, noise), b) = (numbers(&expectation.noise), contributed(b, expectation.above));
+        let (terms, noise) = (batch.upload(&terms(expectation)), batch.upload(&noise));
         let (own, is_sum) = (own(expectation), expectation.above == Above::Sum);
         for part in batch.parts(batch.documents) {
             let partials = batch.numbers([part.cubes, batch.documents]);

@@ -92,11 +92,6 @@ impl Batch {
         self.numbers([self.lists, self.documents])
     }
 
-    /// Allocates a tensor with `width` numbers per document, without initializing it.
-    pub fn per_document_and(&self, width: usize) -> CubeTensor {
-        self.numbers([self.lists, self.documents, width])
-    }
-
     /// Allocates a tensor of the given shape, without initializing it.
     pub fn numbers<const D: usize>(&self, shape: [usize; D]) -> CubeTensor {
         empty_device_contiguous_dtype(self.client.clone(), self.device.clone(), Shape::new(shape), DType::F32)

@@ -176,7 +176,7 @@ pub fn rank_expectation(
     };
     compute(&format!("above_expectation, independent, {own} terms a unit"), x, Some(mask), 8, |batch| {
         let order = order(batch, Rule::Separately, mask, mask);
-        let (out, products) = (batch.per_document(), batch.per_document_and(terms.len()));
+        let (out, products) = (batch.per_document(), batch.numbers([batch.lists, batch.documents, terms.len()]));
         let bases = batch.upload(&padded(bases(terms), 1.0));
         let gaps = batch.upload(&padded(terms.iter().map(|term| (1.0 - term.base) as f32).collect(), 0.0));
         let coefficients = batch.upload(&padded(terms.iter().map(|term| term.coefficient as f32).collect(), 0.0));

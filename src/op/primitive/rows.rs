@@ -68,20 +68,11 @@ pub fn fits_at_once<B: Backend>(x: &Array<B>, count: usize) -> bool {
     chunks_of(x, count).count() == 1
 }
 
-fn chunks_of<B: Backend>(x: &Array<B>, count: usize) -> impl Iterator<Item = (usize, usize)> {
-    let [batch, documents] = x.dims();
-    row_chunks(batch, documents, x.0.dtype().size(), count)
-}
-
 /// Splits the first `count` rows into ranges whose temporary arrays fit into the memory budget.
-fn row_chunks(
-    batch: usize,
-    documents: usize,
-    element_bytes: usize,
-    count: usize,
-) -> impl Iterator<Item = (usize, usize)> {
-    let budget = Execution::current().memory_budget();
-    chunks(budget, bytes_of_rows(batch, 1, documents, element_bytes), count)
+fn chunks_of<B: Backend>(x: &Array<B>, count: usize) -> impl Iterator<Item = (usize, usize)> + use<B> {
+    let [batch, documents] = x.dims();
+    let row_bytes = bytes_of_rows(batch, 1, documents, x.0.dtype().size());
+    chunks(Execution::current().memory_budget(), row_bytes, count)
 }
 
 /// Splits `count` rows of `row_bytes` each into ranges that fit into the budget; each range has at least one row.
@@ -92,6 +83,9 @@ fn chunks(budget: usize, row_bytes: usize, count: usize) -> impl Iterator<Item =
 
 #[cfg(test)]
 mod tests {
+    use burn::backend::{Flex, ops::FloatTensorOps};
+    use burn::tensor::FloatDType;
+
     use super::*;
 
     #[test]
@@ -108,9 +102,10 @@ mod tests {
 
     #[test]
     fn the_budget_of_the_thread_cuts_the_rows() {
-        let rows = |budget| Execution::current().with_memory_budget(budget).scope(|| row_chunks(2, 10, 4, 10).count());
+        let x = Array::<Flex>(Flex::float_zeros([2, 10].into(), &Default::default(), FloatDType::F32));
+        let rows = |budget| Execution::current().with_memory_budget(budget).scope(|| chunks_of(&x, 10).count());
         assert_eq!((rows(1), rows(1280), rows(usize::MAX)), (10, 5, 1));
-        assert_eq!(row_chunks(2, 10, 4, 10).count(), 1);
-        assert_eq!(Execution::current().with_memory_budget(1).scope(|| row_chunks(2, 10, 4, 3).count()), 3);
+        assert_eq!(chunks_of(&x, 10).count(), 1);
+        assert_eq!(Execution::current().with_memory_budget(1).scope(|| chunks_of(&x, 3).count()), 3);
     }
 }

@@ -8,13 +8,13 @@
 use std::ops::Range;
 
 use super::boxes::{Constant, Sizes, Span, Sum, results};
-use super::choice::is_fast;
 use super::convolution::{BELL_REACH, bell_is_smooth};
 use super::walk::Sorted;
 use crate::execution::Target;
 use crate::op::cpu::{
+    dispatch::is_fast,
     parameters::{Above, AboveExpectation, Comparison, ExponentialTerm},
-    ranks::beats::beats,
+    ranks::trial::beats,
     real::Real,
 };
 

@@ -6,11 +6,10 @@
 //! level is then just as small. The ratio of weight and factor (the hazard rate of the normal distribution) is below 10
 //! at every level, so the division is accurate.
 
-use super::choice::is_fast;
 use super::levels::{NoisyList, Part, Walk};
 use crate::execution::Target;
 use crate::op::cpu::{
-    dispatch::{Kernel, dispatch},
+    dispatch::{Kernel, dispatch, is_fast},
     parameters::{Above, AboveExpectation},
     real::Real,
 };

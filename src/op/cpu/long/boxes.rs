@@ -22,7 +22,7 @@ use super::tree::{LANES, LEAF, POINTS, Place, Tree, interpolate};
 use crate::execution::Target;
 use crate::op::cpu::{
     dispatch::{Kernel, dispatch},
-    parallel::for_each,
+    lists::for_each,
 };
 
 /// The level of the tree at which the targets are divided among threads, one task per box.
@@ -124,26 +124,6 @@ enum Way {
     Counted,
 }
 
-/// Whether a box of sources equals the box of targets or contains it.
-#[derive(PartialEq)]
-enum Kinship {
-    None,
-    Ancestor,
-    Itself,
-}
-
-impl Kinship {
-    fn of(source: Place, target: Place) -> Self {
-        if source == target {
-            Self::Itself
-        } else if source.level < target.level && source.number == target.number >> (target.level - source.level) {
-            Self::Ancestor
-        } else {
-            Self::None
-        }
-    }
-}
-
 /// Extends the scores of a smallest box to whole vectors with copies of the last score, and also returns the new
 /// length.
 #[inline(always)]
@@ -176,19 +156,18 @@ impl<S: Sum> Downward<'_, '_, S> {
     fn way(&self, place: Place, source: Place) -> Way {
         let (boxes, sum) = (self.boxes, self.boxes.sum);
         let [ends_here, ends_there] = [place, source].map(|place| place.level == boxes.tree.depth);
-        let kinship = Kinship::of(source, place);
-        if kinship == Kinship::Ancestor {
+        if source.contains(place) {
             return Way::ByHalves;
         }
         let (targets, sources) = (boxes.tree.span(place), boxes.tree.span(source));
         let t = sources.minus(targets);
         match sum.constant(t) {
             Some(Constant::Zero) => return Way::Not,
-            Some(Constant::Values(_)) if kinship == Kinship::None || sum.subtracts_itself() => return Way::Counted,
+            Some(Constant::Values(_)) if source != place || sum.subtracts_itself() => return Way::Counted,
             Some(Constant::Values(_)) | None => {}
         }
         let (here, there) = (sum.smooth(targets.width(), t), sum.smooth(sources.width(), t));
-        if kinship == Kinship::Itself {
+        if source == place {
             // A document is not paired with itself. Unless its term may be subtracted again, its own box is split.
             return match (ends_here, here && sum.subtracts_itself()) {
                 (true, _) => Way::Now { by_documents: true, at_documents: true },

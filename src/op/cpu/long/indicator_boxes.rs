@@ -1,9 +1,9 @@
 //! Computes [`indicator_sum`](crate::op::cpu::indicator_sum()) of long lists in O(n log n), for results in `f32`.
 
-use super::choice::is_fast;
 use super::convolution::{Bell, Convolution, Pull};
 use super::walk::Sorted;
 use crate::execution::Target;
+use crate::op::cpu::dispatch::is_fast;
 
 /// Returns whether grouping documents into boxes is faster than computing all pairs.
 pub fn is_faster(target: Target, documents: usize) -> bool {

@@ -13,7 +13,7 @@
 use std::ops::Range;
 
 use super::walk::Sorted;
-use crate::op::cpu::{parallel::for_each, ranks::beats::beats};
+use crate::op::cpu::{lists::for_each, ranks::trial::beats};
 
 /// The distance from a level, in standard deviations, beyond which a document is above or below it with probability 1.
 /// The error of this probability is at most 5e-17.
@@ -167,19 +167,19 @@ impl Levels {
 
     /// Returns a walk over the levels of a part.
     pub fn walk(&self, part: Part) -> Walk<'_> {
-        let nobody = Around { ahead: Vec::new(), behind: Vec::new(), density: Vec::new(), distance: Vec::new() };
         Walk {
             levels: self,
             places: part.above..part.above,
             segments: part.segments.into_iter(),
             segment: Segment { anchor: 0.0, levels: 0..0 },
             level: 0,
-            around: nobody,
+            around: Around::default(),
         }
     }
 }
 
 /// The documents within reach of a level, in sorted order.
+#[derive(Default)]
 pub struct Around {
     /// The probability that each document is above the level; `behind` holds the complement.
     pub ahead: Vec<f64>,

@@ -1,5 +1,5 @@
-//! Kernels for long lists that do not visit every pair, for results in `f32`. A primitive calls [`choice`] to find out
-//! whether a list is long enough. Each kernel sorts the list first. The rest of the computation takes time proportional
+//! Kernels for long lists that do not visit every pair, for results in `f32`. Each kernel says from which length on it is
+//! faster ([`is_fast`](super::dispatch::is_fast)). Each kernel sorts the list first. The rest of the computation takes time proportional
 //! to the length of the list.
 //!
 //! * **Boxes** ([`boxes`], over a [`tree`]) are the parts that result from repeatedly halving the sorted list. If the
@@ -22,13 +22,11 @@ pub mod above_levels;
 #[cfg(test)]
 pub mod box_cases;
 pub mod boxes;
-pub mod choice;
 pub mod convolution;
 pub mod indicator_boxes;
 pub mod levels;
 pub mod pair_walk;
 pub mod pair_window;
-pub mod rank_steps;
 pub mod recursion_boxes;
 pub mod recursion_levels;
 pub mod step_boxes;

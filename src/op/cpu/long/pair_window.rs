@@ -8,10 +8,10 @@
 //! partners, so the sums are updated without any subtraction. The exponential loss `exp(x_j - x_i)` of a pair is a
 //! product of two factors, so the kernel needs to sum only one factor per label.
 
-use super::choice::is_fast;
 use super::walk::Sorted;
 use crate::execution::Target;
 use crate::op::cpu::{
+    dispatch::is_fast,
     pairs::{
         by_label::{ByLabel, Role},
         pair_weight::PairWeight,

@@ -16,19 +16,16 @@
 
 use std::ops::Range;
 
-use super::choice::is_fast;
 use super::convolution::BELL_REACH;
 use super::tree::{LANES, LEAF, POINTS, Place, Tree, interpolate};
 use super::walk::Sorted;
 use crate::execution::Target;
 use crate::op::cpu::{
-    dispatch::{Kernel, dispatch},
-    lists::each_stripe,
-    parallel::for_each,
+    dispatch::{Kernel, dispatch, is_fast},
+    lists::{BLOCK, each_stripe, for_each, reduce},
     parameters::Comparison,
-    ranks::{beats::beats, recurrence},
+    ranks::trial::{self, beats},
     real::{Real, flushed},
-    tiles::{BLOCK, reduce},
 };
 
 /// Returns whether grouping documents into boxes is faster than computing every trial for every rank.
@@ -240,7 +237,7 @@ impl Row<'_, '_> {
             } else {
                 distributions.split_at_mut(ranks)
             };
-            recurrence::after::<FMA>(before, ahead, behind, after);
+            trial::after::<FMA>(before, ahead, behind, after);
             if trial % BLOCK == BLOCK - 1 {
                 after.iter_mut().for_each(|value| *value = flushed(*value));
             }
@@ -285,7 +282,7 @@ impl Row<'_, '_> {
             to_documents[j] += flow;
             own += flow;
             // The slice includes the rise beyond the last rank, which is 0.
-            recurrence::before::<FMA>(&mut rises[..=ranks], ahead, behind);
+            trial::before::<FMA>(&mut rises[..=ranks], ahead, behind);
         }
         let start = &distributions[..ranks];
         let powers: [f64; POWERS] = std::array::from_fn(|m| dot::<FMA>(start, &rises[m..m + ranks]));

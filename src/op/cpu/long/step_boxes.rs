@@ -2,11 +2,10 @@
 //! takes O(n log n) time and gives results in `f32`.
 
 use super::boxes::{Constant, Span, sums_at};
-use super::choice::is_fast;
 use super::convolution::{BELL_REACH, Bell, Convolution, Function, bell_is_smooth};
 use super::walk::Sorted;
 use crate::execution::Target;
-use crate::op::cpu::{ranks::beats::beats, real::Real};
+use crate::op::cpu::{dispatch::is_fast, parameters::Step, ranks::trial::beats, real::Real};
 
 /// Returns whether grouping documents into boxes is faster than computing all pairs, given the number of pairs per
 /// document.
@@ -16,7 +15,7 @@ pub fn is_faster(target: Target, pairs_per_document: usize) -> bool {
 }
 
 /// The erf step, `(1 + erf t) / 2`.
-pub struct Erf;
+struct Erf;
 
 impl Function for Erf {
     #[inline(always)]
@@ -40,7 +39,7 @@ impl Function for Erf {
 }
 
 /// The arctan step, `1/2 + arctan(t) / pi`.
-pub struct Arctan;
+struct Arctan;
 
 impl Function for Arctan {
     #[inline(always)]
@@ -61,7 +60,7 @@ impl Function for Arctan {
 }
 
 /// The function `1 / (1 + t^2)`, which is pi times the slope of [`Arctan`].
-pub struct Lorentz;
+struct Lorentz;
 
 impl Function for Lorentz {
     #[inline(always)]
@@ -74,45 +73,46 @@ impl Function for Lorentz {
     }
 }
 
-/// A step function that is smooth enough for sums over boxes.
-pub trait Smooth: Function {
-    /// The slope of the step as a function, up to the factor [`SCALE`](Self::SCALE).
-    type Slope: Function;
-    const SCALE: f64;
-}
-
-impl Smooth for Erf {
-    type Slope = Bell;
-    const SCALE: f64 = 0.5 * std::f64::consts::FRAC_2_SQRT_PI;
-}
-
-impl Smooth for Arctan {
-    type Slope = Lorentz;
-    const SCALE: f64 = std::f64::consts::FRAC_1_PI;
-}
-
 /// Computes the step sum of every document. Documents with `v = 0` are not sources, so padding does not change the
 /// results.
-pub fn value<S: Smooth>(target: Target, [x, v]: [&[f32]; 2], alpha: f64, _: S, out: &mut [f32]) {
+fn sums<F: Function>(target: Target, [x, v]: [&[f32]; 2], alpha: f64, out: &mut [f32]) {
     let (adding, silent): (Vec<usize>, Vec<usize>) = (0..x.len()).partition(|&i| v[i] != 0.0);
     let sorted = Sorted::of(x, adding.into_iter());
     let (sources, weights) = (sorted.scaled(alpha), sorted.gather_exact(v));
-    let sum = Convolution::<S, 1>::new([&weights]);
-    let sums = sum.sums(target, &sources);
-    sorted.scatter(weights.iter().zip(sums).map(|(v, [of_others])| 0.5 * v + of_others), out);
+    let sum = Convolution::<F, 1>::new([&weights]);
+    let of_others = sum.sums(target, &sources);
+    sorted.scatter(weights.iter().zip(of_others).map(|(v, [of_others])| 0.5 * v + of_others), out);
     let y: Vec<f64> = silent.iter().map(|&i| x[i].to_f64() * alpha).collect();
     for (i, sum) in silent.into_iter().zip(sums_at(target, &sum, &sources, &y)) {
         out[i] = sum as f32;
     }
 }
 
-/// Computes the gradient of [`value`] with respect to the scores.
-pub fn gradient<S: Smooth>(target: Target, [x, v, g]: [&[f32]; 3], alpha: f64, _: S, to_x: &mut [f32]) {
+/// Computes the gradient of [`sums`] with respect to the scores. `Slope` is the slope of the step, divided by `scale`.
+fn flows<Slope: Function>(target: Target, [x, v, g]: [&[f32]; 3], (alpha, scale): (f64, f64), to_x: &mut [f32]) {
     let sorted = Sorted::of(x, (0..x.len()).filter(|&i| v[i] != 0.0 || g[i] != 0.0));
     let [v, g] = [v, g].map(|values| sorted.gather_exact(values));
-    let sums = Convolution::<S::Slope, 2>::new([&v, &g]).sums(target, &sorted.scaled(alpha));
-    let slope = |((v, g), [of_v, of_g]): ((&f64, &f64), [f64; 2])| alpha * S::SCALE * (v * of_g - g * of_v);
+    let sums = Convolution::<Slope, 2>::new([&v, &g]).sums(target, &sorted.scaled(alpha));
+    let slope = |((v, g), [of_v, of_g]): ((&f64, &f64), [f64; 2])| alpha * scale * (v * of_g - g * of_v);
     sorted.scatter(v.iter().zip(&g).zip(sums).map(slope), to_x);
+}
+
+/// Computes the erf or arctan step sum of every document.
+pub fn value(target: Target, inputs: [&[f32]; 2], alpha: f64, step: Step, out: &mut [f32]) {
+    if step == Step::Arctan {
+        sums::<Arctan>(target, inputs, alpha, out);
+    } else {
+        sums::<Erf>(target, inputs, alpha, out);
+    }
+}
+
+/// Computes the gradient of [`value`] with respect to the scores.
+pub fn gradient(target: Target, inputs: [&[f32]; 3], alpha: f64, step: Step, to_x: &mut [f32]) {
+    if step == Step::Arctan {
+        flows::<Lorentz>(target, inputs, (alpha, std::f64::consts::FRAC_1_PI), to_x);
+    } else {
+        flows::<Bell>(target, inputs, (alpha, 0.5 * std::f64::consts::FRAC_2_SQRT_PI), to_x);
+    }
 }
 
 #[cfg(test)]
@@ -126,7 +126,7 @@ mod tests {
     const N: usize = 2000;
 
     fn pair(step: Step, t: f64) -> (f64, f64) {
-        use crate::op::cpu::ranks::beats::beats;
+        use crate::op::cpu::ranks::trial::beats;
         use std::f64::consts::{FRAC_1_PI, FRAC_2_SQRT_PI};
         if step == Step::Erf {
             let (value, _, bell) = beats::<f64, false>(t);

@@ -1,10 +1,9 @@
 //! Computes [`step_sum`](crate::op::cpu::step_sum()) with the logistic and Laplace steps for long lists. The
 //! computation takes O(n log n) time and gives results in `f32`.
 
-use super::choice::is_fast;
 use super::walk::{Decaying, Side, Sorted, Sums, Walker, add_value};
 use crate::execution::Target;
-use crate::op::cpu::{parameters::Step, real::Real};
+use crate::op::cpu::{dispatch::is_fast, parameters::Step, real::Real};
 
 /// Returns whether a walk along the sorted list costs less than computing all pairs, given the number of pairs per
 /// document.
@@ -13,38 +12,14 @@ pub fn is_faster(target: Target, pairs_per_document: usize) -> bool {
     is_fast(target, pairs_per_document, pairs_per_document >= PAIRS)
 }
 
-/// A step that can be summed by walks, since its tail is a function of `u = exp(-|t|)`.
-#[derive(Debug, Clone, Copy)]
-pub enum Walked {
-    Logistic,
-    Laplace,
+/// Returns the logistic or Laplace step at `-|t|`, divided by `u = exp(-|t|)`.
+fn tail(step: Step, u: f64) -> f64 {
+    if step == Step::Laplace { 0.5 } else { 1.0 / (1.0 + u) }
 }
 
-impl Walked {
-    /// Returns the step, or `None` if walks cannot sum it. Callers first rewrite the tanh step as a logistic step.
-    pub fn of(step: Step) -> Option<Self> {
-        match step {
-            Step::Logistic => Some(Self::Logistic),
-            Step::Laplace => Some(Self::Laplace),
-            Step::Tanh | Step::Erf | Step::Arctan => None,
-        }
-    }
-
-    /// Returns the step at `-|t|`, divided by `u = exp(-|t|)`.
-    fn tail(self, u: f64) -> f64 {
-        match self {
-            Self::Logistic => 1.0 / (1.0 + u),
-            Self::Laplace => 0.5,
-        }
-    }
-
-    /// Returns the slope of the step at `|t|` and at `-|t|`, divided by `u = exp(-|t|)`.
-    fn slope(self, u: f64) -> f64 {
-        match self {
-            Self::Logistic => 1.0 / ((1.0 + u) * (1.0 + u)),
-            Self::Laplace => 0.5,
-        }
-    }
+/// Returns the slope of the step at `|t|` and at `-|t|`, divided by `u = exp(-|t|)`.
+fn slope(step: Step, u: f64) -> f64 {
+    if step == Step::Laplace { 0.5 } else { 1.0 / ((1.0 + u) * (1.0 + u)) }
 }
 
 /// A walk that sums `f(t)` times each of the `K` values of the documents. The closure `finish(place, sums)` turns the
@@ -89,11 +64,11 @@ where
 }
 
 /// Computes the step sum of every document by two walks. Let `psi` be the step at `-|t|`. A document behind the current
-/// document adds `v psi` to its sum, and a document ahead of it adds `v (1 - psi)`.
-pub fn value(target: Target, [x, v]: [&[f32]; 2], alpha: f64, step: Walked, out: &mut [f32]) {
+/// document adds `v psi` to its sum, and a document ahead of it adds `v (1 - psi)`. The step must be logistic or Laplace.
+pub fn value(target: Target, [x, v]: [&[f32]; 2], alpha: f64, step: Step, out: &mut [f32]) {
     let sorted = Sorted::new(x);
-    let behind = Decaying::new(|u| step.tail(u));
-    let ahead = Decaying::new(|u| -step.tail(u)).with_line(1.0, 0.0);
+    let behind = Decaying::new(|u| tail(step, u));
+    let ahead = Decaying::new(|u| -tail(step, u)).with_line(1.0, 0.0);
     let values = [sorted.gather(v)];
     let mut walker = Values { values: &values, function: ahead, finish: |_, [sum]: [f64; 1]| sum };
     let ahead = sorted.walk(target, Side::Ahead, alpha, &walker);
@@ -104,12 +79,12 @@ pub fn value(target: Target, [x, v]: [&[f32]; 2], alpha: f64, step: Walked, out:
 }
 
 /// Computes the gradient of [`value`] with respect to the scores.
-pub fn gradient(target: Target, [x, v, g]: [&[f32]; 3], alpha: f64, step: Walked, to_x: &mut [f32]) {
+pub fn gradient(target: Target, [x, v, g]: [&[f32]; 3], alpha: f64, step: Step, to_x: &mut [f32]) {
     let sorted = Sorted::new(x);
     let values = [v, g].map(|values| sorted.gather(values));
     let [v, g] = &values;
     let finish = |place: usize, [of_v, of_g]: [f64; 2]| v[place].to_f64() * of_g - g[place].to_f64() * of_v;
-    let walker = Values { values: &values, function: Decaying::new(|u| step.slope(u)), finish };
+    let walker = Values { values: &values, function: Decaying::new(|u| slope(step, u)), finish };
     let [ahead, behind] = [Side::Ahead, Side::Behind].map(|side| sorted.walk(target, side, alpha, &walker));
     sorted.scatter(ahead.iter().zip(behind).map(|(ahead, behind)| alpha * (ahead + behind)), to_x);
 }

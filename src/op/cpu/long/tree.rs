@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::execution::Target;
 use crate::op::cpu::{
     dispatch::{Kernel, dispatch},
-    parallel::for_each,
+    lists::for_each,
     real::Real,
 };
 
@@ -113,6 +113,11 @@ pub struct Place {
 }
 
 impl Place {
+    /// Returns whether this box contains a smaller one.
+    pub fn contains(self, other: Self) -> bool {
+        self.level < other.level && self.number == other.number >> (other.level - self.level)
+    }
+
     pub fn halves(self) -> [Self; 2] {
         [0, 1].map(|half| Self { level: self.level + 1, number: 2 * self.number + half })
     }

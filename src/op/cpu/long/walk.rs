@@ -22,8 +22,8 @@ use std::ops::Range;
 use crate::execution::Target;
 use crate::op::cpu::{
     dispatch::{Kernel, dispatch},
+    lists::for_each,
     order::descending,
-    parallel::for_each,
     real::Real,
 };
 

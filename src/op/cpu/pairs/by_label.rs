@@ -4,10 +4,9 @@ use std::ops::Range;
 
 use super::pair_weight::{PairWeight, swaps};
 use crate::op::cpu::{
-    lists::{documents, gather},
+    lists::{TILE, documents, gather},
     order::by_descending_value,
     real::Real,
-    tiles::TILE,
 };
 
 /// The number of elements in the widest vector of any supported instruction set. Arrays are extended to a multiple of

@@ -4,10 +4,8 @@ use std::borrow::Cow;
 
 use super::by_label::filled;
 use crate::op::cpu::{
-    lists::{gather, scatter},
-    parallel::for_each,
+    lists::{BLOCK, LOST, TILE, for_each, gather, scatter},
     real::Real,
-    tiles::{BLOCK, LOST, TILE},
 };
 
 /// The columns that rows are paired with, `W` numbers for each. Documents that add 0 to the sum of every row may be
@@ -112,7 +110,7 @@ impl<'a, T: Real, const W: usize> Meeting<'a, T, W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::op::cpu::tiles::BLOCK;
+    use crate::op::cpu::lists::BLOCK;
 
     #[test]
     fn pairs_and_blocks_stay_as_they_are() {

@@ -5,12 +5,10 @@
 use super::columns::{Columns, Meeting, Tile, tiles};
 use crate::execution::Target;
 use crate::op::cpu::{
-    dispatch::{Kernel, dispatch, target},
-    lists::{diverged, documents, each_list_of_documents, gather, scatter},
-    long::{choice::in_single, indicator_boxes},
-    parallel::for_each,
+    dispatch::{Kernel, dispatch, in_single, target},
+    lists::{TILE, add, blocks, diverged, documents, each_list_of_documents, for_each, gather, scatter},
+    long::indicator_boxes,
     real::Real,
-    tiles::{TILE, add, blocks},
 };
 
 /// Computes the softmax sums and their denominators for one tile of rows.

@@ -9,8 +9,7 @@ use std::ops::Range;
 use super::neural_sort_matrix::{Matrix, Visit};
 use crate::op::cpu::{
     dispatch::target,
-    lists::{diverged, documents, each_list, gather, scatter},
-    parallel::for_each,
+    lists::{diverged, documents, each_list, each_list_of_documents, gather},
     parameters::NeuralSortMatrix,
     real::Real,
     sum::dot,
@@ -209,23 +208,15 @@ pub fn neural_sort_sum([x, v, mask]: [&[f32]; 3], n: usize, sort: &NeuralSortMat
 
 /// Returns the gradients of [`neural_sort_sum`] with respect to `x` and `v`.
 pub fn neural_sort_sum_gradient([x, v, mask, g]: [&[f32]; 4], n: usize, sort: &NeuralSortMatrix) -> [Vec<f32>; 2] {
-    let target = target();
-    let [mut to_x, mut to_v] = [vec![0.0; x.len()], vec![0.0; x.len()]];
-    let inputs = x.chunks(n).zip(v.chunks(n)).zip(mask.chunks(n)).zip(g.chunks(n));
-    let lists = inputs.zip(to_x.chunks_mut(n).zip(to_v.chunks_mut(n))).collect();
-    for_each(lists, x.len() * n * (sort.iterations + 1), |((((x, v), mask), g), (to_x, to_v))| {
-        let members = documents(mask);
-        let (x, v) = (gather(x, &members), gather(v, &members));
-        let mut gradients = [vec![0.0; x.len()], vec![0.0; x.len()]];
-        let [own_x, own_v] = &mut gradients;
-        if !(diverged(&x, own_x) & diverged(&x, own_v)) {
-            let matrix = Matrix::new(target, &x, sort);
-            let found = gradient(&matrix, &exact(&v), &exact(&g[..members.len()]), sort);
-            gradients = found.map(|found| found.into_iter().map(|value| value as f32).collect());
+    let (target, work) = (target(), x.len() * n * (sort.iterations + 1));
+    let both = each_list_of_documents(mask, [x, v], (n, 2), work, |list, [x, v], found| {
+        let matrix = Matrix::new(target, &x, sort);
+        // The gradients of the sums are by rank, the results by document.
+        let g = exact(&g[list * n..][..x.len()]);
+        let [to_x, to_v] = gradient(&matrix, &exact(&v), &g, sort);
+        for (found, (to_x, to_v)) in found.chunks_exact_mut(2).zip(to_x.into_iter().zip(to_v)) {
+            found.copy_from_slice(&[to_x as f32, to_v as f32]);
         }
-        let [own_x, own_v] = gradients;
-        scatter(to_x, &members, &own_x);
-        scatter(to_v, &members, &own_v);
     });
-    [to_x, to_v]
+    [0, 1].map(|part| both.iter().skip(part).step_by(2).copied().collect())
 }

@@ -11,10 +11,9 @@ use std::ops::Range;
 use crate::execution::Target;
 use crate::op::cpu::{
     dispatch::{Kernel, dispatch},
-    parallel::for_each,
+    lists::{for_each, stripes},
     parameters::NeuralSortMatrix,
     real::Real,
-    tiles::stripes,
 };
 
 /// Entries are stored if there are at most this many, which take 8 MiB. Passes over the matrix then need not recompute

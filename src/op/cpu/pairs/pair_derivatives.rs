@@ -9,11 +9,10 @@
 use super::pair_weight::{PairWeight, swaps};
 use crate::op::cpu::{
     dispatch::{Kernel, dispatch, target},
-    lists::{gather, scatter},
+    lists::{TILE, gather, scatter},
     order::by_descending_value,
     real::Real,
     sum::sum,
-    tiles::TILE,
 };
 
 /// The loss over the pairs of one list, with its derivatives with respect to the scores; the weights of pairs count as

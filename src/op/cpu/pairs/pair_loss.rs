@@ -11,13 +11,11 @@ use super::steps::{self, Phi};
 use crate::execution::Target;
 use crate::op::cpu::{
     dispatch::{Kernel, dispatch, target},
-    lists::{diverged, each_list, each_stripe, gather, scatter},
+    lists::{TILE, add, blocks, diverged, each_list, each_stripe, for_each, gather, reduce, scatter},
     long::{pair_walk::Walks, pair_window::Windows},
-    parallel::for_each,
     parameters::PairLoss,
     real::Real,
     sum::sum,
-    tiles::{TILE, add, blocks, reduce},
 };
 
 /// The loss of one pair, with its slope.

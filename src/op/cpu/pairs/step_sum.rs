@@ -15,18 +15,12 @@ use super::columns::{Columns, Meeting, Tile, tiles};
 use super::steps::{Arctan, Erf, Laplace, Logistic, Phi};
 use crate::execution::Target;
 use crate::op::cpu::{
-    dispatch::{Kernel, dispatch, target},
-    lists::{counting, diverged, each_list, gather, scatter},
-    long::{
-        choice::in_single,
-        step_boxes,
-        step_walk::{self, Walked},
-    },
-    parallel::for_each,
+    dispatch::{Kernel, dispatch, in_single, target},
+    lists::{BLOCK, TILE, add, blocks, counting, diverged, each_list, for_each, gather, scatter},
+    long::{step_boxes, step_walk},
     parameters::Step,
     real::Real,
     sum::sum,
-    tiles::{BLOCK, TILE, add, blocks},
 };
 
 /// One list, of which only the first `members` documents contribute to the sums.
@@ -59,16 +53,11 @@ impl<'a, T: Real> List<'a, T> {
         let (x, v) = (&self.x[..end], &self.v[..end]);
         let sources = v.iter().filter(|v| **v != T::ZERO).count();
         let fewer = rows.map_or(sources, |rows| sources.min(rows.len()));
-        let fast = match step {
-            Step::Logistic | Step::Tanh | Step::Laplace => step_walk::is_faster(target, fewer),
-            Step::Erf | Step::Arctan => step_boxes::is_faster(target, fewer),
-        };
+        let walked = matches!(step, Step::Logistic | Step::Laplace);
+        let fast = if walked { step_walk::is_faster(target, fewer) } else { step_boxes::is_faster(target, fewer) };
         let mut sums = vec![T::ZERO; if fast { end } else { 0 }];
-        let sum = |inputs, [sums]: [&mut [f32]; 1]| match (Walked::of(step), step) {
-            (Some(walked), _) => step_walk::value(target, inputs, self.alpha, walked, sums),
-            (None, Step::Arctan) => step_boxes::value(target, inputs, self.alpha, step_boxes::Arctan, sums),
-            (None, _) => step_boxes::value(target, inputs, self.alpha, step_boxes::Erf, sums),
-        };
+        let value = if walked { step_walk::value } else { step_boxes::value };
+        let sum = |inputs, [sums]: [_; 1]| value(target, inputs, self.alpha, step, sums);
         if !fast || in_single([x, v], [&mut sums], sum).is_none() {
             return self.sums_by_pairs(target, rows, step, sources, end);
         }
@@ -406,16 +395,11 @@ pub fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: usize, alpha: f6
         let (x, v, g, to_x) = (&x[members], &v[members], &g[members], &mut to_x[members]);
         let flows = Flows::new(v, g);
         let pairs_per_document = flows.pairs_per_document(list.members);
-        let fast = match Walked::of(step) {
-            Some(_) => step_walk::is_faster(target, pairs_per_document),
-            None => step_boxes::is_faster(target, pairs_per_document),
-        };
-        let sum = |inputs, [to_x]: [&mut [f32]; 1]| match (Walked::of(step), step) {
-            (Some(walked), _) => step_walk::gradient(target, inputs, alpha, walked, to_x),
-            (None, Step::Arctan) => step_boxes::gradient(target, inputs, alpha, step_boxes::Arctan, to_x),
-            (None, _) => step_boxes::gradient(target, inputs, alpha, step_boxes::Erf, to_x),
-        };
-        if fast && in_single([x, v, g], [&mut *to_x], sum).is_some() {
+        let walked = matches!(step, Step::Logistic | Step::Laplace);
+        let is_faster = if walked { step_walk::is_faster } else { step_boxes::is_faster };
+        let gradient = if walked { step_walk::gradient } else { step_boxes::gradient };
+        let sum = |inputs, [to_x]: [_; 1]| gradient(target, inputs, alpha, step, to_x);
+        if is_faster(target, pairs_per_document) && in_single([x, v, g], [&mut *to_x], sum).is_some() {
             return;
         }
         let exponentials = if step == Step::Logistic { list.exponentials(target, list.members) } else { None };

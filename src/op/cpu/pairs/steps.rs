@@ -1,6 +1,6 @@
 //! Each variant of [`Step`](crate::op::Step) as a type that computes the step and its slope for one pair.
 
-use crate::op::cpu::{ranks::beats::beats, real::Real};
+use crate::op::cpu::{ranks::trial::beats, real::Real};
 
 /// A step function and its slope, evaluated at a difference of scores.
 pub trait Phi: Copy {

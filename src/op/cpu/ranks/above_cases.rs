@@ -1,7 +1,7 @@
 //! Test cases for expectations over the documents above, and a definition in double precision with which to check the
 //! fast kernels.
 
-use super::beats::beats;
+use super::trial::beats;
 use crate::op::cpu::{
     long::box_cases::{Errors, sample},
     parameters::{Above, Comparison, ExponentialTerm},

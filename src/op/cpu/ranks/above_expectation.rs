@@ -17,14 +17,12 @@ use std::ops::Range;
 
 use super::trial::{Compared, Trial};
 use crate::op::cpu::{
-    dispatch::{Kernel, dispatch, target},
-    lists::{counting, documents, each_list_of_documents, each_stripe, gather},
-    long::{above_boxes, above_levels, choice::in_single},
-    parallel::for_each,
+    dispatch::{Kernel, dispatch, in_single, target},
+    lists::{BLOCK, TILE, add, counting, documents, each_list_of_documents, each_stripe, for_each, gather, reduce},
+    long::{above_boxes, above_levels},
     parameters::{Above, AboveExpectation, Comparison, ExponentialTerm},
     real::{Real, flushed},
     sum::sum,
-    tiles::{BLOCK, TILE, add, reduce},
 };
 
 /// One term of the discount, in the number type of the kernels.
@@ -35,17 +33,12 @@ struct Term<T> {
     gap: T,
 }
 
-/// One comparison with its weight, in the number type of the kernels.
-struct Weighted<T> {
-    weight: T,
-    compared: Compared<T>,
-}
-
 /// The parameters that all rows of a list share, in the number type of the kernels.
 struct Parameters<T> {
     above: Above,
     terms: Vec<Term<T>>,
-    mixture: Vec<Weighted<T>>,
+    /// The comparisons with their weights.
+    mixture: Vec<(T, Compared<T>)>,
 }
 
 /// Returns the cost of one pair, which is the number of terms times the number of comparisons.
@@ -62,10 +55,7 @@ impl<T: Real> Parameters<T> {
             base: T::from_f64(term.base).larger(T::SMALLEST_FACTOR),
             gap: T::from_f64(1.0 - term.base),
         };
-        let weighted = |&(weight, comparison): &(f64, Comparison)| Weighted {
-            weight: T::from_f64(weight),
-            compared: comparison.into(),
-        };
+        let weighted = |&(weight, comparison): &(f64, Comparison)| (T::from_f64(weight), comparison.into());
         Self {
             above: *above,
             terms: terms.iter().map(term).collect(),
@@ -188,8 +178,8 @@ impl<T: Real> Kept<T> {
 impl<T: Real> Tile<'_, T> {
     /// Computes the trial of document `j` against the rows.
     #[inline(always)]
-    fn meet<const FMA: bool>(self, j: usize, comparison: &Weighted<T>, trial: &mut Trial<T>) {
-        trial.meet::<FMA>((j, self.list.x[j]), self.x, self.rows, comparison.compared);
+    fn meet<const FMA: bool>(self, j: usize, compared: Compared<T>, trial: &mut Trial<T>) {
+        trial.meet::<FMA>((j, self.list.x[j]), self.x, self.rows, compared);
     }
 
     /// Computes the products for each term and row, with the shape `[terms, rows]`. Also computes the sums over the
@@ -197,7 +187,7 @@ impl<T: Real> Tile<'_, T> {
     #[inline(always)]
     fn products<const FMA: bool>(
         self,
-        comparison: &Weighted<T>,
+        compared: Compared<T>,
         trial: &mut Trial<T>,
         kept: &mut Kept<T>,
         products: &mut [T],
@@ -212,7 +202,7 @@ impl<T: Real> Tile<'_, T> {
             if j % BLOCK == BLOCK - 1 {
                 products.iter_mut().for_each(|product| *product = flushed(*product));
             }
-            self.meet::<FMA>(j, comparison, trial);
+            self.meet::<FMA>(j, compared, trial);
             kept.store(j, trial);
             for (products, term) in products.chunks_exact_mut(length).zip(&self.parameters.terms) {
                 let (base, gap) = self.parameters.above(term, b);
@@ -345,16 +335,15 @@ impl<T: Real> Kernel for Expectation<'_, T> {
     fn run<const FMA: bool>(self) {
         let (tile, length) = (self.tile, self.out.len());
         let mut scratch = [[T::ZERO; TILE]; 3];
-        let [ahead, behind, density] = scratch.each_mut().map(|row| &mut row[..length]);
-        let mut trial = Trial { ahead, behind, density };
+        let mut trial = Trial::of_rows(length, &mut scratch);
         let mut kept = Kept(Vec::new());
         let size = tile.parameters.terms.len() * length;
         let (mut products, mut sums) = (vec![T::ZERO; size], vec![T::ZERO; size]);
-        for comparison in &tile.parameters.mixture {
-            tile.products::<FMA>(comparison, &mut trial, &mut kept, &mut products, &mut sums);
+        for &(weight, compared) in &tile.parameters.mixture {
+            tile.products::<FMA>(compared, &mut trial, &mut kept, &mut products, &mut sums);
             let by_term = products.chunks_exact(length).zip(sums.chunks_exact(length));
             for ((products, sums), term) in by_term.zip(&tile.parameters.terms) {
-                let factor = comparison.weight * term.coefficient;
+                let factor = weight * term.coefficient;
                 for ((out, &product), &sum) in self.out.iter_mut().zip(products).zip(sums) {
                     let value = if tile.parameters.above == Above::Sum { product * sum } else { product };
                     *out = value.fma::<FMA>(factor, *out);
@@ -375,10 +364,9 @@ impl<T: Real> Kernel for Products<'_, T> {
     fn run<const FMA: bool>(self) {
         let (tile, length) = (self.tile, self.tile.rows.len());
         let mut scratch = [[T::ZERO; TILE]; 3];
-        let [ahead, behind, density] = scratch.each_mut().map(|row| &mut row[..length]);
-        let mut trial = Trial { ahead, behind, density };
-        let comparison = &tile.parameters.mixture[0];
-        tile.products::<FMA>(comparison, &mut trial, &mut Kept(Vec::new()), self.products, &mut []);
+        let mut trial = Trial::of_rows(length, &mut scratch);
+        let (_, compared) = tile.parameters.mixture[0];
+        tile.products::<FMA>(compared, &mut trial, &mut Kept(Vec::new()), self.products, &mut []);
     }
 }
 
@@ -457,22 +445,22 @@ impl<T: Real> Kernel for Gradient<'_, T> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let (tile, length) = (self.tile, self.to_rows.len());
-        let mut scratch = [[T::ZERO; TILE]; 5];
-        let [ahead, behind, density, flow, partial] = scratch.each_mut().map(|row| &mut row[..length]);
-        let mut trial = Trial { ahead, behind, density };
+        let (mut scratch, mut flow, mut partial) = ([[T::ZERO; TILE]; 3], [T::ZERO; TILE], [T::ZERO; TILE]);
+        let (flow, partial) = (&mut flow[..length], &mut partial[..length]);
+        let mut trial = Trial::of_rows(length, &mut scratch);
         let size = tile.parameters.terms.len() * length;
         let known = self.products.is_some();
         let mut kept = if known { Kept(Vec::new()) } else { Kept::new(length, tile.list.x.len()) };
         let (mut products, mut sums) = (self.products.unwrap_or_else(|| vec![T::ZERO; size]), vec![T::ZERO; size]);
-        for comparison in &tile.parameters.mixture {
+        for &(weight, compared) in &tile.parameters.mixture {
             if !known {
-                tile.products::<FMA>(comparison, &mut trial, &mut kept, &mut products, &mut sums);
+                tile.products::<FMA>(compared, &mut trial, &mut kept, &mut products, &mut sums);
             }
             // From here on, `products` holds the derivatives with respect to the product, and `sums` holds those with
             // respect to one of its factors.
             let by_term = products.chunks_exact_mut(length).zip(sums.chunks_exact_mut(length));
             for ((products, sums), term) in by_term.zip(&tile.parameters.terms) {
-                let factor = comparison.weight * term.coefficient;
+                let factor = weight * term.coefficient;
                 for ((product, sum), &g) in products.iter_mut().zip(sums.iter_mut()).zip(self.g) {
                     *product = flushed(*product * g * factor);
                     *sum = -*product * *sum * term.gap;
@@ -481,10 +469,10 @@ impl<T: Real> Kernel for Gradient<'_, T> {
                     }
                 }
             }
-            let slope = comparison.compared.rate * T::from_f64(0.5 * std::f64::consts::FRAC_2_SQRT_PI);
+            let slope = compared.rate * T::from_f64(0.5 * std::f64::consts::FRAC_2_SQRT_PI);
             for (j, &b) in tile.list.b.iter().enumerate() {
                 if !kept.restore(j, &mut trial) {
-                    tile.meet::<FMA>(j, comparison, &mut trial);
+                    tile.meet::<FMA>(j, compared, &mut trial);
                 }
                 flow.fill(T::ZERO);
                 match tile.parameters.above {

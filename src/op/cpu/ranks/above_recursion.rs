@@ -3,19 +3,15 @@
 //! a [separate kernel](super::rank_recursion), which takes at most half the time, and far less for long lists. Under
 //! exact noise with results in `f32`, all documents of a list share [levels](crate::op::cpu::long::recursion_levels).
 
-use super::beats::beats;
 use super::rank_recursion;
+use super::trial::beats;
 use super::trials::{Certain, Trials};
 use crate::op::cpu::{
-    dispatch::{Kernel, dispatch, target},
-    lists::{counting, each_list_of_documents, each_stripe},
-    long::{
-        choice::{in_single, is_fast},
-        recursion_levels,
-    },
+    dispatch::{Kernel, dispatch, in_single, is_fast, target},
+    lists::{counting, each_list_of_documents, each_stripe, reduce},
+    long::recursion_levels,
     parameters::{Above, AboveRecursion, Comparison},
     real::Real,
-    tiles::reduce,
 };
 
 fn nobody(above: Above) -> Certain {

@@ -6,18 +6,15 @@
 //! distribution; the gradient recomputes those in between. For long lists, the kernel computes only [documents near the
 //! top](crate::op::cpu::long::recursion_boxes), with the trials that matter to them.
 
-use super::recurrence;
-use super::trial::{Compared, Trial};
+use super::trial::{self, Compared, Trial};
 use crate::execution::Target;
 use crate::op::cpu::{
-    dispatch::{Kernel, dispatch},
-    lists::{counting, each_stripe, gather, scatter},
-    long::{choice::in_single, recursion_boxes},
-    parallel::for_each,
+    dispatch::{Kernel, dispatch, in_single},
+    lists::{BLOCK, TILE, add, counting, each_stripe, for_each, gather, reduce, scatter},
+    long::recursion_boxes,
     parameters::Comparison,
     real::{Real, flushed},
     sum::sum,
-    tiles::{BLOCK, TILE, add, reduce},
 };
 
 /// The largest number of values in the distributions of one tile, and the smallest number of rows in a tile.
@@ -55,7 +52,7 @@ impl<T: Real> Trials<'_, T> {
 /// Updates the distribution of each row's rank for the trial of document `j`.
 #[inline(always)]
 fn advance<T: Real, const FMA: bool>(p: &mut [T], j: usize, ahead: &[T], behind: &[T]) {
-    recurrence::advance::<T, FMA>(p, j, ahead, behind);
+    trial::advance::<T, FMA>(p, j, ahead, behind);
     if j % BLOCK == BLOCK - 1 {
         p.iter_mut().for_each(|value| *value = flushed(*value));
     }
@@ -82,8 +79,7 @@ impl<T: Real> Kernel for Expectation<'_, T> {
     fn run<const FMA: bool>(self) {
         let rows = self.out.len();
         let mut scratch = [[T::ZERO; TILE]; 3];
-        let [ahead, behind, density] = &mut scratch;
-        let mut trial = Trial::of_rows(rows, [ahead, behind, density]);
+        let mut trial = Trial::of_rows(rows, &mut scratch);
         certain(self.p, rows);
         for j in 0..self.trials.x.len() {
             self.trials.of::<FMA>(j, &mut trial);
@@ -189,10 +185,9 @@ impl<T: Real> Kernel for Gradient<'_, T> {
         let Memory { starts, before, rises } = self.memory;
         let (starts, before) = (&mut starts[..documents.div_ceil(block) * size], &mut before[..block * size]);
         let rises = &mut rises[..size];
-        let mut scratch = [[T::ZERO; TILE]; 5];
-        let [ahead, behind, density, flow, partial] = &mut scratch;
+        let (mut scratch, mut flow, mut partial) = ([[T::ZERO; TILE]; 3], [T::ZERO; TILE], [T::ZERO; TILE]);
         let (flow, partial) = (&mut flow[..rows], &mut partial[..rows]);
-        let mut trial = Trial::of_rows(rows, [ahead, behind, density]);
+        let mut trial = Trial::of_rows(rows, &mut scratch);
 
         certain(&mut starts[..size], rows);
         for (number, first) in (0..documents).step_by(block).enumerate().take(documents.div_ceil(block) - 1) {
@@ -228,7 +223,7 @@ impl<T: Real> Kernel for Gradient<'_, T> {
                     *partial = *partial + *flow;
                 }
                 self.to_all[j] = self.to_all[j] + sum(flow);
-                recurrence::retreat::<T, FMA>(rises, trial.ahead, trial.behind);
+                trial::retreat::<T, FMA>(rises, trial.ahead, trial.behind);
                 if j % BLOCK == 0 {
                     rises.iter_mut().for_each(|value| *value = flushed(*value));
                     for (to_row, partial) in self.to_rows.iter_mut().zip(partial.iter_mut()) {

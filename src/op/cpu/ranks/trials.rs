@@ -19,7 +19,7 @@
 
 use std::ops::Range;
 
-use super::recurrence::{after, before};
+use super::trial::{after, before};
 use crate::op::cpu::{parameters::Above, real::Real, sum::dot};
 
 /// A function of the rank, and the probability and contribution of each document that may rank above.
