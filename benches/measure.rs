@@ -6,9 +6,9 @@
 use std::hint::black_box;
 
 use burn_rank::measure::{Convention, Measure, Rankings, evaluate};
+use chacha20::ChaCha8Rng;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 const QUERIES: usize = 8_000;
 const DOCUMENTS: usize = 125;

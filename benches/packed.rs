@@ -2,7 +2,7 @@
 //! the allocator. Float32 on Flex. Each line compares a way with the one that it stands in for.
 //!
 //! ```text
-//! cargo bench --bench packed
+//! cargo bench --package burn-rank-benches --bench packed
 //! ```
 
 use std::alloc::{GlobalAlloc, Layout, System};

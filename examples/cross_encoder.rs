@@ -24,9 +24,9 @@ use burn_rank::cached_backward;
 use burn_rank::metric::evaluate_packed;
 use burn_rank::prelude::*;
 use burn_rank::seed::seed_for;
+use chacha20::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 const SEED: u64 = 42;
 /// Number of different words; 0 is padding.

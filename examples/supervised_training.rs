@@ -30,8 +30,8 @@ use burn::train::{
 use burn_rank::loss::{ApproxNdcgConfig, RankingLoss};
 use burn_rank::measure::{Convention, Measure};
 use burn_rank::metric::{self, RankingInput, RankingMetric, RankingOutput};
+use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 const SEED: u64 = 42;
 const FEATURES: usize = 16;

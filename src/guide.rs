@@ -94,6 +94,7 @@ page!("start", install, "The command, the library, and platforms.");
 page!("tutorials", train, "From a LETOR file to a ranker.");
 page!("tutorials", model, "From an empty project to your own model, trained on NDCG.");
 page!("tutorials", table, "From a table to a ranker.");
+#[cfg(any(not(doctest), feature = "train"))]
 page!("tutorials", rerank, "A reranker, from flat scores to the best checkpoint.");
 page!("tutorials", hardware, "The same ranker on other hardware.");
 page!("how-to", choose_a_loss, "Which loss to start with.");
@@ -113,6 +114,7 @@ page!("how-to", folds, "Folds, grids, searches, and the winner as a ranker.");
 page!("how-to", hyperparameters, "What to change first.");
 page!("how-to", inspect, "What a loss does to a list, and what a ranker looks at.");
 page!("how-to", sentence_transformers, "Names of sentence-transformers, and ours.");
+#[cfg(any(not(doctest), feature = "train"))]
 page!("how-to", training_loop, "burn's training, long lists, and speed.");
 page!("reference", glossary, "Terms of the field, and of this crate.");
 page!("reference", runs, "The folder of a run, and runs in scripts.");

@@ -4,8 +4,8 @@
 use std::fmt::Debug;
 
 use burn::tensor::{DType, Tensor};
+use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 use crate::loss::{Explained, RankingLoss, explain};
 pub(crate) use crate::op::scattered;

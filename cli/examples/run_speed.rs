@@ -12,8 +12,8 @@ use std::time::Instant;
 use burn_rank::data::trec::{Qrels, read_judged};
 use burn_rank::measure::trec_eval::{TrecEvaluator, TrecMeasure, TrecOptions, TrecSummary};
 use burn_rank::workbench::memory::peak_during;
+use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 /// The shape of a TREC ad hoc run: the number of documents retrieved per query, and the number judged.
 const RETRIEVED: usize = 1000;

@@ -4,8 +4,8 @@
 //! once. Models see noisy features of both, of which the tastes are a linear function, apart from the noise.
 
 use burn_rank::seed::seed_for;
+use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 /// Numbers that describe a user or an item to a model.
 pub const FEATURES: usize = 16;

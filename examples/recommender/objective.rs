@@ -2,8 +2,8 @@
 
 use burn::tensor::{Bool, Device, Tensor, TensorData};
 use burn_rank::loss::{LossError, LossSpec, RankingLoss, Reduction};
+use chacha20::ChaCha8Rng;
 use rand::RngExt;
-use rand_chacha::ChaCha8Rng;
 
 use super::data::Catalog;
 use super::model::{TwoTowers, rows};

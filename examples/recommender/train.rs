@@ -7,8 +7,8 @@ use burn::module::Module;
 use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::{Device, Tensor};
 use burn_rank::seed::seed_for;
+use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 use super::data::Catalog;
 use super::evaluate::{Part, ndcg};

@@ -9,9 +9,9 @@
 use std::collections::HashMap;
 
 use burn::tensor::{Bool, Device, Tensor, TensorData};
+use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
 
 use super::dataset::RankingDataset;
 use super::error::DataError;

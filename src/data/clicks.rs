@@ -12,8 +12,8 @@
 //! clipped, the expectation of such a loss does not depend on the ranks at which the documents were shown (Joachims,
 //! Swaminathan and Schnabel, Unbiased learning-to-rank with biased feedback).
 
+use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 use super::dataset::RankingDataset;
 use super::dataset::inconsistent;

@@ -79,9 +79,9 @@ impl Shards {
 
 #[cfg(all(test, feature = "learners"))]
 mod tests {
+    use chacha20::ChaCha8Rng;
     use proptest::prelude::*;
     use rand::SeedableRng;
-    use rand_chacha::ChaCha8Rng;
 
     use super::*;
 

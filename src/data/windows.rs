@@ -11,9 +11,9 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
 
 use super::dataset::RankingDataset;
 use super::padding::groups;

@@ -2,9 +2,9 @@
 //! of a batch share the noise, or each list draws its own noise, selected by the index of the list.
 
 use burn::tensor::{Tensor, TensorData};
+use chacha20::ChaCha8Rng;
 use rand::RngExt;
 use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 use super::lists::Lists;
 use crate::parallel;

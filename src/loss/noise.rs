@@ -6,9 +6,9 @@
 use std::f64::consts::TAU;
 
 use burn::tensor::{Tensor, TensorData};
+use chacha20::ChaCha8Rng;
 use rand::RngExt;
 use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 use super::lists::Lists;
 use crate::seed::seed_for;

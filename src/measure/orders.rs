@@ -3,9 +3,9 @@
 
 use std::ops::Range;
 
+use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
 
 /// The maximum number of orders of tied documents over which a mean is computed.
 const MOST: usize = 120;

@@ -12,9 +12,9 @@
 use std::num::NonZeroUsize;
 
 use burn::tensor::Device;
+use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
 
 use super::artifact::Ranker;
 use super::error::RankerError;

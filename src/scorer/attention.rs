@@ -12,7 +12,7 @@
 use burn::module::Module;
 use burn::nn::{LayerNorm, LayerNormConfig, Linear};
 use burn::tensor::{Bool, Device, Tensor, activation};
-use rand_chacha::ChaCha8Rng;
+use chacha20::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::InputConfig;

@@ -8,8 +8,8 @@
 use std::f64::consts::TAU;
 
 use burn::tensor::{Tensor, TensorData};
+use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::layers::refusal;

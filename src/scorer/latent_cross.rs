@@ -10,7 +10,7 @@
 
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};
-use rand_chacha::ChaCha8Rng;
+use chacha20::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::attention::{AttentionScorer, AttentionScorerConfig};

@@ -7,8 +7,8 @@
 use burn::module::{Module, Param, RunningState};
 use burn::nn::{Initializer, LayerNorm, LayerNormConfig, Linear, LinearConfig};
 use burn::tensor::{Bool, Device, Tensor, TensorData, activation};
+use chacha20::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::refusal::Refusal;

@@ -5,7 +5,7 @@
 use burn::module::{Module, Param};
 use burn::nn::Linear;
 use burn::tensor::{Device, Tensor, TensorData};
-use rand_chacha::ChaCha8Rng;
+use chacha20::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::{dense, layers};

@@ -7,7 +7,7 @@
 use burn::module::Module;
 use burn::nn::Linear;
 use burn::tensor::{Bool, Device, Tensor};
-use rand_chacha::ChaCha8Rng;
+use chacha20::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::dense::{Output, dense};

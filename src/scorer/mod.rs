@@ -45,8 +45,8 @@ pub use mlp::MlpScorerConfig;
 
 use burn::module::Module;
 use burn::tensor::{Bool, Device, FloatDType, Tensor};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
+use chacha20::ChaCha8Rng;
+use rand::SeedableRng;
 
 use crate::json::tagged;
 use crate::refusal::Refusal;

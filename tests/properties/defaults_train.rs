@@ -12,8 +12,8 @@ use burn_rank::metric::evaluate;
 use burn_rank::op::{Execution, Instructions};
 use burn_rank::scorer::{AttentionScorerConfig, ScorerConfig};
 use burn_rank::seed::seed_for;
+use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 const FEATURES: usize = 8;
 

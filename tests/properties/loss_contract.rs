@@ -11,8 +11,8 @@ use burn_rank::loss::{
 use burn_rank::measure::Gain;
 use burn_rank::op::{Execution, Instructions};
 use burn_rank::seed::seed_for;
+use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use serde_json::json;
 
 use crate::devices::{Present, devices};

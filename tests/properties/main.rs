@@ -14,7 +14,6 @@ mod op_fused;
 mod op_shapes;
 #[cfg(feature = "learners")]
 mod own_loss;
-mod own_measure;
 mod packed;
 mod process;
 mod short_lists;

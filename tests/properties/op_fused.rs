@@ -13,8 +13,8 @@ use burn_rank::{
         log_softmax, log2_discount, neural_sort_sum, pair_loss, rank, step_sum, with_tensor_path,
     },
 };
+use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 use crate::devices::{Path, Present, devices, devices_that, flex};
 

@@ -6,8 +6,8 @@ use burn_rank::loss::{
 };
 use burn_rank::prelude::Segments;
 use burn_rank::seed::seed_for;
+use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 use crate::devices::devices;
 use crate::loss_contract::{Query, close, degenerate, longest, panic_of, queries, subjects, tensors_on};

@@ -14,8 +14,8 @@ use burn_rank::workbench::json::json;
 use burn_rank::workbench::memory::{ask, peak_during, product};
 use burn_rank::workbench::op::with_tensor_path;
 use burn_rank::workbench::{ask_memory, in_host_memory, label, root_cause};
+use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 use super::{BenchError, SEED, sync};
 use crate::number::median;

@@ -19,8 +19,8 @@ use burn_rank::workbench::ask_memory;
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::memory::product;
 use burn_rank::workbench::ranker::{self, KernelExpansion, Node};
+use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 use super::{BenchError, SEED};
 use crate::number::median;

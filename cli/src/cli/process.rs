@@ -5,6 +5,7 @@
 //! processes run a command together as in `mpiexec -n N burn-rank train`; this needs the feature `mpi`.
 
 use std::cell::Cell;
+#[cfg(unix)]
 use std::io::{self, IsTerminal};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,8 +18,8 @@ use burn_rank::workbench::text::harmless_lines;
 
 use super::{Failure, Result, terminal};
 
-/// The exit code of a command that a second Ctrl-C stopped at once.
-const STOPPED_AT_ONCE: i32 = 130;
+/// What a first Ctrl-C says.
+const AGAIN: &str = "press Ctrl-C again to stop at once";
 
 /// Returns an interrupt that signals trigger. The first signal requests a stop after the current round; a second one
 /// ends the process. The signals are Ctrl-C, SIGTERM, and the hang-up of a terminal.
@@ -32,11 +33,7 @@ pub fn interrupt_on_signal() -> Result<Interrupt> {
         terminal::say("warning: no thread can be started to listen for signals, so that a signal stops at once");
         return Ok(interrupt);
     }
-    let shared = interrupt.clone();
-    ctrlc::set_handler(move || stop(&shared, "press Ctrl-C again to stop at once", STOPPED_AT_ONCE))
-        .map_err(|error| Failure::Work(error.into()))?;
-    #[cfg(unix)]
-    hear_the_end(interrupt.clone())?;
+    hear(interrupt.clone())?;
     Ok(interrupt)
 }
 
@@ -49,21 +46,28 @@ fn stop(interrupt: &Interrupt, again: &str, code: i32) {
     terminal::say(format_args!("stopping after this round; {again}"));
 }
 
-/// Stops on SIGTERM, and on the hang-up of a terminal that the run writes to. A run under `nohup` has no terminal and
-/// continues.
+/// Stops on Ctrl-C, which is the only signal here.
+#[cfg(not(unix))]
+fn hear(interrupt: Interrupt) -> Result {
+    ctrlc::set_handler(move || stop(&interrupt, AGAIN, 130)).map_err(|error| Failure::Work(error.into()))
+}
+
+/// Stops on Ctrl-C, on SIGTERM, and on the hang-up of a terminal that the run writes to. A run under `nohup` has no
+/// terminal and continues.
 #[cfg(unix)]
-fn hear_the_end(interrupt: Interrupt) -> Result {
-    use signal_hook::consts::{SIGHUP, SIGTERM};
+fn hear(interrupt: Interrupt) -> Result {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let terminals = [io::stdout().is_terminal(), io::stderr().is_terminal()];
     let hang_up = terminals[1].then_some(SIGHUP);
-    let mut signals = signal_hook::iterator::Signals::new([SIGTERM].into_iter().chain(hang_up))
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM].into_iter().chain(hang_up))
         .map_err(|error| Failure::Work(error.into()))?;
     let listen = move || {
         for signal in signals.forever() {
             if signal == SIGHUP {
                 let_go(terminals);
             }
-            stop(&interrupt, "a second signal stops at once", 128 + signal);
+            let again = if signal == SIGINT { AGAIN } else { "a second signal stops at once" };
+            stop(&interrupt, again, 128 + signal);
         }
     };
     thread::Builder::new().name("signals".into()).spawn(listen).map_err(|error| Failure::Work(error.into()))?;

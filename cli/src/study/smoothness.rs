@@ -12,8 +12,8 @@ use burn_rank::measure::{Convention, Measure};
 use burn_rank::seed::seed_for;
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::mean_of;
+use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 use super::training::norm;
 use super::{

@@ -6,8 +6,8 @@ use burn_rank::loss::{LossSpec, explain};
 use burn_rank::measure::{Convention, Measure, Ranking};
 use burn_rank::seed::seed_for;
 use burn_rank::workbench::label;
+use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 use super::{Result, Runs, StudyError};
 use crate::experiment::{Experiment, Split};

@@ -13,7 +13,6 @@ const PACKAGES: [(&str, &[(&str, &str)]); 2] = [
     (
         "cli",
         &[
-            ("ciborium", "its defaults, which criterion turns on, are those of a build without tests too"),
             ("regex-automata", "its feature `dfa-search`, which assert_cmd turns on, is in a build without tests too"),
             ("regex-syntax", "its defaults, which proptest turns on, are those of a build without tests too"),
         ],

@@ -6,8 +6,8 @@ use std::fs;
 use std::thread::sleep;
 use std::time::Instant;
 
+use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 use super::bad_input::contains;
 use super::folders::{everything, start, wait_until};

@@ -21,8 +21,8 @@ mod traits;
 use std::io::{self, Write};
 use std::ops::Range;
 
+use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "columnar")]

@@ -7,8 +7,8 @@
 //! language-model log-probabilities and click counts. The values of each family have the scale of the web feature that
 //! it imitates.
 
+use chacha20::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 use super::labels::SHARES_BELOW;
 use super::{HiddenScorer, SynthConfig};

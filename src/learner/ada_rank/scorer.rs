@@ -12,10 +12,10 @@ use burn::module::Module;
 use burn::nn::loss::Reduction;
 use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::{Device, Tensor, TensorData};
+use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 use rand::distr::weighted::WeightedIndex;
 use rand::prelude::Distribution;
-use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::fit::{Member, WeakRankers};

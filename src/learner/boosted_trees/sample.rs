@@ -1,8 +1,8 @@
 //! Draws the queries and features that each tree uses, and the features that each split may use.
 
+use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 use rand::seq::index;
-use rand_chacha::ChaCha8Rng;
 
 use super::config::BoostedTreesConfig;
 use crate::data::RankingDataset;

@@ -11,8 +11,8 @@ use std::ops::Range;
 
 use burn::tensor::Device;
 
+use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 use super::config::GradientConfig;
 use crate::data::batch::{BatchPlannerConfig, Keep};

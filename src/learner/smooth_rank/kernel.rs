@@ -6,10 +6,10 @@
 //! inner product of the components of two landmarks equals the value of the kernel for these landmarks. Preparing the
 //! components costs O(landmarks^3), and each document costs O(landmarks x (features + components)).
 
+use chacha20::ChaCha8Rng;
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use rand::SeedableRng;
 use rand::seq::index;
-use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use crate::data::RankingDataset;

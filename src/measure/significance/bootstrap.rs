@@ -2,8 +2,8 @@
 //! replacement, and the interval lies between percentiles of the sample means. Each sample costs O(n) for n queries,
 //! and samples are drawn in parallel.
 
+use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
 use super::{ComparisonConfig, RESAMPLES_PER_TASK, SignificanceError, Tell};

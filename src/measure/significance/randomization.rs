@@ -7,8 +7,8 @@
 //! assignments (Smucker, Allan and Carterette 2007). Each random assignment costs O(n), and assignments are drawn in
 //! parallel.
 
+use chacha20::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde::Serialize;
 

@@ -9,8 +9,8 @@ use burn_rank::json::{Map, Value, from_value};
 use burn_rank::refusal::Refusal;
 use burn_rank::seed::seed_for;
 use burn_rank::workbench::json::tagged;
+use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::grid::{self, Point};

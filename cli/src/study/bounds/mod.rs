@@ -18,8 +18,8 @@
 mod type_two;
 
 use burn_rank::seed::seed_for;
+use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 use self::type_two::{Orders, TypeTwo};
 use super::{

@@ -2,9 +2,9 @@
 //! by one.
 
 use burn_rank::seed::seed_for;
+use chacha20::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 use super::limits::{CASES, Cut, Decay};
 use crate::study::Subject;
