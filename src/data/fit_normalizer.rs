@@ -2,8 +2,6 @@
 
 use std::iter;
 
-use rayon::prelude::*;
-
 use super::dataset::RankingDataset;
 use super::error::DataError;
 use super::indicators::Indicators;
@@ -11,6 +9,7 @@ use super::normal;
 use super::normalizer::{FeatureMap, Normalizer, NormalizerKind};
 use super::order_statistics::order_statistics;
 use super::parts::CHUNK;
+use crate::parallel;
 
 /// The largest number of quantiles that are kept for each feature.
 const QUANTILES: usize = 257;
@@ -125,8 +124,8 @@ impl Normalizer {
             return;
         }
         if !matches!(self.map, FeatureMap::QueryMinMax) {
-            let documents = data.features.to_mut_slice().par_chunks_mut(DOCUMENTS * self.features);
-            documents.for_each(|rows| self.apply_rows(rows));
+            let documents = data.features.to_mut_slice().chunks_mut(DOCUMENTS * self.features);
+            parallel::for_each(documents, |rows| self.apply_rows(rows));
             return;
         }
         let mut queries = Vec::with_capacity(data.queries());
@@ -136,7 +135,7 @@ impl Normalizer {
             queries.push(query);
             rest = behind;
         }
-        queries.into_par_iter().for_each(|rows| self.apply_rows(rows));
+        parallel::for_each(queries, |rows| self.apply_rows(rows));
     }
 }
 
@@ -178,7 +177,7 @@ fn is_normalized_by_query(train: &RankingDataset) -> bool {
         rows.resize((last - first) * width, 0.0);
         train.features.copy_rows(width, first..last, &mut rows);
         let of = |q: usize| of_query(&rows[(train.offsets[q] - first) * width..(train.offsets[q + 1] - first) * width]);
-        found = sum(found, (start..end).into_par_iter().map(of).reduce(|| (0, 0), sum));
+        found = parallel::map(start..end, of).into_iter().fold(found, sum);
         start = end;
     }
     let numbers = readers.gather_numbers(vec![found.0 as f64, found.1 as f64]);
@@ -227,7 +226,7 @@ fn squares(data: &RankingDataset, mean: &[f64]) -> Vec<f64> {
         let mut total = vec![0.0f64; width];
         if width > 0 {
             data.features.each_block_of_part(width, part, DOCUMENTS, |rows| {
-                let chunks: Vec<Vec<f64>> = rows.par_chunks(DOCUMENTS * width).map(of_chunk).collect();
+                let chunks = parallel::map(rows.chunks(DOCUMENTS * width), of_chunk);
                 chunks.iter().for_each(|sums| add(&mut total, sums));
             });
         }
@@ -275,7 +274,7 @@ fn values_at(train: &RankingDataset, places: impl Fn(usize) -> Vec<usize> + Sync
         column.sort_unstable_by(f32::total_cmp);
         places(column.len()).into_iter().map(|place| column[place]).collect()
     };
-    (0..width).into_par_iter().map(of).collect()
+    parallel::map(0..width, of)
 }
 
 /// Returns the share of the normal distribution below each knot of `gauss`.
@@ -301,7 +300,8 @@ fn fit_gauss(train: &RankingDataset) -> FeatureMap {
         ends.map_or_else(Vec::new, |(first, last)| iter::once(first).chain(inner).chain(iter::once(last)).collect())
     };
     let knots = values_at(train, ranks);
-    let (values, places) = knots.par_iter().map(|of_knot| put_together(of_knot, &shares)).unzip();
+    let of_feature = |of_knot: &Vec<_>| put_together(of_knot, &shares);
+    let (values, places) = parallel::map(&knots, of_feature).into_iter().unzip();
     FeatureMap::Gauss { values, places }
 }
 

@@ -1,10 +1,9 @@
 //! Finds the values at given ranks of a column without sorting it. Each pass over the rows counts how often each bit
 //! prefix occurs. The counts determine eight or sixteen more bits of the wanted values.
 
-use rayon::prelude::*;
-
 use super::features::Features;
 use crate::distributed::ProcessGroup;
+use crate::parallel;
 
 /// The number of different values of the upper 16 bits, which the first pass counts.
 const FIRST: usize = 1 << 16;
@@ -32,7 +31,7 @@ pub(super) fn order_statistics(features: &Features, ranks: &[Vec<usize>]) -> Vec
         for pass in 0..PASSES.len() {
             columns.iter_mut().for_each(|column| column.begin(pass));
             features.each_own_block(ranks.len(), readers, 1, |rows| {
-                columns.par_chunks_mut(COLUMNS).for_each(|columns| {
+                parallel::for_each(columns.chunks_mut(COLUMNS), |columns| {
                     for rows in rows.chunks(ROWS * ranks.len()) {
                         columns.iter_mut().for_each(|column| column.count(pass, rows, ranks.len()));
                     }

@@ -3,7 +3,6 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
@@ -13,6 +12,7 @@ use super::error::MeasureError;
 use super::mean::mean;
 use super::ranking::{Ranking, Workspace};
 use super::{Measure, value};
+use crate::parallel;
 
 /// The number of queries that one task ranks with the same buffers.
 const QUERIES_PER_TASK: usize = 32;
@@ -211,19 +211,15 @@ impl Evaluator {
     fn values(&self, rankings: &Rankings) -> Result<(Vec<Option<f64>>, usize), MeasureError> {
         rankings.check()?;
         let queries = rankings.queries();
-        let tasks: Vec<_> = (0..queries.div_ceil(QUERIES_PER_TASK))
-            .into_par_iter()
-            .map_init(Workspace::default, |workspace, task| {
-                let first = task * QUERIES_PER_TASK;
-                let mut values = Vec::with_capacity(QUERIES_PER_TASK * self.measures.len());
-                let mut empty = 0;
-                for query in first..(first + QUERIES_PER_TASK).min(queries) {
-                    let ranking = rankings.ranking(query);
-                    empty += usize::from(self.append(&ranking, query + 1, workspace, &mut values)?);
-                }
-                Ok((values, empty))
-            })
-            .collect();
+        let tasks = parallel::map((0..queries).step_by(QUERIES_PER_TASK), |first| {
+            let (mut workspace, mut empty) = (Workspace::default(), 0);
+            let mut values = Vec::with_capacity(QUERIES_PER_TASK * self.measures.len());
+            for query in first..(first + QUERIES_PER_TASK).min(queries) {
+                let ranking = rankings.ranking(query);
+                empty += usize::from(self.append(&ranking, query + 1, &mut workspace, &mut values)?);
+            }
+            Ok((values, empty))
+        });
         let mut values = Vec::with_capacity(queries * self.measures.len());
         let mut empty_queries = 0;
         // Returns the first error in the order of the queries, whichever thread met one first.

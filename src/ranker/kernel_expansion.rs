@@ -3,10 +3,12 @@
 //! The score of a document `x` is `s(x) = sum_l a_l exp(-gamma ||x - x_l||^2)`, summed over landmark documents `x_l`.
 //! Scoring a document costs O(landmarks x features).
 
-use rayon::prelude::*;
-
 use super::error::ModelError;
 use crate::interleaved;
+use crate::parallel;
+
+/// The number of documents that a thread scores at a time.
+const ROWS: usize = 64;
 
 /// A kernel expansion, which scores a document by `s(x) = sum_l a_l exp(-gamma ||x - x_l||^2)`.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +51,8 @@ impl KernelExpansion {
             let kernels = kernels(row, &self.landmarks, self.gamma);
             kernels.zip(&self.coefficients).map(|(kernel, coefficient)| coefficient * kernel).sum()
         };
-        features.par_chunks_exact(self.feature_count).with_min_len(64).map(score).collect()
+        let of_rows = |rows: &[f32]| rows.chunks_exact(self.feature_count).map(score).collect::<Vec<f64>>();
+        parallel::map(features.chunks(ROWS * self.feature_count), of_rows).concat()
     }
 }
 

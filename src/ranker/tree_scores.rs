@@ -1,10 +1,9 @@
 //! Scores of documents by a `TreeEnsemble`: one document by itself, or many that walk through the trees in lockstep.
 
-use rayon::prelude::*;
-
 use super::tree_ensemble::{LEAF, TreeArrays, TreeEnsemble, ZERO};
 use crate::data::RankingDataset;
 use crate::distributed::ProcessGroup;
+use crate::parallel;
 
 /// The number of documents in a block. Each block is scored by all trees before the next one starts, so its features
 /// stay in the cache.
@@ -78,23 +77,20 @@ impl TreeEnsemble {
         let width = self.feature_count.max(1);
         let mut scores = vec![0.0; features.len() / width];
         if !self.arrays.zero_missing.is_empty() {
-            scores
-                .par_iter_mut()
-                .zip(features.par_chunks_exact(width))
-                .for_each(|(score, row)| *score = self.score(row));
+            parallel::for_each(scores.chunks_mut(ROWS).zip(features.chunks(ROWS * width)), |(scores, rows)| {
+                scores.iter_mut().zip(rows.chunks_exact(width)).for_each(|(score, row)| *score = self.score(row));
+            });
             return scores;
         }
         let steps = self.steps();
         let add_tree =
             if self.arrays.missing_left.is_empty() { Self::add_tree::<false> } else { Self::add_tree::<true> };
-        scores.par_chunks_mut(ROWS).zip(features.par_chunks(ROWS * width)).with_min_len(2).for_each(
-            |(scores, rows)| {
-                for &root in &self.arrays.roots {
-                    let groups = scores.chunks_mut(SIDE_BY_SIDE).zip(rows.chunks(SIDE_BY_SIDE * width));
-                    groups.for_each(|(scores, rows)| add_tree(self, &steps, root, rows, scores));
-                }
-            },
-        );
+        parallel::for_each(scores.chunks_mut(ROWS).zip(features.chunks(ROWS * width)), |(scores, rows)| {
+            for &root in &self.arrays.roots {
+                let groups = scores.chunks_mut(SIDE_BY_SIDE).zip(rows.chunks(SIDE_BY_SIDE * width));
+                groups.for_each(|(scores, rows)| add_tree(self, &steps, root, rows, scores));
+            }
+        });
         scores
     }
 

@@ -10,7 +10,6 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
 
-use rayon::prelude::*;
 use serde::Serialize;
 
 use super::dataset::RankingDataset;
@@ -481,6 +480,9 @@ fn constant(ranges: &[(f32, f32)], missing: &[usize], documents: usize) -> Vec<u
     (1..).zip(ranges.iter().zip(missing)).filter(|(_, about)| is_constant(*about)).map(|(feature, _)| feature).collect()
 }
 
+/// The number of documents whose features a thread hashes at a time.
+const ROWS: usize = 64;
+
 /// Returns a hash of the features of each document. Equal values have the same hash, as do -0 and 0, and all missing
 /// values.
 fn hashes(data: &RankingDataset) -> Vec<u64> {
@@ -495,6 +497,7 @@ fn hashes(data: &RankingDataset) -> Vec<u64> {
         }
         hash.finish().max(1)
     };
+    let of_rows = |rows: &[f32]| rows.chunks(width).map(of_row).collect::<Vec<u64>>();
     let mut hashes = Vec::with_capacity(data.documents());
     let mut rows = Vec::new();
     for block in data.blocks(CELLS) {
@@ -503,7 +506,7 @@ fn hashes(data: &RankingDataset) -> Vec<u64> {
         data.features.copy_rows(width, documents.clone(), &mut rows);
         match width {
             0 => hashes.resize(hashes.len() + documents.len(), EMPTY),
-            _ => hashes.par_extend(rows.par_chunks(width).map(of_row)),
+            _ => hashes.extend(parallel::map(rows.chunks(ROWS * width), of_rows).into_iter().flatten()),
         }
     }
     hashes

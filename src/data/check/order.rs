@@ -1,8 +1,7 @@
 //! Measures how well a column of values orders documents by their labels.
 
-use rayon::prelude::*;
-
 use crate::data::RankingDataset;
+use crate::parallel;
 
 /// The approximate number of documents in the sample.
 const DOCUMENTS: usize = 100_000;
@@ -86,12 +85,12 @@ pub(super) fn pairs(data: &RankingDataset) -> (Vec<Pairs>, Pairs) {
         let places = (0..levels.len()).map(|place| -(place as f32));
         (features, Pairs::of_query(places, &levels, &mut order))
     };
-    let nothing = || (vec![Pairs::default(); width], Pairs::default());
+    let nothing = (vec![Pairs::default(); width], Pairs::default());
     let add = |(mut features, places): (Vec<Pairs>, Pairs), (more, more_places): (Vec<Pairs>, Pairs)| {
         features.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.add(more));
         (features, places.add(more_places))
     };
-    queries.par_iter().map(of_query).reduce(nothing, add)
+    parallel::map(&queries, of_query).into_iter().fold(nothing, add)
 }
 
 /// Returns the rank of each label among the distinct labels of its query.

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use arrow_array::{Array, RecordBatch};
 use arrow_buffer::ScalarBuffer;
 use arrow_schema::{ArrowError, Schema};
-use rayon::prelude::*;
 
 use super::map::FileMap;
 use super::schema::{Features, Layout, check_width, is_list_of_float32};
@@ -20,6 +19,7 @@ use crate::data::columns::{KeyColumn, Keys};
 use crate::data::error::DataError;
 use crate::data::letor::{LABEL, LARGEST};
 use crate::data::options::{MISSING_HINT, Missing, ReadOptions};
+use crate::parallel;
 use crate::text::{counted, shortened};
 
 /// The number of rows that are converted at a time.
@@ -383,7 +383,7 @@ impl<'a, 'b> Appender<'a, 'b> {
             let number = self.assembly.options.missing_number();
             values.to_mut().iter_mut().filter(|value| **value == number).for_each(|value| *value = f32::NAN);
         }
-        if values.par_chunks(ROWS).any(|part| part.iter().any(|value| !value.is_finite())) {
+        if parallel::map(values.chunks(ROWS), |part| part.iter().any(|value| !value.is_finite())).contains(&true) {
             self.check_values(batch, &values, width)?;
             if self.assembly.options.missing == Missing::Zero {
                 zero_missing(values.to_mut());

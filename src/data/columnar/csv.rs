@@ -11,7 +11,6 @@ use ::csv::{ByteRecord, ReaderBuilder, StringRecord};
 use arrow_array::builder::{Float32Builder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
-use rayon::prelude::*;
 
 use super::append::{Appender, or_largest};
 use super::schema::{self, Layout};
@@ -22,6 +21,7 @@ use crate::data::error::{DataError, comma_in_words, quoted};
 use crate::data::input::Input;
 use crate::data::letor::parse_f32;
 use crate::data::source::Source;
+use crate::parallel;
 use crate::text::{counted, shortened};
 
 /// The number of rows that decide whether a column holds numbers or text.
@@ -60,7 +60,7 @@ pub(in crate::data) fn read_csv(assembly: &mut Assembly, input: Input, separator
             }
             blocks.push(std::mem::take(&mut next));
         }
-        let decoded: Vec<Result<RecordBatch, Fault>> = blocks.par_iter().map(|block| decoder.decode(block)).collect();
+        let decoded: Vec<Result<RecordBatch, Fault>> = parallel::map(&blocks, |block| decoder.decode(block));
         appender.allow(appender.options().most_cells(before + source.bytes_that_count()));
         let bytes: usize = blocks.iter().map(Vec::len).sum();
         let of_blocks: usize = decoded.iter().flatten().map(RecordBatch::num_rows).sum();

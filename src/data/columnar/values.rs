@@ -5,8 +5,8 @@ use arrow_array::types::{Float16Type, Float32Type, Float64Type};
 use arrow_array::{Array, ArrayRef, Float32Array, Float64Array, LargeStringArray, RecordBatch, downcast_integer_array};
 use arrow_buffer::{ArrowNativeType, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType};
-use rayon::prelude::*;
 
+use crate::parallel;
 use crate::text::shortened;
 
 /// The largest number of characters of a value that a message shows.
@@ -155,7 +155,7 @@ pub(super) fn side_by_side(batch: &RecordBatch, columns: &[usize]) -> Result<Sca
     let floats = |&column: &usize| Ok(with_nan(&floats(batch.column(column))?));
     let columns: Vec<ScalarBuffer<f32>> = columns.iter().map(floats).collect::<Result<_, ArrowError>>()?;
     let mut values = vec![0.0; batch.num_rows() * width];
-    values.par_chunks_mut(BLOCK * width).enumerate().for_each(|(block, rows)| {
+    parallel::for_each(values.chunks_mut(BLOCK * width).enumerate(), |(block, rows)| {
         for (place, column) in columns.iter().enumerate() {
             let column = &column[block * BLOCK..];
             for (row, value) in rows.chunks_exact_mut(width).zip(column) {

@@ -6,13 +6,12 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock, mpsc};
 
-use rayon::prelude::*;
-
 use super::Rows;
 use super::survey::Survey;
 use crate::data::error::DataError;
 use crate::data::indicators::Indicators;
 use crate::data::normalizer::{Normalizer, NormalizerKind};
+use crate::parallel;
 
 /// The number of rows that a thread copies at a time.
 const ROWS: usize = 4096;
@@ -196,14 +195,14 @@ impl InFile {
             let mut filled_rows = Vec::new();
             for mut buffer in full {
                 if let Some(normalized) = &self.normalized {
-                    buffer.par_chunks_mut(ROWS * width).for_each(|rows| normalized.normalizer.apply_rows(rows));
+                    parallel::for_each(buffer.chunks_mut(ROWS * width), |rows| normalized.normalizer.apply_rows(rows));
                 }
                 match self.filling() {
                     None => of_block(&buffer),
                     Some(missing) => {
                         filled_rows.resize(buffer.len() / width * missing.width(), 0.0);
-                        let rows = filled_rows.par_chunks_mut(ROWS * missing.width());
-                        rows.zip(buffer.par_chunks(ROWS * width)).for_each(|(out, rows)| missing.fill_from(rows, out));
+                        let rows = filled_rows.chunks_mut(ROWS * missing.width()).zip(buffer.chunks(ROWS * width));
+                        parallel::for_each(rows, |(out, rows)| missing.fill_from(rows, out));
                         of_block(&filled_rows);
                     }
                 }
@@ -243,7 +242,7 @@ impl Rows for InFile {
     /// Copies rows on several threads. If there is a normalizer, the copies are normalized and filled as it prescribes.
     fn copy(&self, _: usize, rows: Range<usize>, out: &mut [f32]) {
         let width = self.width();
-        out.par_chunks_mut(ROWS * width).enumerate().for_each(|(chunk, out)| {
+        parallel::for_each(out.chunks_mut(ROWS * width).enumerate(), |(chunk, out)| {
             let start = rows.start + chunk * ROWS;
             self.copy_few(start..start + out.len() / width, out);
         });

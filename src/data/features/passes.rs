@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::PoisonError;
 
-use rayon::prelude::*;
 use sha2::digest::Output;
 use sha2::digest::common::hazmat::{SerializableState, SerializedState};
 use sha2::{Digest, Sha256};
@@ -16,6 +15,7 @@ use crate::data::error::DataError;
 use crate::data::normalizer::{Normalizer, NormalizerKind};
 use crate::data::parts::{CHUNK, numbers};
 use crate::distributed::ProcessGroup;
+use crate::parallel;
 
 /// The number of columns that a thread copies at a time; eight floats fill half a cache line of each row.
 const COLUMNS: usize = 8;
@@ -99,7 +99,7 @@ impl Features {
     ) {
         let mut own = Vec::new();
         self.each_own_block(width, readers, CHUNK, |rows| {
-            let chunks: Vec<Vec<f64>> = rows.par_chunks(CHUNK * width.max(1)).map(&of_chunk).collect();
+            let chunks = parallel::map(rows.chunks(CHUNK * width.max(1)), &of_chunk);
             match readers.count() {
                 1 => chunks.iter().for_each(|numbers| then(numbers)),
                 _ => own.extend(
@@ -124,7 +124,7 @@ impl Features {
         let rows = self.most_own_rows(self.documents(width), readers);
         let mut values: Vec<Vec<f32>> = columns.clone().map(|_| Vec::with_capacity(rows)).collect();
         self.each_own_block(width, readers, 1, |rows| {
-            values.par_chunks_mut(COLUMNS).enumerate().for_each(|(chunk, values)| {
+            parallel::for_each(values.chunks_mut(COLUMNS).enumerate(), |(chunk, values)| {
                 let first = columns.start + chunk * COLUMNS;
                 for row in rows.chunks_exact(width) {
                     values.iter_mut().zip(&row[first..]).for_each(|(column, &value)| column.push(value));

@@ -1,8 +1,7 @@
 //! A survey of feature values, made in one pass.
 
-use rayon::prelude::*;
-
 use crate::data::parts::CHUNK;
+use crate::parallel;
 
 /// The number of rows that a thread surveys at a time.
 pub(in crate::data) const ROWS: usize = CHUNK;
@@ -57,8 +56,7 @@ impl Survey {
             survey.add_part(part);
             survey
         };
-        let parts: Vec<Self> = rows.par_chunks(ROWS * width).map(of_part).collect();
-        parts.iter().for_each(|part| self.join(part));
+        parallel::map(rows.chunks(ROWS * width), of_part).iter().for_each(|part| self.join(part));
     }
 
     fn add_part(&mut self, rows: &[f32]) {

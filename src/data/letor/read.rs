@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use rayon::prelude::*;
-
 use super::parse::{Fault, Parsed, Rules};
 use super::{beside, parse};
 use crate::data::assembly::{Again, Assembly, Differing, too_many_cells};
@@ -11,6 +9,7 @@ use crate::data::error::DataError;
 use crate::data::input::Input;
 use crate::data::options::{Groups, ReadOptions, Weights};
 use crate::data::source::Source;
+use crate::parallel;
 use crate::refusal::Refusal;
 
 /// A buffer for one block of text and its parsed contents, reused for later blocks.
@@ -50,7 +49,7 @@ impl Batch {
     }
 
     fn parse(&mut self, options: &ReadOptions, features_from: &'static str, columns: usize) {
-        self.slots[..self.used].par_iter_mut().for_each(|slot| {
+        parallel::for_each(&mut self.slots[..self.used], |slot| {
             // A block may have no more cells than a text of its size, or every thread could use up the whole limit.
             slot.most_cells_of_block = slot.most_cells.min(options.most_cells(slot.text.len() as u64));
             let rules = Rules::new(options, slot.most_cells_of_block, features_from);

@@ -3,8 +3,6 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use rayon::prelude::*;
-
 use super::line::Line;
 use super::segments::{Batch, Cutter, Extent, Filled, QueryLines};
 use crate::data::error::DataError;
@@ -13,6 +11,7 @@ use crate::data::letor::LARGEST;
 use crate::execution::Execution;
 use crate::file_kind::FileKind;
 use crate::measure::trec_eval::RunDocument;
+use crate::parallel;
 
 const EXPECTED: &str = "`query Q0 document rank score tag`";
 
@@ -106,12 +105,11 @@ where
     // Taken here because another thread may parse the batch.
     let execution = Execution::current();
     while filled == Filled::Some {
-        let one = |lines: &QueryLines| {
+        let one = |lines: &QueryLines| -> Result<(T, usize, String), E> {
             let (query, last, tag) = parse(&full, path, lines).map_err(of_run)?;
             Ok((of_query(query)?, last, tag.to_owned()))
         };
-        let parse_full =
-            || full.queries.par_iter().map(execution.bind(one)).collect::<Vec<Result<(T, usize, String), E>>>();
+        let parse_full = || execution.scope(|| parallel::map(&full.queries, one));
         let (next, queries) = rayon::join(|| cutter.fill(&mut filling, extent), parse_full);
         // Returns the first error in the order of queries, whichever thread met one first.
         for query in queries {

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use burn::tensor::Device;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::fit::{Member, WeakRankers, checked, measured};
@@ -14,7 +13,7 @@ use crate::learner::error::LearnerError;
 use crate::learner::shared::context::Job;
 use crate::learner::shared::judge::Judge;
 use crate::learner::shared::share::linear_model;
-use crate::op::Execution;
+use crate::parallel;
 use crate::ranker::Model;
 
 /// A feature that ranks documents by its value, in either direction.
@@ -58,10 +57,8 @@ impl<'a> FeatureRankers<'a> {
         let own = own(rankers.len(), train.group());
         // A thread of one process measures each ranker.
         let measured = |rankers: &[FeatureRanker]| -> Result<Vec<Vec<f64>>, LearnerError> {
-            rankers
-                .par_iter()
-                .map(Execution::current().bind(|ranker| checked(judge, &judge.values(train, &scores(ranker, train))?)))
-                .collect()
+            let of_ranker = |ranker| checked(judge, &judge.values(train, &scores(ranker, train))?);
+            parallel::map(rankers, of_ranker).into_iter().collect()
         };
         let mut values = measured(&rankers[own.clone()]);
         // If one process cannot measure, all of them return an error.

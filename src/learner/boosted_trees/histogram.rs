@@ -8,12 +8,10 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::sums::Sums;
 use crate::data::RankingDataset;
 use crate::learner::solver::bins::{Binned, MAX_BINS, bins_in_passes, bins_of};
-use crate::op::Execution;
+use crate::parallel;
 
 /// The number of features in a group, each of which has one byte of a 64-bit word.
 pub(super) const LANES: usize = 8;
@@ -69,7 +67,7 @@ impl Block {
                     bins_of(data, own, bins).for_each(|binned| block.push(binned));
                 }
             };
-            blocks.par_iter_mut().for_each(Execution::current().bind(fill));
+            parallel::for_each(&mut blocks, fill);
             return blocks;
         };
         bins_in_passes(data, bins, memory, |feature, binned| blocks[feature / features].push(binned));

@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use burn::tensor::{DType, Device};
-use rayon::prelude::*;
 
 use super::config::{NAME, Steps};
 use crate::data::RankingDataset;
@@ -17,7 +16,7 @@ use crate::learner::shared::anneal::{AnnealConfig, AnnealState};
 use crate::learner::shared::flat_loss::FlatLoss;
 use crate::loss::{Curved, RankingLoss, TrainingLoss, degenerate_queries, idle_queries};
 use crate::measure::deviation_of;
-use crate::op::Execution;
+use crate::parallel;
 
 /// The mean loss over the queries with at least two different labels, or over all that have something to learn if a
 /// teacher or a loss of values also learns from equal labels.
@@ -112,7 +111,7 @@ impl<'a> Objective<'a> {
             }
         };
         let own = own(self.data.queries(), self.data.group());
-        let found: Vec<_> = own.into_par_iter().map(Execution::current().bind(of_query)).collect();
+        let found = parallel::map(own, of_query);
         let documents = found.iter().map(|query| query.gradient.len()).sum();
         let [gradient, curvature] = [0; 2].map(|_| Vec::with_capacity(documents));
         let (mut losses, mut all) = (Vec::with_capacity(found.len()), Derivatives { gradient, curvature });

@@ -1,8 +1,6 @@
 //! Minimizes the bound for a linear scorer. `F` is linear in the weights, so each round is a convex problem. Cutting
 //! planes, which need a quadratic program, solve this problem to a given duality gap.
 
-use rayon::prelude::*;
-
 use super::PermuRankConfig;
 use super::bounds::{PairAggregation, TypeTwoLoss};
 use super::fit::Bound;
@@ -12,7 +10,7 @@ use crate::learner::shared::context::Job;
 use crate::learner::shared::share::{linear_model, linear_scores};
 use crate::learner::solver::cutting_plane::{self, Risk};
 use crate::learner::solver::{Solved, add_scaled, dot};
-use crate::op::Execution;
+use crate::parallel;
 use crate::ranker::Model;
 
 /// The bound for a linear scorer, with the feature vector `Phi` of every permutation in the working sets.
@@ -38,7 +36,7 @@ impl<'a> LinearBound<'a> {
     fn risk(&self, sets: &WorkingSets, weights: &[f64]) -> Risk {
         let loss = self.config.loss();
         let of = |(features, query): (&Features, &Query)| features.risk(loss, query.set.measure_losses(), weights);
-        let parts: Vec<Risk> = self.queries.par_iter().zip(&sets.queries).map(Execution::current().bind(of)).collect();
+        let parts = parallel::map(self.queries.iter().zip(&sets.queries), of);
         let share = 1.0 / parts.len() as f64;
         let mut mean = Risk { value: 0.0, slope: vec![0.0; weights.len()] };
         for part in parts {
@@ -62,7 +60,7 @@ impl Bound for LinearBound<'_> {
     fn minimize(&mut self, sets: &WorkingSets, cost: f64, start: &[f64]) -> Result<Solved, String> {
         let data = self.job.train;
         let extend = |(features, query): (&mut Features, &Query)| features.extend(data, query);
-        self.queries.par_iter_mut().zip(&sets.queries).for_each(Execution::current().bind(extend));
+        parallel::for_each(self.queries.iter_mut().zip(&sets.queries), extend);
         let risk = |weights: &[f64]| self.risk(sets, weights);
         let PermuRankConfig { tolerance, max_steps, .. } = *self.config;
         cutting_plane::minimize(cost, start, &risk, tolerance, max_steps, &|| self.job.interrupted())

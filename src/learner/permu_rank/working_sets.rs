@@ -3,8 +3,6 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use super::bounds::PermutationSet;
 use super::search::Target;
 use super::{NAME, Pairs};
@@ -12,7 +10,7 @@ use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;
 use crate::measure::{Convention, Measure, NegativeLabel, Ranking, Ties};
-use crate::op::Execution;
+use crate::parallel;
 
 /// A query for which an imperfect permutation exists, with its working sets.
 #[derive(Clone)]
@@ -84,8 +82,7 @@ impl<'a> WorkingSets<'a> {
             });
             perfect | imperfect
         };
-        let grown = self.queries.par_iter_mut().map(Execution::current().bind(of_query));
-        grown.collect::<Vec<bool>>().contains(&true)
+        parallel::map(&mut self.queries, of_query).contains(&true)
     }
 
     /// Returns the average number of perfect and of imperfect permutations per query.

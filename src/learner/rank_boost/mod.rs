@@ -29,7 +29,6 @@ mod tests;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::data::RankingDataset;
@@ -41,7 +40,7 @@ use crate::learner::shared::checks;
 use crate::learner::shared::context::{Fitted, Job, StopReason};
 use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
 use crate::learner::solver::bins::{Binned, MAX_BINS, bins_of_all};
-use crate::op::Execution;
+use crate::parallel;
 use crate::ranker::{Model, Node, NodeStatistics, TreeEnsemble};
 use potentials::Levels;
 
@@ -161,7 +160,7 @@ fn best_weak_ranker(
         }
         best
     };
-    let candidates: Vec<_> = features.into_par_iter().zip(bins).map(Execution::current().bind(best_of)).collect();
+    let candidates = parallel::map(features.zip(bins), best_of);
     let numbers = |(feature, threshold, edge)| [feature as f64, f64::from(threshold), edge];
     // Among edges that are equal except for rounding, the order of the features decides.
     let candidates = train.group().gather_numbers(candidates.into_iter().flatten().flat_map(numbers).collect());

@@ -2,14 +2,12 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::PairWeighting;
 use super::pairs::{Active, Levels};
 use crate::data::RankingDataset;
 use crate::learner::shared::share::Share;
 use crate::learner::solver::cutting_plane::Risk;
-use crate::op::Execution;
+use crate::parallel;
 
 struct Query {
     /// The indices of the query's documents, counted from the first document of this process.
@@ -75,7 +73,7 @@ impl<'a> PairRisk<'a> {
             (weight * behind + 0.5 * slope * score, slope)
         });
         let exact = |query: &Query| query.levels.squared_shortfalls(&scores[query.places.clone()]);
-        let exact: Vec<Option<f64>> = self.queries.par_iter().map(Execution::current().bind(exact)).collect();
+        let exact = parallel::map(&self.queries, exact);
         let of_query = self.queries.iter().zip(exact).zip(values);
         let values = of_query.map(|((query, exact), sum)| exact.map_or(sum, |exact| query.weight * exact)).collect();
         let value = self.share.gather(values).iter().sum();
@@ -101,15 +99,11 @@ impl<'a> PairRisk<'a> {
         values: &[f64],
         term: impl Fn(f64, &Active, f64) -> (f64, f64) + Sync,
     ) -> (Vec<f64>, Vec<f64>) {
-        let parts: Vec<Vec<(f64, f64)>> = self
-            .queries
-            .par_iter()
-            .map(Execution::current().bind(|query: &Query| {
-                let places = query.places.clone();
-                let active = query.levels.active(&scores[places.clone()], &values[places.clone()]);
-                active.iter().zip(&values[places]).map(|(active, &value)| term(value, active, query.weight)).collect()
-            }))
-            .collect();
+        let parts: Vec<Vec<(f64, f64)>> = parallel::map(&self.queries, |query| {
+            let places = query.places.clone();
+            let active = query.levels.active(&scores[places.clone()], &values[places.clone()]);
+            active.iter().zip(&values[places]).map(|(active, &value)| term(value, active, query.weight)).collect()
+        });
         let mut coefficients = vec![0.0; scores.len()];
         let mut risks = Vec::with_capacity(parts.len());
         for (query, part) in self.queries.iter().zip(parts) {

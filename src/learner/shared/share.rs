@@ -6,17 +6,19 @@
 use std::ops::Range;
 
 use burn::tensor::Device;
-use rayon::prelude::*;
 
 use crate::data::RankingDataset;
 use crate::data::shards::own;
 use crate::learner::solver::add_scaled;
-use crate::op::Execution;
+use crate::parallel;
 use crate::ranker::Model;
 use crate::scorer::Scorer;
 
 /// The fixed number of queries in a block, which makes sums independent of the number of threads and processes.
 const QUERIES: usize = 16;
+
+/// The number of documents that a thread scores at a time.
+const ROWS: usize = 256;
 
 /// The queries that this process handles, which form whole blocks.
 pub(crate) struct Share<'a> {
@@ -72,8 +74,7 @@ impl<'a> Share<'a> {
             }
             sum
         };
-        let firsts: Vec<usize> = self.queries.clone().step_by(QUERIES).collect();
-        let blocks: Vec<Vec<f64>> = firsts.into_par_iter().map(Execution::current().bind(of_block)).collect();
+        let blocks = parallel::map(self.queries.clone().step_by(QUERIES), of_block);
         let mut total = vec![0.0; data.feature_count];
         let blocks = self.gather(blocks.concat());
         blocks.chunks(data.feature_count.max(1)).for_each(|block| add_scaled(&mut total, 1.0, block));
@@ -93,11 +94,11 @@ pub(crate) fn linear_scores(data: &RankingDataset, weights: &[f64]) -> Vec<f64> 
 
 /// Returns `w . x` for a range of documents, where `w` are the weights and `x` are the features.
 fn scores_of(data: &RankingDataset, documents: Range<usize>, weights: &[f64]) -> Vec<f64> {
-    data.features.to_slice()[documents.start * data.feature_count..documents.end * data.feature_count]
-        .par_chunks_exact(data.feature_count.max(1))
-        .with_min_len(256)
-        .map(|row| row.iter().zip(weights).map(|(&x, w)| f64::from(x) * w).sum())
-        .collect()
+    let width = data.feature_count.max(1);
+    let features = &data.features.to_slice()[documents.start * data.feature_count..documents.end * data.feature_count];
+    let score = |row: &[f32]| row.iter().zip(weights).map(|(&x, w)| f64::from(x) * w).sum();
+    let of_rows = |rows: &[f32]| rows.chunks_exact(width).map(score).collect::<Vec<f64>>();
+    parallel::map(features.chunks(ROWS * width), of_rows).concat()
 }
 
 /// Returns a linear scorer with the given bias and the given weight for each feature.

@@ -10,11 +10,11 @@ use chacha20::ChaCha8Rng;
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use rand::SeedableRng;
 use rand::seq::index;
-use rayon::prelude::*;
 
 use crate::data::RankingDataset;
 use crate::learner::shared::context::Job;
 use crate::memory::product;
+use crate::parallel;
 use crate::ranker::{KernelExpansion, kernels};
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
@@ -58,10 +58,8 @@ impl KernelMap {
         let mut drawn = index::sample(&mut random, data.documents(), count).into_vec();
         drawn.sort_unstable();
         let landmarks: Vec<f32> = drawn.iter().flat_map(|&document| data.row(document).iter().copied()).collect();
-        let rows: Vec<f64> = landmarks
-            .par_chunks_exact(data.feature_count)
-            .flat_map_iter(|row| kernels(row, &landmarks, gamma))
-            .collect();
+        let kernels = |row| kernels(row, &landmarks, gamma).collect::<Vec<f64>>();
+        let rows = parallel::map(landmarks.chunks_exact(data.feature_count), kernels).concat();
         let eigen = SymmetricEigen::new(DMatrix::from_row_slice(count, count, &rows));
         let mut order: Vec<usize> = (0..count).collect();
         order.sort_by(|&a, &b| eigen.eigenvalues[b].total_cmp(&eigen.eigenvalues[a]));
@@ -82,8 +80,7 @@ impl KernelMap {
             let kernels = DVector::from_iterator(self.projection.nrows(), kernels(row, &self.landmarks, self.gamma));
             self.projection.tr_mul(&kernels).iter().map(|&value| value as f32).collect::<Vec<f32>>()
         };
-        let features =
-            data.features.to_slice().par_chunks_exact(self.feature_count).flat_map_iter(of).collect::<Vec<f32>>();
+        let features = parallel::map(data.features.to_slice().chunks_exact(self.feature_count), of).concat();
         let mut mapped = RankingDataset { features: features.into(), feature_count: components, ..data.clone() };
         mapped.share_with(data.group());
         mapped

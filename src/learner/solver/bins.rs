@@ -7,12 +7,10 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use crate::data::RankingDataset;
 use crate::data::shards::own;
 use crate::distributed::ProcessGroup;
-use crate::op::Execution;
+use crate::parallel;
 
 /// The maximum number of bins of a feature.
 pub(crate) const MAX_BINS: usize = 256;
@@ -86,8 +84,7 @@ pub(crate) fn bins_in_passes(
         let columns = data.features.own_columns(width, features.clone(), readers);
         if readers.count() == 1 {
             let binned = |values: Vec<f32>| Binned::new(&values, bins);
-            let binned: Vec<Binned> = columns.into_par_iter().map(Execution::current().bind(binned)).collect();
-            features.zip(binned).for_each(|(feature, binned)| of_feature(feature, binned));
+            features.zip(parallel::map(columns, binned)).for_each(|(feature, binned)| of_feature(feature, binned));
             continue;
         }
         let mut features = features;
@@ -111,8 +108,7 @@ fn shared_bins(columns: &[Vec<f32>], documents: usize, bins: usize, readers: &Pr
         Binned::new(&rows.iter().flat_map(of_process).collect::<Vec<f32>>(), bins).to_bytes()
     };
     let own = own(columns.len(), readers);
-    let binned = own.into_par_iter().map(Execution::current().bind(binned)).collect();
-    readers.gather_all(binned).iter().map(|bytes| Binned::from_bytes(bytes, documents)).collect()
+    readers.gather_all(parallel::map(own, binned)).iter().map(|bytes| Binned::from_bytes(bytes, documents)).collect()
 }
 
 /// Converts bytes to floats.
@@ -122,10 +118,9 @@ fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
 
 /// Divides features into bins as [`bins_of`] does, with several threads.
 pub(crate) fn bins_of_all(data: &RankingDataset, features: Range<usize>, bins: usize) -> Vec<Binned> {
-    let firsts: Vec<usize> = features.clone().step_by(TOGETHER).collect();
     let of_some =
         |first: usize| -> Vec<Binned> { bins_of(data, first..(first + TOGETHER).min(features.end), bins).collect() };
-    firsts.into_par_iter().flat_map_iter(Execution::current().bind(of_some)).collect()
+    parallel::map(features.clone().step_by(TOGETHER), of_some).into_iter().flatten().collect()
 }
 
 /// Returns the thresholds between at most `bins` bins. The values are sorted in place.

@@ -1,13 +1,12 @@
 //! Solves weighted least squares with an L2 penalty in closed form.
 
 use nalgebra::{Cholesky, DMatrix, DMatrixView, DMatrixViewMut, DVector, Dyn};
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::data::RankingDataset;
 use crate::data::shards::own;
 use crate::memory;
-use crate::op::Execution;
+use crate::parallel;
 use crate::refusal::Refusal;
 use crate::text::counted;
 
@@ -112,7 +111,7 @@ impl<'a> Documents<'a> {
         let block_sums = |documents: &[usize]| {
             let rows = self.rows(documents);
             let mut sums = DMatrix::zeros(columns, own.len());
-            sums.as_mut_slice().par_chunks_mut(COLUMNS * columns).enumerate().for_each(|(chunk, sums)| {
+            parallel::for_each(sums.as_mut_slice().chunks_mut(COLUMNS * columns).enumerate(), |(chunk, sums)| {
                 let (first, count) = (own.start + chunk * COLUMNS, sums.len() / columns);
                 if !stop() {
                     sums.copy_from_slice(rows.tr_mul(&rows.columns(first, count)).as_slice());
@@ -123,9 +122,7 @@ impl<'a> Documents<'a> {
         let mut sums = DMatrix::zeros(columns, own.len());
         let documents: Vec<usize> = (0..self.data.documents()).collect();
         for several in documents.chunks(BLOCK * blocks_at_once(columns)) {
-            let blocks: Vec<DMatrix<f64>> =
-                several.par_chunks(BLOCK).map(Execution::current().bind(block_sums)).collect();
-            blocks.iter().for_each(|block| sums += block);
+            parallel::map(several.chunks(BLOCK), block_sums).iter().for_each(|block| sums += block);
             if group.agree(stop()) {
                 return None;
             }
@@ -240,7 +237,7 @@ fn cholesky(mut matrix: DMatrix<f64>, stop: &dyn Fn() -> bool) -> Option<Cholesk
         }
         matrix.view_mut((end, start), (size - end, end - start)).copy_from(&below);
         let (_, trailing) = matrix.as_mut_slice().split_at_mut(end * size);
-        trailing.par_chunks_mut(FACTORED * size).enumerate().for_each(|(block, columns)| {
+        parallel::for_each(trailing.chunks_mut(FACTORED * size).enumerate(), |(block, columns)| {
             let (first, width) = (block * FACTORED, columns.len() / size);
             let mut columns = DMatrixViewMut::from_slice(columns, size, width);
             let rows: DMatrixView<f64> = below.rows(first, size - end - first);

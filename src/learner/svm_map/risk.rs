@@ -1,14 +1,12 @@
 //! Computes the risk of SVMmap and its slope, from the most violated ranking of every query.
 
-use rayon::prelude::*;
-
 use super::{NAME, most_violated};
 use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::share::Share;
 use crate::learner::solver::cutting_plane::Risk;
 use crate::learner::solver::descending;
-use crate::op::Execution;
+use crate::parallel;
 
 /// The relevant and the irrelevant documents of a query, as indices counted from the first document of this process.
 struct Query {
@@ -54,8 +52,7 @@ impl<'a> ApRisk<'a> {
     pub(super) fn at(&self, weights: &[f64]) -> Risk {
         let scores = self.share.scores(weights);
         let of_query = |query: &Query| query.most_violated(&scores);
-        let parts: Vec<(f64, Vec<(usize, f64)>)> =
-            self.queries.par_iter().map(Execution::current().bind(of_query)).collect();
+        let parts = parallel::map(&self.queries, of_query);
         let weight = 1.0 / self.count;
         let mut values = Vec::with_capacity(parts.len());
         let mut coefficients = vec![0.0; scores.len()];

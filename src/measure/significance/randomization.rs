@@ -9,7 +9,6 @@
 
 use chacha20::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
-use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{ComparisonConfig, RESAMPLES_PER_TASK, SignificanceError, Tell};
@@ -51,16 +50,14 @@ pub(super) fn randomization_telling(
     let as_far = observed - 1e-12 * sizes.iter().sum::<f64>();
     let assignments = u32::try_from(sizes.len()).ok().and_then(|bits| 1usize.checked_shl(bits)).filter(|n| *n > 0);
     if let Some(assignments) = assignments.filter(|count| *count <= config.resamples) {
-        let hits = (0..assignments).into_par_iter().filter(|signs| {
+        let hits = |signs: &usize| {
             let signed = sizes.iter().enumerate().map(|(at, d)| if signs >> at & 1 == 1 { -d } else { *d });
             signed.sum::<f64>().abs() >= as_far
-        });
+        };
+        let of_task = |first: usize| (first..assignments.min(first + RESAMPLES_PER_TASK)).filter(hits).count();
+        let hits: usize = parallel::map((0..assignments).step_by(RESAMPLES_PER_TASK), of_task).into_iter().sum();
         tell(config.resamples);
-        return Ok(Randomization {
-            p_value: hits.count() as f64 / assignments as f64,
-            exact: true,
-            samples: assignments,
-        });
+        return Ok(Randomization { p_value: hits as f64 / assignments as f64, exact: true, samples: assignments });
     }
     let hits = parallel::map(0..config.resamples.div_ceil(RESAMPLES_PER_TASK), |task| {
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(config.seed, "randomisation", task as u64));
