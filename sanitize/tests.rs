@@ -1,8 +1,8 @@
 //! Every kernel with all instructions found, on lists of every length that ends a vector, a tile or a block, and one
 //! beside it; and, in single precision, on a list that is long enough for every walk and box.
 
-use crate::op::cpu::*;
 use crate::execution::{Instructions, enter};
+use crate::op::cpu::*;
 
 const LENGTHS: [usize; 17] = [1, 2, 3, 15, 16, 17, 31, 33, 127, 128, 129, 255, 256, 257, 300, 1000, 1025];
 
@@ -56,9 +56,9 @@ impl<T: Real> Batch<T> {
                 step_sum_gradient(x, mask, &few, n, alpha, step);
             }
         }
-        let (out, total) = indicator_sum(x, labels, mask, n, 0.5);
+        let [out, total] = indicator_sum([x, labels, mask], n, 0.5);
         for g in [g, &few] {
-            indicator_sum_gradient(IndicatorInputs { x, a: labels, mask, out: &out, total: &total, g }, n, 0.5);
+            indicator_sum_gradient([x, labels, mask], [&out, &total], g, n, 0.5);
         }
         let terms = [(0.5, 0.2), (0.3, 0.9), (0.2, 0.99)];
         let terms = terms.map(|(coefficient, base)| ExponentialTerm { coefficient, base });
@@ -66,15 +66,15 @@ impl<T: Real> Batch<T> {
         let (one, none) = (ScoreNoise::one(Comparison::independent(1.0)), vec![T::ZERO; x.len()]);
         let ranks = AboveExpectation { noise: one, terms: terms.to_vec(), above: Above::Nothing };
         for a in [few.as_slice(), mask] {
-            let inputs = AboveInputs { x, a, b: &none, mask, n };
-            let (_, products) = above_expectation(inputs, &ranks);
-            above_expectation_gradient(inputs, products.as_deref(), g, &ranks);
+            let out = above_expectation([x, a, &none, mask], n, &ranks);
+            above_expectation_gradient([x, a, &none, mask], Some(&out[1]), g, n, &ranks);
             for first in [n.min(3), n.min(40)] {
                 let values = vec![T::HALF; x.len() / n * first];
                 let recursion =
                     AboveRecursion { noise: ScoreNoise::one(Comparison::given(0.5, 1.0)), above: Above::Nothing };
-                above_recursion(inputs, &values, &recursion);
-                above_recursion_gradient(inputs, &values, g, &recursion);
+                let inputs = [x, a, &none, mask, &values];
+                above_recursion(inputs, n, &recursion);
+                above_recursion_gradient(inputs, g, n, &recursion);
             }
         }
         for above in [Above::Sum, Above::Product] {
@@ -84,15 +84,16 @@ impl<T: Real> Batch<T> {
             for noise in [ScoreNoise::Mixture(mixture)].into_iter().chain(exact) {
                 let expectation = AboveExpectation { noise, terms: terms.to_vec(), above };
                 // The relevant documents are rows, and others are not.
-                let inputs = AboveInputs { x, a: labels, b: mask, mask, n };
-                let (_, products) = above_expectation(inputs, &expectation);
-                above_expectation_gradient(inputs, products.as_deref(), g, &expectation);
+                let inputs = [x, labels, mask, mask].map(Vec::as_slice);
+                above_expectation(inputs, n, &expectation);
+                above_expectation_gradient(inputs, None, g, n, &expectation);
                 // Another function of the first ranks for each list, of short ones alone.
                 if n <= 40 {
                     let values = &labels[..labels.len() / n.max(1) * n.min(3)];
                     let recursion = AboveRecursion { noise: expectation.noise, above };
-                    above_recursion(inputs, values, &recursion);
-                    above_recursion_gradient(inputs, values, g, &recursion);
+                    let inputs = [x, labels, mask, mask, values];
+                    above_recursion(inputs, n, &recursion);
+                    above_recursion_gradient(inputs, g, n, &recursion);
                 }
             }
         }
@@ -115,8 +116,8 @@ impl Batch<f32> {
         // Quadratic at any length: short lists reach every end of a vector or block.
         for (iterations, transposed, ranks) in [(0, false, 3), (2, true, n)].into_iter().filter(|_| n <= 300) {
             let sort = NeuralSortMatrix { temperature: 1.0, iterations, transposed, ranks };
-            neural_sort_sum(x, labels, mask, n, &sort);
-            neural_sort_sum_gradient(x, labels, mask, g, n, &sort);
+            neural_sort_sum([x, labels, mask], n, &sort);
+            neural_sort_sum_gradient([x, labels, mask, g], n, &sort);
         }
         log_softmax_gradient(&log_softmax(x, mask, n), mask, g, n);
         let ranks = rank(x, mask, n);
@@ -147,8 +148,8 @@ impl Batch<f32> {
                 PairLoss::Fidelity,
                 PairLoss::SoftZeroOne,
             ] {
-                pair_loss(x, labels, mask, weight, n, loss);
-                pair_loss_gradient(x, labels, mask, weight, g, n, loss);
+                pair_loss([x, labels, mask], weight, n, loss);
+                pair_loss_gradient([g, x, labels, mask], weight, n, loss);
             }
         }
     }

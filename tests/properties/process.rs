@@ -196,31 +196,8 @@ fn state_that_outlives_a_call_is_the_same_for_every_caller() {
 
 #[test]
 fn parallel_code_carries_the_execution_to_its_threads() {
-    // Loops over only numbers, which call nothing that depends on the execution.
-    let arithmetic = [
-        "data/check/mod.rs",
-        "data/check/order.rs",
-        "data/columnar/append.rs",
-        "data/columnar/csv.rs",
-        "data/columnar/values.rs",
-        "data/features/in_file.rs",
-        "data/features/mod.rs",
-        "data/features/passes.rs",
-        "data/features/survey.rs",
-        "data/fit_normalizer.rs",
-        "data/order_statistics.rs",
-        "data/letor/read.rs",
-        "learner/boosted_trees/sums.rs",
-        // Products of rows, and a loop with the execution over blocks of queries.
-        "learner/shared/share.rs",
-        "learner/smooth_rank/kernel.rs",
-        // Products of blocks, and a loop with the execution over these blocks.
-        "learner/solver/normal_equations.rs",
-        "measure/evaluate.rs",
-        "measure/significance/randomization.rs",
-        "ranker/kernel_expansion.rs",
-        "ranker/tree_scores.rs",
-    ];
+    // Loops over only numbers, which call nothing that depends on the execution, and threads that read ahead.
+    let arithmetic = ["data/features/in_file.rs", "data/features/mod.rs", "learner/boosted_trees/sums.rs"];
     let fan_outs = occurrences(&["par_iter(", "par_iter_mut(", "par_chunks", "par_bridge(", "spawn("]);
     for name in arithmetic {
         assert!(fan_outs.contains_key(name), "{name} is on the list and has no parallel code");

@@ -9,15 +9,13 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::histogram::{Block, codes, missing_code, threshold};
 use super::objective::Derivatives;
 use super::split::{Bounds, Scan, Split, TreeParams, Worth, best};
 use super::sums::{Buffers, FixedPoint, Sums};
 use crate::data::shards::own;
 use crate::distributed::ProcessGroup;
-use crate::op::Execution;
+use crate::parallel;
 use crate::ranker::{Node, NodeStatistics};
 
 /// A tree, and the leaf of each training document.
@@ -192,7 +190,7 @@ impl Grower<'_> {
             scan.best_split(block, slot)
         };
         let mine = self::own(self.blocks.len(), self.group);
-        let found: Vec<_> = self.blocks[mine].par_iter_mut().map(Execution::current().bind(of_block)).collect();
+        let found = parallel::map(&mut self.blocks[mine], of_block);
         [root.split] = best_of_all([best(found)], self.group);
         root
     }
@@ -230,7 +228,7 @@ impl Grower<'_> {
             [0, 1].map(|side| scans[side].and_then(|scan| scan.best_split(block, slots[side])))
         };
         let mine = self::own(self.blocks.len(), self.group);
-        let found: Vec<_> = self.blocks[mine].par_iter_mut().map(Execution::current().bind(of_block)).collect();
+        let found = parallel::map(&mut self.blocks[mine], of_block);
         let found = [0, 1].map(|side| best(found.iter().map(|splits| splits[side])));
         for (child, split) in children.iter_mut().zip(best_of_all(found, self.group)) {
             child.split = split;
