@@ -2,14 +2,11 @@
 
 #[path = "../src/execution/instructions.rs"]
 mod instructions;
-#[path = "../src/execution/sum_path.rs"]
-mod sum_path;
 
 use std::cell::Cell;
 
-pub use instructions::Instructions;
+pub use instructions::{Instructions, SumPath};
 pub(crate) use instructions::Target;
-pub use sum_path::SumPath;
 
 thread_local! {
     static TARGET: Cell<Option<Target>> = const { Cell::new(None) };

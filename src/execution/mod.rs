@@ -5,14 +5,12 @@
 
 mod instructions;
 mod names;
-mod sum_path;
 
 use std::cell::Cell;
 
-pub use instructions::Instructions;
 pub(crate) use instructions::Target;
+pub use instructions::{Instructions, SumPath};
 pub use names::InstructionsError;
-pub use sum_path::SumPath;
 
 /// The default memory budget, 256 MiB.
 const DEFAULT_MEMORY_BUDGET: usize = 256 << 20;

@@ -34,7 +34,12 @@ use crate::execution::Execution;
 #[cfg(feature = "_cube")]
 use crate::op::call;
 use crate::op::call::{Call, Tensors, each};
-use crate::op::primitive::{Primitive, array::Array, elementwise::Select, rank::Rank, rows::bytes_of_rows};
+use crate::op::primitive::{
+    Primitive,
+    array::{Array, bytes_of_rows},
+    elementwise::Select,
+    rank::Rank,
+};
 #[cfg(feature = "flex")]
 pub(crate) use flex::{Stored, tensor};
 

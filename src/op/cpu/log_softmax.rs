@@ -3,8 +3,7 @@
 
 use super::dispatch::{Kernel, dispatch, target};
 use super::lists::each_list;
-use super::real::Real;
-use super::sum::{largest, sum};
+use super::real::{Real, largest, sum};
 
 struct Value<'a> {
     x: &'a [f32],

@@ -30,7 +30,6 @@ mod pairs;
 mod parameters;
 mod ranks;
 mod real;
-mod sum;
 
 pub use elementwise::{exp2, log2_discount, select};
 pub use log_softmax::{log_softmax, log_softmax_gradient};

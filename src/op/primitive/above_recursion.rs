@@ -6,10 +6,9 @@ use burn_cubecl::tensor::CubeTensor;
 
 use super::{
     Arrays, Primitive,
-    array::Array,
+    above_expectation::{density, gradient_of_trials, trials},
+    array::{Array, by_rows},
     exactly, first,
-    rows::by_rows,
-    trials::{density, gradient_of_trials, trials},
 };
 use crate::op::cpu::{self, Above, AboveRecursion, Real};
 #[cfg(feature = "_cube")]

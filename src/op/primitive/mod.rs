@@ -15,9 +15,7 @@ pub mod log_softmax;
 pub mod neural_sort_sum;
 pub mod pair_loss;
 pub mod rank;
-pub mod rows;
 pub mod step_sum;
-mod trials;
 
 use std::fmt::Debug;
 

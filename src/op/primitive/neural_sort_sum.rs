@@ -7,9 +7,8 @@ use burn::backend::Backend;
 
 use super::{
     Arrays, Primitive,
-    array::Array,
+    array::{Array, by_first_rows, by_rows, fits_at_once},
     exactly, first, in_single,
-    rows::{by_first_rows, by_rows, fits_at_once},
 };
 use crate::op::cpu::{self, NeuralSortMatrix, Real};
 

@@ -6,7 +6,11 @@ use burn::tensor::DType;
 #[cfg(feature = "_cube")]
 use burn_cubecl::tensor::CubeTensor;
 
-use super::{Arrays, Primitive, array::Array, exactly, first, in_single, rows::by_rows};
+use super::{
+    Arrays, Primitive,
+    array::{Array, by_rows},
+    exactly, first, in_single,
+};
 use crate::op::cpu::{self, Distance, PairLoss, PairWeight, Real};
 #[cfg(feature = "_cube")]
 use crate::op::gpu;

@@ -4,7 +4,11 @@ use burn::backend::Backend;
 #[cfg(feature = "_cube")]
 use burn_cubecl::tensor::CubeTensor;
 
-use super::{Arrays, Primitive, array::Array, exactly, first, rows::by_rows};
+use super::{
+    Arrays, Primitive,
+    array::{Array, by_rows},
+    exactly, first,
+};
 use crate::op::cpu::{self, Real, Step};
 #[cfg(feature = "_cube")]
 use crate::op::gpu;

@@ -14,10 +14,7 @@ use super::walk::{Decaying, Side, Sorted, Stretch, Sums, Walker, add_value, carr
 use crate::execution::Target;
 use crate::op::cpu::{
     dispatch::is_fast,
-    pairs::{
-        by_label::{ByLabel, Role},
-        pair_weight::PairWeight,
-    },
+    pairs::pair_weight::{ByLabel, PairWeight, Role},
     parameters::{ExponentialTerm, PairLoss},
     real::Real,
 };

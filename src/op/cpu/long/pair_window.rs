@@ -12,10 +12,7 @@ use super::walk::Sorted;
 use crate::execution::Target;
 use crate::op::cpu::{
     dispatch::is_fast,
-    pairs::{
-        by_label::{ByLabel, Role},
-        pair_weight::PairWeight,
-    },
+    pairs::pair_weight::{ByLabel, PairWeight, Role},
     parameters::PairLoss,
     real::Real,
 };

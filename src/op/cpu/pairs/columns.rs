@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::by_label::filled;
+use super::pair_weight::filled;
 use crate::op::cpu::{
     lists::{BLOCK, LOST, TILE, for_each, gather, scatter},
     real::Real,

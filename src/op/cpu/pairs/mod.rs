@@ -1,8 +1,7 @@
 //! Kernels that visit the pairs of a list in O(n^2): sums of steps, softmaxes and pairwise losses, and NeuralSort's
-//! matrix. Each list is sorted once, by score or by label ([`by_label`]). Each kernel then takes a tile of rows and
+//! matrix. Each list is sorted once, by score or by label ([`pair_weight`]). Each kernel then takes a tile of rows and
 //! adds the terms of one document at a time ([`columns`]). [Long lists](super::long) have separate kernels.
 
-pub mod by_label;
 mod columns;
 pub mod indicator_sum;
 pub mod neural_sort;

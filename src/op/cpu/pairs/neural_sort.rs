@@ -11,8 +11,7 @@ use crate::op::cpu::{
     dispatch::target,
     lists::{diverged, documents, each_list, each_list_of_documents, gather},
     parameters::NeuralSortMatrix,
-    real::Real,
-    sum::dot,
+    real::{Real, dot},
 };
 
 /// Adds the entries of a row, times `weight`, to the sums of their columns.

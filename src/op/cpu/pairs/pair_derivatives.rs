@@ -11,8 +11,7 @@ use crate::op::cpu::{
     dispatch::{Kernel, dispatch, target},
     lists::{TILE, gather, scatter},
     order::by_descending_value,
-    real::Real,
-    sum::sum,
+    real::{Real, sum},
 };
 
 /// The loss over the pairs of one list, with its derivatives with respect to the scores; the weights of pairs count as

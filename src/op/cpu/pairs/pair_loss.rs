@@ -5,8 +5,7 @@
 //! kernel visits about a third of all pairs. Long lists are summed by [walks](crate::op::cpu::long::pair_walk) or
 //! [windows](crate::op::cpu::long::pair_window).
 
-use super::by_label::{ByLabel, filled};
-use super::pair_weight::PairWeight;
+use super::pair_weight::{ByLabel, PairWeight, filled};
 use super::steps::{self, Phi};
 use crate::execution::Target;
 use crate::op::cpu::{
@@ -14,8 +13,7 @@ use crate::op::cpu::{
     lists::{TILE, add, blocks, diverged, each_list, each_stripe, for_each, gather, reduce, scatter},
     long::{pair_walk::Walks, pair_window::Windows},
     parameters::PairLoss,
-    real::Real,
-    sum::sum,
+    real::{Real, sum},
 };
 
 /// The loss of one pair, with its slope.

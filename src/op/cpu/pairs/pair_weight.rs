@@ -1,8 +1,13 @@
-//! [`PairWeight`], the weight of a pair, generic over the type that holds a number per document.
+//! [`PairWeight`], the weight of a pair, generic over the type that holds a number per document, and [`ByLabel`], one
+//! list sorted by descending label, with the weights of its pairs.
 
 use std::ops::Range;
 
-use crate::op::cpu::real::Real;
+use crate::op::cpu::{
+    lists::{TILE, documents, gather},
+    order::by_descending_value,
+    real::Real,
+};
 
 /// The weight `w_ij` of a pair, which is 0 unless `y_i > y_j`. The type `V` holds one number per document: a tensor in
 /// the public functions, a slice in the kernels.
@@ -99,6 +104,137 @@ impl<T: Real> Distance<Vec<T>> {
         let scores = weights.iter_mut().zip(&self.scores[others]);
         scores.for_each(|(weight, &score)| *weight = *weight / (offset + (score - s).abs()));
     }
+}
+
+/// The number of elements in the widest vector of any supported instruction set. Arrays are extended to a multiple of
+/// this number, since a remainder of single elements would dominate short loops.
+const LANES: usize = 16;
+
+/// The role of a document in a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// The more relevant document, whose partners have lower labels.
+    Row,
+    /// The less relevant document, whose partners have higher labels.
+    Column,
+}
+
+impl Role {
+    /// Returns which labels the partners of a document have. Labels are numbered from 0 for the lowest, and `level` is
+    /// the label of the document.
+    #[inline(always)]
+    pub fn others(self, level: usize, count: usize) -> Range<usize> {
+        match self {
+            Self::Row => 0..level,
+            Self::Column => level + 1..count,
+        }
+    }
+}
+
+/// One list sorted by descending label. The arrays of numbers are padded with zeros to whole blocks of [`LANES`].
+pub struct ByLabel {
+    pub members: Vec<usize>,
+    pub x: Vec<f32>,
+    pub weight: PairWeight<Vec<f32>>,
+    /// For each document, the number of documents at the start of the list that have a higher label.
+    pub above: Vec<usize>,
+    /// The discount step `gap (D(r) - D(r + 1))` for each difference of ranks `r`; the entry for 0 repeats the entry
+    /// for 1. The table is empty if the weight has no `gap`.
+    steps: Vec<f32>,
+}
+
+impl ByLabel {
+    pub fn new(x: &[f32], labels: &[f32], mask: &[f32], weight: PairWeight<&[f32]>) -> Self {
+        let mut members = documents(mask);
+        by_descending_value(&mut members, labels);
+        let mut above = Vec::with_capacity(members.len());
+        for (j, &member) in members.iter().enumerate() {
+            let tied = j > 0 && labels[members[j - 1]] <= labels[member];
+            above.push(if tied { above[j - 1] } else { j });
+        }
+        let weight = weight.map(|values| filled(gather(values, &members)));
+        let steps = match &weight {
+            PairWeight::Lambda { rank, gap, .. } if *gap != 0.0 => steps(rank, *gap),
+            _ => Vec::new(),
+        };
+        Self { x: filled(gather(x, &members)), weight, above, steps, members }
+    }
+
+    pub fn pairs(&self) -> usize {
+        self.above.iter().sum()
+    }
+
+    /// Returns the place at which each label begins in the sorted list, starting with the highest label.
+    pub fn starts(&self) -> Vec<usize> {
+        (0..self.above.len()).filter(|&j| self.above[j] == j).collect()
+    }
+
+    /// Returns the number of different labels.
+    pub fn levels(&self) -> usize {
+        self.starts().len()
+    }
+
+    /// Returns the index of each document's label among the distinct labels, counted from 0 for the lowest label.
+    pub fn level_of_each(&self) -> Vec<u32> {
+        let starts = self.starts();
+        let mut levels = vec![0; self.above.len()];
+        for (label, &start) in starts.iter().enumerate() {
+            levels[start..].fill((starts.len() - 1 - label) as u32);
+        }
+        levels
+    }
+
+    /// Returns, for each document, a factor shared by the weights of all pairs in which it is the more relevant
+    /// document.
+    pub fn row_weights(&self) -> Vec<f64> {
+        let n = self.above.len();
+        match &self.weight {
+            PairWeight::Unit => vec![1.0; n],
+            PairWeight::Document(u) => u[..n].iter().map(|u| u.to_f64()).collect(),
+            PairWeight::Lambda { absolute, .. } => vec![*absolute; n],
+        }
+    }
+
+    /// Writes the weights of the pairs of document `j` with `length` consecutive rows, which begin at row `start`. A
+    /// row is the more relevant document of a pair. Fills the rest of the last vector with 0.
+    #[inline(always)]
+    pub fn weights<'a>(&self, j: usize, start: usize, length: usize, out: &'a mut [f32; TILE]) -> &'a mut [f32] {
+        let out = &mut out[..length.next_multiple_of(LANES)];
+        let rows = start..start + out.len();
+        match &self.weight {
+            PairWeight::Unit => out.fill(1.0),
+            PairWeight::Document(u) => out.copy_from_slice(&u[rows]),
+            PairWeight::Lambda { gain, discount, rank, absolute, distance, .. } => {
+                swaps(gain, discount, *absolute, j, rows.clone(), out);
+                if !self.steps.is_empty() {
+                    let (g, r) = (gain[j], rank[j]);
+                    for ((out, &gain), &rank) in out.iter_mut().zip(&gain[rows.clone()]).zip(&rank[rows.clone()]) {
+                        let apart = (rank - r).abs().to_f64() as usize;
+                        *out += (gain - g).abs() * self.steps[apart.min(self.steps.len() - 1)];
+                    }
+                }
+                if let Some(distance) = distance {
+                    distance.divide(j, rows, out);
+                }
+            }
+        }
+        out[length..].fill(0.0);
+        out
+    }
+}
+
+/// Pads `values` with zeros to whole blocks of [`LANES`].
+pub fn filled<T: Real>(mut values: Vec<T>) -> Vec<T> {
+    values.resize(values.len().next_multiple_of(LANES), T::ZERO);
+    values
+}
+
+/// Returns the table of discount steps `gap (D(r) - D(r + 1))` for `r` up to the largest difference of ranks, where
+/// `r = 0` counts as 1.
+fn steps(ranks: &[f32], gap: f64) -> Vec<f32> {
+    let largest = ranks.iter().fold(0.0, |largest, rank| rank.to_f64().max(largest));
+    let discount = |r: f64| 1.0 / (1.0 + r).log2();
+    (0..=largest as usize).map(|r| r.max(1) as f64).map(|r| (gap * (discount(r) - discount(r + 1.0))) as f32).collect()
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@
 //! are not needed. The other pairs are added in the same order as without skipping, so the sums are the same to the
 //! last bit.
 
-use super::by_label::filled;
 use super::columns::{Columns, Meeting, Tile, tiles};
+use super::pair_weight::filled;
 use super::steps::{Arctan, Erf, Laplace, Logistic, Phi};
 use crate::execution::Target;
 use crate::op::cpu::{
@@ -19,8 +19,7 @@ use crate::op::cpu::{
     lists::{BLOCK, TILE, add, blocks, counting, diverged, each_list, for_each, gather, scatter},
     long::{step_boxes, step_walk},
     parameters::Step,
-    real::Real,
-    sum::sum,
+    real::{Real, sum},
 };
 
 /// One list, of which only the first `members` documents contribute to the sums.

@@ -21,8 +21,7 @@ use crate::op::cpu::{
     lists::{BLOCK, TILE, add, counting, documents, each_list_of_documents, each_stripe, for_each, gather, reduce},
     long::{above_boxes, above_levels},
     parameters::{Above, AboveExpectation, Comparison, ExponentialTerm},
-    real::{Real, flushed},
-    sum::sum,
+    real::{Real, flushed, sum},
 };
 
 /// One term of the discount, in the number type of the kernels.

@@ -13,8 +13,7 @@ use crate::op::cpu::{
     lists::{BLOCK, TILE, add, counting, each_stripe, for_each, gather, reduce, scatter},
     long::recursion_boxes,
     parameters::Comparison,
-    real::{Real, flushed},
-    sum::sum,
+    real::{Real, flushed, sum},
 };
 
 /// The largest number of values in the distributions of one tile, and the smallest number of rows in a tile.

@@ -20,7 +20,10 @@
 use std::ops::Range;
 
 use super::trial::{after, before};
-use crate::op::cpu::{parameters::Above, real::Real, sum::dot};
+use crate::op::cpu::{
+    parameters::Above,
+    real::{Real, dot},
+};
 
 /// A function of the rank, and the probability and contribution of each document that may rank above.
 #[derive(Clone, Copy)]
