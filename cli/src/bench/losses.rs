@@ -17,7 +17,8 @@ use burn_rank::workbench::{ask_memory, in_host_memory, label, root_cause};
 use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-use super::{BenchError, SEED, sync};
+use super::{SEED, sync};
+use crate::experiment::ExperimentError;
 use crate::number::median;
 
 /// The shape of a benchmark's lists, written as `BATCHxDOCUMENTS`.
@@ -30,12 +31,13 @@ pub struct Shape {
 }
 
 impl FromStr for Shape {
-    type Err = BenchError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, BenchError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let number = |part: &str| part.trim().parse().ok().filter(|&n: &usize| n > 0);
         let parsed = text.split_once('x').and_then(|(batch, documents)| Some((number(batch)?, number(documents)?)));
-        let (batch, documents) = parsed.ok_or_else(|| BenchError::Shape { found: text.to_owned() })?;
+        let (batch, documents) = parsed
+            .ok_or_else(|| format!("shape `{text}`: expected BATCHxDOCUMENTS, both at least 1, such as 64x128"))?;
         Ok(Self { batch, documents })
     }
 }
@@ -118,7 +120,7 @@ impl LossBench {
     /// # Errors
     /// Returns an error if a loss cannot be built, a batch does not fit into memory, `repeats` is 0, or the device
     /// fails.
-    pub fn run(&self, device: &Device, name: &str, done: impl Fn(usize)) -> Result<Vec<Value>, BenchError> {
+    pub fn run(&self, device: &Device, name: &str, done: impl Fn(usize)) -> Result<Vec<Value>, ExperimentError> {
         if self.repeats == 0 {
             return Err(Refusal::new("repeats", 0, "at least 1").into());
         }
@@ -144,7 +146,7 @@ impl LossBench {
         shape: Shape,
         device: &Device,
         name: &str,
-    ) -> Result<Vec<Value>, BenchError> {
+    ) -> Result<Vec<Value>, ExperimentError> {
         loss.about().check_memory(shape.batch, shape.documents, DType::F32, device)?;
         let lists = Lists::new(shape, device);
         let paths: Vec<OpPath> =
@@ -213,7 +215,7 @@ impl Lists {
     }
 
     /// Times one forward and backward pass, in seconds.
-    fn step(&self, loss: &dyn RankingLoss, device: &Device, name: &str) -> Result<f64, BenchError> {
+    fn step(&self, loss: &dyn RankingLoss, device: &Device, name: &str) -> Result<f64, ExperimentError> {
         let scores = self.scores.clone().detach().require_grad();
         let (labels, mask) = (self.labels.clone(), self.mask.clone());
         sync(device, name)?;
@@ -226,7 +228,7 @@ impl Lists {
         if let Some(Err(error)) = gradient.map(|gradient| gradient.try_into_data()) {
             let [batch, documents] = scores.dims();
             let reason = format!("{}, {batch}x{documents}: {}; lower --shapes", loss.about().name, root_cause(error));
-            return Err(BenchError::Device { device: name.to_owned(), reason });
+            return Err(ExperimentError::Device { device: name.to_owned(), reason });
         }
         Ok(seconds)
     }
@@ -289,6 +291,6 @@ mod tests {
             assert_eq!(row["peak_bytes_per_document"].as_f64(), bytes.map(|bytes| bytes / 10.0));
         }
         let none = LossBench { repeats: 0, ..bench };
-        assert!(matches!(none.run(&Device::flex(), "flex", |_| ()), Err(BenchError::Refused(_))));
+        assert!(matches!(none.run(&Device::flex(), "flex", |_| ()), Err(ExperimentError::Refused(_))));
     }
 }

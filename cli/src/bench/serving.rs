@@ -22,7 +22,8 @@ use burn_rank::workbench::ranker::{self, KernelExpansion, Node};
 use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-use super::{BenchError, SEED};
+use super::SEED;
+use crate::experiment::ExperimentError;
 use crate::number::median;
 
 /// The number of untimed warm-up requests.
@@ -53,7 +54,7 @@ impl ServingBench {
     ///
     /// # Errors
     /// Returns an error if a number is out of range or the device fails.
-    pub fn run(&self, device: &Device, name: &str, done: impl Fn(usize)) -> Result<Vec<Value>, BenchError> {
+    pub fn run(&self, device: &Device, name: &str, done: impl Fn(usize)) -> Result<Vec<Value>, ExperimentError> {
         let Self { documents, features, requests } = *self;
         for (key, found) in [("documents", documents), ("features", features), ("requests", requests)] {
             if found == 0 {
@@ -94,7 +95,7 @@ impl ServingBench {
     }
 
     /// Returns an untrained model of every kind, each with its name.
-    fn models(&self, device: &Device) -> Result<Vec<(String, Model)>, BenchError> {
+    fn models(&self, device: &Device) -> Result<Vec<(String, Model)>, ExperimentError> {
         let perceptron = |hidden: &[usize]| {
             ScorerConfig::Mlp(MlpScorerConfig { hidden: hidden.to_vec(), ..MlpScorerConfig::default() })
         };
@@ -129,7 +130,7 @@ impl ServingBench {
     }
 
     /// Returns random trees, each grown leaf by leaf as with `growth = "leaf"`.
-    fn trees(&self, trees: usize) -> Result<TreeEnsemble, BenchError> {
+    fn trees(&self, trees: usize) -> Result<TreeEnsemble, ExperimentError> {
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(SEED, "serving trees", 0));
         let tree = |_| {
             let mut nodes = vec![Node::Leaf { value: 0.0 }];
@@ -153,7 +154,7 @@ impl ServingBench {
     }
 }
 
-fn ranker_of(normalizer: Normalizer, model: Model) -> Result<Ranker, BenchError> {
+fn ranker_of(normalizer: Normalizer, model: Model) -> Result<Ranker, ExperimentError> {
     let metadata = Metadata {
         feature_names: None,
         config: Value::Null,

@@ -16,7 +16,8 @@ use burn_rank::scorer::ScorerConfig;
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::{ask_memory, batch_shapes, bytes_in_training, in_host_memory};
 
-use super::{BenchError, OpPath, SEED, sync};
+use super::{OpPath, SEED, sync};
+use crate::experiment::ExperimentError;
 use crate::number::median;
 
 /// A benchmark of training epochs with one scorer and one loss, on generated data that resemble MSLR-WEB.
@@ -41,7 +42,7 @@ impl TrainBench {
     ///
     /// # Errors
     /// Returns an error if a parameter is out of range or the device fails.
-    pub fn run(&self, device: &Device, name: &str) -> Result<Value, BenchError> {
+    pub fn run(&self, device: &Device, name: &str) -> Result<Value, ExperimentError> {
         if self.epochs == 0 {
             return Err(Refusal::new("repeats", 0, "at least 1").into());
         }
@@ -102,7 +103,7 @@ impl TreesBench {
     ///
     /// # Errors
     /// Returns an error if a parameter is out of range, if data cannot be generated, or if a fit fails.
-    pub fn run(&self, device: &Device, name: &str) -> Result<Value, BenchError> {
+    pub fn run(&self, device: &Device, name: &str) -> Result<Value, ExperimentError> {
         let learner = self.config.build(&Parts::default().with_loss(self.loss.clone()))?;
         let data = self.data.generate()?;
         let convention = Convention::preset("standard").expect("a preset");

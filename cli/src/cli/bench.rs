@@ -16,7 +16,7 @@ use burn_rank::workbench::op::SumPath;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, value_parser};
 
-use super::{ExecutionArgs, Result, Work, during, input, work_on_this_thread};
+use super::{ExecutionArgs, Failure, Result, Work, during, input, work_on_this_thread};
 use crate::bench::{LossBench, OpPath, ServingBench, Shape, TrainBench, TreesBench};
 use crate::page::Table;
 
@@ -171,7 +171,11 @@ impl BenchArgs {
         let at_papers = |loss: &String| LossSpec::parse(loss).with_default_temperature(None);
         let bench = LossBench {
             losses: self.losses.iter().map(at_papers).collect::<Result<_, _>>()?,
-            shapes: self.shapes.iter().map(|shape| shape.parse::<Shape>()).collect::<Result<_, _>>()?,
+            shapes: self
+                .shapes
+                .iter()
+                .map(|shape| shape.parse::<Shape>().map_err(Failure::input))
+                .collect::<Result<_>>()?,
             paths: self.paths(&[OpPath::Fused, OpPath::Tensor]),
             repeats: self.repeats as usize,
         };

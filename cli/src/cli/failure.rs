@@ -8,7 +8,6 @@ use burn_rank::data::DataError;
 use burn_rank::learner::LearnerError;
 use burn_rank::ranker::RankerError;
 
-use crate::bench::BenchError;
 use crate::experiment::{ExperimentError, OutputError};
 
 /// The meaning of the exit codes.
@@ -117,7 +116,6 @@ fn sorted(error: Error) -> Failure {
     let is_unwritable = matches!(error.downcast_ref(), Some(OutputError::Unwritable { .. }))
         || matches!(error.downcast_ref(), Some(RankerError::File { .. }));
     let is_of_work = matches!(error.downcast_ref(), Some(LearnerError::State { .. } | LearnerError::Solver { .. }))
-        || matches!(error.downcast_ref(), Some(BenchError::Device { .. }))
         || error.is::<serde_json::Error>();
     match error.downcast_ref::<io::Error>().map(io::Error::kind) {
         Some(io::ErrorKind::BrokenPipe) => Failure::ClosedPipe,
@@ -138,6 +136,7 @@ fn of_experiment(error: ExperimentError) -> Failure {
             let advice = format!("{error}; those in the folder of --out are kept, and --resume continues");
             Failure::Work(Error::new(error).context(advice))
         }
+        ExperimentError::Device { .. } => Failure::Work(error.into()),
         ExperimentError::Job { label, source } => Failure::from(*source).context(label),
         error => Failure::Input(error.into()),
     }

@@ -46,14 +46,6 @@ pub struct DeviceSetting {
     pub precision: Option<Precision>,
 }
 
-/// An error about a setting that cannot be run.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("device `{setting}`: {reason}")]
-pub struct SettingError {
-    setting: String,
-    reason: String,
-}
-
 impl DeviceSetting {
     /// Returns whether a scorer's layers compute in 16 bits.
     pub fn is_half(&self) -> bool {
@@ -62,10 +54,11 @@ impl DeviceSetting {
 }
 
 impl FromStr for DeviceSetting {
-    type Err = SettingError;
+    /// Why the setting cannot be run.
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, SettingError> {
-        let refuse = |reason: String| SettingError { setting: text.to_string(), reason };
+    fn from_str(text: &str) -> Result<Self, String> {
+        let refuse = |reason: String| format!("device `{text}`: {reason}");
         let mut parts = text.split('+');
         let head = parts.next().unwrap_or_default();
         let (device, instructions) = match head.rsplit_once('@') {
@@ -129,9 +122,9 @@ impl fmt::Display for DeviceSetting {
 }
 
 impl TryFrom<String> for DeviceSetting {
-    type Error = SettingError;
+    type Error = String;
 
-    fn try_from(text: String) -> Result<Self, SettingError> {
+    fn try_from(text: String) -> Result<Self, String> {
         // A report may come from a build that has other backends.
         let unbuilt = |text: &str| {
             let backend = text.split([':', '@', '+']).next().unwrap_or_default();
@@ -159,7 +152,7 @@ mod tests {
     use super::*;
 
     fn refusal(text: &str) -> String {
-        text.parse::<DeviceSetting>().unwrap_err().to_string()
+        text.parse::<DeviceSetting>().unwrap_err()
     }
 
     #[test]

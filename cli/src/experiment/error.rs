@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use burn_rank::data::DataError;
 use burn_rank::learner::LearnerError;
+use burn_rank::loss::LossError;
 use burn_rank::measure::MeasureError;
 use burn_rank::ranker::RankerError;
 use burn_rank::refusal::Refusal;
@@ -22,6 +23,9 @@ pub enum ExperimentError {
     /// A learner that cannot be built from the configuration, or a fit that failed.
     #[error(transparent)]
     RankingLearner(#[from] LearnerError),
+    /// A loss that cannot be computed.
+    #[error(transparent)]
+    Loss(#[from] LossError),
     /// A measure that cannot be computed for the fitted ranker.
     #[error(transparent)]
     Measure(#[from] MeasureError),
@@ -63,9 +67,17 @@ pub enum ExperimentError {
         /// The total number of fits.
         all: usize,
     },
-    /// A finished cross-validation whose files cannot be read, or whose data have changed.
+    /// An input that cannot be used, such as a finished cross-validation whose data have changed.
     #[error("{0}")]
-    Kept(String),
+    Input(String),
+    /// A device that failed.
+    #[error("device {device}: {reason}")]
+    Device {
+        /// The name of the device.
+        device: String,
+        /// The error message of the backend.
+        reason: String,
+    },
     /// A process that shares the work of a fit with other processes, but would run a different fit.
     #[error("process {process} has another {what} than process 0: found {found}, expected {expected}")]
     Process {

@@ -1,7 +1,5 @@
-//! A study's entry on the command line: its name, inputs and parameters, and the reasons why it cannot run.
+//! A study's entry on the command line: its name, inputs and parameters.
 
-use burn_rank::loss::LossError;
-use burn_rank::measure::MeasureError;
 use burn_rank::ranker::Versions;
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::text::{did_you_mean, nearest};
@@ -115,7 +113,7 @@ impl StudyEntry {
         if !self.accepts(source) {
             let takes: Vec<&str> = self.takes.iter().map(|kind| kind.name()).collect();
             let (found, expected) = (source.kind().name(), takes.join(" or "));
-            return Err(StudyError::Input(format!("{}: found {found}, expected {expected}", self.name)));
+            return Err(ExperimentError::Input(format!("{}: found {found}, expected {expected}", self.name)));
         }
         source.check()?;
         let setting = Setting { source, quick: options.quick, values, progress: options.progress };
@@ -143,11 +141,11 @@ impl StudyEntry {
         Ok(values)
     }
 
-    fn unknown(&self, found: &str) -> StudyError {
+    fn unknown(&self, found: &str) -> ExperimentError {
         let names: Vec<&str> = self.parameters.iter().map(|parameter| parameter.name).collect();
         let known = if names.is_empty() { "none".to_string() } else { names.join(", ") };
         let near = did_you_mean(&nearest(found, names));
-        StudyError::Input(format!("{} has no parameter `{found}`, expected {known}{near}", self.name))
+        ExperimentError::Input(format!("{} has no parameter `{found}`, expected {known}{near}", self.name))
     }
 }
 
@@ -170,31 +168,4 @@ impl Parameter {
 }
 
 /// The result of a part of a study.
-pub(super) type Result<T = (), E = StudyError> = std::result::Result<T, E>;
-
-/// The reasons why a study cannot run.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StudyError {
-    /// A study or a parameter that does not exist, or an input that the study does not accept.
-    #[error("{0}")]
-    Input(String),
-    /// An invalid value of a parameter.
-    #[error(transparent)]
-    Refused(#[from] Refusal),
-    /// A loss that cannot be computed.
-    #[error(transparent)]
-    Loss(#[from] LossError),
-    /// A measure that cannot be computed.
-    #[error(transparent)]
-    Measure(#[from] MeasureError),
-    /// A ranker that cannot be trained.
-    #[error(transparent)]
-    Experiment(#[from] Box<ExperimentError>),
-}
-
-impl From<ExperimentError> for StudyError {
-    fn from(error: ExperimentError) -> Self {
-        Box::new(error).into()
-    }
-}
+pub(super) type Result<T = (), E = ExperimentError> = std::result::Result<T, E>;

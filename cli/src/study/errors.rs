@@ -247,7 +247,7 @@ fn gains_at_few_pairs(gains: &[f64]) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::runs::tests::runs;
+    use crate::study::source::tests::runs;
 
     fn subject(scores: &[[f64; 4]]) -> Subject {
         let query = |scores: &[f64; 4]| ScoredQuery { scores: scores.to_vec(), labels: vec![2.0, 1.0, 0.0, 0.0] };

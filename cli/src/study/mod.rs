@@ -11,7 +11,6 @@ mod errors;
 mod findings;
 mod measure_accuracy;
 mod position_accuracy;
-mod runs;
 mod smoothness;
 mod softrank_directness;
 mod source;
@@ -19,12 +18,12 @@ mod training;
 mod truncation;
 mod verdict;
 
-pub(crate) use entry::{Domain, Parameter, StudyEntry, StudyError, StudyOptions};
+pub(crate) use entry::{Domain, Parameter, StudyEntry, StudyOptions};
 pub(crate) use findings::{About, Claim, Curves, Findings, StudyReport, Table};
-pub(crate) use runs::{RunSubject, Runs};
-pub(crate) use source::{Kind, ScoredQuery, Source, Subject, Training};
+pub(crate) use source::{Kind, RunSubject, Runs, ScoredQuery, Source, Subject, Training};
 pub(crate) use verdict::Verdict;
 
+use crate::experiment::ExperimentError;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use burn_rank::loss::Lists;
 use burn_rank::op::Step;
@@ -53,7 +52,7 @@ pub fn find(name: &str) -> Result<&'static StudyEntry> {
     STUDIES.iter().find(|study| study.name == name).ok_or_else(|| {
         let names: Vec<&str> = STUDIES.iter().map(|study| study.name).collect();
         let near = did_you_mean(&nearest(name, names.iter().copied()));
-        StudyError::Input(format!("unknown study `{name}`, expected {}{near}", names.join(", ")))
+        ExperimentError::Input(format!("unknown study `{name}`, expected {}{near}", names.join(", ")))
     })
 }
 

@@ -8,7 +8,7 @@ use burn_rank::measure::{Convention, Measure};
 use burn_rank::workbench::json::json;
 
 use super::source::{has_something_to_rank, wide};
-use super::{Result, ScoredQuery, Setting, Source, StudyError, Subject};
+use super::{Result, ScoredQuery, Setting, Source, Subject};
 use crate::experiment::{Experiment, ExperimentConfig, ExperimentError, Fit, FitOptions, Split, fit};
 
 /// The number of generated queries for training, validation and test.
@@ -49,7 +49,7 @@ impl Material {
             max_length: 30,
             ..SynthConfig::default()
         };
-        let whole = generator.generate().map_err(ExperimentError::from)?;
+        let whole = generator.generate()?;
         let mut next = 0;
         let mut take = |count: usize| {
             let chosen: Vec<usize> = (next..next + count).collect();
@@ -72,7 +72,7 @@ impl Material {
     /// Returns the test queries, or an error if there are none.
     pub(super) fn test(&self) -> Result<&RankingDataset> {
         let nothing = "found no queries to test on, expected some in data.test or data.folds";
-        self.split.test.as_ref().ok_or_else(|| StudyError::Input(format!("{}: {nothing}", self.origin)))
+        self.split.test.as_ref().ok_or_else(|| ExperimentError::Input(format!("{}: {nothing}", self.origin)))
     }
 
     /// Fits a learner; if `select` is true, the best round is chosen by its measure on validation queries.
@@ -82,13 +82,13 @@ impl Material {
         (config.loss, config.scorer, config.grid) = (loss, None, Map::new());
         let split = Split { test: None, ..self.split.clone() };
         let split = if select { split } else { Split { validation: None, ..split } };
-        let experiment = Experiment::new(config).map_err(ExperimentError::from)?;
+        let experiment = Experiment::new(config)?;
         Ok(fit(&experiment, &split, experiment.seed, &FitOptions::new(&Device::flex()))?)
     }
 
     /// Returns the queries in `data` with the scores of a fitted ranker.
     pub(super) fn scored(&self, fit: &Fit, data: &RankingDataset) -> Result<Subject> {
-        let scores = fit.ranker.predict(data, &Device::flex()).map_err(ExperimentError::from)?;
+        let scores = fit.ranker.predict(data, &Device::flex())?;
         Ok(Subject::new(self.origin.clone(), data, &scores))
     }
 
@@ -106,7 +106,7 @@ impl Material {
     fn linear_of(&self, data: &RankingDataset, count: usize) -> Result<Linear> {
         let mut data = data.clone();
         let normalizer = Normalizer::fit(&self.split.train, self.config.normalizer);
-        normalizer.apply(&mut data).map_err(ExperimentError::from)?;
+        normalizer.apply(&mut data)?;
         Ok(Linear::new(&data, count))
     }
 }

@@ -131,7 +131,7 @@ fn larger_is_better(of_k: &[(usize, &[f64])]) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::runs::tests::runs;
+    use crate::study::source::tests::runs;
 
     #[test]
     fn a_larger_k_is_better_only_beyond_its_standard_errors() {

@@ -190,7 +190,7 @@ impl CompareArgs {
     /// Reads the data as the fits will, before anything is written, and returns their hashes. The process that reads
     /// them ends with their memory.
     fn data(&self, seed: u64) -> Result<String> {
-        let flex = "flex".parse()?;
+        let flex = "flex".parse().map_err(Failure::input)?;
         let mut command = self.command(&flex, seed, None)?;
         command.arg("--read-only");
         match run(command, &interrupt_on_signal()?)? {

@@ -192,7 +192,7 @@ impl KeptRun {
     /// Returns an [`ExperimentError`] if files are absent or malformed, or if the data have changed.
     pub fn read(folder: &Path, device: &Device) -> Result<Self, ExperimentError> {
         let path = folder.join(REPORT);
-        let refuse = |found: String| ExperimentError::Kept(format!("{}: {found}", path.display()));
+        let refuse = |found: String| ExperimentError::Input(format!("{}: {found}", path.display()));
         let bytes = fs::read(&path).map_err(|error| refuse(error.to_string()))?;
         let report = match serde_json::from_slice(&bytes).map_err(|error| refuse(error.to_string()))? {
             Report::Cv(report) => report,
@@ -205,7 +205,7 @@ impl KeptRun {
             let changed = || {
                 let (folder, fold) = (folder.display(), result.fold);
                 let reason = format!("the test queries of fold {fold} are not those of the run");
-                ExperimentError::Kept(format!("{folder}: {reason}; its data have changed or moved"))
+                ExperimentError::Input(format!("{folder}: {reason}; its data have changed or moved"))
             };
             let at = splits.folds().position(|fold| fold == result.fold).ok_or_else(changed)?;
             let test = splits.read(at, false)?.test.ok_or_else(changed)?;
@@ -259,7 +259,7 @@ fn scores(
     device: &Device,
 ) -> Result<Vec<f32>, ExperimentError> {
     let path = folder.join(kept_file(SCORES, fold, seed));
-    let refuse = |found: String| ExperimentError::Kept(format!("{}: {found}", path.display()));
+    let refuse = |found: String| ExperimentError::Input(format!("{}: {found}", path.display()));
     match fs::read_to_string(&path) {
         Ok(text) => {
             let number =
@@ -278,7 +278,7 @@ fn scores(
                     let (folder, found) =
                         (folder.display(), format!("neither scores nor a ranker of fold {fold}, seed {seed}"));
                     let advice = "`cv --resume --keep scores` keeps them";
-                    Err(ExperimentError::Kept(format!("{folder}: found {found}; {advice}")))
+                    Err(ExperimentError::Input(format!("{folder}: found {found}; {advice}")))
                 }
             }
         }

@@ -10,7 +10,8 @@ use burn_rank::loss::LossSpec;
 use burn_rank::measure::Measure;
 
 use crate::study::{
-    Bounded, Claim, Findings, Judged, Linear, Material, Mean, Result, Setting, StudyError, Table, Verdict, measured,
+    Bounded, Claim, ExperimentError, Findings, Judged, Linear, Material, Mean, Result, Setting, Table, Verdict,
+    measured,
 };
 
 /// The number of training queries, in a full study and in a quick one.
@@ -79,7 +80,7 @@ fn class(features: usize) -> impl Iterator<Item = Vec<f64>> {
 
 fn exact(train: &Linear, test: &Linear, measure: Measure) -> Result<Vec<Means>> {
     let mean = |linear: &Linear, weights: &[f64]| {
-        Ok::<_, StudyError>(Mean::of(&measured(&linear.scored(weights), measure)?).mean)
+        Ok::<_, ExperimentError>(Mean::of(&measured(&linear.scored(weights), measure)?).mean)
     };
     let of = |weights: Vec<f64>| {
         Ok(Means { test: mean(test, &weights)?, train: mean(train, &weights)?, surrogate: f64::NAN })

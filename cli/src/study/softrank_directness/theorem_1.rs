@@ -17,7 +17,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::{exact, largest_difference, soft_ndcg};
 use crate::study::training::LinearQuery;
-use crate::study::{Bounded, Claim, Judged, Linear, Result, StudyError, Subject, Table};
+use crate::study::{Bounded, Claim, ExperimentError, Judged, Linear, Result, Subject, Table};
 
 /// The number of grid angles for SoftNDCG, and the number of times that the search halves the step between them.
 const GRID: usize = 90;
@@ -124,7 +124,10 @@ struct Compared {
 impl Compared {
     fn new(linear: &Linear, thetas: [f64; 2], sigma: f64) -> Result<Self> {
         let values = |theta: f64| {
-            Ok::<_, StudyError>(Values { soft: soft(linear, theta, sigma)?, exact: exact(&scored(linear, theta))? })
+            Ok::<_, ExperimentError>(Values {
+                soft: soft(linear, theta, sigma)?,
+                exact: exact(&scored(linear, theta))?,
+            })
         };
         Ok(Self { first: values(thetas[0])?, second: values(thetas[1])? })
     }
