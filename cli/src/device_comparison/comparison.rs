@@ -8,10 +8,10 @@ use burn_rank::ranker::Versions;
 use burn_rank::workbench::significance::{mean, standard_error};
 use serde::{Deserialize, Serialize};
 
-use super::DeviceSetting;
 use super::step_cost::StepCost;
-use super::trial::FirstBatchError;
-use super::trial::{PeakBytes, Trial};
+use super::trial::{FirstBatchError, PeakBytes, Trial};
+use super::{DeviceSetting, Result};
+use crate::experiment::ExperimentError;
 use crate::number::median;
 
 /// The largest accepted relative errors of the loss and the gradient on the first batch, in 32-bit and in 16-bit
@@ -103,18 +103,6 @@ pub struct Quality {
     pub standard_error: Option<f64>,
 }
 
-/// The reason why tables cannot be merged.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum MergeError {
-    /// Tables whose configuration, data, seeds or versions differ.
-    #[error("{0}; expected the same configuration, data, seeds and version")]
-    Differs(String),
-    /// Rankers whose equivalence cannot be tested.
-    #[error(transparent)]
-    Significance(#[from] SignificanceError),
-}
-
 /// The fits on a device, or the reason why there are none.
 pub type Trials = Result<Vec<Trial>, String>;
 
@@ -161,23 +149,27 @@ impl DeviceComparison {
     /// first row of the first table.
     ///
     /// # Errors
-    /// [`MergeError`].
-    pub fn merge(tables: Vec<(String, Self)>) -> Result<Option<Self>, MergeError> {
+    /// Returns an error if the configuration, the data, the seeds or the versions of the tables differ.
+    pub fn merge(tables: Vec<(String, Self)>) -> Result<Option<Self>> {
         let mut tables = tables.into_iter();
         let Some((first, mut merged)) = tables.next() else { return Ok(None) };
         let named = |name: &str, rows: Vec<DeviceRow>| {
             let machine = Some(name.to_string());
             rows.into_iter().map(move |row| DeviceRow { machine: machine.clone(), ..row }).collect::<Vec<_>>()
         };
+        let differs = |second: &str, what: &str, first: &str| {
+            let expected = "the same configuration, data, seeds and version";
+            ExperimentError::Input(format!("{second}: found {what} than in {first}; expected {expected}"))
+        };
         merged.devices = named(&first, std::mem::take(&mut merged.devices));
         for (second, table) in tables {
-            let differs = [
+            let found = [
                 ("another configuration", table.config != merged.config),
                 ("other data", table.data != merged.data),
                 ("another version", table.versions != merged.versions),
             ];
-            if let Some((what, _)) = differs.into_iter().find(|(_, differs)| *differs) {
-                return Err(MergeError::Differs(format!("{second}: found {what} than in {first}")));
+            if let Some((what, _)) = found.into_iter().find(|(_, differs)| *differs) {
+                return Err(differs(&second, what, &first));
             }
             merged.devices.extend(named(&second, table.devices));
         }
@@ -186,11 +178,11 @@ impl DeviceComparison {
             for row in fitted {
                 if let Some(what) = difference(&baseline.trials, &row.trials) {
                     let second = row.machine.clone().unwrap_or_default();
-                    return Err(MergeError::Differs(format!("{second}: found {what} than in {first}")));
+                    return Err(differs(&second, what, &first));
                 }
             }
         }
-        merged.judge()?;
+        merged.judge().map_err(|error| ExperimentError::Input(error.to_string()))?;
         Ok(Some(merged))
     }
 
