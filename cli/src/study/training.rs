@@ -83,7 +83,7 @@ impl Material {
         let split = Split { test: None, ..self.split.clone() };
         let split = if select { split } else { Split { validation: None, ..split } };
         let experiment = Experiment::new(config)?;
-        Ok(fit(&experiment, &split, experiment.seed, &FitOptions::new(&Device::flex()))?)
+        fit(&experiment, &split, experiment.seed, &FitOptions::new(&Device::flex()))
     }
 
     /// Returns the queries in `data` with the scores of a fitted ranker.
