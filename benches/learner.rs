@@ -2,7 +2,7 @@
 
 use burn::tensor::Device;
 use burn_rank::data::{RankingDataset, SynthConfig};
-use burn_rank::learner::{FitContext, Job, Parts, RankingLearner, Selection, registry};
+use burn_rank::learner::{FitContext, Job, Parts, RankingLearner, Selection, build};
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::{Convention, Measure};
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -27,8 +27,8 @@ fn run(criterion: &mut Criterion, name: &str, rows: &[(&str, Value, Option<LossS
     group.sample_size(10);
     for (name, table, loss) in rows {
         let table = table.as_object().expect("a table");
-        let learner = registry::build(table, &Parts { loss: loss.as_ref().map(Into::into), scorer: None })
-            .expect("a valid configuration");
+        let learner =
+            build(table, &Parts { loss: loss.as_ref().map(Into::into), scorer: None }).expect("a valid configuration");
         group.bench_function(*name, |bencher| bencher.iter(|| fit(learner.as_ref(), &train)));
     }
     group.finish();

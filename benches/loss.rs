@@ -7,9 +7,10 @@ use std::hint::black_box;
 use burn::tensor::{Bool, Device, Distribution, Tensor};
 use burn_rank::loss::{
     LossSpec, MeasureContext, PositionFunction, PositionMeasure, RankingLoss, Reduction, RelaxationName,
-    RelaxedMeasureConfig, Temperature, registry,
+    RelaxedMeasureConfig, Temperature,
 };
 use burn_rank::measure::{Discount, Gain};
+use burn_rank::workbench::registry;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 const LISTS: usize = 64;

@@ -140,7 +140,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::learner::registry::LEARNERS;
+    use crate::learner::entry::LEARNERS;
     use crate::loss::registry::LOSSES;
     use crate::workbench::CONFIGURATION;
 

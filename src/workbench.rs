@@ -17,18 +17,33 @@ use crate::scorer::ScorerConfig;
 
 pub use crate::data::assembly::Assembled;
 pub use crate::data::byte_size::ByteSize;
-pub use crate::data::columns::{KeyColumn, Keys, Like};
 pub use crate::data::error::quoted;
 pub use crate::data::fit_normalizer::missing_name;
 pub use crate::data::options::{Absent, Groups};
+pub use crate::data::options::{KeyColumn, Keys, Like};
 pub use crate::data::reading::{FileWidth, fewer_features, read_like, separator_of_name};
 pub use crate::data::source::Source;
-pub use crate::data::synth::{HiddenScorer, labels::label};
+pub use crate::data::synth::{HiddenScorer, label};
 pub use crate::data::trec::write::{check_field, check_query};
 pub use crate::file_kind::FileKind;
+pub use crate::loss::curvature::{Curved, Derivatives};
+pub use crate::loss::surrogate::Approximation;
 pub use crate::loss::surrogate::names::{Cell, CellCost};
-pub use crate::loss::unit_gradients::QUERY_GRADIENTS;
+pub use crate::loss::temperature::TemperatureUnit;
+pub use crate::loss::unit_gradients::{QUERY_GRADIENTS, QueryGradients};
+pub use crate::measure::convention::{
+    AveragePrecisionDenominator, AveragePrecisionTies, KendallTau, NegativeLabel, PrecisionDenominator,
+};
 pub use crate::measure::mean::mean_of;
+pub use crate::measure::name::{FAMILIES, MeasureFamily};
+
+/// The lists of losses and learners.
+pub mod registry {
+    #[cfg(feature = "learners")]
+    pub use crate::learner::entry::{LEARNERS, LearnerEntry};
+    pub use crate::loss::entry::LossEntry;
+    pub use crate::loss::registry::{LOSSES, find};
+}
 
 /// Writes files that are either complete or absent.
 #[cfg(feature = "ranker")]
@@ -101,7 +116,7 @@ pub mod testing {
     use crate::data::Features;
 
     pub use crate::data::features::Source;
-    pub use crate::data::parts::CHUNK;
+    pub use crate::data::shards::CHUNK;
     pub use crate::data::shards::own;
 
     /// Returns the dataset with its features replaced by a file that holds the same values.
@@ -344,9 +359,10 @@ pub mod synth {
     }
 }
 
-/// Comparisons of systems that report their progress, and means with standard errors.
+/// Comparisons of systems that report their progress, tests of equivalence, and means with standard errors.
 #[cfg(feature = "significance")]
 pub mod significance {
+    pub use crate::measure::significance::equivalence::{Equivalence, EquivalenceVerdict, equivalence};
     pub use crate::measure::significance::systems::compare_all_telling;
 
     /// Returns the mean of the values; NaN if there are none.
@@ -360,6 +376,23 @@ pub mod significance {
     }
 }
 
+/// The lines that trec_eval prints, and TREC runs under other conventions.
+pub mod trec_eval {
+    use crate::measure::MeasureError;
+    use crate::measure::trec_eval::TrecQuery;
+    pub use crate::measure::trec_eval::query::TrecDocuments;
+    pub use crate::measure::trec_eval::report::TrecReport;
+
+    /// Returns the documents as scores, labels and identifiers, for conventions other than trec_eval's. Retrieved
+    /// documents after the first `depth` count as not retrieved.
+    ///
+    /// # Errors
+    /// Returns [`MeasureError::Score`] for a score of NaN.
+    pub fn documents(query: &TrecQuery, depth: Option<usize>) -> Result<TrecDocuments, MeasureError> {
+        query.documents(depth)
+    }
+}
+
 /// Scores data with a model; the group that the data are shared with divides the work where it can.
 #[cfg(feature = "learners")]
 pub fn predict_together(model: &crate::ranker::Model, data: &RankingDataset, device: &Device) -> Vec<f32> {
@@ -370,8 +403,8 @@ pub fn predict_together(model: &crate::ranker::Model, data: &RankingDataset, dev
 #[cfg(feature = "learners")]
 pub mod learner {
     use crate::json::Map;
+    use crate::learner::entry::LearnerEntry;
     use crate::learner::gradient::Precision;
-    use crate::learner::registry::LearnerEntry;
     use crate::learner::{Parts, StopReason};
 
     pub use crate::learner::entry::{Fitting, FittingData};

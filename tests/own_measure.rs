@@ -139,7 +139,7 @@ fn a_metric_logs_the_values_of_the_measure_that_it_equals() {
 #[test]
 fn learners_select_by_it() {
     use burn_rank::data::SynthConfig;
-    use burn_rank::learner::{FitContext, Job, Parts, Selection, registry};
+    use burn_rank::learner::{FitContext, Job, Parts, Selection, build};
 
     let config = SynthConfig { queries: 20, features: 6, median_length: 8.0, max_length: 16, ..SynthConfig::default() };
     let (train, validation) = (config.generate().unwrap(), SynthConfig { seed: 5, ..config }.generate().unwrap());
@@ -147,7 +147,7 @@ fn learners_select_by_it() {
         let context = FitContext::new(Device::flex(), 1, Selection::best(measure));
         // It boosts what it selects by.
         let table = serde_json::json!({"kind": "ada_rank", "rounds": 3});
-        let learner = registry::build(table.as_object().unwrap(), &Parts::default()).unwrap();
+        let learner = build(table.as_object().unwrap(), &Parts::default()).unwrap();
         learner.fit(Job::new(&train, Some(&validation), &context)).unwrap()
     };
     let [expected, own @ ..] = ndcgs().map(fit);

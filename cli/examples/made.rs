@@ -20,13 +20,12 @@ use std::fs;
 use std::path::Path;
 
 use burn_rank::json::{Map, Value, from_value};
-use burn_rank::learner::registry::LEARNERS;
-use burn_rank::loss::registry::LOSSES;
 use burn_rank::loss::{MeasureName, RelaxationName};
 use burn_rank::scorer::ScorerConfig;
 use burn_rank::workbench::Cell;
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::ranker::{EXPORTS, IMPORTS};
+use burn_rank::workbench::registry::{LEARNERS, LOSSES};
 
 use same_value::same_value;
 

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use burn_rank::data::trec::{Qrels, read_judged};
-use burn_rank::measure::trec_eval::{TrecEvaluator, TrecMeasure, TrecOptions, TrecSummary};
+use burn_rank::measure::trec_eval::{TrecEvaluator, TrecMeasure};
 use burn_rank::workbench::memory::peak_during;
 use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -73,17 +73,15 @@ fn measure(run: &Path, qrels: &Path) -> Result<(), Failure> {
     let mut memory = None;
     for _ in 0..3 {
         let start = Instant::now();
-        let (summary, peak) = peak_during(|| -> Result<TrecSummary, Failure> {
+        let (values, peak) = peak_during(|| -> Result<Vec<f64>, Failure> {
             let qrels = Qrels::read(qrels)?;
-            let evaluator = TrecEvaluator::new(&measures, TrecOptions::default())?;
+            let evaluator = TrecEvaluator::new(&measures, 1, None)?;
             let judged = read_judged(run, &qrels, false, |_, query| Ok::<_, Failure>(evaluator.query(query)?))?;
-            let mut summary = TrecSummary::new(&measures);
-            judged.queries.iter().for_each(|(_, values)| summary.add(values));
-            Ok(summary)
+            Ok(evaluator.summary(judged.queries.iter().map(|(_, values)| values.as_slice())))
         });
         best = best.min(start.elapsed().as_secs_f64());
         memory = memory.max(peak);
-        let values = summary?.values();
+        let values = values?;
         let at = |wanted| measures.iter().position(|measure| measure.to_string() == wanted);
         let value = |wanted| at(wanted).map_or(0.0, |at| values[at]);
         found = (value("num_ret"), value("map"));

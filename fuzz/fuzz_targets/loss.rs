@@ -4,8 +4,8 @@
 
 use burn::tensor::DType;
 use burn_rank::json::{Map, Value};
-use burn_rank::loss::explain;
-use burn_rank::loss::registry::{self, LOSSES};
+use burn_rank::loss::{LossSpec, explain};
+use burn_rank::workbench::registry::LOSSES;
 use burn_rank_fuzz::choice;
 use libfuzzer_sys::fuzz_target;
 use serde::Deserialize;
@@ -28,7 +28,7 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     }
     let entry = &LOSSES[which % LOSSES.len()];
-    let Ok(loss) = registry::build(entry.name, &list.params) else { return };
+    let Ok(loss) = LossSpec { name: entry.name.into(), params: list.params.clone() }.build() else { return };
     let Ok(explained) = explain(loss.as_ref(), &list.scores, &list.labels, DType::F32) else { return };
     assert_eq!(explained.grad.len(), list.scores.len());
     let moderate = |values: &[f64]| values.iter().all(|value| value.abs() <= 1e4);

@@ -10,8 +10,8 @@ fuzz_target!(|bytes: &[u8]| {
     let (which, text) = choice(bytes);
     let path = as_file(text);
     if which % 2 == 0 {
-        let Ok(run) = read_run(&path, |query| Ok::<_, DataError>(query.documents.len())) else { return };
-        assert!(run.queries.iter().all(|documents| *documents > 0));
+        let Ok(run) = read_run(&path, |_, documents| Ok::<_, DataError>(documents.len())) else { return };
+        assert!(run.queries.iter().all(|(_, documents)| *documents > 0));
     } else if let Ok(qrels) = Qrels::read(&path) {
         for query in &qrels.queries {
             assert!(!qrels.judgments(query).is_empty());

@@ -2,8 +2,9 @@
 
 use burn::tensor::{Bool, DType, Device, Element, Tensor, TensorData};
 use burn_rank::json::Map;
-use burn_rank::loss::{Change, LossEntry, LossError, LossSpec, RankingLoss, check_lists, registry};
+use burn_rank::loss::{Change, LossError, LossSpec, RankingLoss, check_lists};
 use burn_rank::seed::seed_for;
+use burn_rank::workbench::registry::{LOSSES, LossEntry};
 use numpy::{IntoPyArray, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -24,7 +25,7 @@ pub fn losses() -> PyResult<String> {
             "stochastic": loss.changed(Change::Noise(&|seed| seed)).map_err(errors::value)?.is_some(),
         }))
     };
-    errors::encode(&registry::LOSSES.iter().map(entry).collect::<PyResult<Vec<_>>>()?)
+    errors::encode(&LOSSES.iter().map(entry).collect::<PyResult<Vec<_>>>()?)
 }
 
 /// The loss that a name, or a measure and a relaxation, and parameters stand for.

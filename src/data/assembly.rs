@@ -3,16 +3,16 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::columns::Keys;
-use super::columns::Like;
 use super::dataset::RankingDataset;
 use super::error::DataError;
 #[cfg(feature = "columnar")]
 use super::features::Features;
-use super::input::Input;
+use super::options::Keys;
+use super::options::Like;
 use super::options::{Missing, ReadOptions, Weights};
 use super::reading::FileWidth;
 use super::rows::Rows;
+use super::source::Input;
 use crate::memory::product;
 use crate::refusal::Refusal;
 use crate::text::counted;

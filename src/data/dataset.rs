@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::DataError;
 use super::features::{Features, hash_floats};
-use super::parts::Parts;
+use super::shards::Parts;
 use super::shards::Shards;
 use crate::distributed::ProcessGroup;
 use crate::measure::Rankings;

@@ -8,7 +8,7 @@ use super::indicators::Indicators;
 use super::normal;
 use super::normalizer::{FeatureMap, Normalizer, NormalizerKind};
 use super::order_statistics::order_statistics;
-use super::parts::CHUNK;
+use super::shards::CHUNK;
 use crate::parallel;
 
 /// The largest number of quantiles that are kept for each feature.

@@ -12,9 +12,9 @@ use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 
-use super::columns::Keys;
 use super::dataset::RankingDataset;
 use super::error::DataError;
+use super::options::Keys;
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
 use crate::text::{counted, did_you_mean, first_of, nearest};

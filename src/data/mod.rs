@@ -16,21 +16,18 @@ mod clicks;
 #[cfg(feature = "columnar")]
 #[cfg_attr(docsrs, doc(cfg(feature = "columnar")))]
 pub mod columnar;
-pub(crate) mod columns;
 mod dataset;
 pub(crate) mod error;
 pub(crate) mod features;
 pub(crate) mod fit_normalizer;
 pub mod folds;
 pub(crate) mod indicators;
-mod input;
 pub mod letor;
 mod normal;
 mod normalizer;
 pub(crate) mod options;
 mod order_statistics;
 pub(crate) mod padding;
-pub(crate) mod parts;
 pub(crate) mod reading;
 mod rows;
 mod segments;
@@ -47,17 +44,17 @@ pub(crate) mod windows;
 pub use batch::{BatchPlanner, RankingBatch};
 pub use builder::RankingDatasetBuilder;
 pub use clicks::{ClickModel, Clicks};
-pub use columns::Columns;
 pub use dataset::RankingDataset;
 pub use error::DataError;
 pub use features::Features;
 #[cfg(feature = "ranker")]
 pub(crate) use fit_normalizer::missing_name;
-pub use input::Input;
 #[cfg(feature = "export")]
 pub(crate) use normalizer::FeatureMap;
 pub use normalizer::{Normalizer, NormalizerKind};
+pub use options::Columns;
 pub use reading::{read, read_from};
 pub use segments::{Segments, SegmentsError};
+pub use source::Input;
 pub use statistics::Statistics;
 pub use synth::SynthConfig;

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use flate2::read::GzDecoder;
 
 use super::assembly::{Assembled, Assembly, assemble};
-use super::columns::Like;
 use super::dataset::RankingDataset;
 use super::error::DataError;
-use super::input::Input;
 use super::letor::read_text;
+use super::options::Like;
 use super::options::ReadOptions;
+use super::source::Input;
 use crate::file_kind::{BINARY, FileKind};
 
 /// Reads files as one dataset, in the order given. Files contain LETOR text ([`letor`](super::letor)) or, with the

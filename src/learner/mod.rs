@@ -1,7 +1,6 @@
 //! Learners that fit a ranking model to data. All of them implement the trait [`RankingLearner`].
 //!
-//! [`registry::LEARNERS`] lists all learners, and [`registry::build`] makes one from the `[learner]` table of a
-//! configuration. The two learners with the widest use have typed configurations, too:
+//! [`build`] makes a learner from the `[learner]` table of a configuration; `burn-rank models --learners` lists all. The two learners with the widest use have typed configurations, too:
 //! [`GradientConfig`](gradient::GradientConfig) and [`BoostedTreesConfig`](boosted_trees::BoostedTreesConfig). The
 //! documentation of each learner's module describes its algorithm and its cost. A [`Job`] holds the data of a fit and
 //! its [`FitContext`].
@@ -33,7 +32,6 @@ pub mod gradient;
 pub mod permu_rank;
 pub mod rank_boost;
 pub mod rank_svm;
-pub mod registry;
 pub mod regression;
 pub(crate) mod shared;
 pub mod smooth_rank;
@@ -43,7 +41,7 @@ pub mod svm_map;
 mod testing;
 
 pub use ada_rank::BOUND;
-pub use entry::{Parts, RankingLearner};
+pub use entry::{Parts, RankingLearner, build};
 pub use error::LearnerError;
 pub use shared::context::{FitContext, Fitted, Importance, Interrupt, Job, Progress, Round, Selection, StopReason};
 pub use shared::judge::{EXACT_LEARNABLE, SURROGATE};

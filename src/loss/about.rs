@@ -72,28 +72,21 @@ pub struct About<'a> {
     /// Losses over sampled rankings set this flag, because the value for a sampled ranking has a gradient of 0 nearly
     /// everywhere.
     pub estimates_gradient: bool,
-    /// The properties that depend on the length of a list, if the loss has any.
-    pub by_length: Option<&'a dyn ByLength>,
+    /// How many numbers the loss stores for each ordered pair of documents, in the forward and backward passes: 0 for a
+    /// loss whose memory is linear in the length of a list, or whose pairs stay within the [memory
+    /// budget](crate::op::Execution::with_memory_budget).
+    pub numbers_per_pair: u64,
+    /// What depends on the length of a list in another way, if anything does.
+    pub(super) by_length: Option<&'a dyn ByLength>,
 }
 
-/// The properties of a loss that depend on the length of a list.
-pub trait ByLength: Sync {
-    /// Describes the approximation used for lists of up to `documents` documents, with its measured errors. The
-    /// default, `None`, means that the loss is computed exactly by its formula, however long the list is.
-    ///
-    /// # Errors
-    /// Returns an error if the user requested an approximation that misses its error tolerance for lists of this
-    /// length.
-    fn approximation(&self, _documents: usize, _scores: DType) -> Result<Option<Approximation>, LossError> {
-        Ok(None)
-    }
+/// The approximation and the memory of a loss, where they depend on the length of a list.
+pub(super) trait ByLength: Sync {
+    /// Does what [`About::approximation`] does.
+    fn approximation(&self, documents: usize, scores: DType) -> Result<Option<Approximation>, LossError>;
 
-    /// Estimates how many numbers the loss stores for the document pairs of one list, in the forward and backward
-    /// passes. The default, 0, suits a loss whose memory is linear in the list length, or whose document pairs stay
-    /// within the [memory budget](crate::op::Execution::with_memory_budget).
-    fn numbers_of_pairs(&self, _documents: usize) -> u64 {
-        0
-    }
+    /// Estimates how many numbers the loss stores for the document pairs of one list.
+    fn numbers_of_pairs(&self, documents: usize) -> u64;
 }
 
 /// Returns `numbers` times the number of ordered document pairs.
@@ -117,6 +110,7 @@ impl<'a> About<'a> {
             curvature: None,
             held_constant: None,
             estimates_gradient: false,
+            numbers_per_pair: 0,
             by_length: None,
         }
     }
@@ -161,9 +155,9 @@ impl<'a> About<'a> {
         Self { estimates_gradient: true, ..self }
     }
 
-    /// Sets the object that computes the properties that depend on the length of a list.
-    pub fn with_lengths(self, by_length: &'a dyn ByLength) -> Self {
-        Self { by_length: Some(by_length), ..self }
+    /// Sets how many numbers the loss stores for each ordered pair of documents.
+    pub fn with_numbers_per_pair(self, numbers_per_pair: u64) -> Self {
+        Self { numbers_per_pair, ..self }
     }
 
     /// If the gain of a label in the domain is larger than the loss accepts, returns what it accepts.
@@ -180,7 +174,8 @@ impl<'a> About<'a> {
         self.document_weights.map_err(|reason| LossError::DocumentWeights { loss: self.name, reason })
     }
 
-    /// Describes the approximation used for lists of up to `documents` documents, as [`ByLength::approximation`] does.
+    /// Describes the approximation used for lists of up to `documents` documents, with its measured errors; `None` if
+    /// the loss is computed exactly by its formula, however long the list is.
     ///
     /// # Errors
     /// Returns an error if the user requested an approximation that misses its error tolerance for lists of this
@@ -190,10 +185,15 @@ impl<'a> About<'a> {
     }
 
     /// Estimates how many bytes the loss stores for the document pairs of `batch` lists with up to `documents`
-    /// documents each. The estimate comes from [`ByLength::numbers_of_pairs`].
+    /// documents each.
     pub fn pair_memory(&self, batch: usize, documents: usize, scores: DType) -> u64 {
-        let numbers = self.by_length.map_or(0, |by_length| by_length.numbers_of_pairs(documents));
-        numbers.saturating_mul(batch as u64).saturating_mul(scores.size() as u64)
+        self.numbers_of_pairs(documents).saturating_mul(batch as u64).saturating_mul(scores.size() as u64)
+    }
+
+    /// Estimates how many numbers the loss stores for the document pairs of one list.
+    pub(super) fn numbers_of_pairs(&self, documents: usize) -> u64 {
+        let by_length = self.by_length.map_or(0, |by_length| by_length.numbers_of_pairs(documents));
+        of_pairs(self.numbers_per_pair, documents).saturating_add(by_length)
     }
 
     /// Checks before any computation that a batch's [arrays of document pairs](About::pair_memory) fit into free

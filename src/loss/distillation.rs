@@ -146,6 +146,7 @@ impl RankingLoss for Distillation {
             curvature: own.curvature.and(teacher.curvature).map(|_| self as &dyn Curved),
             held_constant: own.held_constant.or(teacher.held_constant),
             estimates_gradient: own.estimates_gradient || teacher.estimates_gradient,
+            numbers_per_pair: 0,
             by_length: Some(self),
             ..own
         }
@@ -192,8 +193,7 @@ impl ByLength for Distillation {
     }
 
     fn numbers_of_pairs(&self, documents: usize) -> u64 {
-        let of =
-            |part: &dyn RankingLoss| part.about().by_length.map_or(0, |lengths| lengths.numbers_of_pairs(documents));
+        let of = |part: &dyn RankingLoss| part.about().numbers_of_pairs(documents);
         of(&*self.labels).saturating_add(of(&*self.teacher))
     }
 }

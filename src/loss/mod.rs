@@ -1,6 +1,6 @@
 //! Losses for learning to rank: surrogates that approximate ranking measures, and other published losses. Each loss has
 //! its own file. The `init` method of a configuration checks the parameters and returns a [`RankingLoss`], whose
-//! `forward` computes the loss of a batch. [`LossSpec`] builds a loss by name, and [`registry::LOSSES`] lists all
+//! `forward` computes the loss of a batch. [`LossSpec`] builds a loss by name, and [`LossSpec::names`] lists all
 //! losses.
 //!
 //! Every loss accepts `scores [B, N]`, `labels [B, N]` and a Boolean `mask [B, N]`. Every loss has the properties that
@@ -136,15 +136,14 @@ macro_rules! example {
 
 mod about;
 mod check;
-mod curvature;
+pub(crate) mod curvature;
 mod declare;
 mod distillation;
-mod entry;
+pub(crate) mod entry;
 mod equal_labels;
 mod error;
 mod estimate;
 mod explain;
-mod gumbel;
 mod in_batch;
 mod input;
 mod lists;
@@ -154,18 +153,16 @@ mod packed;
 mod pairwise;
 mod pointwise;
 mod ranking_loss;
-pub mod registry;
+pub(crate) mod registry;
 pub(crate) mod surrogate;
-mod temperature;
+pub(crate) mod temperature;
 mod training_loss;
 pub(crate) mod unit_gradients;
 
-pub use about::{About, ByLength, Change, Orientation};
+pub use about::{About, Change, Orientation};
 pub use burn::nn::loss::Reduction;
 pub use check::check_lists;
-pub use curvature::{Curved, Derivatives};
 pub use distillation::{Distillation, DistillationConfig, TeacherScale};
-pub use entry::LossEntry;
 pub(crate) use error::label_problem;
 pub use error::{LossError, MAX_EXPONENTIAL_LABEL};
 #[cfg(any(feature = "flex", test))]
@@ -186,8 +183,8 @@ pub use registry::LossSpec;
 #[cfg(test)]
 pub(crate) use surrogate::position_measures;
 pub use surrogate::{
-    Approximation, DiscountShape, MeasureContext, MeasureName, PositionFunction, PositionMeasure,
-    RankExpectationMethod, RankModel, Relaxation, RelaxationName, Relaxed, Surrogate, TypeOneBound, Uses,
+    DiscountShape, MeasureContext, MeasureName, PositionFunction, PositionMeasure, RankExpectationMethod, RankModel,
+    Relaxation, RelaxationName, Relaxed, Surrogate, TypeOneBound, Uses,
 };
 pub(crate) use surrogate::{Form, Indicators};
 macro_rules! exported {
@@ -198,12 +195,12 @@ macro_rules! exported {
 
 crate::every_loss!(exported);
 
-pub use temperature::{Smoothing, Temperature, TemperatureUnit};
+pub use temperature::{Smoothing, Temperature};
 pub use training_loss::TrainingLoss;
 #[cfg(feature = "learners")]
 pub(crate) use training_loss::{BuiltLoss, OWN_LOSS};
 #[cfg(feature = "learners")]
 pub(crate) use unit_gradients::HELD_CONSTANT as UNIT_GRADIENTS_HELD_CONSTANT;
+pub use unit_gradients::UnitGradients;
 #[cfg(feature = "learners")]
 pub(crate) use unit_gradients::key_of_held_constant;
-pub use unit_gradients::{QueryGradients, UnitGradients};

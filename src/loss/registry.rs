@@ -36,25 +36,16 @@ every_loss!(entries);
 /// # Errors
 /// Returns [`LossError::UnknownLoss`] with the most similar name.
 pub fn find(name: &str) -> Result<&'static LossEntry, LossError> {
-    LOSSES.iter().find(|entry| entry.name == name).ok_or_else(|| LossError::UnknownLoss {
-        found: name.into(),
-        nearest: nearest(name, LOSSES.iter().map(|entry| entry.name)),
-    })
+    LOSSES
+        .iter()
+        .find(|entry| entry.name == name)
+        .ok_or_else(|| LossError::UnknownLoss { found: name.into(), nearest: nearest(name, LossSpec::names()) })
 }
 
 /// Creates a registered loss from its name and from the parameters that differ from their defaults. Every loss also
-/// accepts the parameters `query_gradients` (see [`QueryGradients`]) and `teacher`, a table with the name, the parameters
-/// and the `weight`, `scale` and `factor` of a teacher's loss (see [`Distillation`](super::Distillation)).
-///
-/// # Errors
-/// Returns an error if the loss or a parameter is unknown, or if a value has the wrong type or is out of range.
-///
-/// ```
-/// let params = serde_json::from_str(r#"{"alpha": 10.0, "k": 5}"#).unwrap();
-/// let loss = burn_rank::loss::registry::build("approx_ndcg", &params).unwrap();
-/// assert_eq!(loss.about().name, "approx_ndcg");
-/// ```
-pub fn build(name: &str, params: &Map) -> Result<Box<dyn RankingLoss>, LossError> {
+/// accepts the parameters `query_gradients` and `teacher`, a table with the name, the parameters and the `weight`, `scale`
+/// and `factor` of a teacher's loss (see [`Distillation`](super::Distillation)).
+pub(super) fn build(name: &str, params: &Map) -> Result<Box<dyn RankingLoss>, LossError> {
     let entry = find(name)?;
     let mut own = params.clone();
     let gradients = own.shift_remove(QUERY_GRADIENTS);
@@ -189,10 +180,23 @@ impl LossSpec {
         spec
     }
 
-    /// Builds the loss.
+    /// Returns the names of all registered losses.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        LOSSES.iter().map(|entry| entry.name)
+    }
+
+    /// Builds the loss. Every loss also accepts the parameters `query_gradients`, of which `unit` gives every query the
+    /// same influence as [`UnitGradients`] does, and `teacher`, a table with the name, the parameters and the `weight`,
+    /// `scale` and `factor` of a teacher's loss (see [`Distillation`](super::Distillation)).
     ///
     /// # Errors
-    /// Returns the same errors as [`build`].
+    /// Returns an error if the loss or a parameter is unknown, or if a value has the wrong type or is out of range.
+    ///
+    /// ```
+    /// let spec = burn_rank::loss::LossSpec::new("approx_ndcg").with("alpha", 10.0).with("k", 5);
+    /// assert_eq!(spec.build()?.about().name, "approx_ndcg");
+    /// # Ok::<(), burn_rank::loss::LossError>(())
+    /// ```
     pub fn build(&self) -> Result<Box<dyn RankingLoss>, LossError> {
         build(&self.name, &self.params)
     }
@@ -200,7 +204,7 @@ impl LossSpec {
     /// Returns the temperature of the loss, if it has one.
     ///
     /// # Errors
-    /// Returns the same errors as [`build`].
+    /// Returns the same errors as [`LossSpec::build`].
     pub fn smoothing(&self) -> Result<Option<Smoothing>, LossError> {
         Ok(self.build()?.about().smoothing)
     }
@@ -224,7 +228,7 @@ impl LossSpec {
     /// ```
     ///
     /// # Errors
-    /// Returns the same errors as [`build`].
+    /// Returns the same errors as [`LossSpec::build`].
     pub fn with_default_temperature(&self, times: Option<f64>) -> Result<Self, LossError> {
         let Some(Smoothing { parameter, .. }) = self.smoothing()? else { return Ok(self.clone()) };
         let (in_scores, in_spreads) = (json!(TemperatureUnit::Score), json!(TemperatureUnit::Spread));
@@ -240,7 +244,7 @@ impl LossSpec {
     /// Returns every parameter of the loss, including the defaults.
     ///
     /// # Errors
-    /// Returns the same errors as [`build`].
+    /// Returns the same errors as [`LossSpec::build`].
     pub fn resolved(&self) -> Result<Map, LossError> {
         self.build()?;
         let mut all = find(&self.name)?.complete(&self.params);

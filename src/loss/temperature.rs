@@ -74,7 +74,7 @@ pub struct Temperature {
     /// `temperature`, a larger value is smoother.
     pub value: f64,
     /// The unit of the value.
-    pub unit: TemperatureUnit,
+    pub(crate) unit: TemperatureUnit,
 }
 
 impl Temperature {

@@ -180,8 +180,9 @@ mod tests {
 
     use super::*;
     use crate::json::json;
+    use crate::loss::entry::LossEntry;
     use crate::loss::registry::LOSSES;
-    use crate::loss::{LossEntry, LossSpec, explain};
+    use crate::loss::{LossSpec, explain};
 
     const LABELS: [f64; 5] = [2.0, 0.0, 1.0, 0.0, 3.0];
     const SCORES: [f64; 5] = [0.75, -1.25, 2.5, 0.875, -0.5];

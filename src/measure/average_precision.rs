@@ -56,8 +56,9 @@ fn precisions_at_end(group: &Group, before: usize, inside: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use crate::measure::convention::{AveragePrecisionDenominator, AveragePrecisionTies};
     use crate::measure::testing::{assert_close, assert_expectation_is_the_mean_of_all_orders, value};
-    use crate::measure::{AveragePrecisionDenominator, AveragePrecisionTies, Convention, Measure};
+    use crate::measure::{Convention, Measure};
 
     const SCORES: [f32; 5] = [5.0, 4.0, 3.0, 2.0, 1.0];
     const LABELS: [f32; 5] = [1.0, 0.0, 1.0, 0.0, 2.0];

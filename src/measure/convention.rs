@@ -94,7 +94,8 @@ pub enum KendallTau {
 ///
 /// [`Convention::preset`] returns a named convention; a custom convention replaces some fields of a preset. A
 /// convention that equals a preset is written as the preset's name; any other is written with all its fields. A
-/// convention can be read in either form.
+/// convention can be read in either form. Choices that differ only between tools, such as the denominator of Kendall's
+/// tau, are set by reading a convention, or by the preset.
 ///
 /// ```
 /// use burn_rank::prelude::*;
@@ -119,15 +120,15 @@ pub struct Convention {
     /// The lowest label of a relevant document, for binary measures.
     pub relevant_from: f64,
     /// The meaning of a label below 0.
-    pub negative_label: NegativeLabel,
+    pub(crate) negative_label: NegativeLabel,
     /// The denominator of precision at a cut-off.
-    pub precision_denominator: PrecisionDenominator,
+    pub(crate) precision_denominator: PrecisionDenominator,
     /// The denominator of average precision at a cut-off.
-    pub average_precision_denominator: AveragePrecisionDenominator,
+    pub(crate) average_precision_denominator: AveragePrecisionDenominator,
     /// The treatment of tied documents in average precision.
-    pub average_precision_ties: AveragePrecisionTies,
+    pub(crate) average_precision_ties: AveragePrecisionTies,
     /// The denominator of Kendall's tau.
-    pub kendall_tau: KendallTau,
+    pub(crate) kendall_tau: KendallTau,
     /// The label of a perfect document in ERR, where `R = (2^y - 1) / 2^maximum_grade`.
     pub maximum_grade: f64,
 }

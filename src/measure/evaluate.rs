@@ -330,7 +330,7 @@ mod tests {
     }
 
     fn all_measures() -> Vec<Measure> {
-        Measure::FAMILIES.iter().map(|family| family.name.parse().unwrap()).collect()
+        crate::measure::name::FAMILIES.iter().map(|family| family.name.parse().unwrap()).collect()
     }
 
     #[test]

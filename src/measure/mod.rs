@@ -57,7 +57,7 @@
 //! To add a measure, implement [`ListMeasure`] and turn it into a [`Measure`] with [`Measure::own`].
 
 mod average_precision;
-mod convention;
+pub(crate) mod convention;
 mod dcg;
 mod discount;
 mod error;
@@ -66,7 +66,7 @@ mod expected_reciprocal_rank;
 mod first_relevant;
 mod gain;
 pub(crate) mod mean;
-mod name;
+pub(crate) mod name;
 mod orders;
 mod own;
 mod pairs;
@@ -81,10 +81,7 @@ pub mod significance;
 mod testing;
 pub mod trec_eval;
 
-pub use convention::{
-    AveragePrecisionDenominator, AveragePrecisionTies, Convention, EmptyQuery, KendallTau, NegativeLabel,
-    PrecisionDenominator, Ties,
-};
+pub use convention::{Convention, EmptyQuery, Ties};
 pub use discount::Discount;
 pub(crate) use discount::{DISCOUNTS, is_discount};
 pub use error::MeasureError;
@@ -95,7 +92,6 @@ pub(crate) use mean::deviation_of;
 pub use mean::mean;
 #[cfg(any(feature = "significance", feature = "train"))]
 pub(crate) use mean::mean_of;
-pub use name::MeasureFamily;
 pub use own::{ListMeasure, RankedDocuments};
 pub use preset::Preset;
 pub use ranking::Ranking;
@@ -104,8 +100,8 @@ use ranking::RankedList;
 
 /// A measure of one ranked list, with its cut-off or persistence if it has one.
 ///
-/// A measure is written `NAME`, `NAME@CUTOFF` or `NAME@p=PERSISTENCE`, such as `map`, `ndcg@10` or `rbp@p=0.8`. See
-/// [`Measure::FAMILIES`] for the names. Without a cut-off, all retrieved documents count.
+/// A measure is written `NAME`, `NAME@CUTOFF` or `NAME@p=PERSISTENCE`, such as `map`, `ndcg@10` or `rbp@p=0.8`. The
+/// command `burn-rank models --measures` lists the names. Without a cut-off, all retrieved documents count.
 ///
 /// ```
 /// use burn_rank::prelude::*;

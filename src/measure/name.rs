@@ -85,41 +85,41 @@ const fn cut(
     MeasureFamily { name, aliases, description, parameter: Parameter::Cutoff(measure) }
 }
 
-impl Measure {
-    /// All families of measures.
-    pub const FAMILIES: &'static [MeasureFamily] = &[
-        cut("ndcg", &[], Measure::Ndcg, "normalized discounted cumulative gain"),
-        cut("dcg", &[], Measure::Dcg, "discounted cumulative gain"),
-        cut("map", &["ap"], Measure::Ap, "average precision; its mean is MAP"),
-        cut("p", &["precision"], Measure::Precision, "precision"),
-        cut("recall", &[], Measure::Recall, "recall"),
-        cut("mrr", &["rr"], Measure::ReciprocalRank, "reciprocal rank of the first relevant document; its mean is MRR"),
-        plain("wta", &[], Measure::Wta, "winner takes all: whether the first document is relevant"),
-        cut("success", &["hits"], Measure::Success, "whether a relevant document is among the first"),
-        plain("r_precision", &["rprec"], Measure::RPrecision, "precision at the number of relevant documents"),
-        cut("err", &[], Measure::Err, "expected reciprocal rank"),
-        MeasureFamily {
-            name: "rbp",
-            aliases: &[],
-            description: "rank-biased precision, persistence 0.8 if not given",
-            parameter: Parameter::Persistence,
-        },
-        plain("kendall_tau", &["tau"], Measure::KendallTau, "Kendall's rank correlation of scores and labels"),
-        plain(
-            "pair_accuracy",
-            &["opa"],
-            Measure::PairAccuracy,
-            "ordered pair accuracy: share of the pairs with different labels in the right order",
-        ),
-    ];
+/// All families of measures.
+pub static FAMILIES: &[MeasureFamily] = &[
+    cut("ndcg", &[], Measure::Ndcg, "normalized discounted cumulative gain"),
+    cut("dcg", &[], Measure::Dcg, "discounted cumulative gain"),
+    cut("map", &["ap"], Measure::Ap, "average precision; its mean is MAP"),
+    cut("p", &["precision"], Measure::Precision, "precision"),
+    cut("recall", &[], Measure::Recall, "recall"),
+    cut("mrr", &["rr"], Measure::ReciprocalRank, "reciprocal rank of the first relevant document; its mean is MRR"),
+    plain("wta", &[], Measure::Wta, "winner takes all: whether the first document is relevant"),
+    cut("success", &["hits"], Measure::Success, "whether a relevant document is among the first"),
+    plain("r_precision", &["rprec"], Measure::RPrecision, "precision at the number of relevant documents"),
+    cut("err", &[], Measure::Err, "expected reciprocal rank"),
+    MeasureFamily {
+        name: "rbp",
+        aliases: &[],
+        description: "rank-biased precision, persistence 0.8 if not given",
+        parameter: Parameter::Persistence,
+    },
+    plain("kendall_tau", &["tau"], Measure::KendallTau, "Kendall's rank correlation of scores and labels"),
+    plain(
+        "pair_accuracy",
+        &["opa"],
+        Measure::PairAccuracy,
+        "ordered pair accuracy: share of the pairs with different labels in the right order",
+    ),
+];
 
-    /// Returns the name of the measure's family in [`Measure::FAMILIES`], or the full name of a user-defined measure.
+impl Measure {
+    /// Returns the name of the measure's family without a parameter, or the full name of a user-defined measure.
     pub fn family(&self) -> &'static str {
         if let Measure::Own(own) = self {
             return own.name();
         }
         let is_of = |family: &&MeasureFamily| discriminant(&family.plain()) == discriminant(self);
-        Self::FAMILIES.iter().find(is_of).map_or("", |family| family.name)
+        FAMILIES.iter().find(is_of).map_or("", |family| family.name)
     }
 
     /// Returns an error unless a cut-off is at least 1 and a persistence lies between 0 and 1. A user-defined measure
@@ -137,7 +137,7 @@ impl Measure {
             Measure::Rbp { persistence } => *persistence > 0.0 && *persistence < 1.0,
             _ => self.cutoff() != Some(0),
         };
-        let family = Self::FAMILIES.iter().find(|family| family.name == self.family());
+        let family = FAMILIES.iter().find(|family| family.name == self.family());
         match family.filter(|_| !valid) {
             Some(family) => Err(MeasureError::MeasureParameter { found: self.to_string(), expected: expected(family) }),
             None => Ok(()),
@@ -186,7 +186,7 @@ impl FromStr for Measure {
             None => (written.as_str(), None),
         };
         let name = name.replace('-', "_");
-        let family = Self::FAMILIES
+        let family = FAMILIES
             .iter()
             .find(|family| family.name == name || family.aliases.contains(&name.as_str()))
             .ok_or_else(|| unknown(found, &name))?;
@@ -197,8 +197,8 @@ impl FromStr for Measure {
 }
 
 fn unknown(found: &str, name: &str) -> MeasureError {
-    let known: Vec<String> = Measure::FAMILIES.iter().map(MeasureFamily::form).collect();
-    let names = Measure::FAMILIES.iter().flat_map(|family| family.aliases.iter().chain([&family.name]).copied());
+    let known: Vec<String> = FAMILIES.iter().map(MeasureFamily::form).collect();
+    let names = FAMILIES.iter().flat_map(|family| family.aliases.iter().chain([&family.name]).copied());
     MeasureError::UnknownMeasure { found: found.to_string(), known: known.join(", "), nearest: nearest(name, names) }
 }
 
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn every_family_reads_its_own_names() {
-        for family in Measure::FAMILIES {
+        for family in FAMILIES {
             for name in family.aliases.iter().chain([&family.name]) {
                 assert_eq!(parse(name).family(), family.name);
             }
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn measures_made_by_hand_are_checked() {
-        assert!(Measure::FAMILIES.iter().all(|family| parse(family.name).check().is_ok()));
+        assert!(FAMILIES.iter().all(|family| parse(family.name).check().is_ok()));
         assert!(Measure::Ap(Some(0)).check().unwrap_err().to_string().contains("`map@0`"));
         assert!(Measure::Rbp { persistence: f64::NAN }.check().is_err());
         assert!(Measure::Rbp { persistence: 1.0 }.check().is_err());

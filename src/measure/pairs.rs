@@ -118,8 +118,9 @@ impl CountTree {
 
 #[cfg(test)]
 mod tests {
+    use crate::measure::convention::KendallTau;
     use crate::measure::testing::{assert_close, assert_expectation_is_the_mean_of_all_orders, value};
-    use crate::measure::{Convention, KendallTau, Measure, Ties};
+    use crate::measure::{Convention, Measure, Ties};
 
     fn tau(kendall_tau: KendallTau, ties: Ties, scores: &[f32], labels: &[f32]) -> f64 {
         value(Measure::KendallTau, &Convention { kendall_tau, ties, ..Convention::default() }, scores, labels)

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use super::artifact::Estimate;
 use super::artifact::Ranker;
-use super::metadata::Estimate;
 use super::model::Model;
 use crate::scorer::Scorer;
 use crate::text::{acts_on_terminal, counted, escape_markdown, markdown_code};

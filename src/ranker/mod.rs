@@ -16,7 +16,6 @@ mod foreign_node;
 #[cfg(feature = "import")]
 pub(crate) mod import;
 pub(crate) mod kernel_expansion;
-mod metadata;
 mod model;
 mod partial_dependence;
 pub(crate) mod parts;
@@ -26,6 +25,7 @@ mod tree_scores;
 mod tree_shap;
 
 pub use artifact::{Contributions, Ranker};
+pub use artifact::{Estimate, Metadata, Versions};
 pub use error::RankerError;
 #[cfg(feature = "export")]
 #[cfg_attr(docsrs, doc(cfg(feature = "export")))]
@@ -37,7 +37,6 @@ pub use import::ImportFormat;
 pub(crate) use kernel_expansion::KernelExpansion;
 #[cfg(feature = "learners")]
 pub(crate) use kernel_expansion::kernels;
-pub use metadata::{Estimate, Metadata, Versions};
 pub use model::Model;
 #[cfg(feature = "learners")]
 pub(crate) use model::Prepared;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use burn_rank::loss::{Reduction, registry};
+use burn_rank::loss::{LossSpec, Reduction};
 use serde_json::{Value, json};
 
 use crate::common::expected_json;
@@ -84,7 +84,7 @@ fn documented_gradients_and_the_approximate_ndcg_agree() {
     let file: Value = expected_json("rax.json");
     let case = |function: &str| file["cases"].as_array().unwrap().iter().find(|c| c["function"] == function).unwrap();
     let gradient = |name: &str, params: Value, inputs: &Value| {
-        let loss = registry::build(name, params.as_object().unwrap()).unwrap();
+        let loss = LossSpec { name: name.into(), params: params.as_object().unwrap().clone() }.build().unwrap();
         let (scores, labels, mask) = PeerLists::read(inputs).tensors();
         let scores = scores.require_grad();
         let gradients = loss.forward(scores.clone(), labels, mask, Reduction::Mean).backward();

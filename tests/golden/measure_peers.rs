@@ -1,10 +1,8 @@
 //! `expected/small_peers.json`, transcribed from seven packages, and `expected/peers.json`, computed by scikit-learn,
 //! LightGBM and XGBoost (see `expected/generate.py`).
 
-use burn_rank::measure::{
-    AveragePrecisionDenominator, Convention, EmptyQuery, Gain, KendallTau, Measure, Ranking, Ties,
-};
-use serde_json::Value;
+use burn_rank::measure::{Convention, Measure, Ranking};
+use serde_json::{Value, json};
 
 use crate::common::expected_json;
 use crate::measure_lists::{List, Tally, assert_close, lists, number, numbers, value};
@@ -16,7 +14,14 @@ fn in_order(labels: &Value) -> List {
 }
 
 fn file_order() -> Convention {
-    Convention { ties: Ties::FileOrder, empty: EmptyQuery::Value(0.0), ..Convention::default() }
+    file_order_with("gain", json!("exp2"))
+}
+
+/// Returns the convention of lists in file order with another choice.
+fn file_order_with(key: &str, value: Value) -> Convention {
+    let mut convention = json!({"ties": "file_order", "empty": {"value": 0.0}});
+    convention[key] = value;
+    serde_json::from_value(convention).unwrap()
 }
 
 /// Joins a run with its judgments. The list has the documents in either of them; those that were not retrieved have
@@ -43,8 +48,8 @@ fn pairs(case: &Value) -> Option<Vec<(f64, f64)>> {
         }
         ("rjagerman/pytorchltr", name @ ("dcg" | "ndcg")) => {
             let measure = if name == "dcg" { Measure::Dcg(k) } else { Measure::Ndcg(k) };
-            let gain = if inputs["exponential_gain"].as_bool().unwrap() { Gain::Exp2 } else { Gain::Linear };
-            let convention = Convention { gain, ..file_order() };
+            let gain = if inputs["exponential_gain"].as_bool().unwrap() { "exp2" } else { "linear" };
+            let convention = file_order_with("gain", json!(gain));
             let lengths = numbers(&inputs["n"]);
             let values = lists(inputs).into_iter().zip(lengths).map(|((mut scores, mut labels), length)| {
                 scores.truncate(length as usize);
@@ -63,7 +68,7 @@ fn pairs(case: &Value) -> Option<Vec<(f64, f64)>> {
             one(measure, &file_order(), &in_order(&inputs["labels_in_ranked_order"]))
         }
         ("jma127/pyltr", "kendall_tau") => {
-            let convention = Convention { kendall_tau: KendallTau::AllPairs, ..file_order() };
+            let convention = file_order_with("kendall_tau", json!("all_pairs"));
             one(Measure::KendallTau, &convention, &in_order(&inputs["labels_in_ranked_order"]))
         }
         ("terrierteam/ir_measures", name) => {
@@ -84,15 +89,12 @@ fn pairs(case: &Value) -> Option<Vec<(f64, f64)>> {
         }
         ("dmlc/xgboost", name @ ("idcg linear gain" | "1/idcg linear gain @3")) => {
             let labels: Vec<f32> = numbers(&inputs["labels"]).iter().map(|&label| label as f32).collect();
-            let convention = Convention { gain: Gain::Linear, ..file_order() };
+            let convention = file_order_with("gain", json!("linear"));
             let ideal = value(Measure::Dcg(k), &convention, &(labels.clone(), labels));
             Some(vec![(if name.starts_with('1') { 1.0 / ideal } else { ideal }, number(&case["expected"]))])
         }
         ("wildltr/ptranking", "ap@1,2,3,5,7") => {
-            let convention = Convention {
-                average_precision_denominator: AveragePrecisionDenominator::CutoffOrRelevant,
-                ..file_order()
-            };
+            let convention = file_order_with("average_precision_denominator", json!("cutoff_or_relevant"));
             let list = in_order(&inputs["labels_in_ranked_order"]);
             let values = [1, 2, 3, 5, 7].map(|k| value(Measure::Ap(Some(k)), &convention, &list));
             Some(values.into_iter().zip(numbers(&case["expected"])).collect())

@@ -1,7 +1,7 @@
 //! Lists as stated in the cases of other libraries, and our losses for them.
 
 use burn::tensor::{Bool, DType, Device, Tensor, TensorData};
-use burn_rank::loss::registry;
+use burn_rank::loss::LossSpec;
 use serde_json::{Value, json};
 
 /// Lists padded to one length, with a mask of the documents that are there.
@@ -56,7 +56,8 @@ impl PeerLists {
 
     /// Computes our loss for each list.
     pub fn losses(&self, name: &str, params: Value) -> Vec<f64> {
-        let loss = registry::build(name, params.as_object().expect("an object")).unwrap();
+        let loss =
+            LossSpec { name: name.into(), params: params.as_object().expect("an object").clone() }.build().unwrap();
         let (scores, labels, mask) = self.tensors();
         loss.forward_no_reduction(scores, labels, mask).into_data().iter::<f64>().collect()
     }

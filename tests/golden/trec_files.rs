@@ -1,7 +1,7 @@
 //! TREC files are read as trec_eval reads its own: `expected/trec_eval`.
 
 use burn_rank::data::DataError;
-use burn_rank::data::trec::{Qrels, RunQuery, read_run};
+use burn_rank::data::trec::{Qrels, read_run};
 
 use crate::common::expected;
 
@@ -13,10 +13,10 @@ fn trec_eval_judgments_and_runs() {
     let commented = Qrels::read(&folder.join("qrels.test.with-comments")).unwrap();
     for query in &qrels.queries {
         let mut judgments: Vec<(String, i32)> =
-            commented.judgments(query).iter().map(|found| (found.id.replace('#', ""), found.relevance)).collect();
+            commented.judgments(query).iter().map(|(id, relevance)| (id.replace('#', ""), *relevance)).collect();
         judgments.sort_unstable();
         let plain: Vec<(String, i32)> =
-            qrels.judgments(query).iter().map(|found| (found.id.to_owned(), found.relevance)).collect();
+            qrels.judgments(query).iter().map(|(id, relevance)| (id.to_string(), *relevance)).collect();
         assert!(judgments == plain, "query {query}");
     }
     assert_eq!(commented.relevance("301", "CR#93E-1860"), Some(0));
@@ -27,9 +27,8 @@ fn trec_eval_judgments_and_runs() {
     }
     // In `results.trunc` the lines of two queries are mixed, and text follows the tag.
     for name in ["results.test", "results.trunc"] {
-        let documents = |run: RunQuery| {
-            let documents = run.documents.iter().map(|document| (document.id.to_owned(), document.score));
-            Ok::<_, DataError>((run.query.to_owned(), documents.collect::<Vec<_>>()))
+        let documents = |_: &str, documents: &[(&str, f32)]| {
+            Ok::<_, DataError>(documents.iter().map(|&(id, score)| (id.to_owned(), score)).collect::<Vec<_>>())
         };
         let run = read_run(&folder.join(name), documents).unwrap();
         assert_eq!(run.tag, "STANDARD");

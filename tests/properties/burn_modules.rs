@@ -4,8 +4,9 @@ use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
 use burn::store::ModuleRecord;
 use burn::tensor::{Device, Tensor};
-use burn_rank::loss::{MeasureName, RelaxationName, RelaxedMeasureConfig, Surrogate, registry};
+use burn_rank::loss::{MeasureName, RelaxationName, RelaxedMeasureConfig, Surrogate};
 use burn_rank::prelude::*;
+use burn_rank::workbench::registry;
 
 /// A user's model that holds every loss, by its registered name, next to a module to train.
 macro_rules! holder {

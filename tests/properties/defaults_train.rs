@@ -6,12 +6,13 @@ use burn::nn::transformer::{TransformerEncoder, TransformerEncoderConfig, Transf
 use burn::nn::{Embedding, Initializer, Linear, LinearConfig};
 use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
-use burn_rank::loss::{Change, LossSpec, MeasureName, Orientation, RankingLoss, Reduction, RelaxationName, registry};
+use burn_rank::loss::{Change, LossSpec, MeasureName, Orientation, RankingLoss, Reduction, RelaxationName};
 use burn_rank::measure::{Convention, Measure};
 use burn_rank::metric::evaluate;
 use burn_rank::op::{Execution, Instructions};
 use burn_rank::scorer::{AttentionScorerConfig, ScorerConfig};
 use burn_rank::seed::seed_for;
+use burn_rank::workbench::registry;
 use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 

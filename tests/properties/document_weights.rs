@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use burn_rank::loss::registry::LOSSES;
 use burn_rank::loss::{Lists, LossError, LossSpec, RankingLoss};
+use burn_rank::workbench::registry::LOSSES;
 
 use crate::devices::devices;
 use crate::loss_contract::{Outcome, Query, Subject, close, degenerate, longest, queries, subjects, tensors_on};

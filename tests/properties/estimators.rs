@@ -1,8 +1,9 @@
 //! Estimated gradients: over many draws their mean is the gradient of the expectation, which is computed in full.
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use burn_rank::loss::{Change, LossSpec, RankingLoss, explain, registry};
+use burn_rank::loss::{Change, LossSpec, RankingLoss, explain};
 use burn_rank::measure::Discount;
+use burn_rank::workbench::registry;
 
 /// Draws of each estimate.
 const DRAWS: usize = 4000;

@@ -1,9 +1,10 @@
 //! Surrogates tend to their measures, at the rates that the papers prove.
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use burn_rank::loss::{Lists, LossSpec, MeasureName, RelaxationName, explain, registry};
+use burn_rank::loss::{Lists, LossSpec, MeasureName, RelaxationName, explain};
 use burn_rank::measure::{Convention, Discount, Gain, Measure, Ranking};
 use burn_rank::op::Step;
+use burn_rank::workbench::registry;
 use proptest::prelude::*;
 
 use crate::loss_contract::values;

@@ -5,12 +5,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use burn::nn::attention::generate_padding_mask;
 use burn::tensor::{Bool, DType, Device, Tensor, TensorData};
 use burn_rank::loss::{
-    About, Lists, LossEntry, LossError, LossSpec, Orientation, RankingLoss, Reduction, degenerate_queries, explain,
-    mask_from_padding, reduce_weighted, registry,
+    About, Lists, LossError, LossSpec, Orientation, RankingLoss, Reduction, degenerate_queries, explain,
+    mask_from_padding, reduce_weighted,
 };
 use burn_rank::measure::Gain;
 use burn_rank::op::{Execution, Instructions};
 use burn_rank::seed::seed_for;
+use burn_rank::workbench::registry::{self, LossEntry};
 use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use serde_json::json;

@@ -1,11 +1,12 @@
 //! Properties of every measure, whatever the scores and labels.
 
 use burn_rank::measure::{Convention, Measure, Ranking};
+use burn_rank::workbench::FAMILIES;
 use proptest::prelude::*;
 
 /// Returns every family, without a cut-off and with one.
 fn measures() -> Vec<Measure> {
-    let names = Measure::FAMILIES.iter().flat_map(|family| [family.name.to_string(), format!("{}@3", family.name)]);
+    let names = FAMILIES.iter().flat_map(|family| [family.name.to_string(), format!("{}@3", family.name)]);
     names.filter_map(|name| name.parse().ok()).collect()
 }
 

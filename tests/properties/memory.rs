@@ -1,7 +1,8 @@
 //! Lists whose pairs do not fit into memory are refused with the bytes that they need, before anything is allocated.
 
 use burn::tensor::{DType, Device, Tensor};
-use burn_rank::loss::{Lists, LossError, LossSpec, RankingLoss, Reduction, explain, registry};
+use burn_rank::loss::{Lists, LossError, LossSpec, RankingLoss, Reduction, explain};
+use burn_rank::workbench::registry;
 
 use crate::loss_contract::panic_of;
 

@@ -11,9 +11,9 @@ use burn_rank::learner::boosted_trees::BoostedTreesConfig;
 use burn_rank::learner::gradient::{AnnealConfig, GradientConfig};
 use burn_rank::learner::{
     FitContext, Fitted, Interrupt, Job, LearnerError, Parts, Progress, RankingLearner, Round, Selection, StopReason,
-    registry,
+    build,
 };
-use burn_rank::loss::{About, ByLength, Change, Lists, LossError, LossSpec, Orientation, RankingLoss, TrainingLoss};
+use burn_rank::loss::{About, Change, Lists, LossError, LossSpec, Orientation, RankingLoss, TrainingLoss};
 use burn_rank::measure::{Convention, Measure};
 use burn_rank::ranker::{Metadata, Model, Ranker, Versions};
 use burn_rank::scorer::{MlpScorerConfig, ScorerConfig};
@@ -74,17 +74,11 @@ struct Huge;
 
 impl RankingLoss for Huge {
     fn about(&self) -> About<'_> {
-        About::new("huge", Orientation::Loss).with_lengths(self)
+        About::new("huge", Orientation::Loss).with_numbers_per_pair(1 << 50)
     }
 
     fn query_losses(&self, _: &Lists) -> Tensor<1> {
         unreachable!("it is refused before")
-    }
-}
-
-impl ByLength for Huge {
-    fn numbers_of_pairs(&self, documents: usize) -> u64 {
-        (documents as u64) << 50
     }
 }
 
@@ -159,7 +153,7 @@ fn learners(scorer: &ScorerConfig, loss: &TrainingLoss) -> Vec<Box<dyn RankingLe
     let anneal = AnnealConfig::Geometric { parameter: None, from: 2.0, to: 20.0, epochs: None };
     let annealed = GradientConfig { anneal: Some(anneal), ..gradient.clone() };
     let trees = BoostedTreesConfig { rounds: 4, leaves: 4, min_documents: 5, ..BoostedTreesConfig::default() };
-    let by_name = |table: serde_json::Value| registry::build(table.as_object().unwrap(), &with_scorer).unwrap();
+    let by_name = |table: serde_json::Value| build(table.as_object().unwrap(), &with_scorer).unwrap();
     vec![
         gradient.build(&with_scorer).unwrap(),
         annealed.build(&with_scorer).unwrap(),
@@ -238,6 +232,6 @@ fn annealing_what_does_not_move_is_refused_before_the_fit() {
         "plain cannot change `weight` while it trains: expected a parameter that its `RankingLoss::changed` changes"
     );
     let table = json!({"kind": "smooth_rank"});
-    let refused = registry::build(table.as_object().unwrap(), &parts).unwrap_err().to_string();
+    let refused = build(table.as_object().unwrap(), &parts).unwrap_err().to_string();
     assert_eq!(refused, "learner.loss = plain: expected a surrogate with a temperature (sigma or alpha)");
 }

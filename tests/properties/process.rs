@@ -61,11 +61,12 @@ fn a_function_given_to_a_run_sees_the_execution_of_the_caller() {
     let execution = Execution::default().with_memory_budget(12_345).with_path(PrimitivePath::Tensor);
     let seen = || -> Vec<(Execution, bool)> {
         let caller = thread::current().id();
-        let of_query = |_: burn_rank::data::trec::RunQuery| {
+        let of_query = |_: &str, _: &[(&str, f32)]| {
             thread::sleep(std::time::Duration::from_micros(50));
             Ok::<_, DataError>((Execution::current(), thread::current().id() == caller))
         };
-        read_run_from(Input::from_reader("run", std::io::Cursor::new(text.clone())), of_query).unwrap().queries
+        let run = read_run_from(Input::from_reader("run", std::io::Cursor::new(text.clone())), of_query).unwrap();
+        run.queries.into_iter().map(|(_, seen)| seen).collect()
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
     let seen = pool.install(|| execution.scope(seen));

@@ -69,6 +69,7 @@ impl ConvertArgs {
         }
         let counts = [(data.queries(), "query"), (data.documents(), "document"), (data.feature_count, "feature")];
         let shape = counts.map(|(count, what)| counted(count, what)).join(", ");
+        let loses_names = format.is_none() && !data.feature_names.is_empty();
         files::write(&self.out, |mut file| {
             let written = match format {
                 Some(format) => data.write_columnar(format, file),
@@ -79,7 +80,11 @@ impl ConvertArgs {
         let bytes = self.out.metadata().map_or(0, |about| about.len());
         let format = format.map_or_else(|| "LETOR text".to_owned(), |format| format.to_string());
         let place = place.to_string();
-        Ok(writeln!(out, "{}: {format}, {shape}, {bytes} bytes", harmless(&place))?)
+        writeln!(out, "{}: {format}, {shape}, {bytes} bytes", harmless(&place))?;
+        if loses_names {
+            terminal::say(format_args!("note: {place}: text knows features by number, without the names of columns"));
+        }
+        Ok(())
     }
 
     fn convert_ranker(&self, out: &mut dyn Write) -> Result {

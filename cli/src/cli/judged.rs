@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use burn_rank::data::trec::{JudgedRun, Qrels, read_judged_from};
-use burn_rank::measure::trec_eval::{TrecDocuments, TrecQuery};
+use burn_rank::data::trec::{Qrels, Run, read_judged_from};
+use burn_rank::measure::trec_eval::TrecQuery;
 use burn_rank::measure::{Convention, Evaluator, MeasureError, QueryValues};
 use burn_rank::workbench::text::counted;
+use burn_rank::workbench::trec_eval::{TrecDocuments, documents};
 use clap::{Args, value_parser};
 
 use super::{Failure, Result, during, input};
@@ -57,11 +58,7 @@ impl<'a> Judgments<'a> {
     }
 
     /// Calls `of_query` for every evaluated query of a run. Returns an error if no query of the run has been judged.
-    pub fn each<T: Send>(
-        &self,
-        run: &Path,
-        of_query: impl Fn(&str, &TrecQuery) -> Result<T> + Sync,
-    ) -> Result<JudgedRun<T>> {
+    pub fn each<T: Send>(&self, run: &Path, of_query: impl Fn(&str, &TrecQuery) -> Result<T> + Sync) -> Result<Run<T>> {
         let run = input::text(run)?;
         let name = run.name().to_path_buf();
         let judged = during(&format!("reading {}", name.display()), || {
@@ -82,16 +79,16 @@ impl<'a> Judgments<'a> {
     }
 
     /// Computes the measures of every evaluated query of a run.
-    pub fn measure(&self, run: &Path, evaluator: &Evaluator) -> Result<JudgedRun<QueryValues>> {
+    pub fn measure(&self, run: &Path, evaluator: &Evaluator) -> Result<Run<QueryValues>> {
         self.each(run, |name, query| {
-            let documents = query.documents(self.args.depth())?;
+            let documents = documents(query, self.args.depth())?;
             evaluator.query(&documents.ranking()).map_err(|error| Failure::input(self.place(name, &documents, &error)))
         })
     }
 
     /// Returns the documents of every evaluated query of a run.
     pub fn documents(&self, run: &Path) -> Result<HashMap<String, TrecDocuments>> {
-        Ok(self.each(run, |_, query| Ok(query.documents(self.args.depth())?))?.queries.into_iter().collect())
+        Ok(self.each(run, |_, query| Ok(documents(query, self.args.depth())?))?.queries.into_iter().collect())
     }
 
     /// Formats an error about a document. The error names the document and its query, because a run has names rather

@@ -5,12 +5,11 @@ use std::path::PathBuf;
 
 use burn::tensor::Device;
 use burn_rank::json::{Map, Value};
-use burn_rank::learner::registry::LEARNERS;
-use burn_rank::loss::registry::LOSSES;
 use burn_rank::loss::{MeasureName, RelaxationName};
-use burn_rank::measure::{Convention, Measure};
+use burn_rank::measure::Convention;
 use burn_rank::workbench::json::json;
-use burn_rank::workbench::{Cell, CellCost};
+use burn_rank::workbench::registry::{LEARNERS, LOSSES};
+use burn_rank::workbench::{Cell, CellCost, FAMILIES};
 use clap::{Args, Subcommand};
 
 use super::{Result, input};
@@ -119,7 +118,7 @@ impl ModelsArgs {
 
     fn measures(&self, out: &mut dyn Write) -> Result {
         if self.json {
-            for family in Measure::FAMILIES {
+            for family in FAMILIES {
                 let row = json!({"measure": family.form(), "aliases": family.aliases, "what": family.description});
                 writeln!(out, "{row}")?;
             }
@@ -128,7 +127,7 @@ impl ModelsArgs {
             }
             return Ok(());
         }
-        let families = Measure::FAMILIES.iter().map(|family| (family.form(), family.description));
+        let families = FAMILIES.iter().map(|family| (family.form(), family.description));
         let presets = Convention::PRESETS.iter().map(|preset| (preset.name.to_string(), preset.description));
         Ok(write!(out, "{}\n{}", described("measure", families), described("convention", presets))?)
     }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use burn_rank::json::Value;
-use burn_rank::measure::significance::{Equivalence, EquivalenceVerdict, SignificanceError, equivalence};
+use burn_rank::measure::significance::SignificanceError;
 use burn_rank::ranker::Versions;
-use burn_rank::workbench::significance::{mean, standard_error};
+use burn_rank::workbench::significance::{Equivalence, EquivalenceVerdict, equivalence, mean, standard_error};
 use serde::{Deserialize, Serialize};
 
 use super::step_cost::StepCost;

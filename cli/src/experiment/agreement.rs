@@ -1,11 +1,11 @@
 //! Before several processes begin a fit, checks that they can share it and would all run the same fit.
 
 use burn_rank::json::Value;
-use burn_rank::learner::registry::LEARNERS;
 use burn_rank::op::Execution;
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::dataset::own_hash;
 use burn_rank::workbench::distributed::ProcessGroup;
+use burn_rank::workbench::registry::LEARNERS;
 use burn_rank::workbench::text::hexadecimal;
 use sha2::{Digest, Sha256};
 

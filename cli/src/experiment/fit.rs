@@ -6,10 +6,10 @@ use std::path::Path;
 use burn::tensor::{DType, Device};
 use burn_rank::data::{Normalizer, RankingDataset};
 use burn_rank::learner::{FitContext, Importance, Interrupt, Job, LearnerError, Progress, Round, StopReason};
-use burn_rank::loss::Approximation;
 use burn_rank::measure::{Evaluation, evaluate};
 use burn_rank::ranker::{Metadata, Model, Ranker, Versions};
 use burn_rank::scorer::Scorer;
+use burn_rank::workbench::Approximation;
 use burn_rank::workbench::{normalizer, predict_together};
 
 use super::config::{Experiment, ExperimentConfig};

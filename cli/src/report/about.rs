@@ -1,9 +1,9 @@
 //! The parts that every page has: title, key figures, configuration and provenance.
 
 use burn_rank::json::Value;
-use burn_rank::learner::registry::LEARNERS;
 use burn_rank::measure::Convention;
 use burn_rank::ranker::Versions;
+use burn_rank::workbench::registry::LEARNERS;
 
 use crate::experiment::{RunRecord, without_nulls};
 use crate::number;

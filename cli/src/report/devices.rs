@@ -5,7 +5,7 @@ use crate::device_comparison::{DeviceComparison, DeviceRow, StepCost};
 use crate::number;
 use crate::page::{Cell, Figure, Html, Table, details, element, figures, note, section, wrapped};
 use crate::plot::{Dot, Ink, Line, Lines, Row, Rows, Scale};
-use burn_rank::measure::significance::{Equivalence, EquivalenceVerdict};
+use burn_rank::workbench::significance::{Equivalence, EquivalenceVerdict};
 use burn_rank::workbench::text::harmless;
 
 /// A column of a table of devices: its title, and the cell of a device.

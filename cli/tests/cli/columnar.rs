@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::Bench;
+use super::bad_input::contains;
 
 const CONFIG: &str = r#"
 normalizer = "z_score"
@@ -75,6 +76,35 @@ fn every_command_takes_either() {
     let scores =
         bench.command(&["predict", "text", "-"]).write_stdin(bytes).assert().success().get_output().stdout.clone();
     assert_eq!(String::from_utf8(scores).unwrap(), bench.output(&["predict", "text", "train.txt"]));
+}
+
+#[test]
+fn a_converted_table_keeps_the_names_of_its_features() {
+    let bench = Bench::default();
+    let rows: String =
+        (0..12).map(|row| format!("{},q{},{},{}\n", row % 3, row / 4, row * 7 % 5, row * 3 % 8)).collect();
+    bench.write("own.csv", &format!("label,query,bm25,clicks\n{rows}"));
+    let turned: String = (0..12).map(|row| format!("{},{},q{}\n", row * 3 % 8, row * 7 % 5, row / 4)).collect();
+    bench.write("turned.csv", &format!("clicks,bm25,query\n{turned}"));
+    for table in ["own.arrow", "own.parquet"] {
+        bench.output(&["convert", "own.csv", table]);
+        bench.write("run.toml", &CONFIG.replace("train.txt", table));
+        bench.output(&["train", "run.toml", "--out", "run", "--overwrite"]);
+        let card = bench.output(&["models", "show", "run"]);
+        assert!(card.contains("bm25") && card.contains("clicks"), "{card}");
+        let scores = bench.output(&["predict", "run", "own.csv"]);
+        for other in [table, "turned.csv"] {
+            assert_eq!(bench.output(&["predict", "run", other]), scores, "{other}");
+        }
+        // A list gives features by their places, so other names are others' places.
+        bench.write("other.csv", &format!("label,query,clicks,bm25\n{rows}"));
+        bench.output(&["convert", "other.csv", "other.arrow"]);
+        let message = bench.refused(&["predict", "run", "other.arrow"]);
+        let expected = "found `clicks` as feature 1 of the column `features`, expected `bm25`, as in the ranker";
+        contains(&message, &[expected]);
+    }
+    let note = bench.run(&["convert", "own.csv", "own.txt"]).success().get_output().stderr.clone();
+    contains(&String::from_utf8(note).unwrap(), &["own.txt: text knows features by number"]);
 }
 
 #[test]

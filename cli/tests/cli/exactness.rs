@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use burn_rank::learner::registry::LEARNERS;
+use burn_rank::workbench::registry::LEARNERS;
 use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 

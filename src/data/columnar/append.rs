@@ -15,9 +15,9 @@ use super::times::times;
 use super::unfit;
 use super::values::{SHOWN, Uneven, first_length, floats, items, plain_items, shown, side_by_side, texts, with_nan};
 use crate::data::assembly::{Again, Assembly, Differing, Differs, zero_missing};
-use crate::data::columns::{KeyColumn, Keys};
 use crate::data::error::DataError;
 use crate::data::letor::{LABEL, LARGEST};
+use crate::data::options::{KeyColumn, Keys};
 use crate::data::options::{MISSING_HINT, Missing, ReadOptions};
 use crate::parallel;
 use crate::text::{counted, shortened};
@@ -119,14 +119,14 @@ impl<'a, 'b> Appender<'a, 'b> {
     /// Rejects a table with missing or extra feature columns, because every later column would be read as the wrong
     /// feature.
     pub fn check_columns(&mut self) -> Result<(), DataError> {
-        let Features::Each(columns) = &self.layout.features else { return Ok(()) };
-        let names = self.layout.names.clone().unwrap_or_default();
+        let Some(names) = self.layout.names.clone() else { return Ok(()) };
+        let columns = names.len();
         let before = self.assembly.feature_columns.replace(names).map(|before| before.len());
         let asked = self.assembly.options.features;
         match asked.or(before) {
-            Some(expected) if expected != columns.len() => Err(unfit(
+            Some(expected) if expected != columns => Err(unfit(
                 self.path,
-                format!("{} of features", counted(columns.len(), "column")),
+                format!("{} of features", counted(columns, "column")),
                 format!("{expected}, one of each feature{}", asked.map_or("", |_| self.assembly.features_from)),
             )),
             _ => Ok(()),

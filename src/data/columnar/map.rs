@@ -16,7 +16,7 @@ use lru::LruCache;
 use memmap2::Mmap;
 
 use crate::data::error::DataError;
-use crate::data::input::Input;
+use crate::data::source::Input;
 
 /// A mapped file. If only part of the file is allowed in memory, bytes are read instead of mapped. Reads bypass the
 /// system's cache where the file system allows it, because the cache would read further bytes around each request.

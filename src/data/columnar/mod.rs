@@ -59,8 +59,8 @@ use bytes::Bytes;
 
 use super::assembly::Assembly;
 use super::error::DataError;
-use super::input::Input;
 use super::options::{Groups, ReadOptions};
+use super::source::Input;
 use super::source::most_decompressed;
 use crate::refusal::Refusal;
 use append::Appender;

@@ -8,9 +8,9 @@ use arrow_schema::{DataType, Field, Schema};
 use super::unfit;
 use super::values::is_text;
 use crate::data::assembly::Assembly;
-use crate::data::columns::{Columns, KeyColumn, Like};
 use crate::data::error::{DataError, comma_in_words, quoted};
 use crate::data::options::Weights;
+use crate::data::options::{Columns, KeyColumn, Like};
 use crate::foreign_names::ours;
 use crate::text::{counted, did_you_mean, first_of, nearest, plural};
 
@@ -28,7 +28,7 @@ pub(super) struct Layout {
     pub features: Features,
     /// The number of features; `None` if it is known only from the list in the first row.
     pub width: Option<usize>,
-    /// The names of the features, if each feature has a column.
+    /// The names of the features, if each feature has a column or the lists of features have names.
     pub names: Option<Vec<String>>,
 }
 
@@ -54,6 +54,9 @@ const WEIGHT: Role = Role { option: "weight", usual: &["weight"] };
 const QUERY_WEIGHT: Role = Role { option: "query_weight", usual: &["query_weight"] };
 pub(super) const ROLES: [Role; 5] = [LABEL, QUERY, DOCUMENT, WEIGHT, QUERY_WEIGHT];
 const FEATURES: &str = "features";
+
+/// The key under which the column of lists says the names of the features, as an array in JSON.
+pub(super) const NAMES: &str = "feature_names";
 
 impl Role {
     /// Returns the name that the option gives to the column of this role.
@@ -285,14 +288,12 @@ impl Table<'_> {
                 DataType::FixedSizeList(_, width) => Some(usize::try_from(*width).unwrap_or(usize::MAX)),
                 _ => None,
             };
-            return Ok((Features::List(column), width, None));
+            let names = self.names_of_lists(column, width, assembly)?;
+            return Ok((Features::List(column), width, names));
         }
         let is_other = |column: &usize| !taken.contains(&Some(*column)) && !self.is_dropped(fields[*column].name());
         let mut each: Vec<usize> = (0..fields.len()).filter(is_other).collect();
-        let known = match (self.like.feature_names, &assembly.feature_columns) {
-            ([], before) => before.as_deref().unwrap_or_default(),
-            (known, _) => known,
-        };
+        let known = self.known_names(assembly);
         self.leave_out_index(&mut each, known);
         if each.is_empty() {
             return Err(unfit(self.path, "no features", "a column `features` of lists, or one column per feature"));
@@ -302,13 +303,51 @@ impl Table<'_> {
                 self.check_features(&each)?;
                 each
             }
-            [] => self.in_order(&each, known, "the files before")?,
-            _ if self.like.ranker.is_some() => self.in_order(&each, known, "the ranker")?,
-            _ => self.in_order(&each, known, "the training data")?,
+            _ => self.in_order(&each, known, self.knower())?,
         };
         let names: Vec<String> = each.iter().map(|&column| fields[column].name().clone()).collect();
         let width = each.len();
         Ok((Features::Each(each), Some(width), Some(names)))
+    }
+
+    /// Returns the names that the features must have; empty if they are not known.
+    fn known_names<'b>(&'b self, assembly: &'b Assembly) -> &'b [String] {
+        match (self.like.feature_names, &assembly.feature_columns) {
+            ([], before) => before.as_deref().unwrap_or_default(),
+            (known, _) => known,
+        }
+    }
+
+    /// Says where the known names come from.
+    fn knower(&self) -> &'static str {
+        match self.like.feature_names {
+            [] => "the files before",
+            _ if self.like.ranker.is_some() => "the ranker",
+            _ => "the training data",
+        }
+    }
+
+    /// Returns the names of the features that the column of lists states, if it states one for each. Names in another
+    /// order than the known names are refused, because a list gives features by their places.
+    fn names_of_lists(
+        &self,
+        column: usize,
+        width: Option<usize>,
+        assembly: &Assembly,
+    ) -> Result<Option<Vec<String>>, DataError> {
+        let stated = self.schema.field(column).metadata().get(NAMES);
+        let names: Option<Vec<String>> = stated.and_then(|text| serde_json::from_str(text).ok());
+        let Some(names) = names.filter(|names| Some(names.len()) == width) else { return Ok(None) };
+        let known = self.known_names(assembly);
+        let is_free = known.iter().any(String::is_empty) || are_numbers(known) || self.like.has_changed_names;
+        match names.iter().zip(known).position(|(name, known)| name != known) {
+            Some(at) if !is_free => Err(unfit(
+                self.path,
+                format!("{} as feature {} of the column `{FEATURES}`", shown(&names[at]), at + 1),
+                format!("{}, as in {}", shown(&known[at]), self.knower()),
+            )),
+            _ => Ok(Some(names)),
+        }
     }
 
     /// Leaves out the index of a frame of pandas, which is no feature unless a known feature has its name.

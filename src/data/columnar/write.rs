@@ -1,5 +1,6 @@
 //! Writes datasets as Arrow and Parquet files.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,6 +15,7 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
 use super::Format;
+use super::schema::NAMES;
 use crate::data::dataset::RankingDataset;
 use crate::data::dataset::inconsistent;
 use crate::data::error::DataError;
@@ -29,7 +31,8 @@ const GROUP: usize = 256 << 20;
 
 impl RankingDataset {
     /// Writes a table that [`data::read`](crate::data::read) reads back as the same dataset, bit for bit. Weights, if
-    /// any, go to the columns `weight` and `query_weight`. A missing value is written as NaN.
+    /// any, go to the columns `weight` and `query_weight`. A missing value is written as NaN. The names of the features go
+    /// to the metadata of the column `features`.
     ///
     /// An Arrow file has one batch, which uses the dataset's own memory. A Parquet file is compressed with Zstandard.
     ///
@@ -53,7 +56,12 @@ impl RankingDataset {
         if !self.query_weights.is_empty() {
             fields.push(Field::new("query_weight", DataType::Float32, false));
         }
-        fields.push(Field::new("features", DataType::FixedSizeList(item, width), false));
+        let mut features = Field::new("features", DataType::FixedSizeList(item, width), false);
+        if !self.feature_names.is_empty() {
+            let names = serde_json::Value::from(self.feature_names.clone());
+            features = features.with_metadata(HashMap::from([(NAMES.to_owned(), names.to_string())]));
+        }
+        fields.push(features);
         Schema::new(fields)
     }
 

@@ -13,7 +13,7 @@ use arrow_buffer::ScalarBuffer;
 
 use super::indicators::Indicators;
 use super::normalizer::Normalizer;
-use super::parts::Parts;
+use super::shards::Parts;
 use crate::distributed::ProcessGroup;
 use crate::text::counted;
 use in_file::InFile;

@@ -13,7 +13,7 @@ use super::survey::{self, Survey};
 use super::{Features, Known, Place};
 use crate::data::error::DataError;
 use crate::data::normalizer::{Normalizer, NormalizerKind};
-use crate::data::parts::{CHUNK, numbers};
+use crate::data::shards::{CHUNK, numbers};
 use crate::distributed::ProcessGroup;
 use crate::parallel;
 

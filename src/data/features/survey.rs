@@ -1,6 +1,6 @@
 //! A survey of feature values, made in one pass.
 
-use crate::data::parts::CHUNK;
+use crate::data::shards::CHUNK;
 use crate::parallel;
 
 /// The number of rows that a thread surveys at a time.

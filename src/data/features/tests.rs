@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::data::error::DataError;
 use crate::data::normalizer::{KINDS, NormalizerKind};
-use crate::data::parts::CHUNK;
+use crate::data::shards::CHUNK;
 use crate::data::shards::own;
 use crate::data::{RankingDataset, SynthConfig};
 use crate::distributed::testing::in_processes;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::data::error::DataError;
 use crate::data::error::quoted;
-use crate::data::input::Input;
+use crate::data::source::Input;
 use crate::data::source::open;
 
 /// A kind of companion file, such as `FILE.query` for the data file `FILE`.

@@ -33,10 +33,10 @@ pub(super) use read::read_text;
 use std::path::PathBuf;
 
 use super::assembly::assemble;
-use super::columns::Like;
 use super::dataset::RankingDataset;
 use super::error::DataError;
-use super::input::Input;
+use super::options::Like;
+use super::source::Input;
 #[cfg(feature = "columnar")]
 pub(in crate::data) use parse::LABEL;
 pub(in crate::data) use parse::LARGEST;

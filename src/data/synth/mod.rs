@@ -14,7 +14,6 @@
 //! [`generate`](SynthConfig::generate) gives the same dataset as reading the text of [`write`](SynthConfig::write).
 //! Bytes may differ between platforms whose mathematical functions round differently.
 
-pub(crate) mod labels;
 mod text;
 mod traits;
 
@@ -24,6 +23,8 @@ use std::ops::Range;
 use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
+use text::LineWriter;
+use traits::{World, bell};
 
 #[cfg(feature = "columnar")]
 use super::columnar::TableWriter;
@@ -35,8 +36,6 @@ use crate::parallel;
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
 use crate::text::counted;
-use text::LineWriter;
-use traits::{World, bell};
 
 /// The function that determines the labels of documents, before noise is added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -351,6 +350,15 @@ impl SynthConfig {
         }
         Query { labels, millionths }
     }
+}
+
+/// The shares of the labels below 1, below 2, below 3 and below 4. The labels 0 to 4 have the shares 0.52, 0.23, 0.19,
+/// 0.04 and 0.02.
+pub(super) const SHARES_BELOW: [f64; 4] = [0.52, 0.75, 0.94, 0.98];
+
+/// Returns the label for a number drawn uniformly from `[0, 1)`.
+pub fn label(draw: f64) -> u8 {
+    SHARES_BELOW.iter().filter(|&&below| draw >= below).count() as u8
 }
 
 #[cfg(test)]

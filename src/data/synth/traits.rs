@@ -10,7 +10,7 @@
 use chacha20::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
 
-use super::labels::SHARES_BELOW;
+use super::SHARES_BELOW;
 use super::{HiddenScorer, SynthConfig};
 use crate::seed::seed_for;
 

@@ -17,17 +17,18 @@
 //!
 //! ```no_run
 //! use burn_rank::data::trec::{Qrels, read_judged};
-//! use burn_rank::measure::trec_eval::{TrecEvaluator, TrecMeasure, TrecOptions, TrecSummary};
+//! use burn_rank::measure::trec_eval::{TrecEvaluator, TrecMeasure};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
 //! let qrels = Qrels::read("qrels.txt".as_ref())?;
-//! let evaluator = TrecEvaluator::new(&TrecMeasure::official(), TrecOptions::default())?;
+//! let evaluator = TrecEvaluator::new(&TrecMeasure::official(), 1, None)?;
 //! let run = read_judged("run.txt".as_ref(), &qrels, false, |_, query| {
 //!     Ok::<_, Box<dyn std::error::Error + Send + Sync>>(evaluator.query(query)?)
 //! })?;
-//! let mut summary = TrecSummary::new(evaluator.measures());
-//! run.queries.iter().for_each(|(_, values)| summary.add(values));
-//! print!("{}", summary.report(&run.tag));
+//! let means = evaluator.summary(run.queries.iter().map(|(_, values)| values.as_slice()));
+//! for (measure, mean) in evaluator.measures().iter().zip(means) {
+//!     println!("{measure} {mean:.4}");
+//! }
 //! # Ok(())
 //! # }
 //! ```
@@ -36,12 +37,10 @@ mod judged;
 mod line;
 mod qrels;
 mod run;
-mod scores;
 mod segments;
 pub(crate) mod write;
 
-pub use judged::{JudgedRun, read_judged, read_judged_from};
+pub use judged::{read_judged, read_judged_from, read_run_scores, read_run_scores_from};
 pub use qrels::Qrels;
-pub use run::{Run, RunQuery, read_run, read_run_from};
-pub use scores::{read_run_scores, read_run_scores_from};
+pub use run::{Run, read_run, read_run_from};
 pub use write::{check_names, check_tag, write_qrels, write_run};

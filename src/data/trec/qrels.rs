@@ -5,11 +5,10 @@ use std::path::Path;
 
 use super::line::{DataLines, Line};
 use crate::data::error::DataError;
-use crate::data::input::Input;
 use crate::data::options::ReadOptions;
+use crate::data::source::Input;
 use crate::data::source::Source;
 use crate::file_kind::FileKind;
-use crate::measure::trec_eval::Judgment;
 
 const EXPECTED: &str = "`query iteration document relevance`";
 
@@ -61,11 +60,10 @@ impl Qrels {
             }
             let mut lines = DataLines::new(path, &block, before);
             for line in lines.by_ref() {
-                let (query, judgment) = judgment(&line)?;
+                let (query, document, relevance) = judgment(&line)?;
                 let place = qrels.place_or_new(query, &mut seen);
-                let value = (judgment.relevance, line.number);
-                if let Some((_, first)) = seen[place].insert(judgment.id.to_owned(), value) {
-                    return Err(line.repeated(query, judgment.id, first));
+                if let Some((_, first)) = seen[place].insert(document.to_owned(), (relevance, line.number)) {
+                    return Err(line.repeated(query, document, first));
                 }
             }
             before = lines.number();
@@ -82,10 +80,11 @@ impl Qrels {
         Ok(qrels)
     }
 
-    /// Returns the judged documents of a query, in ascending order of their identifiers; empty for an unknown query.
-    pub fn judgments(&self, query: &str) -> Vec<Judgment<'_>> {
+    /// Returns the judged documents of a query with their relevance, in ascending order of their identifiers; empty for an
+    /// unknown query.
+    pub fn judgments(&self, query: &str) -> Vec<(&str, i32)> {
         let documents = self.place(query).map_or(&[][..], |place| &self.judgments[place]);
-        documents.iter().map(|(id, relevance)| Judgment { id, relevance: *relevance }).collect()
+        documents.iter().map(|(id, relevance)| (id.as_str(), *relevance)).collect()
     }
 
     /// Returns the relevance of a document; `None` if the document is not judged.
@@ -111,15 +110,15 @@ impl Qrels {
     }
 }
 
-/// Parses the query and the judgment of a line.
-fn judgment<'a>(line: &Line<'a>) -> Result<(&'a str, Judgment<'a>), DataError> {
+/// Parses the query, the document and its relevance on a line.
+fn judgment<'a>(line: &Line<'a>) -> Result<(&'a str, &'a str, i32), DataError> {
     let [query, _, document, relevance] = line.fields(EXPECTED)?;
     // A run has more fields, of which the fourth is a number too.
     if let Some(more) = line.after(relevance) {
         return Err(line.fault(more, "the end of the line after `query iteration document relevance`"));
     }
     match line.text(relevance)?.parse() {
-        Ok(relevance) => Ok((line.text(query)?, Judgment { id: line.text(document)?, relevance })),
+        Ok(relevance) => Ok((line.text(query)?, line.text(document)?, relevance)),
         Err(_) => Err(line.fault(relevance, "an integer relevance")),
     }
 }
@@ -139,8 +138,7 @@ mod tests {
     fn judgments_are_found_by_name() {
         let qrels = read("# comment\n301 0 B 1\n\n302\t0\tA\t-2\r\n301 0 A 0\n").unwrap();
         assert_eq!(qrels.queries, ["301", "302"]);
-        let expected = [Judgment { id: "A", relevance: 0 }, Judgment { id: "B", relevance: 1 }];
-        assert_eq!(qrels.judgments("301"), expected);
+        assert_eq!(qrels.judgments("301"), [("A", 0), ("B", 1)]);
         assert!(qrels.judgments("303").is_empty());
         assert_eq!(qrels.relevance("302", "A"), Some(-2));
         assert_eq!((qrels.relevance("302", "B"), qrels.relevance("303", "A")), (None, None));

@@ -6,11 +6,10 @@ use std::path::Path;
 use super::line::Line;
 use super::segments::{Batch, Cutter, Extent, Filled, QueryLines};
 use crate::data::error::DataError;
-use crate::data::input::Input;
 use crate::data::letor::LARGEST;
+use crate::data::source::Input;
 use crate::execution::Execution;
 use crate::file_kind::FileKind;
-use crate::measure::trec_eval::RunDocument;
 use crate::parallel;
 
 const EXPECTED: &str = "`query Q0 document rank score tag`";
@@ -18,25 +17,23 @@ const EXPECTED: &str = "`query Q0 document rank score tag`";
 /// The number of bytes of text that each thread receives at a time.
 const BYTES_PER_THREAD: usize = 1 << 20;
 
-/// One query of a run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RunQuery<'a> {
-    /// The identifier of the query.
-    pub query: &'a str,
-    /// The retrieved documents in the order of the file, each only once.
-    pub documents: Vec<RunDocument<'a>>,
-}
-
 /// The result of reading a run.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Run<T> {
     /// The name of the run, which is the tag of its last line, as in trec_eval.
     pub tag: String,
-    /// The result of each query, in the order of the queries' first lines.
-    pub queries: Vec<T>,
+    /// Each query with its result, in the order of the queries' first lines. A run that is read with judgments is
+    /// sorted by the bytes of the queries' names instead, as in trec_eval.
+    pub queries: Vec<(String, T)>,
+    /// The judged queries for which the run has no documents.
+    pub missing: Vec<String>,
+    /// The number of queries in the run that have no judgments and are left out.
+    pub unjudged: usize,
 }
 
-/// Passes every query of a run to `of_query`, on all threads, with the [`Execution`](crate::op::Execution) of the
+/// Passes every query of a run to `of_query`, as its identifier and its retrieved documents in the order of the file,
+/// each with its score and only once. The queries are passed on all threads, with the [`Execution`](crate::op::Execution) of the
 /// calling thread.
 ///
 /// Memory holds the longest query and a few blocks of text. If the lines of a query are not consecutive, the run is
@@ -48,7 +45,7 @@ pub struct Run<T> {
 /// after another. The first fault that this check finds is returned. A fault is a missing field, a score that is not a
 /// finite `f32`, or a document retrieved twice for a query. An error that `of_query` returns, or a file without
 /// documents, is also a fault.
-pub fn read_run<T, E>(path: &Path, of_query: impl Fn(RunQuery) -> Result<T, E> + Sync) -> Result<Run<T>, E>
+pub fn read_run<T, E>(path: &Path, of_query: impl Fn(&str, &[(&str, f32)]) -> Result<T, E> + Sync) -> Result<Run<T>, E>
 where
     T: Send,
     E: From<DataError> + Send,
@@ -61,7 +58,10 @@ where
 ///
 /// # Errors
 /// Returns the same errors as [`read_run`].
-pub fn read_run_from<T, E>(input: Input, of_query: impl Fn(RunQuery) -> Result<T, E> + Sync) -> Result<Run<T>, E>
+pub fn read_run_from<T, E>(
+    input: Input,
+    of_query: impl Fn(&str, &[(&str, f32)]) -> Result<T, E> + Sync,
+) -> Result<Run<T>, E>
 where
     T: Send,
     E: From<DataError> + Send,
@@ -85,7 +85,7 @@ where
 fn read<T, E>(
     input: Input,
     extent: Extent,
-    of_query: &(impl Fn(RunQuery) -> Result<T, E> + Sync),
+    of_query: &(impl Fn(&str, &[(&str, f32)]) -> Result<T, E> + Sync),
 ) -> Result<Option<Run<T>>, E>
 where
     T: Send,
@@ -99,15 +99,15 @@ where
     };
     let mut cutter = Cutter::open(input)?;
     let (mut full, mut filling) = (Batch::default(), Batch::default());
-    let mut run = Run { tag: String::new(), queries: Vec::new() };
+    let mut run = Run { tag: String::new(), queries: Vec::new(), missing: Vec::new(), unjudged: 0 };
     let mut last_line = 0;
     let mut filled = cutter.fill(&mut full, extent).map_err(of_run)?;
     // Taken here because another thread may parse the batch.
     let execution = Execution::current();
     while filled == Filled::Some {
-        let one = |lines: &QueryLines| -> Result<(T, usize, String), E> {
-            let (query, last, tag) = parse(&full, path, lines).map_err(of_run)?;
-            Ok((of_query(query)?, last, tag.to_owned()))
+        let one = |lines: &QueryLines| -> Result<((String, T), usize, String), E> {
+            let Parsed { query, documents, last, tag } = parse(&full, path, lines).map_err(of_run)?;
+            Ok(((query.to_owned(), of_query(query, &documents)?), last, tag.to_owned()))
         };
         let parse_full = || execution.scope(|| parallel::map(&full.queries, one));
         let (next, queries) = rayon::join(|| cutter.fill(&mut filling, extent), parse_full);
@@ -125,26 +125,27 @@ where
     Ok((filled != Filled::Interleaved).then_some(run))
 }
 
-/// Parses a query. Returns the query with its documents, the number of its last line, and the tag on that line.
-fn parse<'a>(
-    batch: &'a Batch,
-    path: &'a Path,
-    lines: &'a QueryLines,
-) -> Result<(RunQuery<'a>, usize, &'a str), DataError> {
-    let mut query = RunQuery { query: "", documents: Vec::new() };
+/// A query of a run, with the number of its last line and the tag on that line.
+struct Parsed<'a> {
+    query: &'a str,
+    documents: Vec<(&'a str, f32)>,
+    last: usize,
+    tag: &'a str,
+}
+
+fn parse<'a>(batch: &'a Batch, path: &'a Path, lines: &'a QueryLines) -> Result<Parsed<'a>, DataError> {
+    let mut parsed = Parsed { query: "", documents: Vec::new(), last: 0, tag: "" };
     let mut seen: HashMap<&str, usize> = HashMap::new();
-    let (mut last, mut last_tag) = (0, "");
     for line in batch.lines(path, lines) {
         let [name, _, document, _, score, tag] = line.fields(EXPECTED)?;
         let id = line.text(document)?;
-        query.query = line.text(name)?;
-        (last, last_tag) = (line.number, line.text(tag)?);
+        (parsed.query, parsed.last, parsed.tag) = (line.text(name)?, line.number, line.text(tag)?);
         if let Some(first) = seen.insert(id, line.number) {
-            return Err(line.repeated(query.query, id, first));
+            return Err(line.repeated(parsed.query, id, first));
         }
-        query.documents.push(RunDocument { id, score: parse_score(&line, score)? });
+        parsed.documents.push((id, parse_score(&line, score)?));
     }
-    Ok((query, last, last_tag))
+    Ok(parsed)
 }
 
 fn parse_score(line: &Line, field: super::line::Field) -> Result<f32, DataError> {
@@ -160,19 +161,16 @@ fn parse_score(line: &Line, field: super::line::Field) -> Result<f32, DataError>
 mod tests {
     use super::*;
 
-    type Owned = (String, Vec<(String, f32)>);
+    type Documents = Vec<(String, f32)>;
 
-    fn read(text: &str) -> Result<Run<Owned>, DataError> {
+    fn read(text: &str) -> Result<Run<Documents>, DataError> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run");
         std::fs::write(&path, text).unwrap();
-        read_run(&path, |run| {
-            let documents = run.documents.iter().map(|document| (document.id.to_owned(), document.score));
-            Ok((run.query.to_owned(), documents.collect()))
-        })
+        read_run(&path, |_, documents| Ok(documents.iter().map(|&(id, score)| (id.to_owned(), score)).collect()))
     }
 
-    fn query(query: &str, documents: &[(&str, f32)]) -> Owned {
+    fn query(query: &str, documents: &[(&str, f32)]) -> (String, Documents) {
         (query.to_owned(), documents.iter().map(|(id, score)| (id.to_string(), *score)).collect())
     }
 
@@ -221,7 +219,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run");
         std::fs::write(&path, b"1 Q0 a 1 3 t\n1 Q0 \xff 1 2 t\n").unwrap();
-        let message = read_run(&path, |_| Ok::<_, DataError>(())).unwrap_err().to_string();
+        let message = read_run(&path, |_, _| Ok::<_, DataError>(())).unwrap_err().to_string();
         assert!(message.contains(":2:6: ") && message.contains("UTF-8"), "{message}");
     }
 
@@ -230,7 +228,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run");
         std::fs::write(&path, "1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n3 Q0 a 1 3 t\n").unwrap();
-        let refuse = |run: RunQuery| match run.query {
+        let refuse = |query: &str, _: &[(&str, f32)]| match query {
             "1" => Ok(()),
             query => Err(DataError::FeatureCount { found: query.parse().unwrap(), expected: 0 }),
         };

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::line::{DataLines, Line};
 use crate::data::error::DataError;
-use crate::data::input::Input;
 use crate::data::options::ReadOptions;
+use crate::data::source::Input;
 use crate::data::source::Source;
 
 /// A range of consecutive lines that belong to the same query.

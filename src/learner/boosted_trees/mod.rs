@@ -44,7 +44,6 @@ mod fit;
 mod histogram;
 mod member;
 mod objective;
-mod sample;
 mod split;
 mod sums;
 #[cfg(test)]

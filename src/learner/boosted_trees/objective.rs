@@ -14,7 +14,8 @@ use crate::data::shards::own;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::{AnnealConfig, AnnealState};
 use crate::learner::shared::flat_loss::FlatLoss;
-use crate::loss::{Curved, RankingLoss, TrainingLoss, degenerate_queries, idle_queries};
+use crate::loss::curvature::Curved;
+use crate::loss::{RankingLoss, TrainingLoss, degenerate_queries, idle_queries};
 use crate::measure::deviation_of;
 use crate::parallel;
 

@@ -20,7 +20,8 @@ use super::schedule::ScheduleConfig;
 use crate::data::{NormalizerKind, RankingDataset};
 use crate::json::{Map, json};
 use crate::learner::entry::{Fitting, FittingData, Parts};
-use crate::loss::{Orientation, QueryGradients, RankingLoss};
+use crate::loss::unit_gradients::QueryGradients;
+use crate::loss::{Orientation, RankingLoss};
 use crate::scorer::ScorerConfig;
 
 /// The keys of `[learner]` whose defaults depend on the training queries.

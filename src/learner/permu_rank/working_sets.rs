@@ -9,7 +9,8 @@ use super::{NAME, Pairs};
 use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;
-use crate::measure::{Convention, Measure, NegativeLabel, Ranking, Ties};
+use crate::measure::convention::NegativeLabel;
+use crate::measure::{Convention, Measure, Ranking, Ties};
 use crate::parallel;
 
 /// A query for which an imperfect permutation exists, with its working sets.

@@ -8,13 +8,12 @@
 //!
 //! The risk is a sum over the `m` queries that have both relevant documents (label 1 or above) and irrelevant
 //! documents. The objective is minimized by one-slack cutting planes. Each plane combines the most violated rankings of
-//! all queries. Each ranking is found exactly, in O(n log n) (see `most_violated`). The solver stops when the duality
+//! all queries. Each ranking is found exactly, in O(n log n) (see `risk`). The solver stops when the duality
 //! gap is at most `tolerance` times the objective.
 //!
 //! Each `C` in the list is one round, which starts from the solution for the previous `C`. The selection measure
 //! chooses the best round.
 
-mod most_violated;
 mod risk;
 #[cfg(test)]
 mod tests;

@@ -29,7 +29,7 @@ use crate::loss::error::{self, LossError};
 use crate::loss::lists::{Lists, discount_table, order_of_ranks, sum_documents};
 use crate::loss::noise::{Distribution, Noise};
 use crate::loss::ranking_loss::{Changed, RankingLoss};
-use crate::loss::surrogate::discount_shape::DiscountShape;
+use crate::loss::surrogate::names::DiscountShape;
 use crate::measure::Discount;
 use crate::op::rank;
 

@@ -22,9 +22,9 @@ use burn::tensor::Tensor;
 use crate::loss::about::{About, Change, Orientation};
 use crate::loss::declare::declare;
 use crate::loss::error::{self, LossError};
-use crate::loss::gumbel::{perturbed, perturbed_by_list};
 use crate::loss::lists::Lists;
 use crate::loss::lists::{one_in_place_of_zero, sum_documents};
+use crate::loss::noise::{perturbed, perturbed_by_list};
 use crate::loss::ranking_loss::{Changed, RankingLoss};
 use crate::measure::Gain;
 

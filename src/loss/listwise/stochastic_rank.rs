@@ -27,7 +27,7 @@ use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::Tensor;
 
-use crate::loss::about::{About, ByLength, Change, Orientation, of_pairs};
+use crate::loss::about::{About, Change, Orientation};
 use crate::loss::declare::declare;
 use crate::loss::error::{self, LossError};
 use crate::loss::estimate::Estimate;
@@ -118,7 +118,7 @@ impl RankingLoss for StochasticRank {
             .with_smoothing(ENTRY.smoothing)
             .with_held_constant(self.scale.held_constant())
             .with_estimated_gradient()
-            .with_lengths(self)
+            .with_numbers_per_pair(NUMBERS_PER_PAIR)
     }
 
     fn changed(&self, change: Change<'_>) -> Changed {
@@ -139,12 +139,6 @@ impl RankingLoss for StochasticRank {
         let lists = &self.scale.of(lists, 0);
         let of_draw = |worth: &Tensor<2>, draw| self.of_one_draw(lists, worth, draw);
         Estimate::ndcg(lists, &self.gain, self.k, self.samples, of_draw).loss(lists)
-    }
-}
-
-impl ByLength for StochasticRank {
-    fn numbers_of_pairs(&self, documents: usize) -> u64 {
-        of_pairs(NUMBERS_PER_PAIR, documents)
     }
 }
 

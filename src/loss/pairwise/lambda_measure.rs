@@ -24,7 +24,7 @@ use burn::tensor::{Bool, Tensor};
 
 use super::lambda_ndcg::{SCORE_OFFSET, query_factor, query_factors};
 use super::swap_change::{Ranked, SwapMeasure, Swaps, changes};
-use crate::loss::about::{About, ByLength, Orientation, of_pairs};
+use crate::loss::about::{About, Orientation};
 use crate::loss::curvature::{Curved, Derivatives, by_score};
 use crate::loss::declare::declare;
 use crate::loss::error::{self, LossError, MAX_EXPONENTIAL_LABEL};
@@ -124,7 +124,8 @@ impl LambdaMeasure {
 impl RankingLoss for LambdaMeasure {
     fn about(&self) -> About<'_> {
         let about = About::new(NAME, Orientation::Loss).with_held_constant(Some("the weights of pairs"));
-        About { gain: self.is_graded().then_some(&self.stops), ..about.with_curvature(self).with_lengths(self) }
+        let about = about.with_curvature(self).with_numbers_per_pair(NUMBERS_PER_PAIR);
+        About { gain: self.is_graded().then_some(&self.stops), ..about }
     }
 
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
@@ -157,12 +158,6 @@ impl RankingLoss for LambdaMeasure {
             return losses;
         }
         losses * query_factors(sum(weight * sigmoid(t.detach().neg())) * self.sigma)
-    }
-}
-
-impl ByLength for LambdaMeasure {
-    fn numbers_of_pairs(&self, documents: usize) -> u64 {
-        of_pairs(NUMBERS_PER_PAIR, documents)
     }
 }
 

@@ -15,11 +15,9 @@
 
 use burn::tensor::Tensor;
 
-use super::concordance::{by_chances, by_indicators, by_steps};
+use super::operations::{by_chances, by_indicators, by_steps, log_sigmoid, product_above, sigmoid};
 use super::position_function::PositionFunction;
 use super::relaxation::{Form, Indicators, Positions, Relaxed};
-use super::running_product::product_above;
-use super::sigmoid::{log_sigmoid, sigmoid};
 use crate::loss::lists::{Lists, one_in_place_of_zero, sum_documents};
 use crate::loss::pairwise::pair_sum::loss_over_others;
 use crate::measure::Gain;

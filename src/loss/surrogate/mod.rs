@@ -9,27 +9,23 @@
 //! Each operation that the measure uses costs O(n^2) (see [`MeasureContext`]). If the relaxation has noise, the cost is
 //! multiplied by the number of draws.
 
-mod concordance;
 mod context;
-pub(super) mod discount_shape;
 mod measures;
 mod named;
 pub(crate) mod names;
+mod operations;
 mod position_function;
 mod position_measure;
 mod relaxation;
 pub(super) mod relaxed_measure;
 mod relevance_measures;
-mod running_product;
-mod sigmoid;
 #[cfg(test)]
 mod tests;
 mod transform;
 
 pub use context::MeasureContext;
-pub use discount_shape::DiscountShape;
 pub(in crate::loss) use named::*;
-pub use names::{MeasureName, RelaxationName};
+pub use names::{DiscountShape, MeasureName, RelaxationName};
 pub use position_function::PositionFunction;
 pub use position_measure::{PositionMeasure, Uses};
 pub use relaxation::{Approximation, RankExpectationMethod, RankModel, Relaxation, Relaxed};

@@ -17,8 +17,8 @@ use std::sync::Arc;
 use burn::config::Config;
 use serde::de::DeserializeOwned;
 
-use super::discount_shape::DiscountShape;
 use super::measures::Dcg;
+use super::names::DiscountShape;
 use super::names::{Cell, MeasureName, RelaxationName};
 use super::position_measure::PositionMeasure;
 use super::relaxation::{KnownRelaxation, RankExpectationMethod, RankModel, Relaxation};
@@ -315,7 +315,7 @@ mod tests {
     use super::*;
     use crate::json::json;
     use crate::loss::Change;
-    use crate::loss::gumbel::perturbed;
+    use crate::loss::noise::perturbed;
     use crate::loss::{Explained, LossSpec, RankingLoss, explain, registry};
     use crate::testing::values;
 

@@ -13,7 +13,7 @@ use super::relaxation::{KnownRelaxation, Relaxation, Relaxed};
 use super::relaxed_measure::RelaxedMeasureConfig;
 use super::*;
 use crate::loss::about::Orientation;
-use crate::loss::gumbel::perturbed;
+use crate::loss::noise::perturbed;
 use crate::loss::{Explained, Lists, LossError, LossSpec, RankingLoss, Temperature, explain};
 use crate::measure::{Convention, Discount, Gain, Measure, Ranking};
 use crate::testing::{scattered, values};

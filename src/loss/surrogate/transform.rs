@@ -14,8 +14,8 @@ use super::position_measure::{Operations, PositionMeasure, Uses};
 use super::relaxation::{Approximation, Relaxation, numbers_per_pair};
 use crate::loss::about::{About, ByLength, Change, Orientation, of_pairs};
 use crate::loss::error::LossError;
-use crate::loss::gumbel::{perturbed, perturbed_by_list};
 use crate::loss::lists::Lists;
+use crate::loss::noise::{perturbed, perturbed_by_list};
 use crate::loss::ranking_loss::{Changed, RankingLoss, assert_per_query};
 use crate::loss::temperature::Scale;
 
@@ -194,7 +194,7 @@ impl RankingLoss for Surrogate {
     fn about(&self) -> About<'_> {
         let measured =
             About::new(self.name, if self.bound.is_some() { Orientation::Loss } else { self.measure.orientation() });
-        let about = About { gain: self.measure.gain(), ..measured.with_lengths(self) };
+        let about = About { gain: self.measure.gain(), by_length: Some(self), ..measured };
         // In measures such as average precision, the weight of a document would also change what others add.
         let document_weights = match self.uses.operations() {
             Operations::Sums => Ok(()),

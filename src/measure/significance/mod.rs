@@ -3,32 +3,23 @@
 //! [`compare`] compares two systems on the same queries. The comparison runs a paired t-test and Fisher's randomization
 //! test, and reports a bootstrap interval, the effect size, wins and losses. For more than two systems, [`tukey_hsd`]
 //! keeps the probability of any false difference at the level of a single test. [`compare_all`] runs both. The tests
-//! for a better system are two-sided. One seed determines all random samples. [`equivalence`] tests the opposite:
-//! whether two systems are the same within a margin.
+//! for a better system are two-sided. One seed determines all random samples.
 
-mod bootstrap;
-mod equivalence;
-mod randomization;
-mod studentized_range;
+pub(crate) mod equivalence;
+mod paired;
 pub(crate) mod systems;
-mod t_test;
 mod tukey;
 
 use serde::{Deserialize, Serialize};
 
-pub use bootstrap::{Bootstrap, bootstrap};
-pub use equivalence::{Equivalence, EquivalenceVerdict, equivalence};
-pub use randomization::{Randomization, randomization};
-pub use studentized_range::studentized_range_survival;
-pub use systems::{SystemPair, compare_all};
-pub use t_test::{TTest, t_test};
-pub use tukey::{TukeyPair, tukey_hsd, tukey_hsd_independent};
+pub use paired::{Bootstrap, Randomization, TTest, bootstrap, randomization, t_test};
+pub use systems::compare_all;
+pub use tukey::{TukeyPair, studentized_range_survival, tukey_hsd, tukey_hsd_independent};
 
 use super::mean_of;
 use crate::memory::product;
 use crate::refusal::Refusal;
-use bootstrap::bootstrap_telling;
-use randomization::randomization_telling;
+use paired::{bootstrap_telling, randomization_telling};
 
 /// The number of resamples per parallel task; each task has its own random generator. The number is fixed, so results
 /// do not depend on the number of threads.
@@ -125,10 +116,15 @@ impl ComparisonConfig {
     }
 }
 
-/// The comparison of two systems on the same queries. Each difference is the second system's value minus the first's.
+/// The comparison of two systems on the same queries, not adjusted for other pairs of systems. Each difference is the
+/// second system's value minus the first's.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Comparison {
+    /// The index of the first system, counted from 0.
+    pub first: usize,
+    /// The index of the second system, counted from 0.
+    pub second: usize,
     /// The number of queries that have a value for both systems.
     pub queries: usize,
     /// The mean of the first system.
@@ -152,6 +148,9 @@ pub struct Comparison {
     pub randomization: Randomization,
     /// The bootstrap interval of the mean difference.
     pub bootstrap: Bootstrap,
+    /// The result of Tukey's test for this pair, if more than two systems were compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tukey: Option<TukeyPair>,
 }
 
 /// A callback that receives the number of newly drawn samples, on any thread.
@@ -170,14 +169,14 @@ pub fn compare(
     second: &[Option<f64>],
     config: &ComparisonConfig,
 ) -> Result<Comparison, SignificanceError> {
-    compare_telling(first, second, config, &|_| {})
+    compare_telling([0, 1], [first, second], config, &|_| {})
 }
 
-/// Does the same as [`compare`] and reports progress in samples. The total is twice the requested number of samples,
-/// because two tests draw samples.
+/// Does the same as [`compare`] for the systems with the given indices, and reports progress in samples. The total is
+/// twice the requested number of samples, because two tests draw samples.
 fn compare_telling(
-    first: &[Option<f64>],
-    second: &[Option<f64>],
+    systems: [usize; 2],
+    [first, second]: [&[Option<f64>]; 2],
     config: &ComparisonConfig,
     tell: Tell,
 ) -> Result<Comparison, SignificanceError> {
@@ -193,6 +192,8 @@ fn compare_telling(
     let mean_difference = mean(&differences);
     let deviation = standard_deviation(&differences);
     Ok(Comparison {
+        first: systems[0],
+        second: systems[1],
         queries: pairs.len(),
         first_mean: mean(&pairs.iter().map(|pair| pair.0).collect::<Vec<_>>()),
         second_mean: mean(&pairs.iter().map(|pair| pair.1).collect::<Vec<_>>()),
@@ -204,6 +205,7 @@ fn compare_telling(
         t_test,
         randomization: randomization_telling(&differences, config, tell)?,
         bootstrap: bootstrap_telling(&differences, config, tell)?,
+        tukey: None,
     })
 }
 

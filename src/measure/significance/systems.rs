@@ -1,24 +1,6 @@
 //! Compares several systems on the same queries, both each pair separately and all pairs together.
 
-use serde::Serialize;
-
-use super::{Comparison, ComparisonConfig, SignificanceError, Tell, TukeyPair, compare_telling, tukey_hsd};
-
-/// The comparison of one pair among several systems.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct SystemPair {
-    /// The index of the first system, counted from 0.
-    pub first: usize,
-    /// The index of the second system, counted from 0.
-    pub second: usize,
-    /// The comparison of the second system with the first, not adjusted for the other pairs.
-    #[serde(flatten)]
-    pub comparison: Comparison,
-    /// The result of Tukey's test for this pair, if there are more than two systems.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tukey: Option<TukeyPair>,
-}
+use super::{Comparison, ComparisonConfig, SignificanceError, Tell, compare_telling, tukey_hsd};
 
 /// Compares every pair of systems. The values are given as `systems[system][query]`, for two or more systems with the
 /// same queries in the same order. A query that the convention excludes (`None`) for any system is left out for all
@@ -31,7 +13,7 @@ pub struct SystemPair {
 pub fn compare_all(
     systems: &[&[Option<f64>]],
     config: &ComparisonConfig,
-) -> Result<Vec<SystemPair>, SignificanceError> {
+) -> Result<Vec<Comparison>, SignificanceError> {
     compare_all_telling(systems, config, &|_| {})
 }
 
@@ -41,7 +23,7 @@ pub fn compare_all_telling(
     systems: &[&[Option<f64>]],
     config: &ComparisonConfig,
     tell: Tell,
-) -> Result<Vec<SystemPair>, SignificanceError> {
+) -> Result<Vec<Comparison>, SignificanceError> {
     if systems.len() < 2 {
         return Err(SignificanceError::TooFew { what: "systems", found: systems.len(), expected: 2 });
     }
@@ -60,9 +42,9 @@ pub fn compare_all_telling(
     let mut pairs = Vec::new();
     for first in 0..systems.len() {
         for second in first + 1..systems.len() {
-            let comparison = compare_telling(&values(first), &values(second), config, tell)?;
+            let pair = compare_telling([first, second], [&values(first), &values(second)], config, tell)?;
             // `tukey_hsd` gives the pairs in the order of these loops.
-            pairs.push(SystemPair { first, second, comparison, tukey: tukey.next() });
+            pairs.push(Comparison { tukey: tukey.next(), ..pair });
         }
     }
     Ok(pairs)
@@ -84,13 +66,12 @@ mod tests {
         assert_eq!(pairs.iter().map(|pair| (pair.first, pair.second)).collect::<Vec<_>>(), [(0, 1), (0, 2), (1, 2)]);
         let alone = tukey_hsd(&[vec![0.5, 1.0], vec![0.75, 1.0], vec![0.0, 0.5]]).unwrap();
         for (pair, tukey) in pairs.iter().zip(alone) {
-            assert_eq!(pair.comparison.queries, 2);
+            assert_eq!(pair.queries, 2);
             assert_eq!(pair.tukey, Some(tukey));
-            assert_eq!(tukey.mean_difference, pair.comparison.mean_difference);
+            assert_eq!(tukey.mean_difference, pair.mean_difference);
         }
         let two = compare_all(&[&a, &c], &CONFIG).unwrap();
-        assert_eq!(two[0].comparison, compare(&a, &c, &CONFIG).unwrap());
-        assert_eq!(two[0].tukey, None);
+        assert_eq!(two, [compare(&a, &c, &CONFIG).unwrap()]);
     }
 
     #[test]

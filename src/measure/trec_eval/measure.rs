@@ -244,11 +244,6 @@ impl TrecMeasure {
         self.row.kind
     }
 
-    /// Returns whether the measure is a count, which is summed over queries.
-    pub fn is_count(&self) -> bool {
-        matches!(self.kind(), Kind::Count | Kind::Queries)
-    }
-
     /// Computes the measure of one query.
     pub(super) fn value(self, query: &Judged) -> Result<f64, MeasureError> {
         (self.row.value)(query, self.parameter)

@@ -14,31 +14,15 @@ const REMEMBERED_RANKS: usize = 1000;
 /// The persistence of trec_eval's rank-biased precision.
 pub(super) const PERSISTENCE: f64 = 0.9;
 
-/// A retrieved document.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RunDocument<'a> {
-    /// The identifier of the document.
-    pub id: &'a str,
-    /// The score of the document.
-    pub score: f32,
-}
-
-/// A judged document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Judgment<'a> {
-    /// The identifier of the document.
-    pub id: &'a str,
-    /// The relevance level of the document. If the level is below 0, the document counts as not judged.
-    pub relevance: i32,
-}
-
 /// The documents of one query, both those retrieved (in any order) and those judged.
 #[derive(Debug, Clone, Copy)]
 pub struct TrecQuery<'a> {
-    /// The retrieved documents. A query that is missing from the run has no retrieved documents (`-c`).
-    pub run: &'a [RunDocument<'a>],
-    /// Judged documents.
-    pub qrels: &'a [Judgment<'a>],
+    /// The retrieved documents, each with its identifier and score. A query that is missing from the run has no
+    /// retrieved documents (`-c`).
+    pub run: &'a [(&'a str, f32)],
+    /// The judged documents, each with its identifier and relevance level. A document whose level is below 0 counts as
+    /// not judged.
+    pub qrels: &'a [(&'a str, i32)],
 }
 
 /// The documents of one query that were retrieved or judged, as scores, labels and identifiers for any convention.
@@ -67,14 +51,14 @@ impl<'a> TrecQuery<'a> {
     /// # Errors
     /// Returns [`MeasureError::Score`] for a score of NaN. In the error, the document's number is its position in the
     /// run, counted from 1. The query's number is 1.
-    pub fn order(&self, depth: Option<usize>) -> Result<Vec<usize>, MeasureError> {
+    pub(super) fn order(&self, depth: Option<usize>) -> Result<Vec<usize>, MeasureError> {
         let run = self.run;
-        if let Some(at) = run.iter().position(|document| document.score.is_nan()) {
-            return Err(MeasureError::Score { query: 1, document: at + 1, found: run[at].score });
+        if let Some(at) = run.iter().position(|(_, score)| score.is_nan()) {
+            return Err(MeasureError::Score { query: 1, document: at + 1, found: run[at].1 });
         }
-        let mut keys: Vec<u64> = run.iter().enumerate().map(|(at, document)| sort_key(document.score, at)).collect();
+        let mut keys: Vec<u64> = run.iter().enumerate().map(|(at, (_, score))| sort_key(*score, at)).collect();
         keys.sort_unstable();
-        order_ties_by_id(&mut keys, |at| run[at].id);
+        order_ties_by_id(&mut keys, |at| run[at].0);
         keys.truncate(depth.unwrap_or(usize::MAX));
         Ok(keys.into_iter().map(document_of).collect())
     }
@@ -83,8 +67,8 @@ impl<'a> TrecQuery<'a> {
     /// documents after the first `depth` count as not retrieved.
     ///
     /// # Errors
-    /// Returns any error from [`TrecQuery::order`].
-    pub fn documents(&self, depth: Option<usize>) -> Result<TrecDocuments, MeasureError> {
+    /// Returns [`MeasureError::Score`] for a score of NaN, as [`TrecEvaluator::query`] does.
+    pub(crate) fn documents(&self, depth: Option<usize>) -> Result<TrecDocuments, MeasureError> {
         let mut judgments = self.judgments();
         let mut documents = TrecDocuments { scores: Vec::new(), labels: Vec::new(), ids: Vec::new() };
         let mut add = |id: &str, score: f32, relevance: i32| {
@@ -94,11 +78,11 @@ impl<'a> TrecQuery<'a> {
         };
         let mut retrieved = self.order(depth)?;
         retrieved.sort_unstable();
-        for RunDocument { id, score } in retrieved.into_iter().map(|at| self.run[at]) {
+        for (id, score) in retrieved.into_iter().map(|at| self.run[at]) {
             add(id, score, judgments.remove(id).unwrap_or(0));
         }
         // Keeps the order of the judgments, which a hash map would lose.
-        for Judgment { id, .. } in self.qrels {
+        for (id, _) in self.qrels {
             if let Some(relevance) = judgments.remove(id) {
                 add(id, f32::NEG_INFINITY, relevance);
             }
@@ -109,22 +93,7 @@ impl<'a> TrecQuery<'a> {
     /// Maps each judged document's identifier to its relevance level. If a document has several judgments, the last one
     /// counts.
     fn judgments(&self) -> HashMap<&'a str, i32> {
-        self.qrels.iter().map(|judgment| (judgment.id, judgment.relevance)).collect()
-    }
-}
-
-/// The trec_eval options that affect values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TrecOptions {
-    /// The lowest relevance level of a relevant document (`-l`), which must be 1 or more.
-    pub relevance_level: i32,
-    /// The maximum number of documents evaluated per ranking (`-M`); `None` for all.
-    pub depth: Option<usize>,
-}
-
-impl Default for TrecOptions {
-    fn default() -> Self {
-        Self { relevance_level: 1, depth: None }
+        self.qrels.iter().copied().collect()
     }
 }
 
@@ -132,7 +101,8 @@ impl Default for TrecOptions {
 #[derive(Debug, Clone)]
 pub struct TrecEvaluator {
     measures: Vec<TrecMeasure>,
-    options: TrecOptions,
+    level: i32,
+    depth: Option<usize>,
     convention: Convention,
     discounts: Discounts,
 }
@@ -150,16 +120,17 @@ pub(super) struct Judged<'a> {
 }
 
 impl TrecEvaluator {
-    /// Creates an evaluator, or returns an error if an option is invalid.
+    /// Creates an evaluator for `level`, the lowest relevance level of a relevant document (`-l`, usually 1), and for
+    /// `depth`, the largest number of documents evaluated per ranking (`-M`, `None` for all).
     ///
     /// # Errors
     /// Returns [`MeasureError::Convention`] for a relevance level below 1.
-    pub fn new(measures: &[TrecMeasure], options: TrecOptions) -> Result<Self, MeasureError> {
+    pub fn new(measures: &[TrecMeasure], level: i32, depth: Option<usize>) -> Result<Self, MeasureError> {
         let mut convention = Convention::preset("trec_eval")?;
-        convention.relevant_from = f64::from(options.relevance_level);
+        convention.relevant_from = f64::from(level);
         convention.check()?;
         let discounts = Discounts::new(&convention.discount, REMEMBERED_RANKS);
-        Ok(Self { measures: measures.to_vec(), options, convention, discounts })
+        Ok(Self { measures: measures.to_vec(), level, depth, convention, discounts })
     }
 
     /// Returns the measures, in the same order as the values.
@@ -170,14 +141,15 @@ impl TrecEvaluator {
     /// Computes every measure of one query. If a document has several judgments, the last one counts.
     ///
     /// # Errors
-    /// Returns any error from [`TrecQuery::order`].
+    /// Returns [`MeasureError::Score`] for a score of NaN. In the error, the document's number is its position in the
+    /// run, counted from 1. The query's number is 1.
     pub fn query(&self, query: &TrecQuery) -> Result<Vec<f64>, MeasureError> {
         let mut judgments = query.judgments();
-        let level = self.options.relevance_level;
+        let level = self.level;
         let irrelevant = judgments.values().filter(|&&relevance| (0..level).contains(&relevance)).count();
-        let ranked = query.order(self.options.depth)?;
+        let ranked = query.order(self.depth)?;
         let relevance: Vec<Option<i32>> =
-            ranked.into_iter().map(|at| judgments.remove(query.run[at].id).filter(|r| *r >= 0)).collect();
+            ranked.into_iter().map(|at| judgments.remove(query.run[at].0).filter(|r| *r >= 0)).collect();
         let label = |relevance: &i32| f64::from((*relevance).max(0));
         let mut workspace = Workspace::default();
         let list = workspace.in_order(
@@ -268,40 +240,28 @@ impl Judged<'_> {
 mod tests {
     use super::*;
 
-    const RUN: [RunDocument; 4] = [
-        RunDocument { id: "a", score: 1.0 },
-        RunDocument { id: "b", score: 2.0 },
-        RunDocument { id: "c", score: 1.0 },
-        RunDocument { id: "d", score: 0.5 },
-    ];
-    const QRELS: [Judgment; 4] = [
-        Judgment { id: "a", relevance: 1 },
-        Judgment { id: "b", relevance: 0 },
-        Judgment { id: "d", relevance: 2 },
-        Judgment { id: "e", relevance: 1 },
-    ];
+    const RUN: [(&str, f32); 4] = [("a", 1.0), ("b", 2.0), ("c", 1.0), ("d", 0.5)];
+    const QRELS: [(&str, i32); 4] = [("a", 1), ("b", 0), ("d", 2), ("e", 1)];
 
-    fn values(measures: &str, options: TrecOptions) -> Vec<f64> {
+    fn values(measures: &str, level: i32, depth: Option<usize>) -> Vec<f64> {
         let query = TrecQuery { run: &RUN, qrels: &QRELS };
         let measures = TrecMeasure::parse_list(measures).unwrap();
-        TrecEvaluator::new(&measures, options).unwrap().query(&query).unwrap()
+        TrecEvaluator::new(&measures, level, depth).unwrap().query(&query).unwrap()
     }
 
     #[test]
     fn worked_values_with_ties_by_descending_identifier() {
         // Order b, c (not judged), a (relevant), d (relevant); e is relevant and not retrieved.
-        let found = values("num_ret,num_rel,num_rel_ret,recip_rank,bpref,P.5", TrecOptions::default());
+        let found = values("num_ret,num_rel,num_rel_ret,recip_rank,bpref,P.5", 1, None);
         assert_eq!(found, [4.0, 3.0, 2.0, 1.0 / 3.0, 0.0, 2.0 / 5.0]);
-        assert_eq!(values("iprec_at_recall.0,1", TrecOptions::default()), [0.5, 0.0]);
+        assert_eq!(values("iprec_at_recall.0,1", 1, None), [0.5, 0.0]);
     }
 
     #[test]
     fn relevance_level_and_depth_change_the_values() {
-        let level = TrecOptions { relevance_level: 2, ..TrecOptions::default() };
-        assert_eq!(values("num_rel,recip_rank", level), [1.0, 0.25]);
-        assert_eq!(values("ndcg", level), values("ndcg", TrecOptions::default()));
-        let depth = TrecOptions { depth: Some(3), ..TrecOptions::default() };
-        assert_eq!(values("num_ret,num_rel_ret,num_rel", depth), [3.0, 1.0, 3.0]);
+        assert_eq!(values("num_rel,recip_rank", 2, None), [1.0, 0.25]);
+        assert_eq!(values("ndcg", 2, None), values("ndcg", 1, None));
+        assert_eq!(values("num_ret,num_rel_ret,num_rel", 1, Some(3)), [3.0, 1.0, 3.0]);
     }
 
     #[test]
@@ -323,19 +283,15 @@ mod tests {
                 .map(|measure| measure.query(&documents.ranking(), &convention).unwrap().unwrap())
         };
         for depth in [None, Some(2), Some(3)] {
-            assert_eq!(
-                of_convention(depth).to_vec(),
-                values("ndcg,map,set_recall", TrecOptions { depth, ..TrecOptions::default() })
-            );
+            assert_eq!(of_convention(depth).to_vec(), values("ndcg,map,set_recall", 1, depth));
         }
     }
 
     #[test]
     fn bad_input_is_refused() {
-        let evaluator = TrecEvaluator::new(&TrecMeasure::parse("map").unwrap(), TrecOptions::default()).unwrap();
-        let run = [RunDocument { id: "a", score: f32::NAN }];
-        assert!(evaluator.query(&TrecQuery { run: &run, qrels: &[] }).is_err());
-        assert!(TrecEvaluator::new(&[], TrecOptions { relevance_level: 0, depth: None }).is_err());
+        let evaluator = TrecEvaluator::new(&TrecMeasure::parse("map").unwrap(), 1, None).unwrap();
+        assert!(evaluator.query(&TrecQuery { run: &[("a", f32::NAN)], qrels: &[] }).is_err());
+        assert!(TrecEvaluator::new(&[], 0, None).is_err());
         assert_eq!(evaluator.query(&TrecQuery { run: &[], qrels: &QRELS }).unwrap(), [0.0]);
     }
 }

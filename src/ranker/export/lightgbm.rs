@@ -17,7 +17,7 @@
 
 use std::fmt::{Debug, Display, Write};
 
-use super::notes::System;
+use super::System;
 use super::raw_trees::{Known, RawTree, allowed_names, trees_of};
 use super::{ExportEntry, is_trees};
 use crate::ranker::artifact::Ranker;

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::notes::System;
+use super::System;
 use super::raw_trees::{Known, RawTree, allowed_names, feature_names, quoted, raw_trees, trees_of};
 use super::{ExportEntry, is_trees};
 use crate::ranker::artifact::Ranker;

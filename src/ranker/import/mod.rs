@@ -23,8 +23,8 @@ use burn::tensor::Device;
 use serde::de::DeserializeOwned;
 
 use super::artifact::Ranker;
+use super::artifact::{Metadata, Versions};
 use super::error::RankerError;
-use super::metadata::{Metadata, Versions};
 use super::model::Model;
 use super::tree_ensemble::TreeEnsemble;
 use crate::data::Normalizer;

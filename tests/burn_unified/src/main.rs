@@ -8,8 +8,9 @@
 use burn::remote::RemoteHost;
 use burn::server::{RemoteServer, WebSocketTransport};
 use burn::tensor::{Bool, Device, Tensor};
-use burn_rank::loss::{Lists, LossError, LossSpec, RankingLoss, Reduction, registry};
+use burn_rank::loss::{Lists, LossError, LossSpec, RankingLoss, Reduction};
 use burn_rank::op::Execution;
+use burn_rank::workbench::registry;
 
 type Failure = Box<dyn std::error::Error>;
 

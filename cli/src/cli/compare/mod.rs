@@ -11,7 +11,7 @@ mod systems;
 use std::io::Write;
 use std::path::PathBuf;
 
-use burn_rank::measure::significance::{ComparisonConfig, SystemPair};
+use burn_rank::measure::significance::{Comparison, ComparisonConfig};
 use burn_rank::workbench::atomic_file;
 use burn_rank::workbench::significance::compare_all_telling;
 use burn_rank::workbench::text::{harmless, is_standard_stream};
@@ -103,7 +103,7 @@ impl CompareArgs {
                     systems.evaluations.iter().map(|evaluation| evaluation.per_query[measure].as_slice()).collect();
                 compare_all_telling(&values, &config, &tell)
             })
-            .collect::<Result<Vec<Vec<SystemPair>>, _>>()?;
+            .collect::<Result<Vec<Vec<Comparison>>, _>>()?;
         drop(work);
         let report = report(&systems, pairs, config);
         let (mut written, mut shown) = (Vec::new(), None);
@@ -160,9 +160,9 @@ impl CompareArgs {
 }
 
 /// Puts the values of the systems together with the tests of all pairs, given as `pairs[measure]`.
-fn report(systems: &Systems, pairs: Vec<Vec<SystemPair>>, config: ComparisonConfig) -> ComparisonReport {
+fn report(systems: &Systems, pairs: Vec<Vec<Comparison>>, config: ComparisonConfig) -> ComparisonReport {
     let first = &systems.evaluations[0];
-    let compared = |(at, pairs): (usize, Vec<SystemPair>)| ComparedMeasure {
+    let compared = |(at, pairs): (usize, Vec<Comparison>)| ComparedMeasure {
         measure: first.means[at].0,
         values: systems.evaluations.iter().map(|evaluation| evaluation.per_query[at].clone()).collect(),
         pairs,

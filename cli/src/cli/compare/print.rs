@@ -23,7 +23,7 @@ pub(super) fn tables(report: &ComparisonReport, per_query: bool, out: &mut dyn W
         counted(report.queries, "query"),
         report.empty_queries
     )?;
-    writeln!(out, "compared on {} of them", report.measures[0].pairs[0].comparison.queries)?;
+    writeln!(out, "compared on {} of them", report.measures[0].pairs[0].queries)?;
     // Sentences have room for names, also where the tables have letters.
     let names = labels(&report.systems);
     let labels = labels_that_fit(report, per_query);

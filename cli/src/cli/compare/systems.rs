@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use burn_rank::data::RankingDataset;
-use burn_rank::data::trec::JudgedRun;
-use burn_rank::measure::trec_eval::TrecDocuments;
+use burn_rank::data::trec::Run;
 use burn_rank::measure::{Convention, Evaluation, Evaluator, Measure, QueryValues};
 use burn_rank::ranker::Ranker;
 use burn_rank::workbench::FileKind;
 use burn_rank::workbench::dataset::document_name;
+use burn_rank::workbench::trec_eval::TrecDocuments;
 
 use super::CompareArgs;
 use crate::cli::{Common, Failure, Judgments, Loaded, Result, Scored, input};
@@ -84,7 +84,7 @@ impl Systems {
         for (path, run) in runs.iter().zip(&judged) {
             same_queries((&runs[0], &judged[0]), (path, run))?;
         }
-        let summary = |run: &JudgedRun<QueryValues>| {
+        let summary = |run: &Run<QueryValues>| {
             evaluator.summary(&run.queries.iter().map(|(_, values)| values).collect::<Vec<_>>())
         };
         // Documents are read a second time if they are to be shown, so a comparison without a page takes little memory.
@@ -92,7 +92,7 @@ impl Systems {
             None => SystemRankings::Unknown,
             Some(_) => SystemRankings::Runs(runs.iter().map(|run| judgments.documents(run)).collect::<Result<_, _>>()?),
         };
-        let name = |(path, run): (&PathBuf, &JudgedRun<QueryValues>)| format!("{} ({})", path.display(), run.tag);
+        let name = |(path, run): (&PathBuf, &Run<QueryValues>)| format!("{} ({})", path.display(), run.tag);
         Ok(Self {
             names: runs.iter().zip(&judged).map(name).collect(),
             evaluations: judged.iter().map(summary).collect::<Result<_, _>>()?,
@@ -111,9 +111,8 @@ fn in_common(scored: &[Scored]) -> Convention {
 
 /// Returns an error if two runs contain different queries; the error names a query that only one run has. The queries
 /// of both runs are sorted by name.
-fn same_queries<T>(first: (&PathBuf, &JudgedRun<T>), other: (&PathBuf, &JudgedRun<T>)) -> Result {
-    let lacks =
-        |run: &JudgedRun<T>, query: &str| run.queries.binary_search_by(|(name, _)| name.as_str().cmp(query)).is_err();
+fn same_queries<T>(first: (&PathBuf, &Run<T>), other: (&PathBuf, &Run<T>)) -> Result {
+    let lacks = |run: &Run<T>, query: &str| run.queries.binary_search_by(|(name, _)| name.as_str().cmp(query)).is_err();
     for ((has, of), (lacking, run)) in [(first, other), (other, first)] {
         if let Some((query, _)) = of.queries.iter().find(|(query, _)| lacks(run, query)) {
             return Err(Failure::input(format!(

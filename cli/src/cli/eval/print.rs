@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::str::FromStr;
 
-use burn_rank::data::trec::JudgedRun;
+use burn_rank::data::trec::Run;
 use burn_rank::json::{Map, Value};
 use burn_rank::measure::{Evaluation, Measure};
 use burn_rank::refusal::Refusal;
@@ -28,7 +28,7 @@ pub(super) struct AboutRun {
 }
 
 impl AboutRun {
-    pub(super) fn new<T>(judged: &JudgedRun<T>, complete: bool) -> Self {
+    pub(super) fn new<T>(judged: &Run<T>, complete: bool) -> Self {
         let (missing, unjudged) = (judged.missing.len(), judged.unjudged);
         Self { tag: judged.tag.clone(), missing, unjudged, complete }
     }

@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::path::Path;
 
-use burn_rank::measure::trec_eval::{TrecEvaluator, TrecMeasure, TrecOptions, TrecReport, TrecSummary};
+use burn_rank::measure::trec_eval::{TrecEvaluator, TrecMeasure};
 use burn_rank::measure::{Convention, Evaluation, Evaluator, Measure, QueryValues};
 use burn_rank::workbench::json::json;
+use burn_rank::workbench::trec_eval::{TrecReport, documents};
 
 use super::print::{AboutRun, Shown, conventions, note_empty};
 use super::{EvalArgs, MEASURES};
@@ -45,7 +46,7 @@ fn under_every_convention(
     let names: Vec<&'static str> = Convention::PRESETS.iter().map(|preset| preset.name).collect();
     let evaluators = names.iter().map(|name| evaluator(name)).collect::<Result<Vec<_>>>()?;
     let judged = judgments.each(run, |name, query| {
-        let documents = query.documents(args.judging.depth())?;
+        let documents = documents(query, args.judging.depth())?;
         let under = |evaluator: &Evaluator| {
             evaluator.query(&documents.ranking()).map_err(|error| judgments.place(name, &documents, &error))
         };
@@ -71,40 +72,38 @@ pub(super) fn print_lines(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut d
     }
     let asked = if args.measures.is_empty() { "official".to_string() } else { args.measures.join(",") };
     let measures = TrecMeasure::parse_list(&asked).context("--measures")?;
-    let options = TrecOptions { relevance_level: args.judging.level, depth: args.judging.depth() };
-    let evaluator = TrecEvaluator::new(&measures, options)?;
+    let evaluator = TrecEvaluator::new(&measures, args.judging.level, args.judging.depth())?;
     let judgments = Judgments::read(qrels, &args.judging)?;
     let judged = judgments.each(run, |_, query| {
-        let empty = query.qrels.iter().all(|judgment| judgment.relevance < options.relevance_level);
+        let empty = query.qrels.iter().all(|(_, relevance)| *relevance < args.judging.level);
         Ok::<Values, Failure>((evaluator.query(query)?, empty))
     })?;
 
-    let mut summary = TrecSummary::new(&measures);
-    for (_, (values, _)) in &judged.queries {
-        summary.add(values);
-    }
+    let queries = judged.queries.len();
+    let values = evaluator.summary(judged.queries.iter().map(|(_, (values, _))| values.as_slice()));
+    let summary = TrecReport::of_all(&measures, &judged.tag, queries, &values);
     let empty = judged.queries.iter().filter(|(_, (_, empty))| *empty).count();
     let about = AboutRun::new(&judged, args.judging.complete);
     if args.json {
         let mut object = json!({
-            "convention": judgments.convention("trec_eval")?, "queries": summary.queries(), "empty_queries": empty,
-            "measures": summary.report(&judged.tag),
+            "convention": judgments.convention("trec_eval")?, "queries": queries, "empty_queries": empty,
+            "measures": summary,
         });
         about.add_to(&mut object);
         if args.per_query {
-            let row = |(query, (values, _)): &(String, Values)| json!({"query": query, "measures": TrecReport::new(&measures, query, values.clone())});
+            let row = |(query, (values, _)): &(String, Values)| json!({"query": query, "measures": TrecReport::of_query(&measures, query, values)});
             object["per_query"] = judged.queries.iter().map(row).collect();
         }
         return Ok(writeln!(out, "{object}")?);
     }
     if args.per_query {
         for (query, (values, _)) in &judged.queries {
-            write!(out, "{}", TrecReport::new(&measures, query, values.clone()))?;
+            write!(out, "{}", TrecReport::of_query(&measures, query, values))?;
         }
     }
-    write!(out, "{}", summary.report(&judged.tag))?;
+    write!(out, "{summary}")?;
     // Standard output matches trec_eval's line by line; anything more goes to standard error.
-    note_empty(empty, summary.queries(), "trec_eval");
+    note_empty(empty, queries, "trec_eval");
     for note in about.notes() {
         terminal::say(format_args!("note: {note}"));
     }

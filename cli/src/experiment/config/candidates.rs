@@ -1,8 +1,8 @@
 //! The settings among which a cross-validation chooses: the points of a grid or the trials of a search.
 
 use burn_rank::json::Value;
-use burn_rank::learner::registry::LEARNERS;
 use burn_rank::refusal::Refusal;
+use burn_rank::workbench::registry::LEARNERS;
 
 use super::document::{ConfigError, Document};
 use super::experiment::{Experiment, ExperimentConfig, refusal_of};

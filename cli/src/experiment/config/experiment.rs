@@ -8,8 +8,7 @@ use std::sync::Arc;
 use burn_rank::data::letor::{Missing, ReadOptions, Weights};
 use burn_rank::data::{Columns, NormalizerKind};
 use burn_rank::json::{Map, Value, from_value};
-use burn_rank::learner::registry::LearnerEntry;
-use burn_rank::learner::{LearnerError, Parts, RankingLearner, Selection, registry};
+use burn_rank::learner::{LearnerError, Parts, RankingLearner, Selection, build};
 use burn_rank::loss::{LossError, LossSpec};
 use burn_rank::measure::Measure;
 use burn_rank::op::Instructions;
@@ -20,6 +19,7 @@ use burn_rank::scorer::{
 };
 use burn_rank::workbench::json::{json, keys_of};
 use burn_rank::workbench::name_unread;
+use burn_rank::workbench::registry::{self, LearnerEntry};
 use burn_rank::workbench::text::counted;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -118,7 +118,7 @@ impl Experiment {
 
     /// Builds the learner of a configuration, which settings of a grid change in its form `written`.
     pub(super) fn build(config: ExperimentConfig, written: Arc<ExperimentConfig>) -> Result<Self, LearnerError> {
-        let built = registry::build(&config.learner, &config.parts())?.into();
+        let built = build(&config.learner, &config.parts())?.into();
         Ok(Self { config, built, written })
     }
 

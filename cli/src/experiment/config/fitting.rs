@@ -5,12 +5,12 @@
 use burn_rank::data::RankingDataset;
 use burn_rank::json::{Map, Value};
 use burn_rank::learner::LearnerError;
-use burn_rank::learner::registry::LearnerEntry;
-use burn_rank::loss::{LossError, LossSpec, QueryGradients, registry};
+use burn_rank::loss::{LossError, LossSpec};
 use burn_rank::scorer::ScorerConfig;
-use burn_rank::workbench::QUERY_GRADIENTS;
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::learner::{Fitting, FittingData, fitting};
+use burn_rank::workbench::registry::{self, LearnerEntry};
+use burn_rank::workbench::{QUERY_GRADIENTS, QueryGradients};
 
 use super::document::{ConfigError, Document};
 use super::experiment::{Experiment, ExperimentConfig};

@@ -13,21 +13,20 @@ use burn_rank::data::letor::{Missing, ReadOptions, Weights};
 use burn_rank::data::{Columns, NormalizerKind};
 use burn_rank::json::from_value;
 use burn_rank::learner::gradient::{AnnealConfig, ClipConfig, OptimizerConfig, Precision, ScheduleConfig};
-use burn_rank::learner::registry::LEARNERS;
-use burn_rank::learner::{LearnerError, Parts, registry};
-use burn_rank::loss::registry::LOSSES;
+use burn_rank::learner::{LearnerError, Parts, build};
 use burn_rank::loss::{
     DiscountShape, LambdaLossWeights, LossSpec, MeasureName, RankExpectationMethod, RankModel, RelaxationName,
-    TemperatureUnit, TypeOneBound,
+    TypeOneBound,
 };
-use burn_rank::measure::{
-    AveragePrecisionDenominator, AveragePrecisionTies, Convention, Discount, EmptyQuery, Gain, KendallTau, Measure,
-    NegativeLabel, PrecisionDenominator, Ties,
-};
+use burn_rank::measure::{Convention, Discount, EmptyQuery, Gain, Ties};
 use burn_rank::op::{Instructions, Step};
 use burn_rank::refusal::Refusal;
 use burn_rank::scorer::{Activation, InputConfig, NormKind, ScorerConfig};
-use burn_rank::workbench::{Absent, Cell, Groups};
+use burn_rank::workbench::registry::{LEARNERS, LOSSES};
+use burn_rank::workbench::{
+    Absent, AveragePrecisionDenominator, AveragePrecisionTies, Cell, FAMILIES, Groups, KendallTau, NegativeLabel,
+    PrecisionDenominator, TemperatureUnit,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -106,7 +105,7 @@ fn known(refusal: &Refusal) -> Names {
 /// The values of a key of a learner.
 fn values_of(kind: &str, key: &str) -> Names {
     let table = json!({"kind": kind, key: "?"});
-    match registry::build(table.as_object().unwrap(), &Parts::default()) {
+    match build(table.as_object().unwrap(), &Parts::default()) {
         Err(LearnerError::Refused(refusal)) => known(&refusal),
         _ => Names::new(),
     }
@@ -405,7 +404,7 @@ fn every_value_is_named() {
         }
     }
     let measures = section(&page, "## `[measure]`");
-    for family in Measure::FAMILIES {
+    for family in FAMILIES {
         for name in family.aliases.iter().chain([&family.name]) {
             assert!(measures.contains(&format!("`{name}`")), "{name}");
         }

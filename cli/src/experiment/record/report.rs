@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use burn_rank::data::{RankingDataset, Statistics};
 use burn_rank::json::Value;
 use burn_rank::learner::{Importance, Round, StopReason};
-use burn_rank::loss::Approximation;
 use burn_rank::measure::{Convention, Evaluation, Measure};
 use burn_rank::ranker::Versions;
+use burn_rank::workbench::Approximation;
 use burn_rank::workbench::mean_of;
 use serde::{Deserialize, Serialize};
 

@@ -5,7 +5,7 @@ mod latex;
 mod moved;
 mod verdict;
 
-use burn_rank::measure::significance::{ComparisonConfig, SignificanceError, SystemPair, bootstrap};
+use burn_rank::measure::significance::{Comparison, ComparisonConfig, SignificanceError, bootstrap};
 use burn_rank::measure::{Convention, Measure, mean};
 use burn_rank::workbench::mean_of;
 
@@ -52,7 +52,7 @@ pub(crate) struct ComparedMeasure {
     /// The values as `[system][query]`; `None` for queries that the convention excludes.
     pub(crate) values: Vec<Vec<Option<f64>>>,
     /// The test results for every pair of systems.
-    pub(crate) pairs: Vec<SystemPair>,
+    pub(crate) pairs: Vec<Comparison>,
 }
 
 /// A document with its label and the score from one system.
@@ -196,13 +196,13 @@ pub(crate) fn mean_table(
 }
 
 /// Builds a table of the pairs of systems under one measure.
-pub(crate) fn pair_table(measure: Measure, pairs: &[SystemPair], labels: &[String]) -> Table {
+pub(crate) fn pair_table(measure: Measure, pairs: &[Comparison], labels: &[String]) -> Table {
     let with_tukey = pairs.iter().any(|pair| pair.tukey.is_some());
     let columns = [&measure.to_string(), "diff", "low", "high", "t", "random"].map(String::from).into_iter();
     let columns = columns.chain(with_tukey.then(|| "tukey".to_string()));
     let mut table = Table::new(columns.chain(["d", "win/tie/loss"].map(String::from)));
     for pair in pairs {
-        let of = &pair.comparison;
+        let of = pair;
         let differences = [of.mean_difference, of.bootstrap.low, of.bootstrap.high].map(number::difference);
         let p_values = [of.t_test.p_value, of.randomization.p_value].into_iter();
         let p_values = p_values.chain(pair.tukey.map(|tukey| tukey.p_value)).map(number::p_value);
@@ -253,9 +253,9 @@ fn tests(report: &ComparisonReport, labels: &[String]) -> Html {
 /// are only the pairs with the best system.
 fn forest(report: &ComparisonReport, of: &ComparedMeasure, labels: &[String], prefix: &str) -> Vec<Row> {
     let best = report.verdict(of, labels).best.unwrap_or(0);
-    let shown = |pair: &&SystemPair| of.pairs.len() <= FOREST || pair.first == best || pair.second == best;
-    let row = |pair: &SystemPair| {
-        let found = &pair.comparison;
+    let shown = |pair: &&Comparison| of.pairs.len() <= FOREST || pair.first == best || pair.second == best;
+    let row = |pair: &Comparison| {
+        let found = pair;
         let p = pair.tukey.map_or(found.randomization.p_value, |tukey| tukey.p_value);
         let ink = match found.mean_difference {
             _ if p >= 1.0 - report.config.confidence => Ink::Mark,
@@ -283,9 +283,9 @@ pub(crate) fn forest_svg(report: &ComparisonReport) -> String {
 
 /// Returns the pairs of systems that are shown query by query. If there are many pairs, these are only the pairs with
 /// the first system.
-fn shown_pairs(report: &ComparisonReport) -> Vec<&SystemPair> {
+fn shown_pairs(report: &ComparisonReport) -> Vec<&Comparison> {
     let Some(of) = report.measures.first() else { return Vec::new() };
-    let all: Vec<&SystemPair> = of.pairs.iter().collect();
+    let all: Vec<&Comparison> = of.pairs.iter().collect();
     match all.len() {
         few if few <= PAIRS => all,
         _ => all.into_iter().filter(|pair| pair.first == 0).take(PAIRS).collect(),
@@ -293,7 +293,7 @@ fn shown_pairs(report: &ComparisonReport) -> Vec<&SystemPair> {
 }
 
 /// Returns the index of each query that has a value for both systems, with the difference of the two values.
-fn by_query(of: &ComparedMeasure, pair: &SystemPair) -> Vec<(usize, f64)> {
+fn by_query(of: &ComparedMeasure, pair: &Comparison) -> Vec<(usize, f64)> {
     let values = of.values[pair.first].iter().zip(&of.values[pair.second]).enumerate();
     values.filter_map(|(query, (first, second))| Some((query, (*second)? - (*first)?))).collect()
 }

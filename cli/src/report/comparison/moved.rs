@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use burn_rank::measure::significance::SystemPair;
+use burn_rank::measure::significance::Comparison;
 use burn_rank::workbench::text::shortened;
 
 use super::{ComparedMeasure, ComparisonReport, Rankings, ScoredDocument, by_query, shown_pairs};
@@ -50,7 +50,7 @@ pub(super) fn moved(report: &ComparisonReport, labels: &[String], rankings: &Ran
 fn of_pair(
     report: &ComparisonReport,
     of: &ComparedMeasure,
-    pair: &SystemPair,
+    pair: &Comparison,
     labels: &[String],
     rankings: &Rankings,
 ) -> Html {

@@ -1,7 +1,7 @@
 //! The verdict of a comparison, in a sentence for each measure.
 
 use burn_rank::measure::Measure;
-use burn_rank::measure::significance::{ComparisonConfig, SystemPair};
+use burn_rank::measure::significance::{Comparison, ComparisonConfig};
 use serde::Serialize;
 
 use crate::number;
@@ -21,7 +21,7 @@ pub(crate) struct Verdict {
 impl Verdict {
     /// Derives the outcome from the tests of all pairs of systems, at the level `1 - confidence`. Two systems are
     /// compared by the randomization test, and more systems by Tukey's.
-    pub(crate) fn new(measure: Measure, pairs: &[SystemPair], labels: &[String], config: &ComparisonConfig) -> Self {
+    pub(crate) fn new(measure: Measure, pairs: &[Comparison], labels: &[String], config: &ComparisonConfig) -> Self {
         let level = 1.0 - config.confidence;
         let verdict = match pairs {
             [pair] => of_two(pair, labels, level),
@@ -36,8 +36,8 @@ impl Verdict {
     }
 }
 
-fn of_two(pair: &SystemPair, labels: &[String], level: f64) -> Verdict {
-    let found = &pair.comparison;
+fn of_two(pair: &Comparison, labels: &[String], level: f64) -> Verdict {
+    let found = pair;
     let difference = found.mean_difference;
     let p = found.randomization.p_value;
     let [first, second] = [&labels[pair.first], &labels[pair.second]];
@@ -68,11 +68,11 @@ fn of_two(pair: &SystemPair, labels: &[String], level: f64) -> Verdict {
     Verdict { best: None, not_distinguished: vec![pair.first, pair.second], sentence }
 }
 
-fn of_many(pairs: &[SystemPair], labels: &[String], level: f64) -> Verdict {
+fn of_many(pairs: &[Comparison], labels: &[String], level: f64) -> Verdict {
     let mut means = vec![f64::NEG_INFINITY; labels.len()];
     for pair in pairs {
-        means[pair.first] = pair.comparison.first_mean;
-        means[pair.second] = pair.comparison.second_mean;
+        means[pair.first] = pair.first_mean;
+        means[pair.second] = pair.second_mean;
     }
     let best =
         (0..means.len()).reduce(|best, other| if means[other] > means[best] { other } else { best }).unwrap_or(0);

@@ -143,7 +143,8 @@ fn largest_difference(soft: &[f64], exact: &[f64]) -> f64 {
 /// Returns the exact NDCG of each query, with the gain `2^y` as in the paper.
 fn exact(subject: &Subject) -> Result<Vec<f64>> {
     let name = "standard, gain 2^y".to_string();
-    let convention = Convention { name, gain: Gain::Exp2Raw, ..Convention::default() };
+    let mut convention = Convention::default();
+    (convention.name, convention.gain) = (name, Gain::Exp2Raw);
     subject.queries.iter().map(|query| query.exact(Measure::Ndcg(None), &convention)).collect()
 }
 

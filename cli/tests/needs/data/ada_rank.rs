@@ -3,7 +3,7 @@
 use burn::tensor::Device;
 use burn_rank::data::folds;
 use burn_rank::data::letor::{ReadOptions, read};
-use burn_rank::learner::{FitContext, Job, Parts, Selection, registry};
+use burn_rank::learner::{FitContext, Job, Parts, Selection, build};
 use burn_rank::measure::{Convention, Measure};
 use serde_json::json;
 
@@ -13,7 +13,7 @@ use super::shared;
 fn test_map(config: serde_json::Value) -> Vec<f64> {
     let folds = folds::discover(&shared("data/letor2-ohsumed").unwrap()).unwrap();
     let convention = Convention::preset("letor").unwrap();
-    let learner = registry::build(config.as_object().unwrap(), &Parts::default()).unwrap();
+    let learner = build(config.as_object().unwrap(), &Parts::default()).unwrap();
     let of_fold = |fold: &burn_rank::data::folds::Fold| {
         let [train, validation, test] =
             [&fold.train, &fold.validation, &fold.test].map(|paths| read(paths, &ReadOptions::default()).unwrap());

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::*;
-use crate::data::columns::{Columns, KeyColumn, Keys, Like};
+use crate::data::options::{Columns, KeyColumn, Keys, Like};
 use crate::data::reading::read_like;
 
 /// A table as pandas writes a frame that was sorted: `__index_level_0__` and `day` are its index.

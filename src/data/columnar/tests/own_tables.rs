@@ -4,7 +4,7 @@ use std::io::Write;
 
 use super::*;
 use crate::data::Columns;
-use crate::data::columns::{KeyColumn, Keys, Like};
+use crate::data::options::{KeyColumn, Keys, Like};
 use crate::data::reading::read_like;
 
 const CSV: &str = "label,query,document,bm25,clicks\n2,a,x,0.5,3\n0,a,y,-1e-2,\n1,b,\"z, \"\"w\"\"\",7,true\n";

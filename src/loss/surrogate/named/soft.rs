@@ -5,7 +5,7 @@ use burn::config::Config;
 
 use crate::loss::declare::declare;
 use crate::loss::error::LossError;
-use crate::loss::surrogate::discount_shape::DiscountShape;
+use crate::loss::surrogate::names::DiscountShape;
 use crate::loss::surrogate::names::{MeasureName, RelaxationName};
 use crate::loss::surrogate::relaxation::{RankExpectationMethod, RankModel};
 use crate::loss::surrogate::relaxed_measure::RelaxedMeasureConfig;

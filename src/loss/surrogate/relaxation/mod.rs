@@ -2,12 +2,9 @@
 //! [`RelaxationName`] lists those of this crate, each with its source.
 
 mod expected;
-mod neural_sort;
+mod indicators;
 mod positions;
-mod projected_ranks;
 mod relaxed;
-mod smooth_indicators;
-mod soft_sort;
 
 pub(crate) use expected::ExpectedRanks;
 pub use expected::{Approximation, RankExpectationMethod, RankModel};
@@ -207,15 +204,15 @@ impl Relaxation for KnownRelaxation {
         Relaxed(match self.name {
             RelaxationName::ApproximatePositions => positions::approximate(lists, temperature, self.beta, self.step),
             RelaxationName::SigmoidRanks => positions::sigmoid_ranks(lists, temperature, self.diagonal),
-            RelaxationName::RankIndicators => soft_sort::rank_indicators(lists, temperature),
+            RelaxationName::RankIndicators => indicators::rank_indicators(lists, temperature),
             RelaxationName::ExpectedRanks => {
                 let (sigma, evaluation, model) = (temperature, self.evaluation, self.model);
                 Form::Expectations(ExpectedRanks { sigma, evaluation, model, lists: lists.clone() })
             }
-            RelaxationName::NeuralSort => neural_sort::relax(lists, temperature, self.top),
-            RelaxationName::SoftSort => soft_sort::soft_sort(lists, temperature, self.top),
-            RelaxationName::SmoothIndicators => smooth_indicators::relax(lists, temperature, self.delta, self.top),
-            RelaxationName::ProjectedRanks => projected_ranks::relax(lists, temperature, self.beta),
+            RelaxationName::NeuralSort => indicators::neural_sort(lists, temperature, self.top),
+            RelaxationName::SoftSort => indicators::soft_sort(lists, temperature, self.top),
+            RelaxationName::SmoothIndicators => indicators::smooth_indicators(lists, temperature, self.delta, self.top),
+            RelaxationName::ProjectedRanks => positions::projected_ranks(lists, temperature, self.beta),
         })
     }
 

@@ -10,7 +10,6 @@
 
 mod attention;
 mod graph;
-mod kernel;
 mod messages;
 mod normalizer;
 mod scorer;
@@ -65,7 +64,7 @@ fn encode(mut graph: GraphBuilder, ranker: &Ranker, description: &str) -> Result
         }
         Model::Kernel(expansion) => {
             let x = normalizer::filled(graph_of, normalizer);
-            kernel::kernel_scores(graph_of, expansion, &x)
+            scorer::kernel_scores(graph_of, expansion, &x)
         }
     };
     let (mut description, mut properties) = (description.to_string(), Vec::new());

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use burn::tensor::{DType, Tensor};
 
 use super::exponential_fit::{ExponentialFit, ExponentialFitError, exponential_fit, is_completely_monotone};
-use super::method::{Approximation, RankExpectationMethod, RankModel};
+use super::{Approximation, RankExpectationMethod, RankModel};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::{Lists, discount_table};
 use crate::loss::surrogate::position_function::PositionFunction;
