@@ -371,11 +371,12 @@ fn several_seeds_are_one_ranker_with_their_mean_score() {
         context.seed = seed;
         learner.fit(Job::new(&data, None, &context)).unwrap()
     };
-    let (all, alone) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let all = tempfile::tempdir().unwrap();
     let fitted = fit_in(&three, all.path(), 7);
     let (first, others) = saved_trees(all.path());
     let mut mean = vec![0.0; data.documents()];
     for (number, trees) in std::iter::once(first).chain(others).enumerate() {
+        let alone = tempfile::tempdir().unwrap();
         fit_in(&one, alone.path(), member_seed(7, number));
         assert_eq!(trees, saved_trees(alone.path()).0, "seed {number}");
         let trees: Vec<Vec<Node>> = serde_json::from_value(trees).unwrap();
