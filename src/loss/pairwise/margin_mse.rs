@@ -115,7 +115,7 @@ mod tests {
         for i in 0..4 {
             for j in 0..i {
                 if t[i] != t[j] {
-                    sum += ((s[i] - s[j]) - (t[i] - t[j]) as f64).powi(2);
+                    sum += f64::powi((s[i] - s[j]) - (t[i] - t[j]), 2);
                     pairs += 1.0;
                 }
             }

@@ -12,8 +12,8 @@ use burn_rank::workbench::Approximation;
 use burn_rank::workbench::mean_of;
 use serde::{Deserialize, Serialize};
 
+use super::PartialDependence;
 use super::cross_validation::{CrossValidation, Measures};
-use super::partial_dependence::PartialDependence;
 use crate::experiment::config::ExperimentConfig;
 use crate::experiment::extreme_queries::ExtremeQueries;
 use crate::experiment::fit::{Fit, linear_weights};
