@@ -13,6 +13,7 @@
 //! | `docs/explanation/fast_sums.md` | sums over pairs of long lists |
 //! | `docs/how-to/export.md`, `docs/how-to/import.md` | rankers in other systems, and from them |
 //! | `docs/how-to/large_data.md` | data larger than memory |
+//! | `docs/how-to/teacher.md` | learning from the scores of another ranker |
 //! | `docs/tutorials/python.md` | the Python package |
 //! | `docs/explanation/reproducibility.md` | which bytes come back where |
 //! | `docs/reference/papers.md` | the papers, and what came back |

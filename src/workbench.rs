@@ -149,6 +149,10 @@ pub fn is_guarded() -> bool {
     crate::data::columnar::is_guarded()
 }
 
+/// One row of a table of scores.
+#[cfg(feature = "columnar")]
+pub use crate::data::columnar::{ScoreRow, write_scores_as};
+
 /// Returns a device for small computations on data that are not yet on any device.
 pub fn host() -> Device {
     crate::device::host()

@@ -38,6 +38,8 @@ pub(super) struct Assembly<'a> {
     pub query_weights: Vec<f32>,
     /// The weight of each document read so far; empty without weights.
     pub document_weights: Vec<f32>,
+    /// The score that a teacher gives each document read so far, NaN where it gives none; empty without a teacher.
+    pub teacher: Vec<f32>,
     /// Whether the data read so far have a missing value.
     pub missing: bool,
     /// The values of a file that is the only input; they are not copied into `rows`.
@@ -128,6 +130,7 @@ impl<'a> Assembly<'a> {
             expected_bytes: 0,
             query_weights: Vec::new(),
             document_weights: Vec::new(),
+            teacher: Vec::new(),
             missing: options.absent_value().is_nan(),
             #[cfg(feature = "columnar")]
             in_file: None,
@@ -280,6 +283,7 @@ impl<'a> Assembly<'a> {
         reorder(&mut data.labels, documents_before, &documents);
         reorder(&mut data.document_ids, documents_before, &documents);
         reorder(&mut self.document_weights, documents_before, &documents);
+        reorder(&mut self.teacher, documents_before, &documents);
         self.rows.reorder(documents_before, &documents);
         data.read_order.extend(data.read_order.len()..documents_before);
         data.read_order.extend(documents);
@@ -373,6 +377,7 @@ impl<'a> Assembly<'a> {
         if self.options.document_weights == Weights::File {
             self.dataset = self.dataset.with_document_weights(self.document_weights)?;
         }
+        self.dataset = self.dataset.with_teacher(self.teacher)?;
         if !self.dataset.read_order.is_empty() {
             self.dataset.read_order.extend(self.dataset.read_order.len()..self.dataset.documents());
         }

@@ -232,6 +232,9 @@ pub struct Columns {
     /// The column of the document weights in training. The default is `weight`, if the table has such a column.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<String>,
+    /// The column of a teacher's scores, from which training learns. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub teacher: Option<String>,
     /// Columns to ignore.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drop: Vec<String>,
@@ -246,8 +249,7 @@ impl Columns {
     /// Returns the refusal. If the unknown key is a column role in other systems, such as `position`, the message says
     /// that no column is read for it.
     pub(crate) fn name_unread(refusal: Refusal) -> Refusal {
-        const UNREAD: [(&str, &str); 3] = [
-            ("teacher", "scores of a teacher are not read from a table"),
+        const UNREAD: [(&str, &str); 2] = [
             ("position", "positions of shown documents are not read from a table"),
             ("labels", "a table has one column of labels, which `label` names"),
         ];
@@ -279,6 +281,8 @@ pub struct Like<'a> {
     /// Whether the labels of a table are not needed. A table may then lack a column of labels. If a table has such a
     /// column, its values are not read. All documents get the label 0, which is never used.
     pub ignores_labels: bool,
+    /// Whether a teacher's scores are not read, and the column that is named for them may be absent.
+    pub ignores_teacher: bool,
     /// The column used to split the queries into folds or sets, which is not a feature.
     pub key: Option<&'a KeyColumn>,
 }
@@ -323,7 +327,6 @@ mod tests {
                 .under("columns");
             Columns::name_unread(refusal).to_string()
         };
-        assert_eq!(refused("teacher"), "columns.teacher: scores of a teacher are not read from a table");
         assert_eq!(refused("labels"), "columns.labels: a table has one column of labels, which `label` names");
         assert!(refused("position").starts_with("columns.position: positions of shown documents"));
         assert!(refused("lable").ends_with("did you mean `label`?"));

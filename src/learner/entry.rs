@@ -160,6 +160,8 @@ pub struct LearnerEntry {
     /// Whether the learner accepts [weights of documents](crate::data::RankingDataset::document_weights); otherwise it
     /// rejects them. The loss must accept weights of documents, too.
     pub takes_document_weights: bool,
+    /// Whether the learner learns from a [teacher](crate::data::RankingDataset::teacher); otherwise it rejects one.
+    pub takes_teacher: bool,
     /// Whether the learner accepts missing values (NaN); otherwise it rejects them.
     pub takes_missing: bool,
     /// Whether the learner can fit data that do not fit into memory, by streaming the features from a file.
@@ -189,6 +191,7 @@ impl LearnerEntry {
             takes_scorer: false,
             takes_query_weights: false,
             takes_document_weights: false,
+            takes_teacher: false,
             takes_missing: false,
             streams: false,
             shares_work: true,

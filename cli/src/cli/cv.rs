@@ -12,6 +12,7 @@ use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, harmless};
 use clap::Args;
 
+use super::input::not_over;
 use super::progress::Fits;
 use super::{
     Failure, FolderArgs, Opened, Rounds, RunArgs, during, interrupt_on_signal, read_report, terminal, together,
@@ -20,7 +21,7 @@ use super::{
 use crate::experiment::{
     Chosen, Claim, CrossValidation, CrossValidationOptions, CrossValidationReport, DataConfig, Destination, Experiment,
     ExperimentError, FinishedRun, FoldResult, Identity, KEPT, Keep, Measures, OutputError, OutputFolder, PAGE, Part,
-    PartDone, Place, PlannedFits, REPORT, Report, RunKind, RunRecord, TrainRun, add_page, agree, json_bytes,
+    PartDone, Place, PlannedFits, REPORT, Report, RunKind, RunRecord, TrainRun, add_page, agree, format_of, json_bytes,
 };
 use crate::page::{Cell, Table, indented, measured, wrapped};
 use crate::report::write_reports;
@@ -50,6 +51,11 @@ pub struct CvArgs {
     /// `runs` in TREC form, separated by commas
     #[arg(long, value_name = "WHAT")]
     keep: Option<String>,
+    /// Write the score that each test document has from the selected fits that did not train on its query, the mean over
+    /// seeds. One table of the columns query, document, row, fold and score, in the order of the data, as .csv, .tsv,
+    /// .arrow or .parquet, or a TREC run (.run). Such a file can be `data.teacher`
+    #[arg(long, value_name = "OUT", conflicts_with = "no_out")]
+    scores: Option<PathBuf>,
     /// Run every N-th fit, starting with the I-th, and write no report. Meant for scheduler jobs that share one --out
     /// folder; run the same command again to resume
     #[arg(long, value_name = "I/N", conflicts_with_all = ["overwrite", "merge"])]
@@ -92,6 +98,8 @@ impl CvArgs {
             return Err(Failure::input("--refit: found the folder of --out, expected another one"));
         }
         let keep: Keep = self.keep.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+        self.scores.as_deref().map(format_of).transpose().map_err(|refusal| Failure::input(format!("--{refusal}")))?;
+        let keep = Keep { fold_scores: self.scores.is_some(), ..keep };
         together(|group| {
             let opened = self.run.open_with(None, Experiment::before_grid)?;
             // Checks the folds before a folder is made.
@@ -145,6 +153,11 @@ impl CvArgs {
     /// that cannot be read leave no folder behind. Without a `claim`, another process looks after the folders.
     fn read<'a>(&self, opened: &'a Opened, claim: Option<Claim>, keep: Keep) -> Result<Reading<'a>, Failure> {
         let Opened { document, config, .. } = opened;
+        if let Some(path) = &self.scores {
+            let DataConfig { train, validation, test, teacher, .. } = &config.data;
+            let read: Vec<&PathBuf> = train.iter().chain(validation).chain(test).chain(teacher).collect();
+            not_over("--scores", path, &read, "is read")?;
+        }
         let resolved = config.resolved_toml(document)?;
         let run = Identity::new(RunKind::CrossValidation, &resolved);
         let place = (!self.no_out).then(|| self.folder.place(&config.name));
@@ -179,6 +192,7 @@ impl CvArgs {
             device,
             output: folder.as_ref(),
             keep: run.keep,
+            scores: self.scores.as_deref(),
             jobs: self.jobs.map(usize::from),
             threads,
             progress: &|event| fits.show(event),
@@ -193,7 +207,7 @@ impl CvArgs {
         let is_finished = folder.as_ref().is_some_and(OutputFolder::is_finished);
         let earlier = folder.as_ref().filter(|_| is_finished).map(|folder| read_report(folder.home())).transpose()?;
         let done = match (&folder, work) {
-            _ if earlier.is_some() && !run.keep.any() && run.refit.is_none() => None,
+            _ if earlier.is_some() && !run.keep.needs_rankers() && run.refit.is_none() => None,
             (Some(folder), Work::Merge) => Some(run.plan.merge(folder, &options)),
             _ => Some(run.plan.run(&options)),
         };
@@ -213,7 +227,7 @@ impl CvArgs {
                 let record = RunRecord::new(&config.device, fitting.elapsed(), start.elapsed());
                 write_reports(folder, &report, &record)?;
             }
-            if !is_finished || run.keep.any() {
+            if !is_finished || run.keep.needs_rankers() {
                 folder.finish()?;
             }
         }
@@ -266,6 +280,9 @@ impl CvArgs {
             write!(out, "{}", render(report))?;
             if let Some(((files, bytes), place)) = kept {
                 writeln!(out, "kept {}, {bytes} bytes, in {}", counted(files.len(), "file"), place.display())?;
+            }
+            if let Some(path) = &self.scores {
+                writeln!(out, "scores of the test documents are in {}", path.display())?;
             }
             out.flush()?;
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use burn::tensor::{DType, Device};
 use burn_rank::data::letor::ReadOptions;
 use burn_rank::json::{Value, from_value};
-use burn_rank::loss::{Explained, LossSpec, RankingLoss, explain_on};
+use burn_rank::loss::{Explained, LossSpec, RankingLoss, explain_taught};
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::registry;
 use burn_rank::workbench::{self, FileKind, Source};
@@ -35,9 +35,9 @@ pub struct LossArgs {
     /// this length
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     approximation: Option<u32>,
-    /// File with one JSON object {"scores": [..], "labels": [..]} per line; `-` is standard input. A list from which
-    /// nothing can be learned has the value `null`, and is left out of means. A value or gradient that is not finite is
-    /// an error
+    /// File with one JSON object {"scores": [..], "labels": [..]} per line; `-` is standard input. A `"teacher": [..]`
+    /// beside them has a teacher's scores, null where there is none. A list from which nothing can be learned has the
+    /// value `null`, and is left out of means. A value or gradient that is not finite is an error
     #[arg(default_value = "-")]
     file: PathBuf,
     #[command(flatten)]
@@ -55,6 +55,9 @@ enum Precision {
 struct List {
     scores: Vec<f64>,
     labels: Vec<f64>,
+    /// The scores of a teacher, null for a document that it has not scored.
+    #[serde(default)]
+    teacher: Option<Vec<Option<f64>>>,
 }
 
 impl LossArgs {
@@ -169,7 +172,16 @@ impl Evaluation<'_> {
             }
             _ => {}
         }
-        let explained = explain_on(self.loss, &list.scores, &list.labels, self.dtype, &self.device);
+        let teacher: Option<Vec<f64>> =
+            list.teacher.map(|scores| scores.into_iter().map(|score| score.unwrap_or(f64::NAN)).collect());
+        if let Some(found) = teacher.as_ref().map(Vec::len).filter(|found| *found != list.scores.len()) {
+            return Err(refuse(format!(
+                "found {found} scores of a teacher, expected {}, one per score",
+                list.scores.len()
+            )));
+        }
+        let explained =
+            explain_taught(self.loss, &list.scores, &list.labels, teacher.as_deref(), self.dtype, &self.device);
         let Explained { learnable, value, loss, grad, .. } = explained.map_err(|error| refuse(error.to_string()))?;
         if let Some(what) = not_finite(loss, &grad) {
             return Err(refuse(self.overflow(what, &list.scores)));

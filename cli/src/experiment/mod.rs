@@ -20,12 +20,14 @@ mod refit;
 mod split;
 mod splits;
 mod start;
+mod teacher;
 mod train_run;
 
 pub(crate) use agreement::agree;
 pub(crate) use config::ConfigError;
 pub use config::{DataConfig, Document, Experiment, ExperimentConfig, Rung};
 pub(crate) use config::{from_toml, without_nulls, written_value};
+pub(crate) use cross_validation::format_of;
 pub use cross_validation::{
     CrossValidationOptions, JobDone, JobEvent, KEPT, Keep, KeptRun, Part, PartDone, PlannedFits,
 };

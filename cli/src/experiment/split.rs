@@ -10,6 +10,7 @@ use burn_rank::workbench::text::counted;
 use burn_rank::workbench::{self, FileWidth, Keys, Like, absent_in_words, fewer_features, read_like};
 
 use super::config::{DataConfig, SplitBy, SplitConfig, SyntheticConfig};
+use super::teacher::{Rows, Teacher};
 
 /// Training, validation and test queries; the latter two may be absent.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,7 +101,11 @@ impl DataConfig {
                 })?;
                 self.read_fold(&fold)
             }
-            (None, Some(synthetic)) => Ok(Told { split: synthetic.split()?, warnings: Vec::new() }),
+            (None, Some(synthetic)) => {
+                let split = synthetic.split()?;
+                let (train, warnings) = self.taught(split.train)?;
+                Ok(Told { split: Split { train, ..split }, warnings })
+            }
             (None, None) if let Some(split) = &self.split => self.read_shares(split, seed),
             (None, None) => self.read_split(1, &self.train, &self.validation, &self.test),
         }
@@ -108,7 +113,40 @@ impl DataConfig {
 
     /// Reads one fold, without checking its feature values.
     pub(super) fn read_fold(&self, fold: &folds::Fold) -> Result<Told, DataError> {
-        self.read_split(fold.number, &fold.train, &fold.validation, &fold.test).map_err(about("data.folds"))
+        let whole = Self { teacher: None, ..self.clone() };
+        let mut told =
+            whole.read_split(fold.number, &fold.train, &fold.validation, &fold.test).map_err(about("data.folds"))?;
+        if let Some(teacher) = &self.teacher {
+            let (train, warning) = Teacher::open(teacher, || self.rows_of_folds())?.teach(told.split.train)?;
+            told.split.train = train;
+            told.warnings.extend(warning);
+        }
+        Ok(told)
+    }
+
+    /// Returns the rows of all folds: the test queries of each, in the order of the folders or parts.
+    pub(super) fn rows_of_folds(&self) -> Result<Rows, DataError> {
+        let Some(folder) = &self.folds else { return Ok(Rows::default()) };
+        let (options, like) = (self.read_options(), Like { ignores_teacher: true, ..Like::default() });
+        let mut rows = Rows::default();
+        let mut folds = discover(folder)?;
+        // Parts S1, S2, .. are rotated, so that the second fold tests on the first part.
+        if folds.iter().any(|fold| fold.train.first() == folds[0].test.first()) {
+            folds.rotate_left(1);
+        }
+        for fold in folds {
+            let inputs = fold.test.iter().map(Input::from_path);
+            rows.append(&read_like(inputs, &options, &like).map_err(about("data.folds"))?.data);
+        }
+        Ok(rows)
+    }
+
+    /// Gives the training queries, which are all queries of the rows, the scores of the teacher, if there is one. Also
+    /// returns the warnings about it.
+    pub(super) fn taught(&self, train: RankingDataset) -> Result<(RankingDataset, Vec<String>), DataError> {
+        let Some(teacher) = &self.teacher else { return Ok((train, Vec::new())) };
+        let (train, warning) = Teacher::open(teacher, || Ok(Rows::of(&train)))?.teach(train)?;
+        Ok((train, warning.into_iter().collect()))
     }
 
     /// Reads the training files, and the column by which their queries are divided. Also returns the warnings about the
@@ -121,7 +159,9 @@ impl DataConfig {
         let read = read_like(inputs, &self.read_options(), &like).map_err(about("data.train"))?;
         let mut warnings = self.warnings(&read.widths, read.data.feature_count);
         warnings.extend(moved_in_words("data.train", &read.data));
-        Ok((read.data, read.keys, warnings))
+        let (data, about_teacher) = self.taught(read.data)?;
+        warnings.extend(about_teacher);
+        Ok((data, read.keys, warnings))
     }
 
     /// Reads the training files, and divides their queries by the configured shares.
@@ -173,7 +213,12 @@ impl DataConfig {
             document_weights: Weights::None,
             ..options
         };
-        let like = Like { features_from: of_train, feature_names: &train.feature_names, ..Like::default() };
+        let like = Like {
+            features_from: of_train,
+            feature_names: &train.feature_names,
+            ignores_teacher: true,
+            ..Like::default()
+        };
         let mut other = |paths: &[PathBuf], key| match paths {
             [] => Ok(None),
             paths => read(paths, &like_train, key, &like).map(Some),
@@ -181,6 +226,8 @@ impl DataConfig {
         let (validation, test) = (other(validation, "data.validation")?, other(test, "data.test")?);
         let mut warnings = self.warnings(&widths, train.feature_count);
         warnings.append(&mut moved);
+        let (train, about_teacher) = self.taught(train)?;
+        warnings.extend(about_teacher);
         Ok(Told { split: Split { fold, validation, test, train }, warnings })
     }
 

@@ -10,6 +10,7 @@ use burn_rank::workbench;
 use super::config::{CrossValidationConfig, DataConfig, FoldsConfig, SplitBy, SyntheticConfig};
 use super::record::{DataReport, Sets};
 use super::split::{Split, Told, discover};
+use super::teacher::Rows;
 
 /// The splits of a cross-validation, which are read when they are needed.
 #[derive(Debug)]
@@ -122,6 +123,18 @@ impl Splits {
     pub(super) fn tell(&self, mut listener: impl FnMut(&str, &str)) {
         let warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
         warnings.iter().for_each(|(fold, warning)| listener(fold, warning));
+    }
+
+    /// Returns the rows of the data as given, to which the test queries of all splits belong.
+    ///
+    /// # Errors
+    /// Returns a [`DataError`] if a file of folds cannot be read.
+    pub(super) fn rows(&self) -> Result<Rows, DataError> {
+        match &self.source {
+            Source::Files { data, .. } => data.rows_of_folds(),
+            Source::Queries { whole, .. } => Ok(Rows::of(whole)),
+            Source::One(split) => Ok(split.test.as_ref().map(Rows::of).unwrap_or_default()),
+        }
     }
 
     /// Returns the number of splits.

@@ -44,6 +44,7 @@ mod search;
 mod streaming;
 mod study;
 mod suggestions;
+mod teacher;
 mod trec;
 mod trees;
 mod weights;

@@ -134,7 +134,10 @@ fn what_is_wrong_with_columns_is_refused_before_anything_is_written() {
             "own.csv: found columns `session`, `url`, `rating`, `title`, `price`, `clicks`, expected a column `ratng` (option `columns.label`); did you mean `rating`?",
         ),
         ("data.columns.lable=x", "data.columns.lable: unknown field `lable`"),
-        ("data.columns.teacher=x", "data.columns.teacher: scores of a teacher are not read from a table"),
+        (
+            "data.columns.teacher=x",
+            "data.columns.teacher: found \"x\", expected none: the learner `regression` learns from no teacher; `boosted_trees` and `gradient` do",
+        ),
         ("data.columns.labels=x", "data.columns.labels: a table has one column of labels, which `label` names"),
         ("data.columns.position=x", "data.columns.position: positions of shown documents are not read from a table"),
         (
@@ -152,7 +155,6 @@ fn what_is_wrong_with_columns_is_refused_before_anything_is_written() {
     }
     for (read, expected) in [
         ("columns.lable=rating", "--read columns.lable: unknown field `lable`"),
-        ("columns.teacher=x", "--read columns.teacher: scores of a teacher are not read from a table"),
         ("columns.label=3", "--read columns.label: found 3, expected a string"),
     ] {
         let message = bench.refused(&["convert", "own.csv", "own.arrow", "--read", read]);

@@ -233,6 +233,7 @@ impl<'a, 'b> Appender<'a, 'b> {
             None => vec![0.0; batch.num_rows()].into(),
         };
         self.append_weights(batch)?;
+        self.append_teacher(batch)?;
         self.append_keys(batch)?;
         if let Some(column) = self.layout.document {
             let ids = texts(batch.column(column)).map_err(|error| self.unreadable(error))?;
@@ -300,6 +301,19 @@ impl<'a, 'b> Appender<'a, 'b> {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Appends the scores of a teacher; an empty cell is a document without a score.
+    fn append_teacher(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
+        let Some(column) = self.layout.teacher else { return Ok(()) };
+        let scores = floats(batch.column(column)).map_err(|error| self.unreadable(error))?;
+        let is_bad = |row: &usize| scores.is_valid(*row) && !scores.value(*row).is_finite();
+        if let Some(row) = (0..scores.len()).find(is_bad) {
+            let expected = "a teacher's score (a finite number), or an empty cell where there is none";
+            return Err(self.cell(batch, column, row, expected));
+        }
+        self.assembly.teacher.extend(scores.iter().map(|score| score.unwrap_or(f32::NAN)));
         Ok(())
     }
 

@@ -67,6 +67,7 @@ use append::Appender;
 pub(super) use csv::read_csv;
 use schema::Layout;
 pub(super) use write::TableWriter;
+pub use write::{ScoreRow, write_scores_as};
 
 /// A file format for tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -23,6 +23,8 @@ pub(super) struct Layout {
     pub document: Option<usize>,
     pub weight: Option<usize>,
     pub query_weight: Option<usize>,
+    /// The column of a teacher's scores.
+    pub teacher: Option<usize>,
     /// The column used to split the queries into folds or sets.
     pub key: Option<usize>,
     pub features: Features,
@@ -52,7 +54,8 @@ const QUERY: Role = Role { option: "query", usual: &["query", "qid"] };
 const DOCUMENT: Role = Role { option: "id", usual: &["document", "docid"] };
 const WEIGHT: Role = Role { option: "weight", usual: &["weight"] };
 const QUERY_WEIGHT: Role = Role { option: "query_weight", usual: &["query_weight"] };
-pub(super) const ROLES: [Role; 5] = [LABEL, QUERY, DOCUMENT, WEIGHT, QUERY_WEIGHT];
+const TEACHER: Role = Role { option: "teacher", usual: &[] };
+pub(super) const ROLES: [Role; 6] = [LABEL, QUERY, DOCUMENT, WEIGHT, QUERY_WEIGHT, TEACHER];
 const FEATURES: &str = "features";
 
 /// The key under which the column of lists says the names of the features, as an array in JSON.
@@ -61,8 +64,8 @@ pub(super) const NAMES: &str = "feature_names";
 impl Role {
     /// Returns the name that the option gives to the column of this role.
     fn named<'a>(&self, columns: &'a Columns) -> Option<&'a str> {
-        let Columns { label, query, id, weight, .. } = columns;
-        let names = [("label", label), ("query", query), ("id", id), ("weight", weight)];
+        let Columns { label, query, id, weight, teacher, .. } = columns;
+        let names = [("label", label), ("query", query), ("id", id), ("weight", weight), ("teacher", teacher)];
         names.into_iter().find(|(option, _)| *option == self.option)?.1.as_deref()
     }
 }
@@ -94,6 +97,13 @@ impl Layout {
         let document = columns.optional(&DOCUMENT, is_identifier, "text or integers")?;
         let weight = columns.optional(&WEIGHT, is_number, "numbers")?;
         let query_weight = columns.optional(&QUERY_WEIGHT, is_number, "numbers")?;
+        // A column that is not read is no feature either.
+        let has_teacher = |name: &String| columns.place(name).is_some();
+        let teacher =
+            match options.columns.teacher.as_ref().is_none_or(|name| has_teacher(name) || !like.ignores_teacher) {
+                true => columns.optional(&TEACHER, is_number, "numbers")?,
+                false => None,
+            };
         let key = like.key.map(|key| columns.key(key)).transpose()?;
         let asked = [
             ("document_weights", WEIGHT.usual[0], options.document_weights, weight),
@@ -104,21 +114,22 @@ impl Layout {
         {
             return Err(unfit(path, "no such column", format!("a column `{name}` (option `{option}` = \"file\")")));
         }
-        let taken = [label, Some(query), document, weight, query_weight, key];
+        let taken = [label, Some(query), document, weight, query_weight, teacher, key];
         let (features, width, names) = columns.features(&taken, assembly)?;
         check_width(path, width, assembly)?;
         let weight = weight.filter(|_| options.document_weights == Weights::File);
         let query_weight = query_weight.filter(|_| options.query_weights == Weights::File);
+        let teacher = teacher.filter(|_| options.columns.teacher.is_some() && !like.ignores_teacher);
         let label = label.filter(|_| !like.ignores_labels);
-        Ok(Self { label, query, document, weight, query_weight, key, features, width, names })
+        Ok(Self { label, query, document, weight, query_weight, teacher, key, features, width, names })
     }
 
     /// Returns the columns in use, in the order of the file. After this call, the indices in the layout count only the
     /// columns in use.
     pub fn project(&mut self) -> Vec<usize> {
-        let Self { label, query, document, weight, query_weight, key, features, .. } = self;
+        let Self { label, query, document, weight, query_weight, teacher, key, features, .. } = self;
         let mut places = vec![query];
-        places.extend([label, document, weight, query_weight, key].into_iter().flatten());
+        places.extend([label, document, weight, query_weight, teacher, key].into_iter().flatten());
         match features {
             Features::List(column) => places.push(column),
             Features::Each(columns) => places.extend(columns),

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_array::{ArrayRef, FixedSizeListArray, Float32Array, LargeStringArray, RecordBatch};
+use arrow_array::{ArrayRef, FixedSizeListArray, Float32Array, Int64Array, LargeStringArray, RecordBatch};
 use arrow_buffer::ScalarBuffer;
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
@@ -30,9 +30,9 @@ const CELLS: usize = 1 << 24;
 const GROUP: usize = 256 << 20;
 
 impl RankingDataset {
-    /// Writes a table that [`data::read`](crate::data::read) reads back as the same dataset, bit for bit. Weights, if
-    /// any, go to the columns `weight` and `query_weight`. A missing value is written as NaN. The names of the features go
-    /// to the metadata of the column `features`.
+    /// Writes a table that [`data::read`](crate::data::read) reads back as the same dataset, bit for bit. Weights and a
+    /// teacher, if any, go to the columns `weight`, `query_weight` and `teacher`. A missing value is written as NaN. The
+    /// names of the features go to the metadata of the column `features`.
     ///
     /// An Arrow file has one batch, which uses the dataset's own memory. A Parquet file is compressed with Zstandard.
     ///
@@ -55,6 +55,9 @@ impl RankingDataset {
         }
         if !self.query_weights.is_empty() {
             fields.push(Field::new("query_weight", DataType::Float32, false));
+        }
+        if !self.teacher.is_empty() {
+            fields.push(Field::new("teacher", DataType::Float32, true));
         }
         let mut features = Field::new("features", DataType::FixedSizeList(item, width), false);
         if !self.feature_names.is_empty() {
@@ -91,6 +94,10 @@ impl RankingDataset {
         if !self.query_weights.is_empty() {
             let weights = queries.flat_map(|query| rows_of(query).map(move |_| self.query_weights[query]));
             columns.push(Arc::new(Float32Array::from_iter_values(weights)));
+        }
+        if !self.teacher.is_empty() {
+            let scores = self.teacher[rows.clone()].iter().map(|&score| (!score.is_nan()).then_some(score));
+            columns.push(Arc::new(scores.collect::<Float32Array>()));
         }
         let item = Arc::new(Field::new("item", DataType::Float32, false));
         let features = Arc::new(Float32Array::new(features, None));
@@ -184,6 +191,57 @@ impl<'a> TableWriter<'a> {
             }
         }
     }
+}
+
+/// One row of a table of scores.
+#[derive(Debug, Clone, Copy)]
+pub struct ScoreRow<'a> {
+    /// The identifier of the query.
+    pub query: &'a str,
+    /// The identifier of the document; empty if it has none.
+    pub document: &'a str,
+    /// The row of the document in the data, from 1.
+    pub row: usize,
+    /// The fold in whose test part the query is.
+    pub fold: usize,
+    /// The score.
+    pub score: f32,
+}
+
+/// Writes a table of scores with the columns `query`, `document`, `row`, `fold` and `score`. `format` is `arrow` or
+/// `parquet`.
+///
+/// # Errors
+/// Returns [`DataError::Io`], with an empty path, if a write fails.
+pub fn write_scores_as(format: &str, rows: &[ScoreRow], output: &mut dyn Write) -> Result<(), DataError> {
+    let number = |name: &str| Field::new(name, DataType::Int64, false);
+    let schema = Arc::new(Schema::new(vec![
+        Field::new("query", DataType::LargeUtf8, false),
+        Field::new("document", DataType::LargeUtf8, true),
+        number("row"),
+        number("fold"),
+        Field::new("score", DataType::Float32, false),
+    ]));
+    let documents = rows.iter().map(|row| (!row.document.is_empty()).then_some(row.document));
+    let numbers = |of: fn(&ScoreRow) -> usize| Int64Array::from_iter_values(rows.iter().map(|row| of(row) as i64));
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(LargeStringArray::from_iter_values(rows.iter().map(|row| row.query))),
+        Arc::new(documents.collect::<LargeStringArray>()),
+        Arc::new(numbers(|row| row.row)),
+        Arc::new(numbers(|row| row.fold)),
+        Arc::new(Float32Array::from_iter_values(rows.iter().map(|row| row.score))),
+    ];
+    let batch = RecordBatch::try_new(schema.clone(), columns).map_err(failed)?;
+    if format == "arrow" {
+        let mut writer = FileWriter::try_new(output, &schema).map_err(failed)?;
+        return writer.write(&batch).and_then(|()| writer.finish()).map_err(failed);
+    }
+    let of_parquet = |error: ParquetError| failed(error.into());
+    let written = Written::default();
+    let mut writer = ArrowWriter::try_new(written.clone(), schema, None).map_err(of_parquet)?;
+    writer.write(&batch).map_err(of_parquet)?;
+    writer.close().map_err(of_parquet)?;
+    written.pass_on(output)
 }
 
 /// Bytes that the Parquet writer has produced but that have not yet been passed to the output. This buffer stands in

@@ -62,6 +62,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
             optimization of smoothed information retrieval metrics, section 6",
     takes_loss: true,
     takes_document_weights: true,
+    takes_teacher: true,
     takes_missing: true,
     streams: true,
     rounds_key: Some("rounds"),

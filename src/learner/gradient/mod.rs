@@ -63,6 +63,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_scorer: true,
     takes_query_weights: true,
     takes_document_weights: true,
+    takes_teacher: true,
     streams: true,
     round_name: "epoch",
     rounds_key: Some("epochs"),

@@ -183,6 +183,7 @@ impl Experiment {
         config.complete(document);
         let experiment = Self::build(config, written).map_err(refusal_of)?;
         experiment.check_weights()?;
+        experiment.check_teacher()?;
         experiment.check_missing()?;
         experiment.check_streaming()?;
         experiment.check_start()?;
@@ -308,6 +309,38 @@ impl ExperimentConfig {
             return Err(Refusal::new("data.read.document_weights", "\"file\"", format!("\"none\": {error}")));
         }
         Ok(())
+    }
+
+    /// Rejects a teacher that the learner or the loss does not read, and the loss of a teacher without one.
+    fn check_teacher(&self) -> Result<(), Refusal> {
+        let DataConfig { teacher, columns, synthetic, .. } = &self.data;
+        let (key, found) = match (teacher, &columns.teacher) {
+            (Some(path), None) => ("data.teacher", format!("{path:?}")),
+            (None, Some(column)) => ("data.columns.teacher", format!("{column:?}")),
+            (Some(path), Some(_)) => {
+                return Err(Refusal::new("data.teacher", format!("{path:?}"), "none with data.columns.teacher"));
+            }
+            (None, None) => {
+                return match self.loss.as_ref().is_some_and(|loss| loss.params.contains_key("teacher")) {
+                    true => {
+                        Err(Refusal::described("loss.teacher", "no teacher", "data.teacher or data.columns.teacher"))
+                    }
+                    false => Ok(()),
+                };
+            }
+        };
+        if synthetic.is_some() && columns.teacher.is_some() {
+            return Err(Refusal::new(key, found, "no such column: generated queries have no files"));
+        }
+        self.require(|entry| entry.takes_teacher, key, &found, "none", "learns from no teacher")?;
+        // A loss that cannot be built has been refused with its learner.
+        let Some(Ok(loss)) = self.loss.as_ref().map(LossSpec::build) else { return Ok(()) };
+        let about = loss.about();
+        if about.needs_teacher || about.reads_teacher {
+            return Ok(());
+        }
+        let expected = format!("a section [loss.teacher] with it: the loss `{}` reads labels only", about.name);
+        Err(Refusal::new(key, found, expected))
     }
 
     /// Rejects `missing = "keep"` for a learner that does not support missing values.

@@ -37,6 +37,9 @@ pub struct DataConfig {
     /// Generated queries, in place of files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub synthetic: Option<SyntheticConfig>,
+    /// The scores of a teacher for the training queries, or a ranker that scores them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub teacher: Option<PathBuf>,
     /// The meaning of the columns of a table.
     #[serde(skip_serializing_if = "Columns::is_default")]
     pub columns: Columns,
@@ -62,6 +65,7 @@ impl Default for DataConfig {
             validation: vec![],
             test: vec![],
             synthetic: None,
+            teacher: None,
             columns: Columns::default(),
             split: None,
             read: ReadOptions::default(),
@@ -309,9 +313,12 @@ impl DataConfig {
     /// Returns every path in the section, with the key that holds it.
     pub(in crate::experiment) fn paths_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut PathBuf)> {
         let folds = self.folds.iter_mut().map(|path| ("data.folds", path));
+        let teacher = self.teacher.iter_mut().map(|path| ("data.teacher", path));
         let files =
             [("data.train", &mut self.train), ("data.validation", &mut self.validation), ("data.test", &mut self.test)];
-        folds.chain(files.into_iter().flat_map(|(key, paths)| paths.iter_mut().map(move |path| (key, path))))
+        folds
+            .chain(teacher)
+            .chain(files.into_iter().flat_map(|(key, paths)| paths.iter_mut().map(move |path| (key, path))))
     }
 }
 

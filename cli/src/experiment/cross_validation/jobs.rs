@@ -276,7 +276,7 @@ impl Job<'_> {
         };
         if let Some(output) = options.output.filter(|_| result.has_reached(pass.rounds)) {
             // Which of the fits a fold selects is known when all are done.
-            if options.keep.any() && fitted.stop != StopReason::Interrupted {
+            if options.keep.needs_rankers() && fitted.stop != StopReason::Interrupted {
                 output.write(&self.file(RANKER), &fitted.ranker.to_bytes())?;
             }
             output.write_json(&self.file(RESULT), &result)?;
@@ -362,6 +362,7 @@ mod tests {
             device: &Device::flex(),
             output: None,
             keep: Keep::default(),
+            scores: None,
             jobs: Some(2),
             threads: 2,
             progress: &seen,

@@ -16,6 +16,7 @@ use burn_rank::ranker::Ranker;
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::text::{did_you_mean, nearest};
 
+use super::fold_scores::FoldScores;
 use super::jobs::{Job, JobResult, Pass};
 use super::{CrossValidationOptions, PlannedFits};
 use crate::experiment::config::{Document, Experiment};
@@ -36,6 +37,8 @@ pub struct Keep {
     pub scores: bool,
     /// Whether to keep the ranked test queries as a TREC run.
     pub runs: bool,
+    /// Whether each fit saves its ranker for the file of all test scores, which is no kept file itself.
+    pub fold_scores: bool,
 }
 
 /// The endings of the names of kept files.
@@ -51,6 +54,11 @@ impl Keep {
     /// Returns whether any files are kept.
     pub fn any(self) -> bool {
         self.rankers || self.scores || self.runs
+    }
+
+    /// Returns whether each fit saves its ranker.
+    pub fn needs_rankers(self) -> bool {
+        self.any() || self.fold_scores
     }
 
     /// Returns the endings of the files to keep.
@@ -93,17 +101,19 @@ pub(in crate::experiment) fn kept_file(ending: &str, fold: usize, seed: u64) -> 
 }
 
 impl PlannedFits<'_> {
-    /// Keeps the files that the options ask for. If a selected fit finished in an earlier run without saving its ranker, the
-    /// fit is repeated. The result of the repeated fit replaces the earlier result.
+    /// Keeps the files that the options ask for, and writes the file of all test scores. If a selected fit finished in an
+    /// earlier run without saving its ranker, the fit is repeated. The result of the repeated fit replaces the earlier
+    /// result.
     pub(super) fn keep_files(
         &self,
         results: &mut [JobResult],
         options: &CrossValidationOptions,
     ) -> Result<(), ExperimentError> {
         let Some(folder) = options.output else { return Ok(()) };
-        if !options.keep.any() {
+        if !options.keep.needs_rankers() {
             return Ok(());
         }
+        let mut fold_scores = options.scores.map(|_| self.splits.rows()).transpose()?.map(FoldScores::new);
         // A repeated fit may measure differently on a GPU, and another point may be selected.
         let rankers = loop {
             let chosen = self.chosen(results);
@@ -121,13 +131,18 @@ impl PlannedFits<'_> {
             }
         };
         let kept = folder.file(KEPT);
-        std::fs::create_dir_all(&kept).map_err(OutputError::unwritable(&kept))?;
+        if options.keep.any() {
+            std::fs::create_dir_all(&kept).map_err(OutputError::unwritable(&kept))?;
+        }
         let tag = tag(&self.config.name);
         for (number, ranker) in rankers {
             let Job { split, seed, .. } = self.job(number);
             let split = self.splits.read(split, self.seeds.len() > 1)?;
             let (Some(ranker), Some(test)) = (ranker, &split.test) else { continue };
             let scores = ranker.predict(test, options.device)?;
+            if let Some(all) = &mut fold_scores {
+                all.add(split.fold, test, &scores)?;
+            }
             for ending in options.keep.endings() {
                 let name = kept_file(ending, split.fold, seed);
                 // A finished run keeps what it has.
@@ -144,7 +159,10 @@ impl PlannedFits<'_> {
                 })?;
             }
         }
-        Ok(())
+        match fold_scores.zip(options.scores) {
+            Some((all, path)) => all.write(path, &tag),
+            None => Ok(()),
+        }
     }
 }
 
@@ -293,7 +311,7 @@ mod tests {
     #[test]
     fn words_say_what_is_kept() {
         let keep: Keep = "scores, rankers".parse().unwrap();
-        assert_eq!(keep, Keep { rankers: true, scores: true, runs: false });
+        assert_eq!(keep, Keep { rankers: true, scores: true, ..Keep::default() });
         assert_eq!(keep.files(2, 7), ["kept/fold2-seed7.safetensors", "kept/fold2-seed7.scores.txt"]);
         let message = "ranker".parse::<Keep>().unwrap_err().to_string();
         assert!(message.contains("`ranker`") && message.ends_with("did you mean `rankers`?"), "{message}");

@@ -1,15 +1,19 @@
 //! Cross-validation over folds, over grid points or trials, and over seeds. For every fold, a grid point or a trial is
 //! selected by its results on the fold's validation queries. Results on test queries are never used for the selection.
 
+mod fold_scores;
 mod halving;
 mod jobs;
 mod kept;
 mod parts;
 mod summary;
 
+pub(crate) use fold_scores::format_of;
 pub(super) use kept::ENDINGS;
 pub use kept::{KEPT, Keep, KeptRun};
 pub use parts::{Part, PartDone};
+
+use std::path::Path;
 
 use burn::tensor::Device;
 use burn_rank::learner::Interrupt;
@@ -63,6 +67,8 @@ pub struct CrossValidationOptions<'a> {
     pub output: Option<&'a OutputFolder>,
     /// The files to keep from each fold's selected fit.
     pub keep: Keep,
+    /// The file that receives the score of each test document, by the selected fits that did not train on its query.
+    pub scores: Option<&'a Path>,
     /// The number of fits to run at once; by default, as many as memory and `threads` allow.
     pub jobs: Option<usize>,
     /// The number of threads that all fits together may use.

@@ -220,12 +220,27 @@ fn faults_of_csv_have_their_row_and_column() {
 }
 
 #[test]
+fn a_column_may_hold_the_scores_of_a_teacher() {
+    let options = named(Columns { teacher: Some("t".into()), ..Columns::default() });
+    let found = read_named("a.csv", b"label,query,t,f\n1,b,-0.5,1\n0,a,2,2\n0,b,,3\n", &options).unwrap();
+    assert_eq!(
+        (found.feature_count, found.teacher[0], found.teacher[1].is_nan(), found.teacher[2]),
+        (1, -0.5, true, 2.0)
+    );
+    let refused = |text: &str| read_named("a.csv", text.as_bytes(), &options).unwrap_err().to_string();
+    let infinite = refused("label,query,t,f\n1,b,inf,1\n");
+    assert!(infinite.contains("expected a teacher's score (a finite number)"), "{infinite}");
+    assert!(refused("label,query,f\n1,b,1\n").contains("expected a column `t` (option `columns.teacher`)"));
+}
+
+#[test]
 fn columns_have_the_names_that_the_options_give_them() {
     let columns = Columns {
         label: Some("rating".into()),
         query: Some("session".into()),
         id: Some("url".into()),
         weight: Some("w".into()),
+        teacher: None,
         drop: vec!["title".into()],
     };
     let csv = "session,url,rating,title,price,w\n7,u1,3,cats,1.5,2\n7,u2,0,dogs,2.5,1\n";
