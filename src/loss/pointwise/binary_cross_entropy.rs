@@ -33,7 +33,7 @@ declare! {
 }
 
 /// Configuration of [`BinaryCrossEntropy`].
-#[doc = example!("BinaryCrossEntropyConfig")]
+#[doc = example!("BinaryCrossEntropyConfig", ".with_gain(burn_rank::measure::Gain::Table(vec![0.0, 1.0, 1.0]))")]
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct BinaryCrossEntropyConfig {
