@@ -22,8 +22,7 @@ const MAX_EXPONENTIAL_LABEL: f64 = 960.0;
 /// that was scaled earlier, and the exponential would silently distort it.
 /// [`RankingLoss::try_forward`](crate::loss::RankingLoss::try_forward) and
 /// [`About::check_labels`](crate::loss::About::check_labels) reject labels that a loss does not accept. `forward` does
-/// not check values. In a measure, the convention decides what a negative label means
-/// ([`NegativeLabel`](super::NegativeLabel)).
+/// not check values. In a measure, the [`Convention`](super::Convention) decides what a negative label means.
 ///
 /// ```
 /// use burn_rank::prelude::*;

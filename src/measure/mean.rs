@@ -14,7 +14,6 @@ pub fn mean_of(values: impl IntoIterator<Item = f64>) -> Option<f64> {
 }
 
 /// Returns the standard deviation with the number of values as divisor, or 0 if there are no values.
-#[cfg(feature = "learners")]
 pub(crate) fn deviation_of(values: impl Iterator<Item = f64> + Clone) -> f64 {
     let mean = mean_of(values.clone()).unwrap_or_default();
     mean_of(values.map(|value| (value - mean).powi(2))).unwrap_or_default().sqrt()
@@ -31,7 +30,6 @@ mod tests {
         assert_eq!(mean_of([]), None);
     }
 
-    #[cfg(feature = "learners")]
     #[test]
     fn deviations_are_over_all_values() {
         assert_eq!(deviation_of([1.0, 3.0, 1.0, 3.0].into_iter()), 1.0);

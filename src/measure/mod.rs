@@ -87,11 +87,8 @@ pub(crate) use discount::{DISCOUNTS, is_discount};
 pub use error::MeasureError;
 pub use evaluate::{Evaluation, Evaluator, QueryValues, Rankings, evaluate};
 pub use gain::Gain;
-#[cfg(feature = "learners")]
-pub(crate) use mean::deviation_of;
 pub use mean::mean;
-#[cfg(any(feature = "significance", feature = "train"))]
-pub(crate) use mean::mean_of;
+pub(crate) use mean::{deviation_of, mean_of};
 pub use own::{ListMeasure, RankedDocuments};
 pub use preset::Preset;
 pub use ranking::Ranking;
