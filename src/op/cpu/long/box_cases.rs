@@ -44,12 +44,11 @@ pub fn padded(values: &[f32]) -> Vec<f32> {
     [values, &[0.0; 300]].concat()
 }
 
-/// The exact sum of some terms, with the magnitudes relative to which the error of a computed sum is measured.
+/// The exact sum of some terms, with the magnitude relative to which the error of a computed sum is measured.
 #[derive(Default)]
 pub struct Errors {
     sum: f64,
     largest: f64,
-    sizes: f64,
 }
 
 impl Errors {
@@ -61,22 +60,12 @@ impl Errors {
     pub fn add(&mut self, term: f64) {
         self.sum += term;
         self.largest = self.largest.max(term.abs());
-        self.sizes += term.abs();
     }
 
     /// Returns the error of `found`, relative to the sum or its largest term, whichever is larger. If both are too
     /// small for `f32`, the error is 0 for a `found` that is as small, and infinite otherwise.
     pub fn error(&self, found: f32) -> f64 {
-        self.relative_to(self.largest.max(self.sum.abs()), found)
-    }
-
-    /// Returns the error of `found`, relative to the sum of the magnitudes of the terms.
-    #[cfg_attr(not(feature = "_cube"), allow(dead_code, reason = "kernels for GPUs add in f32"))]
-    pub fn error_of_sizes(&self, found: f32) -> f64 {
-        self.relative_to(self.sizes, found)
-    }
-
-    fn relative_to(&self, size: f64, found: f32) -> f64 {
+        let size = self.largest.max(self.sum.abs());
         let difference = (f64::from(found) - self.sum).abs();
         if size > 1.2e-38 {
             difference / size
