@@ -8,7 +8,7 @@
 //! and multiplied by `factor`: `t` becomes `factor (t - mean) / deviation` over the documents that have a score, with
 //! the population's deviation, or 0 where all scores are equal.
 //!
-//! The cost is that of both losses.
+//! The cost is the sum of the costs of both losses.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ use crate::refusal::Refusal;
 /// The key of a teacher's loss, which every registered loss accepts.
 pub(super) const TEACHER: &str = "teacher";
 
-/// What the scores of a teacher are before a loss reads them.
+/// The scale of a teacher's scores when a loss reads them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TeacherScale {
@@ -59,7 +59,7 @@ pub struct DistillationConfig {
     /// The weight of the teacher's loss, 0 or above.
     #[config(default = 1.0)]
     pub weight: f64,
-    /// What the teacher's scores are before the loss reads them.
+    /// The scale of the teacher's scores when the loss reads them.
     #[config(default = "TeacherScale::None")]
     pub scale: TeacherScale,
     /// The deviation of standardized scores, above 0; only for [`TeacherScale::Query`].

@@ -254,7 +254,7 @@ impl LossSpec {
         Ok(all)
     }
 
-    /// Returns the loss of the labels, without that of a teacher.
+    /// Returns the loss of the labels, without the loss of a teacher.
     #[cfg(feature = "learners")]
     pub(super) fn of_labels(&self) -> Self {
         let params = self.params.iter().filter(|(key, _)| *key != TEACHER);

@@ -1,4 +1,4 @@
-//! What a command does about signals and panics, and how several processes run it together.
+//! Handles signals and panics of a command, and runs it in several processes together.
 //!
 //! The first signal stops a run after the current round, and a second one stops it at once. If a panic is caused by a
 //! missing driver or a damaged file, its message is not printed, since the resulting error says the same. Several
@@ -18,7 +18,7 @@ use burn_rank::workbench::text::harmless_lines;
 
 use super::{Failure, Result, terminal};
 
-/// What a first Ctrl-C says.
+/// The message of a first Ctrl-C.
 const AGAIN: &str = "press Ctrl-C again to stop at once";
 
 /// Returns an interrupt that signals trigger. The first signal requests a stop after the current round; a second one

@@ -1,4 +1,4 @@
-//! The Kullback-Leibler divergence of the scores' softmax from that of a teacher's scores.
+//! The Kullback-Leibler divergence of the scores' softmax from the softmax of a teacher's scores.
 //!
 //! The loss is `T^2 sum_i p_i (log p_i - log q_i)`, where `p = softmax(t / T)` and `q = softmax(s / T)` (Hinton et al.,
 //! Distilling the knowledge in a neural network, section 2.1). Here `t_i` is the teacher's score of document `i`
