@@ -31,9 +31,11 @@ use burn::config::Config;
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
+use super::about::Change;
 use super::entry::{merged, parameters, read, value_of, with_value};
-use super::error::LossError;
+use super::error::{self, LossError};
 use super::lists::{Lists, one_in_place_of_zero};
+use super::ranking_loss::{Changed, RankingLoss};
 use crate::json::{Map, json};
 
 /// The configuration key for the unit of a temperature.
@@ -209,6 +211,26 @@ impl Scale {
     /// Lets the gradient pass through the spread; returns `None` if no spread is held constant.
     pub fn differentiated(self) -> Option<Self> {
         self.held_constant().map(|_| Self { is_differentiated: true, ..self })
+    }
+
+    /// Returns the loss after a change of its temperature, which has the key `symbol`, or of what its gradient holds
+    /// constant. `with` builds the loss from the temperature and the scale.
+    ///
+    /// # Errors
+    /// Returns an error if the new temperature is not a finite number above 0.
+    pub fn changed<L: RankingLoss + 'static>(
+        self,
+        change: Change<'_>,
+        loss: &'static str,
+        (symbol, temperature): (&'static str, f64),
+        with: impl FnOnce(f64, Self) -> L,
+    ) -> Changed {
+        let changed = match change {
+            Change::Parameter(key, value) if key == symbol => Some((error::positive(loss, symbol, value)?, self)),
+            Change::FullGradient => self.differentiated().map(|scale| (temperature, scale)),
+            _ => None,
+        };
+        Ok(changed.map(|(temperature, scale)| Box::new(with(temperature, scale)) as Box<dyn RankingLoss>))
     }
 }
 

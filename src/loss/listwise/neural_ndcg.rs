@@ -110,15 +110,10 @@ impl RankingLoss for NeuralNdcg {
     }
 
     fn changed(&self, change: Change<'_>) -> Changed {
-        Ok(match change {
-            Change::Parameter("temperature", value) => {
-                Some(Box::new(Self { temperature: error::positive(NAME, "temperature", value)?, ..self.clone() }))
-            }
-            Change::FullGradient => self
-                .scale
-                .differentiated()
-                .map(|scale| Box::new(Self { scale, ..self.clone() }) as Box<dyn RankingLoss>),
-            _ => None,
+        self.scale.changed(change, NAME, ("temperature", self.temperature), |temperature, scale| Self {
+            temperature,
+            scale,
+            ..self.clone()
         })
     }
 

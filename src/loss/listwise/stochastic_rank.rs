@@ -122,17 +122,10 @@ impl RankingLoss for StochasticRank {
     }
 
     fn changed(&self, change: Change<'_>) -> Changed {
-        Ok(match change {
-            Change::Parameter("sigma", value) => {
-                Some(Box::new(Self { sigma: error::positive(NAME, "sigma", value)?, ..self.clone() }))
-            }
-            Change::FullGradient => self
-                .scale
-                .differentiated()
-                .map(|scale| Box::new(Self { scale, ..self.clone() }) as Box<dyn RankingLoss>),
-            Change::Noise(seed) => Some(Box::new(Self { noise: self.noise.reseeded(seed), ..self.clone() })),
-            _ => None,
-        })
+        if let Change::Noise(seed) = change {
+            return Ok(Some(Box::new(Self { noise: self.noise.reseeded(seed), ..self.clone() })));
+        }
+        self.scale.changed(change, NAME, ("sigma", self.sigma), |sigma, scale| Self { sigma, scale, ..self.clone() })
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {

@@ -70,16 +70,7 @@ impl RankingLoss for AdrMse {
     }
 
     fn changed(&self, change: Change<'_>) -> Changed {
-        Ok(match change {
-            Change::Parameter("alpha", value) => {
-                Some(Box::new(Self { alpha: error::positive(NAME, "alpha", value)?, ..self.clone() }))
-            }
-            Change::FullGradient => self
-                .scale
-                .differentiated()
-                .map(|scale| Box::new(Self { scale, ..self.clone() }) as Box<dyn RankingLoss>),
-            _ => None,
-        })
+        self.scale.changed(change, NAME, ("alpha", self.alpha), |alpha, scale| Self { alpha, scale })
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
