@@ -76,13 +76,11 @@ fn scores(body: impl Read, ranker: &Ranker) -> Result<String, Box<dyn Error>> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
     use std::io::Write;
     use std::net::{SocketAddr, TcpStream};
 
     use burn_rank::data::{Normalizer, NormalizerKind};
-    use burn_rank::measure::Convention;
-    use burn_rank::ranker::{Metadata, Model, Versions};
+    use burn_rank::ranker::{Metadata, Model};
     use burn_rank::scorer::Scorer;
 
     use super::*;
@@ -100,16 +98,8 @@ mod tests {
             false => (Normalizer::fit(&train, NormalizerKind::None), &[2.0, -1.0][..]),
         };
         let model = Model::Scorer(Scorer::linear(weights, 0.0, &Device::flex()));
-        let metadata = Metadata {
-            feature_names: Some(["clicks", "price"].map(String::from).to_vec()),
-            config: serde_json::json!({}),
-            convention: Convention::default(),
-            measures: BTreeMap::new(),
-            data_hash: String::new(),
-            seed: 1,
-            estimate: None,
-            versions: Versions::current(),
-        };
+        let metadata =
+            Metadata { feature_names: Some(["clicks", "price"].map(String::from).to_vec()), ..Metadata::default() };
         Ranker::new(normalizer, model, metadata).unwrap()
     }
 

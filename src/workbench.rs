@@ -219,6 +219,7 @@ pub fn absent_in_words(options: &crate::data::letor::ReadOptions) -> &'static st
 #[cfg(feature = "ranker")]
 pub mod ranker {
     use crate::ranker::TreeEnsemble;
+    pub use crate::ranker::artifact::Versions;
     use crate::ranker::error::ModelError;
     #[cfg(feature = "export")]
     pub use crate::ranker::export::{EXPORTS, ExportEntry};

@@ -328,6 +328,22 @@ pub struct Metadata {
     pub versions: Versions,
 }
 
+impl Default for Metadata {
+    /// Returns the record of a ranker that this build makes and of which nothing else is known.
+    fn default() -> Self {
+        Self {
+            feature_names: None,
+            config: Value::Object(Default::default()),
+            convention: Convention::default(),
+            measures: BTreeMap::new(),
+            data_hash: "unknown".into(),
+            seed: 0,
+            estimate: None,
+            versions: Versions::current(),
+        }
+    }
+}
+
 /// The estimated quality of a ranker that was trained on all queries of a cross-validation. Cross-validation trains
 /// other rankers in the same way, each on some of the queries. The estimate averages the measures of those rankers on
 /// their test queries.

@@ -5,7 +5,7 @@
 //! a checksum protects the whole file. With the feature `export`, `Ranker::export` writes rankers for other systems;
 //! with `import`, `Ranker::open` also reads the rankers of other systems.
 
-mod artifact;
+pub(crate) mod artifact;
 mod card;
 pub(crate) mod error;
 #[cfg(feature = "export")]
@@ -25,7 +25,7 @@ mod tree_scores;
 mod tree_shap;
 
 pub use artifact::{Contributions, Ranker};
-pub use artifact::{Estimate, Metadata, Versions};
+pub use artifact::{Estimate, Metadata};
 pub use error::RankerError;
 #[cfg(feature = "export")]
 #[cfg_attr(docsrs, doc(cfg(feature = "export")))]

@@ -101,7 +101,7 @@ fn place(data: &mut RankingDataset, feature: usize, column: Vec<f32>) {
 mod tests {
     use super::*;
     use crate::data::{Normalizer, NormalizerKind};
-    use crate::ranker::{Metadata, Model, Node, TreeEnsemble, Versions};
+    use crate::ranker::{Metadata, Model, Node, TreeEnsemble};
 
     /// Creates a ranker that scores a document by a single test: whether its second feature is above 1/2.
     fn looks_at_the_second() -> Ranker {
@@ -114,17 +114,7 @@ mod tests {
                 leaf(1.0),
             ])
             .unwrap();
-        let metadata = Metadata {
-            feature_names: None,
-            config: crate::json::json!({}),
-            convention: Convention::preset("standard").unwrap(),
-            measures: Default::default(),
-            data_hash: String::new(),
-            seed: 1,
-            estimate: None,
-            versions: Versions::current(),
-        };
-        Ranker::new(Normalizer::fit(&data(), NormalizerKind::None), Model::Trees(trees), metadata).unwrap()
+        Ranker::new(Normalizer::fit(&data(), NormalizerKind::None), Model::Trees(trees), Metadata::default()).unwrap()
     }
 
     /// Creates three queries. In the first two queries, the second feature marks the relevant document; the third has

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use burn::tensor::{Bool, Device, Tensor};
 use burn_rank::data::{Normalizer, NormalizerKind, RankingDataset, SynthConfig};
-use burn_rank::json::Value;
 use burn_rank::learner::boosted_trees::BoostedTreesConfig;
 use burn_rank::learner::gradient::{AnnealConfig, GradientConfig};
 use burn_rank::learner::{
@@ -14,8 +13,8 @@ use burn_rank::learner::{
     build,
 };
 use burn_rank::loss::{About, Change, Lists, LossError, LossSpec, Orientation, RankingLoss, TrainingLoss};
-use burn_rank::measure::{Convention, Measure};
-use burn_rank::ranker::{Metadata, Model, Ranker, Versions};
+use burn_rank::measure::Measure;
+use burn_rank::ranker::{Metadata, Model, Ranker};
 use burn_rank::scorer::{MlpScorerConfig, ScorerConfig};
 use serde_json::json;
 
@@ -124,17 +123,7 @@ fn fit(learner: &dyn RankingLearner) -> Fitted {
 
 /// The file of a ranker with this model.
 fn bytes(model: &Model) -> Vec<u8> {
-    let metadata = Metadata {
-        feature_names: None,
-        config: Value::Null,
-        convention: Convention::default(),
-        measures: Default::default(),
-        data_hash: String::new(),
-        seed: 1,
-        estimate: None,
-        versions: Versions::current(),
-    };
-    Ranker::new(Normalizer::fit(&data(1), NormalizerKind::None), model.clone(), metadata).unwrap().to_bytes()
+    Ranker::new(Normalizer::fit(&data(1), NormalizerKind::None), model.clone(), Metadata::default()).unwrap().to_bytes()
 }
 
 /// The arrays of two models, every figure of every round, and what was selected.

@@ -3,15 +3,13 @@
 //! The rankers have random weights and trees, because scoring time depends on a ranker's shape, not on what it has
 //! learned. Each request goes through the whole ranker, from raw features through the normalizer to scores.
 
-use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::Instant;
 
 use burn::tensor::Device;
 use burn_rank::data::{Normalizer, NormalizerKind, RankingDataset};
 use burn_rank::json::Value;
-use burn_rank::measure::Convention;
-use burn_rank::ranker::{Metadata, Model, Ranker, TreeEnsemble, Versions};
+use burn_rank::ranker::{Metadata, Model, Ranker, TreeEnsemble};
 use burn_rank::refusal::Refusal;
 use burn_rank::scorer::{AttentionScorerConfig, LatentCrossScorerConfig, MlpScorerConfig, ScorerConfig};
 use burn_rank::seed::seed_for;
@@ -155,17 +153,7 @@ impl ServingBench {
 }
 
 fn ranker_of(normalizer: Normalizer, model: Model) -> Result<Ranker, ExperimentError> {
-    let metadata = Metadata {
-        feature_names: None,
-        config: Value::Null,
-        convention: Convention::default(),
-        measures: BTreeMap::new(),
-        data_hash: String::new(),
-        seed: SEED,
-        estimate: None,
-        versions: Versions::current(),
-    };
-    Ok(Ranker::new(normalizer, model, metadata)?)
+    Ok(Ranker::new(normalizer, model, Metadata::default())?)
 }
 
 /// Returns the percentile at `share`: the smallest value with at least this fraction of the sorted values at or below

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use burn_rank::json::Value;
 use burn_rank::measure::significance::SignificanceError;
-use burn_rank::ranker::Versions;
+use burn_rank::workbench::ranker::Versions;
 use burn_rank::workbench::significance::{Equivalence, EquivalenceVerdict, equivalence, mean, standard_error};
 use serde::{Deserialize, Serialize};
 

@@ -7,7 +7,7 @@ use burn::tensor::{DType, Device};
 use burn_rank::data::{Normalizer, RankingDataset};
 use burn_rank::learner::{FitContext, Importance, Interrupt, Job, LearnerError, Progress, Round, StopReason};
 use burn_rank::measure::{Evaluation, evaluate};
-use burn_rank::ranker::{Metadata, Model, Ranker, Versions};
+use burn_rank::ranker::{Metadata, Model, Ranker};
 use burn_rank::scorer::Scorer;
 use burn_rank::workbench::Approximation;
 use burn_rank::workbench::{normalizer, predict_together};
@@ -143,8 +143,7 @@ fn fit_normalized(
         measures: named(&evaluations),
         data_hash,
         seed,
-        estimate: None,
-        versions: Versions::current(),
+        ..Metadata::default()
     };
     let ranker = Ranker::new(normalizer, fitted.model, metadata)?;
     Ok(Fit {

@@ -2,7 +2,7 @@
 
 use burn_rank::json::Value;
 use burn_rank::measure::Convention;
-use burn_rank::ranker::Versions;
+use burn_rank::workbench::ranker::Versions;
 use burn_rank::workbench::registry::LEARNERS;
 
 use crate::experiment::{RunRecord, without_nulls};

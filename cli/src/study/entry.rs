@@ -1,7 +1,7 @@
 //! A study's entry on the command line: its name, inputs and parameters.
 
-use burn_rank::ranker::Versions;
 use burn_rank::refusal::Refusal;
+use burn_rank::workbench::ranker::Versions;
 use burn_rank::workbench::text::{did_you_mean, nearest};
 
 use super::findings::StudyReport;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use burn_rank::ranker::Versions;
+use burn_rank::workbench::ranker::Versions;
 use serde::{Deserialize, Serialize};
 
 use super::{Judged, RunSubject, Subject, Verdict};

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::data::{NormalizerKind, SynthConfig};
-use crate::measure::Convention;
 use crate::ranker::parts::Values;
-use crate::ranker::{LEAF, Node, TreeArrays, TreeEnsemble, Versions};
+use crate::ranker::{LEAF, Node, TreeArrays, TreeEnsemble};
 use crate::scorer::{
     AttentionScorerConfig, InputConfig, LatentCrossScorerConfig, LinearScorerConfig, MlpScorerConfig, NormKind,
     ScorerConfig,
@@ -21,12 +20,9 @@ fn ranker(model: Model) -> Ranker {
     let metadata = Metadata {
         feature_names: Some((1..=model.features()).map(|feature| format!("f{feature}")).collect()),
         config: crate::json::json!({ "learner": { "kind": "gradient", "learning_rate": 0.1 } }),
-        convention: Convention::default(),
         measures: BTreeMap::from([("validation ndcg@10".to_string(), 0.1 + 0.2)]),
-        data_hash: "abc".into(),
         seed: u64::MAX,
-        estimate: None,
-        versions: Versions::current(),
+        ..Metadata::default()
     };
     Ranker::new(Normalizer::fit(&data(), NormalizerKind::ZScore), model, metadata).unwrap()
 }

@@ -10,12 +10,11 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use crate::data::{Normalizer, NormalizerKind, RankingDataset};
-use crate::measure::Convention;
 use crate::ranker::export::ExportFormat;
 use crate::ranker::parts::{Parts, Values};
 use crate::ranker::tree_ensemble::{LEAF, NodeStatistics, TreeArrays};
 use crate::ranker::tree_shap::TreeShap;
-use crate::ranker::{KernelExpansion, Metadata, Model, Node, Ranker, TreeEnsemble, Versions};
+use crate::ranker::{KernelExpansion, Metadata, Model, Node, Ranker, TreeEnsemble};
 use crate::scorer::{
     Activation, AttentionScorerConfig, InputConfig, LatentCrossScorerConfig, LinearScorerConfig, MlpScorerConfig,
     NormKind, Scorer, ScorerConfig,
@@ -83,17 +82,7 @@ fn queries() -> RankingDataset {
 }
 
 fn ranker(normalizer: NormalizerKind, model: Model) -> Ranker {
-    let metadata = Metadata {
-        feature_names: None,
-        config: crate::json::Value::Object(Default::default()),
-        convention: Convention::default(),
-        measures: BTreeMap::new(),
-        data_hash: String::new(),
-        seed: 1,
-        estimate: None,
-        versions: Versions::current(),
-    };
-    Ranker::new(Normalizer::fit(&train(), normalizer), model, metadata).unwrap()
+    Ranker::new(Normalizer::fit(&train(), normalizer), model, Metadata::default()).unwrap()
 }
 
 /// Makes a scorer with weights that depend on no seed, and running statistics other than 0 and 1.

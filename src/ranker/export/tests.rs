@@ -1,27 +1,15 @@
 //! Tests the names of formats, and the contents of every format of trees.
 
-use std::collections::BTreeMap;
-
 use burn::tensor::Device;
 
 use super::*;
 use crate::data::{Normalizer, NormalizerKind, RankingDataset, SynthConfig};
-use crate::measure::Convention;
-use crate::ranker::{Metadata, Node, NodeStatistics, TreeArrays, TreeEnsemble, Versions};
+use crate::ranker::{Metadata, Node, NodeStatistics, TreeArrays, TreeEnsemble};
 use crate::scorer::{LinearScorer, MlpScorerConfig, ScorerConfig};
 
 /// Creates a ranker from a model and a normalizer fitted to `data`.
 pub(super) fn ranker(kind: NormalizerKind, model: Model, data: &RankingDataset) -> Ranker {
-    let metadata = Metadata {
-        feature_names: None,
-        config: crate::json::json!({}),
-        convention: Convention::default(),
-        measures: BTreeMap::new(),
-        data_hash: data.data_hash(),
-        seed: 1,
-        estimate: None,
-        versions: Versions::current(),
-    };
+    let metadata = Metadata { data_hash: data.data_hash(), ..Metadata::default() };
     Ranker::new(Normalizer::fit(data, kind), model, metadata).unwrap()
 }
 

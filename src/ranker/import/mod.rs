@@ -15,22 +15,20 @@ mod tests;
 mod trees;
 mod xgboost;
 
-use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::path::Path;
 
 use burn::tensor::Device;
 use serde::de::DeserializeOwned;
 
+use super::artifact::Metadata;
 use super::artifact::Ranker;
-use super::artifact::{Metadata, Versions};
 use super::error::RankerError;
 use super::model::Model;
 use super::tree_ensemble::TreeEnsemble;
 use crate::data::Normalizer;
 use crate::file_kind::{FileKind, SAFETENSORS};
 use crate::json::{Value, json};
-use crate::measure::Convention;
 
 /// The formats of other systems that are read.
 pub static IMPORTS: &[ImportEntry] = &[lightgbm::ENTRY, xgboost::ENTRY, catboost::ENTRY, ranklib::ENTRY];
@@ -142,12 +140,7 @@ impl Ranker {
         let metadata = Metadata {
             feature_names: feature_names.filter(|names| names.len() == features),
             config: json!({ "import": about }),
-            convention: Convention::default(),
-            measures: BTreeMap::new(),
-            data_hash: "unknown".into(),
-            seed: 0,
-            estimate: None,
-            versions: Versions::current(),
+            ..Metadata::default()
         };
         Self::new(Normalizer::unfitted(features), Model::Trees(trees), metadata)
     }

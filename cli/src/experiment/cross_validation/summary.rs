@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use burn_rank::json::Value;
-use burn_rank::ranker::Versions;
+use burn_rank::workbench::ranker::Versions;
 
 use super::PlannedFits;
 use super::jobs::JobResult;

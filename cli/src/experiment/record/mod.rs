@@ -146,27 +146,15 @@ fn quantiles(ascending: &[f32]) -> Vec<f32> {
 #[cfg(test)]
 mod tests {
     use burn_rank::data::{Normalizer, NormalizerKind};
-    use burn_rank::measure::Convention;
-    use burn_rank::ranker::{Metadata, TreeEnsemble, Versions};
-    use burn_rank::workbench::json::json;
+    use burn_rank::ranker::{Metadata, TreeEnsemble};
     use burn_rank::workbench::ranker::{Node, trees};
 
     use super::*;
 
     fn ranker(trees: TreeEnsemble) -> Ranker {
-        let metadata = Metadata {
-            feature_names: None,
-            config: json!({}),
-            convention: Convention::default(),
-            measures: Default::default(),
-            data_hash: String::new(),
-            seed: 1,
-            estimate: None,
-            versions: Versions::current(),
-        };
         let empty =
             RankingDataset::builder().features(vec![0.0; 3], 3).labels(vec![0.0]).query_sizes(&[1]).build().unwrap();
-        Ranker::new(Normalizer::fit(&empty, NormalizerKind::None), Model::Trees(trees), metadata).unwrap()
+        Ranker::new(Normalizer::fit(&empty, NormalizerKind::None), Model::Trees(trees), Metadata::default()).unwrap()
     }
 
     /// Returns 100 queries with 30 documents each. The first feature is the document's number, the second is missing in

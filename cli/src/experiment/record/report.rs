@@ -7,9 +7,9 @@ use burn_rank::data::{RankingDataset, Statistics};
 use burn_rank::json::Value;
 use burn_rank::learner::{Importance, Round, StopReason};
 use burn_rank::measure::{Convention, Evaluation, Measure};
-use burn_rank::ranker::Versions;
 use burn_rank::workbench::Approximation;
 use burn_rank::workbench::mean_of;
+use burn_rank::workbench::ranker::Versions;
 use serde::{Deserialize, Serialize};
 
 use super::PartialDependence;
