@@ -1,58 +1,227 @@
-//! `burn-rank report RUN` writes a run's HTML page, which is built from `report.json` and `run.json`.
+//! `burn-rank report` writes a run's HTML page, which is built from `report.json` and `run.json`, or a table of many runs.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use burn_rank::json::Value;
+use burn_rank::measure::Measure;
 use burn_rank::workbench::atomic_file;
-use burn_rank::workbench::text::is_standard_stream;
+use burn_rank::workbench::text::{did_you_mean, harmless, is_standard_stream, nearest, shown};
 use clap::Args;
 use serde::de::DeserializeOwned;
 
+use super::failure::one_line;
 use super::{Failure, Result, input};
-use crate::experiment::{OutputError, PAGE, RECORD, REPORT, RUN_FILES, Report, RunRecord, put_right, write_page};
-use crate::report::page;
+use crate::experiment::{
+    OutputError, PAGE, RECORD, REPORT, RUN_FILES, Report, RunRecord, is_run, put_right, write_page,
+};
+use crate::page::indented;
+use crate::report::{FinishedRun, Runs, in_words, page, runs_page};
+
+/// The largest width of a printed line, in characters.
+const LINE: usize = 80;
 
 /// Arguments of `report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// Folder of a finished train or cv run
-    run: PathBuf,
-    /// File for the page, which is replaced if it exists; `-` is standard output [default: report.html in the folder]
+    /// Folder of a finished train or cv run; or folders with runs somewhere below, for a table of all of them
+    #[arg(required = true)]
+    runs: Vec<PathBuf>,
+    /// File for the page, which is replaced if it exists; `-` is standard output [default: report.html in the folder of
+    /// one run]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Print the table of runs as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    table: TableArgs,
+}
+
+/// What a table of runs shows, and in which order.
+#[derive(Debug, Default, PartialEq, Args)]
+#[command(next_help_heading = "Options of tables of runs")]
+struct TableArgs {
+    /// Measure by which runs are compared [default: the measure that selects the round]
+    #[arg(long, value_name = "MEASURE")]
+    measure: Option<Measure>,
+    /// Column that orders the runs: folder, name, seconds, validation, a measure, or a setting [default: validation]
+    #[arg(long, value_name = "COLUMN")]
+    sort: Option<String>,
+    /// Show only runs with this setting, such as learner.kind=gradient; may be repeated
+    #[arg(long = "where", value_name = "KEY=VALUE")]
+    conditions: Vec<String>,
 }
 
 impl ReportArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        let report = read_report(&self.run)?;
-        let record: Option<RunRecord> = read(&self.run.join(RECORD))?;
-        let page = page(&report, record.as_ref());
-        let path = match self.out {
-            Some(path) if is_standard_stream(&path) => return Ok(out.write_all(page.as_bytes())?),
-            Some(path) => {
-                let of_run = RUN_FILES.iter().filter(|name| **name != PAGE);
-                let of_run: Vec<PathBuf> = of_run.map(|name| self.run.join(name)).collect();
-                input::not_over("--out", &path, &of_run, "is a file of the run")?;
-                let written = atomic_file::write(&path, page.as_bytes());
-                written.map_err(|source| OutputError::Unwritable { path: path.clone(), source })?;
-                path
+        match self.runs.as_slice() {
+            [run] if !self.json && self.table == TableArgs::default() && !is_folder_of_runs(run) => {
+                page_of_run(run, self.out, out)
             }
-            None => {
-                write_page(&self.run, page.as_bytes())?;
-                self.run.join(PAGE)
-            }
-        };
-        Ok(writeln!(out, "{}", path.display())?)
+            _ => self.table_of_runs(out),
+        }
     }
+
+    fn table_of_runs(self, out: &mut dyn Write) -> Result {
+        let mut found = Found::default();
+        for folder in &self.runs {
+            put_right(folder)?;
+            let before = found.runs.len();
+            found.below(folder)?;
+            if found.runs.len() == before {
+                return Err(no_run(folder, "here or in a folder below"));
+            }
+        }
+        let runs = self.table.chosen(found.runs)?;
+        let of_runs: Vec<PathBuf> = runs.iter().flat_map(|run| files_of(Path::new(&run.folder))).collect();
+        let mut table = Runs::new(runs, self.table.measure);
+        table.notes.splice(0..0, found.notes);
+        self.table.sort(&mut table)?;
+        if let Some(path) = &self.out {
+            let page = runs_page(&table);
+            if is_standard_stream(path) {
+                return Ok(out.write_all(page.as_bytes())?);
+            }
+            write_to(path, &page, &of_runs)?;
+        }
+        if self.json {
+            return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&table).map_err(Failure::work)?)?);
+        }
+        write!(out, "{}", table.table().within(LINE))?;
+        for (mark, sentences) in [("verdict", table.verdicts()), ("note", table.notes)] {
+            for words in sentences {
+                writeln!(out, "\n{mark:7}  {}", indented(&harmless(&words), 9))?;
+            }
+        }
+        match &self.out {
+            Some(path) => Ok(writeln!(out, "\nwritten to {}", path.display())?),
+            None => Ok(()),
+        }
+    }
+}
+
+impl TableArgs {
+    /// Returns the runs that meet the conditions.
+    fn chosen(&self, mut runs: Vec<FinishedRun>) -> Result<Vec<FinishedRun>> {
+        for (key, wanted) in input::assignments("--where", &self.conditions)? {
+            let wanted = in_words(&wanted);
+            let refuse = |message: String| Failure::input(format!("--where {key}={wanted}: {message}"));
+            let known: BTreeSet<String> = runs.iter().flat_map(|run| run.settings().into_keys()).collect();
+            if !known.contains(&key) {
+                let near = did_you_mean(&nearest(&key, known.iter().map(String::as_str)));
+                return Err(refuse(format!("expected a key of the runs' configurations{near}")));
+            }
+            let values: BTreeSet<String> =
+                runs.iter().filter_map(|run| run.settings().get(&key).map(in_words)).collect();
+            runs.retain(|run| run.settings().get(&key).map(in_words).as_ref() == Some(&wanted));
+            if runs.is_empty() {
+                let values: Vec<String> = values.into_iter().collect();
+                return Err(refuse(format!("no run has this value, expected one of {}", values.join(", "))));
+            }
+        }
+        Ok(runs)
+    }
+
+    /// Puts the runs into the order that was asked for.
+    fn sort(&self, table: &mut Runs) -> Result {
+        let Some(column) = &self.sort else { return Ok(()) };
+        let columns = table.columns();
+        if !columns.contains(column) {
+            let near = did_you_mean(&nearest(column, columns.iter().map(String::as_str)));
+            let message = format!("--sort {}: expected one of {}{near}", shown(column), columns.join(", "));
+            return Err(Failure::input(message));
+        }
+        table.sort(column);
+        Ok(())
+    }
+}
+
+/// Writes the page of one run.
+fn page_of_run(run: &Path, to: Option<PathBuf>, out: &mut dyn Write) -> Result {
+    let report = read_report(run)?;
+    let record: Option<RunRecord> = read(&run.join(RECORD))?;
+    let page = page(&report, record.as_ref());
+    let path = match to {
+        Some(path) if is_standard_stream(&path) => return Ok(out.write_all(page.as_bytes())?),
+        Some(path) => {
+            write_to(&path, &page, &files_of(run))?;
+            path
+        }
+        None => {
+            write_page(run, page.as_bytes())?;
+            run.join(PAGE)
+        }
+    };
+    Ok(writeln!(out, "{}", path.display())?)
+}
+
+/// Writes a page to a file, which must not be one of the files of a run.
+fn write_to(path: &Path, page: &str, of_runs: &[PathBuf]) -> Result {
+    input::not_over("--out", path, of_runs, "is a file of the run")?;
+    let written = atomic_file::write(path, page.as_bytes());
+    Ok(written.map_err(|source| OutputError::Unwritable { path: path.into(), source })?)
+}
+
+/// Returns the files of a run, except its page.
+fn files_of(run: &Path) -> Vec<PathBuf> {
+    RUN_FILES.iter().filter(|name| **name != PAGE).map(|name| run.join(name)).collect()
+}
+
+/// Finished runs, and what was found beside them.
+#[derive(Default)]
+struct Found {
+    runs: Vec<FinishedRun>,
+    notes: Vec<String>,
+}
+
+impl Found {
+    /// Reads the runs in a folder and in the folders below it, in the order of their names. Folders below a run are its
+    /// own. A run that is not finished or cannot be read is left out with a note.
+    fn below(&mut self, folder: &Path) -> Result {
+        if folder.join(REPORT).is_file() {
+            match read_report(folder).and_then(|report| Ok((report, read(&folder.join(RECORD))?))) {
+                Ok((report, record)) => {
+                    self.runs.push(FinishedRun { folder: folder.display().to_string(), report, record });
+                }
+                Err(Failure::Input(error)) => self.notes.push(format!("Left out: {}.", one_line(&error))),
+                Err(failure) => return Err(failure),
+            }
+            return Ok(());
+        }
+        if is_run(folder) {
+            self.notes.push(format!("Left out: {} is not finished.", folder.display()));
+            return Ok(());
+        }
+        let unreadable = |error: io::Error| Failure::input(format!("{}: {error}", folder.display()));
+        if !folder.is_dir() {
+            return Err(no_run(folder, "here"));
+        }
+        let entries = std::fs::read_dir(folder).map_err(unreadable)?.collect::<io::Result<Vec<_>>>();
+        // A link could lead back.
+        let folders =
+            entries.map_err(unreadable)?.into_iter().filter(|e| e.file_type().is_ok_and(|kind| kind.is_dir()));
+        let mut folders: Vec<PathBuf> = folders.map(|entry| entry.path()).collect();
+        folders.sort();
+        folders.iter().try_for_each(|folder| self.below(folder))
+    }
+}
+
+/// Returns whether a path is a folder without a report of its own, but with runs below it.
+fn is_folder_of_runs(folder: &Path) -> bool {
+    let mut found = Found::default();
+    folder.is_dir() && !folder.join(REPORT).exists() && found.below(folder).is_ok() && !found.runs.is_empty()
+}
+
+fn no_run(folder: &Path, place: &str) -> Failure {
+    Failure::input(format!("{}: no {REPORT} {place}; expected the folder of a finished run", folder.display()))
 }
 
 /// Reads the report of a finished run.
 pub fn read_report(folder: &Path) -> Result<Report> {
     put_right(folder)?;
-    read(&folder.join(REPORT))?.ok_or_else(|| {
-        Failure::input(format!("{}: no {REPORT} here; expected the folder of a finished run", folder.display()))
-    })
+    read(&folder.join(REPORT))?.ok_or_else(|| no_run(folder, "here"))
 }
 
 /// Reads a JSON file; returns `None` if it does not exist.

@@ -10,6 +10,7 @@ mod data;
 mod devices;
 mod features;
 mod queries;
+mod runs;
 mod search;
 mod study;
 #[cfg(test)]
@@ -20,6 +21,7 @@ pub(crate) use self::comparison::{ComparedMeasure, ComparisonReport, Rankings, S
 pub(crate) use self::comparison::{forest_svg, labels, latex_table, letter, mean_table, pair_table};
 pub(crate) use self::devices::devices_text;
 pub(crate) use self::queries::ranking_table;
+pub(crate) use self::runs::{FinishedRun, Runs, in_words};
 pub(crate) use self::study::study_table;
 pub(crate) use self::train::measures_table;
 
@@ -70,6 +72,11 @@ pub(crate) fn comparison_page(report: &ComparisonReport, rankings: &Rankings) ->
 /// Builds the HTML page that compares devices.
 pub(crate) fn devices_page(comparison: &DeviceComparison) -> String {
     whole(devices::frame(comparison))
+}
+
+/// Builds the HTML page about many runs.
+pub(crate) fn runs_page(runs: &Runs) -> String {
+    whole(runs::frame(runs))
 }
 
 /// Builds the HTML page about a study.

@@ -83,3 +83,97 @@ fn a_folder_without_a_run_is_refused() {
     assert!(message.contains("; written by burn-rank 99.0.0, newer than this one, "), "{message}");
     assert_eq!(files(&bench.path("run")), ["report.json"], "nothing half-written");
 }
+
+/// Three runs that differ in their learning rate, and a `cv` of the same configuration, in one folder.
+fn many_runs() -> Bench {
+    let bench = trained_and_cross_validated();
+    for rate in ["0.001", "0.1"] {
+        let out = format!("runs/rate/{rate}");
+        let name = format!("name=rate {rate}");
+        let rate = format!("learner.learning_rate={rate}");
+        bench.output(&["train", "train.toml", "--out", &out, "--set", &rate, "--set", &name]);
+    }
+    fs::rename(bench.path("train"), bench.path("runs/default")).unwrap();
+    fs::rename(bench.path("cv"), bench.path("runs/cv")).unwrap();
+    bench
+}
+
+#[test]
+fn a_folder_of_runs_gives_one_table() {
+    let bench = many_runs();
+    let table: Value = serde_json::from_str(&bench.output(&["report", "runs", "--json"])).unwrap();
+    let runs = table["runs"].as_array().unwrap();
+    let of = |folder: &str| runs.iter().find(|run| run["folder"] == folder).unwrap();
+    assert_eq!(runs.len(), 4, "the fits of cv are not runs");
+    let read = |run: &str| -> Value {
+        serde_json::from_slice(&fs::read(bench.path("runs").join(run).join("report.json")).unwrap()).unwrap()
+    };
+    let report = read("rate/0.1");
+    for set in ["train", "validation", "test"] {
+        let expected = &report["measures"][set];
+        let found = &of("runs/rate/0.1")["measures"][set]["ndcg@10"];
+        assert_eq!(found["mean"], expected["measures"]["ndcg@10"], "{set}");
+        assert_eq!(found["standard_error"], expected["standard_errors"]["ndcg@10"], "{set}");
+    }
+    assert_eq!(of("runs/rate/0.001")["settings"]["learner.learning_rate"], 0.001);
+    assert!(of("runs/rate/0.001")["settings"].get("loss.name").is_none(), "the same in all runs");
+    let trained: Vec<&Value> = runs.iter().filter(|run| run["command"] == "train").collect();
+    let best = trained.iter().filter(|run| run["best"] == true).collect::<Vec<_>>();
+    assert_eq!(best.len(), 1);
+    let validation = |run: &Value| run["measures"]["validation"]["ndcg@10"]["mean"].as_f64().unwrap();
+    assert!(trained.iter().all(|run| validation(run) <= validation(best[0])));
+    for run in trained.iter().filter(|run| run["best"] == false) {
+        let test = |run: &Value| run["measures"]["test"]["ndcg@10"]["mean"].as_f64().unwrap();
+        assert!((run["difference"]["mean"].as_f64().unwrap() - (test(run) - test(best[0]))).abs() < 1e-12);
+        assert!(run["difference"]["p"].as_f64().unwrap() <= 1.0);
+    }
+    assert!(table["notes"][0].as_str().unwrap().contains("2 different sets of queries"), "{}", table["notes"]);
+
+    let text = bench.output(&["report", "runs", "--sort", "folder"]);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.contains("runs/rate/0.001") && text.contains("best"), "{text}");
+    let page = bench.output(&["report", "runs", "--out", "-"]);
+    assert!(page.starts_with("<!DOCTYPE html>") && !page.contains("<script") && page.contains("Learning curves"));
+    bench.output(&["report", "runs/default", "runs/cv", "--out", "two.html"]);
+    assert!(bench.path("two.html").exists());
+}
+
+#[test]
+fn a_table_of_runs_is_chosen_and_sorted() {
+    let bench = many_runs();
+    let folders = |arguments: &[&str]| -> Vec<String> {
+        let all = [&["report", "runs", "--json"], arguments].concat();
+        let table: Value = serde_json::from_str(&bench.output(&all)).unwrap();
+        let runs = table["runs"].as_array().unwrap().iter();
+        runs.map(|run| run["folder"].as_str().unwrap().replace("runs/", "")).collect()
+    };
+    let by_rate = folders(&["--where", "scorer.kind=linear", "--sort", "learner.learning_rate"]);
+    assert_eq!(by_rate.len(), 4);
+    assert_eq!((by_rate[0].as_str(), by_rate[3].as_str()), ("rate/0.001", "rate/0.1"));
+    assert_eq!(folders(&["--where", "learner.learning_rate=0.1"]), ["rate/0.1"]);
+    let refused = |arguments: &[&str]| bench.refused(&[&["report", "runs"], arguments].concat());
+    let message = refused(&["--where", "learner.learning_rat=0.1"]);
+    assert!(message.contains("did you mean `learner.learning_rate`?"), "{message}");
+    let message = refused(&["--where", "scorer.kind=mlp"]);
+    assert!(message.contains("no run has this value, expected one of linear"), "{message}");
+    let message = refused(&["--sort", "second"]);
+    assert!(message.contains("did you mean `seconds`?"), "{message}");
+    let message = refused(&["--out", "runs/default/report.json"]);
+    assert!(message.contains("is a file of the run"), "{message}");
+}
+
+#[test]
+fn runs_that_cannot_be_read_are_left_out_with_a_note() {
+    let bench = many_runs();
+    for folder in ["damaged", "unfinished"] {
+        fs::create_dir(bench.path("runs").join(folder)).unwrap();
+    }
+    bench.write("runs/damaged/report.json", "{");
+    fs::copy(bench.path("runs/default/.burn-rank"), bench.path("runs/unfinished/.burn-rank")).unwrap();
+    let text = bench.output(&["report", "runs"]).replace("\n         ", " ");
+    assert!(text.contains("Left out: runs/damaged/report.json: EOF"), "{text}");
+    assert!(text.contains("Left out: runs/unfinished is not finished."), "{text}");
+    fs::create_dir(bench.path("empty")).unwrap();
+    let message = bench.refused(&["report", "runs", "empty"]);
+    assert!(message.contains("empty: no report.json here or in a folder below"), "{message}");
+}

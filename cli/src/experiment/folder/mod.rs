@@ -58,6 +58,12 @@ pub(crate) const RUN_FILES: [&str; 9] = [REPORT, CONFIG, RANKER, START, STATE, P
 /// The files in a job's folder.
 const JOB_FILES: [&str; 4] = [RESULT, STATE, LOG, RANKER];
 
+/// Returns whether a folder holds a run of `train` or `cv`, finished or not.
+pub(crate) fn is_run(folder: &Path) -> bool {
+    let mark = mark::Mark::read(folder);
+    mark.is_ok_and(|mark| mark.is_some_and(|mark| matches!(mark.kind, RunKind::Train | RunKind::CrossValidation)))
+}
+
 /// The command that makes a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RunKind {
