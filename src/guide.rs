@@ -14,6 +14,7 @@
 //! | `docs/how-to/export.md`, `docs/how-to/import.md` | rankers in other systems, and from them |
 //! | `docs/how-to/large_data.md` | data larger than memory |
 //! | `docs/how-to/teacher.md` | learning from the scores of another ranker |
+//! | `docs/tutorials/text.md` | rerankers of texts, in another package |
 //! | `docs/tutorials/python.md` | the Python package |
 //! | `docs/explanation/reproducibility.md` | which bytes come back where |
 //! | `docs/reference/papers.md` | the papers, and what came back |

@@ -199,6 +199,14 @@ pub fn name_unread(refusal: Refusal) -> Refusal {
     Columns::name_unread(refusal)
 }
 
+/// Opens text to be read, and decompresses it if it is compressed by gzip.
+///
+/// # Errors
+/// Returns [`DataError::Io`] if the input cannot be opened or read.
+pub fn open(input: Input) -> Result<Box<dyn std::io::Read + Send>, DataError> {
+    crate::data::source::open(input).map(|(reader, _)| reader)
+}
+
 /// Returns whether the input is a file on disk, so companion files may be in the same folder.
 pub fn is_file(input: &Input) -> bool {
     input.is_file()

@@ -57,6 +57,24 @@ mod study;
 #[cfg(test)]
 mod testing;
 
+/// What `burn-rank-text` shares with the command. Users of the crate need none of it.
+#[doc(hidden)]
+pub mod workbench {
+    pub use crate::cli::{
+        Failure, Result, Work, end, interrupt_on_signal, not_over, parse, say, start_threads, written_to,
+    };
+    pub use crate::experiment::{
+        DataReport, ExtremeQueries, FitReport, Identity, MeasureConfig, OutputError, OutputFolder, PAGE, PerQuery,
+        Place, RunKind, RunRecord, SetMeasures, Sets, TrainReport,
+    };
+
+    /// Returns the measures of each set of queries as a table of text.
+    pub fn measures_text(report: &TrainReport) -> String {
+        let names: Vec<&String> = report.measures.train.measures.keys().collect();
+        crate::report::measures_table(report, &format!("{} convention", report.convention.name), &names).text()
+    }
+}
+
 pub use cli::run;
 pub use experiment::{
     Claim, Destination, Document, Experiment, ExperimentConfig, ExperimentError, Fit, FitOptions, RANKER, Report,

@@ -25,7 +25,7 @@ pub enum Failure {
 }
 
 /// The result of a part of a command.
-pub(super) type Result<T = (), E = Failure> = std::result::Result<T, E>;
+pub type Result<T = (), E = Failure> = std::result::Result<T, E>;
 
 impl Failure {
     /// Creates a failure for bad input, with the given message.

@@ -38,14 +38,20 @@ use std::io::Write;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use failure::{Context, EXIT_CODES, Failure, Result};
+use failure::{Context, EXIT_CODES};
+pub use failure::{Failure, Result};
 use files::to_io;
+pub use input::not_over;
 use judged::{JudgingArgs, Judgments};
-use process::{interrupt_on_signal, together};
-use progress::{Rounds, Work, during};
+pub use process::interrupt_on_signal;
+use process::together;
+pub use progress::Work;
+use progress::{Rounds, during};
 use report::read_report;
-use run_args::{ExecutionArgs, FolderArgs, Opened, RunArgs, work_on_this_thread, written_to};
+use run_args::{ExecutionArgs, FolderArgs, Opened, RunArgs, work_on_this_thread};
+pub use run_args::{start_threads, written_to};
 use scored::{Common, Loaded, Scored};
+pub use terminal::say;
 
 /// The commands that a new user runs first.
 const FIRST_STEPS: &str = include_str!("texts/first_steps.txt").trim_ascii_end();
@@ -118,8 +124,7 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
         // Help and the version are printed like errors, but with code 0.
         Err(error) => return terminal::refuse::<Cli>(error, &arguments),
     };
-    screen::show_warnings();
-    process::install_panic_hook();
+    begin();
     // These start threads themselves, or need none.
     if !matches!(cli.command, Command::Train(_) | Command::Bench(_) | Command::Devices(_) | Command::Models(_)) {
         run_args::start_threads(false);
@@ -147,6 +152,27 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
         Command::Man(args) => args.run(Cli::command(), &mut *out),
         Command::Help(args) => args.run(Cli::command(), &mut *out),
     };
+    end(done, &mut *out)
+}
+
+/// Parses the command line of another program of this workspace, which prints as this command does.
+///
+/// # Errors
+/// Returns the exit code after printing the help, the version or what is wrong.
+pub fn parse<C: Parser>(arguments: &[OsString]) -> Result<(C, Box<dyn Write>), u8> {
+    let parsed = C::try_parse_from(arguments).map_err(|error| terminal::refuse::<C>(error, arguments))?;
+    begin();
+    Ok((parsed, terminal::output()))
+}
+
+/// Makes the process ready to print messages.
+fn begin() {
+    screen::show_warnings();
+    process::install_panic_hook();
+}
+
+/// Prints the rest of the results and then the failure. Returns the exit code.
+pub fn end(done: Result, out: &mut dyn Write) -> u8 {
     // Results come before messages about them.
     let flushed = out.flush().map_err(Failure::from);
     match done.and(flushed) {

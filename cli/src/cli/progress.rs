@@ -35,7 +35,7 @@ pub(super) fn during<T>(what: &str, work: impl FnOnce() -> T) -> T {
 /// The progress of work, shown on one line after a while: its name and duration, the finished steps, and the time left.
 /// The line disappears when this value is dropped. Nothing is shown without a terminal.
 #[derive(Debug)]
-pub(super) struct Work(Option<Shown>);
+pub struct Work(Option<Shown>);
 
 #[derive(Debug)]
 struct Shown {
@@ -46,7 +46,7 @@ struct Shown {
 
 impl Work {
     /// Creates a display for work of unknown length.
-    pub(super) fn new(what: &str) -> Self {
+    pub fn new(what: &str) -> Self {
         if DRAWN.is_hidden() {
             return Self(None);
         }
@@ -70,14 +70,14 @@ impl Work {
     }
 
     /// Creates a display for work with `steps` steps.
-    pub(super) fn of(what: &str, steps: usize) -> Self {
+    pub fn of(what: &str, steps: usize) -> Self {
         let work = Self::new(what);
         work.steps(steps);
         work
     }
 
     /// Changes the name of the work that the display shows.
-    pub(super) fn now(&self, what: &str) {
+    pub fn now(&self, what: &str) {
         self.set(&in_room(what));
     }
 
@@ -94,7 +94,7 @@ impl Work {
     }
 
     /// Sets how many steps there are.
-    pub(super) fn steps(&self, all: usize) {
+    pub fn steps(&self, all: usize) {
         self.count(all, "{pos}/{len} {eta} left {msg}");
     }
 
@@ -109,7 +109,7 @@ impl Work {
     }
 
     /// Sets how many steps are finished.
-    pub(super) fn done(&self, steps: usize) {
+    pub fn done(&self, steps: usize) {
         self.bar(|bar| bar.set_position(steps as u64));
     }
 

@@ -138,7 +138,7 @@ pub(super) fn work_on_this_thread() {
 
 /// Starts rayon's thread pool, which the calling thread may be part of. Where a limit of the system lets fewer threads
 /// start than there are processors, the pool has these; where it lets none start, the calling thread does all the work.
-pub(super) fn start_threads(with_this: bool) {
+pub fn start_threads(with_this: bool) {
     let asked = std::env::var("RAYON_NUM_THREADS").ok().and_then(|text| text.parse().ok()).filter(|count| *count > 0);
     let wanted = asked.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZeroUsize::get));
     // Threads that are there before rayon hands them its work: its pool can be made only once.

@@ -76,7 +76,7 @@ fn painted(line: &str) -> String {
 
 /// Prints a message on standard error, above any progress lines. A terminal shows it in lines that break between words;
 /// elsewhere the message is one line. If the terminal is gone, the message is lost without an error.
-pub(super) fn say(message: impl Display) {
+pub fn say(message: impl Display) {
     let line = harmless(&message.to_string()).into_owned();
     // The text is written at once, since the end of all processes of an MPI program may cut off the rest.
     let is_terminal = io::stderr().is_terminal();

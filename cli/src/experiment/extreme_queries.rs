@@ -81,12 +81,7 @@ impl ExtremeQueries {
     }
 
     /// Picks up to five worst and five best queries. It picks fewer if a query would otherwise be in both lists.
-    pub(in crate::experiment) fn of_report(
-        measure: impl ToString,
-        data: &RankingDataset,
-        scores: &[f32],
-        values: &[Option<f64>],
-    ) -> Self {
+    pub fn of_report(measure: impl ToString, data: &RankingDataset, scores: &[f32], values: &[Option<f64>]) -> Self {
         let counted = values.iter().flatten().filter(|value| value.is_finite()).count();
         let ends = [counted.div_ceil(2), counted / 2].map(|half| half.min(IN_REPORT));
         Self::new(measure, data, scores, values, ends)

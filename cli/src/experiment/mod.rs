@@ -25,7 +25,7 @@ mod train_run;
 
 pub(crate) use agreement::agree;
 pub(crate) use config::ConfigError;
-pub use config::{DataConfig, Document, Experiment, ExperimentConfig, Rung};
+pub use config::{DataConfig, Document, Experiment, ExperimentConfig, MeasureConfig, Rung};
 pub(crate) use config::{from_toml, without_nulls, written_value};
 pub(crate) use cross_validation::format_of;
 pub use cross_validation::{

@@ -73,8 +73,9 @@ pub(super) fn convention_in_words(convention: &Convention) -> Html {
 
 /// Returns the name of a round in this learner's terms, `epoch` or `round`.
 pub(super) fn round_word(config: &Value) -> &'static str {
-    let kind = config["learner"]["kind"].as_str();
-    LEARNERS.iter().find(|entry| kind == Some(entry.name)).map_or("round", |entry| entry.round_name)
+    let (kind, of_epochs) = (config["learner"]["kind"].as_str(), config["learner"].get("epochs").is_some());
+    let unknown = if of_epochs { "epoch" } else { "round" };
+    LEARNERS.iter().find(|entry| kind == Some(entry.name)).map_or(unknown, |entry| entry.round_name)
 }
 
 /// Says how the values of features were normalized.
@@ -105,7 +106,10 @@ pub(super) fn provenance(
     let mut table = Table::default();
     let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
     table.row("made with", [format!("burn-rank {}, burn {}", versions.burn_rank, versions.burn)]);
-    table.row("ranker file format", [versions.format.to_string()]);
+    // Text models have none.
+    if versions.format > 0 {
+        table.row("ranker file format", [versions.format.to_string()]);
+    }
     table.row(if seeds.len() == 1 { "seed" } else { "seeds" }, [seeds.join(", ")]);
     table.row("convention", [convention.name.clone()]);
     if let Some(record) = record {

@@ -9,9 +9,10 @@ use crate::plot::{Bars, Group, Ink};
 
 /// Builds the section on the data of one split.
 pub(super) fn of_split(data: &Sets<DataReport>) -> Html {
-    let mut table = counts("set");
+    let has_features = data.train.statistics.features > 0;
+    let mut table = counts("set", has_features);
     for (name, set) in data.iter() {
-        count_row(&mut table, name, set);
+        count_row(&mut table, name, set, has_features);
     }
     let groups: Vec<Histograms> = data.iter().map(|(name, set)| Histograms::new(name, [set].into_iter())).collect();
     section("data", "Data", table.html("data").then(histograms(&groups)))
@@ -20,10 +21,10 @@ pub(super) fn of_split(data: &Sets<DataReport>) -> Html {
 /// Builds the section on the data of every fold. Together, the test sets of all folds make up the entire data, because
 /// each query is tested once.
 pub(super) fn of_folds(folds: &[(usize, &Sets<DataReport>)]) -> Html {
-    let mut table = counts("fold");
+    let mut table = counts("fold", true);
     for (fold, data) in folds {
         for (name, set) in data.iter() {
-            count_row(&mut table, &format!("{fold} {name}"), set);
+            count_row(&mut table, &format!("{fold} {name}"), set, true);
         }
     }
     let tests = folds.iter().filter_map(|(_, data)| data.test.as_ref());
@@ -31,35 +32,40 @@ pub(super) fn of_folds(folds: &[(usize, &Sets<DataReport>)]) -> Html {
     section("data", "Data", table.html("data").then(histograms(&groups)))
 }
 
-fn counts(first: &str) -> Table {
+/// The column of a table that texts do not have.
+const FEATURES: &str = "features";
+
+fn counts(first: &str, has_features: bool) -> Table {
     let columns = [
         first,
         "queries",
         "documents",
-        "features",
+        FEATURES,
         "empty",
         "with one label only",
         "shortest, median, longest query",
         "SHA-256",
     ];
-    Table::new(columns)
+    Table::new(columns.into_iter().filter(|&column| has_features || column != FEATURES))
 }
 
-fn count_row(table: &mut Table, name: &str, set: &DataReport) {
+fn count_row(table: &mut Table, name: &str, set: &DataReport, has_features: bool) {
     let statistics = &set.statistics;
     let (shortest, median, longest) = statistics.length_range;
     let counts = [
-        statistics.queries,
-        statistics.documents,
-        statistics.features,
-        statistics.empty_queries,
-        statistics.single_label_queries,
+        Some(statistics.queries),
+        Some(statistics.documents),
+        has_features.then_some(statistics.features),
+        Some(statistics.empty_queries),
+        Some(statistics.single_label_queries),
     ];
     let lengths = [shortest, median, longest].map(number::count).join(", ");
     let short: String = set.hash.chars().take(8).collect();
     let hash = element("code", short).within("abbr", &[("title", &set.hash)]);
-    table
-        .row(name, counts.map(|value| Html::text(number::count(value))).into_iter().chain([Html::text(lengths), hash]));
+    table.row(
+        name,
+        counts.into_iter().flatten().map(|value| Html::text(number::count(value))).chain([Html::text(lengths), hash]),
+    );
 }
 
 /// Counts of labels and list lengths, which are drawn as percentages.

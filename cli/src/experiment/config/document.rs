@@ -210,6 +210,12 @@ impl Document {
         self.overrides.push(Override { key: key.to_string(), written, removes: false });
     }
 
+    /// Returns a path that the value of a dotted key names: relative to the folder of the file, or, from an override, to
+    /// the current folder.
+    pub fn resolved(&self, key: &str, path: &Path) -> PathBuf {
+        if self.is_set_by_hand(key) { path.to_path_buf() } else { self.folder().join(path) }
+    }
+
     /// Returns whether the value of a dotted key comes from an override, not from the file.
     pub(super) fn is_set_by_hand(&self, key: &str) -> bool {
         self.overrides.iter().any(|set| !set.removes && is_within(key, &set.key))
@@ -278,7 +284,10 @@ impl Document {
 
     /// Decodes the whole configuration into a typed value. The error names the key, but not yet the line or the
     /// override that set it.
-    pub(super) fn decode<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
+    ///
+    /// # Errors
+    /// Returns a [`Refusal`] that names the key.
+    pub fn decode<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
         #[cfg(test)]
         tests::DECODED.with(|count| count.set(count.get() + 1));
         check_writable(&self.root, "")?;

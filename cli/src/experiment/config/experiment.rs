@@ -158,10 +158,7 @@ impl Experiment {
             return Err(Refusal::new("name", format!("{:?}", config.name), "a name, not a path"));
         }
         for (key, path) in config.paths_mut() {
-            // A typed path starts at the user's current folder.
-            if !document.is_set_by_hand(key) {
-                *path = document.folder().join(&path);
-            }
+            *path = document.resolved(key, path);
         }
         config.check_data()?;
         config.check_cross_validation()?;

@@ -17,4 +17,6 @@ pub(super) use experiment::refusal_of;
 pub use experiment::{Experiment, ExperimentConfig};
 pub(crate) use fitting::without_nulls;
 pub use search::{Rung, SearchConfig};
-pub use sections::{CrossValidationConfig, DataConfig, FoldsConfig, SplitBy, SplitConfig, SyntheticConfig};
+pub use sections::{
+    CrossValidationConfig, DataConfig, FoldsConfig, MeasureConfig, SplitBy, SplitConfig, SyntheticConfig,
+};

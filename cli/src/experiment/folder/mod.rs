@@ -52,6 +52,23 @@ const RUNS: &str = "runs";
 /// The empty file that a command locks while its run is in progress.
 const LOCK: &str = ".lock";
 
+/// The files of a trained text model, whose names are those of Hugging Face and sentence-transformers.
+pub(crate) const TEXT_MODEL: [&str; 9] = [
+    MODEL,
+    "config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "vocab.txt",
+    "modules.json",
+    "sentence_bert_config.json",
+    "config_sentence_transformers.json",
+];
+/// The weights of a trained text model.
+const MODEL: &str = "model.safetensors";
+/// The folder that says how a text model of two towers pools, and its file.
+pub(crate) const POOLING: [&str; 2] = ["1_Pooling", "config.json"];
+
 /// The files of a run except its jobs.
 pub(crate) const RUN_FILES: [&str; 9] = [REPORT, CONFIG, RANKER, START, STATE, PAGE, RECORD, CARD, LOG];
 
@@ -70,6 +87,9 @@ pub enum RunKind {
     /// `train`
     #[serde(rename = "train")]
     Train,
+    /// `burn-rank-text train`
+    #[serde(rename = "text train")]
+    Text,
     /// `cv`
     #[serde(rename = "cv")]
     CrossValidation,
@@ -89,6 +109,7 @@ impl RunKind {
     fn results(self) -> &'static [&'static str] {
         match self {
             RunKind::Train => &[RANKER, REPORT],
+            RunKind::Text => &[MODEL, REPORT],
             RunKind::CrossValidation => &[REPORT],
             RunKind::Comparison => &[DEVICES[0]],
             RunKind::Study => &[STUDY[0]],

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use burn_rank::workbench::atomic_file::unfinished;
 
+use super::TEXT_MODEL;
 use super::mark::MARK;
-use super::{CARD, DEVICES, JOB_FILES, JOBS, LOCK, PAGE, RANKER, RECORD, REPORT, RUN_FILES, RunKind, STUDY};
+use super::{CARD, DEVICES, JOB_FILES, JOBS, LOCK, PAGE, POOLING, RANKER, RECORD, REPORT, RUN_FILES, RunKind, STUDY};
 use crate::experiment::cross_validation::{ENDINGS, KEPT};
 use crate::experiment::error::OutputError;
 
@@ -95,7 +96,11 @@ fn is_file_of_run(path: &str) -> bool {
     let shape = shape(name);
     match path.split('/').collect::<Vec<_>>()[..] {
         _ if unfinished(name).is_some() => true,
-        [_] => [&RUN_FILES[..], &DEVICES, &STUDY, &NUMBERED, &[MARK, LOCK]].concat().contains(&shape.as_str()),
+        [_] => {
+            let names = [&RUN_FILES[..], &DEVICES, &STUDY, &NUMBERED, &[MARK, LOCK]].concat();
+            names.contains(&shape.as_str()) || TEXT_MODEL.contains(&name)
+        }
+        [_, _] if path == POOLING.join("/") => true,
         [JOBS, _, _] => JOB_FILES.contains(&name),
         [KEPT, _] => ENDINGS.iter().any(|ending| shape == format!("fold#-seed#{ending}")),
         _ => false,
@@ -104,7 +109,7 @@ fn is_file_of_run(path: &str) -> bool {
 
 /// Returns whether burn-rank makes folders of this relative path.
 fn is_folder_of_run(path: &str) -> bool {
-    matches!(path.split('/').collect::<Vec<_>>()[..], [JOBS | KEPT] | [JOBS, _])
+    matches!(path.split('/').collect::<Vec<_>>()[..], [JOBS | KEPT] | [JOBS, _]) || path == POOLING[0]
 }
 
 /// Returns a name with `#` in the place of every number.

@@ -255,7 +255,8 @@ impl DataReport {
 }
 
 impl SetMeasures {
-    fn from_evaluation(evaluation: &Evaluation) -> Self {
+    /// Returns the means of an evaluation, with their standard errors.
+    pub fn from_evaluation(evaluation: &Evaluation) -> Self {
         let means = evaluation.means.iter();
         let errors = evaluation.means.iter().zip(&evaluation.per_query);
         let error = |values: &[Option<f64>]| standard_error(&values.iter().copied().flatten().collect::<Vec<_>>());

@@ -1,0 +1,348 @@
+//! Training: lists without padding, gradients in chunks of tokens, the best epoch by an exact measure.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use burn::grad_clipping::GradientClipping;
+use burn::module::{Lora, ParamGroup};
+use burn::optim::{AdamWConfig, ModuleOptimizer};
+use burn::tensor::{Device, Tensor, TensorData};
+use burn_rank::cached_backward;
+use burn_rank::data::{RankingDataset, Segments};
+use burn_rank::learner::gradient::ClipConfig;
+use burn_rank::learner::{Interrupt, Round, StopReason};
+use burn_rank::loss::{InBatchOptions, Lists, RankingLoss, Reduction, degenerate_queries, in_batch};
+use burn_rank::measure::{Convention, Measure};
+use burn_rank::refusal::Refusal;
+use burn_rank::seed::seed_for;
+use burn_rank::workbench::text::counted;
+use chacha20::ChaCha8Rng;
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+
+use crate::data::TextList;
+use crate::error::TextError;
+use crate::learner::LearnerConfig;
+use crate::lists::{Step, TokenLists, score_lists};
+use crate::scorer::TextScorer;
+use crate::weights::parameters;
+
+/// The texts of a set, as lists and as tokens.
+#[derive(Debug)]
+pub struct TextSet {
+    /// The labels, without features.
+    pub dataset: RankingDataset,
+    /// The scores of a teacher; NaN where a document has none, which no loss of a teacher takes.
+    pub teacher: Vec<f32>,
+    /// The tokens.
+    pub tokens: TokenLists,
+}
+
+impl TextSet {
+    /// Joins lists with their tokens.
+    ///
+    /// # Errors
+    /// Returns an error if there is no list, or if an identifier cannot be used.
+    pub fn new(lists: &[TextList], tokens: TokenLists) -> Result<Self, TextError> {
+        let documents = lists.iter().flat_map(|list| &list.documents);
+        let teacher = documents.map(|document| document.score.unwrap_or(f32::NAN)).collect();
+        Ok(Self { dataset: crate::data::to_dataset(lists)?, teacher, tokens })
+    }
+}
+
+/// What a training needs beside the model.
+pub struct Training<'a> {
+    /// The training lists.
+    pub train: &'a TextSet,
+    /// The lists on which the best epoch is chosen; without them the last one is kept.
+    pub validation: Option<&'a TextSet>,
+    /// The loss.
+    pub loss: &'a dyn RankingLoss,
+    /// The settings.
+    pub learner: &'a LearnerConfig,
+    /// The measure that chooses, and its convention.
+    pub selection: (Measure, &'a Convention),
+    /// The seed.
+    pub seed: u64,
+    /// The device, with gradients.
+    pub device: &'a Device,
+    /// Stops after a step.
+    pub interrupt: Interrupt,
+    /// Hears what happens.
+    pub tell: &'a dyn Fn(Event<'_>),
+}
+
+/// What happens in a training.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// Training begins, with this number of steps.
+    Begun(usize),
+    /// A step is done.
+    Step {
+        /// Steps so far, over all epochs.
+        done: usize,
+        /// The epoch, from 1.
+        epoch: usize,
+        /// The loss of the step.
+        loss: f64,
+        /// Trained tokens a second since the training began, without validation.
+        tokens_per_second: f64,
+    },
+    /// Lists of the validation set are scored: so many of all.
+    Scored(usize, usize),
+    /// An epoch is done.
+    Round(&'a Round),
+    /// Something that the user may want to change.
+    Warning(String),
+}
+
+/// The end of a training.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct TrainedText {
+    /// Every epoch.
+    pub history: Vec<Round>,
+    /// The epoch that was kept, from 1.
+    pub best_round: usize,
+    /// Why the training ended.
+    pub stop: StopReason,
+    /// Trained tokens a second, without validation.
+    pub tokens_per_second: f64,
+}
+
+/// Trains a model. `keep` gets the best one so far, each time that an epoch is better than all before it; adapters are
+/// not merged yet.
+///
+/// # Errors
+/// Returns an error if no list has anything to learn, if the loss cannot be computed, or the error of `keep`.
+pub fn train<S: TextScorer, E: From<TextError>>(
+    model: S,
+    training: &Training,
+    mut keep: impl FnMut(&S) -> Result<(), E>,
+) -> Result<TrainedText, E> {
+    let Training { learner, train, .. } = *training;
+    learner.check(S::KIND).map_err(|refusal| TextError::from(refusal.under("learner")))?;
+    let mut model = prepared(model, learner).map_err(TextError::from)?;
+    let mut optimizer = optimizer(&model, learner);
+    let epochs = plan(training)?;
+    let steps: usize = epochs.iter().map(Vec::len).sum();
+    (training.tell)(Event::Begun(steps));
+    let warmup = (learner.warmup * steps as f64).ceil();
+    let (mut history, mut best, mut stop) = (Vec::new(), None::<(f64, usize)>, StopReason::Completed);
+    let (mut done, mut tokens, mut spent) = (0, 0, Duration::ZERO);
+    let speed = |tokens: usize, spent: Duration| tokens as f64 / spent.as_secs_f64().max(1e-9);
+    for (epoch, batches) in (1..).zip(&epochs) {
+        let (mut sum, mut lists, mut rate) = (0.0, 0, 0.0);
+        for batch in batches {
+            let begun = Instant::now();
+            // Rises to the rate, then falls to 0.
+            rate = learner.learning_rate
+                * if (done as f64) < warmup {
+                    (done + 1) as f64 / warmup
+                } else {
+                    (steps - done) as f64 / (steps as f64 - warmup)
+                };
+            let step = train.tokens.step(batch, learner.chunk_tokens, training.device);
+            let (loss, gradients) =
+                gradients(&model, &step, batch, training, seed_for(training.seed, "step", done as u64))?;
+            model = optimizer.step(rate, model, gradients);
+            let loss = loss.into_scalar::<f64>();
+            (sum, lists) = (sum + loss * batch.len() as f64, lists + batch.len());
+            (done, tokens, spent) = (done + 1, tokens + step.tokens, spent + begun.elapsed());
+            (training.tell)(Event::Step { done, epoch, loss, tokens_per_second: speed(tokens, spent) });
+            if training.interrupt.requested() {
+                stop = StopReason::Interrupted;
+                break;
+            }
+        }
+        let valid = model.valid();
+        let validation = training.validation.map(|set| measured(&valid, set, training)).transpose()?;
+        let round = Round {
+            round: epoch,
+            objective: sum / lists as f64,
+            train: None,
+            validation,
+            figures: vec![("learning_rate".to_string(), rate)],
+        };
+        (training.tell)(Event::Round(&round));
+        history.push(round);
+        let value = validation.unwrap_or(epoch as f64);
+        if best.is_none_or(|(best, _)| value > best) {
+            best = Some((value, epoch));
+            keep(&valid)?;
+        }
+        if stop == StopReason::Interrupted {
+            break;
+        }
+    }
+    let best_round = best.map_or(1, |(_, epoch)| epoch);
+    Ok(TrainedText { history, best_round, stop, tokens_per_second: speed(tokens, spent) })
+}
+
+/// The selection measure on a set.
+fn measured<S: TextScorer>(model: &S, set: &TextSet, training: &Training) -> Result<f64, TextError> {
+    let all: Vec<usize> = (0..set.tokens.len()).collect();
+    let tell = |done: usize| (training.tell)(Event::Scored(done, all.len()));
+    let device = training.device.clone().inner();
+    let scores = score_lists(model, &set.tokens, &all, training.learner.chunk_tokens, &device, tell);
+    let (measure, convention) = training.selection;
+    Ok(measure.mean(&set.dataset.rankings(&scores), convention)?)
+}
+
+/// The steps of each epoch: lists in a new order, as many as a step has documents for.
+fn plan(training: &Training) -> Result<Vec<Vec<Vec<usize>>>, TextError> {
+    let (set, learner) = (training.train, training.learner);
+    let data = &set.dataset;
+    let has_relevant = |list: &usize| data.has_relevant(*list);
+    let idle = match (learner.in_batch, training.loss.about().needs_teacher) {
+        (true, _) => (0..data.queries()).filter(|list| !has_relevant(list)).collect(),
+        // A teacher orders documents of equal relevance.
+        (_, true) => Vec::new(),
+        _ => degenerate_queries(training.loss, &data.labels, &data.offsets)?,
+    };
+    if idle.len() == data.queries() {
+        return Err(Refusal::fault(
+            "data.train",
+            "no list has anything to learn: expected a relevant document and another",
+        )
+        .into());
+    }
+    if !idle.is_empty() {
+        let lists = counted(idle.len(), "training list");
+        let words = format!("{lists} of {} left out: they have nothing to learn for this loss", data.queries());
+        (training.tell)(Event::Warning(words));
+    }
+    let mut learnable: Vec<usize> = (0..data.queries()).collect();
+    learnable.retain(|list| idle.binary_search(list).is_err());
+    let epoch = |epoch: usize| {
+        let mut order = learnable.clone();
+        order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed_for(training.seed, "shuffle", epoch as u64)));
+        let (mut batches, mut documents) = (Vec::<Vec<usize>>::new(), usize::MAX);
+        for list in order {
+            let own = set.tokens.documents(list);
+            match batches.last_mut() {
+                Some(batch) if documents + own <= learner.batch_documents => {
+                    batch.push(list);
+                    documents += own;
+                }
+                _ => {
+                    batches.push(vec![list]);
+                    documents = own;
+                }
+            }
+        }
+        batches
+    };
+    Ok((0..learner.epochs).map(epoch).collect())
+}
+
+/// Freezes what is not to change, and adds adapters.
+fn prepared<S: TextScorer>(model: S, learner: &LearnerConfig) -> Result<S, Refusal> {
+    let parameters = parameters(&model);
+    let is_within =
+        |name: &str, part: &str| name.strip_prefix(part).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    let chosen = |of: &dyn Fn(&str) -> bool| -> Vec<String> {
+        parameters.iter().filter(|(_, _, name)| of(name)).map(|(_, path, _)| path.clone()).collect()
+    };
+    if let Some(lora) = &learner.lora {
+        let adapted = chosen(&|name| name.ends_with("self.query.weight") || name.ends_with("self.value.weight"));
+        let head = chosen(&|name| name.starts_with("classifier.") || name.starts_with("pooler."));
+        let lora = Lora::new(lora.rank, lora.alpha).set_param_group(ParamGroup::from_paths(adapted));
+        return Ok(model.apply_lora(lora).set_require_grad_group(ParamGroup::from_paths(head), true));
+    }
+    let unknown = learner.freeze.iter().enumerate().find(|(_, part)| chosen(&|name| is_within(name, part)).is_empty());
+    if let Some((at, part)) = unknown {
+        let mut known: Vec<String> =
+            parameters.iter().map(|(_, _, name)| name.split('.').next().unwrap_or_default().to_string()).collect();
+        known.dedup();
+        return Err(Refusal::unknown(format!("learner.freeze[{at}]"), "part", part, known, ""));
+    }
+    let frozen = chosen(&|name| learner.freeze.iter().any(|part| is_within(name, part)));
+    if frozen.len() == parameters.len() {
+        return Err(Refusal::fault("learner.freeze", "no weight is left to train"));
+    }
+    Ok(if frozen.is_empty() { model } else { model.set_require_grad_group(ParamGroup::from_paths(frozen), false) })
+}
+
+/// AdamW, without weight decay on biases and norms.
+fn optimizer<S: TextScorer>(model: &S, learner: &LearnerConfig) -> ModuleOptimizer {
+    let clip = learner.clip.map(|clip| match clip {
+        ClipConfig::Value(bound) => GradientClipping::Value(bound as f32),
+        ClipConfig::Norm(bound) => GradientClipping::Norm(bound as f32),
+    });
+    let adam = |decay: f64| AdamWConfig::new().with_epsilon(1e-8).with_weight_decay(decay as f32);
+    let optimizer = adam(learner.weight_decay).init();
+    let optimizer = match &clip {
+        Some(clip) => optimizer.with_grad_clipping(clip.clone()),
+        None => optimizer,
+    };
+    let is_spared = |name: &String| name.ends_with(".bias") || name.contains("LayerNorm");
+    let spared: Vec<String> =
+        parameters(model).into_iter().filter(|(_, _, name)| is_spared(name)).map(|(_, path, _)| path).collect();
+    optimizer.with_group(ParamGroup::from_paths(spared), adam(0.0).build(), clip)
+}
+
+/// The loss of a step and its gradient.
+fn gradients<S: TextScorer>(
+    model: &S,
+    step: &Step,
+    batch: &[usize],
+    training: &Training,
+    seed: u64,
+) -> Result<(Tensor<1>, burn::optim::GradientsParams), TextError> {
+    let set = training.train;
+    let of = |values: &[f32]| -> Tensor<1> {
+        let values: Vec<f32> = batch.iter().flat_map(|&list| &values[set.dataset.range(list)]).copied().collect();
+        let shape = [values.len()];
+        Tensor::from_data(TensorData::new(values, shape), training.device)
+    };
+    let lengths: Vec<usize> = batch.iter().map(|&list| set.dataset.range(list).len()).collect();
+    let segments = Segments::from_lengths(&lengths)?;
+    let labels = of(&set.dataset.labels);
+    let teacher = training.loss.about().needs_teacher.then(|| of(&set.teacher));
+    // What a text gives may be a vector; the gradient is cached all the same.
+    let read = |model: &S, chunk: &crate::tokens::Chunk| model.read(chunk).flatten::<1>(0, 1);
+    let packed = |read: Tensor<1>| {
+        let scores = model.scores(step.in_order(read), &step.rows);
+        let lists = Lists::packed(scores, labels.clone(), &segments);
+        match &teacher {
+            Some(teacher) => training.loss.forward_lists(&lists.with_teacher(teacher.clone()), Reduction::Mean),
+            None => training.loss.forward_lists(&lists, Reduction::Mean),
+        }
+    };
+    if !training.learner.in_batch {
+        return Ok(cached_backward(model, &step.chunks, read, packed, seed)?);
+    }
+    let positives = positives(set, batch);
+    let options = InBatchOptions::new().with_temperature(1.0 / model.scale());
+    let of_batch = |read: Tensor<1>| {
+        let read = step.in_order(read);
+        let [count, _] = read.dims();
+        let queries = read.clone().narrow(0, 0, step.rows.queries);
+        let documents = read.narrow(0, step.rows.queries, count - step.rows.queries);
+        let (scores, labels, mask) =
+            in_batch(queries, documents, &positives, &options).expect("every list has a relevant document");
+        training.loss.forward(scores, labels, mask, Reduction::Mean)
+    };
+    Ok(cached_backward(model, &step.chunks, read, of_batch, seed)?)
+}
+
+/// The rows of the relevant documents of each list among the documents of a step. A document that several lists have is
+/// relevant in each of its rows.
+fn positives(set: &TextSet, batch: &[usize]) -> Vec<Vec<usize>> {
+    let documents: Vec<usize> = batch.iter().flat_map(|&list| set.dataset.range(list)).collect();
+    let mut rows_of: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (row, &document) in documents.iter().enumerate() {
+        rows_of.entry(&set.dataset.document_ids[document]).or_default().push(row);
+    }
+    let of_list = |&list: &usize| {
+        let relevant = set.dataset.range(list).filter(|&document| set.dataset.labels[document] >= 1.0);
+        let mut rows: Vec<usize> =
+            relevant.flat_map(|document| rows_of[set.dataset.document_ids[document].as_str()].clone()).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        rows
+    };
+    batch.iter().map(of_list).collect()
+}
