@@ -80,6 +80,9 @@ pub enum DeviceError {
         /// The backend's error message, or the wrong result of the test computation.
         reason: String,
     },
+    /// The device that `BURN_DEVICE` names cannot be opened.
+    #[error("{VARIABLE}: {0}")]
+    Variable(Box<DeviceError>),
 }
 
 /// Says that this build lacks a backend, and how to build with it. Names the backend that has been tested on a GPU where
@@ -93,6 +96,41 @@ pub(crate) fn not_built(backend: &str) -> String {
         "this build has no {backend} backend; build with its feature, as in `cargo install --locked --path cli --features \
          {backend}`{tested}"
     )
+}
+
+/// The environment variable that names the default device, as burn's own default device has it.
+pub const VARIABLE: &str = "BURN_DEVICE";
+
+/// Returns the name of the device in the environment variable `BURN_DEVICE`, or `None` if it is not set or empty. The
+/// name of the backend may have capital letters, as for burn.
+pub fn from_environment() -> Option<String> {
+    #[allow(clippy::disallowed_methods, reason = "burn's convention; whoever calls this asks for it")]
+    let value = std::env::var_os(VARIABLE)?;
+    named(&value.to_string_lossy())
+}
+
+/// Returns the name of a device, as a value of the variable gives it.
+fn named(value: &str) -> Option<String> {
+    let (head, selector) = value.split_at(value.find(':').unwrap_or(value.len()));
+    (!value.is_empty()).then(|| head.to_lowercase() + selector)
+}
+
+/// Returns the name of the default device: the one that `BURN_DEVICE` names, or `flex`, the CPU, if the variable is not
+/// set.
+pub fn default_name() -> String {
+    from_environment().unwrap_or_else(|| "flex".to_string())
+}
+
+/// Opens the [default device](default_name).
+///
+/// # Errors
+/// Returns [`DeviceError::Variable`], which names the variable, if the device in it cannot be opened, and otherwise an
+/// error as [`open`] does.
+pub fn open_default() -> Result<Device, DeviceError> {
+    open(&default_name()).map_err(|error| match from_environment() {
+        Some(_) => DeviceError::Variable(Box::new(error)),
+        None => error,
+    })
 }
 
 /// Returns the names of the backends that this build includes.
@@ -296,6 +334,16 @@ mod tests {
     fn a_misspelt_device_suggests_the_nearest() {
         let message = open("flx").unwrap_err().to_string();
         assert!(message.contains("did you mean `flex`?"), "{message}");
+    }
+
+    #[test]
+    fn the_variable_names_a_device_as_for_burn() {
+        assert_eq!(named(""), None);
+        assert_eq!(named("FLEX").as_deref(), Some("flex"));
+        assert_eq!(named("Vulkan:discrete:0").as_deref(), Some("vulkan:discrete:0"));
+        assert_eq!(named("remote:ws://Host:3000").as_deref(), Some("remote:ws://Host:3000"));
+        let error = DeviceError::Variable(Box::new(open("quantum").unwrap_err())).to_string();
+        assert!(error.starts_with("BURN_DEVICE: device `quantum`: expected one of flex, "), "{error}");
     }
 
     #[test]

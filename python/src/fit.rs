@@ -124,7 +124,8 @@ fn document(config: &Written, set: &[String]) -> PyResult<Document> {
 }
 
 /// A configuration that is checked, with its device and the way in which it computes.
-fn open(document: &Document) -> PyResult<(Experiment, Device, Execution)> {
+fn open(document: &mut Document) -> PyResult<(Experiment, Device, Execution)> {
+    document.set_default_device();
     let config = Experiment::from_document(document).map_err(errors::value)?;
     let refuse = |key: &str, message: String| errors::value(document.refuse(key, &message));
     let device = burn_rank::device::open(&config.device).map_err(|error| refuse("device", error.to_string()))?;
@@ -160,7 +161,7 @@ pub fn train(
     if let Some(start) = start {
         document.set_option("start", "start =", &start.display().to_string());
     }
-    let (config, device, execution) = open(&document)?;
+    let (config, device, execution) = open(&mut document)?;
     listen(py, tell, move |progress, interrupt| {
         execution.scope(|| {
             let to = Destination::new(out, &config.name, claim);
@@ -227,9 +228,9 @@ pub fn fit(
     validation: Option<Arrays<'_>>,
     tell: &Bound<'_, PyAny>,
 ) -> PyResult<(Ranker, String)> {
-    let document =
+    let mut document =
         Document::from_value("estimator", errors::decode("estimator", config)?, &[]).map_err(errors::value)?;
-    let (config, device, execution) = open(&document)?;
+    let (config, device, execution) = open(&mut document)?;
     let train = training.dataset()?;
     let validation = validation.map(|validation| validation.dataset()).transpose()?;
     let split = Split { fold: 1, train, validation, test: None };

@@ -6,6 +6,7 @@ use std::io::Write;
 
 use burn::tensor::Device;
 use burn_rank::data::SynthConfig;
+use burn_rank::device;
 use burn_rank::json::Value;
 use burn_rank::learner::boosted_trees::BoostedTreesConfig;
 use burn_rank::loss::LossSpec;
@@ -25,8 +26,8 @@ use crate::page::Table;
 pub struct BenchArgs {
     #[command(subcommand)]
     command: Option<BenchCommand>,
-    /// Devices, by name
-    #[arg(long, value_delimiter = ',', default_value = "flex", global = true)]
+    /// Devices, by name [default: BURN_DEVICE, else flex]
+    #[arg(long, value_delimiter = ',', global = true)]
     devices: Vec<String>,
     /// Losses to measure: each is a name, or a measure and a relaxation, such as ap:rank_indicators or
     /// ndcg@10:expected_ranks. Each loss uses the temperature given in its paper
@@ -120,8 +121,9 @@ impl BenchArgs {
             Some(BenchCommand::Trees { .. }) => ("trees", &TREES),
         };
         let mut table = Table::new(columns.iter().map(|(title, _)| *title));
-        for name in &self.devices {
-            let device = input::device(name)?;
+        let named = (!self.devices.is_empty()).then_some(&self.devices);
+        for name in named.unwrap_or(&vec![device::default_name()]) {
+            let device = input::device_or_default(named.map(|_| name.as_str()))?;
             let rows = match &self.command {
                 None => self.losses(&device, name)?,
                 Some(BenchCommand::Train { loss, queries, batch }) => {

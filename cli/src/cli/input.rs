@@ -56,14 +56,19 @@ pub fn device(name: &str) -> Result<Device, DeviceError> {
     process::quietly(|| device::open(name))
 }
 
+/// Opens the device called `name`, or the default device if there is no name.
+pub fn device_or_default(name: Option<&str>) -> Result<Device, DeviceError> {
+    process::quietly(|| name.map_or_else(device::open_default, device::open))
+}
+
 /// Arguments of a command that may score data with saved rankers.
 #[derive(Debug, Args)]
 pub struct ScoringArgs {
     #[command(flatten)]
     pub reading: ReadArgs,
-    /// Device on which saved rankers score
-    #[arg(long, default_value = "flex")]
-    device: String,
+    /// Device on which saved rankers score [default: BURN_DEVICE, else flex]
+    #[arg(long)]
+    device: Option<String>,
     #[command(flatten)]
     execution: ExecutionArgs,
 }
@@ -71,7 +76,7 @@ pub struct ScoringArgs {
 impl ScoringArgs {
     /// Opens the device.
     pub fn device(&self) -> Result<Device, DeviceError> {
-        device(&self.device)
+        device_or_default(self.device.as_deref())
     }
 
     /// Runs `f` with the CPU instructions that the user selected.

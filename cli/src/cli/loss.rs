@@ -28,9 +28,9 @@ pub struct LossArgs {
     /// Arithmetic
     #[arg(long, value_enum, default_value_t = Precision::F32)]
     precision: Precision,
-    /// Device, as listed by `burn-rank devices`
-    #[arg(long, default_value = "flex")]
-    device: String,
+    /// Device, as listed by `burn-rank devices` [default: BURN_DEVICE, else flex]
+    #[arg(long)]
+    device: Option<String>,
     /// Instead of reading lists, show how the loss is computed for lists of N documents, and the errors measured at
     /// this length
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -106,7 +106,8 @@ impl LossArgs {
             )?;
             return Ok(());
         }
-        let evaluation = Evaluation { loss: loss.as_ref(), dtype, device: input::device(&self.device)? };
+        let device = input::device_or_default(self.device.as_deref())?;
+        let evaluation = Evaluation { loss: loss.as_ref(), dtype, device };
         let input = input::text(file)?;
         let (name, is_file) = (&input.name().to_path_buf(), workbench::is_file(&input));
         let mut source = Source::open(input, &ReadOptions::default()).map_err(|error| Failure::Input(error.into()))?;

@@ -20,7 +20,8 @@ use crate::experiment::{Claim, ConfigError, Document, Experiment, Place};
 pub struct RunArgs {
     /// Configuration file
     config: PathBuf,
-    /// Device, as listed by `burn-rank devices` [default: the configuration's]
+    /// Device, as listed by `burn-rank devices` [default: the configuration's, else
+    /// BURN_DEVICE, else flex]
     #[arg(long)]
     device: Option<String>,
     /// Instructions of the fused kernels on the CPU, as listed by `burn-rank devices` [default: the configuration's,
@@ -60,6 +61,7 @@ impl RunArgs {
         for (key, flag, value) in own.chain(option) {
             document.set_option(key, flag, &value);
         }
+        document.set_default_device();
         let config = read(&document)?;
         let device = input::device(&config.device).map_err(|error| document.refuse("device", &error.to_string()))?;
         let execution = match config.instructions {

@@ -248,6 +248,29 @@ fn a_fold_that_cannot_be_measured_is_found_before_the_first_fit() {
 }
 
 #[test]
+fn a_device_of_the_environment_is_the_default_and_named_where_it_is_refused() {
+    let bench = Bench::default();
+    bench.write("small.toml", SMALL);
+    bench.write("lists", "{\"scores\": [1, 2], \"labels\": [0, 1]}\n");
+    let by = |args: &[&str], name: &str| bench.command(args).env("BURN_DEVICE", name).output().unwrap();
+    for args in [&["train", "small.toml"][..], &["loss", "rank_net", "lists"], &["bench", "--shapes", "1x4"]] {
+        let output = by(args, "flexx");
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        contains(&message, &["BURN_DEVICE", "device `flexx`", "did you mean `flex`?"]);
+    }
+    // An option and the configuration come first, and a run says which device it had.
+    assert!(by(&["loss", "rank_net", "--device", "flex", "lists"], "flexx").status.success());
+    assert!(by(&["train", "small.toml", "--set", "device=flex", "--out", "set"], "flexx").status.success());
+    assert!(by(&["train", "small.toml", "--out", "out"], "FLEX").status.success());
+    let resolved = std::fs::read_to_string(bench.path("out/config.toml")).unwrap();
+    assert!(resolved.contains("device = \"flex\""), "{resolved}");
+    let listed = String::from_utf8(by(&["devices"], "flex").stdout).unwrap();
+    contains(&listed, &["ready, the default", "BURN_DEVICE=flex names the default\n"]);
+    contains(&String::from_utf8(by(&["devices"], "x").stdout).unwrap(), &["BURN_DEVICE=x", "expected one of"]);
+}
+
+#[test]
 fn unknown_devices_are_refused() {
     let bench = Bench::default();
     bench.write("small.toml", SMALL);

@@ -39,7 +39,7 @@ impl Bench {
     /// Prepares `burn-rank` in the folder without running it.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::cargo_bin("burn-rank").unwrap();
-        command.current_dir(self.folder.path()).args(args);
+        command.current_dir(self.folder.path()).env_remove("BURN_DEVICE").args(args);
         command
     }
 

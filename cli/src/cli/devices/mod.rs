@@ -10,9 +10,11 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use burn_rank::device;
 use burn_rank::op::Instructions;
 use burn_rank::workbench::backends;
 use burn_rank::workbench::json::json;
+use burn_rank::workbench::text::shown;
 use clap::{Args, Subcommand};
 
 use self::compare::{PAGE, TABLE};
@@ -56,16 +58,21 @@ impl DevicesArgs {
 
     fn list(&self, out: &mut dyn Write) -> Result {
         let mut table = Table::new(["device", "state", "what"]);
+        let default = device::default_name();
         for (name, summary, built) in backends() {
+            let is_default = default.split(':').next() == Some(name);
             let state = match (built, input::device(name)) {
                 (false, _) => format!("not built: --features {name}"),
                 (true, Ok(_)) => "ready".to_string(),
                 (true, Err(error)) => error.to_string(),
             };
             if self.json {
-                let row = json!({"device": name, "built": built, "ready": state == "ready", "state": state});
+                let row = json!({
+                    "device": name, "built": built, "ready": state == "ready", "state": state, "default": is_default,
+                });
                 writeln!(out, "{row}")?;
             }
+            let state = if is_default { format!("{state}, the default") } else { state };
             table.row(name, [state.as_str(), summary]);
         }
         let mut sets = Table::new(["instructions", "state", "what"]);
@@ -86,7 +93,12 @@ impl DevicesArgs {
             sets.row(set.name(), [state, set.summary()]);
         }
         if !self.json {
-            write!(out, "{}\nFor the fused kernels of the CPU:\n{}", table.text(), sets.text())?;
+            write!(out, "{}", table.text())?;
+            if let Some(name) = device::from_environment() {
+                let fault = input::device_or_default(None).err().map(|error| format!("; {error}"));
+                writeln!(out, "{}={} names the default{}", device::VARIABLE, shown(&name), fault.unwrap_or_default())?;
+            }
+            write!(out, "\nFor the fused kernels of the CPU:\n{}", sets.text())?;
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use burn_rank::device;
 use burn_rank::json::{Map, Value, from_value};
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::FileKind;
@@ -64,8 +65,8 @@ pub(crate) fn from_toml(value: &DeValue, key: &str) -> Result<Value, Refusal> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {message}")]
 pub struct ConfigError {
-    /// The place where the key was written: `file:line:column`, `--set key=value` or `--device name`. A long place is
-    /// shortened.
+    /// The place where the key was written: `file:line:column`, `--set key=value`, `--device name` or
+    /// `BURN_DEVICE=name`. A long place is shortened.
     pub place: String,
     /// The message, which names the key, the value found, the value expected and the nearest valid name.
     pub message: String,
@@ -206,7 +207,8 @@ impl Document {
         if let Some(root) = self.root.as_object_mut() {
             root.insert(key.to_string(), Value::from(value));
         }
-        let written = format!("{option} {}", shown(value));
+        let between = if option == device::VARIABLE { '=' } else { ' ' };
+        let written = format!("{option}{between}{}", shown(value));
         self.overrides.push(Override { key: key.to_string(), written, removes: false });
     }
 
@@ -214,6 +216,16 @@ impl Document {
     /// the current folder.
     pub fn resolved(&self, key: &str, path: &Path) -> PathBuf {
         if self.is_set_by_hand(key) { path.to_path_buf() } else { self.folder().join(path) }
+    }
+
+    /// Sets the device to the one that the environment variable `BURN_DEVICE` names, unless the configuration or an
+    /// option names one.
+    pub fn set_default_device(&mut self) {
+        if !self.has("device")
+            && let Some(name) = device::from_environment()
+        {
+            self.set_option("device", device::VARIABLE, &name);
+        }
     }
 
     /// Returns whether the value of a dotted key comes from an override, not from the file.
