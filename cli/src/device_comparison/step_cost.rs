@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use burn::tensor::Device;
+use burn_rank::json::Value;
 use burn_rank::learner::{Progress, Round};
 use burn_rank::workbench::learner::device_reads;
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,9 @@ pub struct StepCost {
     pub kernel_seconds: Option<f64>,
     /// The kernels, sorted by time with the slowest first.
     pub kernels: Vec<KernelCost>,
+    /// The kernel launches of parts of a step; empty if launches cannot be recorded.
+    #[serde(default)]
+    pub sources: Vec<LaunchSource>,
     /// The training speed for several numbers of queries per step.
     pub throughput: Vec<Throughput>,
 }
@@ -42,6 +46,15 @@ pub struct KernelCost {
     pub launches: f64,
     /// Seconds per step.
     pub seconds: Option<f64>,
+}
+
+/// A part of a step, and the kernel launches that a step has less without it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LaunchSource {
+    /// The part.
+    pub source: String,
+    /// Launches per step.
+    pub launches: f64,
 }
 
 /// The training speed with one number of queries per step.
@@ -67,12 +80,41 @@ impl StepCost {
     /// The number of rounds of each fit; kernels are compiled and tuned in the first.
     pub const ROUNDS: usize = 4;
 
+    /// Returns the parts of a step that a configuration can do without, each with the settings that leave it out.
+    pub fn parts(resolved: &Value) -> Vec<(&'static str, String)> {
+        let (learner, loss, scorer) = (&resolved["learner"], &resolved["loss"], &resolved["scorer"]);
+        let mut parts = Vec::new();
+        if !learner["average"].is_null() {
+            parts.push(("averaged weights", "learner.average=".to_string()));
+        }
+        if loss["query_gradients"] == "unit" {
+            parts.push(("unit gradients", "loss.query_gradients=raw".to_string()));
+        }
+        if loss["name"] != "mse_gain" && !loss.is_null() {
+            let kept = loss["query_gradients"].as_str().unwrap_or("raw");
+            let simple = format!("loss={{name=\"mse_gain\",query_gradients=\"{kept}\"}}");
+            parts.push(("the loss, compared with a squared error", simple));
+        }
+        if let Some([first @ .., _]) = scorer["hidden"].as_array().map(Vec::as_slice)
+            && !first.is_empty()
+        {
+            parts.push(("the last hidden layer", format!("scorer.hidden={}", Value::from(first))));
+        }
+        parts
+    }
+
     /// Measures the speed of `config` and of each configuration in `batches`, which differ in the number of queries per
-    /// step. Then fits `config` once more and records its kernel launches. Returns `None` for learners without steps.
+    /// step. Then fits `config` once more and records its kernel launches, and fits each configuration in `without`,
+    /// which lack a part of the step. Returns `None` for learners without steps.
     ///
     /// # Errors
     /// Returns an error if a fit fails.
-    pub fn measure(config: &Experiment, batches: &[(usize, Experiment)], device: &Device) -> Result<Option<Self>> {
+    pub fn measure(
+        config: &Experiment,
+        batches: &[(usize, Experiment)],
+        without: &[(&'static str, Experiment)],
+        device: &Device,
+    ) -> Result<Option<Self>> {
         let mut split = config.data.split(config.seed)?;
         split.test = None;
         let documents = split.train.documents() as f64;
@@ -111,6 +153,14 @@ impl StepCost {
                 .then(b.launches.total_cmp(&a.launches))
         });
         let launches = (!kernels.is_empty()).then(|| kernels.iter().map(|kernel| kernel.launches).sum());
+        let mut sources = Vec::new();
+        for (all, (source, config)) in launches.iter().flat_map(|all: &f64| without.iter().map(move |of| (all, of))) {
+            let (watched, clock) = watch(config, &split, device)?;
+            let there: u64 = watched.kernels.values().map(|(launches, _)| launches).sum();
+            let later = clock.steps() - clock.steps_of_round().unwrap_or(0);
+            let launches = all - there as f64 / later as f64;
+            sources.push(LaunchSource { source: source.to_string(), launches });
+        }
         let kernel_seconds = kernels.iter().map(|kernel| kernel.seconds).sum::<Option<f64>>();
         Ok(Some(Self {
             steps: watched_steps - steps,
@@ -119,6 +169,7 @@ impl StepCost {
             launches,
             kernel_seconds: kernel_seconds.filter(|_| launches.is_some()),
             kernels,
+            sources,
             throughput,
         }))
     }
@@ -339,6 +390,23 @@ impl Progress for Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_that_are_not_there_are_not_left_out() {
+        let of = |text: &str| StepCost::parts(&serde_json::from_str(text).unwrap());
+        assert!(of("{}").is_empty());
+        let linear = r#"{"loss": {"name": "list_net"}, "scorer": {"kind": "linear"}, "learner": {"average": null}}"#;
+        let simple = "loss={name=\"mse_gain\",query_gradients=\"raw\"}";
+        assert_eq!(of(linear), [("the loss, compared with a squared error", simple.to_string())]);
+        let all = of(r#"{
+            "loss": {"name": "approx_ndcg", "query_gradients": "unit"},
+            "scorer": {"kind": "mlp", "hidden": [64, 32]},
+            "learner": {"average": 0.9}
+        }"#);
+        let settings: Vec<&str> = all.iter().map(|(_, setting)| setting.as_str()).collect();
+        let simple = "loss={name=\"mse_gain\",query_gradients=\"unit\"}";
+        assert_eq!(settings, ["learner.average=", "loss.query_gradients=raw", simple, "scorer.hidden=[64]"]);
+    }
 
     #[test]
     fn kernels_are_named_by_module_and_type() {

@@ -99,12 +99,45 @@ pub(crate) fn devices_text(comparison: &DeviceComparison) -> String {
         if table.is_empty() { String::new() } else { format!("\n{}\n{}", layout.title, table.text()) }
     };
     let tables: String = [QUALITY, FIRST_BATCH, SPEED, STEP, RATES].iter().map(text).collect();
+    let of_kernels = [(TUNING, tuning(comparison)), (SOURCES, sources(comparison))];
+    let of_kernels = of_kernels.iter().filter(|(_, table)| !table.is_empty());
+    let of_kernels: String = of_kernels.map(|(title, table)| format!("\n{title}\n{}", table.text())).collect();
     let DeviceComparison { name, measure, set, margin, .. } = comparison;
     let about = format!("{name}: {measure} of {set} queries, margin {margin}; - is not measured");
     let lines = |text: String| wrapped(&harmless(&text), 80).join("\n") + "\n";
     let remarks: String = remarks(comparison).into_iter().map(lines).collect();
     let space = if remarks.is_empty() { "" } else { "\n" };
-    lines(about) + &tables + space + &remarks
+    lines(about) + &tables + &of_kernels + space + &remarks
+}
+
+/// The title of the table of [`tuning`].
+const TUNING: &str = "first rounds, in which a process compiles and tunes kernels";
+
+/// Returns a table of the first and later rounds of the first two processes, for devices that launch kernels.
+fn tuning(comparison: &DeviceComparison) -> Table {
+    let mut table = Table::new(["device", "first process", "second process", "later rounds"]);
+    for (row, _) in measured(comparison).filter(|(_, step)| step.launches.is_some()) {
+        let first = |process: usize| {
+            let seconds = row.trials.get(process).map(|trial| trial.seconds);
+            cell(seconds.and_then(|of| Some(of.compile? + of.round?)), duration)
+        };
+        table.row(row.name(), [first(0), first(1), cell(row.seconds.round, duration)]);
+    }
+    table
+}
+
+/// The title of the table of [`sources`].
+const SOURCES: &str = "kernel launches that a part adds to a step";
+
+/// Returns a table of the kernel launches of parts of a step, with a row for each part and device.
+fn sources(comparison: &DeviceComparison) -> Table {
+    let mut table = Table::new(["part", "device", "launches"]);
+    for (row, step) in measured(comparison) {
+        for of in &step.sources {
+            table.row(of.source.as_str(), [row.name().into(), tenths(Some(of.launches))]);
+        }
+    }
+    table
 }
 
 /// Builds the page.
@@ -302,7 +335,9 @@ fn steps(comparison: &DeviceComparison) -> Html {
     );
     let longest = format!("The {KERNELS} kernels that take the longest");
     let kernels = (!kernels.is_empty()).then(|| details(&longest, kernels.html("kernels of a training step")));
-    let tables = STEP.html(comparison).then(RATES.html(comparison));
+    let of_kernels = [(TUNING, tuning(comparison)), (SOURCES, sources(comparison))];
+    let of_kernels = of_kernels.iter().filter(|(_, table)| !table.is_empty()).map(|(title, table)| table.html(title));
+    let tables = of_kernels.fold(STEP.html(comparison), Html::then).then(RATES.html(comparison));
     section("steps", "Training steps", what.then(tables).then(plots).then(kernels.unwrap_or_default()))
 }
 

@@ -179,11 +179,17 @@ impl TrialArgs {
         }
         document.set(&format!("learner.epochs={}", StepCost::ROUNDS))?;
         let config = Experiment::from_document(&document)?;
+        let without = StepCost::parts(&config.resolved()).into_iter().map(|(part, setting)| {
+            let mut document = document.clone();
+            document.set(&setting)?;
+            Ok((part, Experiment::from_document(&document)?))
+        });
+        let without = without.collect::<Result<Vec<_>>>()?;
         let batches = StepCost::BATCHES.into_iter().map(|queries| {
             document.set(&format!("learner.batch_queries={queries}"))?;
             Ok((queries, Experiment::from_document(&document)?))
         });
         let batches = batches.collect::<Result<Vec<_>>>()?;
-        Ok(execution.scope(|| StepCost::measure(&config, &batches, &device))?)
+        Ok(execution.scope(|| StepCost::measure(&config, &batches, &without, &device))?)
     }
 }
