@@ -1,5 +1,5 @@
-//! Your own data and your own model in burn's `SupervisedTraining`: a ranking loss, early stopping by NDCG@10, and the
-//! checkpoint of the epoch with the best NDCG@10.
+//! Your own data and your own model in burn's `SupervisedTraining`: a ranking loss, early stopping by NDCG@10, the
+//! checkpoint of the epoch with the best NDCG@10, and that checkpoint on the test split by burn's `EvaluatorBuilder`.
 //!
 //! ```text
 //! cargo run --release --package burn-rank --features train --example supervised_training
@@ -24,8 +24,8 @@ use burn::train::checkpoint::MetricCheckpointingStrategy;
 use burn::train::metric::LossMetric;
 use burn::train::metric::store::{Aggregate, Direction, Split};
 use burn::train::{
-    ExecutionStrategy, InferenceStep, Learner, MetricEarlyStoppingStrategy, StoppingCondition, SupervisedTraining,
-    TrainOutput, TrainStep,
+    EvaluatorBuilder, ExecutionStrategy, InferenceStep, Learner, MetricEarlyStoppingStrategy, StoppingCondition,
+    SupervisedTraining, TrainOutput, TrainStep,
 };
 use burn_rank::loss::{ApproxNdcgConfig, RankingLoss};
 use burn_rank::measure::{Convention, Measure};
@@ -161,7 +161,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn train(folder: &Path) -> Result<(), Box<dyn Error>> {
     let device = Device::flex().autodiff();
     device.seed(SEED);
-    let (training, validation) = (queries(64, SEED), queries(64, SEED + 1));
+    let (training, validation, test) = (queries(64, SEED), queries(64, SEED + 1), queries(64, SEED + 2));
     let loader = |queries: &[Query]| -> Arc<dyn DataLoader<Batch>> {
         DataLoaderBuilder::new(PadQueries).batch_size(16).shuffle(SEED).build(InMemDataset::new(queries.to_vec()))
     };
@@ -193,17 +193,25 @@ fn train(folder: &Path) -> Result<(), Box<dyn Error>> {
     // The returned model is the model of the last epoch; the best one is in the checkpoint.
     let best_epoch = kept_epoch(&folder.join("checkpoint"))?;
     let best = model.valid().try_load_file(folder.join(format!("checkpoint/model-{best_epoch}.bpk")))?;
-    let measure = |model: &Model| -> Result<f64, Box<dyn Error>> {
-        let Batch { documents, labels, mask } = PadQueries.batch(validation.clone(), &Device::flex());
+    let measure = |model: &Model, queries: &[Query]| -> Result<f64, Box<dyn Error>> {
+        let Batch { documents, labels, mask } = PadQueries.batch(queries.to_vec(), &Device::flex());
         let scores = model.scores(documents);
         let found = metric::evaluate(scores, labels, mask, &[Measure::Ndcg(Some(10))], &Convention::default())?;
         Ok(found.means[0].1)
     };
     let epochs = std::fs::read_dir(folder.join("valid"))?.count();
-    let (before, last, best) = (measure(&model.valid())?, measure(&learned.model)?, measure(&best)?);
+    // 5: the same measure on queries that decided nothing. burn's logs of it are in `test/`.
+    let evaluator = EvaluatorBuilder::new(folder).metrics((RankingMetric::ndcg(Some(10)), LossMetric::new())).summary();
+    if let Some(error) = evaluator.build(best.clone()).eval("held out", loader(&test)).error {
+        return Err(error.into());
+    }
+    let on_test = measure(&best, &test)?;
+    let of = |model: &Model| measure(model, &validation);
+    let (before, last, best) = (of(&model.valid())?, of(&learned.model)?, of(&best)?);
     println!("validation NDCG@10 before training:   {before:.4}");
     println!("validation NDCG@10 of the last epoch: {last:.4}, epoch {epochs} of at most {EPOCHS}");
     println!("validation NDCG@10 of the checkpoint: {best:.4}, epoch {best_epoch}");
+    println!("test NDCG@10 of the checkpoint:       {on_test:.4}");
     match best >= last && epochs == (best_epoch + PATIENCE).min(EPOCHS) {
         true => Ok(()),
         false => Err("expected the checkpoint of the best epoch, and a stop when it was not improved on".into()),

@@ -300,6 +300,16 @@ impl RankingDataset {
         out
     }
 
+    /// Joins datasets whose documents have `feature_count` features. Unlike [`concat`](Self::concat), accepts a query
+    /// again.
+    #[cfg(feature = "train")]
+    pub(crate) fn stacked<'a>(feature_count: usize, parts: impl Iterator<Item = &'a Self>) -> Self {
+        let (mut out, mut features) = (Self { feature_count, offsets: vec![0], ..Self::default() }, Vec::new());
+        parts.for_each(|part| out.append(&mut features, part, 0..part.queries()));
+        out.features = features.into();
+        out
+    }
+
     /// Appends queries of another dataset. Their features are appended to `features`.
     fn append(&mut self, features: &mut Vec<f32>, from: &RankingDataset, queries: Range<usize>) {
         if queries.is_empty() {

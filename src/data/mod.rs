@@ -23,6 +23,8 @@ pub(crate) mod fit_normalizer;
 pub mod folds;
 pub(crate) mod indicators;
 pub mod letor;
+#[cfg(feature = "train")]
+mod loader;
 mod normal;
 mod normalizer;
 pub(crate) mod options;
@@ -49,6 +51,9 @@ pub use error::DataError;
 pub use features::Features;
 #[cfg(feature = "ranker")]
 pub(crate) use fit_normalizer::missing_name;
+#[cfg(feature = "train")]
+#[cfg_attr(docsrs, doc(cfg(feature = "train")))]
+pub use loader::{FlatBatch, FlatBatcher, PaddedBatcher, RankingQuery};
 #[cfg(feature = "export")]
 pub(crate) use normalizer::FeatureMap;
 pub use normalizer::{Normalizer, NormalizerKind};
