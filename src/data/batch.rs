@@ -48,11 +48,22 @@ impl RankingBatch {
     /// # Panics
     /// Panics if an index is not below [`RankingDataset::queries`].
     pub fn assemble(dataset: &RankingDataset, queries: &[usize], device: &Device) -> Self {
+        Self::with_features(dataset, queries, device, |padding| {
+            Tensor::from_data(padding.gather_features(&dataset.features, dataset.feature_count), device)
+        })
+    }
+
+    /// Assembles a batch with features that `gather` puts into rows, `[queries, documents, features]`.
+    pub(crate) fn with_features(
+        dataset: &RankingDataset,
+        queries: &[usize],
+        device: &Device,
+        gather: impl FnOnce(&Padding) -> Tensor<3>,
+    ) -> Self {
         let padding = Padding::from_queries(dataset, queries);
-        let features = padding.gather_features(&dataset.features, dataset.feature_count);
         let weights: Vec<f32> = queries.iter().filter_map(|&query| dataset.query_weights.get(query).copied()).collect();
         Self {
-            features: Tensor::from_data(features, device),
+            features: gather(&padding),
             labels: Tensor::from_data(padding.gather(&dataset.labels), device),
             mask: padding.mask(device),
             queries: queries.to_vec(),

@@ -45,6 +45,7 @@ pub(crate) mod windows;
 
 pub use batch::{BatchPlanner, RankingBatch};
 pub use builder::RankingDatasetBuilder;
+pub use byte_size::ByteSize;
 pub use clicks::{ClickModel, Clicks};
 pub use dataset::RankingDataset;
 pub use error::DataError;

@@ -45,6 +45,14 @@ impl Padding {
         self.rows.iter().cloned().flatten()
     }
 
+    /// Returns the document at each place of the rows, row by row, and `None` at padding.
+    #[cfg(feature = "learners")]
+    pub(crate) fn places(&self) -> Vec<Option<usize>> {
+        let row =
+            |documents: &Range<usize>| documents.clone().map(Some).chain(std::iter::repeat(None)).take(self.width);
+        self.rows.iter().flat_map(row).collect()
+    }
+
     /// If features are in a file, starts a thread that loads the features of these documents before they are needed.
     #[cfg(feature = "ranker")]
     pub(crate) fn read_ahead(&self, features: &Features) {

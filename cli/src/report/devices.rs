@@ -336,7 +336,8 @@ fn steps(comparison: &DeviceComparison) -> Html {
     let longest = format!("The {KERNELS} kernels that take the longest");
     let kernels = (!kernels.is_empty()).then(|| details(&longest, kernels.html("kernels of a training step")));
     let of_kernels = [(TUNING, tuning(comparison)), (SOURCES, sources(comparison))];
-    let of_kernels = of_kernels.iter().filter(|(_, table)| !table.is_empty()).map(|(title, table)| table.html(title));
+    let of_kernels = of_kernels.into_iter().filter(|(_, table)| !table.is_empty());
+    let of_kernels = of_kernels.map(|(title, table)| table.html(title));
     let tables = of_kernels.fold(STEP.html(comparison), Html::then).then(RATES.html(comparison));
     section("steps", "Training steps", what.then(tables).then(plots).then(kernels.unwrap_or_default()))
 }

@@ -15,11 +15,12 @@ use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 
 use super::config::GradientConfig;
+use super::resident::Resident;
 use crate::data::batch::{BatchPlannerConfig, Keep};
 use crate::data::padding::groups;
 use crate::data::shards::{Shards, own};
 use crate::data::windows::{Window, Windows};
-use crate::data::{BatchPlanner, DataError, RankingBatch, RankingDataset};
+use crate::data::{BatchPlanner, ByteSize, DataError, RankingBatch, RankingDataset};
 use crate::seed::seed_for;
 
 /// The length, as a share of the length of the part's longest list, below which a list starts a new part. Only a part
@@ -32,6 +33,8 @@ const ENOUGH: usize = 4096;
 pub(super) struct Batches<'a> {
     data: &'a RankingDataset,
     device: Device,
+    /// The features on a device with its own memory, if they fit there.
+    resident: Option<Resident>,
     batcher: BatchPlanner,
     cells: usize,
     per_epoch: usize,
@@ -73,6 +76,7 @@ impl<'a> Batches<'a> {
         Ok(Self {
             data,
             device: device.clone(),
+            resident: Resident::new(data, config.device_memory.map_or(1 << 30, ByteSize::bytes), device),
             batcher: BatchPlanner::with(data, &config_of_steps, seed)?,
             cells: config.batch_cells,
             per_epoch: data.queries().div_ceil(config.batch_queries),
@@ -157,9 +161,12 @@ impl<'a> Batches<'a> {
     }
 
     fn assemble(&self, shard: usize, queries: &[usize]) -> impl Iterator<Item = RankingBatch> {
-        let (data, device) = (self.data, self.device.clone());
+        let (data, device, resident) = (self.data, self.device.clone(), self.resident.as_ref());
         let parts = cut(&self.shards.share(shard, queries), |query| data.range(query).len(), self.cells);
-        parts.into_iter().map(move |part| RankingBatch::assemble(data, &part, &device))
+        parts.into_iter().map(move |part| match resident {
+            Some(resident) => RankingBatch::with_features(data, &part, &device, |padding| resident.gather(padding)),
+            None => RankingBatch::assemble(data, &part, &device),
+        })
     }
 }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::optimizer::{ClipConfig, OptimizerConfig};
 use super::precision::Precision;
 use super::schedule::ScheduleConfig;
+use crate::data::ByteSize;
 use crate::learner::entry::{Fitting, FittingData, LearnerConfig, Parts, RankingLearner};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealConfig;
@@ -32,6 +33,10 @@ pub struct GradientConfig {
     /// by rounding. With batch norm, dropout or a noisy loss, the division also changes training, since each part has
     /// its own statistics and random draws.
     pub batch_cells: usize,
+    /// The largest size of the features that stay on a device with its own memory, such as a GPU, during training.
+    /// Larger features are uploaded batch by batch. The default is 1 GiB. On a CPU, the limit has no effect.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_memory: Option<ByteSize>,
     /// The number of shards into which the training queries are divided, in the order of the file. The default is one
     /// shard. The number of shards is at most the number of queries. Every step uses queries of each shard. The
     /// gradients of each shard are computed separately and added in the order of the shards. The number of shards
@@ -72,6 +77,7 @@ impl Default for GradientConfig {
             epochs: 100,
             batch_queries: 32,
             batch_cells: 1 << 16,
+            device_memory: None,
             shards: None,
             learning_rate: 0.01,
             optimizer: OptimizerConfig::default(),
@@ -241,7 +247,7 @@ mod tests {
             "epochs": 7, "learning_rate": 2.0, "patience": 3,
             "optimizer": {"kind": "sgd", "momentum": 0.9, "nesterov": true},
             "schedule": {"kind": "cosine", "floor": 0.1},
-            "clip": {"norm": 1.0}, "precision": "bf16",
+            "clip": {"norm": 1.0}, "precision": "bf16", "device_memory": "2 GiB",
             "anneal": {"kind": "geometric", "from": 1.0, "to": 100.0}
         }"#;
         let config = read(full).unwrap();
@@ -267,7 +273,7 @@ mod tests {
     #[test]
     fn a_configuration_without_the_keys_is_written_as_before_there_were_any() {
         let text = serde_json::to_string(&GradientConfig::default()).unwrap();
-        let keys = ["warmup", "average", "shards", "precision"];
+        let keys = ["warmup", "average", "shards", "precision", "device_memory"];
         assert!(keys.iter().all(|key| !text.contains(key)), "{text}");
     }
 

@@ -38,6 +38,7 @@ pub(crate) mod fit;
 mod fitting;
 mod optimizer;
 mod precision;
+mod resident;
 mod schedule;
 mod session;
 mod step;
