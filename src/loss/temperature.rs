@@ -142,8 +142,9 @@ impl Lists {
     fn over_spread(&self, power: u32, seen: fn(Tensor<2>) -> Tensor<2>) -> Self {
         // The scores are centered first, because an offset shared by all scores would determine the rounding errors.
         let centered = self.centered();
-        let spread = spread(self, seen(centered.clone()));
-        let scores = centered / if power == 0 { spread } else { spread * of_short_list(self, power) };
+        let count = one_in_place_of_zero(self.counts()).unsqueeze_dim::<2>(1);
+        let spread = spread(self, seen(centered.clone()), count.clone());
+        let scores = centered / if power == 0 { spread } else { spread * of_short_list(count, power) };
         Self { scores, ..self.clone() }
     }
 }
@@ -151,16 +152,16 @@ impl Lists {
 /// In lists with fewer documents than this, the temperature depends on the length of the list.
 const SHORT: f64 = 8.0;
 
-/// Returns the factor `max(8 / n, 1)^power` of each list, `[B, 1]`, which is exactly 1 for 8 or more documents.
-fn of_short_list(lists: &Lists, power: u32) -> Tensor<2> {
-    let ratio = (one_in_place_of_zero(lists.counts()).unsqueeze_dim::<2>(1).recip() * SHORT).clamp(1.0, SHORT);
+/// Returns the factor `max(8 / n, 1)^power` of each list, `[B, 1]`, given the numbers of documents, `[B, 1]`. The factor
+/// is exactly 1 for 8 or more documents.
+fn of_short_list(count: Tensor<2>, power: u32) -> Tensor<2> {
+    let ratio = (count.recip() * SHORT).clamp(1.0, SHORT);
     // Products instead of `powi` keep 1 exactly 1 on every backend.
     (1..power).fold(ratio.clone(), |product, _| product * ratio.clone())
 }
 
-/// Returns the spread of the scores in each list, `[B, 1]`, given the centered scores.
-fn spread(lists: &Lists, centered: Tensor<2>) -> Tensor<2> {
-    let count = one_in_place_of_zero(lists.counts()).unsqueeze_dim::<2>(1);
+/// Returns the spread of the scores in each list, `[B, 1]`, given the centered scores and the numbers of documents.
+fn spread(lists: &Lists, centered: Tensor<2>, count: Tensor<2>) -> Tensor<2> {
     let mean = centered.clone().sum_dim(1) / count.clone();
     let deviation = (centered - mean) * lists.mask.clone();
     let variance = (deviation.clone() * deviation).sum_dim(1) / count;
@@ -519,11 +520,15 @@ mod tests {
         let scores = Tensor::<2>::from_floats([[1.0, 3.0, f32::NAN], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]], &device);
         let mask = Tensor::<2>::from_floats([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]], &device);
         let lists = Lists::padded(scores, mask.clone(), mask.greater_elem(0.5));
-        assert_eq!(spread(&lists, lists.centered()).into_data().try_to_vec::<f32>().unwrap(), [1.0, 1.0, 1.0]);
+        let spread = |lists: &Lists| {
+            let count = one_in_place_of_zero(lists.counts()).unsqueeze_dim::<2>(1);
+            spread(lists, lists.centered(), count)
+        };
+        assert_eq!(spread(&lists).into_data().try_to_vec::<f32>().unwrap(), [1.0, 1.0, 1.0]);
         let tiny = Tensor::<2>::from_floats([[1e-9, -1e-9], [1e-13, -1e-13]], &device);
         let mask = tiny.ones_like().greater_elem(0.0);
         let lists = Lists::padded(tiny.clone(), tiny, mask);
-        assert_eq!(spread(&lists, lists.centered()).into_data().try_to_vec::<f32>().unwrap(), [0.3, 1.0]);
+        assert_eq!(spread(&lists).into_data().try_to_vec::<f32>().unwrap(), [0.3, 1.0]);
     }
 
     #[test]
