@@ -20,8 +20,15 @@ impl EqualLabels {
         let order = order_of_ranks(places.clone());
         let sorted = lists.labels.clone().gather(1, order);
         let first = Tensor::<2>::zeros([batch, 1], (&sorted.device(), sorted.dtype()));
-        let differs = sorted.clone().narrow(1, 1, documents - 1).not_equal(sorted.narrow(1, 0, documents - 1));
-        let numbers = Tensor::cat(vec![first.int(), differs.int()], 1).cumsum(1);
+        let numbers = match documents {
+            // No document is next to another.
+            0 | 1 => first.int(),
+            _ => {
+                let before = sorted.clone().narrow(1, 0, documents - 1);
+                let differs = sorted.narrow(1, 1, documents - 1).not_equal(before);
+                Tensor::cat(vec![first.int(), differs.int()], 1).cumsum(1)
+            }
+        };
         let at = (places - 1.0).int().clamp(0, documents as i64 - 1);
         Self { groups: numbers.gather(1, at), mask: lists.mask.clone() }
     }

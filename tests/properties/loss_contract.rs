@@ -324,6 +324,15 @@ fn every_instruction_set_agrees() {
 }
 
 #[test]
+fn a_batch_of_single_documents_is_one_of_padded_lists() {
+    let queries: Vec<Query> = degenerate().into_iter().filter(|(scores, _)| scores.len() == 1).collect();
+    for Subject { name, loss, .. } in subjects() {
+        let [narrow, wide] = [1, 4].map(|width| evaluate(&*loss, &queries, width, 0.0, DType::F64));
+        assert_close(&name, &narrow, &wide, &queries, 1e-12);
+    }
+}
+
+#[test]
 fn a_batch_equals_a_loop_over_its_queries() {
     let queries = queries();
     for Subject { name, loss, entry, spec } in subjects() {

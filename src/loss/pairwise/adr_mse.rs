@@ -108,4 +108,9 @@ mod tests {
         let found = value(AdrMseConfig::new().with_alpha(300.0).init(), &[1.0, 0.0, -1.0], &[2.0, 1.0, 3.0]);
         assert!((found - (1.0 / 3f64.log2() + 0.5 + 4.0) / 3.0).abs() < 1e-12, "{found}");
     }
+
+    #[test]
+    fn a_batch_of_single_documents_has_no_loss() {
+        assert_eq!(value(AdrMseConfig::new().init(), &[0.5], &[2.0]), 0.0);
+    }
 }

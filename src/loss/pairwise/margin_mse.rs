@@ -131,4 +131,9 @@ mod tests {
             |shift: f64| value(MarginMseConfig::new().init(), &[0.5, -1.0, 2.0], &[1.0 + shift, 3.0 + shift, shift]);
         assert!((of(0.0) - of(1000.0)).abs() < 1e-9);
     }
+
+    #[test]
+    fn a_batch_of_single_documents_has_no_loss() {
+        assert_eq!(value(MarginMseConfig::new().init(), &[0.5], &[2.0]), 0.0);
+    }
 }

@@ -112,7 +112,7 @@ fn stop_changes(measure: SwapMeasure, stops: Tensor<2>, k: usize) -> Tensor<3> {
     // Shifts running products or sums by one place, so each covers only the preceding places.
     let before = |all: Tensor<3>, start: f64| {
         let first = all.clone().narrow(2, 0, 1).full_like(start);
-        Tensor::cat(vec![first, all.narrow(2, 0, n - 1)], 2)
+        if n == 1 { first } else { Tensor::cat(vec![first, all.narrow(2, 0, n - 1)], 2) }
     };
     let reached: Tensor<2> = before(goes_on.clone().cumprod(1).unsqueeze_dim(1), 1.0).squeeze_dim(1);
     let wide = |x: Tensor<2>| x.unsqueeze_dim::<3>(1).expand([batch, n, n]);
