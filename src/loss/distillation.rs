@@ -349,7 +349,19 @@ mod tests {
                 for (found, exact) in found.gradient.iter().zip(&exact.grad) {
                     assert!((found - exact).abs() < 1e-6, "{part}, {gradients}: {found} {exact}");
                 }
-                assert!(found.curvature.iter().all(|&value| value >= 0.0));
+                let own = LossSpec::new("lambda_ndcg").with("query_gradients", gradients).build().unwrap();
+                let of_teacher = LossSpec::new(part).with("query_gradients", gradients).build().unwrap();
+                let own = own.about().curvature.unwrap().derivatives(&labels, &scores, None);
+                // Mean 2 and deviation sqrt(14 / 3).
+                let scaled = teacher.map(|score| ((f64::from(score) - 2.0) / (14f64 / 3.0).sqrt()) as f32);
+                let of_teacher = of_teacher.about().curvature.unwrap().taught(&labels, &scaled, &scores, None);
+                for (document, found) in found.curvature.iter().enumerate() {
+                    let expected = own.curvature[document] + 0.5 * of_teacher.curvature[document];
+                    assert!(
+                        (found - expected).abs() < 1e-6 && *found >= 0.0,
+                        "{part}, {gradients}: {found} {expected}"
+                    );
+                }
             }
         }
         assert!(spec("lambda_ndcg", json!({"name": "list_net"})).build().unwrap().about().curvature.is_none());

@@ -17,5 +17,6 @@ mod own_loss;
 mod packed;
 mod process;
 mod short_lists;
+mod teacher;
 #[cfg(feature = "learners")]
 mod unbiased;
