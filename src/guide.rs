@@ -66,6 +66,7 @@ macro_rules! page {
         #[doc = "[temperatures.md]: crate::guide::temperatures"]
         #[doc = "[train.md]: crate::guide::train"]
         #[doc = "[training_loop.md]: crate::guide::training_loop"]
+        #[doc = "[teacher.md]: crate::guide#other-pages"]
         #[doc = "[troubleshooting.md]: crate::guide::troubleshooting"]
         #[doc = "[configuration.md]: crate::guide#other-pages"]
         #[doc = "[losses.md]: crate::guide#other-pages"]

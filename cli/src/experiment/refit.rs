@@ -17,6 +17,7 @@ use super::error::ExperimentError;
 use super::record::{CrossValidation, Measures};
 use super::split::Split;
 use super::splits::Splits;
+use super::teacher::is_by_rows;
 
 /// The setting with the best selection measure in a cross-validation, averaged over folds and seeds.
 #[derive(Debug, Clone)]
@@ -111,7 +112,11 @@ impl DataConfig {
         let mut data =
             Self { folds: None, fold: 1, validation: Vec::new(), test: Vec::new(), split: None, ..self.clone() };
         if let Some(folds) = splits.files() {
-            data.train = self.files_of_all(splits, folds)?;
+            // The scores of a teacher belong to rows, which stay in their order.
+            data.train = match self.teacher.as_deref().is_some_and(is_by_rows) {
+                true => self.test_files()?.into_iter().flatten().collect(),
+                false => self.files_of_all(splits, folds)?,
+            };
             return Ok(data);
         }
         if let Some(synthetic) = &mut data.synthetic {

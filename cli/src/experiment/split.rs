@@ -10,7 +10,7 @@ use burn_rank::workbench::text::counted;
 use burn_rank::workbench::{self, FileWidth, Keys, Like, absent_in_words, fewer_features, read_like};
 
 use super::config::{DataConfig, SplitBy, SplitConfig, SyntheticConfig};
-use super::teacher::{Rows, Teacher};
+use super::teacher::{Rows, Teacher, without};
 
 /// Training, validation and test queries; the latter two may be absent.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,8 +103,9 @@ impl DataConfig {
             }
             (None, Some(synthetic)) => {
                 let split = synthetic.split()?;
-                let (train, warnings) = self.taught(split.train)?;
-                Ok(Told { split: Split { train, ..split }, warnings })
+                let Split { train, validation, test, .. } = split;
+                let (train, warnings) = self.taught(train, validation.iter().chain(&test))?;
+                Ok(Told { split: Split { train, validation, test, ..split }, warnings })
             }
             (None, None) if let Some(split) = &self.split => self.read_shares(split, seed),
             (None, None) => self.read_split(1, &self.train, &self.validation, &self.test),
@@ -117,8 +118,15 @@ impl DataConfig {
         let mut told =
             whole.read_split(fold.number, &fold.train, &fold.validation, &fold.test).map_err(about("data.folds"))?;
         if let Some(teacher) = &self.teacher {
-            let (train, warning) = Teacher::open(teacher, || self.rows_of_folds())?.teach(told.split.train)?;
-            told.split.train = train;
+            let Split { train, validation, test, .. } = told.split;
+            // A run may score the queries of other folds too.
+            let unknown = |names| {
+                let names = without(names, validation.iter().chain(&test));
+                let rows = if names.is_empty() { Rows::default() } else { self.rows_of_folds()? };
+                Ok(names.into_iter().filter(|name| rows.query(name).is_none()).collect())
+            };
+            let (train, warning) = Teacher::open(teacher, || self.rows_of_folds())?.teach(train, unknown)?;
+            told.split = Split { train, validation, test, ..told.split };
             told.warnings.extend(warning);
         }
         Ok(told)
@@ -126,26 +134,36 @@ impl DataConfig {
 
     /// Returns the rows of all folds: the test queries of each, in the order of the folders or parts.
     pub(super) fn rows_of_folds(&self) -> Result<Rows, DataError> {
-        let Some(folder) = &self.folds else { return Ok(Rows::default()) };
         let (options, like) = (self.read_options(), Like { ignores_teacher: true, ..Like::default() });
         let mut rows = Rows::default();
-        let mut folds = discover(folder)?;
-        // Parts S1, S2, .. are rotated, so that the second fold tests on the first part.
-        if folds.iter().any(|fold| fold.train.first() == folds[0].test.first()) {
-            folds.rotate_left(1);
-        }
-        for fold in folds {
-            let inputs = fold.test.iter().map(Input::from_path);
+        for files in self.test_files()? {
+            let inputs = files.iter().map(Input::from_path);
             rows.append(&read_like(inputs, &options, &like).map_err(about("data.folds"))?.data);
         }
         Ok(rows)
     }
 
+    /// Returns the test files of each fold, in the order of the folders or parts.
+    pub(super) fn test_files(&self) -> Result<Vec<Vec<PathBuf>>, DataError> {
+        let Some(folder) = &self.folds else { return Ok(Vec::new()) };
+        let mut folds = discover(folder)?;
+        // Parts S1, S2, .. are rotated, so that the second fold tests on the first part.
+        if folds.iter().any(|fold| fold.train.first() == folds[0].test.first()) {
+            folds.rotate_left(1);
+        }
+        Ok(folds.into_iter().map(|fold| fold.test).collect())
+    }
+
     /// Gives the training queries, which are all queries of the rows, the scores of the teacher, if there is one. Also
-    /// returns the warnings about it.
-    pub(super) fn taught(&self, train: RankingDataset) -> Result<(RankingDataset, Vec<String>), DataError> {
+    /// returns the warnings about it. `others` are the queries on which training selects and tests.
+    fn taught<'a>(
+        &self,
+        train: RankingDataset,
+        others: impl Iterator<Item = &'a RankingDataset>,
+    ) -> Result<(RankingDataset, Vec<String>), DataError> {
         let Some(teacher) = &self.teacher else { return Ok((train, Vec::new())) };
-        let (train, warning) = Teacher::open(teacher, || Ok(Rows::of(&train)))?.teach(train)?;
+        let unknown = |names| Ok(without(names, others));
+        let (train, warning) = Teacher::open(teacher, || Ok(Rows::of(&train)))?.teach(train, unknown)?;
         Ok((train, warning.into_iter().collect()))
     }
 
@@ -159,7 +177,7 @@ impl DataConfig {
         let read = read_like(inputs, &self.read_options(), &like).map_err(about("data.train"))?;
         let mut warnings = self.warnings(&read.widths, read.data.feature_count);
         warnings.extend(moved_in_words("data.train", &read.data));
-        let (data, about_teacher) = self.taught(read.data)?;
+        let (data, about_teacher) = self.taught(read.data, std::iter::empty())?;
         warnings.extend(about_teacher);
         Ok((data, read.keys, warnings))
     }
@@ -226,7 +244,7 @@ impl DataConfig {
         let (validation, test) = (other(validation, "data.validation")?, other(test, "data.test")?);
         let mut warnings = self.warnings(&widths, train.feature_count);
         warnings.append(&mut moved);
-        let (train, about_teacher) = self.taught(train)?;
+        let (train, about_teacher) = self.taught(train, validation.iter().chain(&test))?;
         warnings.extend(about_teacher);
         Ok(Told { split: Split { fold, validation, test, train }, warnings })
     }
@@ -268,6 +286,7 @@ pub(super) fn discover(folder: &Path) -> Result<Vec<folds::Fold>, DataError> {
 fn about(key: &'static str) -> impl Fn(DataError) -> DataError {
     move |error| match error {
         DataError::Key { source, .. } => DataError::Key { key, source },
+        DataError::Refused(refusal) if refusal.key == "teacher" => refusal.at("data.columns.teacher").into(),
         DataError::Io { .. } | DataError::Empty { .. } | DataError::Folds { .. } => {
             DataError::Key { key, source: Box::new(error) }
         }

@@ -3,11 +3,12 @@
 //! A file of scores belongs to the data as given. Its rows are those of `data.train` in order, or of the parts of
 //! `data.folds` in order. Scores reach the training queries of a split by query and by the place of a document in it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use burn_rank::data::letor::{Missing, ReadOptions};
-use burn_rank::data::trec::read_run_scores;
+use burn_rank::data::trec::{read_run, read_run_scores};
 use burn_rank::data::{Columns, DataError, Input, RankingDataset};
 use burn_rank::ranker::Ranker;
 use burn_rank::refusal::Refusal;
@@ -67,7 +68,7 @@ impl Rows {
 /// Where the scores of a teacher come from.
 pub(super) enum Teacher {
     /// A score for each row of the data, NaN where there is none.
-    Rows { rows: Rows, scores: Vec<f32> },
+    Rows { rows: Rows, scores: Vec<f32>, path: PathBuf },
     /// A TREC run, which names queries and documents.
     Run(PathBuf),
     /// A saved ranker.
@@ -84,18 +85,18 @@ impl Teacher {
         let refused = |message: String| refuse(path, message);
         match kind {
             Some(kind) if kind.is_ranker() => {
-                let file = ranker_file(path).map_err(|error| refused(error.to_string()))?;
+                let file = ranker_file(path).map_err(|error| Refusal::fault(KEY, error))?;
                 let ranker = Ranker::open(&file, &workbench::host()).map_err(|error| refused(error.to_string()))?;
                 Ok(Self::Ranker(Box::new(ranker), path.to_path_buf()))
             }
             Some(FileKind::TrecRun) => Ok(Self::Run(path.to_path_buf())),
             Some(FileKind::Numbers) => {
                 let rows = rows()?;
-                Ok(Self::Rows { scores: of_lines(path, &rows)?, rows })
+                Ok(Self::Rows { scores: of_lines(path, &rows)?, rows, path: path.to_path_buf() })
             }
             Some(FileKind::Separated { .. } | FileKind::Columnar(_)) => {
                 let rows = rows()?;
-                Ok(Self::Rows { scores: of_table(path, &rows)?, rows })
+                Ok(Self::Rows { scores: of_table(path, &rows)?, rows, path: path.to_path_buf() })
             }
             other => {
                 let found = other.map_or("no file that can be read", FileKind::in_words);
@@ -106,14 +107,18 @@ impl Teacher {
     }
 
     /// Gives training queries the scores of the teacher. Also returns a warning if the teacher is known to have seen
-    /// them.
+    /// them. A run may hold other queries of the data: `unknown` returns those of some names that the data do not have.
     ///
     /// # Errors
     /// Returns a [`DataError`] if the scores do not fit the queries.
-    pub(super) fn teach(&self, data: RankingDataset) -> Result<(RankingDataset, Option<String>), DataError> {
+    pub(super) fn teach(
+        &self,
+        data: RankingDataset,
+        unknown: impl FnOnce(Vec<String>) -> Result<Vec<String>, DataError>,
+    ) -> Result<(RankingDataset, Option<String>), DataError> {
         let (mut scores, mut warning) = (Vec::new(), None);
         match self {
-            Self::Rows { rows, scores: given } => {
+            Self::Rows { rows, scores: given, .. } => {
                 for (query, name) in data.query_ids.iter().enumerate() {
                     let documents = data.range(query).len();
                     let found = rows.query(name).filter(|found| found.len() == documents).ok_or_else(|| {
@@ -125,6 +130,9 @@ impl Teacher {
                 }
             }
             Self::Run(path) => {
+                if let Some(name) = unknown(without(names_of_run(path)?, [&data]))?.first() {
+                    return Err(refuse_query(path, name));
+                }
                 scores = read_run_scores(path, &data)?;
                 scores.iter_mut().filter(|score| score.is_infinite()).for_each(|score| *score = f32::NAN);
             }
@@ -145,7 +153,9 @@ impl Teacher {
             }
         }
         if scores.iter().all(|score| score.is_nan()) {
-            return Err(Refusal::new(KEY, "no score of a training query", "a score for some document").into());
+            let (Self::Rows { path, .. } | Self::Run(path) | Self::Ranker(_, path)) = self;
+            let message = "found no score of a training query, expected one for some document that trains";
+            return Err(refuse(path, message.to_owned()));
         }
         Ok((data.with_teacher(scores)?, warning))
     }
@@ -155,6 +165,37 @@ fn refuse(path: &Path, message: String) -> DataError {
     Refusal::fault(KEY, format!("{}: {message}", path.display())).into()
 }
 
+/// Returns those of some names of queries that none of the datasets have.
+pub(super) fn without<'a>(names: Vec<String>, sets: impl IntoIterator<Item = &'a RankingDataset>) -> Vec<String> {
+    if names.is_empty() {
+        return names;
+    }
+    let known: HashSet<&str> = sets.into_iter().flat_map(|set| &set.query_ids).map(String::as_str).collect();
+    names.into_iter().filter(|name| !known.contains(name.as_str())).collect()
+}
+
+/// Returns the names of a run's queries.
+fn names_of_run(path: &Path) -> Result<Vec<String>, DataError> {
+    let run = read_run(path, |_, _| Ok::<_, DataError>(()))?;
+    Ok(run.queries.into_iter().map(|(name, ())| name).collect())
+}
+
+/// Rejects a query of a run, at its first line there.
+fn refuse_query(path: &Path, name: &str) -> DataError {
+    let lines = std::fs::File::open(path).map(|file| BufReader::new(file).lines().map_while(Result::ok));
+    let is_first = |line: &String| line.split_ascii_whitespace().next() == Some(name);
+    let number = lines.ok().and_then(|mut lines| lines.position(|line| is_first(&line))).map_or(1, |at| at + 1);
+    let found = format!("found query `{}`", shortened(name, 40));
+    let message =
+        format!("{}:{number}:1: {found}, expected a query of the training, validation or test data", path.display());
+    Refusal::fault(KEY, message).into()
+}
+
+/// Returns whether a teacher's scores belong to rows of the data, and not to names of queries.
+pub(super) fn is_by_rows(path: &Path) -> bool {
+    matches!(FileKind::of_file(path), Some(FileKind::Numbers | FileKind::Separated { .. } | FileKind::Columnar(_)))
+}
+
 /// Reads one score per line, in the order of the data.
 fn of_lines(path: &Path, rows: &Rows) -> Result<Vec<f32>, DataError> {
     let text = std::fs::read_to_string(path).map_err(|error| refuse(path, error.to_string()))?;
@@ -162,10 +203,9 @@ fn of_lines(path: &Path, rows: &Rows) -> Result<Vec<f32>, DataError> {
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let score = line.trim().parse::<f32>().ok().filter(|score| score.is_finite());
         scores.push(score.ok_or_else(|| {
-            refuse(
-                path,
-                format!("line {}: found `{}`, expected a finite number", number + 1, shortened(line.trim(), 40)),
-            )
+            let (column, found) = (line.len() - line.trim_start().len() + 1, shortened(line.trim(), 40));
+            let place = format!("{}:{}:{column}", path.display(), number + 1);
+            Refusal::fault(KEY, format!("{place}: found `{found}`, expected a teacher's score (a finite number)"))
         })?);
     }
     if scores.len() != rows.count() {
@@ -177,20 +217,15 @@ fn of_lines(path: &Path, rows: &Rows) -> Result<Vec<f32>, DataError> {
 
 /// Reads a table with the columns `query`, `row` and `score`, as `cv --scores` writes it.
 fn of_table(path: &Path, rows: &Rows) -> Result<Vec<f32>, DataError> {
-    let options = ReadOptions { missing: Missing::Keep, columns: Columns::default(), ..ReadOptions::default() };
+    let mut options = ReadOptions { missing: Missing::Keep, columns: Columns::default(), ..ReadOptions::default() };
+    options.columns.teacher = Some("score".to_owned());
     let like = Like { ignores_labels: true, ..Like::default() };
     let table = read_like([Input::from_path(path)], &options, &like)
         .map_err(|error| DataError::Key { key: KEY, source: Box::new(error) })?
         .data;
-    let place = |name: &str| {
-        table.feature_names.iter().position(|other| other == name).ok_or_else(|| {
-            refuse(
-                path,
-                format!("found no column `{name}`, expected `query`, `row` and `score`, as `cv --scores` writes"),
-            )
-        })
-    };
-    let (row, score) = (place("row")?, place("score")?);
+    let row = table.feature_names.iter().position(|other| other == "row").ok_or_else(|| {
+        refuse(path, "found no column `row`, expected `query`, `row` and `score`, as `cv --scores` writes".into())
+    })?;
     if table.documents() > MOST_ROWS {
         let found = counted(table.documents(), "row");
         return Err(refuse(path, format!("found {found}, expected at most {MOST_ROWS}, or one score per line")));
@@ -198,8 +233,8 @@ fn of_table(path: &Path, rows: &Rows) -> Result<Vec<f32>, DataError> {
     let mut scores = vec![f32::NAN; rows.count()];
     for (query, name) in table.query_ids.iter().enumerate() {
         let values = table.query_features(query).chunks_exact(table.feature_count);
-        for values in values {
-            let (number, score) = (values[row], values[score]);
+        for (values, document) in values.zip(table.range(query)) {
+            let (number, score) = (values[row], table.teacher[document]);
             let refused = |message: String| Err(refuse(path, format!("row {number}: {message}")));
             let name = shortened(name, 40);
             if !(number >= 1.0 && number <= rows.count() as f32 && number.fract() == 0.0) {
@@ -211,10 +246,6 @@ fn of_table(path: &Path, rows: &Rows) -> Result<Vec<f32>, DataError> {
             if *expected != table.query_ids[query] {
                 let of_data = format!("`{}`, which this row of the data has", shortened(expected, 40));
                 return refused(format!("found query `{name}`, expected {of_data}"));
-            }
-            if !score.is_finite() {
-                let expected = "a finite number; leave out the rows of documents without one";
-                return refused(format!("found the score {score} of query `{name}`, expected {expected}"));
             }
             if !scores[at].is_nan() {
                 return refused(format!("found it twice in query `{name}`, expected one score for each row"));
@@ -230,6 +261,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::experiment::{Document, Experiment};
 
     fn data() -> RankingDataset {
         RankingDataset::builder()
@@ -241,12 +273,18 @@ mod tests {
             .unwrap()
     }
 
+    /// Validation queries.
+    fn other() -> RankingDataset {
+        let data = RankingDataset::builder().features(vec![1.0], 1).labels(vec![1.0]);
+        data.query_ids(["other"].map(String::from).to_vec()).query_sizes(&[1]).build().unwrap()
+    }
+
     fn taught(name: &str, text: &str) -> Result<Vec<f32>, String> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
         fs::write(&path, text).unwrap();
         let teacher = Teacher::open(&path, || Ok(Rows::of(&data())));
-        let taught = teacher.and_then(|teacher| teacher.teach(data()));
+        let taught = teacher.and_then(|teacher| teacher.teach(data(), |names| Ok(without(names, [&other()]))));
         let place = format!("{}/", folder.path().display());
         taught.map(|(data, _)| data.teacher).map_err(|error| error.to_string().replace(&place, ""))
     }
@@ -254,7 +292,7 @@ mod tests {
     #[test]
     fn rows_meet_their_documents() {
         assert_eq!(taught("t.txt", "0.5\n-1\n\n2\n3\n").unwrap(), [0.5, -1.0, 2.0, 3.0]);
-        let table = "query,document,row,fold,score\nb,,4,1,-2\na,,1,2,0.5\na,,3,2,1.5\n";
+        let table = "query,document,row,fold,score\nb,,4,1,-2\na,,1,2,0.5\na,,2,2,\na,,3,2,1.5\n";
         let found = taught("t.csv", table).unwrap();
         assert_eq!((found[0], found[1].is_nan(), found[2], found[3]), (0.5, true, 1.5, -2.0));
         let run = taught("t.run", "a Q0 3 1 0.25 t\na Q0 1 2 0.125 t\nother Q0 1 1 9 t\n").unwrap();
@@ -265,7 +303,12 @@ mod tests {
     fn scores_that_do_not_fit_say_which_where_and_what_was_expected() {
         let head = "query,document,row,fold,score\n";
         for (name, text, expected) in [
-            ("t.txt", "1\nNaN\n2\n3\n".to_owned(), "t.txt: line 2: found `NaN`, expected a finite number"),
+            (
+                "t.txt",
+                "1\n nan\n2\n3\n".to_owned(),
+                "t.txt:2:2: found `nan`, expected a teacher's score (a finite number)",
+            ),
+            ("t.txt", "-inf\n1\n2\n3\n".to_owned(), "t.txt:1:1: found `-inf`, expected a teacher's score"),
             (
                 "t.txt",
                 "1\n2\n3\n".to_owned(),
@@ -283,19 +326,68 @@ mod tests {
             ),
             (
                 "t.csv",
-                format!("{head}a,,1,1,NaN\n"),
-                "t.csv: row 1: found the score NaN of query `a`, expected a finite",
+                format!("{head}a,,1,1,2\na,,2,1,NaN\n"),
+                "t.csv: row 2, column `score`: found `NaN`, expected a teacher's score (a finite number), or an empty",
             ),
+            ("t.csv", format!("{head}a,,1,1,-INF\n"), "t.csv: row 1, column `score`: found -INF, expected a teacher's"),
+            ("t.csv", format!("{head}a,,1,1,\n"), "teacher = no score: expected a score for some document"),
+            ("t.csv", "query,row\na,1\n".to_owned(), "expected a column `score`"),
             ("t.csv", format!("{head}a,,1,1,2\na,,1,1,3\n"), "t.csv: row 1: found it twice in query `a`"),
             (
                 "t.csv",
                 "query,score\na,2\n".to_owned(),
                 "t.csv: found no column `row`, expected `query`, `row` and `score`",
             ),
-            ("t.run", "zz Q0 1 1 9 t\n".to_owned(), "data.teacher = no score of a training query: expected a score"),
+            (
+                "t.run",
+                "other Q0 1 1 9 t\n".to_owned(),
+                "data.teacher: t.run: found no score of a training query, expected one for some",
+            ),
+            (
+                "t.run",
+                "a Q0 1 1 9 t\nother Q0 1 1 9 t\nzz Q0 1 1 9 t\n".to_owned(),
+                "data.teacher: t.run:3:1: found query `zz`, expected a query of the training, validation or test data",
+            ),
+            ("t.run", "a Q0 1 1 9 t\na Q0 2 2 NaN t\n".to_owned(), "t.run:2:10: found `NaN`, expected a finite score"),
+            ("t.run", "a Q0 7 1 9 t\n".to_owned(), "expected a document of that query in the data"),
         ] {
             let message = taught(name, &text).unwrap_err();
             assert!(message.contains(expected), "{message}\n{expected}");
+        }
+    }
+
+    #[test]
+    fn rows_of_folds_meet_their_documents_in_each_fold_and_in_a_refit() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: String| {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        // The only feature of each document is what the teacher scores it.
+        let part = |number: usize| format!("0 qid:{number} 1:{number}1\n1 qid:{number} 1:{number}2\n");
+        for fold in 1..=3 {
+            for (name, number) in [("test", fold), ("vali", fold % 3 + 1), ("train", (fold + 1) % 3 + 1)] {
+                write(&format!("folds/Fold{fold}/{name}.txt"), part(number));
+            }
+        }
+        write("scores.txt", "11\n12\n21\n22\n31\n32\n".into());
+        write("run.txt", (1..=3).map(|n| format!("{n} Q0 2 1 {n}2 t\n{n} Q0 1 2 {n}1 t\n")).collect());
+        for teacher in ["scores.txt", "run.txt"] {
+            let text = format!(
+                "loss = {{ name = \"teacher_mse\" }}\nlearner = {{ kind = \"gradient\" }}\n[data]\nfolds = {:?}\nteacher = {:?}\n",
+                folder.path().join("folds"),
+                folder.path().join(teacher),
+            );
+            let document = Document::parse(Path::new("a.toml"), text, &[]).unwrap();
+            let config = Experiment::from_document(&document).unwrap();
+            let splits = config.data.splits(&config.cv, config.seed).unwrap();
+            for at in 0..3 {
+                let train = splits.read(at, false).unwrap().train;
+                assert_eq!(train.teacher, train.features.to_slice(), "{teacher}");
+            }
+            let of_all = config.refit_data().unwrap().split(1).unwrap().train;
+            assert_eq!((of_all.queries(), of_all.teacher.as_slice()), (3, of_all.features.to_slice()), "{teacher}");
         }
     }
 }

@@ -82,15 +82,89 @@ fn scores_out_of_fold_are_a_teacher() {
 }
 
 #[test]
+fn a_ranker_teaches_the_data_on_which_it_was_trained() {
+    let bench = bench();
+    let data = text(&bench, "data.txt");
+    let second = data.lines().position(|line| line.contains(" qid:10 ")).unwrap();
+    let lines: Vec<&str> = data.lines().collect();
+    bench.write("a.txt", &(lines[..second].join("\n") + "\n"));
+    bench.write("b.txt", &(lines[second..].join("\n") + "\n"));
+    bench.output(&["train", "trees.toml", "--out", "whole"]);
+    let taught = |extra: &[&str]| {
+        let sets = ["--set", "data.train=[\"a.txt\", \"b.txt\"]", "--set", "data.teacher=whole"];
+        bench.run(&[&["cv", "student.toml", "--out", "taught", "--refit", "best"][..], &sets, extra].concat())
+    };
+    let run = taught(&[]);
+    let said = String::from_utf8_lossy(&run.get_output().stderr).into_owned();
+    assert!(run.get_output().status.success(), "{said}");
+    assert!(said.contains("was trained on these queries, so its scores know their labels"), "{said}");
+    let said = String::from_utf8_lossy(&run.get_output().stdout).into_owned();
+    assert!(said.contains("refit, trained on 18 queries"), "{said}");
+    // Other scores are other data, which no finished run is taken for.
+    assert!(taught(&["--resume"]).get_output().status.success());
+    bench.output(&["train", "trees.toml", "--out", "whole", "--overwrite", "--set", "learner.rounds=2"]);
+    let said = String::from_utf8_lossy(&taught(&["--resume"]).code(2).get_output().stderr).into_owned();
+    assert!(said.contains("taught: holds a run on other data"), "{said}");
+}
+
+/// A run may score the queries on which training selects and tests, and no queries that the data do not have.
+#[test]
+fn a_run_may_hold_all_queries_of_the_data_and_no_others() {
+    let bench = bench();
+    let line = |query: &str, id: usize| format!("{query} Q0 {id} 1 0.{id} t\n");
+    let of = |query: &str| format!("0 qid:{query} 1:1\n1 qid:{query} 1:2\n");
+    bench.write("train.txt", &of("a"));
+    bench.write("vali.txt", &of("b"));
+    bench.write("all.run", &(line("a", 1) + &line("a", 2) + &line("b", 1)));
+    bench.write("vali.run", &line("b", 1));
+    bench.write("more.run", &(line("a", 1) + &line("a", 2) + &line("c", 1)));
+    let args = |run: &str| -> Vec<String> {
+        let files = ["data.train=[\"train.txt\"]", "data.validation=[\"vali.txt\"]", "cv={}"].map(str::to_owned);
+        let sets = files.into_iter().chain([format!("data.teacher={run}")]).flat_map(|set| ["--set".to_owned(), set]);
+        ["train", "student.toml", "--no-out"].map(str::to_owned).into_iter().chain(sets).collect()
+    };
+    let all = args("all.run");
+    bench.output(&all.iter().map(String::as_str).collect::<Vec<_>>());
+    for (run, expected) in [
+        ("vali.run", "data.teacher: vali.run: found no score of a training query, expected one for some document"),
+        (
+            "more.run",
+            "data.teacher: more.run:3:1: found query `c`, expected a query of the training, validation or test",
+        ),
+    ] {
+        let args = args(run);
+        let message = bench.refused(&args.iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
 fn what_no_teacher_can_be_is_refused() {
     let bench = bench();
     bench.write("short.txt", "0.5\n0.25\n");
     bench.write("zz.csv", "query,row,score\nzz,1,0.5\n");
+    bench.write("nan.csv", "query,row,score\n1,1,0.5\n1,2,nan\n");
+    bench.write("table.csv", "label,query,f,t\n1,a,1,0.5\n0,a,2,N/A\n");
+    bench.write("none.csv", "label,query,f\n1,a,1\n0,a,2\n");
+    bench.write("empty.csv", "label,query,f,t\n1,a,1,\n0,a,2,\n");
     for (args, expected) in [
         (vec![], "loss.teacher: found no teacher, expected data.teacher or data.columns.teacher"),
         (vec!["data.teacher=short.txt"], "found 2 scores, expected"),
         (vec!["data.teacher=zz.csv"], "row 1: found query `zz`, expected `"),
-        (vec!["data.teacher=none.csv"], "none.csv"),
+        (vec!["data.teacher=absent.csv"], "data.teacher: absent.csv: found no file that can be read"),
+        (vec!["data.teacher=nan.csv"], "nan.csv: row 2, column `score`: found `nan`, expected a teacher's score"),
+        (
+            vec!["data.columns.teacher=t", "data.train=[\"table.csv\"]"],
+            "table.csv: row 2, column `t`: found `N/A`, expected a teacher's score (a finite number), or an empty cell",
+        ),
+        (
+            vec!["data.columns.teacher=t", "data.train=[\"none.csv\"]", "data.test=[\"table.csv\"]", "cv={}"],
+            "none.csv: found columns `label`, `query`, `f`, expected a column `t`",
+        ),
+        (
+            vec!["data.columns.teacher=t", "data.train=[\"empty.csv\"]"],
+            "data.columns.teacher = no score: expected a score for some document",
+        ),
         (vec!["data.teacher=short.txt", "loss.teacher.weight=-1"], "loss.teacher.weight"),
         (vec!["data.columns.teacher=t", "data.teacher=short.txt"], "expected none with data.columns.teacher"),
         (vec!["data.columns.teacher=t"], "data.txt: found text, expected a table"),

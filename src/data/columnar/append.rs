@@ -31,6 +31,9 @@ const IDENTIFIER: &str = "the identifier of a query (text, or a whole number tha
 /// The same, where a word of a CSV file stands for a missing value.
 const NO_IDENTIFIER: &str = "the identifier of a query (this word stands for a missing value)";
 
+/// A cell of a teacher's scores, in words.
+pub(super) const TEACHER_SCORE: &str = "a teacher's score (a finite number), or an empty cell where there is none";
+
 /// Appends the rows of a file to a dataset.
 pub(super) struct Appender<'a, 'b> {
     assembly: &'a mut Assembly<'b>,
@@ -310,8 +313,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         let scores = floats(batch.column(column)).map_err(|error| self.unreadable(error))?;
         let is_bad = |row: &usize| scores.is_valid(*row) && !scores.value(*row).is_finite();
         if let Some(row) = (0..scores.len()).find(is_bad) {
-            let expected = "a teacher's score (a finite number), or an empty cell where there is none";
-            return Err(self.cell(batch, column, row, expected));
+            return Err(self.cell(batch, column, row, TEACHER_SCORE));
         }
         self.assembly.teacher.extend(scores.iter().map(|score| score.unwrap_or(f32::NAN)));
         Ok(())

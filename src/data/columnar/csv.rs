@@ -12,7 +12,7 @@ use arrow_array::builder::{Float32Builder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 
-use super::append::{Appender, or_largest};
+use super::append::{Appender, TEACHER_SCORE, or_largest};
 use super::schema::{self, Layout};
 use super::values::SHOWN;
 use super::{check_groups, unfit};
@@ -42,13 +42,13 @@ pub(in crate::data) fn read_csv(assembly: &mut Assembly, input: Input, separator
     }
     let types = types(&names, &next, separator, path, assembly)?;
     let layout = Layout::of(&types, path, assembly)?;
-    let before = assembly.bytes;
+    let (before, teacher) = (assembly.bytes, layout.teacher);
     let most = assembly.options.most_cells(before + source.bytes_that_count());
     let mut appender = Appender::new(assembly, path, layout, most);
     appender.query_of = query_of;
     appender.check_columns()?;
     let columns = appender.layout.project();
-    let decoder = Decoder { types: Arc::new(types), columns, separator };
+    let decoder = Decoder { types: Arc::new(types), columns, separator, teacher };
     let mut rows = 0;
     while !next.is_empty() {
         // Twice the threads, so that all have work until the last block.
@@ -183,7 +183,7 @@ fn reader<R: Read>(text: R, separator: u8) -> ::csv::Reader<R> {
 /// number.
 fn types(names: &[String], block: &[u8], separator: u8, path: &Path, assembly: &Assembly) -> Result<Schema, DataError> {
     let all = names.iter().map(|name| Field::new(name, DataType::Utf8, true)).collect::<Vec<_>>();
-    let decoder = Decoder { types: Arc::new(Schema::new(all)), columns: Vec::new(), separator };
+    let decoder = Decoder { types: Arc::new(Schema::new(all)), columns: Vec::new(), separator, teacher: None };
     if let Some(row) = row_of_lone_return(block) {
         return Err(Fault::lone_return(row).at(0, path));
     }
@@ -259,6 +259,8 @@ struct Decoder {
     /// The columns to decode, in ascending order.
     columns: Vec<usize>,
     separator: u8,
+    /// The column of a teacher's scores, in which only an empty cell is a missing value.
+    teacher: Option<usize>,
 }
 
 impl Decoder {
@@ -318,8 +320,11 @@ impl Decoder {
         self.each_row(block, usize::MAX, |row, fields| {
             for &column in &self.columns {
                 let text = &fields[column];
-                if !columns[column].push(text) && first.is_none() {
-                    let (found, expected) = (quoted(text.as_bytes()), format!("a number{}", comma_in_words(text)));
+                let is_teacher = self.teacher == Some(column);
+                let is_word = is_teacher && !text.trim().is_empty() && is_missing(text);
+                if (!columns[column].push(text) || is_word) && first.is_none() {
+                    let expected = if is_teacher { TEACHER_SCORE } else { "a number" };
+                    let (found, expected) = (quoted(text.as_bytes()), format!("{expected}{}", comma_in_words(text)));
                     first = Some(Fault { row, column: Some(self.types.field(column).name().clone()), found, expected });
                 }
             }
@@ -471,7 +476,7 @@ mod tests {
             Field::new(name, if number { DataType::Float32 } else { DataType::Utf8 }, true)
         };
         let types = Schema::new([("q", false), ("x", true), ("url", false), ("y", true)].map(field).to_vec());
-        Decoder { types: Arc::new(types), columns: vec![0, 1, 3], separator: b',' }
+        Decoder { types: Arc::new(types), columns: vec![0, 1, 3], separator: b',', teacher: None }
     }
 
     #[test]
