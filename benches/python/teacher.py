@@ -65,7 +65,7 @@ def mean_error(values):
 def generated(program, work, quick):
     folder = work / "generated-data"
     folder.mkdir(parents=True, exist_ok=True)
-    queries = "60" if quick else "500"
+    queries = "60" if quick else "200"
     command = [program, "synth", "--queries", queries, "--features", "20", "--out", str(folder / "all.txt")]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     parts = [[] for _ in FOLDS]
