@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""A student alone, with a teacher that has seen its queries, and with one that has not: mean NDCG@10 of test queries.
+"""A student without a teacher, and with teachers that have seen its queries or have not: mean NDCG@10 of test queries.
 
     python3 benches/python/teacher.py [--quick] BURN_RANK WORK NAME=FOLDER ..
 
 Each FOLDER has folds (`Fold1` .. or parts `S1` ..). `generated` without a folder is made by `burn-rank synth`. Teachers
-are boosted trees of the same folds, students perceptrons, with three seeds. WORK receives the runs. Differences are
-paired by query, the mean over seeds first; an error is the standard error of their mean.
+are boosted trees, students perceptrons, with three seeds. An in-sample teacher is the ranker of the same fold. An
+out-of-fold teacher is `cv --scores` of the same folds, whose rankers have seen queries on which the student is tested. A
+nested teacher is `cv --scores` of the training queries of each fold. WORK receives the runs; those that are there are not
+fitted again. Differences are paired by query, the mean over seeds first; an error is the standard error of their mean.
 """
 
+import json
 import math
 import pathlib
 import re
@@ -34,21 +37,22 @@ def ndcg(labels, scores, k=10):
     return dcg([gains[i] for i in order]) / best if best > 0 else None
 
 
-def test_file(folder, fold):
-    for name in [f"Fold{fold}/test.txt", f"S{(fold + 3) % 5 + 1}.txt"]:
-        if (folder / name).exists():
-            return folder / name
-    raise SystemExit(f"{folder}: no test file of fold {fold}")
+def files(folder, fold):
+    """Returns the training, validation and test files of a fold."""
+    of_fold = folder / f"Fold{fold}"
+    if of_fold.is_dir():
+        return [[of_fold / f"{name}.txt"] for name in ["train", "vali", "test"]]
+    parts = [folder / f"S{(fold + place - 1) % 5 + 1}.txt" for place in range(5)]
+    return [parts[:3], parts[3:4], parts[4:]]
 
 
-def values(folder, run_of):
+def values(folder, scores_of):
     """Returns NDCG@10 of every test query, the mean over seeds."""
     found = []
     for fold in FOLDS:
-        queries, of_seeds = labels_of(test_file(folder, fold)), []
+        queries, of_seeds = labels_of(files(folder, fold)[2][0]), []
         for seed in SEEDS:
-            kept = run_of(fold, seed) / f"kept/fold{fold}-seed{seed}.scores.txt"
-            scores, of_queries = iter([float(line) for line in kept.read_text().split()]), []
+            scores, of_queries = iter([float(line) for line in scores_of(fold, seed).read_text().split()]), []
             for labels in queries:
                 of_queries.append(ndcg(labels, [next(scores) for _ in labels]))
             of_seeds.append(of_queries)
@@ -85,39 +89,48 @@ def main():
     program, work, *sets = [argument for argument in arguments if argument != "--quick"]
     work = pathlib.Path(work)
     work.mkdir(parents=True, exist_ok=True)
-    trees = work / "trees.toml"
+    trees, student = work / "trees.toml", work / "student.toml"
     rounds, epochs = (5, 2) if quick else (100, 100)
     head = f'[cv]\nseeds = {SEEDS}\n[loss]\nname = "lambda_ndcg"\n'
-    trees.write_text(f'{head}[learner]\nkind = "boosted_trees"\nrounds = {rounds}\n[data]\nfolds = "."\n')
-    student = work / "student.toml"
-    student.write_text(f'{head}[scorer]\nkind = "mlp"\n[learner]\nkind = "gradient"\nepochs = {epochs}\n[data]\nfolds = "."\n')
+    trees.write_text(f'{head}[learner]\nkind = "boosted_trees"\nrounds = {rounds}\n')
+    student.write_text(f'{head}[scorer]\nkind = "mlp"\n[learner]\nkind = "gradient"\nepochs = {epochs}\n')
     of_teacher = ["loss.teacher.name=teacher_kl", "loss.teacher.scale=query", "loss.teacher.factor=2"]
 
-    def cv(config, out, folder, *rest, sets=()):
-        command = [program, "cv", str(config), "--quiet", "--out", str(out), "--overwrite", "--set", f"data.folds={folder}"]
+    def cv(config, out, sets, *rest):
+        command = [program, "cv", str(config), "--quiet", "--out", str(out)]
         for assignment in sets:
             command += ["--set", assignment]
-        subprocess.run([*command, *rest], check=True)
+        done = subprocess.run([*command, *rest], stderr=subprocess.PIPE, text=True)
+        if done.returncode != 0:
+            raise SystemExit(done.stderr)
+        return lambda fold, seed: out / f"kept/fold{fold}-seed{seed}.scores.txt"
 
-    print("| set | queries | student alone | in-sample teacher | out-of-fold teacher |\n|---|---:|---:|---:|---:|")
+    names = ["no teacher", "in-sample teacher", "out-of-fold teacher", "nested teacher"]
+    print("| set | queries |", " | ".join(names), "|\n|---|" + "---:|" * 5, flush=True)
     for name in sets:
         name, _, folder = name.partition("=")
         folder = pathlib.Path(folder).resolve() if folder else generated(program, work, quick).resolve()
-        runs = work / name
-        table = runs / "teacher.csv"
+        runs, keep = (work / name).resolve(), ["--keep", "scores"]
         runs.mkdir(exist_ok=True)
-        cv(trees, runs / "trees", folder, "--keep", "rankers", "--scores", str(table.resolve()))
-        cv(student, runs / "alone", folder, "--keep", "scores")
-        cv(student, runs / "out", folder, "--keep", "scores", sets=[*of_teacher, f"data.teacher={table.resolve()}"])
+        folds, table = f"data.folds={folder}", runs / "teacher.csv"
+        cv(trees, runs / "trees", [folds], "--keep", "rankers", "--scores", str(table))
+        alone = cv(student, runs / "alone", [folds], *keep)
+        out = cv(student, runs / "out", [folds, *of_teacher, f"data.teacher={table}"], *keep)
+        inside, nested = {}, {}
         for fold in FOLDS:
             for seed in SEEDS:
-                ranker = (runs / f"trees/kept/fold{fold}-seed{seed}.safetensors").resolve()
-                own = [*of_teacher, f"data.teacher={ranker}", f"cv.folds=[{fold}]", f"cv.seeds=[{seed}]"]
-                cv(student, runs / f"in-{fold}-{seed}", folder, "--keep", "scores", sets=own)
-        alone = values(folder, lambda fold, seed: runs / "alone")
+                ranker = runs / f"trees/kept/fold{fold}-seed{seed}.safetensors"
+                own = [folds, *of_teacher, f"data.teacher={ranker}", f"cv.folds=[{fold}]", f"cv.seeds=[{seed}]"]
+                inside[fold, seed] = cv(student, runs / f"in-{fold}-{seed}", own, *keep)(fold, seed)
+            train, validation, test = [json.dumps([str(file) for file in part]) for part in files(folder, fold)]
+            table = runs / f"nested-{fold}.csv"
+            cv(trees, runs / f"nested-trees-{fold}", [f"data.train={train}", "cv.split=5"], "--scores", str(table))
+            own = [f"data.train={train}", f"data.validation={validation}", f"data.test={test}", f"data.teacher={table}"]
+            nested[fold] = cv(student, runs / f"nested-{fold}", [*own, *of_teacher], *keep)
+        alone = values(folder, alone)
         cells = ["{:.4f} ± {:.4f}".format(*mean_error(alone))]
-        for run_of in [lambda fold, seed: runs / f"in-{fold}-{seed}", lambda fold, seed: runs / "out"]:
-            taught = values(folder, run_of)
+        for scores_of in [lambda fold, seed: inside[fold, seed], out, lambda fold, seed: nested[fold](1, seed)]:
+            taught = values(folder, scores_of)
             cells.append("{:+.4f} ± {:.4f}".format(*mean_error([b - a for a, b in zip(alone, taught)])))
         print(f"| {name} | {len(alone)} | {' | '.join(cells)} |", flush=True)
 
