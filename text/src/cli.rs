@@ -188,27 +188,27 @@ impl TrainArgs {
             RunError::Output(error) => error.into(),
         };
         let run = TextRun::open(config, device, &self.out, self.overwrite).map_err(failed)?;
-        let (name, home) = (run.config().name.clone(), run.home().to_path_buf());
+        let name = run.config().name.clone();
         let progress = Progress::new(self.quiet);
         let interrupt = interrupt_on_signal()?;
         let done = run.train(interrupt, &|event| progress.hear(&event)).map_err(failed)?;
         drop(progress);
-        self.print(&done, &name, &home, start, out)?;
+        self.print(&done, &name, start, out)?;
         match done.report.fit.stop {
             StopReason::Interrupted => {
-                Err(Failure::work(format!("interrupted; the best model so far is in {}", home.display())))
+                Err(Failure::work(format!("interrupted; the best model so far is in {}", done.folder.display())))
             }
             _ => Ok(()),
         }
     }
 
-    fn print(&self, done: &FinishedText, name: &str, home: &Path, start: Instant, out: &mut dyn Write) -> Result {
-        let FinishedText { report, tokens_per_second, is_new } = done;
+    fn print(&self, done: &FinishedText, name: &str, start: Instant, out: &mut dyn Write) -> Result {
+        let FinishedText { folder, report, tokens_per_second, is_new, .. } = done;
         let fit = &report.fit;
         if self.json {
             let measures = report.measures.iter().map(|(set, found)| (set.to_string(), json!(found)));
             let summary = json!({
-                "out": home, "best_round": fit.best_round, "rounds": fit.rounds, "stop": fit.stop,
+                "out": folder, "best_round": fit.best_round, "rounds": fit.rounds, "stop": fit.stop,
                 "measures": measures.collect::<burn_rank::json::Map>(), "tokens_per_second": tokens_per_second,
                 "seconds": start.elapsed().as_secs_f64(),
             });
@@ -223,7 +223,7 @@ impl TrainArgs {
             for caution in &report.cautions {
                 writeln!(out, "{caution}")?;
             }
-            writeln!(out, "{}", written_to(home, PAGE, *is_new))?;
+            writeln!(out, "{}", written_to(folder, PAGE, *is_new))?;
         }
         Ok(())
     }

@@ -1,16 +1,16 @@
 //! A training from a configuration to a folder: the model, its report and the page.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use burn::tensor::Device;
 use burn_rank::data::RankingDataset;
 use burn_rank::learner::Interrupt;
 use burn_rank::measure::{Evaluation, evaluate};
-use burn_rank::ranker::Versions;
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::json::json;
+use burn_rank::workbench::ranker::Versions;
 use burn_rank_cli::workbench::{
     DataReport, ExtremeQueries, FitReport, Identity, OutputError, OutputFolder, PerQuery, Place, RunKind, RunRecord,
     SetMeasures, Sets, TrainReport,
@@ -64,6 +64,9 @@ pub struct TextRun {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FinishedText {
+    /// The folder with the model. If the run was stopped before it could replace an older one, this is the folder in which
+    /// it grows.
+    pub folder: PathBuf,
     /// The results.
     pub report: TrainReport,
     /// Trained tokens a second.
@@ -106,11 +109,6 @@ impl TextRun {
         &self.config
     }
 
-    /// The folder that was asked for.
-    pub fn home(&self) -> &Path {
-        self.folder.home()
-    }
-
     /// Trains the model, keeps the best one, measures it and writes the reports. A folder that has the finished run is
     /// left as it is.
     ///
@@ -121,7 +119,12 @@ impl TextRun {
             let path = self.folder.file("report.json");
             let read = std::fs::read(&path).map_err(|error| TextError::model(&path, error))?;
             return match serde_json::from_slice(&read) {
-                Ok(Report::Train(report)) => Ok(FinishedText { report, tokens_per_second: 0.0, is_new: false }),
+                Ok(Report::Train(report)) => Ok(FinishedText {
+                    folder: self.folder.path().into(),
+                    report,
+                    tokens_per_second: 0.0,
+                    is_new: false,
+                }),
                 _ => Err(TextError::model(&path, "damaged; --overwrite makes the run again").into()),
             };
         }
@@ -194,7 +197,8 @@ impl TextRun {
         if trained.stop != burn_rank::learner::StopReason::Interrupted {
             self.folder.finish()?;
         }
-        Ok(FinishedText { report, tokens_per_second: trained.tokens_per_second, is_new: true })
+        let folder = self.folder.path().to_path_buf();
+        Ok(FinishedText { folder, report, tokens_per_second: trained.tokens_per_second, is_new: true })
     }
 
     /// Finds labels and identifiers that a measure rejects before the training.
