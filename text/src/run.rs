@@ -19,7 +19,7 @@ use burn_rank_cli::{Claim, Report, write_reports};
 
 use crate::data::{self, TextList};
 use crate::error::TextError;
-use crate::folder::{Loaded, ModelFolder};
+use crate::folder::{Loaded, ModelFolder, WEIGHTS};
 use crate::lists::{TokenLists, score_lists};
 use crate::scorer::{Kind, TextScorer};
 use crate::settings::TextConfig;
@@ -114,7 +114,16 @@ impl TextRun {
     ///
     /// # Errors
     /// Returns an error if the training fails or a file cannot be written.
-    pub fn train(self, interrupt: Interrupt, tell: &dyn Fn(Event<'_>)) -> Result<FinishedText, RunError> {
+    pub fn train(mut self, interrupt: Interrupt, tell: &dyn Fn(Event<'_>)) -> Result<FinishedText, RunError> {
+        let done = self.fit(interrupt, tell);
+        // Without a model there is nothing to keep, and the corrected command finds the folder free.
+        if done.is_err() && !self.folder.file(WEIGHTS).exists() {
+            self.folder.abandon();
+        }
+        done
+    }
+
+    fn fit(&mut self, interrupt: Interrupt, tell: &dyn Fn(Event<'_>)) -> Result<FinishedText, RunError> {
         if self.folder.is_finished() {
             let path = self.folder.file("report.json");
             let read = std::fs::read(&path).map_err(|error| TextError::model(&path, error))?;
@@ -145,7 +154,7 @@ impl TextRun {
     }
 
     fn with<S: TextScorer>(
-        mut self,
+        &mut self,
         loaded: Loaded<S>,
         reload: impl Fn(&ModelFolder, &Device) -> Result<Loaded<S>, TextError>,
         trainable: &Device,

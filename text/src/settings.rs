@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use burn_rank::loss::LossSpec;
+use burn_rank::loss::{LossError, LossSpec};
 use burn_rank::measure::Measure;
 use burn_rank::refusal::Refusal;
 use burn_rank_cli::Document;
@@ -111,7 +111,10 @@ impl TextConfig {
         if let Some(round) = config.measure.round {
             return Err(Refusal::new("measure.round", round, "none: the best epoch is kept"));
         }
-        config.loss.build().map_err(|error| Refusal::fault("loss", error))?;
+        config.loss.build().map_err(|error| match error {
+            LossError::Parameter { refusal, .. } => refusal.under("loss"),
+            error => Refusal::fault("loss.name", error),
+        })?;
         Ok(config)
     }
 

@@ -163,8 +163,8 @@ fn mistakes_are_refused_where_they_are() {
     for (set, message) in [
         ("learner.epochs=0", "--set learner.epochs=0: learner.epochs: found 0, expected at least 1"),
         ("learner.epoch=2", "unknown field `epoch`"),
-        ("loss.name=list_nett", "list_net"),
-        ("kind=tower", "kind"),
+        ("loss.name=list_nett", "--set loss.name=list_nett: loss.name: unknown loss `list_nett`"),
+        ("kind=tower", "unknown variant `tower`, expected `towers` or `cross_encoder`"),
         ("learner.lora={ rank = 0, alpha = 1 }", "learner.lora.rank: found 0, expected at least 1"),
         ("max_tokens=100", "max_tokens: found 100, expected from 5 to 48"),
         ("model=nowhere", "nowhere: found no folder"),
@@ -175,6 +175,7 @@ fn mistakes_are_refused_where_they_are() {
     ] {
         let error = home.refused(&["train", "a.toml", "--out", "run", "--set", set]);
         assert!(error.contains(message), "{set}: {error}");
+        assert!(!home.path("run/config.toml").exists(), "{set}");
     }
     let teacher = ["--set", "loss.teacher={ name = \"teacher_kl\" }"];
     home.done(&[&["train", "a.toml", "--out", "taught", "--set", "learner.epochs=1"], &teacher[..]].concat());

@@ -186,7 +186,7 @@ impl OutputFolder {
     }
 
     /// Removes the files of a run that this command began, unless a fit of it is done.
-    pub(crate) fn abandon(&self) {
+    pub fn abandon(&self) {
         let (true, Ok(found)) = (matches!(self.plan, Plan::Begin | Plan::Replace), Survey::of(&self.path)) else {
             return;
         };
