@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use burn::grad_clipping::GradientClipping;
 use burn::module::{Lora, ParamGroup};
-use burn::optim::{AdamWConfig, ModuleOptimizer};
+use burn::optim::{AdamWConfig, GradientsParams, ModuleOptimizer};
 use burn::tensor::{Device, Tensor, TensorData};
 use burn_rank::cached_backward;
 use burn_rank::data::{RankingDataset, Segments};
@@ -25,6 +25,7 @@ use crate::error::TextError;
 use crate::learner::LearnerConfig;
 use crate::lists::{Step, TokenLists, score_lists};
 use crate::scorer::TextScorer;
+use crate::tokens::Chunk;
 use crate::weights::parameters;
 
 /// The texts of a set, as lists and as tokens.
@@ -290,7 +291,7 @@ fn gradients<S: TextScorer>(
     batch: &[usize],
     training: &Training,
     seed: u64,
-) -> Result<(Tensor<1>, burn::optim::GradientsParams), TextError> {
+) -> Result<(Tensor<1>, GradientsParams), TextError> {
     let set = training.train;
     let of = |values: &[f32]| -> Tensor<1> {
         let values: Vec<f32> = batch.iter().flat_map(|&list| &values[set.dataset.range(list)]).copied().collect();
@@ -302,7 +303,7 @@ fn gradients<S: TextScorer>(
     let labels = of(&set.dataset.labels);
     let teacher = training.loss.about().needs_teacher.then(|| of(&set.teacher));
     // What a text gives may be a vector; the gradient is cached all the same.
-    let read = |model: &S, chunk: &crate::tokens::Chunk| model.read(chunk).flatten::<1>(0, 1);
+    let read = |model: &S, chunk: &Chunk| model.read(chunk).flatten::<1>(0, 1);
     let packed = |read: Tensor<1>| {
         let scores = model.scores(step.in_order(read), &step.rows);
         let lists = Lists::packed(scores, labels.clone(), &segments);
@@ -312,7 +313,7 @@ fn gradients<S: TextScorer>(
         }
     };
     if !training.learner.in_batch {
-        return Ok(cached_backward(model, &step.chunks, read, packed, seed)?);
+        return backward(model, &step.chunks, read, packed, seed, training.device);
     }
     let positives = positives(set, batch);
     let options = InBatchOptions::new().with_temperature(1.0 / model.scale());
@@ -325,7 +326,24 @@ fn gradients<S: TextScorer>(
             in_batch(queries, documents, &positives, &options).expect("every list has a relevant document");
         training.loss.forward(scores, labels, mask, Reduction::Mean)
     };
-    Ok(cached_backward(model, &step.chunks, read, of_batch, seed)?)
+    backward(model, &step.chunks, read, of_batch, seed, training.device)
+}
+
+/// The loss of chunks and its gradient. One chunk is read once, since there is nothing to cache.
+fn backward<S: TextScorer>(
+    model: &S,
+    chunks: &[Chunk],
+    read: impl Fn(&S, &Chunk) -> Tensor<1>,
+    loss: impl Fn(Tensor<1>) -> Tensor<1>,
+    seed: u64,
+    device: &Device,
+) -> Result<(Tensor<1>, GradientsParams), TextError> {
+    let [chunk] = chunks else { return Ok(cached_backward(model, chunks, read, loss, seed)?) };
+    // As the first chunk of many draws.
+    device.seed(seed_for(seed, "chunk", 0));
+    let value = loss(read(model, chunk));
+    let gradients = GradientsParams::from_grads(value.backward(), model);
+    Ok((value.detach(), gradients))
 }
 
 /// The rows of the relevant documents of each list among the documents of a step. A document that several lists have is
