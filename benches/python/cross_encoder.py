@@ -5,7 +5,8 @@
 
 A query is three words, a document eight, and its label the number of the query's words in it. Lists have 5 to 15
 documents. The model is a BERT of two layers with random weights. Every loss gets the same data, weights and order of
-batches of a seed. The table has means over seeds and their standard errors. Needs burn-rank[sentence-transformers].
+batches of a seed. The table has means over seeds and their standard errors; NAME/unit has unit gradients. Needs
+burn-rank[sentence-transformers].
 """
 
 import argparse
@@ -88,7 +89,9 @@ def run(name, seed, options):
     with tempfile.TemporaryDirectory() as folder:
         model = encoder(pathlib.Path(folder), seed)
         size = {"mini_batch_size": 0}
-        loss = LambdaLoss(model, k=10, **size) if name == THEIRS else RankingLoss(model, name, **size)
+        loss_name, _, gradients = name.partition("/")
+        given = {"query_gradients": gradients} if gradients else {}
+        loss = LambdaLoss(model, k=10, **size) if name == THEIRS else RankingLoss(model, loss_name, parameters=given, **size)
         arguments = CrossEncoderTrainingArguments(
             output_dir=folder, max_steps=options.steps, per_device_train_batch_size=16, learning_rate=1e-3, seed=seed,
             warmup_steps=20, logging_steps=options.every, save_strategy="no", report_to=[], use_cpu=True, disable_tqdm=True,
@@ -107,7 +110,7 @@ def main():
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--every", type=int, default=50)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--losses", default=f"{THEIRS},lambda_loss,approx_ndcg,softmax_cross_entropy")
+    parser.add_argument("--losses", default=f"{THEIRS},lambda_loss,approx_ndcg,approx_ndcg/unit,softmax_cross_entropy")
     options = parser.parse_args()
     names, seeds = options.losses.split(","), range(1, options.seeds + 1)
     transformers.logging.set_verbosity_error()

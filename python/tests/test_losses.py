@@ -10,14 +10,18 @@ import pytest
 SCORES = [0.5, 1.25, -0.25, 2.0, 0.125]
 LABELS = [2.0, 0.0, 1.0, 0.0, 1.0]
 
+#: Parameters of losses that need some for grades: gains from 0 to 1.
+FOR_GRADES = {"binary_cross_entropy": {"gain": {"table": [0.0, 0.5, 1.0]}}}
+
 
 @pytest.mark.parametrize("precision", ["f32", "f64"])
 @pytest.mark.parametrize("name", [*burn_rank.losses(), "ap:rank_indicators", "ndcg@2:expected_ranks"])
 def test_value_and_gradient_are_the_bytes_of_the_command(name, precision, explained):
     dtype = {"f32": np.float32, "f64": np.float64}[precision]
     scores, labels = np.array(SCORES, dtype), np.array(LABELS, dtype)
-    (expected,) = explained(name, [(SCORES, LABELS)], precision)
-    value, gradient = burn_rank.loss(name, scores, labels)
+    given = FOR_GRADES.get(name, {})
+    (expected,) = explained(name, [(SCORES, LABELS)], precision, **given)
+    value, gradient = burn_rank.loss(name, scores, labels, **given)
     assert value == expected["loss"]
     assert gradient.dtype == dtype and gradient.tolist() == expected["grad"]
 
@@ -41,9 +45,10 @@ def test_a_batch_is_its_lists_whatever_stands_in_the_padding(name, explained):
     scores, labels = random.normal(size=(3, 7)), random.integers(0, 3, (3, 7)).astype(float)
     labels[:, :2] = [0.0, 2.0]
     mask = np.arange(7) < np.array(lengths)[:, None]
-    expected = explained(name, [(list(s[:n]), list(y[:n])) for s, y, n in zip(scores, labels, lengths)], "f64")
+    lists = [(list(s[:n]), list(y[:n])) for s, y, n in zip(scores, labels, lengths)]
+    expected = explained(name, lists, "f64", **FOR_GRADES.get(name, {}))
     scores[~mask], labels[~mask] = np.nan, -1
-    values, gradient = burn_rank.loss(name, scores, labels, mask, reduction="none")
+    values, gradient = burn_rank.loss(name, scores, labels, mask, reduction="none", **FOR_GRADES.get(name, {}))
     # A quadrature has as many nodes as the longest list of the batch asks for.
     close = {"rel": 1e-6, "abs": 1e-7} if name in ("soft_err", "soft_rr") else {"rel": 1e-12, "abs": 1e-14}
     for row, length in enumerate(lengths):
@@ -70,6 +75,7 @@ def test_gradients_are_differences(name):
     scores, labels = np.array(SCORES), np.array(LABELS)
     # A temperature in spreads holds the spread of the list for the gradient.
     given = {"temperature_unit": "score"} if "temperature_unit" in burn_rank.losses()[name].parameters else {}
+    given |= FOR_GRADES.get(name, {})
     _, gradient = burn_rank.loss(name, scores, labels, **given)
     step = 1e-5
     for document in range(len(scores)):

@@ -1,6 +1,7 @@
 """Operators of PyTorch: gradients, compilation, padding, threads, refusals."""
 
 import io
+import json
 
 import numpy as np
 import pytest
@@ -17,6 +18,9 @@ DIFFERENTIABLE = [
     if not entry.stochastic and name not in ("lambda_loss", "lambda_measure", "lambda_ndcg")
 ]
 
+#: Parameters of losses that need some for grades: gains from 0 to 1.
+FOR_GRADES = {"binary_cross_entropy": {"gain": {"table": [0.0, 0.5, 1.0]}}}
+
 
 def batch(dtype=torch.float64):
     random = torch.Generator().manual_seed(0)
@@ -29,10 +33,11 @@ def batch(dtype=torch.float64):
 @pytest.mark.parametrize("name", NAMES)
 def test_an_operator_is_the_loss(name, dtype):
     scores, labels = batch(dtype)
-    losses = getattr(rank, name)(scores, labels, reduction="none")
+    given = FOR_GRADES.get(name, {})
+    losses = getattr(rank, name)(scores, labels, reduction="none", **given)
     (gradient,) = torch.autograd.grad(losses.sum(), scores)
     mask = (labels != -1).numpy()
-    values, expected = burn_rank.loss(name, scores.detach().numpy(), labels.numpy(), mask, reduction="none")
+    values, expected = burn_rank.loss(name, scores.detach().numpy(), labels.numpy(), mask, reduction="none", **given)
     assert losses.dtype == gradient.dtype == dtype
     assert (losses.detach().numpy() == values).all() and (gradient.numpy() == expected).all()
     assert not gradient[labels == -1].any()
@@ -43,6 +48,8 @@ def test_gradients_are_differences(name):
     scores, labels = batch()
     # A temperature in spreads holds the spread of each list for the gradient.
     given = {"temperature_unit": "score"} if "temperature_unit" in burn_rank.losses()[name].parameters else {}
+
+    given |= FOR_GRADES.get(name, {})
 
     def losses(scores):
         return rank.loss(name, scores, labels, reduction="none", **given)
@@ -57,7 +64,8 @@ def test_operators_keep_the_rules_of_torch(name):
     operator = getattr(torch.ops.burn_rank, name)
     for gradient in (True, False):
         given = scores if gradient else scores.detach()
-        torch.library.opcheck(operator, (given, labels.double(), mask, "{}", None, gradient))
+        parameters = json.dumps(FOR_GRADES.get(name, {}))
+        torch.library.opcheck(operator, (given, labels.double(), mask, parameters, None, gradient))
 
 
 def test_unit_gradients_are_weighed_after_they_are_divided():
@@ -116,13 +124,14 @@ def test_flat_scores_with_lengths_are_padded_lists(name):
     flat = scores.detach()[mask].requires_grad_()
     lengths = [6, 4, 5]
     for given in (lengths, torch.tensor(lengths)):
-        found = rank.loss(name, flat, labels[mask], lengths=given, reduction="none")
-        expected = rank.loss(name, scores, labels, reduction="none")
+        of_loss = {"reduction": "none", **FOR_GRADES.get(name, {})}
+        found = rank.loss(name, flat, labels[mask], lengths=given, **of_loss)
+        expected = rank.loss(name, scores, labels, **of_loss)
         torch.testing.assert_close(found, expected)
         (of_flat,) = torch.autograd.grad(found.sum(), flat)
         (of_lists,) = torch.autograd.grad(expected.sum(), scores)
         torch.testing.assert_close(of_flat, of_lists[mask])
-    module = rank.Loss(name).eval()
+    module = rank.Loss(name, **FOR_GRADES.get(name, {})).eval()
     torch.testing.assert_close(module(flat, labels[mask], lengths=lengths), module(scores, labels))
 
 
