@@ -335,7 +335,7 @@ mod tests {
             ("t.csv", format!("{head}a,,1,1,2\na,,1,1,3\n"), "t.csv: row 1: found it twice in query `a`"),
             (
                 "t.csv",
-                "query,score\na,2\n".to_owned(),
+                "query,fold,score\na,1,2\n".to_owned(),
                 "t.csv: found no column `row`, expected `query`, `row` and `score`",
             ),
             (
