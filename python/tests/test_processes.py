@@ -65,9 +65,13 @@ def test_the_default_is_a_thread_per_processor_or_the_variable():
 
 
 def test_importing_starts_no_thread():
-    # numpy's BLAS has threads of its own.
-    count = "import os, burn_rank, burn_rank.estimator; print(len(os.listdir('/proc/self/task')))"
-    assert script(count, OPENBLAS_NUM_THREADS="1") == "1"
+    # numpy's BLAS and scikit-learn have threads of their own.
+    def threads(modules):
+        count = f"import os, {modules}; print(len(os.listdir('/proc/self/task')))"
+        return script(count, OPENBLAS_NUM_THREADS="1")
+
+    assert threads("burn_rank") == "1"
+    assert threads("sklearn.base, burn_rank.estimator") == threads("sklearn.base")
 
 
 def test_one_thread_computes_where_one_was_asked_for():
