@@ -130,7 +130,7 @@ struct MineArgs {
     /// The ranks from which negatives are taken, from 0
     #[arg(long, default_value = "10:100", value_name = "FIRST:LAST", value_parser = window)]
     window: Range<usize>,
-    /// A negative's cosine is this share below that of the best relevant document, or lower
+    /// Share by which a negative's cosine is at least below the cosine of the best relevant document
     #[arg(long, default_value_t = 0.05)]
     relative_margin: f64,
     /// The most negatives of a query

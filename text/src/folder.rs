@@ -127,7 +127,7 @@ impl ModelFolder {
         TextTokenizer::from_file(&self.path.join(TOKENIZER), &self.config, max_tokens)
     }
 
-    /// Loads two towers; `scale` is that of the training, or [`SCALE`], unless it is given.
+    /// Loads two towers; `scale` is by default the scale of the training, or else [`SCALE`].
     ///
     /// # Errors
     /// Returns an error that names the weights that are missing, left over, or of another shape or type.

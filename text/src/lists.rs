@@ -79,7 +79,7 @@ impl TokenLists {
     }
 }
 
-/// What a model reads of some lists.
+/// The texts of some lists, as a model reads them.
 #[derive(Debug)]
 pub struct Step {
     /// Texts by their length.

@@ -18,7 +18,7 @@ pub struct MiningOptions {
     /// The ranks from which negatives are taken, from 0. The first ranks of a query may hold relevant documents that
     /// nobody has judged.
     pub window: Range<usize>,
-    /// A negative's cosine is at most this share below that of the query's best relevant document.
+    /// The share by which a negative's cosine is at least below the cosine of the query's best relevant document.
     pub relative_margin: f64,
     /// The most negatives of a query.
     pub negatives: usize,

@@ -39,10 +39,10 @@ impl DataConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TextConfig {
-    /// The name in reports; by default that of the file without its ending.
+    /// The name in reports; by default the name of the file without its ending.
     #[serde(default)]
     pub name: String,
-    /// What the training is for.
+    /// The purpose of the training.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// The seed of all random choices.
@@ -53,7 +53,7 @@ pub struct TextConfig {
     pub device: String,
     /// The folder of the model to start from.
     pub model: PathBuf,
-    /// The kind of scorer; by default that of the folder.
+    /// The kind of scorer; by default the kind of the folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<Kind>,
     /// The most tokens of a text or a pair; by default the positions of the model.

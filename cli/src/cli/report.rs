@@ -39,7 +39,7 @@ pub struct ReportArgs {
     table: TableArgs,
 }
 
-/// What a table of runs shows, and in which order.
+/// The options that choose and sort the runs of a table.
 #[derive(Debug, Default, PartialEq, Args)]
 #[command(next_help_heading = "Options of tables of runs")]
 struct TableArgs {
@@ -57,7 +57,9 @@ struct TableArgs {
 impl ReportArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
         match self.runs.as_slice() {
-            [run] if !self.json && self.table == TableArgs::default() && !is_folder_of_runs(run) => {
+            [run]
+                if !self.json && self.table == TableArgs::default() && (!run.is_dir() || run.join(REPORT).exists()) =>
+            {
                 page_of_run(run, self.out, out)
             }
             _ => self.table_of_runs(out),
@@ -169,7 +171,7 @@ fn files_of(run: &Path) -> Vec<PathBuf> {
     RUN_FILES.iter().filter(|name| **name != PAGE).map(|name| run.join(name)).collect()
 }
 
-/// Finished runs, and what was found beside them.
+/// The runs below some folders, and notes about the runs that are left out.
 #[derive(Default)]
 struct Found {
     runs: Vec<FinishedRun>,
@@ -206,12 +208,6 @@ impl Found {
         folders.sort();
         folders.iter().try_for_each(|folder| self.below(folder))
     }
-}
-
-/// Returns whether a path is a folder without a report of its own, but with runs below it.
-fn is_folder_of_runs(folder: &Path) -> bool {
-    let mut found = Found::default();
-    folder.is_dir() && !folder.join(REPORT).exists() && found.below(folder).is_ok() && !found.runs.is_empty()
 }
 
 fn no_run(folder: &Path, place: &str) -> Failure {

@@ -107,7 +107,7 @@ impl Teacher {
     }
 
     /// Gives training queries the scores of the teacher. Also returns a warning if the teacher is known to have seen
-    /// them. A run may hold other queries of the data: `unknown` returns those of some names that the data do not have.
+    /// them. A run may hold other queries of the data: of some names, `unknown` returns those that no data set has.
     ///
     /// # Errors
     /// Returns a [`DataError`] if the scores do not fit the queries.
@@ -165,7 +165,7 @@ fn refuse(path: &Path, message: String) -> DataError {
     Refusal::fault(KEY, format!("{}: {message}", path.display())).into()
 }
 
-/// Returns those of some names of queries that none of the datasets have.
+/// Returns the names of queries, among some names, that no dataset has.
 pub(super) fn without<'a>(names: Vec<String>, sets: impl IntoIterator<Item = &'a RankingDataset>) -> Vec<String> {
     if names.is_empty() {
         return names;

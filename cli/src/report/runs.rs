@@ -42,12 +42,12 @@ impl FinishedRun {
     }
 }
 
-/// Finished runs, and what was found beside them.
+/// The table of runs, with notes that qualify it.
 #[derive(Debug, Serialize)]
 pub(crate) struct Runs {
     /// The runs of one set of test queries stand together, the best by validation first.
     pub(crate) runs: Vec<RunRow>,
-    /// What qualifies the table, in sentences.
+    /// The notes, in sentences.
     pub(crate) notes: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
-//! The features of the training queries on a device with memory of its own, from which batches are gathered there. A
-//! step then uploads an index for each document instead of its features.
+//! The features of the training queries in the memory of a device, where batches are gathered. A step then uploads an
+//! index for each document instead of its features.
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 

@@ -52,7 +52,7 @@ const RUNS: &str = "runs";
 /// The empty file that a command locks while its run is in progress.
 const LOCK: &str = ".lock";
 
-/// The files of a trained text model, whose names are those of Hugging Face and sentence-transformers.
+/// The files of a trained text model, named as Hugging Face and sentence-transformers name them.
 pub(crate) const TEXT_MODEL: [&str; 9] = [
     MODEL,
     "config.json",
