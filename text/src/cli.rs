@@ -86,9 +86,9 @@ struct ModelArgs {
     /// The most tokens, with padding, that are read at a time
     #[arg(long, default_value_t = 4096)]
     chunk_tokens: usize,
-    /// Device, as listed by `burn-rank devices`
-    #[arg(long, default_value = "flex")]
-    device: String,
+    /// Device, as listed by `burn-rank devices` [default: BURN_DEVICE, else flex]
+    #[arg(long)]
+    device: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -177,7 +177,8 @@ fn failure(error: TextError) -> Failure {
 impl TrainArgs {
     fn run(self, out: &mut dyn Write) -> Result {
         let start = Instant::now();
-        let document = Document::read(&self.config, &self.set)?;
+        let mut document = Document::read(&self.config, &self.set)?;
+        document.set_default_device();
         let placed = |refusal: &burn_rank::refusal::Refusal| Failure::from(document.place(refusal));
         let config = TextConfig::from_document(&document).map_err(|refusal| placed(&refusal))?;
         let device = device::open(&config.device)
@@ -263,7 +264,8 @@ impl ModelArgs {
         if self.chunk_tokens == 0 {
             return Err(Failure::input("--chunk-tokens 0: expected at least 1"));
         }
-        Ok((ModelFolder::open(&self.model)?, device::open(&self.device)?))
+        let device = self.device.as_deref().map_or_else(device::open_default, device::open)?;
+        Ok((ModelFolder::open(&self.model)?, device))
     }
 
     fn reranker<S: TextScorer>(&self, folder: &ModelFolder, model: S, device: Device) -> Result<Reranker<S>> {

@@ -177,6 +177,12 @@ fn mistakes_are_refused_where_they_are() {
         assert!(error.contains(message), "{set}: {error}");
         assert!(!home.path("run/config.toml").exists(), "{set}");
     }
+    for arguments in [&["train", "a.toml", "--out", "run"][..], &["rerank", "model", "train.jsonl", "--out", "a.run"]] {
+        let output = home.command(arguments).env("BURN_DEVICE", "nothing").output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains("BURN_DEVICE") && error.contains("`nothing`"), "{error}");
+    }
     let teacher = ["--set", "loss.teacher={ name = \"teacher_kl\" }"];
     home.done(&[&["train", "a.toml", "--out", "taught", "--set", "learner.epochs=1"], &teacher[..]].concat());
     let mut unscored = lists(3);
