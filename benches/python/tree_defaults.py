@@ -118,7 +118,7 @@ def main():
     arguments = parser.parse_args()
     seeds = [int(seed) for seed in arguments.seeds.split(",")]
     everything = {}
-    print("| data | variant | validation NDCG@10 | minus the first |\n|---|---|---|---|")
+    print("| data | variant | validation NDCG@10 | difference from the first |\n|---|---|---|---|")
     for data in arguments.data:
         name = os.path.basename(os.path.abspath(data))
         first = None

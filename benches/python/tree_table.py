@@ -451,7 +451,7 @@ def print_tables(arguments):
                 differences = {pair: found[pair[0], label][measure] - found[pair[1], label][measure] for pair in pairs}
                 p_values = holm([stats.ttest_1samp(values[~numpy.isnan(values)], 0.0).pvalue for values in differences.values()])
                 convention, name = measure.split()
-                print(f"\nDifference from each peer ({label}, {name.upper()}, `{convention}`); p-values are Holm-corrected over the table\n")
+                print(f"\nDifferences from each peer ({label}, {name.upper()}, `{convention}`), with Holm-corrected p-values:\n")
                 print("| | " + " | ".join(PEERS) + " |\n|---|" + "---|" * len(PEERS))
                 p_of = dict(zip(differences, p_values))
                 for own in OURS:
@@ -465,7 +465,7 @@ def print_tables(arguments):
                         else:
                             cells.append("")
                     print(f"| {own} | {' | '.join(cells)} |")
-    print("\n### All sets\n\nMean over the sets of the differences, with its 95 % interval.\n")
+    print("\n### All sets\n\nThe table gives the mean difference over the sets, with its 95 % interval.\n")
     print("| | | | " + " | ".join(PEERS) + " |\n|---|---|---|" + "---|" * len(PEERS))
     for label in ("tuned", "default"):
         for measure in ("standard ndcg@10", "standard map"):
