@@ -86,7 +86,7 @@ fn render(folder: &Path) -> Result<String> {
     text += &first(folder, &published)?;
     for data in DATA {
         let published = published.get(data).ok_or_else(|| format!("published.toml: {data} is missing"))?;
-        write!(text, "\n## {}\n\n{}\nPublished: {}.\n\n", published.title, published.about, published.source)?;
+        write!(text, "\n## {}\n\n{}\n{}\n\n", published.title, published.about, published.source)?;
         let names: Vec<&str> = COLUMNS.iter().map(|(_, name)| *name).collect();
         writeln!(text, "| ranker | selected by | {} |", names.join(" | "))?;
         writeln!(text, "|---|---|{}", "---|".repeat(names.len()))?;
@@ -128,13 +128,14 @@ fn provenance(data: &str, results: &[PathBuf], made: &BTreeMap<String, Made>) ->
     }
     let mut text = String::from("\n");
     for (Made { version, processor, instructions }, names) in by {
-        let names = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-        writeln!(text, "Made by burn-rank {version} on {processor} with `{instructions}`: {names}.")?;
+        let rows = match names.len() {
+            all if all == results.len() => "these rows".to_string(),
+            _ => names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
+        };
+        writeln!(text, "burn-rank {version} made {rows} on {processor} with `{instructions}`.")?;
     }
-    match unknown {
-        0 => {}
-        all if all == results.len() => writeln!(text, "What made these rows was not recorded then.")?,
-        some => writeln!(text, "What made the other {some} rows was not recorded then.")?,
+    if unknown > 0 {
+        writeln!(text, "For {unknown} rows, what made them was not recorded.")?;
     }
     Ok(text)
 }
@@ -169,8 +170,8 @@ fn first(folder: &Path, published: &BTreeMap<String, Published>) -> Result<Strin
         columns.iter().flat_map(|column| column.iter().take(FIRST)).map(|row| row.1).fold(f64::INFINITY, f64::min);
     let titles: Vec<&str> = DATA.iter().map(|data| published[*data].title.as_str()).collect();
     let mut text = format!(
-        "\n## Which ranker is first\n\nThe first {FIRST} of each data set by test NDCG@10; *those in italics* do not optimize a measure. Within\na column they \
-         differ by {spread:.4} at most, where a standard error is {error:.4} or more.\n\n| {} | |\n|{}\n",
+        "\n## Which ranker is first\n\nThe table lists the {FIRST} best rankers of each data set by test NDCG@10. *Those in italics* do not\noptimize a measure. \
+         Within a column, rankers differ by at most {spread:.4}; one standard error is at least {error:.4}.\n\n| {} | |\n|{}\n",
         titles.join(" | | "),
         "---|---|".repeat(DATA.len())
     );

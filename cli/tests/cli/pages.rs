@@ -208,8 +208,8 @@ const BAD_PHRASES: [&str; 14] = [
 const LONGEST: usize = 30;
 
 /// The numbers of these phrases and of longer sentences that a page still has; other pages have none. The numbers may
-/// only go down. A program writes published.md; its two long sentences list the names of configurations.
-const LEFT: [(&str, usize, usize); 1] = [("benchmarks/published.md", 0, 2)];
+/// only go down.
+const LEFT: &[(&str, usize, usize)] = &[];
 
 /// Returns the sentences of a page's paragraphs and lists.
 fn sentences(page: &str) -> Vec<String> {
