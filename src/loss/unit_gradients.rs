@@ -146,7 +146,8 @@ impl RankingLoss for UnitGradients {
         // A separate graph is needed, because the gradient in the caller's graph already includes the query weights.
         let leaf = lists.scores.clone().detach().require_grad();
         let losses = self.loss.query_losses(&Lists { scores: leaf.clone(), ..lists.clone() });
-        let mut gradients = losses.clone().sum().backward();
+        // The pass begins with a 1 for each query, as it would behind their sum.
+        let mut gradients = losses.clone().backward();
         // A loss that does not depend on the scores leaves no gradient.
         let gradient = leaf.grad_remove(&mut gradients);
         let direction = gradient.map_or_else(|| lists.mask.zeros_like(), |found| Tensor::from_inner(unit(found)));
