@@ -12,6 +12,10 @@
 //! | `docs/explanation/formulas.md` | the formula of each loss |
 //! | `docs/explanation/fast_sums.md` | sums over pairs of long lists |
 //! | `docs/how-to/export.md`, `docs/how-to/import.md` | rankers in other systems, and from them |
+//! | `docs/how-to/categories.md`, `docs/how-to/grades.md` | text columns as features, clicks as labels |
+//! | `docs/how-to/migrate.md` | options of RankLib, XGBoost, allRank and TF-Ranking, and ours |
+//! | `docs/how-to/baseline.md`, `docs/how-to/paper.md` | a formula as a system, a table and a figure for a paper |
+//! | `docs/how-to/nightly.md`, `docs/how-to/deploy.md` | a new ranker every night, a ranker behind HTTP |
 //! | `docs/how-to/large_data.md` | data larger than memory |
 //! | `docs/how-to/teacher.md` | learning from the scores of another ranker |
 //! | `docs/tutorials/text.md` | rerankers of texts, in another package |
@@ -39,6 +43,7 @@ macro_rules! page {
         #[doc = $about]
         #[doc = ""]
         #[doc = "[backends.md]: crate::guide::backends"]
+        #[doc = "[categories.md]: crate::guide#other-pages"]
         #[doc = "[choose_a_loss.md]: crate::guide::choose_a_loss"]
         #[doc = "[clicks.md]: crate::guide::clicks"]
         #[doc = "[compare.md]: crate::guide::compare"]
@@ -46,6 +51,7 @@ macro_rules! page {
         #[doc = "[data.md]: crate::guide::data"]
         #[doc = "[extend.md]: crate::guide::extend"]
         #[doc = "[folds.md]: crate::guide::folds"]
+        #[doc = "[grades.md]: crate::guide#other-pages"]
         #[doc = "[glossary.md]: crate::guide::glossary"]
         #[doc = "[hardware.md]: crate::guide::hardware"]
         #[doc = "[hyperparameters.md]: crate::guide::hyperparameters"]
@@ -71,6 +77,7 @@ macro_rules! page {
         #[doc = "[configuration.md]: crate::guide#other-pages"]
         #[doc = "[losses.md]: crate::guide#other-pages"]
         #[doc = "[formulas.md]: crate::guide#other-pages"]
+        #[doc = "[paper.md]: crate::guide#other-pages"]
         #[doc = "[published.md]: crate::guide#other-pages"]
         #[doc = "[export.md]: crate::guide#other-pages"]
         #[doc = "[import.md]: crate::guide#other-pages"]

@@ -1,72 +1,11 @@
-//! The pages of `docs` do what they say: a block after "File `NAME`:" is written, commands in `sh` run one after the
-//! other in an empty folder, and a block after "It prints:" is the output. Commands in `bash` need something else: a
-//! build, a GPU, other data. The Rust blocks are run as the crate's documentation.
+//! The pages of `docs` do what they say: their files are written and their commands in `sh` run. Commands in `bash` need
+//! something else: a build, a GPU, other data, Python (`cli/tests/needs/python_pages.rs`). The Rust blocks are run as the
+//! crate's documentation.
 
 use std::fs;
-use std::path::Path;
-use std::process::Command;
 
-use super::Bench;
 use crate::common::root;
-
-/// A fenced block: the last line before it, the word after the fence, and the text.
-struct Block {
-    before: String,
-    info: String,
-    text: String,
-}
-
-fn blocks(page: &str) -> Vec<Block> {
-    let mut blocks = Vec::new();
-    let mut open: Option<Block> = None;
-    let mut before = "";
-    for line in page.lines() {
-        match (line.strip_prefix("```"), &mut open) {
-            (Some(_), Some(_)) => blocks.extend(open.take()),
-            (Some(info), None) => {
-                open = Some(Block { before: before.into(), info: info.into(), text: String::new() });
-                before = "";
-            }
-            (None, Some(block)) => block.text += &format!("{line}\n"),
-            (None, None) if line.is_empty() => {}
-            (None, None) => before = line,
-        }
-    }
-    blocks
-}
-
-/// Runs the commands of a page, and returns their number.
-fn follow(page: &Path) -> usize {
-    let bench = Bench::default();
-    let program = assert_cmd::cargo::cargo_bin("burn-rank");
-    let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap_or_default());
-    // The output that a command printed. Blocks in other languages are run elsewhere.
-    let (mut commands, mut printed) = (0, None);
-    for block in blocks(&fs::read_to_string(page).unwrap()) {
-        if let Some(name) = block.before.strip_prefix("File `").and_then(|rest| rest.strip_suffix("`:")) {
-            bench.write(name, &block.text);
-        } else if block.info == "sh" {
-            // The commands of other programs are named in readme.rs, with the reason.
-            for line in block.text.lines().filter(|line| !line.starts_with("java ")) {
-                let output = Command::new("sh")
-                    .args(["-c", line])
-                    .current_dir(bench.path(""))
-                    .env("PATH", &path)
-                    .output()
-                    .unwrap();
-                let error = String::from_utf8_lossy(&output.stderr);
-                assert!(output.status.success(), "{}: {line}\n{error}", page.display());
-                printed = Some(String::from_utf8(output.stdout).unwrap());
-                commands += 1;
-            }
-        } else if block.before == "It prints:"
-            && let Some(printed) = printed.take()
-        {
-            assert_eq!(printed, block.text, "{}: the output shown", page.display());
-        }
-    }
-    commands
-}
+use crate::follow::follow;
 
 #[test]
 fn every_command_of_the_guide_runs() {
@@ -74,7 +13,9 @@ fn every_command_of_the_guide_runs() {
     let mut commands = 0;
     for folder in ["start", "tutorials", "how-to", "reference", "explanation"] {
         let files = fs::read_dir(docs.join(folder)).unwrap().map(|entry| entry.unwrap().path());
-        commands += files.filter(|path| path.is_file()).map(|path| follow(&path)).sum::<usize>();
+        let files = files.filter(|path| path.is_file());
+        // The commands of other programs are named in readme.rs, with the reason.
+        commands += files.map(|path| follow(&path, &["sh"], |line| !line.starts_with("java "))).sum::<usize>();
     }
     assert!(commands > 15, "{commands} commands");
 }

@@ -4,6 +4,8 @@
 mod bench;
 #[path = "../../../tests/common/mod.rs"]
 mod common;
+#[path = "../common/follow.rs"]
+mod follow;
 
 mod bad_input;
 mod causes;

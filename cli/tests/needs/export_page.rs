@@ -6,25 +6,6 @@ use std::process::Command;
 use crate::bench::{Bench, SMALL};
 use crate::common::pages::{blocks, page};
 
-const PACKAGES: [&str; 4] = ["lightgbm", "numpy", "onnxruntime", "safetensors"];
-
-/// Returns whether python3 has the packages that the page imports.
-pub fn packages() -> Result<(), String> {
-    const ABSENT: &str =
-        "import importlib.util, sys; print(*(name for name in sys.argv[1:] if not importlib.util.find_spec(name)))";
-    let Ok(output) = Command::new("python3").args(["-c", ABSENT]).args(PACKAGES).output() else {
-        return Err("no python3".into());
-    };
-    let absent = String::from_utf8_lossy(&output.stdout).trim().replace(' ', ", ");
-    if !output.status.success() {
-        Err("no python3 that runs".into())
-    } else if absent.is_empty() {
-        Ok(())
-    } else {
-        Err(format!("no {absent} for python3"))
-    }
-}
-
 pub fn the_python_of_the_page_on_exports_reads_exports() {
     let bench = Bench::default();
     let data = SMALL.split("[scorer]").next().unwrap();

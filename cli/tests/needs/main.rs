@@ -9,6 +9,8 @@
 mod bench;
 #[path = "../../../tests/common/mod.rs"]
 mod common;
+#[path = "../common/follow.rs"]
+mod follow;
 #[path = "../../../tests/golden/measure_lists.rs"]
 #[allow(dead_code, reason = "the golden suite uses the rest")]
 mod measure_lists;
@@ -19,6 +21,8 @@ mod disk;
 mod export_page;
 mod format_1;
 mod programs;
+mod python;
+mod python_pages;
 mod terminal;
 
 use std::path::Path;
@@ -80,7 +84,10 @@ fn tests() -> Vec<Trial> {
         test!(disk::files_that_belong_together_stay_together_on_a_full_disk, mounts.clone()),
         test!(disk::a_run_comes_back_after_a_full_disk, mounts.clone()),
         test!(disk::an_overwriting_run_on_a_full_disk_leaves_the_old_run, mounts),
-        test!(export_page::the_python_of_the_page_on_exports_reads_exports, export_page::packages()),
+        test!(
+            export_page::the_python_of_the_page_on_exports_reads_exports,
+            python::with(&["lightgbm", "numpy", "onnxruntime", "safetensors"])
+        ),
         test!(format_1::every_ranker_scores_to_the_bit, format_1::recorded_here()),
         test!(
             data::published_features::every_published_number_agrees,
@@ -91,6 +98,20 @@ fn tests() -> Vec<Trial> {
         test!(programs::fish_accepts_its_script, programs::installed("fish")),
         test!(programs::zsh_accepts_its_script, programs::installed("zsh")),
         test!(programs::the_pages_are_valid_troff, programs::installed("groff")),
+        test!(python_pages::a_new_ranker_every_night, python::with(&[])),
+        test!(
+            python_pages::a_ranker_in_onnx_runtime,
+            programs::installed("curl"),
+            python::with(&["numpy", "onnxruntime"])
+        ),
+        test!(
+            python_pages::a_table_and_a_figure_for_a_paper,
+            programs::installed("rsvg-convert"),
+            python::with(&["matplotlib"])
+        ),
+        test!(python_pages::grades_from_clicks_and_purchases, python::with(&["pandas"])),
+        test!(python_pages::text_and_categories_as_features_with_pandas, python::with(&["pandas"])),
+        test!(python_pages::text_and_categories_as_features_with_polars, python::with(&["pandas", "polars"])),
         test!(terminal::without_color_nothing_is_colored, terminal::lent()),
         test!(
             terminal::progress_scrolls_back_with_measure_surrogate_rate_and_time_left_in_80_columns_and_fewer,
