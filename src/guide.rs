@@ -7,12 +7,14 @@
 //! | file | contents |
 //! |---|---|
 //! | `docs/start/first_ranker.md` | one command, and how to read its page |
+//! | `docs/start/how_long.md` | seconds of training, by rows and learner |
 //! | `docs/start/when_not.md` | tasks for which other tools are better |
 //! | `docs/reference/configuration` | every key of a configuration file, with its default |
 //! | `docs/explanation/formulas.md` | the formula of each loss |
 //! | `docs/explanation/fast_sums.md` | sums over pairs of long lists |
 //! | `docs/how-to/export.md`, `docs/how-to/import.md` | rankers in other systems, and from them |
 //! | `docs/how-to/categories.md`, `docs/how-to/grades.md` | text columns as features, clicks as labels |
+//! | `docs/how-to/select_by.md` | which measure selects a round |
 //! | `docs/how-to/migrate.md` | options of RankLib, XGBoost, allRank and TF-Ranking, and ours |
 //! | `docs/how-to/baseline.md`, `docs/how-to/paper.md` | a formula as a system, a table and a figure for a paper |
 //! | `docs/how-to/nightly.md`, `docs/how-to/deploy.md` | a new ranker every night, a ranker behind HTTP |
@@ -63,6 +65,7 @@ macro_rules! page {
         #[doc = "[recommender.md]: crate::guide::recommender"]
         #[doc = "[rerank.md]: crate::guide::rerank"]
         #[doc = "[runs.md]: crate::guide::runs"]
+        #[doc = "[select_by.md]: crate::guide#other-pages"]
         #[doc = "[sentence_transformers.md]: crate::guide::sentence_transformers"]
         #[doc = "[serving.md]: crate::guide::serving"]
         #[doc = "[sets.md]: crate::guide::sets"]

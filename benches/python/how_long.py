@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The table of docs/start/how_long.md: seconds of training, by documents and learner.
 
-    python3 benches/python/how_long.py target/release/burn-rank [--documents 1000,10000,100000,1000000] [--limit 600]
+    python3 benches/python/how_long.py target/release/burn-rank [--documents 1000,10000,100000,1000000] [--features 50] [--limit 600]
 
-Each cell is one `burn-rank train` on generated documents of 50 features, in lists of about 20, with a fifth as many validation documents,
+Each cell is one `burn-rank train` on generated documents of --features features, in lists of about 20, with a fifth as many validation documents,
 from an Arrow file to the saved ranker. Settings are the defaults, so early stopping ends most fits. A cell has processor seconds of one
 thread, user and system: other work on the machine hardly changes them. Rounds stand behind the seconds. A cell that would take longer
 than --limit, ten times the one before it, is left out. Needs Python alone.
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-FEATURES, LENGTH = 50, 20
+LENGTH = 20
 LEARNERS = {
     "`regression`": '[learner]\nkind = "regression"\n',
     "`rank_svm`": '[learner]\nkind = "rank_svm"\n',
@@ -43,6 +43,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary")
     parser.add_argument("--documents", default="1000,10000,100000,1000000")
+    parser.add_argument("--features", default="50")
     parser.add_argument("--limit", type=float, default=600)
     parser.add_argument("--learners", help="numbers of the learners, from 1")
     options = parser.parse_args()
@@ -54,7 +55,7 @@ def main():
     last = {}
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:
-            shape = ["--features", str(FEATURES), "--median-length", str(LENGTH)]
+            shape = ["--features", options.features, "--median-length", str(LENGTH)]
             queries = max(round(size / LENGTH / 1.13), 10)  # the mean length is above the median
             run(binary, folder, "synth", "--queries", str(queries), *shape, "--out", "train.arrow")
             run(binary, folder, "synth", "--queries", str(max(queries // 5, 10)), "--seed", "2", *shape, "--out", "vali.arrow")
