@@ -18,6 +18,7 @@
 //! | `docs/how-to/migrate.md` | options of RankLib, XGBoost, allRank and TF-Ranking, and ours |
 //! | `docs/how-to/baseline.md`, `docs/how-to/paper.md` | a formula as a system, a table and a figure for a paper |
 //! | `docs/how-to/nightly.md`, `docs/how-to/deploy.md` | a new ranker every night, a ranker behind HTTP |
+//! | `docs/how-to/ensemble.md` | several rankers as one |
 //! | `docs/how-to/large_data.md` | data larger than memory |
 //! | `docs/how-to/teacher.md` | learning from the scores of another ranker |
 //! | `docs/tutorials/text.md` | rerankers of texts, in another package |

@@ -170,7 +170,7 @@ impl Ranker {
         self.ranker.features()
     }
 
-    /// `scorer`, `trees`, `ensemble` or `kernel`.
+    /// `scorer`, `trees`, `ensemble`, `kernel` or `members`.
     #[getter]
     fn kind(&self) -> &'static str {
         match self.ranker.model() {
@@ -178,6 +178,7 @@ impl Ranker {
             Model::Trees(_) => "trees",
             Model::Ensemble(_) => "ensemble",
             Model::Kernel(_) => "kernel",
+            Model::Members(_) => "members",
         }
     }
 

@@ -109,7 +109,6 @@ const FARTHEST_Z_SCORE: f64 = 8.0;
 
 impl Normalizer {
     /// Returns a normalizer that leaves features as they are.
-    #[cfg(any(feature = "export", feature = "import"))]
     pub(crate) fn unfitted(features: usize) -> Self {
         Self { features, map: FeatureMap::None, missing: None }
     }
@@ -136,6 +135,11 @@ impl Normalizer {
     /// [`indicated`](Self::indicated).
     pub fn columns(&self) -> usize {
         self.missing.as_ref().map_or(self.features, Indicators::width)
+    }
+
+    /// Returns whether the normalizer leaves features as they are.
+    pub(crate) fn changes_nothing(&self) -> bool {
+        matches!(self.map, FeatureMap::None) && self.missing.is_none()
     }
 
     /// Returns whether missing values are replaced with the mean of the training values; otherwise, they stay missing.

@@ -200,8 +200,23 @@ impl Ranker {
 
     /// Returns the bytes of the ranker's file; equal rankers give equal bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
+        file::encode(&Parts::from_model(&self.model), self.saved())
+    }
+
+    /// Returns everything but the model as JSON.
+    pub(super) fn saved(&self) -> Value {
         let saved = Saved { normalizer: self.normalizer.clone(), about: self.metadata.clone() };
-        file::encode(&Parts::from_model(&self.model), crate::json::to_value(saved).expect("plain values"))
+        crate::json::to_value(saved).expect("plain values")
+    }
+
+    /// Builds a ranker from the parts of its model and from what [`saved`](Self::saved) returned.
+    pub(super) fn from_saved(parts: Parts, saved: Value, device: &Device) -> Result<Self, String> {
+        let metadata = |reason: String| format!("metadata: {reason}");
+        let Saved { normalizer, about } =
+            crate::json::from_value(saved).map_err(|error| metadata(error.to_string()))?;
+        normalizer.check().map_err(|error| metadata(error.to_string()))?;
+        let model = parts.build(device).map_err(|error| error.to_string())?;
+        Self::new(normalizer, model, about).map_err(|error| metadata(error.to_string()))
     }
 
     /// Writes the file atomically, by writing a temporary file, syncing it and renaming it.
@@ -230,13 +245,8 @@ impl Ranker {
     /// Returns the same errors as [`load`](Self::load), except for a file that cannot be read.
     pub fn from_bytes(bytes: &[u8], path: &Path, device: &Device) -> Result<Self, RankerError> {
         let refuse = |reason: String| RankerError::Format { path: path.into(), reason };
-        let metadata = |reason: String| refuse(format!("metadata: {reason}"));
         let (parts, saved) = file::decode(bytes).map_err(|error| refuse(error.to_string()))?;
-        let Saved { normalizer, about } =
-            crate::json::from_value(saved).map_err(|error| metadata(error.to_string()))?;
-        normalizer.check().map_err(|error| metadata(error.to_string()))?;
-        let model = parts.build(device).map_err(|error| refuse(error.to_string()))?;
-        Self::new(normalizer, model, about).map_err(|error| metadata(error.to_string()))
+        Self::from_saved(parts, saved, device).map_err(refuse)
     }
 }
 

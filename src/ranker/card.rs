@@ -31,6 +31,13 @@ impl Ranker {
         };
         row("property", "value".into());
         row("---", "---".into());
+        if let Model::Members(members) = self.model() {
+            for (member, share, deviation) in members.shares() {
+                let fixed = deviation.map(|deviation| format!(", divided by {deviation:.4}")).unwrap_or_default();
+                let value = format!("{} Weight {share:.4}{fixed}.", describe(member.ranker.model()));
+                row(&format!("member {}", markdown_code(&member.name)), value);
+            }
+        }
         row("features", self.features().to_string());
         let dropped = self.columns().drop;
         if !dropped.is_empty() {
@@ -140,6 +147,14 @@ fn describe(model: &Model) -> String {
         Model::Trees(trees) => format!("A sum of {} regression trees.", trees.trees()),
         Model::Ensemble(members) => format!("A weighted sum of {} scorers.", members.len()),
         Model::Kernel(expansion) => format!("A sum of {} Gaussian kernels.", expansion.coefficients.len()),
+        Model::Members(members) => match members.fixed_deviations() {
+            Some(_) => format!("A weighted mean of {} rankers.", members.members().len()),
+            None => format!(
+                "A weighted mean of {} rankers, whose scores are standardized over the documents of a query. Another \
+                 document can change the order of two others.",
+                members.members().len()
+            ),
+        },
     }
 }
 

@@ -78,6 +78,9 @@ pub enum RankerError {
     /// The model is not a sum of trees, so its scores cannot be explained.
     #[error("contributions are those of trees: expected a ranker that is a sum of trees")]
     NotTrees,
+    /// Rankers cannot be the members of one ranker, because of their features, weights or scores.
+    #[error("{0}")]
+    Members(String),
     /// The trees cannot be explained, which happens only with a file made by hand.
     #[error("{0}")]
     Trees(String),

@@ -1,6 +1,7 @@
 //! Trained rankers, and the files that store them.
 //!
-//! [`Ranker`] consists of a normalizer, a [`Model`] and [`Metadata`]. A ranker is saved as one safetensors file.
+//! [`Ranker`] consists of a normalizer, a [`Model`] and [`Metadata`]. [`Members`] are several rankers that score as one.
+//! A ranker is saved as one safetensors file.
 //! Python's `safetensors` can read the arrays of the model. The rest of a ranker is JSON in the header of its file, and
 //! a checksum protects the whole file. With the feature `export`, `Ranker::export` writes rankers for other systems;
 //! with `import`, `Ranker::open` also reads the rankers of other systems.
@@ -16,6 +17,7 @@ mod foreign_node;
 #[cfg(feature = "import")]
 pub(crate) mod import;
 pub(crate) mod kernel_expansion;
+pub(crate) mod members;
 mod model;
 mod partial_dependence;
 pub(crate) mod parts;
@@ -37,6 +39,7 @@ pub use import::ImportFormat;
 pub(crate) use kernel_expansion::KernelExpansion;
 #[cfg(feature = "learners")]
 pub(crate) use kernel_expansion::kernels;
+pub use members::{Member, Members};
 pub use model::Model;
 #[cfg(feature = "learners")]
 pub(crate) use model::Prepared;

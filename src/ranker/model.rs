@@ -7,6 +7,7 @@ use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};
 
 use super::kernel_expansion::KernelExpansion;
+use super::members::Members;
 use super::tree_ensemble::TreeEnsemble;
 use crate::data::RankingDataset;
 use crate::data::padding::{Padding, groups};
@@ -28,6 +29,9 @@ pub enum Model {
     Ensemble(Vec<(f64, Scorer)>),
     /// A weighted sum of Gaussian kernels.
     Kernel(KernelExpansion),
+    /// Several rankers with normalizers of their own; a document's score is the weighted mean of their standardized
+    /// scores.
+    Members(Members),
 }
 
 impl Model {
@@ -38,13 +42,18 @@ impl Model {
             Model::Trees(trees) => trees.feature_count(),
             Model::Ensemble(members) => members.first().map_or(0, |(_, scorer)| scorer.features()),
             Model::Kernel(expansion) => expansion.feature_count,
+            Model::Members(members) => members.features(),
         }
     }
 
-    /// Returns whether the model accepts missing values (NaN), as trees do. Models other than trees return NaN if a
-    /// value is missing.
+    /// Returns whether the model accepts missing values (NaN), as trees do, and members that all do. Other models return
+    /// NaN if a value is missing.
     pub fn takes_missing(&self) -> bool {
-        matches!(self, Model::Trees(_))
+        match self {
+            Model::Trees(_) => true,
+            Model::Members(members) => members.members().iter().all(|member| member.ranker.takes_missing()),
+            _ => false,
+        }
     }
 
     /// For models that score each list as a whole, checks that memory suffices to score the longest list.
@@ -55,6 +64,9 @@ impl Model {
         let scorer = match self {
             Model::Scorer(scorer) => Some(scorer),
             Model::Ensemble(members) => members.first().map(|(_, scorer)| scorer),
+            Model::Members(members) => {
+                return members.members().iter().try_for_each(|member| member.ranker.model().ask_memory(data));
+            }
             Model::Trees(_) | Model::Kernel(_) => None,
         };
         let Some(config) = scorer.map(Scorer::config).filter(ScorerConfig::sees_lists) else { return Ok(()) };
@@ -86,6 +98,7 @@ impl Model {
             Model::Kernel(expansion) => {
                 expansion.scores(data.features.to_slice()).into_iter().map(|score| score as f32).collect()
             }
+            Model::Members(members) => members.scores(data, |model, data| model.predict(data, device)),
         }
     }
 }
@@ -100,6 +113,7 @@ impl Model {
                 Prepared::new(data, &scorer, device).scores(&scorer)
             }
             Model::Trees(trees) => trees.scores_together(data).into_iter().map(|score| score as f32).collect(),
+            Model::Members(members) => members.scores(data, |model, data| model.predict_together(data, device)),
             _ => self.predict(data, device),
         }
     }

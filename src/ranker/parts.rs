@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::ModelError;
 use super::kernel_expansion::KernelExpansion;
+use super::members::Members;
 use super::model::Model;
 use super::tree_ensemble::{NodeStatistics, Sums, TreeArrays, TreeEnsemble};
 use crate::scorer::{Scorer, ScorerConfig};
@@ -98,6 +99,7 @@ impl Parts {
             }
             Model::Kernel(expansion) => Self::from_kernel(expansion),
             Model::Trees(trees) => Self::from_trees(trees),
+            Model::Members(members) => members.to_parts(),
         }
     }
 
@@ -145,6 +147,9 @@ impl Parts {
     /// Returns [`ModelError`] if the kind is unknown, or if arrays are missing, unexpected or of the wrong shape or
     /// type.
     pub fn build(self, device: &Device) -> Result<Model, ModelError> {
+        if self.kind == "members" {
+            return Members::from_parts(&self.config, self.arrays, device).map(Model::Members);
+        }
         let features = self.config["features"].as_u64().unwrap_or(0) as usize;
         let mut arrays = Arrays::new(self.arrays)?;
         let model = match self.kind.as_str() {
@@ -188,7 +193,7 @@ impl Parts {
                 Model::Trees(TreeEnsemble::from_arrays(features, trees)?.with_sums(sums))
             }
             kind => {
-                let expected = "expected `scorer`, `ensemble`, `kernel` or `trees`";
+                let expected = "expected `scorer`, `ensemble`, `kernel`, `members` or `trees`";
                 return Err(ModelError(format!("model of kind `{kind}`: {expected}")));
             }
         };

@@ -250,6 +250,25 @@ impl TreeEnsemble {
         self.arrays.value.append(&mut added.value);
         Ok(())
     }
+
+    /// Adds the trees of another ensemble of the same features, with every leaf multiplied by `scale`.
+    #[cfg(feature = "export")]
+    pub(super) fn append_scaled(&mut self, other: &Self, scale: f64) {
+        let added = &other.arrays;
+        let first = self.arrays.feature.len();
+        let moved = |nodes: &[u32]| nodes.iter().map(|node| node + first as u32).collect::<Vec<u32>>();
+        let TreeArrays { roots, feature, threshold, left, right, value, missing_left, zero_missing, statistics } =
+            &mut self.arrays;
+        statistics.extend(first, added.statistics.clone(), added.feature.len());
+        roots.extend(moved(&added.roots));
+        feature.extend(&added.feature);
+        threshold.extend(&added.threshold);
+        left.extend(moved(&added.left));
+        right.extend(moved(&added.right));
+        value.extend(added.value.iter().map(|value| value * scale));
+        missing_left.extend(moved(&added.missing_left));
+        zero_missing.extend(moved(&added.zero_missing));
+    }
 }
 
 fn check(feature_count: usize, arrays: &TreeArrays) -> Result<(), ModelError> {

@@ -10,6 +10,7 @@ mod compare;
 mod convert;
 mod cv;
 mod devices;
+mod ensemble;
 mod eval;
 mod failure;
 mod files;
@@ -90,6 +91,8 @@ enum Command {
     Compare(compare::CompareArgs),
     /// Measure the permutation importance of features
     Importance(importance::ImportanceArgs),
+    /// Join rankers to one that averages their scores
+    Ensemble(ensemble::EnsembleArgs),
     /// Convert rankers (ONNX, LightGBM, XGBoost, Solr, ...) and data (CSV, Arrow, Parquet, LETOR)
     Convert(convert::ConvertArgs),
     /// Evaluate a loss and its gradient on given lists
@@ -140,6 +143,7 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
         Command::Eval(args) => args.run(&mut *out),
         Command::Compare(args) => args.run(&mut *out),
         Command::Importance(args) => args.run(&mut *out),
+        Command::Ensemble(args) => args.run(&mut *out),
         Command::Convert(args) => args.run(&mut *out),
         Command::Loss(args) => args.run(&mut *out),
         Command::Study(args) => args.run(&mut *out),

@@ -35,8 +35,8 @@ pub use error::{ExperimentError, OutputError};
 pub(crate) use extreme_queries::LONGEST_IDENTIFIER;
 pub use extreme_queries::{ExtremeQueries, RankedQuery};
 pub use fit::{Fit, FitOptions, fit, fit_in_place, linear_weights};
+pub(crate) use folder::{CARD, DEVICES, RUN_FILES, STUDY, is_run, json_bytes, put_right, write_page};
 pub use folder::{Claim, Identity, JOBS, OutputFolder, PAGE, Place, RANKER, RECORD, REPORT, RunKind};
-pub(crate) use folder::{DEVICES, RUN_FILES, STUDY, is_run, json_bytes, put_right, write_page};
 pub use record::{
     CrossValidation, CrossValidationReport, DataReport, FitReport, FoldDetails, FoldResult, Measures,
     PartialDependence, PerQuery, Report, RunRecord, SearchReport, SetMeasures, Sets, Standing, TrainReport, Trial,

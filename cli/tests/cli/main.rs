@@ -19,6 +19,7 @@ mod configs;
 mod convert;
 mod devices;
 mod disk;
+mod ensemble;
 mod exactness;
 mod fits;
 mod folders;

@@ -15,6 +15,7 @@ mod solr;
 mod tests;
 mod xgboost;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 
@@ -106,18 +107,36 @@ impl Ranker {
     /// Returns [`RankerError::Export`] if the format cannot hold the model or its normalizer.
     pub fn export(&self, ExportFormat(entry): ExportFormat) -> Result<Vec<u8>, RankerError> {
         let refuse = |reason| RankerError::Export { format: entry.title, reason };
-        if !(entry.accepts)(self.model()) {
-            return Err(refuse(format!("{}: expected {}", in_words(self.model()), entry.expected)));
+        let ranker = self.as_accepted(entry);
+        if !(entry.accepts)(ranker.model()) {
+            let of_members = match (ranker.model(), &entry.system) {
+                (Model::Members(_), Some(_)) => {
+                    ", or members that are sums of trees with one normalizer and have fixed deviations"
+                }
+                _ => "",
+            };
+            return Err(refuse(format!("{}: expected {}{of_members}", in_words(ranker.model()), entry.expected)));
         }
-        (entry.write)(self).map_err(refuse)
+        (entry.write)(&ranker).map_err(refuse)
+    }
+
+    /// Returns the ranker. For the formats of LightGBM and XGBoost, members become one sum of trees if they can.
+    fn as_accepted(&self, entry: &ExportEntry) -> Cow<'_, Self> {
+        let Model::Members(members) = self.model() else { return Cow::Borrowed(self) };
+        let trees = members.as_trees().filter(|_| entry.system.is_some());
+        let ranker = trees.and_then(|(normalizer, trees)| {
+            Self::new(normalizer.clone(), Model::Trees(trees), self.metadata().clone()).ok()
+        });
+        ranker.map_or(Cow::Borrowed(self), Cow::Owned)
     }
 
     /// Returns notes about what an [exported](Self::export) file lacks or changes, one sentence each. LightGBM and
     /// XGBoost need training statistics of the nodes to explain trees, and some imported rankers have none. They also
     /// forbid some characters in the names of features.
     pub fn export_notes(&self, ExportFormat(entry): ExportFormat) -> Vec<String> {
-        match (&entry.system, self.model()) {
-            (Some(system), Model::Trees(trees)) => system.notes(self, trees),
+        let ranker = self.as_accepted(entry);
+        match (&entry.system, ranker.model()) {
+            (Some(system), Model::Trees(trees)) => system.notes(&ranker, trees),
             _ => Vec::new(),
         }
     }
@@ -132,6 +151,7 @@ fn in_words(model: &Model) -> &'static str {
         Model::Trees(_) => "a sum of trees",
         Model::Ensemble(_) => "a sum of scorers",
         Model::Kernel(_) => "a sum of kernels",
+        Model::Members(_) => "an ensemble of members",
     }
 }
 

@@ -29,6 +29,10 @@ pub(super) struct Value(String);
 pub(super) struct GraphBuilder {
     nodes: Vec<Node>,
     constants: Vec<Tensor>,
+    /// The start of the names of constants: each member of an ensemble has constants of its own.
+    scope: String,
+    /// The rows that take the place of the input, after a normalizer of all members.
+    rows: Option<Value>,
     /// Whether the graph accepts many queries, padded to one length.
     is_batch: bool,
 }
@@ -43,6 +47,22 @@ impl GraphBuilder {
     /// or `[queries, documents, features]` for many.
     pub fn input(&self) -> Value {
         Value(INPUT.into())
+    }
+
+    /// Returns the rows that take the place of the input, which have the shape `[documents, features]`.
+    pub fn rows(&self) -> Option<Value> {
+        self.rows.clone()
+    }
+
+    /// Runs `build` on this graph for a member of an ensemble, whose raw features are `rows`. The names of the member's
+    /// constants begin with `scope`.
+    pub fn within<R>(&mut self, scope: &str, rows: Value, build: impl FnOnce(&mut Self) -> R) -> R {
+        let outer = (self.scope.clone(), self.rows.clone());
+        self.scope += scope;
+        self.rows = Some(rows);
+        let built = build(self);
+        (self.scope, self.rows) = outer;
+        built
     }
 
     /// Returns the mask of a graph for many queries. The mask has the shape `[queries, documents]` and is false for
@@ -92,12 +112,13 @@ impl GraphBuilder {
 
     fn constant(&mut self, name: &str, data_type: i32, shape: &[usize], raw_data: Vec<u8>) -> Value {
         let dims = shape.iter().map(|&length| length as i64).collect();
-        let constant = Tensor { dims, data_type, name: name.into(), raw_data };
+        let name = format!("{}{name}", self.scope);
+        let constant = Tensor { dims, data_type, name: name.clone(), raw_data };
         match self.constants.iter().find(|known| known.name == name) {
             Some(known) => debug_assert_eq!(*known, constant, "one name, two constants"),
             None => self.constants.push(constant),
         }
-        Value(name.into())
+        Value(name)
     }
 
     /// Adds an operator without attributes.

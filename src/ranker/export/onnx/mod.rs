@@ -10,6 +10,7 @@
 
 mod attention;
 mod graph;
+mod members;
 mod messages;
 mod normalizer;
 mod scorer;
@@ -50,23 +51,7 @@ pub(super) const BATCH: ExportEntry = ExportEntry {
 };
 
 fn encode(mut graph: GraphBuilder, ranker: &Ranker, description: &str) -> Result<Vec<u8>, String> {
-    let graph_of = &mut graph;
-    let normalizer = ranker.normalizer();
-    let scores = match ranker.model() {
-        Model::Trees(trees) => trees::tree_scores(graph_of, trees, normalizer)?,
-        Model::Scorer(scorer) => {
-            let x = normalizer::filled(graph_of, normalizer);
-            scores(graph_of, "", scorer, &x)
-        }
-        Model::Ensemble(members) => {
-            let x = normalizer::filled(graph_of, normalizer);
-            ensemble(graph_of, members, &x).ok_or("a sum of scorers: expected at least one scorer")?
-        }
-        Model::Kernel(expansion) => {
-            let x = normalizer::filled(graph_of, normalizer);
-            scorer::kernel_scores(graph_of, expansion, &x)
-        }
-    };
+    let scores = scores_of(&mut graph, ranker)?;
     let (mut description, mut properties) = (description.to_string(), Vec::new());
     if let Some(names) = &ranker.metadata().feature_names {
         description += " The columns of `features` have the order of `feature_names` in the metadata.";
@@ -74,6 +59,24 @@ fn encode(mut graph: GraphBuilder, ranker: &Ranker, description: &str) -> Result
         properties.push(Property { key: "feature_names".to_string(), value });
     }
     Ok(graph.finish(&scores, ranker.features(), description, properties))
+}
+
+/// Adds a ranker to the graph and returns its scores, which have the shape `[documents, 1]`.
+fn scores_of(graph: &mut GraphBuilder, ranker: &Ranker) -> Result<Value, String> {
+    let normalizer = ranker.normalizer();
+    if let Model::Trees(trees) = ranker.model() {
+        return trees::tree_scores(graph, trees, normalizer);
+    }
+    let x = normalizer::filled(graph, normalizer);
+    Ok(match ranker.model() {
+        Model::Trees(_) => unreachable!("trees normalize their thresholds"),
+        Model::Scorer(scorer) => scores(graph, "", scorer, &x),
+        Model::Ensemble(members) => {
+            ensemble(graph, members, &x).ok_or("a sum of scorers: expected at least one scorer")?
+        }
+        Model::Kernel(expansion) => scorer::kernel_scores(graph, expansion, &x),
+        Model::Members(members) => members::member_scores(graph, members, &x)?,
+    })
 }
 
 /// Adds a scorer to the graph and returns its scores, which have the shape `[documents, 1]`.

@@ -10,6 +10,9 @@ use crate::data::{FeatureMap, Normalizer};
 /// # Shapes
 /// - output: `[documents, features]`, 32-bit floats
 pub(super) fn raw(graph: &mut GraphBuilder, features: usize) -> Value {
+    if let Some(rows) = graph.rows() {
+        return rows;
+    }
     let input = graph.input();
     let Some(mask) = graph.mask() else { return input };
     let mask = graph.reshaped(&mask, &[0, 0, 1]);

@@ -1,0 +1,230 @@
+//! `burn-rank ensemble` joins rankers to one, whose score is the weighted mean of their standardized scores.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use burn::tensor::Device;
+use burn_rank::data::RankingDataset;
+use burn_rank::measure::{Convention, Measure, evaluate};
+use burn_rank::ranker::{Member, Members, Metadata, Ranker};
+use burn_rank::workbench::json::json;
+use burn_rank::workbench::text::{counted, harmless};
+use clap::{Args, ValueEnum};
+
+use super::{Failure, Result, Scored, during, files, input};
+use crate::experiment::{CARD, Claim, Identity, OutputFolder, Place, RANKER, RunKind};
+use crate::page::Table;
+
+const READING: &str = include_str!("texts/ensemble.txt").trim_ascii_end();
+
+/// Arguments of `ensemble`.
+#[derive(Debug, Args)]
+#[command(after_long_help = READING)]
+pub struct EnsembleArgs {
+    /// Two or more rankers of the same features: saved ones, folders of `train` runs, or files of LightGBM, XGBoost,
+    /// CatBoost or RankLib
+    #[arg(required = true, num_args = 2.., value_name = "RANKER")]
+    rankers: Vec<PathBuf>,
+    /// Folder for the ranker and its card: new, empty, or the folder of an earlier ensemble, which is replaced
+    #[arg(long)]
+    out: PathBuf,
+    /// Validation data, on which the rankers are measured. --standardize fixed needs them
+    #[arg(long, value_name = "FILE")]
+    data: Vec<PathBuf>,
+    /// Weights of the rankers in their order, separated by commas [default: 1 for each]
+    #[arg(long, value_delimiter = ',', allow_hyphen_values = true)]
+    weights: Vec<f64>,
+    /// How the scores of a ranker are standardized
+    #[arg(long, value_enum, default_value_t = Standardize::Query)]
+    standardize: Standardize,
+    /// Measures on the validation data, comma-separated [default: ndcg@10]
+    #[arg(short, long = "measures", value_name = "MEASURES", requires = "data")]
+    measures: Vec<String>,
+    /// Convention, such as standard, letor or trec_eval [default: that of the first ranker]
+    #[arg(short, long, requires = "data")]
+    convention: Option<String>,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    scoring: input::ScoringArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Standardize {
+    /// To mean 0 and deviation 1 over the documents of a query
+    Query,
+    /// By one constant for each ranker, its mean deviation over the queries of --data
+    Fixed,
+}
+
+/// The means of the measures on the validation queries.
+type Means = Vec<(Measure, f64)>;
+
+impl EnsembleArgs {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result {
+        self.scoring.scope(|| self.join(out))
+    }
+
+    fn join(&self, out: &mut dyn Write) -> Result {
+        let place = Place::Folder(self.out.clone());
+        OutputFolder::check(&place, &Identity::new(RunKind::Files, NAME), Claim::New)?;
+        let read: Vec<PathBuf> = self.rankers.iter().map(|path| input::ranker_file(path)).collect();
+        input::not_over("--out", &self.out.join(RANKER), &read, "is read")?;
+        input::once(&self.data)?;
+        let measures = input::measures(&self.measures, "ndcg@10")?;
+        let device = self.scoring.device()?;
+        let members = self.members(&device)?;
+        // The first ranker that knows how its training data were read.
+        let knows = |member: &&Member| member.ranker.metadata().config["import"].is_null();
+        let first = members.members().iter().find(knows).unwrap_or(&members.members()[0]).ranker.clone();
+        let data = match &self.data[..] {
+            [] => None,
+            files => Some(self.scoring.reading.read(files, Some((&self.out, &first)))?),
+        };
+        let members = match (self.standardize, &data) {
+            (Standardize::Query, _) => members,
+            (Standardize::Fixed, Some(data)) => {
+                during("standardizing", || members.with_fixed_deviations(data, &device))?
+            }
+            (Standardize::Fixed, None) => {
+                return Err(Failure::input("--standardize fixed: expected --data with validation queries"));
+            }
+        };
+        let convention = match &self.convention {
+            Some(text) => input::convention(text)?,
+            None => first.metadata().convention.clone(),
+        };
+        let ranker = Ranker::of_members(members.clone())?;
+        let means = |(path, ranker): (&Path, &Ranker)| match &data {
+            Some(data) => means(path, ranker, data, (&measures, &convention), &device),
+            None => Ok(Vec::new()),
+        };
+        let own: Vec<Means> = self
+            .rankers
+            .iter()
+            .zip(members.members())
+            .map(|(path, member)| means((path, &member.ranker)))
+            .collect::<Result<_>>()?;
+        let joined = means((&self.out, &ranker))?;
+        let measured = joined.iter().map(|(measure, value)| (format!("validation {measure}"), *value)).collect();
+        let metadata = Metadata { measures: measured, convention: convention.clone(), ..ranker.metadata().clone() };
+        let ranker = Ranker::new(ranker.normalizer().clone(), ranker.model().clone(), metadata)?;
+        self.write(&ranker)?;
+        let queries = data.as_ref().map(RankingDataset::queries);
+        match self.json {
+            true => self.print_json(&members, &own, &joined, queries.map(|queries| (queries, &convention)), out),
+            false => self.print(&members, &own, &joined, queries.map(|queries| (queries, &convention)), out),
+        }
+    }
+
+    /// Loads the rankers and joins those that read data in the same way.
+    fn members(&self, device: &Device) -> Result<Members> {
+        let weights = match self.weights.len() {
+            0 => vec![1.0; self.rankers.len()],
+            found if found != self.rankers.len() => {
+                let expected = format!("{}, one for each ranker", self.rankers.len());
+                return Err(Failure::input(format!("--weights: found {found}, expected {expected}")));
+            }
+            _ => self.weights.clone(),
+        };
+        let names = files::names(&self.rankers);
+        let mut members = Vec::with_capacity(weights.len());
+        for ((path, name), weight) in self.rankers.iter().zip(names).zip(weights) {
+            members.push(Member { name, weight, ranker: input::ranker(path, device)? });
+        }
+        let members = Members::new(members)?;
+        let reading = |number: usize| {
+            let loaded = (&*self.rankers[number], &members.members()[number].ranker);
+            self.scoring.reading.reading(Some(loaded))
+        };
+        let is_imported = |number: &usize| !members.members()[*number].ranker.metadata().config["import"].is_null();
+        let known: Vec<usize> = (0..self.rankers.len()).filter(|number| !is_imported(number)).collect();
+        for pair in known.windows(2) {
+            if !reading(pair[0])?.is_as(&reading(pair[1])?) {
+                let [first, other] = [pair[0], pair[1]].map(|number| &members.members()[number].name);
+                let found = format!("member `{other}`: found other columns, or another treatment of missing values");
+                return Err(Failure::input(format!("{found}, expected those of member `{first}`")));
+            }
+        }
+        Ok(members)
+    }
+
+    fn write(&self, ranker: &Ranker) -> Result {
+        let mut folder = OutputFolder::of_files(&self.out, NAME)?;
+        let name = self.out.file_name().map_or(NAME.into(), |name| name.to_string_lossy());
+        let files = [ranker.to_bytes(), ranker.card(&name).into_bytes()];
+        folder.write_together(&[RANKER, CARD], |number, file| file.write_all(&files[number]))?;
+        Ok(folder.finish()?)
+    }
+
+    fn print(
+        &self,
+        members: &Members,
+        own: &[Means],
+        joined: &Means,
+        on: Option<(usize, &Convention)>,
+        out: &mut dyn Write,
+    ) -> Result {
+        let total: f64 = members.members().iter().map(|member| member.weight).sum();
+        let head = joined.iter().map(|(measure, _)| measure.to_string());
+        let mut table = Table::new(["ranker".to_string(), "weight".to_string()].into_iter().chain(head));
+        let cells = |means: &Means| means.iter().map(|(_, value)| format!("{value:.4}")).collect::<Vec<_>>();
+        for (member, means) in members.members().iter().zip(own) {
+            let weight = vec![format!("{:.4}", member.weight / total)];
+            table.row(harmless(&member.name).into_owned(), [weight, cells(means)].concat());
+        }
+        if on.is_some() {
+            table.row("all", [vec!["1".to_string()], cells(joined)].concat());
+        }
+        if let Some((queries, convention)) = on {
+            writeln!(out, "{}, {} convention", counted(queries, "validation query"), convention.name)?;
+        }
+        write!(out, "{}", table.text())?;
+        let folder = self.out.display().to_string();
+        let card = self.out.join(CARD).display().to_string();
+        Ok(writeln!(out, "written to {}, its card is {}", harmless(&folder), harmless(&card))?)
+    }
+
+    fn print_json(
+        &self,
+        members: &Members,
+        own: &[Means],
+        joined: &Means,
+        on: Option<(usize, &Convention)>,
+        out: &mut dyn Write,
+    ) -> Result {
+        let named = |means: &Means| -> BTreeMap<String, f64> {
+            means.iter().map(|(measure, value)| (measure.to_string(), *value)).collect()
+        };
+        let rows = members.members().iter().zip(own).enumerate().map(|(number, (member, means))| {
+            let deviation = members.fixed_deviations().map(|deviations| deviations[number]);
+            json!({
+                "name": member.name, "weight": member.weight, "deviation": deviation, "measures": named(means),
+            })
+        });
+        let standardize = if members.fixed_deviations().is_some() { "fixed" } else { "query" };
+        let record = json!({
+            "out": self.out, "standardize": standardize, "members": rows.collect::<Vec<_>>(),
+            "measures": named(joined), "queries": on.map(|(queries, _)| queries),
+            "convention": on.map(|(_, convention)| convention),
+        });
+        Ok(writeln!(out, "{record}")?)
+    }
+}
+
+/// The command by which the folder of an ensemble is known.
+const NAME: &str = "ensemble";
+
+/// Measures a ranker on the validation queries.
+fn means(
+    path: &Path,
+    ranker: &Ranker,
+    data: &RankingDataset,
+    (measures, convention): (&[Measure], &Convention),
+    device: &Device,
+) -> Result<Means> {
+    let scored = Scored::by_ranker(path, ranker, data, device)?;
+    Ok(during("measuring", || evaluate(&scored.rankings(data, convention), measures, convention))?.means)
+}
