@@ -83,6 +83,7 @@ macro_rules! page {
         #[doc = "[formulas.md]: crate::guide#other-pages"]
         #[doc = "[paper.md]: crate::guide#other-pages"]
         #[doc = "[published.md]: crate::guide#other-pages"]
+        #[doc = "[ensemble.md]: crate::guide#other-pages"]
         #[doc = "[export.md]: crate::guide#other-pages"]
         #[doc = "[import.md]: crate::guide#other-pages"]
         #[doc = "[performance.md]: crate::guide#other-pages"]

@@ -168,7 +168,7 @@ impl Ranker {
         data: &RankingDataset,
         background: &RankingDataset,
     ) -> Result<Contributions, RankerError> {
-        let Model::Trees(trees) = &self.model else { return Err(RankerError::NotTrees) };
+        let Model::Trees(trees) = &self.model else { return Err(RankerError::NotTrees(self.model.in_words())) };
         let normalized = |data| self.normalized(Cow::Borrowed(data));
         let shap = TreeShap::new(trees, normalized(background)?.features.to_slice())
             .map_err(|error| RankerError::Trees(error.to_string()))?;

@@ -76,8 +76,11 @@ pub enum RankerError {
         feature: usize,
     },
     /// The model is not a sum of trees, so its scores cannot be explained.
-    #[error("contributions are those of trees: expected a ranker that is a sum of trees")]
-    NotTrees,
+    #[error("contributions are those of trees: found {0}, expected a ranker that is a sum of trees")]
+    NotTrees(
+        /// What the model is.
+        &'static str,
+    ),
     /// Rankers cannot be the members of one ranker, because of their features, weights or scores.
     #[error("{0}")]
     Members(String),

@@ -1,10 +1,10 @@
 //! `Members` are several rankers that score documents as one.
 //!
-//! A member's score `s` of a document becomes `(s - mean) / deviation`, where mean and population deviation are those of
-//! the member's scores of the query. If the member gives all documents of the query the same score, the result is 0. The
-//! ranker's score is the weighted mean over the members. Scores therefore depend on the documents that are scored
-//! together: another candidate can change the order of two documents. With fixed deviations, a member's score is only
-//! divided by a constant, which is its mean deviation over validation queries. Documents are then scored one by one.
+//! A member's score `s` of a document becomes `(s - mean) / deviation`, where mean and population deviation are taken
+//! over the documents of the query. If the member gives all of them the same score, the result is 0. The ranker's score
+//! is the weighted mean over the members. Scores therefore depend on the documents that are scored together: another
+//! candidate can change the order of two documents. With fixed deviations, a member's score is only divided by a
+//! constant, its mean deviation over validation queries. Documents are then scored one by one.
 //!
 //! Scoring costs as much as scoring with each member, and a pass over the scores.
 

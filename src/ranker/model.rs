@@ -46,6 +46,20 @@ impl Model {
         }
     }
 
+    /// Returns what the model is, as messages say it.
+    pub fn in_words(&self) -> &'static str {
+        match self {
+            Model::Scorer(Scorer::Linear(_)) => "a linear ranker",
+            Model::Scorer(Scorer::Mlp(_)) => "a multi-layer perceptron",
+            Model::Scorer(Scorer::Attention(_)) => "a self-attention ranker",
+            Model::Scorer(Scorer::LatentCross(_)) => "a latent cross of a perceptron and self-attention",
+            Model::Trees(_) => "a sum of trees",
+            Model::Ensemble(_) => "a sum of scorers",
+            Model::Kernel(_) => "a sum of kernels",
+            Model::Members(_) => "an ensemble of members",
+        }
+    }
+
     /// Returns whether the model accepts missing values (NaN), as trees do, and members that all do. Other models return
     /// NaN if a value is missing.
     pub fn takes_missing(&self) -> bool {

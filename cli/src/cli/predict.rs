@@ -63,7 +63,7 @@ impl PredictArgs {
         let device = self.scoring.device()?;
         let ranker = input::ranker(&self.model, &device)?;
         if self.contributions && !matches!(ranker.model(), Model::Trees(_)) {
-            return Err(RankerError::NotTrees.into());
+            return Err(RankerError::NotTrees(ranker.model().in_words()).into());
         }
         self.scoring.reading.check(&ranker)?;
         let data = match &self.qrels {

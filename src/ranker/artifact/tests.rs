@@ -206,7 +206,7 @@ fn parts_that_do_not_fit_are_refused() {
     );
     assert_eq!(
         error(|parts| parts.kind = "magic".into()),
-        "model of kind `magic`: expected `scorer`, `ensemble`, `kernel` or `trees`"
+        "model of kind `magic`: expected `scorer`, `ensemble`, `kernel`, `members` or `trees`"
     );
     assert!(error(|parts| parts.config["features"] = 0.into()).contains("scorer.features = 0"));
     let huge = error(|parts| parts.config["features"] = u64::MAX.into());

@@ -19,7 +19,7 @@ use std::fmt::{Debug, Display, Write};
 
 use super::System;
 use super::raw_trees::{Known, RawTree, allowed_names, trees_of};
-use super::{ExportEntry, is_trees};
+use super::{ExportEntry, is_sum_of_trees};
 use crate::ranker::artifact::Ranker;
 use crate::ranker::foreign_node::ForeignNode;
 use crate::ranker::tree_ensemble::{LEAF, TreeArrays};
@@ -31,7 +31,7 @@ pub(super) const ENTRY: ExportEntry = ExportEntry {
     by_name: true,
     help: "LightGBM's text model for trees",
     row: "LightGBM | trees | all but `query_min_max` | the same, 64 bits",
-    accepts: is_trees,
+    accepts: is_sum_of_trees,
     expected: "a sum of trees",
     system: Some(System {
         name: "LightGBM",

@@ -115,7 +115,7 @@ impl Ranker {
                 }
                 _ => "",
             };
-            return Err(refuse(format!("{}: expected {}{of_members}", in_words(ranker.model()), entry.expected)));
+            return Err(refuse(format!("{}: expected {}{of_members}", ranker.model().in_words(), entry.expected)));
         }
         (entry.write)(&ranker).map_err(refuse)
     }
@@ -142,21 +142,13 @@ impl Ranker {
     }
 }
 
-fn in_words(model: &Model) -> &'static str {
-    match model {
-        Model::Scorer(Scorer::Linear(_)) => "a linear ranker",
-        Model::Scorer(Scorer::Mlp(_)) => "a multi-layer perceptron",
-        Model::Scorer(Scorer::Attention(_)) => "a self-attention ranker",
-        Model::Scorer(Scorer::LatentCross(_)) => "a latent cross of a perceptron and self-attention",
-        Model::Trees(_) => "a sum of trees",
-        Model::Ensemble(_) => "a sum of scorers",
-        Model::Kernel(_) => "a sum of kernels",
-        Model::Members(_) => "an ensemble of members",
-    }
-}
-
 fn is_trees(model: &Model) -> bool {
     matches!(model, Model::Trees(_))
+}
+
+/// Returns whether a model is a sum of trees, or members that become one.
+fn is_sum_of_trees(model: &Model) -> bool {
+    matches!(model, Model::Members(members) if members.as_trees().is_some()) || is_trees(model)
 }
 
 fn is_linear(model: &Model) -> bool {

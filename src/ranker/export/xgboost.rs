@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::System;
 use super::raw_trees::{Known, RawTree, allowed_names, feature_names, quoted, raw_trees, trees_of};
-use super::{ExportEntry, is_trees};
+use super::{ExportEntry, is_sum_of_trees};
 use crate::ranker::artifact::Ranker;
 use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
 
@@ -27,7 +27,7 @@ pub(super) const ENTRY: ExportEntry = ExportEntry {
     by_name: false,
     help: "XGBoost's JSON model for trees",
     row: "XGBoost, `load_model` | trees | all but `query_min_max` | 32 bits",
-    accepts: is_trees,
+    accepts: is_sum_of_trees,
     expected: "a sum of trees",
     system: Some(System {
         name: "XGBoost",

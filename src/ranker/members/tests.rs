@@ -6,10 +6,14 @@ use crate::ranker::Node;
 use crate::scorer::{AttentionScorerConfig, LinearScorerConfig, MlpScorerConfig, ScorerConfig};
 use crate::testing::random;
 use rand::seq::SliceRandom;
+use std::sync::LazyLock;
 
 fn data() -> RankingDataset {
-    let config = SynthConfig { queries: 12, features: 5, median_length: 9.0, max_length: 20, ..Default::default() };
-    config.generate().unwrap()
+    static DATA: LazyLock<RankingDataset> = LazyLock::new(|| {
+        let config = SynthConfig { queries: 8, features: 5, median_length: 6.0, max_length: 12, ..Default::default() };
+        config.generate().unwrap()
+    });
+    DATA.clone()
 }
 
 fn named(model: Model, kind: NormalizerKind) -> Ranker {
@@ -217,5 +221,7 @@ fn missing_values_are_taken_where_all_members_take_them() {
     );
     let mixed = ranker_of(rankers(), &[1.0; 4]);
     assert!(refusal(mixed.predict(&missing, &device)).starts_with("query `"));
-    assert!(matches!(mixed.contributions(&data(), &data()), Err(RankerError::NotTrees)));
+    let found =
+        "contributions are those of trees: found an ensemble of members, expected a ranker that is a sum of trees";
+    assert_eq!(refusal(mixed.contributions(&data(), &data())), found);
 }

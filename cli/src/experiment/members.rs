@@ -1,0 +1,157 @@
+//! Fits the members of `[[members]]` one after the other, each as an experiment of its own, and joins their rankers.
+//!
+//! A member keeps its state in a folder of its own. A run that was stopped continues with the member that was being
+//! fitted, because a finished fit ends at once when it is resumed.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use burn_rank::learner::{Importance, Round, StopReason};
+use burn_rank::measure::evaluate;
+use burn_rank::ranker::{Member, Members, Metadata, Ranker};
+use burn_rank::refusal::Refusal;
+use burn_rank::workbench::seed_for;
+use serde::{Deserialize, Serialize};
+
+use super::config::{Experiment, Standardize};
+use super::error::{ExperimentError, OutputError};
+use super::extreme_queries::ExtremeQueries;
+use super::fit::{Evaluations, Fit, FitOptions, check_measures, fit, named};
+use super::folder::MEMBER;
+use super::split::Split;
+
+/// The fit of one member, as reports have it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MemberReport {
+    /// The name of the member.
+    pub name: String,
+    /// The weight of its standardized scores.
+    pub weight: f64,
+    /// The constant that its scores are divided by, with `standardize = "fixed"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deviation: Option<f64>,
+    /// The seed of its fit.
+    pub seed: u64,
+    /// The number of completed rounds.
+    pub rounds: usize,
+    /// The number of the best round, counted from 1.
+    pub best_round: usize,
+    /// The reason why its fit ended.
+    pub stop: StopReason,
+    /// Its measures by itself, under names such as `validation ndcg@10`.
+    pub measures: BTreeMap<String, f64>,
+    /// The importance of each feature in its trees.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub importance: Option<Importance>,
+    /// Every round.
+    pub history: Vec<Round>,
+}
+
+/// Fits all members and joins them. A stopped fit joins the members that were fitted before it was stopped.
+///
+/// # Errors
+/// As [`fit`]; the error of a member names it.
+pub(super) fn fit_members(
+    config: &Experiment,
+    split: &Split,
+    seed: u64,
+    options: &FitOptions,
+) -> Result<Fit, ExperimentError> {
+    check_measures(config, split)?;
+    if config.standardize == Standardize::Fixed && split.validation.is_none() {
+        let expected = "\"query\", or validation queries, whose deviations are the constants";
+        return Err(Refusal::new("standardize", "\"fixed\"", expected).into());
+    }
+    let mut resolved = config.config.clone();
+    let (mut reports, mut members, mut stop) = (Vec::new(), Vec::new(), StopReason::Completed);
+    for (number, (member, experiment)) in config.config.members.iter().zip(&*config.members).enumerate() {
+        let seed = member_seed(seed, number);
+        let of_member =
+            |source| ExperimentError::Job { label: format!("member `{}`", member.name), source: Box::new(source) };
+        let directory = options.directory.map(|folder| folder.join(format!("{MEMBER}{}", number + 1)));
+        if let Some(folder) = &directory {
+            fs::create_dir_all(folder).map_err(OutputError::unwritable(folder))?;
+        }
+        let interrupt = options.interrupt.clone();
+        let own = FitOptions { directory: directory.as_deref(), interrupt, start: None, ..*options };
+        let fitted = fit(experiment, split, seed, &own).map_err(of_member)?;
+        resolved.members[number].normalizer = fitted.ranker.normalizer().kind();
+        reports.push(MemberReport {
+            name: member.name.clone(),
+            weight: member.weight,
+            deviation: None,
+            seed,
+            rounds: fitted.history.len(),
+            best_round: fitted.best_round,
+            stop: fitted.stop,
+            measures: named(&fitted.evaluations),
+            importance: fitted.importance,
+            history: fitted.history,
+        });
+        members.push(Member { name: member.name.clone(), weight: member.weight, ranker: fitted.ranker });
+        if fitted.stop == StopReason::Interrupted {
+            stop = fitted.stop;
+            // The best ranker so far needs a weight, even if that of the finished members is 0.
+            if members.iter().all(|member| member.weight == 0.0) {
+                members.iter_mut().for_each(|member| member.weight = 1.0);
+            }
+            break;
+        }
+    }
+    let mut members = Members::new(members)?;
+    if let (Standardize::Fixed, Some(validation)) = (config.standardize, &split.validation) {
+        members = members.with_fixed_deviations(validation, options.device)?;
+        let deviations = members.fixed_deviations().into_iter().flatten();
+        reports.iter_mut().zip(deviations).for_each(|(report, deviation)| report.deviation = Some(*deviation));
+    }
+    measured(config, split, seed, Ranker::of_members(members)?, options).map(|fit| {
+        let Fit { ranker, .. } = &fit;
+        let metadata = Metadata { config: resolved.resolved(), ..ranker.metadata().clone() };
+        let ranker = Ranker::new(ranker.normalizer().clone(), ranker.model().clone(), metadata);
+        Ok(Fit { ranker: ranker?, members: reports, stop, ..fit })
+    })?
+}
+
+/// Measures the joined ranker on each set of the split, whose features are raw.
+fn measured(
+    config: &Experiment,
+    split: &Split,
+    seed: u64,
+    ranker: Ranker,
+    options: &FitOptions,
+) -> Result<Fit, ExperimentError> {
+    let (convention, measures) = (config.measure.convention.clone(), config.measures());
+    let mut evaluations = Evaluations::new();
+    let mut extremes = None;
+    for (name, data) in split.sets() {
+        let scores = ranker.predict(data, options.device)?;
+        let evaluation = evaluate(&data.rankings(&scores), &measures, &convention)?;
+        extremes =
+            Some(ExtremeQueries::of_report(config.measure.select, data, &scores, &evaluation.per_query[0]));
+        evaluations.insert(name, evaluation);
+    }
+    let metadata = Metadata {
+        convention,
+        measures: named(&evaluations),
+        data_hash: split.train.data_hash(),
+        seed,
+        ..ranker.metadata().clone()
+    };
+    let ranker = Ranker::new(ranker.normalizer().clone(), ranker.model().clone(), metadata)?;
+    Ok(Fit {
+        ranker,
+        history: Vec::new(),
+        best_round: 0,
+        stop: StopReason::Completed,
+        importance: None,
+        evaluations,
+        extremes: extremes.expect("the training queries are always measured"),
+        approximation: None,
+        members: Vec::new(),
+    })
+}
+
+/// Returns the seed of a member. The first member has the seed of the run.
+fn member_seed(seed: u64, number: usize) -> u64 {
+    if number == 0 { seed } else { seed_for(seed, "members", number as u64) }
+}
