@@ -303,7 +303,7 @@ fn queries_of(data: &RankingDataset) -> impl Iterator<Item = Range<usize>> {
     (0..data.queries()).map(|query| data.range(query))
 }
 
-/// Returns the mean and the population deviation of the scores of a query. The deviation is 0 if the largest score equals
+/// Returns mean and population deviation of the scores of a query. The deviation is 0 if the largest score equals
 /// the smallest, which a rounded mean might miss.
 fn moments(scores: &[f32]) -> (f64, f64) {
     let count = scores.len() as f64;
