@@ -33,8 +33,8 @@ pub enum CachedBackwardError {
     ConstantLoss,
     /// The scores carry no gradient.
     #[error(
-        "chunk {}: the scores carry no gradient, expected those of a model on an autodiff device with a parameter that \
-         requires one",
+        "chunk {}: the scores carry no gradient, expected the scores of a model on an autodiff device with a parameter \
+         that requires one",
         .chunk + 1
     )]
     NoGradient {

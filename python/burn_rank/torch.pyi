@@ -686,4 +686,4 @@ def yeti_loss(
     samples: int = 16,
     seed: int = 0,
 ) -> Tensor:
-    "RankNet on neighbors of a noisy order, weighed by the change of NDCG"
+    "RankNet on neighbors of a noisy order, weighted by the change of NDCG"

@@ -103,7 +103,7 @@ def test_data_are_refused(queries, held_out):
         estimator.fit(queries.X, queries.y[:3])
     with pytest.raises(ValueError, match="label"):
         estimator.fit(queries.X, -1 - queries.y)
-    with pytest.raises(ValueError, match="is missing, which this learner does not take"):
+    with pytest.raises(ValueError, match="is missing, which this learner does not accept"):
         estimator.fit(queries.X * np.nan, queries.y, queries.sizes)
     with pytest.raises(ValueError, match="validation: found 2 parts"):
         estimator.fit(queries.X, queries.y, validation=(held_out.X, held_out.y))

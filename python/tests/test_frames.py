@@ -86,7 +86,7 @@ def test_missing_values(frame, queries):
     missing = np.arange(len(queries.y)) % 4 == 0
     columns["a"] = [None if gap else value for gap, value in zip(missing, columns["a"], strict=True)]
     network = {"kind": "gradient", "epochs": 2}
-    with pytest.raises(ValueError, match="is missing, which this learner does not take"):
+    with pytest.raises(ValueError, match="is missing, which this learner does not accept"):
         RankingEstimator(network, columns=COLUMNS).fit(frame(columns))
     estimator = RankingEstimator(network, scorer="linear", columns=COLUMNS, missing="indicator").fit(frame(columns))
     assert np.isfinite(estimator.predict(frame(columns))).all()

@@ -110,7 +110,7 @@ pub enum DataError {
         expected: String,
     },
     /// An Arrow or Parquet file is damaged or truncated.
-    #[error("{}: not a whole {format} file: {reason}", path.display())]
+    #[error("{}: not a complete {format} file: {reason}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,

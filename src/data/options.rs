@@ -166,8 +166,9 @@ impl ReadOptions {
         match limits.into_iter().find(|(_, value)| *value == Some(0)) {
             Some((option, _)) => Err(Refusal::new(option, 0, "at least 1")),
             None if self.absent == Absent::Missing && self.missing == Missing::Error => {
-                let expected =
-                    "`zero`, or `keep`, `indicator`, `zero` or `query-min` for `missing`, which refuses missing values";
+                let expected = "`zero`, or `keep`, `indicator`, `zero` or `query-min` for `missing`, which now rejects \
+                    missing \
+                     values";
                 Err(Refusal::new("absent", "missing", expected))
             }
             None => self.check_missing_value(),
@@ -185,7 +186,7 @@ impl ReadOptions {
         }
         if self.missing == Missing::Error {
             let expected =
-                "none, or `keep`, `indicator`, `zero` or `query-min` for `missing`, which refuses missing values";
+                "none, or `keep`, `indicator`, `zero` or `query-min` for `missing`, which now rejects missing values";
             return Err(Refusal::new("missing_value", value, expected));
         }
         Ok(())

@@ -159,10 +159,10 @@ pub struct FileWidth {
 pub fn fewer_features(data: &str, found: usize, others: &str, expected: usize, taken_as: &str) -> String {
     let found = match found {
         0 => "no features".to_owned(),
-        1 => "feature 1 alone".to_owned(),
+        1 => "only feature 1".to_owned(),
         last => format!("features 1 to {last}"),
     };
-    format!("{data} {found}, {others} {expected}: the others are taken as {taken_as}")
+    format!("{data} {found}, but {others} {expected}: the missing ones count as {taken_as}")
 }
 
 #[cfg(test)]
@@ -172,8 +172,8 @@ mod tests {
     #[test]
     fn what_is_there_and_what_is_not_is_said() {
         let of = |found| fewer_features("a.txt has", found, "the training data have", 8, "0");
-        assert_eq!(of(5), "a.txt has features 1 to 5, the training data have 8: the others are taken as 0");
-        assert_eq!(of(1), "a.txt has feature 1 alone, the training data have 8: the others are taken as 0");
-        assert_eq!(of(0), "a.txt has no features, the training data have 8: the others are taken as 0");
+        assert_eq!(of(5), "a.txt has features 1 to 5, but the training data have 8: the missing ones count as 0");
+        assert_eq!(of(1), "a.txt has only feature 1, but the training data have 8: the missing ones count as 0");
+        assert_eq!(of(0), "a.txt has no features, but the training data have 8: the missing ones count as 0");
     }
 }

@@ -24,7 +24,7 @@ impl Error for Refusal {
             Unexpected::Unit | Unexpected::Option => Found::Described("nothing"),
             Unexpected::Seq => Found::Described("a list"),
             Unexpected::Map => Found::Described("a table"),
-            Unexpected::UnitVariant => Found::Described("a name alone"),
+            Unexpected::UnitVariant => Found::Described("only a name"),
             other => Found::Value(other.to_string()),
         };
         Self { key: String::new(), found, expected }
@@ -78,7 +78,7 @@ fn in_words(found: &Unexpected, expected: &str) -> String {
         "a boolean" => "true or false".to_string(),
         "f32" | "f64" => "a number".to_string(),
         "a sequence" => "a list".to_string(),
-        "unit" => "the name alone".to_string(),
+        "unit" => "only the name".to_string(),
         "newtype variant" | "tuple variant" | "struct variant" => "a table with one key".to_string(),
         _ => {
             let length = ["a tuple of size ", "an array of length "].iter().find_map(|of| expected.strip_prefix(of));

@@ -32,7 +32,8 @@ pub trait RankingLearner: Debug + Send + Sync {
     /// [`LearnerError::Refused`] if this learner cannot start from any existing model, or does not accept a model of
     /// this kind.
     fn starting_from(&self, _model: &Model) -> Result<Arc<dyn RankingLearner>, LearnerError> {
-        let expected = format!("nothing: the learner `{}` starts from no ranker; `boosted_trees` does", self.name());
+        let expected =
+            format!("nothing: the learner `{}` does not start from a ranker; `boosted_trees` does", self.name());
         Err(Refusal::new("start", "a ranker", expected).into())
     }
 
@@ -356,7 +357,7 @@ mod tests {
                     continue;
                 }
                 let message = learner.fit(Job::new(data, None, &context)).unwrap_err().to_string();
-                let expected = format!("the training {what} have weights, which this learner does not take; {others}");
+                let expected = format!("the training {what} have weights, which this learner does not use; {others}");
                 assert_eq!(message, format!("{}: {expected}", entry.name));
             }
         }
@@ -376,8 +377,8 @@ mod tests {
                     continue;
                 }
                 let expected = format!(
-                    "{}: feature 2 of document 2 of query `1` in the {set} data is missing, which this learner does not \
-                     take; `boosted_trees` does, and `missing` = \"indicator\" fills it",
+                    "{}: feature 2 of document 2 of query `1` in the {set} data is missing, which this learner does \
+                     not accept; `boosted_trees` does, and `missing` = \"indicator\" fills it",
                     entry.name
                 );
                 assert_eq!(fitted.unwrap_err().to_string(), expected);

@@ -90,7 +90,7 @@ impl DistillationConfig {
         let weight = error::not_negative(name, "teacher.weight", self.weight)?;
         let factor = error::positive(name, "teacher.factor", self.factor)?;
         if self.scale == TeacherScale::None && factor != 1.0 {
-            return Err(LossError::parameter(name, "teacher.factor", factor, "`scale = \"query\"` beside it"));
+            return Err(LossError::parameter(name, "teacher.factor", factor, "`scale = \"query\"` with it"));
         }
         Ok(Distillation { labels, teacher, weight, scale: self.scale, factor })
     }

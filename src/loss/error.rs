@@ -43,7 +43,7 @@ pub enum LossError {
         nearest: Option<String>,
     },
     /// The loss reads a teacher's scores, and there are none.
-    #[error("{loss}: the loss of a teacher found no scores of one, expected `with_teacher`")]
+    #[error("{loss}: the teacher's loss found no scores of a teacher, expected `with_teacher`")]
     NoTeacher {
         /// Name of the loss.
         loss: &'static str,
@@ -99,7 +99,10 @@ pub enum LossError {
         inverted: usize,
     },
     /// The offsets do not partition the documents into queries.
-    #[error("offsets of queries: found {found}, expected an ascent from 0 to {documents}, the number of labels")]
+    #[error(
+        "offsets of queries: found {found}, expected ascending numbers from 0 to {documents}, the number of \
+        labels"
+    )]
     Offsets {
         /// The first invalid offset, in words.
         found: String,
@@ -150,13 +153,13 @@ pub enum LossError {
         budget: usize,
     },
     /// The device does not compute in the type of the scores.
-    #[error("scores are {found:?}, in which their device does not compute: expected F32")]
+    #[error("scores are {found:?}, a type that their device does not support: expected F32")]
     Type {
         /// The type.
         found: DType,
     },
     /// The lists have document weights, but the loss does not accept them.
-    #[error("{loss} takes no weights of documents: {reason}")]
+    #[error("{loss} does not accept document weights: {reason}")]
     DocumentWeights {
         /// Name of the loss.
         loss: &'static str,
@@ -208,10 +211,10 @@ fn queries_in_words(queries: usize) -> String {
 /// Describes the likely cause of [`LossError::NothingToLearn`].
 fn nothing_to_learn(queries: usize, inverted: usize) -> String {
     match inverted {
-        0 => "expected a query with two documents (mask true) that the loss tells apart by their labels".into(),
+        0 => "expected a query with two documents (mask true) that the loss distinguishes by their labels".into(),
         _ => format!(
-            "with the mask the other way round there is something in {inverted} of {queries}; expected a mask that is \
-             true at a document (burn's `mask_pad` is true at padding, see `loss::mask_from_padding`)"
+            "with the inverted mask there is something in {inverted} of {queries}; expected a mask that is true for \
+             documents (burn's `mask_pad` is true for padding, see `loss::mask_from_padding`)"
         ),
     }
 }
@@ -220,8 +223,8 @@ fn memory_in_words(loss: &str, batch: usize, documents: usize, needed: u64, avai
     let lists = if batch == 1 { "a list".to_string() } else { format!("{batch} lists") };
     let shortage = Shortage { needed, free: available };
     format!(
-        "{loss} on {lists} of {documents} documents {shortage}: take shorter lists, fewer at once, or a loss that holds \
-         no arrays of pairs"
+        "{loss} on {lists} of {documents} documents {shortage}: use shorter lists, fewer at once, or a loss without \
+         arrays of pairs"
     )
 }
 

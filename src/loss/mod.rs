@@ -80,7 +80,7 @@
 //! | `teacher_kl` | [`TeacherKl`] | divergence of the scores' softmax from a teacher's | O(n) |
 //! | `teacher_mse` | [`TeacherMse`] | squared error against the scores of a teacher | O(n) |
 //! | `xe_ndcg` | [`XeNdcg`] | cross entropy of perturbed gains and softmax of scores | O(n) |
-//! | `yeti_loss` | [`YetiLoss`] | RankNet on neighbors of a noisy order, weighed by the change of NDCG | O(n log n), times the draws |
+//! | `yeti_loss` | [`YetiLoss`] | RankNet on neighbors of a noisy order, weighted by the change of NDCG | O(n log n), times the draws |
 //!
 //! <!-- end of losses -->
 //!

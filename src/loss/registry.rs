@@ -127,7 +127,7 @@ impl<'de> Visitor<'de> for SpecVisitor {
         match name.as_deref().map(LossSpec::parse) {
             Some(mut spec) => {
                 if let Some(twice) = params.keys().find(|key| spec.params.contains_key(*key)) {
-                    return Err(A::Error::custom(format!("the loss `{spec}` says its `{twice}` in its name already")));
+                    return Err(A::Error::custom(format!("the loss `{spec}` already has its `{twice}` in its name")));
                 }
                 spec.params.extend(params);
                 Ok(spec)
@@ -385,7 +385,7 @@ mod tests {
         assert_eq!(named, cell);
         let twice = json!({"name": "ndcg@10:soft_sort", "k": 5});
         let refused = crate::json::from_value::<LossSpec>(twice).unwrap_err();
-        assert_eq!(refused.with_key(), "the loss `ndcg@10:soft_sort` says its `k` in its name already");
+        assert_eq!(refused.with_key(), "the loss `ndcg@10:soft_sort` already has its `k` in its name");
         let none = crate::json::from_value::<LossSpec>(json!({"alpha": 1.0})).unwrap_err();
         assert_eq!(none.with_key(), "missing field `name`");
         let wrong = crate::json::from_value::<LossSpec>(json!({"name": 3})).unwrap_err();

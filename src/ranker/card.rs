@@ -118,7 +118,7 @@ fn about(estimate: &Estimate) -> String {
         None => " The cross-validation kept no report.".to_string(),
     };
     format!(
-        "\n\nThis ranker was trained on all queries and has no test value of its own. The cross-validated figures are means over \
+        "\n\nThis ranker was trained on all queries and has no test value. The cross-validated figures are means over \
          {} in {} with {}, of rankers that were chosen and trained in the same way, each on a part of the queries.{place}",
         counted(*queries, "test query"),
         counted(*folds, "fold"),

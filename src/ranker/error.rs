@@ -53,7 +53,7 @@ pub enum RankerError {
     Memory(Refusal),
     /// The data have a feature beyond those the ranker was trained on.
     #[error(
-        "the data have feature {found}, the ranker was trained on features 1 to {expected}: \
+        "the data have feature {found}, but the ranker was trained on features 1 to {expected}: \
          use data with the same features, or train a ranker on these data"
     )]
     Features {
@@ -64,8 +64,8 @@ pub enum RankerError {
     },
     /// The data have missing values, which the model does not accept.
     #[error(
-        "query `{query}`, document {document}: feature {feature} is missing, which this ranker does not take: \
-         read the data with missing = \"zero\" or \"query-min\", or train it with \"indicator\""
+        "query `{query}`, document {document}: feature {feature} is missing, which this ranker does not accept: read \
+         the data with missing = \"zero\" or \"query-min\", or train it with \"indicator\""
     )]
     Missing {
         /// Identifier of the query.
@@ -76,7 +76,7 @@ pub enum RankerError {
         feature: usize,
     },
     /// The model is not a sum of trees, so its scores cannot be explained.
-    #[error("contributions are those of trees: found {0}, expected a ranker that is a sum of trees")]
+    #[error("only trees have contributions: found {0}, expected a ranker that is a sum of trees")]
     NotTrees(
         /// What the model is.
         &'static str,

@@ -113,7 +113,7 @@ fn losses_of_measures_that_are_no_sums_refuse_weights_by_name() {
         assert!(matches!(&error, LossError::DocumentWeights { loss, .. } if *loss == name), "{error:?}");
         let message = error.to_string();
         let reason = if no_sums.contains(&name) { "its measure" } else { "it is not defined" };
-        assert!(message.starts_with(&format!("{name} takes no weights of documents: {reason}")), "{message}");
+        assert!(message.starts_with(&format!("{name} does not accept document weights: {reason}")), "{message}");
         let forward = || one(&*loss, &[0.0, 1.0], &[1.0, 0.0], &[2.0, 1.0]);
         let panic = catch_unwind(AssertUnwindSafe(forward)).expect_err("refused");
         assert_eq!(panic.downcast_ref::<String>(), Some(&message));

@@ -214,7 +214,7 @@ fn annealing_what_does_not_move_is_refused_before_the_fit() {
     };
     assert_eq!(
         anneal(None),
-        "learner.anneal.parameter = absent: expected a parameter of the loss `plain`, which has no temperature of its own"
+        "learner.anneal.parameter = absent: expected a parameter of the loss `plain`, which has no temperature"
     );
     assert_eq!(
         anneal(Some("weight")),

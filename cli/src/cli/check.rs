@@ -131,7 +131,7 @@ fn render(report: &Report) -> String {
     let mut text = table.text();
     if !report.published.is_empty() {
         let names = report.published.join(" or ");
-        text += &format!("\n{}\n", wrapped(&format!("The shape is that of {names}."), 80).join("\n"));
+        text += &format!("\n{}\n", wrapped(&format!("The data look like {names}."), 80).join("\n"));
     }
     if !report.findings.is_empty() {
         text.push('\n');

@@ -74,7 +74,7 @@ impl ClicksArgs {
             return Err(Failure::input("--out -: expected a file; the weights are written next to it"));
         }
         if Format::from_path(&self.out).is_some() || separator_of_name(&self.out).is_some() {
-            let expected = "expected a name of LETOR text, as in clicks.txt: no table is written";
+            let expected = "expected a name for LETOR text, as in clicks.txt, since clicks are not written as a table";
             return Err(Failure::input(format!("--out {}: {expected}", self.out.display())));
         }
         let weights = beside(&self.out);

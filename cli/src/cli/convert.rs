@@ -64,7 +64,7 @@ impl ConvertArgs {
         }
         let data = self.reading.read(std::slice::from_ref(&self.from), None)?;
         if format.is_none() && !(data.query_weights.is_empty() && data.document_weights.is_empty()) {
-            let expected = "a name that ends in .arrow or .parquet: text has its weights in files next to it";
+            let expected = "a name that ends in .arrow or .parquet: text keeps weights in separate files";
             return Err(Failure::input(format!("{place}: expected {expected}")));
         }
         let counts = [(data.queries(), "query"), (data.documents(), "document"), (data.feature_count, "feature")];
@@ -82,7 +82,7 @@ impl ConvertArgs {
         let place = place.to_string();
         writeln!(out, "{}: {format}, {shape}, {bytes} bytes", harmless(&place))?;
         if loses_names {
-            terminal::say(format_args!("note: {place}: text knows features by number, without the names of columns"));
+            terminal::say(format_args!("note: {place}: text has feature numbers, so the names of columns are lost"));
         }
         Ok(())
     }

@@ -51,9 +51,9 @@ pub struct CvArgs {
     /// `runs` in TREC form, separated by commas
     #[arg(long, value_name = "WHAT")]
     keep: Option<String>,
-    /// Write the score that each test document has from the selected fits that did not train on its query, the mean over
-    /// seeds. One table of the columns query, document, row, fold and score, in the order of the data, as .csv, .tsv,
-    /// .arrow or .parquet, or a TREC run (.run). Such a file can be `data.teacher`
+    /// Write the score of each test document from the selected fits that did not train on its query, averaged over
+    /// seeds. The file is a table (.csv, .tsv, .arrow or .parquet) with the columns query, document, row, fold and score,
+    /// in the order of the data, or a TREC run (.run). It can be used as `data.teacher`
     #[arg(long, value_name = "OUT", conflicts_with = "no_out")]
     scores: Option<PathBuf>,
     /// Run every N-th fit, starting with the I-th, and write no report. Meant for scheduler jobs that share one --out
@@ -90,7 +90,7 @@ impl CvArgs {
         }
         let part: Option<Part> = self.part.as_deref().map(str::parse).transpose()?;
         if self.quiet && self.no_out && self.refit.is_none() && !self.json {
-            return Err(Failure::input("--quiet needs a place for the result: no --no-out, or --json"));
+            return Err(Failure::input("--quiet needs a place for the result: leave out --no-out, or add --json"));
         }
         if let (Some(out), Some(refit)) = (&self.folder.out, &self.refit)
             && [out, refit].map(|path| std::path::absolute(path).ok()).windows(2).all(|both| both[0] == both[1])
@@ -132,7 +132,7 @@ impl CvArgs {
     ) -> Result<(), Failure> {
         let (rank, count) = (group.rank(), group.count());
         if self.folder.out.is_none() || self.part.is_some() || self.merge {
-            let what = "the folder that they share, and makes its parts itself: --out DIR, without --part and --merge";
+            let what = "--out DIR, the folder that they share; it divides the fits itself, without --part and --merge";
             return Err(Failure::input(format!("cv in {count} processes needs {what}")));
         }
         agree(group, &opened.config, None)?;
@@ -395,7 +395,7 @@ fn refitted(chosen: &Chosen, report: &CrossValidationReport, done: &FinishedRun,
     let name = report.standings().into_iter().find(|standing| standing.setting == chosen.setting);
     let name = name.map(|standing| format!(": {}", harmless(&standing.name))).unwrap_or_default();
     let line = format!(
-        "refit{name}, trained on {} for {}{rounds}; {} {}. It has no test value of its own: the means above are its estimate.",
+        "refit{name}, trained on {} for {}{rounds}; {} {}. It has no test value; the means above are its estimate.",
         counted(done.report.data.train.statistics.queries, "query"),
         counted(chosen.round(), "round"),
         if done.is_new { "written to" } else { "finished before, in" },
@@ -498,7 +498,7 @@ fn render(report: &CrossValidationReport) -> String {
         .map(|fold| fold.fold.to_string())
         .collect();
     if !unfinished.is_empty() {
-        text += &format!("not converged, the best iterate counts: fold {}\n", unfinished.join(", "));
+        text += &format!("not converged (the best iterate is used): fold {}\n", unfinished.join(", "));
     }
     text + &points(report)
 }

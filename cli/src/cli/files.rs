@@ -43,10 +43,10 @@ impl Outputs {
         input::not_over(option, path, &self.read, "is read")?;
         for (other, written) in &self.written {
             if written == path {
-                let expected = format!("expected a different file from that of {other}");
+                let expected = format!("expected a different file from {other}");
                 return Err(Failure::input(format!("{option} {}: {expected}", path.display())));
             }
-            input::not_over(option, path, &[written], &format!("is that of {other}"))?;
+            input::not_over(option, path, &[written], &format!("is also given as {other}"))?;
         }
         self.written.push((option, path.to_path_buf()));
         Ok(())

@@ -52,12 +52,15 @@ fn set_of(file: &Path) -> usize {
 impl InitArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
         if self.data.iter().any(|path| is_standard_stream(path)) {
-            return Err(Failure::input("init: found `-`, expected files: the configuration names them"));
+            return Err(Failure::input("init: found `-`, expected files, because the configuration names them"));
         }
         let path = self.out.clone().unwrap_or_else(|| self.name());
         let to_output = is_standard_stream(&path);
         if to_output && self.json {
-            return Err(Failure::input("--json: found --out -, expected a file: standard output holds one of the two"));
+            return Err(Failure::input(
+                "--json: found --out -, expected a file: standard output can hold only one of \
+                the two",
+            ));
         }
         if !to_output && path.symlink_metadata().is_ok() {
             return Err(exists(&path));
@@ -170,7 +173,7 @@ impl InitArgs {
 }
 
 fn exists(path: &Path) -> Failure {
-    let message = "exists, expected a new file: init replaces none; choose another one with --out";
+    let message = "exists, and init replaces no file; choose another one with --out";
     Failure::input(format!("{}: {message}", path.display()))
 }
 

@@ -157,7 +157,7 @@ impl ReadArgs {
     pub fn check(&self, ranker: &Ranker) -> Result {
         if self.options()?.missing == Missing::Keep && !ranker.takes_missing() {
             return Err(Failure::input(
-                "missing = keep: expected error, zero or query-min: the ranker takes no missing values",
+                "missing = keep: expected error, zero or query-min: the ranker does not accept missing values",
             ));
         }
         Ok(())

@@ -66,7 +66,7 @@ impl<'a> Judgments<'a> {
         })?;
         if judged.missing.len() == self.qrels.queries.len() {
             let range = match &self.qrels.queries[..] {
-                [only] => format!("the query `{only}` alone"),
+                [only] => format!("only query `{only}`"),
                 [first, .., last] => {
                     format!("{} from `{first}` to `{last}`", counted(self.qrels.queries.len(), "query"))
                 }

@@ -86,7 +86,7 @@ pub(super) fn find<'a>(of: &str, root: &'a Command, path: &[String]) -> Result<(
             let known: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
             let parent = command.get_bin_name().unwrap_or(NAME);
             let expected = match known.is_empty() {
-                true => format!("nothing, since `{parent}` has no commands of its own"),
+                true => format!("nothing, since `{parent}` has no subcommands"),
                 false => format!("a command of `{parent}`: {}", known.join(", ")),
             };
             let guess = did_you_mean(&nearest(name, known));

@@ -200,7 +200,7 @@ fn cells() -> String {
     let tables: Vec<String> = RelaxationName::ALL.chunks(4).map(part).collect();
     let legend = CellCost::ALL.map(|cost| format!("{}  {cost}\n", cost.mark()));
     format!(
-        "Any measure through any relaxation, by a name such as ap:rank_indicators:\n\n{}\n{}*  has a name of its own, \
+        "Any measure through any relaxation, by a name such as ap:rank_indicators:\n\n{}\n{}*  also has its own name, \
          listed above\n\n",
         tables.join("\n"),
         legend.concat()

@@ -30,7 +30,7 @@ pub fn interrupt_on_signal() -> Result<Interrupt> {
     }
     let interrupt = INTERRUPT.get_or_init(Interrupt::default).clone();
     if thread::Builder::new().spawn(|| ()).map(thread::JoinHandle::join).is_err() {
-        terminal::say("warning: no thread can be started to listen for signals, so that a signal stops at once");
+        terminal::say("warning: no thread can be started to listen for signals, so a signal stops the command at once");
         return Ok(interrupt);
     }
     hear(interrupt.clone())?;

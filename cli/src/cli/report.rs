@@ -231,9 +231,10 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
         Err(error) => return Err(refuse(error.into())),
     };
     serde_json::from_slice(&bytes).map(Some).map_err(|error| match newer_version(&bytes) {
-        Some(version) => {
-            refuse(anyhow::anyhow!("{error}; written by burn-rank {version}, newer than this one, {VERSION}"))
-        }
+        Some(version) => refuse(anyhow::anyhow!(
+            "{error}; it was written by burn-rank {version}, which is newer than this version \
+                ({VERSION})"
+        )),
         None => refuse(error.into()),
     })
 }

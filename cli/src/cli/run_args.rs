@@ -78,7 +78,7 @@ impl RunArgs {
 #[derive(Debug, Clone, Args)]
 pub struct FolderArgs {
     /// Folder for the results: new, empty, or the folder of an earlier run. A finished run of the same configuration
-    /// and data is not made again [default: runs/NAME, or runs/NAME-2, .. if that holds another run]
+    /// and data is not repeated [default: runs/NAME, or runs/NAME-2, .. if that holds another run]
     #[arg(long)]
     pub out: Option<PathBuf>,
     /// Continue a run that was stopped
@@ -110,7 +110,7 @@ impl FolderArgs {
 pub fn written_to(folder: &Path, page: &str, is_new: bool) -> String {
     let words = match is_new {
         true => format!("written to {}", folder.display()),
-        false => format!("finished before, nothing was fitted again: {}", folder.display()),
+        false => format!("finished before; nothing was trained again: {}", folder.display()),
     };
     harmless(&format!("{words}, open {}", folder.join(page).display())).into_owned()
 }

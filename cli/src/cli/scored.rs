@@ -208,8 +208,11 @@ impl Common {
         }
         let both = || format!("{} and {}", self.model.display(), path.display());
         if let Some(stream) = self.files.iter().find(|file| !file.is_file()) {
-            let why = format!("{} were trained on other columns or treat missing values in another way", both());
-            return Err(Failure::input(format!("{}: expected a file, to be read twice: {why}", stream.display())));
+            let why = format!("{} were trained on different columns or treat missing values differently", both());
+            return Err(Failure::input(format!(
+                "{}: expected a file, since it is read twice: {why}",
+                stream.display()
+            )));
         }
         let own = reading.read(&self.files, Some(path), false)?;
         let same = [
@@ -217,7 +220,7 @@ impl Common {
             (self.data.labels == own.labels, "labels", "label"),
         ];
         if let Some((_, what, key)) = same.iter().find(|(is_same, ..)| !is_same) {
-            let way = format!("expected the same: name the column by --read columns.{key}=NAME");
+            let way = format!("expected the same: name the column with --read columns.{key}=NAME");
             return Err(Failure::input(format!("{} were trained on other {what} of these data, {way}", both())));
         }
         Scored::by_ranker(path, ranker, &own, device)

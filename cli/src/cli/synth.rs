@@ -103,7 +103,7 @@ impl SynthArgs {
                 Some(format) => files::write(path, |file| config.write_columnar(format, file).map_err(to_io)),
                 None if separator_of_name(path).is_some() => {
                     let expected = "expected a name that ends in .arrow, .parquet or .txt";
-                    Err(Failure::input(format!("{}: {expected}: no CSV or TSV is written", path.display())))
+                    Err(Failure::input(format!("{}: {expected}: CSV and TSV are not written", path.display())))
                 }
                 None => files::write(path, |file| fill(&config, 0..config.queries, file)),
             },

@@ -154,7 +154,7 @@ pub enum OutputError {
         path: PathBuf,
     },
     /// A folder that holds no unfinished run to resume.
-    #[error("{path}: nothing to resume, since no run was begun here; without --resume, the command begins one")]
+    #[error("{path}: nothing to resume, since there is no run here; leave out --resume to start one")]
     NothingToResume {
         /// The folder.
         path: PathBuf,

@@ -108,7 +108,7 @@ impl Seen {
     pub fn choice(&self) -> (Choice, String) {
         let teaching = self.teaching();
         if self.missing > 0 {
-            return (Choice::Trees, "values are missing, and trees take them as they are".to_string());
+            return (Choice::Trees, "values are missing, and trees accept them".to_string());
         }
         if teaching < FEW {
             let found = counted(teaching, "training query");
@@ -118,7 +118,7 @@ impl Seen {
                 format!("{found} with two labels {are} too few for more than a weight per feature"),
             );
         }
-        let why = "a small one with dropout is level with tuned trees or above them on most data";
+        let why = "on most data, a small one with dropout is as good as tuned trees or better";
         (Choice::Network, why.to_string())
     }
 
@@ -152,8 +152,8 @@ impl Seen {
         match &self.source {
             Source::Folds(_, count) => counted(*count, "fold"),
             Source::Files { validation, test, .. } => match (validation.is_empty(), test.is_empty(), self.folds) {
-                (.., Some(folds)) => format!("one, which cv cuts into {folds} folds by query"),
-                (true, true, None) => "one, too small for folds: rounds are chosen on the training queries".to_string(),
+                (.., Some(folds)) => format!("one, which cv splits into {folds} folds by query"),
+                (true, true, None) => "one, too small for folds; rounds are chosen on the training queries".to_string(),
                 (false, true, _) => {
                     "training and validation queries; without a test set, cv has nothing to test on".into()
                 }
@@ -178,19 +178,20 @@ impl Seen {
         };
         let (why_loss, gain) = match self.labels() {
             Labels::Values => {
-                ("The gain is the label itself, as the labels are no grades from 0 to 4.", "gain = \"linear\"\n")
+                ("The gain is the label itself, because the labels are not grades from 0 to 4.", "gain = \"linear\"\n")
             }
             _ => ("LambdaRank for the scorer, LambdaMART for trees.", ""),
         };
         let why_learner = match choice {
             Choice::Trees => format!("Boosted trees: {why}."),
-            _ => "Adam at a constant rate, until 20 epochs bring nothing better.".to_string(),
+            _ => "Adam at a constant rate, until 20 epochs bring no improvement.".to_string(),
         };
         let (data, learner) = (self.data(), table("learner", &self.learner(choice)));
         let (measure, folds, others) = (self.measure(), self.cuts(), self.others(choice));
         format!(
-            "# A first configuration by `burn-rank init`. `burn-rank help config` lists every key.\n#   {command}\nseed = {SEED}\n\
-             # Features by their ranks among the training values, or z-scores, as the data ask for.\nnormalizer = \"auto\"\n\
+            "# A first configuration, written by `burn-rank init`. `burn-rank help config` lists all keys.\n#   \
+             {command}\nseed = {SEED}\n\
+             # Maps features to ranks among the training values or to z-scores, depending on the data.\nnormalizer = \"auto\"\n\
              {data}{scorer}\n# {why_loss}\n[loss]\nname = \"lambda_ndcg\"\n{gain}\n# {why_learner}\n{learner}{measure}{folds}{others}"
         )
     }
@@ -199,7 +200,7 @@ impl Seen {
         let labels = self.labels();
         let (about, select, report) = match labels {
             Labels::OnePositive => (
-                "# One document of a query is relevant: what counts is its rank.\n",
+                "# One document of each query is relevant, so only its rank counts.\n",
                 "mrr",
                 r#"["mrr", "success@1", "success@10", "ndcg@10"]"#,
             ),
@@ -219,7 +220,7 @@ impl Seen {
 
     /// Returns a `[cv]` section for queries that are divided into folds.
     fn cuts(&self) -> String {
-        let why = "`cv` tests on each fold once. Cut by query: rows of one query are never on both sides.";
+        let why = "`cv` tests on each fold once. Folds are split by query: all rows of a query are in one fold.";
         self.folds.map_or_else(String::new, |folds| format!("\n# {why}\n[cv]\nsplit = {folds}\n"))
     }
 
@@ -297,21 +298,21 @@ impl Seen {
         let [large, small] = [31, 7].map(|leaves| inline(&self.trees(leaves)));
         let (rivals, key, points, more) = match choice {
             Choice::Network => {
-                ("the network or trees, with 31 leaves or 7", "learner", vec![gradient, large, small], String::new())
+                ("the network, or trees with 31 or 7 leaves", "learner", vec![gradient, large, small], String::new())
             }
             Choice::Linear => {
-                let trees = format!("# For trees, in the place of the scorers:\n# learner = [{small}]\n");
-                ("a line, a perceptron, or trees", "scorer", vec![line, network], trees)
+                let trees = format!("# To compare trees, replace `scorer` by:\n# learner = [{small}]\n");
+                ("a linear scorer, a perceptron, or trees", "scorer", vec![line, network], trees)
             }
             Choice::Trees => {
-                let scorer = format!("# Only the network reads it.\nscorer = [{network}]\n");
-                ("trees, with 31 leaves or 7, or a network", "learner", vec![large, small, gradient], scorer)
+                let scorer = format!("# Only the network uses it.\nscorer = [{network}]\n");
+                ("trees with 31 or 7 leaves, or a network", "learner", vec![large, small, gradient], scorer)
             }
         };
         let points: String = points.iter().map(|point| format!("    {point},\n")).collect();
         format!(
-            "\n# One `cv` says what is better on these data: {rivals}. Then write the winner into the sections above, and \
-             remove this one.\n[grid]\n{key} = [\n{points}]\n{more}"
+            "\n# One `cv` shows what is best on these data: {rivals}. Then write the winner into the sections \
+             above, and remove this one.\n[grid]\n{key} = [\n{points}]\n{more}"
         )
     }
 }

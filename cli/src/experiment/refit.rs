@@ -71,7 +71,7 @@ impl ExperimentConfig {
     pub(crate) fn check_refit(&self, folds: usize) -> Result<(), Refusal> {
         if self.search.is_some() && folds > 1 {
             let expected =
-                "[grid] for --refit: a search draws other trials in each fold, so that none has a mean over folds";
+                "[grid] for --refit: a search draws different trials in each fold, so no trial has a mean over folds";
             return Err(Refusal::fault("search", format!("expected {expected}")));
         }
         Ok(())
@@ -145,8 +145,9 @@ impl DataConfig {
                 let (known, queries) = (set.query_ids.iter().filter(|id| seen.contains(*id)).count(), set.queries());
                 if known > 0 && known < queries {
                     let file = files.first().map(|file| file.display().to_string()).unwrap_or_default();
-                    let found = format!("{file}, of whose {queries} queries earlier folds hold {known}");
-                    let expected = "files of which earlier folds hold all queries or none, to train on each query once";
+                    let found = format!("{file}, {known} of whose {queries} queries are in earlier folds");
+                    let expected = "files whose queries are all in earlier folds or all new, to train on each query \
+                        once";
                     return Err(Refusal::new("data.folds", found, expected).into());
                 }
                 if known == 0 {

@@ -272,7 +272,7 @@ impl DataConfig {
 /// names the set.
 pub(crate) fn moved_in_words(key: &str, data: &RankingDataset) -> Option<String> {
     let (moved, rows) = (data.moved(), counted(data.documents(), "row"));
-    let doubt = if 2 * moved > data.documents() { "; is the column of the queries the right one?" } else { "" };
+    let doubt = if 2 * moved > data.documents() { "; is this the right column for queries?" } else { "" };
     (moved > 0).then(|| format!("{key}: moved {moved} of {rows} next to the other rows of their query{doubt}"))
 }
 

@@ -115,7 +115,7 @@ impl ExperimentConfig {
         if kind != self.normalizer && self.normalizer != NormalizerKind::Auto {
             let name = |kind: NormalizerKind| json!(kind).as_str().unwrap_or_default().to_string();
             let found = format!("a ranker with the normalizer {}", name(kind));
-            let expected = format!("{}, that of the configuration", name(self.normalizer));
+            let expected = format!("{}, as in the configuration", name(self.normalizer));
             return Err(Refusal::new("start", found, expected).into());
         }
         Ok(ranker)

@@ -123,7 +123,7 @@ impl Teacher {
                     let documents = data.range(query).len();
                     let found = rows.query(name).filter(|found| found.len() == documents).ok_or_else(|| {
                         let found = rows.query(name).map_or("none".to_owned(), |rows| counted(rows.len(), "row"));
-                        let expected = format!("{}, those of the training data", counted(documents, "row"));
+                        let expected = format!("{}, as in the training data", counted(documents, "row"));
                         Refusal::new(KEY, format!("{found} of query `{}`", shortened(name, 40)), expected)
                     })?;
                     scores.extend(found.iter().map(|&row| given[row]));
@@ -139,14 +139,14 @@ impl Teacher {
             Self::Ranker(ranker, path) => {
                 let named = ranker.metadata().feature_names.as_ref().filter(|_| !data.feature_names.is_empty());
                 if named.is_some_and(|names| *names != data.feature_names) {
-                    let expected = "a ranker with the features of the data, in their order";
+                    let expected = "a ranker with the features of the data, in the same order";
                     return Err(refuse(path, format!("found a ranker with other features, expected {expected}")));
                 }
                 scores = ranker.predict(&data, &workbench::host()).map_err(|error| refuse(path, error.to_string()))?;
                 if ranker.metadata().data_hash == data.data_hash() {
                     warning = Some(format!(
-                        "the teacher {} was trained on these queries, so its scores know their labels; `cv --scores` \
-                         makes scores of rankers that do not",
+                        "the teacher {} was trained on these queries, so its scores depend on their labels; `cv \
+                         --scores` writes scores of rankers that were not trained on them",
                         path.display()
                     ));
                 }
@@ -154,7 +154,7 @@ impl Teacher {
         }
         if scores.iter().all(|score| score.is_nan()) {
             let (Self::Rows { path, .. } | Self::Run(path) | Self::Ranker(_, path)) = self;
-            let message = "found no score of a training query, expected one for some document that trains";
+            let message = "found no score of a training query, expected one for at least one training document";
             return Err(refuse(path, message.to_owned()));
         }
         Ok((data.with_teacher(scores)?, warning))

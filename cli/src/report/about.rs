@@ -91,7 +91,8 @@ pub(super) fn configuration(config: &Value) -> Html {
     let text = toml::to_string(&without_nulls(config.clone())).unwrap_or_else(|_| format!("{config:#}"));
     let region = [("class", "scroll"), ("role", "region"), ("aria-label", "configuration"), ("tabindex", "0")];
     let what = note(
-        "With the defaults of learner and loss filled in. The same configuration gives the same bytes on the CPU.",
+        "The configuration with the defaults of learner and loss. On the CPU, the same configuration gives the same \
+         bytes.",
     );
     section("configuration", "Configuration", what.then(Html::text(text).within("pre", &region)))
 }
@@ -120,14 +121,14 @@ pub(super) fn provenance(
         if !record.instructions.is_empty() {
             table.row("instructions of the fused CPU kernels", [record.instructions.clone()]);
         }
-        table.row("time in all", [number::seconds(record.total_seconds)]);
-        table.row("time of fitting, in the process that ended the run", [number::seconds(record.fit_seconds)]);
-        table.row("largest memory", [record.peak_memory_mib.map_or("not known here".into(), number::memory)]);
+        table.row("total time", [number::seconds(record.total_seconds)]);
+        table.row("fitting time of the process that finished the run", [number::seconds(record.fit_seconds)]);
+        table.row("peak memory", [record.peak_memory_mib.map_or("unknown here".into(), number::memory)]);
         table.row("finished", [number::date(record.finished)]);
     }
     let files = note(
-        "report.json has every number of this page, and run.json those that differ from machine to machine. \
-         burn-rank report FOLDER makes the page again from both.",
+        "report.json has the numbers of this page, and run.json those that depend on the machine. burn-rank report \
+         FOLDER makes the page again from both.",
     );
     section("provenance", "How it was made", table.html("how the run was made").then(files))
 }

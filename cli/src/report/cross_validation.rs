@@ -73,7 +73,7 @@ fn facts(report: &CrossValidationReport, record: Option<&RunRecord>) -> Vec<Fact
         Fact::new(
             format!("{} {selection}", result.selected_on),
             number::measure(Some(validation)),
-            format!("{convention} convention, at the {}s selected", choice(report)),
+            format!("{convention} convention, at the selected {}s", choice(report)),
         ),
         Fact::new("fits", number::count(fits), plan),
     ];
@@ -127,13 +127,13 @@ fn results(report: &CrossValidationReport) -> Html {
     let title = format!("{selection} ({}) by fold", result.convention.name);
     let legend = [
         (Ink::Test, "test, \u{b1} standard error".to_string()),
-        (selection_ink, format!("{selected_on}, at the {} selected", choice(report))),
+        (selection_ink, format!("{selected_on}, at the selected {}", choice(report))),
     ];
     let plot = Figure::new(title, Rows { rows, zero: false }, legend);
     let means = if differ { " cv prints the mean of folds, and compare uses the mean of queries." } else { "" };
     let words = Html::text(format!(
-        " Empty, without a relevant document: {} of {}. \u{b1} is a standard error: of a fold over its queries, of the \
-         mean over the queries of all folds.{means}{hidden}",
+        " {} of {} are empty: they have no relevant document. \u{b1} is the standard error over the queries of \
+         the fold or, for the mean, of all folds.{means}{hidden}",
         number::count(result.empty_queries),
         number::counted(result.queries, "query"),
     ));
@@ -215,6 +215,6 @@ fn learning_curves(report: &CrossValidationReport) -> Html {
         _ => String::new(),
     };
     let choice = if result.search.is_some() { "trial" } else { "grid point" };
-    let what = note(format!("One fit per fold, at the {choice} that the fold selected.{seeds}"));
+    let what = note(format!("One fit per fold, with the {choice} that the fold selected.{seeds}"));
     section("curves", "Learning curves", figures(plots).then(what))
 }

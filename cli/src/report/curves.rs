@@ -105,7 +105,7 @@ impl Curves<'_> {
 
     fn explanation(&self, history: &[Round]) -> Html {
         let exact = format!(
-            "Exact: {} under the {} convention, after the {}.",
+            "The exact measure is {} in the {} convention, after the {}.",
             self.selection,
             self.convention.name,
             round_word(self.config)
@@ -122,12 +122,12 @@ impl Curves<'_> {
                     false => "",
                 };
                 format!(
-                    " Surrogate: the mean over the training queries with something to learn{moment}.{same} The surrogate differs \
-                     from the exact measure because its ranks are smooth. The difference is larger if the loss has another \
-                     cut-off or convention."
+                    " The surrogate is the mean over the training queries with something to learn{moment}.{same} It \
+                     differs from the exact measure because its ranks are smooth, and differs more if the loss has \
+                     another cut-off or convention."
                 )
             }
-            false => " The objective has another scale than the measure, so compare only whether they rise or fall."
+            false => " The objective and the measure have different scales, so compare only whether they rise or fall."
                 .to_string(),
         };
         note(exact + &surrogate + &paths)

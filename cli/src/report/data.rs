@@ -126,8 +126,8 @@ fn histograms(sets: &[Histograms]) -> Html {
         Figure::new("queries by number of documents, %", by_length, legend),
     ]);
     let lengths = note(
-        "Each bar of list lengths counts the queries from the number at its left up to the next number. Empty queries have no \
-         relevant document.",
+        "A bar of list lengths covers the lengths from the number at its left up to the next number. Empty queries \
+         have no relevant document.",
     );
     plots.then(lengths).then(table.html("documents by label"))
 }

@@ -271,8 +271,9 @@ fn quality(comparison: &DeviceComparison) -> Html {
     let plots =
         [plot(&title, means, false), plot("Difference from the first device, with 90% intervals", differences, true)];
     let what = note(format!(
-        "Identical: the same bytes for every seed. Same: the 90% interval of the difference, from low to high, lies \
-         within {} of 0. Different: the 95% interval excludes 0, or the loss or gradient of the first batch is wrong. \
+        "Identical: byte-identical rankers for every seed. Same: the 90% interval of the difference, from low to high, \
+         lies within {} of 0. Different: the 95% interval excludes 0, or the loss or gradient of the first batch is \
+         wrong. \
          Errors are relative to the largest component. The exact values come from double precision at the same scores. \
          \u{2013}: not measured.",
         comparison.margin
@@ -289,7 +290,8 @@ fn speed(comparison: &DeviceComparison) -> Html {
         plot("Seconds to the target", rows(|row| row.seconds_to_target), true),
     ];
     let what = note(
-        "Medians over seeds. Each fit runs in a new process. The time of training excludes the measures of a round. Target \
+        "All figures are medians over seeds. Each fit runs in a new process. Training time excludes the measures of a \
+         round. Target \
          is the time until --target was reached. Compile is the time of the first round minus the median of the others.",
     );
     section("speed", "Speed", what.then(SPEED.html(comparison)).then(figures(plots.into_iter().flatten())))
@@ -330,8 +332,8 @@ fn steps(comparison: &DeviceComparison) -> Html {
     });
     let plots = figures(throughput);
     let what = note(
-        "A step is timed in a separate process. Its kernels are observed in one more fit, which is not timed. The host \
-         waits at every read. The rest of a step's time is work of the host, or waiting.",
+        "A step is timed in a separate process, and its kernels are observed in another fit, which is not timed. The \
+         host waits at every read. The rest of a step's time is the host's work, or waiting.",
     );
     let longest = format!("The {KERNELS} kernels that take the longest");
     let kernels = (!kernels.is_empty()).then(|| details(&longest, kernels.html("kernels of a training step")));

@@ -50,8 +50,8 @@ pub(super) fn weights(fits: &[(String, &FitReport)], normalizer: &str) -> Html {
     let zeros = order.iter().filter(|feature| is_zero(feature)).count();
     let zero = match zeros {
         0 => String::new(),
-        1 => " One feature has the weight 0 and is not shown.".to_string(),
-        zeros => format!(" {zeros} features have the weight 0 and are not shown."),
+        1 => " One feature has weight 0 and is not shown.".to_string(),
+        zeros => format!(" {zeros} features have weight 0 and are not shown."),
     };
     for &feature in order.iter().filter(|feature| !is_zero(feature)) {
         let cells = rankers.iter().map(|(_, weights)| number::figure(f64::from(weights[feature])));
@@ -127,8 +127,8 @@ pub(super) fn importance(rankers: &[(String, &Importance)], names: &[String]) ->
         ),
     };
     let what = note(format!(
-        "{}The gain of a split is the decrease of the loss that its tree expects. Features with the same information share \
-         the gain.{unused}{several}",
+        "{}The gain of a split is the decrease in the loss that its tree expects. Features with the same information \
+         share the gain.{unused}{several}",
         numbers(names)
     ));
     section("importance", "Feature importance", figures([plot, Figure::Table(table.html("importance"))]).then(what))
@@ -154,9 +154,10 @@ pub(super) fn partial_dependence(features: &[PartialDependence], names: &[String
     };
     let plots = drawn.iter().map(|found| plot(found, in_plot(&name(found)), &heights));
     let what = note(format!(
-        "Each plot shows the mean score of a sample of training documents if all of them had the same value of the feature. \
-         The other features keep their values. The horizontal axis has the quantiles of the feature, {}, so frequent values \
-         take more room. If features depend on each other, some of these documents do not exist in the data.",
+        "Each plot shows the mean score that a sample of training documents would have if all of them had the same \
+         value of the feature. The other features keep their values. The horizontal axis shows quantiles of the \
+         feature, {}, so frequent values take more room. If features depend on each other, some of these documents \
+         cannot occur in the data.",
         normalized(normalizer)
     ));
     let numbers = details("The numbers", drawn.iter().map(|found| table(found, name(found))).collect());

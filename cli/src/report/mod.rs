@@ -148,12 +148,12 @@ fn conclusion_of_cross_validation(report: &CrossValidationReport) -> Html {
     let selection = report.selection.to_string();
     let [value, error] = [&result.measures, &result.standard_errors].map(|values| number::named(values, &selection));
     let what = match (&result.search, report.points.len()) {
-        (Some(_), _) => "the trials that the folds selected reach",
-        (None, 0 | 1) => "the mean of the folds is",
-        (None, _) => "the points that the folds selected reach",
+        (Some(_), _) => ", with the trial that each fold selected",
+        (None, 0 | 1) => "",
+        (None, _) => ", with the point that each fold selected",
     };
     let test = format!(
-        "On {} in {}, {what} {selection} {}.",
+        "On {} in {}, the mean {selection} is {}{what}.",
         number::counted(result.queries, "test query"),
         number::counted(result.folds.len(), "fold"),
         with_error(value, error)

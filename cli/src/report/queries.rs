@@ -97,8 +97,8 @@ pub(super) fn extremes(parts: &[(String, &ExtremeQueries)], convention: &Convent
         if queries.is_empty() { queries } else { element("p", element("strong", title)).then(queries) }
     };
     let what = note(format!(
-        "The queries with the lowest and the highest {} ({}). Each table shows {}. ideal: the rank of the document when \
-         sorted by label. Documents with equal scores are in the order of the data.",
+        "These are the queries with the lowest and the highest {} ({}). Each table shows {}. \"ideal\" is the rank of \
+         the document when sorted by label. Documents with equal scores are in the order of the data.",
         first.measure,
         convention.name,
         ExtremeQueries::SHOWN

@@ -432,7 +432,8 @@ fn compare_with_best(group: &mut [RunRow], notes: &mut Vec<String>) {
     correct(others.iter_mut().filter_map(|run| run.difference.as_mut()).collect());
     if best.set != "test" && !others.is_empty() {
         notes.push(format!(
-            "There are no test queries, so the {} queries that chose the best run also test it: its lead is too large.",
+            "There are no test queries, so the {} queries that chose the best run also test it, and its lead is \
+             overestimated.",
             best.set
         ));
     }
@@ -502,11 +503,11 @@ pub(super) fn frame(runs: &Runs) -> Frame {
     let seconds: f64 = runs.runs.iter().filter_map(|run| run.seconds).sum();
     let facts = vec![
         Fact::new("runs", number::count(runs.runs.len()), format!("on {}", counted(groups.len(), "set of queries"))),
-        Fact::new("time in all", number::seconds(seconds), "of the runs together"),
+        Fact::new("total time", number::seconds(seconds), "all runs together"),
     ];
-    let words = "\u{b1} is the standard error of the mean over queries. The difference is that from the best run by \
-                 validation, with its 95% bootstrap interval, on queries that both runs measured. p: paired \
-                 randomization test, corrected by Holm's method for the number of runs.";
+    let words = "\u{b1} is the standard error of the mean over queries. The difference from the best run by validation \
+        has a 95% bootstrap interval and covers the queries that both runs measured. p comes from the paired \
+        randomization test and is corrected for the number of runs by Holm's method.";
     let table = runs.table().html("runs").then(note(words));
     let sections = [
         section("results", "Results", notes.then(figures(groups.iter().map(|group| dots(group)))).then(table)),

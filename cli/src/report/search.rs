@@ -36,22 +36,22 @@ pub(super) fn search(report: &CrossValidationReport) -> Html {
 
 fn words(report: &CrossValidationReport, search: &SearchReport, measure: &str) -> String {
     let how = match search.rungs.as_slice() {
-        [] => format!("{} of each fold, drawn at random.", number::counted(search.trials, "trial")),
+        [] => format!("Each fold draws {} at random.", number::counted(search.trials, "trial")),
         rungs => {
             let rung = |rung: &Rung| {
                 format!("{} of {}", number::counted(rung.trials, "trial"), number::counted(rung.rounds, "round"))
             };
             let rungs: Vec<String> = rungs.iter().map(rung).collect();
             format!(
-                "Successive halving in each fold: {}. The value of a dropped trial is from the time when it was dropped.",
+                "Successive halving in each fold: {}. A dropped trial keeps the value that it had when it was dropped.",
                 rungs.join(", then ")
             )
         }
     };
     let seeds = if report.result.seeds.len() > 1 { ", mean over seeds" } else { "" };
     format!(
-        "{how} Values are {measure} on validation queries{seeds}. Each fold draws its own trials, and selects one without \
-         looking at its test queries."
+        "{how} Values are {measure} on validation queries{seeds}. Each fold has its own trials, and selects one \
+         without looking at its test queries."
     )
 }
 

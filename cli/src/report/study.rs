@@ -43,7 +43,7 @@ pub(super) fn index(reports: &[StudyReport]) -> Frame {
 }
 
 fn quick(report: &StudyReport) -> &'static str {
-    if report.quick { " Quick: with fewer values, epochs and samples." } else { "" }
+    if report.quick { " This quick version uses fewer values, epochs and samples." } else { "" }
 }
 
 /// Says how many claims hold.
@@ -53,7 +53,7 @@ fn outcome(reports: &[StudyReport]) -> Html {
     let (holds, fails) = (count(Verdict::Holds), count(Verdict::Fails));
     let others = match all - holds - fails {
         0 => String::new(),
-        _ => " The others are not decided by these data.".to_string(),
+        _ => " These data do not decide the others.".to_string(),
     };
     let verb = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "s" } else { "" });
     let (held, failed) = (verb(holds, "hold"), verb(fails, "fail"));

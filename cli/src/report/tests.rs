@@ -359,7 +359,8 @@ fn the_page_of_a_cross_validation_is_complete() {
         "<th scope=\"row\">alpha 10.0</th><td>0.5000</td><td><mark>0.5000</mark></td><td><code>loss.alpha=10.0</code></td>",
         "<tr class=\"selected\"><th scope=\"row\">alpha 10.0</th><td>0.5000<small> \u{b1} 0.0000</small></td><td>1 of 2</td></tr>",
         "alpha 10.0 has the highest mean on validation queries, ndcg@10 0.5000. Second is &lt;i&gt;, 0.0200 \u{b1} 0.0000 lower.",
-        "On 6 test queries in 2 folds, the points that the folds selected reach ndcg@10 0.4000 \u{b1} 0.0350.",
+        "On 6 test queries in 2 folds, the mean ndcg@10 is 0.4000 \u{b1} 0.0350, with the point that each fold \
+         selected.",
         "<tr class=\"total\"><th scope=\"row\">mean of queries</th><td></td><td></td><td>0.5000</td><td>0.2500</td></tr>",
         "fold 2: ndcg@10 (letor)",
         "Seed 1, the first of 2.",

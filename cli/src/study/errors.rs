@@ -80,7 +80,7 @@ fn of_runs(runs: &Runs) -> Result<Findings> {
         findings.extend(compared.findings(About::default()));
     }
     if pairs.is_empty() {
-        let judged = Judged::new(Verdict::Open, "one run alone has nothing to be compared with");
+        let judged = Judged::new(Verdict::Open, "a single run has nothing to be compared with");
         findings.claims.push(Claim::new("Figure 14", "one ranker errs less than another", judged));
     }
     Ok(findings)
@@ -156,7 +156,7 @@ impl Compared {
     fn findings(&self, about: About) -> Findings {
         let groups = self.groups();
         let at: Vec<f64> = groups.iter().map(|group| group.last().map_or(0.0, |(pairs, _)| *pairs as f64)).collect();
-        let title = format!("MAP of {} minus that of {}, by pairs per query", self.names[0], self.names[1]);
+        let title = format!("MAP of {} minus MAP of {}, by pairs per query", self.names[0], self.names[1]);
         let gains = groups.iter().map(|group| Some(gain(group).mean));
         Findings {
             about,
@@ -182,7 +182,7 @@ impl Compared {
 
     fn by_pairs(&self) -> Table {
         let [name, other] = &self.names;
-        let title = format!("MAP of {name} minus that of {other}, by pairs per query (Figures 15 and 16)");
+        let title = format!("MAP of {name} minus MAP of {other}, by pairs per query (Figures 15 and 16)");
         let row = |group: &[(usize, f64)]| {
             let [first, last] = [group.first(), group.last()].map(|of| of.map_or(0, |of| of.0));
             let gain = gain(group);
@@ -209,7 +209,7 @@ impl Compared {
         let all = Mean::of(&gains);
         let judged =
             Judged::new(all.above_zero(), format!("MAP differs by {all}")).number("difference of MAP", all.mean);
-        claims.push(Claim::new("Figure 16", format!("MAP of {name} is higher than that of {other}"), judged));
+        claims.push(Claim::new("Figure 16", format!("MAP of {name} is higher than MAP of {other}"), judged));
         let claim = format!("{name} gains most on {other} for queries with few pairs");
         claims.push(Claim::new("Figure 16", claim, gains_at_few_pairs(&gains)));
         claims

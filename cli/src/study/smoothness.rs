@@ -190,7 +190,7 @@ fn claims(found: &[AtSigma]) -> Vec<Claim> {
     claims.push(Claim::new("section 5.1", "the smaller sigma, the smaller |SmoothNDCG - NDCG|", falls(downwards)));
     claims.push(Claim::new(
         "Figure 2",
-        "annealing raises NDCG@10 on the training queries, from the largest sigma to the least",
+        "annealing raises NDCG@10 on the training queries, from the largest sigma to the smallest",
         annealed(found),
     ));
     claims.push(Claim::new(
@@ -243,7 +243,7 @@ fn overfitted(found: &[AtSigma]) -> Judged {
 fn complexity_is(least: f64) -> Judged {
     let (verdict, found) = match least {
         least if least >= 1.0 - ROUNDING => (Verdict::Vacuous, "the bound is 1 or more at every sigma"),
-        _ => (Verdict::Open, "the bound is of an expectation that no sample shows"),
+        _ => (Verdict::Open, "the bound is on an expectation, which no sample shows"),
     };
     Judged::new(verdict, format!("{found}: at least {}", short(least))).number("least bound", least)
 }
@@ -336,7 +336,7 @@ fn fewer(counts: &[usize]) -> Judged {
         () => Verdict::Open,
     };
     let words: Vec<String> = counts.iter().map(usize::to_string).collect();
-    Judged::new(verdict, format!("local maxima from the least sigma up: {}", words.join(", ")))
+    Judged::new(verdict, format!("local maxima, from the smallest sigma up: {}", words.join(", ")))
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ impl Material {
         let [train, validation, test] = counts;
         Ok(Self {
             origin: format!(
-                "{train} generated queries to train, {validation} to select and {test} to test on, seed {seed}"
+                "{train} generated queries for training, {validation} for selection and {test} for testing, seed {seed}"
             ),
             split,
             config: from_value(config).expect("a configuration"),

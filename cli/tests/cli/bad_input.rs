@@ -159,7 +159,7 @@ fn bad_configuration_keys_are_refused() {
     for (set, expected) in [
         ("scorer.hiden=[3]", "--set scorer.hiden=[3]: scorer.hiden: unknown field `hiden`"),
         ("measure.report=[\"map\",\"mpa\"]", "did you mean `map`?"),
-        ("learner.clip=\"norm\"", "learner.clip.norm: found a name alone, expected a table with one key"),
+        ("learner.clip=\"norm\"", "learner.clip.norm: found only a name, expected a table with one key"),
         ("learner.patience=many", "learner.patience: found \"many\", expected a whole number, 0 or above"),
         ("learner.patiense=", "--set learner.patiense=: learner.patiense: unknown field"),
         ("data.fold=9", "--set data.fold=9: data.fold: found 9, expected `data.folds`"),

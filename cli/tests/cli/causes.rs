@@ -100,7 +100,7 @@ fn defect_5_trec_files_hold_what_is_read_back_or_are_refused_before_a_file_is_to
 fn defect_16_files_with_fewer_features_are_named_in_a_warning() {
     let bench = trained();
     bench.write("few.txt", "1 qid:x 1:1 2:2\n0 qid:x 1:2\n2 qid:y 1:2\n0 qid:y 1:3\n");
-    let few = "few.txt has features 1 to 2, the training data have 5: the others are taken as 0";
+    let few = "few.txt has features 1 to 2, but the training data have 5: the missing ones count as 0";
     let sets = "data={train=[\"d.txt\"],validation=[\"few.txt\"],test=[\"few.txt\"]}";
     for quiet in [&[][..], &["--quiet"], &["--json"]] {
         let train = ["train", "fit.toml", "--out", "v", "--overwrite", "--set", sets];
@@ -125,18 +125,18 @@ fn defect_16_files_with_fewer_features_are_named_in_a_warning() {
     }
     let folds = said(&bench, &["cv", "fit.toml", "-q", "--json", "--set", "data={folds=\"folds\"}"]);
     assert_eq!(folds.lines().count(), 1, "{folds}");
-    assert!(folds.starts_with("warning: folds/S2.txt has features 1 to 2, the training data have 5"), "{folds}");
+    assert!(folds.starts_with("warning: folds/S2.txt has features 1 to 2, but the training data have 5"), "{folds}");
     // Whoever says how many features there are knows it; a feature that is absent may be missing.
     let known = ["train", "fit.toml", "-q", "--out", "k", "--set", sets, "--set", "data.read.features=5"];
     assert_eq!(said(&bench, &known), "");
     with_trees(&bench);
     let read = "data.read={absent=\"missing\",missing=\"keep\"}";
     let missing = said(&bench, &["train", "trees.toml", "-q", "--out", "m", "--set", sets, "--set", read]);
-    assert!(missing.contains("the training data have 5: the others are taken as missing"), "{missing}");
+    assert!(missing.contains("the training data have 5: the missing ones count as missing"), "{missing}");
     let start = ["train", "trees.toml", "-q", "--continue", "trees", "--out", "c", "--set", sets];
     assert_eq!(said(&bench, &start).matches(few).count(), 1);
     // The same words where a ranker meets such data.
-    let of_ranker = "few.txt has features 1 to 2, run has 5: the others are taken as 0";
+    let of_ranker = "few.txt has features 1 to 2, but run has 5: the missing ones count as 0";
     bench.write("scores.txt", "1\n2\n3\n4\n");
     for args in [
         &["predict", "run", "few.txt"][..],
@@ -426,7 +426,7 @@ fn defect_20_one_thing_is_not_called_several_and_long_values_are_cut() {
     bench.write("r.txt", "2 Q0 a 1 1 t\n");
     assert_eq!(
         bench.refused(&["eval", "--qrels", "q.txt", "--run", "r.txt"]),
-        "error: r.txt: found no query of q.txt, which has the query `1` alone\n"
+        "error: r.txt: found no query of q.txt, which has only query `1`\n"
     );
     let long = "x".repeat(30_000);
     for args in [

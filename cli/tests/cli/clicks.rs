@@ -83,12 +83,12 @@ fn training_follows_the_weights_of_documents() {
         |set: &str| bench.refused(&[&["train", "run.toml", "--out", "x", "--set", set][..], &weighted].concat());
     let loss = refused("loss.name=approx_ap");
     let expected =
-        "data.read.document_weights: found \"file\", expected \"none\": approx_ap takes no weights of documents";
+        "data.read.document_weights: found \"file\", expected \"none\": approx_ap does not accept document weights";
     assert!(loss.contains(expected), "{loss}");
     bench.write("run.toml", &config.replace("softmax_cross_entropy", "smooth_dcg"));
     let learner = refused("learner={kind=\"smooth_rank\"}");
     assert!(
-        learner.contains("the learner `smooth_rank` takes no document weights; `boosted_trees` and `gradient` do"),
+        learner.contains("the learner `smooth_rank` does not use document weights; `boosted_trees` and `gradient` do"),
         "{learner}"
     );
     bench.write("clicks.txt.weight", "1\n2\n");

@@ -159,6 +159,6 @@ fn what_cannot_be_converted_is_refused_and_nothing_is_written() {
     assert_eq!(super::files(&bench.path("")), before);
     fs::write(bench.path("cut.arrow"), &bytes[..bytes.len() - 100]).unwrap();
     let message = bench.refused(&["convert", "cut.arrow", "cut.txt"]);
-    assert!(message.contains("cut.arrow: not a whole Arrow file: "), "{message}");
+    assert!(message.contains("cut.arrow: not a complete Arrow file: "), "{message}");
     assert!(message.contains("it may be cut off") && !bench.path("cut.txt").exists(), "{message}");
 }

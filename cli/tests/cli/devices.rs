@@ -94,7 +94,7 @@ fn a_comparison_that_was_stopped_goes_on() {
     let table_of =
         |text: String| text.lines().take_while(|line| !line.contains(" open ")).map(String::from).collect::<Vec<_>>();
     let again = bench.output(&again);
-    assert!(again.ends_with("finished before, nothing was fitted again: out, open out/devices.html\n"), "{again}");
+    assert!(again.ends_with("finished before; nothing was trained again: out, open out/devices.html\n"), "{again}");
     assert_eq!(table_of(again), table_of(table));
 }
 

@@ -142,7 +142,7 @@ fn features_beyond_those_of_the_ranker_are_refused_with_file_and_feature() {
     bench.write("few.txt", "1 qid:1 1:1 3:2\n0 qid:1 1:2\n");
     let [scores, said] = both(&bench, &["predict", "run", "few.txt"]);
     assert_eq!(scores.lines().count(), 2);
-    assert_eq!(said, "warning: few.txt has features 1 to 3, run has 5: the others are taken as 0\n");
+    assert_eq!(said, "warning: few.txt has features 1 to 3, but run has 5: the missing ones count as 0\n");
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn a_feature_that_text_leaves_out_is_missing_where_it_was_in_training() {
     bench.output(&["train", "fit.toml", "--out", "run", "-q"]);
     bench.write("few.txt", "1 qid:1 1:1\n");
     let [scores, said] = both(&bench, &["predict", "run", "few.txt"]);
-    assert!(said.contains("few.txt has feature 1 alone, run has 2: the others are taken as missing"), "{said}");
+    assert!(said.contains("few.txt has only feature 1, but run has 2: the missing ones count as missing"), "{said}");
     bench.write("nan.txt", "1 qid:1 1:1 2:nan\n");
     assert_eq!(bench.output(&["predict", "run", "nan.txt"]), scores);
 }
@@ -165,7 +165,7 @@ fn eval_and_predict_name_the_columns_that_the_ranker_was_trained_with() {
     bench.write("new.csv", &columns(&[0, 3, 4, 5]));
     assert_eq!(bench.output(&["predict", "run", "new.csv"]).lines().count(), 60);
     let message = bench.refused(&["eval", "run", "new.csv"]);
-    let option = "which the ranker was trained with, or another by option";
+    let option = "which the ranker was trained with, or another named by option";
     contains_all(
         &message,
         &["new.csv: found columns", &format!("expected a column `grade`, {option} `columns.label`")],
@@ -237,12 +237,16 @@ fn names_of_features_go_into_exports_cards_reports_and_contributions() {
     let [_, said] = both(&bench, &["convert", "run", "lgb.txt"]);
     contains_all(
         &said,
-        &["LightGBM takes no names with blanks or", "`price [EUR]` is `price__EUR_`, `ctr <7d` is `ctr_<7d`"],
+        &["LightGBM does not accept names with blanks or", "`price [EUR]` is `price__EUR_`, `ctr <7d` is `ctr_<7d`"],
     );
     let text = fs::read_to_string(bench.path("lgb.txt")).unwrap();
     assert!(text.contains("\nfeature_names=price__EUR_ ctr_<7d age\n"), "{text}");
     let [_, said] = both(&bench, &["convert", "run", "xgb.json", "--format", "xgboost"]);
-    contains_all(&said, &["XGBoost takes no names with `[`, `]` or `<`: `price [EUR]` is `price _EUR_`, `ctr <7d` is"]);
+    contains_all(
+        &said,
+        &["XGBoost does not accept names with `[`, `]` or `<`: `price [EUR]` is `price _EUR_`, `ctr \
+        <7d` is"],
+    );
     let file: Value = serde_json::from_str(&fs::read_to_string(bench.path("xgb.json")).unwrap()).unwrap();
     assert_eq!(file["learner"]["feature_names"], serde_json::json!(["price _EUR_", "ctr _7d", "age"]));
     // They come back, and find the columns of the table.

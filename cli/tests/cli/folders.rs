@@ -287,7 +287,7 @@ fn simultaneous_runs_do_not_share_a_folder() {
             assert_eq!(run.status.code(), Some(2), "{message}");
             contains(&message, &[&out, "another run is writing into this folder"]);
         }
-        assert!(bench.output(&args).contains("nothing was fitted again"));
+        assert!(bench.output(&args).contains("nothing was trained again"));
     }
     // Different runs without --out get different folders.
     let seeds = ["seed=1", "seed=2", "seed=3"];

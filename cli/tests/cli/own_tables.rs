@@ -82,8 +82,10 @@ fn a_table_with_columns_of_other_names_goes_through_every_command() {
         &bench.write("less.csv", "rating,session,clicks\n1,a,2\n").display().to_string(),
     ]);
     assert!(
-        message
-            .contains("found no column `price` among 1 column of features, expected one of each feature of the ranker"),
+        message.contains(
+            "found no column `price` among 1 column of features, expected one for each feature of the \
+                ranker"
+        ),
         "{message}"
     );
     let measured = bench.output(&["eval", "run", "own.csv"]);
@@ -146,7 +148,8 @@ fn what_is_wrong_with_columns_is_refused_before_anything_is_written() {
         ),
         (
             "data.columns.weight=price",
-            "data.columns.weight: found \"price\", expected no such column: the learner `regression` takes no document weights",
+            "data.columns.weight: found \"price\", expected none: the learner `regression` does not use document \
+             weights",
         ),
     ] {
         let message = bench.refused(&["train", "run.toml", "--out", "run", "--set", set]);
@@ -344,7 +347,7 @@ fn splits_that_cannot_be_made_are_refused() {
             "data.split={shares=[0.98, 0.01, 0.01]}",
             "data.split.shares = [0.98, 0.01, 0.01]: expected shares that leave a query to select on",
         ),
-        ("cv", "cv.split=3", "cv.split: found 3, expected none with data.split: one of them splits the data"),
+        ("cv", "cv.split=3", "cv.split: found 3, expected none with data.split: only one of them can split the data"),
         (
             "cv",
             "data.split={shares=[0.8, 0.2, 0.0]}",

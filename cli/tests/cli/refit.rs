@@ -76,7 +76,7 @@ fn the_card_says_that_there_is_no_test_value_and_where_the_estimate_stands() {
     let said = text.lines().skip_while(|line| !line.starts_with("refit"));
     assert!(said.clone().count() > 0 && said.clone().all(|line| line.chars().count() <= 80), "{text}");
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("It has no test value of its own: the means above are its estimate."), "{text}");
+    assert!(words.contains("It has no test value; the means above are its estimate."), "{text}");
     let report = read(&bench.path("cv/report.json"));
     let estimate = report["measures"]["ndcg@10"].as_f64().unwrap();
     let error = report["standard_errors"]["ndcg@10"].as_f64().unwrap();
@@ -203,7 +203,7 @@ fn a_refit_after_the_folds_and_of_parts_is_that_of_one_command() {
     let made = everything(&bench.path("two"));
     let told = bench.output(&["cv", "network.toml", "--out", "cv", "--refit", "two"]);
     let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("finished before, in two.") && told.contains("nothing was fitted again: cv"), "{told}");
+    assert!(told.contains("finished before, in two.") && told.contains("nothing was trained again: cv"), "{told}");
     assert!(everything(&bench.path("two")) == made && jobs() == before);
     let ranker = |run: &str| bench.output(&["models", "show", run, "--json"]);
     let without_report = |text: String| text.replace("whole/report.json", "").replace("cv/report.json", "");

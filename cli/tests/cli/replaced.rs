@@ -64,7 +64,7 @@ fn a_finished_run_is_not_made_again() {
         assert!(told.ends_with(&format!("\nwritten to {folder}, open {folder}/report.html\n")), "{told}");
         let before = everything(&bench.path(&folder));
         let again = bench.output(&[command, config]);
-        let line = format!("finished before, nothing was fitted again: {folder}, open {folder}/report.html\n");
+        let line = format!("finished before; nothing was trained again: {folder}, open {folder}/report.html\n");
         assert!(again.ends_with(&line), "{again}");
         let table = |text: &str| {
             text.lines().skip(1).filter(|line| !line.contains(" open ")).map(String::from).collect::<Vec<_>>()
@@ -218,7 +218,7 @@ fn a_digit_of_the_state_that_changed_is_refused() {
         fs::write(bench.path("r/state.json"), damaged).unwrap();
         let before = rest();
         let told = bench.refused(&resume);
-        assert!(told.contains("error: r/state.json: found a damaged state, whose checksum is not that of"), "{told}");
+        assert!(told.contains("error: r/state.json: found a damaged state, whose checksum does not match"), "{told}");
         assert!(rest() == before);
     }
     fs::write(bench.path("r/state.json"), &state).unwrap();

@@ -23,7 +23,7 @@ fn every_run_leaves_a_page_that_is_a_view_of_its_json() {
     fs::remove_file(bench.path("train/run.json")).unwrap();
     bench.output(&["report", "train"]);
     let page = fs::read_to_string(bench.path("train/report.html")).unwrap();
-    assert!(page.contains("Learning curves") && !page.contains("largest memory"));
+    assert!(page.contains("Learning curves") && !page.contains("peak memory"));
 }
 
 #[test]

@@ -290,7 +290,7 @@ fn quiet_prints_nothing_but_leaves_the_result() {
     assert!(bench.path("run/report.json").exists());
     assert!(bench.output(&["train", "small.toml", "--quiet", "--json", "--out", "other"]).starts_with('{'));
     let message = bench.refused(&["cv", "small.toml", "--quiet", "--no-out"]);
-    assert_eq!(message, "error: --quiet needs a place for the result: no --no-out, or --json\n");
+    assert_eq!(message, "error: --quiet needs a place for the result: leave out --no-out, or add --json\n");
 }
 
 #[test]

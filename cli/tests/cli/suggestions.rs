@@ -135,7 +135,7 @@ fn data_without_anything_to_learn_say_why() {
     assert!(same.contains("all labels are 0"), "{same}");
     // Most rows belong to a query that stands elsewhere.
     let moved = findings(&rows(&|row| format!("{},{},{row}\n", row % 4, row % 3)));
-    assert!(moved.contains("is the column of the queries the right one?"), "{moved}");
+    assert!(moved.contains("is this the right column for queries?"), "{moved}");
     let bench = Bench::default();
     bench.write("same.csv", &rows(&|row| format!("{},0,{row}\n", row / 3)));
     bench.write("same.toml", "data = { train = [\"same.csv\"] }\nlearner = { kind = \"regression\" }\n");

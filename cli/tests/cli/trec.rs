@@ -193,7 +193,8 @@ fn bad_files_are_refused_with_the_place() {
         (
             "run",
             "1 Q0 a 1 3 t\n1 Q0 a 2 2 t\n",
-            "error: run:2:6: found document `a` of query `1` again, expected each document once (it is first on line 1)\n",
+            "error: run:2:6: found document `a` of query `1` again, expected each document once (it was first on line \
+             1)\n",
         ),
         ("run", "# no line\n", "error: run: found no document, expected lines `query Q0 document rank score tag`\n"),
         ("run", "7 Q0 a 1 3 t\n", "error: run: found no query of qrels, which has 3 queries from `1` to `3`\n"),

@@ -74,13 +74,16 @@ fn a_missing_value_is_refused_with_its_place() {
     bench.write("linear.toml", &linear);
     bench.output(&["train", "linear.toml", "--out", "linear"]);
     let message = bench.refused(&["train", "linear.toml", "--out", "other", "--set", "data.read.missing=keep"]);
-    assert!(message.contains("the learner `regression` takes no missing values; `boosted_trees` does"), "{message}");
+    assert!(
+        message.contains("the learner `regression` does not accept missing values; `boosted_trees` does"),
+        "{message}"
+    );
     assert!(!bench.path("other").exists());
     let message = bench.refused(&["predict", "linear", "train.txt", "--missing", "keep"]);
     assert!(message.contains("missing = keep: expected error, zero or query-min"), "{message}");
     let message = bench.refused(&["eval", "linear", "train.txt", "--missing", "keep"]);
     assert!(
-        message.contains("query `1`, document 1: feature 1 is missing, which this ranker does not take"),
+        message.contains("query `1`, document 1: feature 1 is missing, which this ranker does not accept"),
         "{message}"
     );
 }

@@ -48,5 +48,5 @@ fn weights_that_do_not_fit_are_refused() {
     assert!(short.contains("train.txt has 2 queries"), "{short}");
     let learner = refused(&bench("1\n1\n"), "learner={kind=\"boosted_trees\"}");
     assert!(learner.contains("data.read.query_weights: "), "{learner}");
-    assert!(learner.contains("the learner `boosted_trees` takes no query weights; `gradient` does"), "{learner}");
+    assert!(learner.contains("the learner `boosted_trees` does not use query weights; `gradient` does"), "{learner}");
 }

@@ -27,7 +27,8 @@ struct Published {
 
 /// Bounds of features in MSLR: features 6 to 10 are shares of query terms, and 96 to 100 say whether all terms occur.
 const MSLR: &[(RangeInclusive<usize>, f32, f32)] = &[(6..=10, 0.0, 1.0), (96..=100, 0.0, 1.0)];
-const NORMALIZED: &str = "the set is normalized by query where it says QueryLevelNorm, and this file is not";
+const NORMALIZED: &str = "of this set, only the files called QueryLevelNorm are normalized by query, and this file is \
+    not";
 
 const PUBLISHED: [Published; 10] = [
     // Microsoft Research, "Microsoft Learning to Rank Datasets": 136 features and their list, labels 0 to 4, 10,000
@@ -178,7 +179,7 @@ impl Published {
         }
         let fits = |label: &f32| label.fract() == 0.0 && f64::from(*label) <= f64::from(self.label);
         if let Some((set, label)) = sets.iter().find_map(|set| Some((set, set.labels().find(|l| !fits(l))?))) {
-            let words = format!("label {label}; those of {} are whole numbers from 0 to {}", self.name, self.label);
+            let words = format!("label {label}; labels of {} are whole numbers from 0 to {}", self.name, self.label);
             add(set, 1, vec![label.to_string()], words);
         }
         for set in sets {

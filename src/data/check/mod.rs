@@ -237,10 +237,14 @@ impl Check {
         // Sparse text may leave out the last features, but additional features are rejected.
         let (level, words) = match found.cmp(&expected) {
             Ordering::Equal => return,
-            Ordering::Less => {
-                (Level::Note, format!("{words}: in text the last ones are taken as 0, unless data.read says how many"))
-            }
-            Ordering::Greater => (Level::Problem, format!("{words}: say how many there are with data.read.features")),
+            Ordering::Less => (
+                Level::Note,
+                format!(
+                    "{words}: in text, the last ones count as 0, unless data.read gives their \
+                    number"
+                ),
+            ),
+            Ordering::Greater => (Level::Problem, format!("{words}: set data.read.features to their number")),
         };
         self.find(level, Kind::FeatureCount, set, &[found.to_string()], words);
     }
@@ -280,17 +284,16 @@ impl Check {
         let large = with(&|label| label > LARGEST_LABEL);
         if let Some(largest) = large.last() {
             let words = format!(
-                "labels up to {largest}: losses with the gain 2^y - 1 take labels from 0 to \
-                {LARGEST_LABEL}; grade them from 0 to 4, or take gain = \"linear\" in the convention and the \
-                loss"
+                "labels up to {largest}: losses with the gain 2^y - 1 accept labels from 0 to {LARGEST_LABEL}; map \
+                 them to grades from 0 to 4, or set gain = \"linear\" in the convention and the loss"
             );
             self.find(Level::Problem, Kind::LabelLevel, set, &large, words);
         }
         let fractions = with(&|label| label.fract() != 0.0);
         if !fractions.is_empty() {
             let words = format!(
-                "labels that are not whole{}: take gain = \"linear\" in the convention and the loss; losses with \
-                another gain, TREC judgments and other tools take whole ones",
+                "labels that are not whole{}: set gain = \"linear\" in the convention and the loss; losses with \
+                 another gain, TREC judgments and other tools need whole ones",
                 as_in(&fractions)
             );
             self.find(Level::Note, Kind::LabelLevel, set, &fractions, words);
@@ -335,16 +338,16 @@ impl Check {
         let largest = set.ranges.iter().map(size).fold(0.0, f32::max);
         if largest == f32::MAX {
             let words = format!(
-                "{} reach {largest:e}, the largest 32-bit float: where it stands for a missing value, \
-                say so with --read missing_value={largest:e} and --missing",
+                "{} reach {largest:e}, the largest 32-bit float: if it stands for a missing value, say so with --read \
+                 missing_value={largest:e} and --missing",
                 self.in_words(&huge)
             );
             self.find(Level::Problem, Kind::HugeFeature, set, &self.called(&huge), words);
         } else if !huge.is_empty() {
             let verb = if huge.len() == 1 { "reaches" } else { "reach" };
             let words = format!(
-                "{} {verb} {largest:.3e} in size: networks and linear rankers need a normalizer, as \
-                \"gauss\" or \"auto\"",
+                "{} {verb} {largest:.3e} in size: networks and linear rankers need a normalizer, such as \"gauss\" or \
+                 \"auto\"",
                 self.in_words(&huge)
             );
             self.find(Level::Note, Kind::HugeFeature, set, &self.called(&huge), words);
@@ -416,7 +419,8 @@ impl Check {
             }
             if !other.is_empty() {
                 let words = format!(
-                    "{} {} the number of one in {name}, but no document in common: both files number their queries",
+                    "{} {} the number of one in {name}, but have no document in common: both files number their \
+                     queries",
                     counted(other.len(), "query"),
                     have(other.len())
                 );

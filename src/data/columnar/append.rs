@@ -130,7 +130,7 @@ impl<'a, 'b> Appender<'a, 'b> {
             Some(expected) if expected != columns => Err(unfit(
                 self.path,
                 format!("{} of features", counted(columns, "column")),
-                format!("{expected}, one of each feature{}", asked.map_or("", |_| self.assembly.features_from)),
+                format!("{expected}, one for each feature{}", asked.map_or("", |_| self.assembly.features_from)),
             )),
             _ => Ok(()),
         }

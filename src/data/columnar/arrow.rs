@@ -100,7 +100,7 @@ impl Checked<'_> {
             }
             _ => None,
         };
-        self.check_batch(header.ok_or("a message is of another kind than its footer says")?, body)
+        self.check_batch(header.ok_or("a message does not have the kind that its footer says")?, body)
     }
 
     fn check_batch(&mut self, batch: Header, body: &[u8]) -> Result<(), String> {

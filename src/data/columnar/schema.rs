@@ -225,7 +225,7 @@ impl Table<'_> {
                 Some(name) => format!("{}, which the ranker was trained with", shown(name)),
                 None => usual.join(" or "),
             };
-            let expected = format!("a column {known}, or another by option `columns.{}`", role.option);
+            let expected = format!("a column {known}, or another named by option `columns.{}`", role.option);
             // A column that other tools would read in this role is likelier than one of a similar name.
             let is_role = |name: &&str| of_ranker.is_none() && ours(name).any(|ours| ours == role.option);
             match self.names().find(is_role) {
@@ -432,7 +432,7 @@ impl Table<'_> {
             let what = format!("no {} {}", plural(lacking.len(), "column"), first_of(lacking.iter().copied()));
             let found = format!("{what} among {} of features", counted(each.len(), "column"));
             let near = nearest(first, each.iter().map(|&column| fields[column].name().as_str()));
-            let expected = format!("one of each feature of {of}{}", did_you_mean(&near));
+            let expected = format!("one for each feature of {of}{}", did_you_mean(&near));
             return Err(unfit(self.path, found, expected));
         }
         if has_numbers {
@@ -444,7 +444,7 @@ impl Table<'_> {
         if let Some(&other) = other.filter(|_| self.like.ranker.is_none()) {
             let name = fields[other].name();
             let found = format!("column {} among {} of features", shown(name), counted(each.len(), "column"));
-            let expected = format!("{}, one of each feature of {of} {}", known.len(), self.to_drop(&[name]));
+            let expected = format!("{}, one for each feature of {of} {}", known.len(), self.to_drop(&[name]));
             return Err(unfit(self.path, found, expected));
         }
         match ordered.iter().find(|&&column| !is_number(fields[column].data_type())) {

@@ -409,11 +409,11 @@ fn tables_that_do_not_fit_are_refused() {
     for (bytes, expected) in [
         (
             table(vec![("lable", floats([0.0; 3])), query()]),
-            "found columns `lable`, `query`, expected a column `label`, or another by option `columns.label`; did you mean `lable`?",
+            "found columns `lable`, `query`, expected a column `label`, or another named by option `columns.label`; did you mean `lable`?",
         ),
         (
             table(vec![label(), ("f", floats([0.0; 3]))]),
-            "found columns `label`, `f`, expected a column `query` or `qid`, or another by option `columns.query`",
+            "found columns `label`, `f`, expected a column `query` or `qid`, or another named by option `columns.query`",
         ),
         (
             table(vec![label(), query()]),

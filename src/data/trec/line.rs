@@ -109,7 +109,7 @@ impl<'a> Line<'a> {
             line: self.number,
             column,
             found: format!("document {} of query {} again", quoted(document.as_bytes()), quoted(query.as_bytes())),
-            expected: format!("each document once (it is first on line {first})"),
+            expected: format!("each document once (it was first on line {first})"),
         }
     }
 }

@@ -150,7 +150,7 @@ mod tests {
             ("1 0 a x", ":1:7: found `x`, expected an integer relevance"),
             (
                 "1 0 a 1\n# b\n1 0 a 1",
-                ":3:5: found document `a` of query `1` again, expected each document once (it is first on line 1)",
+                ":3:5: found document `a` of query `1` again, expected each document once (it was first on line 1)",
             ),
             ("1 0 a\n", ":1:6: found the end of the line, expected `query iteration document relevance`"),
             ("1 Q0 a 1 2.5 t", ": found a TREC run, expected TREC qrels, lines `query iteration document relevance`"),

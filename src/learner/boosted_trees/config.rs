@@ -155,7 +155,7 @@ impl BoostedTreesConfig {
         let default = Self::default();
         if documents / 2 < self.min_documents {
             let there = counted(documents, "training document");
-            return format!("lower learner.min_documents = {}, for there are {there}", self.min_documents);
+            return format!("lower learner.min_documents = {}, since there are only {there}", self.min_documents);
         }
         let lower = [
             ("min_documents", self.min_documents as f64, default.min_documents as f64),

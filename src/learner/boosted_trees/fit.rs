@@ -152,13 +152,13 @@ impl Iterative for Boosting<'_> {
             let weights = &self.setting.train.document_weights;
             if weights.contains(&0.0) && self.members.iter().all(Member::has_no_slope) {
                 let reason = format!(
-                    "the weights of the documents leave nothing to learn: with them, {} is the same for all scores",
+                    "the document weights leave nothing to learn: with them, {} is the same for all scores",
                     self.loss_name
                 );
                 return Err(LearnerError::Data { learner: NAME, reason });
             }
             let reason = format!(
-                "no tree of {} leaves with {} or more lowers {}: {}, or choose another loss",
+                "no tree of {} leaves with {} or more decreases {}: {}, or choose another loss",
                 config.leaves,
                 counted(config.min_documents, "document"),
                 self.loss_name,
@@ -228,7 +228,7 @@ impl RankingLearner for BoostedTrees {
         checks::learnable(NAME, surrogate, job)?;
         if let Some(start) = self.start.as_ref().filter(|start| start.feature_count() != train.feature_count) {
             let found = format!("trees of {}", counted(start.feature_count(), "feature"));
-            return Err(Refusal::new("start", found, format!("{}, those of the data", train.feature_count)).into());
+            return Err(Refusal::new("start", found, format!("{}, as in the data", train.feature_count)).into());
         }
         let steps = self.config.steps_for(surrogate);
         let setting = Setting {

@@ -68,7 +68,7 @@ impl<'a> Objective<'a> {
     /// Replaces the loss, for example with one that has a different temperature.
     pub(super) fn set_loss(&mut self, loss: Arc<dyn RankingLoss>) -> Result<(), LearnerError> {
         if self.steps == Steps::Newton && loss.about().curvature.is_none() {
-            let reason = format!("{} has second derivatives at some values of its parameters only", loss.about().name);
+            let reason = format!("{} has second derivatives only at some values of its parameters", loss.about().name);
             return Err(LearnerError::Solver { learner: NAME, reason });
         }
         self.loss = loss;
@@ -309,7 +309,7 @@ mod tests {
         };
         assert_eq!(
             message(geometric(None, 1.0, 2.0), "list_net"),
-            "learner.anneal.parameter = absent: expected a parameter of the loss `list_net`, which has no temperature of its own"
+            "learner.anneal.parameter = absent: expected a parameter of the loss `list_net`, which has no temperature"
         );
         assert_eq!(
             message(geometric(None, -1.0, 2.0), "approx_ndcg"),

@@ -117,7 +117,7 @@ impl GradientConfig {
             OptimizerConfig::Muon { .. } if !scorer.has_hidden_layers() => Err(parameter(
                 "optimizer.kind",
                 "muon",
-                "another one for a scorer without hidden layers: it has no matrix",
+                "another one for a scorer without hidden layers, which has no matrix",
             )),
             OptimizerConfig::Lbfgs { .. } => self.check_line_search(scorer, loss),
             _ => Ok(()),
@@ -162,8 +162,10 @@ impl GradientConfig {
 fn check_shards(shards: usize, scorer: &ScorerConfig) -> Result<(), LearnerError> {
     match scorer.changes_in_training() {
         Some((key @ "norm", found)) if shards > 1 => {
-            let expected =
-                format!("another with learner.shards = {shards}: batch norm has the statistics of one shard");
+            let expected = format!(
+                "another with learner.shards = {shards}, since batch norm has the statistics of only one \
+                    shard"
+            );
             Err(Refusal::new(format!("scorer.{key}"), found, expected).into())
         }
         _ => Ok(()),
@@ -288,7 +290,8 @@ mod tests {
                 r#"{"optimizer": {"kind": "muon"}}"#.to_string(),
                 json!({"kind": "linear"}),
                 LossSpec::new("list_net"),
-                "learner.optimizer.kind = muon: expected another one for a scorer without hidden layers: it has no matrix"
+                "learner.optimizer.kind = muon: expected another one for a scorer without hidden layers, which has no \
+                 matrix"
                     .to_string(),
             ),
             (

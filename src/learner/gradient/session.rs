@@ -104,7 +104,7 @@ impl<'a> Session<'a> {
         if let OptimizerConfig::Lbfgs { .. } = config.optimizer
             && batches.per_epoch() > 1
         {
-            let all = format!("at least {}: L-BFGS takes all training queries at once", train.queries());
+            let all = format!("at least {}: L-BFGS uses all training queries at once", train.queries());
             return Err(parameter("batch_queries", config.batch_queries, all));
         }
         let steps = batches.epoch(1).steps;

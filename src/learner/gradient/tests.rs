@@ -251,7 +251,7 @@ fn l_bfgs_descends_further_than_plain_descent_and_takes_all_queries_at_once() {
     assert!(objectives.windows(2).all(|pair| pair[1] <= pair[0]), "{objectives:?}");
     assert!(last(lbfgs) < last(fit(json!({"kind": "sgd"}), 40).unwrap()));
     let error = fit(json!({"kind": "lbfgs"}), 39).unwrap_err().to_string();
-    assert_eq!(error, "learner.batch_queries = 39: expected at least 40: L-BFGS takes all training queries at once");
+    assert_eq!(error, "learner.batch_queries = 39: expected at least 40: L-BFGS uses all training queries at once");
 }
 
 #[test]
@@ -436,7 +436,7 @@ fn fits_with_document_weights_are_resumed_and_report_no_surrogate() {
     let fitted = learner("approx_ndcg").fit(Job::new(&weighted, None, &context(None, &()))).unwrap();
     assert!(fitted.history[0].figures.iter().all(|(name, _)| name != "surrogate"), "{:?}", fitted.history[0]);
     let refused = learner("approx_ap").fit(Job::new(&weighted, None, &context(None, &()))).unwrap_err().to_string();
-    assert!(refused.starts_with("approx_ap takes no weights of documents: "), "{refused}");
+    assert!(refused.starts_with("approx_ap does not accept document weights: "), "{refused}");
 }
 
 #[test]

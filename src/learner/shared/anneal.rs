@@ -70,8 +70,7 @@ impl AnnealConfig {
         | Self::Plateau { parameter: name, .. }) = self;
         let temperature = || loss.built.about().smoothing.map(|smoothing| smoothing.parameter.to_string());
         let name = name.clone().or_else(temperature).ok_or_else(|| {
-            let expected =
-                format!("a parameter of the loss `{}`, which has no temperature of its own", loss.record.name());
+            let expected = format!("a parameter of the loss `{}`, which has no temperature", loss.record.name());
             parameter("anneal.parameter", "absent", expected)
         })?;
         for end in self.ends() {

@@ -162,8 +162,8 @@ pub(crate) fn complete(learner: &'static str, job: Job) -> Result<(), LearnerErr
         if let Some((document, feature)) = data.first_missing() {
             let (query, document) = data.place_of(document);
             let reason = format!(
-                "feature {} of document {} of query `{query}` in the {set} data is missing, which this learner does not take; \
-                 `boosted_trees` does, and `missing` = \"indicator\" fills it",
+                "feature {} of document {} of query `{query}` in the {set} data is missing, which this learner does \
+                 not accept; `boosted_trees` does, and `missing` = \"indicator\" fills it",
                 feature + 1,
                 document + 1
             );
@@ -178,7 +178,7 @@ pub(crate) fn unweighted(learner: &'static str, train: &RankingDataset) -> Resul
     of_equal_queries(learner, train)?;
     if !train.teacher.is_empty() {
         let reason =
-            "the training data have a teacher, which this learner does not take; `boosted_trees` and `gradient` do";
+            "the training data have a teacher, which this learner does not use; `boosted_trees` and `gradient` do";
         return Err(LearnerError::Data { learner, reason: reason.into() });
     }
     refuse_weights(learner, "documents", &train.document_weights, "`boosted_trees` and `gradient` do")
@@ -193,7 +193,7 @@ fn refuse_weights(learner: &'static str, what: &str, weights: &[f32], others: &s
     if weights.is_empty() {
         return Ok(());
     }
-    let reason = format!("the training {what} have weights, which this learner does not take; {others}");
+    let reason = format!("the training {what} have weights, which this learner does not use; {others}");
     Err(LearnerError::Data { learner, reason })
 }
 

@@ -463,7 +463,7 @@ fn read<S: DeserializeOwned>(
     }
     let path = path.unwrap_or(Path::new(STATE_FILE));
     if !has_its_checksum(&bytes) {
-        let reason = "found a damaged state, whose checksum is not that of its contents; remove it to start again";
+        let reason = "found a damaged state, whose checksum does not match its contents; remove it to start again";
         return Err(unusable(path, reason.to_string()));
     }
     #[derive(Deserialize)]

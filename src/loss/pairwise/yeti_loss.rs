@@ -31,7 +31,7 @@ use crate::op::rank;
 declare! {
     YetiLossConfig,
     name: "yeti_loss",
-    summary: "RankNet on neighbors of a noisy order, weighed by the change of NDCG",
+    summary: "RankNet on neighbors of a noisy order, weighted by the change of NDCG",
     formula: "1/S sum_draws sum_r |G_r - G_(r+1)| (D(r) - D(r+1)) / Z log(1 + exp(-(s_i - s_j))), i the better of the two neighbors",
     cost: "O(n log n), times the draws",
     paper: "Lyzhin, Ustimenko, Gulin and Prokhorenkova, Which tricks are important for learning to rank?",

@@ -201,10 +201,8 @@ impl RankingLoss for Surrogate {
             Operations::Any => {
                 Err("its measure does not say that it is a sum over documents (`PositionMeasure::uses`)")
             }
-            _ => {
-                Err("its measure is not a sum over documents, as DCG, NDCG and precision are, so that no document has \
-                     a share of it to be weighted")
-            }
+            _ => Err("its measure is not a sum over documents, as DCG, NDCG and precision are, so no document has a \
+                    share that could be weighted"),
         };
         About {
             document_weights,

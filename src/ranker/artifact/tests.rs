@@ -90,7 +90,7 @@ fn data_with_unknown_features_are_refused() {
     let error = ranker(models().remove(0)).predict(&wide, &Device::flex()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the data have feature 7, the ranker was trained on features 1 to 5: \
+        "the data have feature 7, but the ranker was trained on features 1 to 5: \
          use data with the same features, or train a ranker on these data"
     );
 }

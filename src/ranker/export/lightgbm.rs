@@ -200,7 +200,8 @@ mod tests {
         let error = |ranker: Ranker| ranker.export(ExportFormat(&ENTRY)).unwrap_err().to_string();
         assert_eq!(
             error(ranker(NormalizerKind::QueryMinMax, Model::Trees(trees()), &data())),
-            "LightGBM text cannot hold the normalizer `query_min_max`: expected a normalizer that takes each document alone"
+            "LightGBM text cannot hold the normalizer `query_min_max`: expected a normalizer that treats each document \
+             separately"
         );
         assert_eq!(
             error(ranker(NormalizerKind::None, mlp(3), &data())),

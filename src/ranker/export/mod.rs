@@ -220,7 +220,7 @@ impl System {
         let pair = |(name, allowed): &(&String, &String)| format!("`{}` is `{allowed}`", name.escape_debug());
         let pairs: Vec<String> = changed.iter().take(8).map(pair).collect();
         let more = if changed.len() > pairs.len() { format!(", .. ({} in all)", changed.len()) } else { String::new() };
-        let why = format!("{} takes no names with {}", self.name, self.forbidden);
+        let why = format!("{} does not accept names with {}", self.name, self.forbidden);
         (!changed.is_empty()).then(|| format!("{why}: {}{more}", pairs.join(", ")))
     }
 

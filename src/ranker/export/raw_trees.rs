@@ -63,7 +63,7 @@ impl Known {
 pub(super) fn trees_of(ranker: &Ranker) -> Result<&TreeEnsemble, String> {
     let Model::Trees(trees) = ranker.model() else { unreachable!("the model was accepted") };
     if ranker.normalizer().kind() == NormalizerKind::QueryMinMax {
-        return refuse_normalizer(ranker, "a normalizer that takes each document alone");
+        return refuse_normalizer(ranker, "a normalizer that treats each document separately");
     }
     check_normalized_zeros(trees, ranker.normalizer())?;
     Ok(trees)

@@ -72,7 +72,8 @@ fn names_that_a_system_forbids_become_others_and_stay_apart() {
     let xg = text(XG_BOOST);
     assert!(xg.contains(r#""feature_names":["a b","a_b","feature_3","x_1"]"#), "{xg}");
     let note = ranker.export_notes(LIGHT_GBM).remove(0);
-    let expected = "LightGBM takes no names with blanks or `\",:[]{}\\`: `a b` is `feature_1`, `` is `feature_3`";
+    let expected = "LightGBM does not accept names with blanks or `\",:[]{}\\`: `a b` is `feature_1`, `` is \
+        `feature_3`";
     assert_eq!(note, expected);
     // The plug-ins find features by any names.
     assert!(text(XG_BOOST_DUMP).contains("\"split\":\"a b\""));
@@ -228,7 +229,7 @@ fn weights_equal_those_worked_by_hand() {
 fn what_a_format_cannot_hold_is_refused_by_name() {
     for format in [LIGHT_GBM, RANK_LIB_TREES, SOLR, XG_BOOST, XG_BOOST_DUMP] {
         let expected =
-            "cannot hold the normalizer `query_min_max`: expected a normalizer that takes each document alone";
+            "cannot hold the normalizer `query_min_max`: expected a normalizer that treats each document separately";
         assert!(error(NormalizerKind::QueryMinMax, trees(false), format).ends_with(expected), "{format}");
     }
     for format in [RANK_LIB_TREES, SOLR] {

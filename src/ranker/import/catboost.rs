@@ -112,7 +112,7 @@ fn decode(text: &str) -> Result<Imported, String> {
     ] {
         if others > 0 {
             let what = format!("{kind} features ({others})");
-            return Err(unsupported(what, "numerical features alone"));
+            return Err(unsupported(what, "numerical features only"));
         }
     }
     let loss = file.model_info["params"]["loss_function"]["type"].as_str().unwrap_or_default();
@@ -182,7 +182,7 @@ impl Reader {
     fn split(&self, tree: usize, split: &Split, left: usize, right: usize) -> Result<ForeignNode, String> {
         if split.split_type != "FloatFeature" {
             let what = format!("splits of type `{}` (tree {tree})", split.split_type);
-            return Err(unsupported(what, "numerical features alone"));
+            return Err(unsupported(what, "numerical features only"));
         }
         let Some(&(feature, is_high)) = self.features.get(&split.float_feature_index) else {
             let found = format!("feature {}", split.float_feature_index);

@@ -153,7 +153,7 @@ impl<'a> Block<'a> {
         let unsupported =
             |what: &str, expected| Err(unsupported(format!("{what} (tree at line {})", self.line), expected));
         if self.has("num_cat") && self.number::<usize>("num_cat")? != 0 {
-            return unsupported("categorical splits", "numerical features alone");
+            return unsupported("categorical splits", "numerical features only");
         }
         if self.has("is_linear") && self.number::<u8>("is_linear")? != 0 {
             return unsupported("linear leaves", "leaves of one value");
@@ -172,7 +172,7 @@ impl<'a> Block<'a> {
         let mut nodes = Vec::with_capacity(values.len() + features.len());
         for split in 0..splits {
             if decisions[split] & CATEGORICAL != 0 {
-                return unsupported("categorical splits", "numerical features alone");
+                return unsupported("categorical splits", "numerical features only");
             }
             let (at_most, missing_left, zero_missing) =
                 decision(thresholds[split], decisions[split]).ok_or_else(|| {

@@ -209,7 +209,7 @@ impl Tree {
         let place = || format!("tree {number}");
         if self.split_type.iter().any(|&kind| kind != 0) || !self.categories.is_empty() {
             let what = format!("categorical splits ({})", place());
-            return Err(unsupported(what, "numerical features alone"));
+            return Err(unsupported(what, "numerical features only"));
         }
         if !["", "0", "1"].contains(&self.tree_param.size_leaf_vector.as_str()) {
             let what = format!("leaves of {} values", self.tree_param.size_leaf_vector);

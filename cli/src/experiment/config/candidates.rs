@@ -111,14 +111,13 @@ impl Experiment {
             let with = LEARNERS.iter().filter(|entry| entry.rounds_key.is_some());
             let names: Vec<String> = with.map(|entry| format!("`{}`", entry.name)).collect();
             let names = names.join(", ");
-            let expected = format!(
-                "\"random\": the learner `{kind}` has no number of rounds that could be shared out; these do: {names}"
-            );
+            let expected =
+                format!("\"random\": the learner `{kind}` has no rounds to divide among trials; these have: {names}");
             return Err(Refusal::new("search.kind", "\"successive_halving\"", expected));
         };
         let dotted = format!("learner.{key}");
         if self.search.as_ref().is_some_and(|search| search.space().contains_key(&dotted)) {
-            let fault = "expected `search.budget` in its place: successive halving shares out the rounds of a trial";
+            let fault = "expected `search.budget` instead: successive halving divides the rounds among trials";
             return Err(Refusal::fault(format!("{SPACE}.{dotted}"), fault));
         }
         let Some(budget) = budget else { return Ok(self) };

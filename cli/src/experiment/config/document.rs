@@ -109,10 +109,9 @@ impl Document {
     pub fn read(path: &Path, overrides: &[String]) -> Result<Self, ConfigError> {
         let refuse = |message: String| ConfigError { place: path.display().to_string(), message };
         let text = fs::read_to_string(path).map_err(|error| match error.kind() {
-            ErrorKind::IsADirectory if path.join(OF_RUN).is_file() => refuse(format!(
-                "found a folder, expected a configuration: that of its run is {}",
-                path.join(OF_RUN).display()
-            )),
+            ErrorKind::IsADirectory if path.join(OF_RUN).is_file() => {
+                refuse(format!("found a folder, expected a configuration; its run has {}", path.join(OF_RUN).display()))
+            }
             ErrorKind::IsADirectory => refuse("found a folder, expected a configuration".to_string()),
             ErrorKind::InvalidData => refuse(match FileKind::of_file(path) {
                 Some(kind) => format!("found {}, expected a configuration", kind.in_words()),

@@ -288,15 +288,13 @@ impl ExperimentConfig {
                 continue;
             }
             let (key, found, none) = match &self.data.columns.weight {
-                Some(column) if of == "document" => {
-                    ("data.columns.weight".to_owned(), format!("{column:?}"), "no such column")
-                }
+                Some(column) if of == "document" => ("data.columns.weight".to_owned(), format!("{column:?}"), "none"),
                 _ => (format!("data.read.{of}_weights"), "\"file\"".to_owned(), "\"none\""),
             };
             if self.data.synthetic.is_some() {
                 return Err(Refusal::new(key, found, format!("{none}: generated queries have no files")));
             }
-            self.require(takes, &key, found, none, &format!("takes no {of} weights"))?;
+            self.require(takes, &key, found, none, &format!("does not use {of} weights"))?;
         }
         // A loss that cannot be built has been refused with its learner.
         if !read.document_weights.is_none()
@@ -327,7 +325,7 @@ impl ExperimentConfig {
             }
         };
         if synthetic.is_some() && columns.teacher.is_some() {
-            return Err(Refusal::new(key, found, "no such column: generated queries have no files"));
+            return Err(Refusal::new(key, found, "none: generated queries have no files"));
         }
         self.require(|entry| entry.takes_teacher, key, &found, "none", "learns from no teacher")?;
         // A loss that cannot be built has been refused with its learner.
@@ -346,7 +344,14 @@ impl ExperimentConfig {
             return Ok(());
         }
         let instead = "\"indicator\", \"zero\" or \"query-min\"";
-        self.require(|entry| entry.takes_missing, "data.read.missing", "\"keep\"", instead, "takes no missing values")
+        self.require(
+            |entry| entry.takes_missing,
+            "data.read.missing",
+            "\"keep\"",
+            instead,
+            "does not accept missing \
+            values",
+        )
     }
 
     /// Returns whether missing values are replaced with the feature's mean and marked in an additional column, because
@@ -393,7 +398,7 @@ impl ExperimentConfig {
                 return refuse("none with data.folds, which is already split");
             }
             if self.data.split.is_some() {
-                return refuse("none with data.split: one of them splits the data");
+                return refuse("none with data.split: only one of them can split the data");
             }
             if self.data.synthetic.is_some() && *by != SplitBy::Query {
                 return Err(Refusal::fault("cv.split.by", "expected \"query\": generated queries have no columns"));
@@ -625,7 +630,7 @@ mod tests {
             ("data={synthetic={}}", "\"none\": generated queries have no files"),
             (
                 "learner={kind=\"smooth_rank\"}",
-                "\"none\": the learner `smooth_rank` takes no query weights; `gradient` does",
+                "\"none\": the learner `smooth_rank` does not use query weights; `gradient` does",
             ),
         ] {
             let error = read("", &[set, weights, "loss.name=smooth_ndcg"]).unwrap_err();
@@ -641,13 +646,13 @@ mod tests {
         let refused = |set: &str, loss: &str| read("", &[set, weights, loss]).unwrap_err();
         let learner = refused("learner={kind=\"smooth_rank\"}", "loss.name=smooth_ndcg");
         let expected =
-            "\"none\": the learner `smooth_rank` takes no document weights; `boosted_trees` and `gradient` do";
+            "\"none\": the learner `smooth_rank` does not use document weights; `boosted_trees` and `gradient` do";
         assert_eq!(
             learner,
             format!("--set {weights}: data.read.document_weights: found \"file\", expected {expected}")
         );
         let loss = refused("seed=1", "loss.name=approx_ap");
-        let expected = "\"none\": approx_ap takes no weights of documents: its measure is not a sum over documents";
+        let expected = "\"none\": approx_ap does not accept document weights: its measure is not a sum over documents";
         assert!(loss.contains(expected), "{loss}");
     }
 
@@ -688,7 +693,8 @@ mod tests {
     fn missing_values_are_kept_for_a_learner_that_takes_them() {
         let keep = "data.read.missing=keep";
         assert!(read("", &[keep, "learner={kind=\"boosted_trees\"}"]).is_ok());
-        let expected = "\"indicator\", \"zero\" or \"query-min\": the learner `gradient` takes no missing values; `boosted_trees` does";
+        let expected = "\"indicator\", \"zero\" or \"query-min\": the learner `gradient` does not accept missing \
+            values; `boosted_trees` does";
         assert_eq!(
             read("", &[keep]).unwrap_err(),
             format!("--set {keep}: data.read.missing: found \"keep\", expected {expected}")

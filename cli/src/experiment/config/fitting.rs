@@ -85,7 +85,7 @@ impl ExperimentConfig {
         }
         let data = FittingData { train: &RankingDataset::default(), has_validation: false };
         let epochs = self.open_keys().find(|key| *key == "epochs").map(|key| {
-            format!("; the fit has {} epochs, a number that suits other data", self.fitting(Some(data)).learner[key])
+            format!("; the fit has {} epochs, a number chosen on other data", self.fitting(Some(data)).learner[key])
         });
         Some(format!(
             "no validation queries: the round is chosen on the training queries{advice}, data.split = {{}}, or files in \

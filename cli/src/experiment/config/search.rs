@@ -114,7 +114,7 @@ impl SearchConfig {
             return refuse("trials", trials, format!("at most {MOST_TRIALS}"));
         }
         if self.space().is_empty() {
-            return Err(Refusal::fault("search.space", "expected at least one key with what is drawn for it"));
+            return Err(Refusal::fault("search.space", "expected at least one key with a list or range to draw from"));
         }
         grid::check_keys(self.space()).and(self.drawn().map(|_| ())).map_err(|refusal| refusal.under("search.space"))
     }

@@ -128,7 +128,7 @@ impl SplitConfig {
         if are_shares && (shares.iter().sum::<f64>() - 1.0).abs() < 1e-9 {
             return Ok(());
         }
-        let expected = "three shares from 0 to 1 that sum to 1, to train, select and test on, the first above 0";
+        let expected = "three shares from 0 to 1 that sum to 1 (training, validation, test), the first above 0";
         Err(Refusal::new("shares", format!("{shares:?}"), expected))
     }
 }

@@ -214,7 +214,7 @@ impl KeptRun {
         let bytes = fs::read(&path).map_err(|error| refuse(error.to_string()))?;
         let report = match serde_json::from_slice(&bytes).map_err(|error| refuse(error.to_string()))? {
             Report::Cv(report) => report,
-            Report::Train(_) => return Err(refuse("found the report of a `train` run, expected that of `cv`".into())),
+            Report::Train(_) => return Err(refuse("found the report of a `train` run, expected one of `cv`".into())),
         };
         let config = Experiment::from_document(&Document::read(&folder.join(CONFIG), &[])?)?;
         let splits = config.data.splits(&config.cv, config.seed)?;

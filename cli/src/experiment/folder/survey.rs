@@ -83,7 +83,7 @@ impl Survey {
         let link = self.others.iter().filter(is_of_run).find(|name| folder.join(name).is_symlink());
         let found = match (link, early) {
             (Some(link), _) => format!("`{link}` is a link, which burn-rank does not write through"),
-            (None, Some(name)) => format!("`{name}` is not of the unfinished run here"),
+            (None, Some(name)) => format!("`{name}` does not belong to the unfinished run here"),
             (None, None) => return Ok(()),
         };
         Err(OutputError::occupied(folder, format!("{found}; move it elsewhere, or choose another folder with --out")))

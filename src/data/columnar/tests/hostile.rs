@@ -37,7 +37,7 @@ fn a_file_that_states_hostile_sizes_is_refused_before_memory_is_asked_for() {
     hostile[at..at + 8].copy_from_slice(&(1u64 << 63).to_le_bytes());
     assert_eq!(
         message(&hostile, &ReadOptions::default()),
-        "data: not a whole Arrow file: Ipc error: the size of a buffer is negative"
+        "data: not a complete Arrow file: Ipc error: the size of a buffer is negative"
     );
 }
 
@@ -61,7 +61,7 @@ fn a_dictionary_that_states_more_values_than_it_holds_is_refused_before_memory_i
     bytes[at..at + 5].copy_from_slice(&header(1_000_000));
     assert_eq!(
         message(&bytes, &ReadOptions::default()),
-        "data: not a whole Parquet file: Parquet argument error: a dictionary of 40000 bytes states 1000000 values"
+        "data: not a complete Parquet file: Parquet argument error: a dictionary of 40000 bytes states 1000000 values"
     );
 }
 

@@ -335,7 +335,7 @@ fn features_of_several_files_are_those_of_the_same_name() {
     let absent = ["gg".to_owned()];
     let message = read(&Like { feature_names: &absent, ..like }).err().unwrap().to_string();
     assert!(
-        message.contains("no column `gg` among 3 columns of features, expected one of each feature of the ranker"),
+        message.contains("no column `gg` among 3 columns of features, expected one for each feature of the ranker"),
         "{message}"
     );
 }
