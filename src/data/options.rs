@@ -167,8 +167,7 @@ impl ReadOptions {
             Some((option, _)) => Err(Refusal::new(option, 0, "at least 1")),
             None if self.absent == Absent::Missing && self.missing == Missing::Error => {
                 let expected = "`zero`, or `keep`, `indicator`, `zero` or `query-min` for `missing`, which now rejects \
-                    missing \
-                     values";
+                    missing values";
                 Err(Refusal::new("absent", "missing", expected))
             }
             None => self.check_missing_value(),

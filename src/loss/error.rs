@@ -100,8 +100,7 @@ pub enum LossError {
     },
     /// The offsets do not partition the documents into queries.
     #[error(
-        "offsets of queries: found {found}, expected ascending numbers from 0 to {documents}, the number of \
-        labels"
+        "offsets of queries: found {found}, expected ascending numbers from 0 to {documents}, the number of labels"
     )]
     Offsets {
         /// The first invalid offset, in words.

@@ -58,8 +58,7 @@ impl InitArgs {
         let to_output = is_standard_stream(&path);
         if to_output && self.json {
             return Err(Failure::input(
-                "--json: found --out -, expected a file: standard output can hold only one of \
-                the two",
+                "--json: found --out -, expected a file: standard output can hold only one of the two",
             ));
         }
         if !to_output && path.symlink_metadata().is_ok() {

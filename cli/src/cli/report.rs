@@ -232,8 +232,7 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     };
     serde_json::from_slice(&bytes).map(Some).map_err(|error| match newer_version(&bytes) {
         Some(version) => refuse(anyhow::anyhow!(
-            "{error}; it was written by burn-rank {version}, which is newer than this version \
-                ({VERSION})"
+            "{error}; it was written by burn-rank {version}, which is newer than this version ({VERSION})"
         )),
         None => refuse(error.into()),
     })

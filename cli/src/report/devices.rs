@@ -273,9 +273,8 @@ fn quality(comparison: &DeviceComparison) -> Html {
     let what = note(format!(
         "Identical: byte-identical rankers for every seed. Same: the 90% interval of the difference, from low to high, \
          lies within {} of 0. Different: the 95% interval excludes 0, or the loss or gradient of the first batch is \
-         wrong. \
-         Errors are relative to the largest component. The exact values come from double precision at the same scores. \
-         \u{2013}: not measured.",
+         wrong. Errors are relative to the largest component. The exact values come from double precision at the same \
+         scores. \u{2013}: not measured.",
         comparison.margin
     ));
     let tables = QUALITY.html(comparison).then(FIRST_BATCH.html(comparison));
@@ -291,8 +290,8 @@ fn speed(comparison: &DeviceComparison) -> Html {
     ];
     let what = note(
         "All figures are medians over seeds. Each fit runs in a new process. Training time excludes the measures of a \
-         round. Target \
-         is the time until --target was reached. Compile is the time of the first round minus the median of the others.",
+         round. Target is the time until --target was reached. Compile is the time of the first round minus the median \
+         of the others.",
     );
     section("speed", "Speed", what.then(SPEED.html(comparison)).then(figures(plots.into_iter().flatten())))
 }

@@ -244,8 +244,7 @@ fn names_of_features_go_into_exports_cards_reports_and_contributions() {
     let [_, said] = both(&bench, &["convert", "run", "xgb.json", "--format", "xgboost"]);
     contains_all(
         &said,
-        &["XGBoost does not accept names with `[`, `]` or `<`: `price [EUR]` is `price _EUR_`, `ctr \
-        <7d` is"],
+        &["XGBoost does not accept names with `[`, `]` or `<`: `price [EUR]` is `price _EUR_`, `ctr <7d` is"],
     );
     let file: Value = serde_json::from_str(&fs::read_to_string(bench.path("xgb.json")).unwrap()).unwrap();
     assert_eq!(file["learner"]["feature_names"], serde_json::json!(["price _EUR_", "ctr _7d", "age"]));

@@ -83,8 +83,7 @@ fn a_table_with_columns_of_other_names_goes_through_every_command() {
     ]);
     assert!(
         message.contains(
-            "found no column `price` among 1 column of features, expected one for each feature of the \
-                ranker"
+            "found no column `price` among 1 column of features, expected one for each feature of the ranker"
         ),
         "{message}"
     );

@@ -239,10 +239,7 @@ impl Check {
             Ordering::Equal => return,
             Ordering::Less => (
                 Level::Note,
-                format!(
-                    "{words}: in text, the last ones count as 0, unless data.read gives their \
-                    number"
-                ),
+                format!("{words}: in text, the last ones count as 0, unless data.read gives their number"),
             ),
             Ordering::Greater => (Level::Problem, format!("{words}: set data.read.features to their number")),
         };

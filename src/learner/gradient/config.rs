@@ -163,8 +163,7 @@ fn check_shards(shards: usize, scorer: &ScorerConfig) -> Result<(), LearnerError
     match scorer.changes_in_training() {
         Some((key @ "norm", found)) if shards > 1 => {
             let expected = format!(
-                "another with learner.shards = {shards}, since batch norm has the statistics of only one \
-                    shard"
+                "another with learner.shards = {shards}, since batch norm has the statistics of only one shard"
             );
             Err(Refusal::new(format!("scorer.{key}"), found, expected).into())
         }

@@ -349,8 +349,7 @@ impl ExperimentConfig {
             "data.read.missing",
             "\"keep\"",
             instead,
-            "does not accept missing \
-            values",
+            "does not accept missing values",
         )
     }
 

@@ -279,10 +279,8 @@ impl OutputFolder {
 pub(crate) fn write_page(folder: &Path, bytes: &[u8]) -> Result<(), OutputError> {
     let path = folder.join(PAGE);
     if !folder.join(MARK).is_file() && path.symlink_metadata().is_ok() {
-        let found = format!(
-            "`{PAGE}` may be your own file, since the folder has no mark; name another file with \
-            --out"
-        );
+        let found =
+            format!("`{PAGE}` may be your own file, since the folder has no mark; name another file with --out");
         return Err(OutputError::occupied(folder, found));
     }
     replace(&path, bytes).map_err(OutputError::unwritable(&path))
