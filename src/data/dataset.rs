@@ -379,7 +379,7 @@ impl RankingDataset {
                 return Err(inconsistent(
                     "a query identifier",
                     format!("`{id}` again"),
-                    "one query of that identifier",
+                    "one query with that identifier",
                 ));
             }
             out.append(&mut features, part, 0..part.queries());

@@ -68,7 +68,7 @@ const STEP: Layout = Layout {
 };
 
 const RATES: Layout = Layout {
-    title: "training documents per second by the queries of a step",
+    title: "training documents per second by queries per step",
     columns: &[
         ("4/step", |row| rate(row, 4)),
         ("16/step", |row| rate(row, 16)),

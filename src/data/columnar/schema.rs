@@ -267,7 +267,7 @@ impl Table<'_> {
         let column = self.place(name).ok_or_else(lacks)?;
         match key {
             KeyColumn::Group(_) => self.fitting(column, is_identifier, "text or integers, as groups have"),
-            KeyColumn::Time(_) => self.fitting(column, is_time, "numbers, dates, times or text of these"),
+            KeyColumn::Time(_) => self.fitting(column, is_time, "numbers, dates, times, or text with these"),
         }
     }
 
