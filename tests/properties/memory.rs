@@ -71,7 +71,7 @@ fn every_way_to_a_loss_says_what_is_needed() {
     let labels: Vec<f64> = (0..documents).map(|document| f64::from(u8::from(document == 0))).collect();
     let error = explain(loss.as_ref(), &labels, &labels, DType::F32).unwrap_err().to_string();
     let expected = "lambda_measure on a list of 1000000 documents takes about ";
-    assert!(error.starts_with(expected) && error.contains(" are free: take shorter lists"), "{error}");
+    assert!(error.starts_with(expected) && error.contains(" are free: use shorter lists"), "{error}");
     let scores = Tensor::<2>::zeros([1, documents], &Device::flex());
     let first = Tensor::<2>::from_floats([[1.0]], &Device::flex());
     let labels = Tensor::cat(vec![first, scores.clone().narrow(1, 1, documents - 1)], 1);

@@ -461,7 +461,7 @@ fn lists_too_long_for_memory_name_the_bytes_that_they_need() {
     let bench = Bench::default();
     let shape = ["bench", "--losses", "lambda_measure", "--shapes", "2x5000000"];
     let parts =
-        ["lambda_measure on 2 lists of 5000000 documents takes about ", " bytes (", " GiB) are free: take shorter"];
+        ["lambda_measure on 2 lists of 5000000 documents takes about ", " bytes (", " GiB) are free: use shorter"];
     contains(&bench.refused(&shape), &parts);
     let zeros = vec!["0"; 499_999].join(",");
     bench.write("long.jsonl", &format!("{{\"scores\": [1,{zeros}], \"labels\": [1,{zeros}]}}\n"));

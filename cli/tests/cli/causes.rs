@@ -223,7 +223,7 @@ fn defect_18_a_file_of_another_kind_is_called_what_it_is() {
         (&["eval", "run", "noise"], format!("noise: found binary data of another kind, expected {data}")),
         (
             &["cv", "run"],
-            "run: found a folder, expected a configuration: that of its run is run/config.toml".to_string(),
+            "run: found a folder, expected a configuration; its run has run/config.toml".to_string(),
         ),
         (
             &["loss", "list_net", "d.txt"],
@@ -311,7 +311,7 @@ fn defect_18_the_key_that_was_set_is_named() {
         ("l1=1e30", "lower learner.l1 = 1e30"),
         ("min_curvature=1e30", "lower learner.min_curvature = 1e30"),
         ("subsample=1e-9", "raise learner.subsample = 1e-9"),
-        ("min_documents=100000", "lower learner.min_documents = 100000, for there are "),
+        ("min_documents=100000", "lower learner.min_documents = 100000, since there are only "),
     ]
     .into_iter()
     .enumerate()

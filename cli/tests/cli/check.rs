@@ -299,7 +299,7 @@ fn what_is_off_in_a_published_set_is_named() {
     contains(&message, &["feature 1 lie outside the range of MQ2007 of LETOR 4.0", "QueryLevelNorm"]);
     let (kind, message) = only(&letor("a", 12, 45, 4, |_, _| ()), &[]);
     assert_eq!(kind, "note published");
-    contains(&message, &["label 3; those of OHSUMED of LETOR 3.0 are whole numbers from 0 to 2"]);
+    contains(&message, &["label 3; labels of OHSUMED of LETOR 3.0 are whole numbers from 0 to 2"]);
 }
 
 /// Data with Istella's number in about half of the values of feature 2.

@@ -106,7 +106,7 @@ fn what_cannot_be_generated_is_refused() {
     );
     assert!(refused(&[&scores[..], &["x", "--eta=-1"]].concat()).contains("eta = -1: expected from 0 to 10"));
     assert!(refused(&[&scores[..], &["-"]].concat()).contains("--out -: expected a file"));
-    assert!(refused(&[&scores[..], &["x.arrow"]].concat()).contains("--out x.arrow: expected a name of LETOR text"));
+    assert!(refused(&[&scores[..], &["x.arrow"]].concat()).contains("--out x.arrow: expected a name for LETOR text"));
     assert!(refused(&[&scores[..], &["data.txt"]].concat()).contains("expected a different file: this one is read"));
     bench.write("data.txt.weight", "1\n");
     std::fs::rename(bench.path("data.txt.weight"), bench.path("x.weight")).unwrap();

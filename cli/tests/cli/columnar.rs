@@ -104,7 +104,7 @@ fn a_converted_table_keeps_the_names_of_its_features() {
         contains(&message, &[expected]);
     }
     let note = bench.run(&["convert", "own.csv", "own.txt"]).success().get_output().stderr.clone();
-    contains(&String::from_utf8(note).unwrap(), &["own.txt: text knows features by number"]);
+    contains(&String::from_utf8(note).unwrap(), &["own.txt: text has feature numbers"]);
 }
 
 #[test]

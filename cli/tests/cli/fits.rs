@@ -216,7 +216,7 @@ fn compare_reads_the_data_for_each_ranker_as_it_was_trained() {
     bench.output(&["compare", "run", "mean", "train.csv", "--missing", "zero"]);
     let piped = bench.command(&["compare", "run", "zero", "-"]).write_stdin(table()).assert().code(2);
     let message = String::from_utf8_lossy(&piped.get_output().stderr).into_owned();
-    contains_all(&message, &["-: expected a file, to be read twice: run and zero"]);
+    contains_all(&message, &["-: expected a file, since it is read twice: run and zero"]);
     train("other", &["data.columns.label=age", "data.columns.drop=[\"title\", \"grade\"]"]);
     let message = bench.refused(&["compare", "run", "other", "train.csv"]);
     contains_all(&message, &["run and other were trained on other labels of these data", "--read columns.label=NAME"]);

@@ -129,7 +129,7 @@ fn a_folder_of_another_run_or_with_files_of_others_is_refused() {
         fs::remove_file(bench.path("unmarked/.burn-rank")).unwrap();
         refused_ways(&bench, command, "unmarked", &[], "nor", &["entries, which burn-rank did not write there"]);
         // The page replaces no file of the user, and a run without a mark can be read.
-        let page = "unmarked: `report.html` may be yours, since the folder has no mark; name another file";
+        let page = "unmarked: `report.html` may be your own file, since the folder has no mark; name another file";
         refused(&bench, &["report", "unmarked"], &[page]);
         fs::remove_file(bench.path("unmarked/report.html")).unwrap();
         bench.output(&["report", "unmarked"]);
@@ -163,7 +163,7 @@ fn a_folder_of_another_run_or_with_files_of_others_is_refused() {
         fs::remove_file(bench.path("train").join(name)).unwrap();
     }
     bench.write("train/README.md", "# Mine\n");
-    let words = "train: `README.md` is not of the unfinished run here; move it elsewhere";
+    let words = "train: `README.md` does not belong to the unfinished run here; move it elsewhere";
     refused_ways(&bench, "train", "train", &[], "r", &[words]);
     fs::remove_file(bench.path("train/README.md")).unwrap();
     bench.write("train/report.json.77.partial", "mine\n");
@@ -322,7 +322,7 @@ fn an_output_does_not_replace_its_own_input() {
         refused(&bench, &[&args[..], &["--out", "scores"]].concat(), &["--qrels", out, different]);
     }
     let same = ["predict", "run", "data.txt", "--run-id", "a", "--out", "new", "--qrels", "new"];
-    refused(&bench, &same, &["--qrels new: expected a different file from that of --out"]);
+    refused(&bench, &same, &["--qrels new: expected a different file from --out"]);
     refused(&bench, &["convert", "ranker.txt", "ranker.txt"], &["ranker.txt", different, "is the ranker"]);
     #[cfg(unix)]
     {

@@ -113,7 +113,7 @@ fn one_positive_per_query_is_measured_by_its_rank() {
 fn few_queries_get_a_linear_scorer() {
     let bench = Bench::default();
     let (config, summary) = written(&bench, &letor(8, 6, grades));
-    contains_all(&config, &["[scorer]\nkind = \"linear\"", "learning_rate = 0.01", "# For trees"]);
+    contains_all(&config, &["[scorer]\nkind = \"linear\"", "learning_rate = 0.01", "# To compare trees"]);
     contains_all(&summary, &["a linear scorer: 8 training queries with two labels"]);
     cross_validated(&bench);
     // The commented alternative runs as well.
@@ -290,7 +290,7 @@ fn init_replaces_no_file_and_says_what_it_cannot_use() {
     let text = letor(30, 6, grades);
     bench.write("data.txt", &text);
     bench.write("data.toml", "mine");
-    contains(&bench.refused(&["init", "data.txt"]), &["data.toml: exists, expected a new file", "--out"]);
+    contains(&bench.refused(&["init", "data.txt"]), &["data.toml: exists, and init replaces no file", "--out"]);
     assert_eq!(fs::read_to_string(bench.path("data.toml")).unwrap(), "mine");
     contains(&bench.refused(&["init", "absent.txt", "--out", "a.toml"]), &["absent.txt"]);
     contains(&bench.refused(&["init", "-"]), &["found `-`, expected files"]);

@@ -98,7 +98,7 @@ fn an_unknown_page_is_refused_with_the_nearest_name() {
     );
     assert!(message.ends_with("; did you mean `train`?\n"), "{message}");
     let message = bench.refused(&["man", "train", "now"]);
-    assert!(message.contains("found `now`, expected nothing, since `burn-rank train` has no commands"), "{message}");
+    assert!(message.contains("found `now`, expected nothing, since `burn-rank train` has no subcommands"), "{message}");
     bench.refused(&["man", "train", "--out", "man"]);
     bench.write("file", "mine");
     let message = bench.refused(&["man", "--out", "file"]);

@@ -99,7 +99,7 @@ fn trees_without_a_split_for_want_of_weights_say_so() {
          learner = { kind = \"boosted_trees\", rounds = 2, min_documents = 2 }\n",
     );
     let message = bench.refused(&["train", "w.toml", "--out", "w", "-q"]);
-    assert!(message.contains("the weights of the documents leave nothing to learn"), "{message}");
+    assert!(message.contains("the document weights leave nothing to learn"), "{message}");
 }
 
 /// Runs `burn-rank` with a limit on its addresses, in KiB; returns the exit code and what it says on standard error.

@@ -135,7 +135,7 @@ fn defect_18_what_is_set_to_hinder_every_split_is_named() {
     let two = BoostedTreesConfig { l1: 1e30, min_curvature: 5.0, decreasing: vec![1], ..usual() };
     assert_eq!(words(two), "lower learner.min_curvature = 5 or lower learner.l1 = 1e30 or shorten learner.decreasing");
     let few = usual().what_hinders_splits(30);
-    assert_eq!(few, "lower learner.min_documents = 20, for there are 30 training documents");
+    assert_eq!(few, "lower learner.min_documents = 20, since there are only 30 training documents");
 }
 
 #[test]
