@@ -67,7 +67,7 @@ def test_missing_values_are_for_trees(trained, queries, held_out):
     values, expected = trees.contributions(held_out.X, queries.X)
     assert values.shape == held_out.X.shape
     np.testing.assert_allclose(values.sum(axis=1) + expected, trees.predict(held_out.X), atol=1e-5)
-    with pytest.raises(ValueError, match="contributions are those of trees"):
+    with pytest.raises(ValueError, match="only trees have contributions"):
         trained.ranker.contributions(held_out.X)
 
 

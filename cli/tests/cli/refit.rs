@@ -141,7 +141,7 @@ fn folders_of_folds_give_each_query_once() {
     // A fold with a part of another one's queries, and others.
     fold(2, [part(2), part(3), part(1) + "0 qid:new 1:1\n1 qid:new 1:2\n"]);
     let message = bench.refused(&["cv", "a.toml", "--refit", "other"]);
-    contains(&message, &["data.folds", "Fold2/test.txt, of whose 5 queries earlier folds hold 4", "each query once"]);
+    contains(&message, &["data.folds", "Fold2/test.txt, 4 of whose 5 queries are in earlier folds", "each query once"]);
     assert!(!bench.path("other").exists());
 }
 

@@ -323,7 +323,8 @@ mod tests {
                 r#"{"shards": 2}"#.to_string(),
                 json!({"kind": "mlp", "norm": "batch"}),
                 LossSpec::new("list_net"),
-                "scorer.norm = \"batch\": expected another with learner.shards = 2: batch norm has the statistics of one shard"
+                "scorer.norm = \"batch\": expected another with learner.shards = 2, since batch norm has the statistics of only one \
+                 shard"
                     .to_string(),
             ),
             (
