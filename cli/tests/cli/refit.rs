@@ -82,7 +82,7 @@ fn the_card_says_that_there_is_no_test_value_and_where_the_estimate_stands() {
     let error = report["standard_errors"]["ndcg@10"].as_f64().unwrap();
     let card = fs::read_to_string(bench.path("best/README.md")).unwrap();
     for part in [
-        "has no test value of its own",
+        "has no test value",
         "30 test queries in 3 folds with 2 seeds",
         "They are in `cv/report.json`.",
         &format!("| cross-validated ndcg@10 | {estimate:.4} ± {error:.4} |"),
