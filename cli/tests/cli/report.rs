@@ -80,7 +80,7 @@ fn a_folder_without_a_run_is_refused() {
     let newer = "{\"command\": \"train\", \"name\": 3, \"versions\": {\"burn_rank\": \"99.0.0\"}}";
     bench.write("run/report.json", newer);
     let message = bench.refused(&["report", "run"]);
-    assert!(message.contains("; written by burn-rank 99.0.0, newer than this one, "), "{message}");
+    assert!(message.contains("; it was written by burn-rank 99.0.0, which is newer than this version ("), "{message}");
     assert_eq!(files(&bench.path("run")), ["report.json"], "nothing half-written");
 }
 

@@ -204,7 +204,7 @@ fn a_search_that_cannot_be_made_is_refused() {
         (random("\"learner.learning_rate\" = 3"), "expected a list of values, at least one, or a range such as".into()),
         (
             halving("budget = 9", "\"learner.epochs\" = [1, 2]"),
-            "search.space.learner.epochs: expected `search.budget` in its place".into(),
+            "search.space.learner.epochs: expected `search.budget` instead".into(),
         ),
         (
             halving("reduction = 4", rate),
@@ -226,7 +226,7 @@ fn a_search_that_cannot_be_made_is_refused() {
         + &halving("", "\"learner.c\" = [[0.1], [1.0]]");
     bench.write("svm.toml", &svm);
     let expected = "svm.toml:4:1: search.kind: found \"successive_halving\", expected \"random\": the learner `svm_map` has \
-                    no number of rounds that could be shared out; these do: `ada_rank`, `boosted_trees`, `gradient`";
+                    no rounds to divide among trials; these have: `ada_rank`, `boosted_trees`, `gradient`";
     let message = bench.refused(&["cv", "svm.toml"]);
     assert!(message.contains(expected), "{message}");
     // Trials need validation queries to choose among them.
