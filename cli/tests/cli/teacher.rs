@@ -97,7 +97,7 @@ fn a_ranker_teaches_the_data_on_which_it_was_trained() {
     let run = taught(&[]);
     let said = String::from_utf8_lossy(&run.get_output().stderr).into_owned();
     assert!(run.get_output().status.success(), "{said}");
-    assert!(said.contains("was trained on these queries, so its scores know their labels"), "{said}");
+    assert!(said.contains("was trained on these queries, so its scores depend on their labels"), "{said}");
     let said = String::from_utf8_lossy(&run.get_output().stdout).into_owned();
     assert!(said.contains("refit, trained on 18 queries"), "{said}");
     // Other scores are other data, which no finished run is taken for.
@@ -126,7 +126,7 @@ fn a_run_may_hold_all_queries_of_the_data_and_no_others() {
     let all = args("all.run");
     bench.output(&all.iter().map(String::as_str).collect::<Vec<_>>());
     for (run, expected) in [
-        ("vali.run", "data.teacher: vali.run: found no score of a training query, expected one for some document"),
+        ("vali.run", "data.teacher: vali.run: found no score of a training query, expected one for at least document"),
         (
             "more.run",
             "data.teacher: more.run:3:1: found query `c`, expected a query of the training, validation or test",

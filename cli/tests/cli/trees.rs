@@ -106,7 +106,7 @@ fn a_ranker_is_continued() {
     assert!(message.contains("absent: No such file"), "{message}");
     let other = ["--set", "learner={kind=\"rank_svm\"}", "--set", "loss=", "--set", "data.read.missing=zero"];
     let message = refused(&[&["--continue", "run"], &other[..]].concat());
-    assert!(message.contains("starts from no ranker; `boosted_trees` does"), "{message}");
+    assert!(message.contains("does not start from a ranker; `boosted_trees` does"), "{message}");
     let message = bench.refused(&["cv", "run.toml", "--set", "start=run", "--set", "cv.split=3", "--out", "other"]);
     assert!(message.contains("start: not read by `cv`"), "{message}");
     assert!(!bench.path("other").exists());

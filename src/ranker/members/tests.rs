@@ -221,7 +221,6 @@ fn missing_values_are_taken_where_all_members_take_them() {
     );
     let mixed = ranker_of(rankers(), &[1.0; 4]);
     assert!(refusal(mixed.predict(&missing, &device)).starts_with("query `"));
-    let found =
-        "only trees have contributions: found an ensemble of members, expected a ranker that is a sum of trees";
+    let found = "only trees have contributions: found an ensemble of members, expected a ranker that is a sum of trees";
     assert_eq!(refusal(mixed.contributions(&data(), &data())), found);
 }
