@@ -126,7 +126,10 @@ fn a_run_may_hold_all_queries_of_the_data_and_no_others() {
     let all = args("all.run");
     bench.output(&all.iter().map(String::as_str).collect::<Vec<_>>());
     for (run, expected) in [
-        ("vali.run", "data.teacher: vali.run: found no score of a training query, expected one for at least document"),
+        (
+            "vali.run",
+            "data.teacher: vali.run: found no score of a training query, expected one for at least one training document",
+        ),
         (
             "more.run",
             "data.teacher: more.run:3:1: found query `c`, expected a query of the training, validation or test",
