@@ -246,7 +246,9 @@ fn tests(report: &ComparisonReport, labels: &[String]) -> Html {
         let title = format!("{}: mean differences with {}% intervals", of.measure, 100.0 * config.confidence);
         Figure::new(title, Rows { rows: forest(report, of, labels, ""), zero: true }, legend.clone())
     };
-    figures(report.measures.iter().map(plot)).then(tables.collect::<Html>()).then(note(words))
+    // Without a query on which two systems differ, an axis would have no length.
+    let differs = |of: &&ComparedMeasure| of.pairs.iter().any(|pair| pair.wins + pair.losses > 0);
+    figures(report.measures.iter().filter(differs).map(plot)).then(tables.collect::<Html>()).then(note(words))
 }
 
 /// Returns a row for each pair of systems, with the mean difference and its interval. If there are many pairs, these
