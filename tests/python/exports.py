@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains small rankers with the real binary, exports them, and compares their scores with those of the systems that read
-the exports: onnxruntime, LightGBM, XGBoost. Readers of our own, written from the documentation, stand for RankLib, Solr and
-the plug-ins of OpenSearch and Elasticsearch, which are not run. `.ci/exports` installs what is needed:
+the exports: onnxruntime, LightGBM, XGBoost. Readers of our own, written from the documentation, stand for RankLib (`.ci/ranklib`
+runs it), and for Solr and the plug-ins of OpenSearch and Elasticsearch, which are not run. `.ci/exports` installs what is needed:
 
     .ci/exports target/debug/burn-rank
 

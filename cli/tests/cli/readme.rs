@@ -15,7 +15,7 @@ const LEFT_OUT: [(&str, &str, &str); 3] = [
     (
         "docs/how-to/export.md",
         "java -jar RankLib.jar -load ranker.txt -rank test.txt -score scores.txt",
-        "RankLib comes with its own releases; tests/python/exports.py reads its text by its formula",
+        "RankLib comes with its own releases; .ci/ranklib runs it",
     ),
 ];
 

@@ -21,7 +21,7 @@ pub(super) const TREES: ExportEntry = ExportEntry {
     title: "RankLib XML",
     extension: "xml",
     by_name: true,
-    help: "RankLib's text for a linear ranker, or its XML for trees; not yet tested in RankLib",
+    help: "RankLib's text for a linear ranker, or its XML for trees",
     row: "RankLib; OpenSearch, Elasticsearch: `model/ranklib` | trees in which no missing value goes left | all \
         but `query_min_max` | 32 bits",
     accepts: is_trees,
