@@ -394,10 +394,13 @@ fn refitted(chosen: &Chosen, report: &CrossValidationReport, done: &FinishedRun,
     };
     let name = report.standings().into_iter().find(|standing| standing.setting == chosen.setting);
     let name = name.map(|standing| format!(": {}", harmless(&standing.name))).unwrap_or_default();
+    let long = match chosen.is_ensemble() {
+        true => "the median best rounds of each member".to_string(),
+        false => format!("{}{rounds}", counted(chosen.round(), "round")),
+    };
     let line = format!(
-        "refit{name}, trained on {} for {}{rounds}; {} {}. It has no test value; the means above are its estimate.",
+        "refit{name}, trained on {} for {long}; {} {}. It has no test value; the means above are its estimate.",
         counted(done.report.data.train.statistics.queries, "query"),
-        counted(chosen.round(), "round"),
         if done.is_new { "written to" } else { "finished before, in" },
         path.display()
     );

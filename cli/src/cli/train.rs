@@ -8,7 +8,7 @@ use burn_rank::learner::{Progress, StopReason};
 use burn_rank::workbench::distributed::ProcessGroup;
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::learner::in_words;
-use burn_rank::workbench::text::harmless;
+use burn_rank::workbench::text::{counted, harmless};
 use clap::Args;
 
 use super::{
@@ -16,7 +16,8 @@ use super::{
     written_to,
 };
 use crate::experiment::{
-    Destination, Experiment, ExperimentConfig, FinishedRun, Measures, PAGE, SetMeasures, TrainReport, TrainRun,
+    Destination, Experiment, ExperimentConfig, FinishedRun, Measures, MemberReport, PAGE, SetMeasures, TrainReport,
+    TrainRun,
 };
 use crate::page::wrapped;
 use crate::report::{measures_table, write_reports};
@@ -107,7 +108,13 @@ impl TrainArgs {
         } else if !self.quiet {
             let seconds = if *is_new { format!(", {:.1} s", start.elapsed().as_secs_f64()) } else { String::new() };
             let (name, best, rounds, stop) = (harmless(name), fit.best_round, fit.rounds, in_words(fit.stop));
-            writeln!(out, "{name}: round {best} of {rounds} selected, {stop}{seconds}")?;
+            match fit.members.len() {
+                0 => writeln!(out, "{name}: round {best} of {rounds} selected, {stop}{seconds}")?,
+                members => writeln!(out, "{name}: {} joined, {stop}{seconds}", counted(members, "member"))?,
+            }
+            for MemberReport { name, best_round, rounds, stop, .. } in &fit.members {
+                writeln!(out, "  {}: round {best_round} of {rounds} selected, {}", harmless(name), in_words(*stop))?;
+            }
             let measures: Vec<&String> = report.measures.train.measures.keys().collect();
             let table = measures_table(report, &format!("{} convention", convention.name), &measures);
             write!(out, "{}", table.text())?;

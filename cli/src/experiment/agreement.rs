@@ -32,6 +32,9 @@ impl ExperimentConfig {
         if processes == 1 {
             return Ok(());
         }
+        if !self.members.is_empty() {
+            return Err(Refusal::fault("members", format!("expected one process, found {processes}")));
+        }
         let kind = self.learner_kind();
         let Some(entry) = self.learner_entry().filter(|entry| entry.shares_work) else {
             let with: Vec<&str> = LEARNERS.iter().filter(|entry| entry.shares_work).map(|entry| entry.name).collect();

@@ -15,6 +15,7 @@ use burn_rank::workbench::{normalizer, predict_together};
 use super::config::{Experiment, ExperimentConfig};
 use super::error::ExperimentError;
 use super::extreme_queries::ExtremeQueries;
+use super::members::{MemberReport, fit_members};
 use super::split::Split;
 
 /// The measures on each set of queries, keyed by the name of the set.
@@ -61,6 +62,8 @@ pub struct Fit {
     pub extremes: ExtremeQueries,
     /// How the loss is approximated for the longest list; `None` if it is computed exactly by its formula.
     pub approximation: Option<Approximation>,
+    /// The fit of each member; empty without `[[members]]`.
+    pub members: Vec<MemberReport>,
 }
 
 impl Fit {
@@ -90,6 +93,9 @@ pub fn fit_in_place(
     seed: u64,
     options: &FitOptions,
 ) -> Result<Fit, ExperimentError> {
+    if !config.member_experiments.is_empty() {
+        return fit_members(config, split, seed, options);
+    }
     let config = &config.fitted_to(split)?;
     split.cut(config.shards())?;
     split.check()?;
@@ -155,6 +161,7 @@ fn fit_normalized(
         evaluations,
         extremes,
         approximation,
+        members: Vec::new(),
     })
 }
 
@@ -197,7 +204,7 @@ fn approximation(config: &ExperimentConfig, train: &RankingDataset) -> Result<Op
 }
 
 /// Returns the mean of each measure on each set, under a name such as `validation ndcg@10`.
-fn named(evaluations: &Evaluations) -> BTreeMap<String, f64> {
+pub(super) fn named(evaluations: &Evaluations) -> BTreeMap<String, f64> {
     let means = evaluations.iter().flat_map(|(set, evaluation)| evaluation.means.iter().map(move |mean| (set, mean)));
     means.map(|(set, (measure, value))| (format!("{set} {measure}"), *value)).collect()
 }

@@ -10,7 +10,7 @@ use burn_rank::learner::{Importance, Round, StopReason};
 use burn_rank::measure::evaluate;
 use burn_rank::ranker::{Member, Members, Metadata, Ranker};
 use burn_rank::refusal::Refusal;
-use burn_rank::workbench::seed_for;
+use burn_rank::seed::seed_for;
 use serde::{Deserialize, Serialize};
 
 use super::config::{Experiment, Standardize};
@@ -64,7 +64,7 @@ pub(super) fn fit_members(
     }
     let mut resolved = config.config.clone();
     let (mut reports, mut members, mut stop) = (Vec::new(), Vec::new(), StopReason::Completed);
-    for (number, (member, experiment)) in config.config.members.iter().zip(&*config.members).enumerate() {
+    for (number, (member, experiment)) in config.config.members.iter().zip(&*config.member_experiments).enumerate() {
         let seed = member_seed(seed, number);
         let of_member =
             |source| ExperimentError::Job { label: format!("member `{}`", member.name), source: Box::new(source) };
@@ -126,8 +126,7 @@ fn measured(
     for (name, data) in split.sets() {
         let scores = ranker.predict(data, options.device)?;
         let evaluation = evaluate(&data.rankings(&scores), &measures, &convention)?;
-        extremes =
-            Some(ExtremeQueries::of_report(config.measure.select, data, &scores, &evaluation.per_query[0]));
+        extremes = Some(ExtremeQueries::of_report(config.measure.select, data, &scores, &evaluation.per_query[0]));
         evaluations.insert(name, evaluation);
     }
     let metadata = Metadata {

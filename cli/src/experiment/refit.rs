@@ -30,14 +30,19 @@ pub struct Chosen {
     pub validation: f64,
     /// The best round of each fit with this setting.
     pub best_rounds: Vec<usize>,
+    /// The best rounds of each member of an ensemble, one for each fit.
+    pub(super) member_rounds: Vec<Vec<usize>>,
 }
 
 impl Chosen {
     /// Returns the median of the best rounds. For an even number of rounds, returns the lower of the two middle values.
     pub fn round(&self) -> usize {
-        let mut rounds = self.best_rounds.clone();
-        rounds.sort_unstable();
-        rounds.get(rounds.len().saturating_sub(1) / 2).copied().unwrap_or(1)
+        median(&self.best_rounds)
+    }
+
+    /// Returns whether the setting has members, each with a best round of its own.
+    pub fn is_ensemble(&self) -> bool {
+        !self.member_rounds.is_empty()
     }
 
     /// Returns the configuration that trains the setting on `data`. The number of rounds is the median of the best
@@ -47,9 +52,22 @@ impl Chosen {
     /// Returns a [`ConfigError`] if a key is invalid for these data.
     pub fn configuration(&self, data: &DataConfig) -> Result<(Document, Experiment), ConfigError> {
         let mut config = ExperimentConfig { data: data.clone(), ..self.config.clone().without_choice() };
-        config.measure.round = Some(self.round());
+        match config.members.is_empty() {
+            true => config.measure.round = Some(self.round()),
+            false => {
+                let members = config.members.iter_mut().zip(&self.member_rounds);
+                members.for_each(|(member, rounds)| member.round = Some(median(rounds)));
+            }
+        }
         again(&config)
     }
+}
+
+/// Returns the lower median of numbers of rounds.
+fn median(rounds: &[usize]) -> usize {
+    let mut rounds = rounds.to_vec();
+    rounds.sort_unstable();
+    rounds.get(rounds.len().saturating_sub(1) / 2).copied().unwrap_or(1)
 }
 
 /// Formats a configuration as TOML and parses it again, so that all checks apply.

@@ -17,7 +17,11 @@ pub(super) fn frame(report: &TrainReport, record: Option<&RunRecord>) -> Frame {
     let normalizer = report.config["normalizer"].as_str().unwrap_or("none");
     let sections = [
         section("results", "Results", results(report)),
-        section("curves", "Learning curves", curves.of(&report.fit)),
+        members(report),
+        match report.fit.members.is_empty() {
+            true => section("curves", "Learning curves", curves.of(&report.fit)),
+            false => Html::default(),
+        },
         queries::distribution(&[(String::new(), &report.per_query)], report.selection, &report.convention),
         report
             .extremes
@@ -48,13 +52,34 @@ fn facts(report: &TrainReport, record: Option<&RunRecord>) -> Vec<Fact> {
     let shown = sets.iter().rev().take((sets.len() - 1).max(1));
     let mut facts: Vec<Fact> = shown.map(|(set, measures)| measured(set, measures)).collect();
     let rounds = number::counted(report.fit.rounds, round_word(&report.config));
-    facts.push(Fact::new(
-        format!("selected {}", round_word(&report.config)),
-        number::count(report.fit.best_round),
-        format!("of {rounds}, {}", in_words(report.fit.stop)),
-    ));
+    facts.push(match report.fit.members.len() {
+        0 => Fact::new(
+            format!("selected {}", round_word(&report.config)),
+            number::count(report.fit.best_round),
+            format!("of {rounds}, {}", in_words(report.fit.stop)),
+        ),
+        members => Fact::new("members".to_string(), number::count(members), in_words(report.fit.stop).to_string()),
+    });
     facts.extend(record.map(cost));
     facts
+}
+
+/// Lists the members of an ensemble with the selection measure of each.
+fn members(report: &TrainReport) -> Html {
+    let sets: Vec<String> = report.measures.iter().map(|(set, _)| format!("{set} {}", report.selection)).collect();
+    let head = ["member", "weight", "seed", "selected round", "rounds", "end"].map(str::to_string);
+    let mut table = Table::new(head.into_iter().chain(sets.iter().cloned()));
+    for member in &report.fit.members {
+        let of_fit = [member.weight.to_string(), member.seed.to_string()].into_iter();
+        let of_fit = of_fit.chain([member.best_round, member.rounds].map(number::count)).map(Cell::number);
+        let measured = sets.iter().map(|set| with_error(member.measures.get(set).copied(), None));
+        let end = [Cell::from(in_words(member.stop))];
+        table.row(member.name.as_str(), of_fit.chain(end).chain(measured));
+    }
+    match report.fit.members.is_empty() {
+        true => Html::default(),
+        false => section("members", "Members", table.html("members")),
+    }
 }
 
 fn results(report: &TrainReport) -> Html {

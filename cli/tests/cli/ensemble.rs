@@ -144,3 +144,138 @@ fn what_cannot_be_joined_is_refused_and_nothing_is_written() {
     assert!(refused.contains("gauss: "), "{refused}");
     assert_eq!(files(&bench.path("")), before);
 }
+
+/// A network and trees on files, as members of one configuration.
+const MEMBERS: &str = r#"
+[data]
+train = ["data.txt"]
+validation = ["valid.txt"]
+
+[[members]]
+normalizer = "gauss"
+scorer = { kind = "mlp", hidden = [4] }
+loss = { name = "lambda_ndcg" }
+learner = { kind = "gradient", epochs = 2 }
+
+[[members]]
+name = "forest"
+weight = 2
+loss = { name = "lambda_ndcg" }
+learner = { kind = "boosted_trees", rounds = 4, leaves = 4, min_documents = 2, subsample = 0.5 }
+"#;
+
+fn with_members() -> Bench {
+    let bench = Bench::default();
+    bench.output(&["synth", "--queries", "20", "--features", "5", "--out", "data.txt"]);
+    bench.output(&["synth", "--queries", "8", "--features", "5", "--seed", "2", "--out", "valid.txt"]);
+    bench.write("members.toml", MEMBERS);
+    bench
+}
+
+fn json(bench: &Bench, file: &str) -> Value {
+    serde_json::from_str(&fs::read_to_string(bench.path(file)).unwrap()).unwrap()
+}
+
+#[test]
+fn members_of_a_configuration_are_those_that_are_trained_one_by_one() {
+    let bench = with_members();
+    let printed = bench.output(&["train", "members.toml", "--out", "all"]);
+    assert!(printed.contains("members: 2 members joined, all rounds done"), "{printed}");
+    assert!(printed.contains("  gradient-1: round "), "{printed}");
+    let members = json(&bench, "all/report.json")["members"].clone();
+    assert_eq!(
+        (&members[0]["seed"], &members[1]["name"], &members[1]["weight"]),
+        (&1.into(), &"forest".into(), &2.0.into())
+    );
+    assert_eq!(members[1]["history"].as_array().unwrap().len(), 4);
+    assert!(members[0]["measures"]["validation ndcg@10"].as_f64() > Some(0.0), "{members}");
+    assert!(fs::read_to_string(bench.path("all/report.html")).unwrap().contains("forest"));
+
+    let head = &MEMBERS[..MEMBERS.find("[[members]]").unwrap()];
+    for (number, sections) in MEMBERS.split("[[members]]\n").skip(1).enumerate() {
+        let sections: Vec<&str> =
+            sections.lines().filter(|line| !line.starts_with("name") && !line.starts_with("weight")).collect();
+        bench.write("one.toml", &format!("{}\n{head}", sections.join("\n")));
+        let seed = format!("seed={}", members[number]["seed"]);
+        bench.output(&["train", "one.toml", "--set", &seed, "--out", &format!("m{number}"), "--quiet"]);
+    }
+    bench.output(&["ensemble", "m0", "m1", "--weights", "1,2", "--out", "joined"]);
+    assert_eq!(scores(&bench, "all", "valid.txt"), scores(&bench, "joined", "valid.txt"));
+
+    // The configuration that a run leaves gives the same ranker.
+    bench.output(&["train", "all/config.toml", "--out", "again", "--quiet"]);
+    assert_eq!(scores(&bench, "again", "valid.txt"), scores(&bench, "all", "valid.txt"));
+    let set = ["train", "members.toml", "--set", "standardize=fixed", "--out", "fixed", "--quiet"];
+    bench.output(&set);
+    assert!(json(&bench, "fixed/report.json")["members"][1]["deviation"].as_f64() > Some(0.0));
+}
+
+#[test]
+fn a_run_of_members_that_was_stopped_continues_with_the_next_one() {
+    let bench = with_members();
+    bench.output(&["train", "members.toml", "--out", "all", "--quiet"]);
+    let whole = ["ranker.safetensors", "report.json"].map(|name| fs::read(bench.path(&format!("all/{name}"))).unwrap());
+    // As it is while the second member is being fitted.
+    for name in ["ranker.safetensors", "report.json", "report.html", "run.json", "README.md"] {
+        fs::remove_file(bench.path(&format!("all/{name}"))).unwrap();
+    }
+    fs::remove_dir_all(bench.path("all/member-2")).unwrap();
+    let first = fs::metadata(bench.path("all/member-1/state.json")).unwrap().len();
+    bench.output(&["train", "members.toml", "--out", "all", "--resume", "--quiet"]);
+    let again = ["ranker.safetensors", "report.json"].map(|name| fs::read(bench.path(&format!("all/{name}"))).unwrap());
+    assert!(whole == again, "the same bytes");
+    assert_eq!(fs::metadata(bench.path("all/member-1/state.json")).unwrap().len(), first);
+    bench.output(&["train", "members.toml", "--out", "all", "--overwrite", "--quiet"]);
+}
+
+#[test]
+fn members_are_cross_validated_as_one_fit_and_refitted() {
+    let bench = with_members();
+    let files = "data={train=[\"data.txt\"]}";
+    let args =
+        ["cv", "members.toml", "--set", files, "--set", "cv.split=3", "--out", "cv", "--refit", "best", "--json"];
+    let record: Value = serde_json::from_str(bench.output(&args).lines().next().unwrap()).unwrap();
+    assert_eq!(record["folds"].as_array().unwrap().len(), 3, "{record}");
+    let report = json(&bench, "cv/report.json");
+    let fits: Vec<&Value> = report["details"].as_array().unwrap().iter().map(|fold| &fold["fits"][0]).collect();
+    let best = json(&bench, "best/report.json");
+    for member in 0..2 {
+        let mut rounds: Vec<u64> =
+            fits.iter().map(|fit| fit["members"][member]["best_round"].as_u64().unwrap()).collect();
+        rounds.sort_unstable();
+        assert_eq!(best["members"][member]["rounds"].as_u64(), Some(rounds[1]), "{rounds:?}");
+    }
+    assert_eq!(scores(&bench, "best", "valid.txt").len(), scores(&bench, "best/ranker.safetensors", "valid.txt").len());
+}
+
+#[test]
+fn members_that_cannot_be_fitted_are_refused_by_name() {
+    let bench = with_members();
+    for (set, expected) in [
+        ("learner={kind=\"gradient\"}", "learner: expected none next to [[members]]"),
+        ("loss={name=\"list_net\"}", "loss: expected none next to [[members]]"),
+        ("grid={\"learner.epochs\"=[1]}", "grid: expected none next to [[members]]"),
+        ("members=[]", "members: found an empty list, expected at least one member"),
+        ("standardize=never", "standardize: "),
+        (
+            "members=[{weight=-1, learner={kind=\"regression\"}}]",
+            "members[0].weight: found -1, expected a finite number",
+        ),
+        ("members=[{weight=0, learner={kind=\"regression\"}}]", "members: found the weight 0 for all members"),
+        ("members=[{learner={kind=\"regresion\"}}]", "members[0].learner.kind: "),
+        ("members=[{learner={kind=\"regression\"}, normaliser=\"none\"}]", "normaliser"),
+    ] {
+        let refused = bench.refused(&["train", "members.toml", "--set", set, "--out", "run"]);
+        assert!(refused.contains(expected), "{set}: {refused}");
+    }
+    bench.write(
+        "alone.toml",
+        "standardize = \"fixed\"\ndata = { train = [\"data.txt\"] }\nlearner = { kind = \"regression\" }\n",
+    );
+    assert!(bench.refused(&["train", "alone.toml"]).contains("standardize: requires [[members]]"));
+    let few = MEMBERS.replace("min_documents = 2", "min_documents = 100000");
+    bench.write("few.toml", &few);
+    let refused = bench.refused(&["train", "few.toml", "--out", "run"]);
+    assert!(refused.contains("member `forest`: "), "{refused}");
+    assert!(!bench.path("run").exists(), "nothing is left");
+}

@@ -58,6 +58,9 @@ impl CompareArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
         let document = Document::read(&self.config, &self.set)?;
         let config = Experiment::from_document(&document)?;
+        if !config.members.is_empty() {
+            return Err(document.refuse("members", "members: expected one learner to compare devices by").into());
+        }
         let settings = self.settings()?;
         let target = self.target.as_deref().map(|target| value_of_target(target, &config)).transpose()?;
         if !(self.margin > 0.0 && self.margin.is_finite()) {

@@ -237,6 +237,30 @@ impl Document {
         key.split('.').try_fold(&self.root, |value, part| value.get(part)).is_some()
     }
 
+    /// Returns the value of a key of the top level, or null.
+    pub(super) fn value(&self, key: &str) -> &Value {
+        self.root.get(key).unwrap_or(&Value::Null)
+    }
+
+    /// Returns the document of one of `[[members]]`, in which its sections take the place of all members.
+    pub(super) fn of_member(
+        &self,
+        sections: impl Iterator<Item = (&'static str, Value)>,
+        round: Option<usize>,
+    ) -> Result<Self, Refusal> {
+        let mut document = self.clone();
+        if let Some(root) = document.root.as_object_mut() {
+            for key in ["members", "standardize"] {
+                root.shift_remove(key);
+            }
+            root.extend(sections.map(|(section, value)| (section.to_owned(), value)));
+        }
+        if let Some(round) = round {
+            put(&mut document.root, "measure.round", round.into()).map_err(|fault| Refusal::fault("measure", fault))?;
+        }
+        Ok(document)
+    }
+
     /// Returns this document with the values of a grid point or trial. `from` is the table that lists the values: either
     /// `grid` or `search.space`. Error messages about a value refer to its key in that table.
     ///

@@ -25,6 +25,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::document::{ConfigError, Document, check_writable};
+use super::members::{MemberConfig, Standardize};
 use super::search::SearchConfig;
 use super::sections::{CrossValidationConfig, DataConfig, FoldsConfig, MeasureConfig, SplitBy};
 
@@ -65,6 +66,13 @@ pub struct ExperimentConfig {
     pub loss: Option<LossSpec>,
     /// The `kind` of the learner, and its parameters.
     pub learner: Map,
+    /// The members of an ensemble. The sections of the learner, the loss, the scorer and the normalizer are then those of
+    /// the first member.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<MemberConfig>,
+    /// How the scores of the members are standardized.
+    #[serde(default, skip_serializing_if = "Standardize::is_default")]
+    pub standardize: Standardize,
     /// The measures to compute, and their convention.
     #[serde(default)]
     pub measure: MeasureConfig,
@@ -88,6 +96,8 @@ pub struct Experiment {
     /// The configuration without the defaults that depend on other sections; the settings of a grid or a search change
     /// this one.
     pub(super) written: Arc<ExperimentConfig>,
+    /// The experiments of the members; empty without `[[members]]`.
+    pub(in crate::experiment) member_experiments: Arc<[Experiment]>,
 }
 
 impl Deref for Experiment {
@@ -119,7 +129,7 @@ impl Experiment {
     /// Builds the learner of a configuration, which settings of a grid change in its form `written`.
     pub(super) fn build(config: ExperimentConfig, written: Arc<ExperimentConfig>) -> Result<Self, LearnerError> {
         let built = build(&config.learner, &config.parts())?.into();
-        Ok(Self { config, built, written })
+        Ok(Self { config, built, written, member_experiments: Arc::default() })
     }
 
     /// Decodes a document, and checks the configuration that results from every grid point or trial.
@@ -149,6 +159,12 @@ impl Experiment {
     }
 
     fn read(document: &Document) -> Result<Self, Refusal> {
+        if document.has("members") {
+            return Self::of_members(document, Self::read);
+        }
+        if document.has("standardize") {
+            return Err(Refusal::fault("standardize", "requires [[members]]"));
+        }
         let mut config: ExperimentConfig = document.decode().map_err(advise)?;
         if config.name.is_empty() {
             config.name = document.stem();

@@ -80,7 +80,8 @@ impl ExperimentConfig {
     /// Returns a warning for data without validation queries, unless the configuration gives the round. `advice` says
     /// what the training queries' choice means, and begins the list of what to do.
     pub(in crate::experiment) fn warning_without_validation(&self, advice: &str) -> Option<String> {
-        if self.measure.round.is_some() {
+        let has_rounds = !self.members.is_empty() && self.members.iter().all(|member| member.round.is_some());
+        if self.measure.round.is_some() || has_rounds {
             return None;
         }
         let data = FittingData { train: &RankingDataset::default(), has_validation: false };
@@ -107,7 +108,7 @@ impl ExperimentConfig {
             let entry = registry::find(&loss.name);
             fill(&mut value["loss"], entry.map(|entry| entry.complete(&loss.params)).unwrap_or_default());
         }
-        value
+        self.resolve_members(value)
     }
 
     /// Returns the resolved configuration as TOML, with absolute paths, so that the file works from any folder.

@@ -69,7 +69,10 @@ impl Experiment {
     ) -> Result<Self, Refusal> {
         for key in OF_MEMBER.into_iter().chain(["start", "grid", "search"]) {
             if document.has(key) {
-                return Err(Refusal::fault(key, "expected none next to [[members]], each of which is fitted by itself"));
+                return Err(Refusal::fault(
+                    key,
+                    "expected none next to [[members]], each of which is fitted by itself",
+                ));
             }
         }
         let tables = document.value("members");
@@ -86,7 +89,7 @@ impl Experiment {
                 return Err(Refusal::new(format!("{key}.weight"), member.weight, "a finite number, at least 0"));
             }
             let sections = OF_MEMBER.into_iter().filter_map(|of| Some((of, table.get(of)?.clone())));
-            let mut experiment = read(&document.of_member(sections, member.round)).map_err(place)?;
+            let mut experiment = read(&document.of_member(sections, member.round)?).map_err(place)?;
             let ExperimentConfig { normalizer, scorer, loss, learner, .. } = experiment.config.clone();
             if member.name.is_empty() {
                 member.name = format!("{}-{}", experiment.learner_kind(), number + 1);
@@ -104,12 +107,12 @@ impl Experiment {
         let mut experiment = first.clone();
         experiment.config.name = read_name(document);
         experiment.config.members = members;
-        experiment.config.standardize = from_value(document.value("standardize").clone())
-            .or_else(|refusal: Refusal| match document.has("standardize") {
-                true => Err(refusal.under("standardize")),
-                false => Ok(Standardize::default()),
-            })?;
-        experiment.members = experiments.into();
+        experiment.config.standardize = match document.has("standardize") {
+            true => from_value(document.value("standardize").clone())
+                .map_err(|refusal: Refusal| refusal.under("standardize"))?,
+            false => Standardize::default(),
+        };
+        experiment.member_experiments = experiments.into();
         Ok(experiment)
     }
 }

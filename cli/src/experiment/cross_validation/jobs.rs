@@ -144,12 +144,15 @@ impl PlannedFits<'_> {
         let better = |best: usize, other: usize| if merit(values[other]) > merit(values[best]) { other } else { best };
         let best = (0..self.choices()).reduce(better).unwrap_or(0);
         let Candidate { point, config, .. } = &self.candidates[0][best];
-        let of_fold = |split| self.of_candidate(results, split, best).iter().map(|result| result.fit.best_round);
+        let of_fold = |split| self.of_candidate(results, split, best).iter().map(|result| &result.fit);
+        let fits: Vec<&FitReport> = (0..self.contents.len()).flat_map(of_fold).collect();
+        let of_member = |number: usize| fits.iter().map(|fit| fit.members[number].best_round).collect();
         Chosen {
             config: config.config.clone(),
             setting: grid::label(point),
             validation: values[best],
-            best_rounds: (0..self.contents.len()).flat_map(of_fold).collect(),
+            best_rounds: fits.iter().map(|fit| fit.best_round).collect(),
+            member_rounds: (0..config.config.members.len()).map(of_member).collect(),
         }
     }
 

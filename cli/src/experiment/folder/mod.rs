@@ -69,6 +69,9 @@ const MODEL: &str = "model.safetensors";
 /// The folder that says how a text model of two towers pools, and its file.
 pub(crate) const POOLING: [&str; 2] = ["1_Pooling", "config.json"];
 
+/// The beginning of the names of the folders in which the members of an ensemble keep their states.
+pub(crate) const MEMBER: &str = "member-";
+
 /// The files of a run except its jobs.
 pub(crate) const RUN_FILES: [&str; 9] = [REPORT, CONFIG, RANKER, START, STATE, PAGE, RECORD, CARD, LOG];
 

@@ -8,7 +8,10 @@ use burn_rank::workbench::atomic_file::unfinished;
 
 use super::TEXT_MODEL;
 use super::mark::MARK;
-use super::{CARD, DEVICES, JOB_FILES, JOBS, LOCK, PAGE, POOLING, RANKER, RECORD, REPORT, RUN_FILES, RunKind, STUDY};
+use super::{
+    CARD, DEVICES, JOB_FILES, JOBS, LOCK, LOG, MEMBER, PAGE, POOLING, RANKER, RECORD, REPORT, RUN_FILES, RunKind,
+    STATE, STUDY,
+};
 use crate::experiment::cross_validation::{ENDINGS, KEPT};
 use crate::experiment::error::OutputError;
 
@@ -102,6 +105,7 @@ fn is_file_of_run(path: &str) -> bool {
         }
         [_, _] if path == POOLING.join("/") => true,
         [JOBS, _, _] => JOB_FILES.contains(&name),
+        [JOBS, _, member, _] | [member, _] if is_member(member) => [STATE, LOG].contains(&name),
         [KEPT, _] => ENDINGS.iter().any(|ending| shape == format!("fold#-seed#{ending}")),
         _ => false,
     }
@@ -109,7 +113,15 @@ fn is_file_of_run(path: &str) -> bool {
 
 /// Returns whether burn-rank makes folders of this relative path.
 fn is_folder_of_run(path: &str) -> bool {
-    matches!(path.split('/').collect::<Vec<_>>()[..], [JOBS | KEPT] | [JOBS, _]) || path == POOLING[0]
+    let parts: Vec<&str> = path.split('/').collect();
+    matches!(parts[..], [JOBS | KEPT] | [JOBS, _])
+        || matches!(parts[..], [JOBS, _, member] | [member] if is_member(member))
+        || path == POOLING[0]
+}
+
+/// Returns whether a folder holds the state of a member of an ensemble.
+fn is_member(name: &str) -> bool {
+    shape(name) == format!("{MEMBER}#")
 }
 
 /// Returns a name with `#` in the place of every number.
@@ -156,6 +168,8 @@ mod tests {
             "kept/fold10-seed1.scores.txt",
             "kept/fold1-seed1.safetensors",
             &format!("{job}/state.json"),
+            &format!("{job}/member-2/metrics.jsonl"),
+            "member-1/state.json",
         ] {
             assert!(is_file_of_run(path), "{path}");
         }
@@ -169,6 +183,8 @@ mod tests {
             "kept/fold-seed1.run.txt",
             "kept/fold1.scores.txt",
             "jobs/notes",
+            "member-x/state.json",
+            "member-1/notes",
             "a/report.json",
         ] {
             assert!(!is_file_of_run(path), "{path}");

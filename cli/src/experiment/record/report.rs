@@ -17,6 +17,7 @@ use super::cross_validation::{CrossValidation, Measures};
 use crate::experiment::config::ExperimentConfig;
 use crate::experiment::extreme_queries::ExtremeQueries;
 use crate::experiment::fit::{Fit, linear_weights};
+use crate::experiment::members::MemberReport;
 use crate::experiment::split::Split;
 
 /// The report of a `train` or `cv` run; its `command` says which of the two.
@@ -130,6 +131,9 @@ pub struct FitReport {
     pub importance: Option<Importance>,
     /// Every round.
     pub history: Vec<Round>,
+    /// The fit of each member of an ensemble, which has no rounds of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<MemberReport>,
 }
 
 /// One value for each set of queries.
@@ -219,6 +223,7 @@ impl FitReport {
             weights: linear_weights(&fit.ranker),
             importance: fit.importance.clone(),
             history: fit.history.clone(),
+            members: fit.members.clone(),
         }
     }
 }
