@@ -211,6 +211,34 @@ fn members_of_a_configuration_are_those_that_are_trained_one_by_one() {
 }
 
 #[test]
+fn seeds_of_a_network_are_members() {
+    let bench = with_members();
+    let network = "scorer = { kind = \"mlp\", hidden = [4] }\nloss = { name = \"lambda_ndcg\" }\n\
+                   learner = { kind = \"gradient\", epochs = 2, seeds = 3 }\ndata = { train = [\"data.txt\"] }\n";
+    bench.write("seeds.toml", network);
+    let printed = bench.output(&["train", "seeds.toml", "--out", "three"]);
+    assert!(printed.contains("seeds: 3 members joined"), "{printed}");
+    let report = json(&bench, "three/report.json");
+    let seeds: Vec<u64> =
+        report["members"].as_array().unwrap().iter().map(|member| member["seed"].as_u64().unwrap()).collect();
+    assert!(seeds[0] == 1 && seeds[1] != seeds[2] && seeds.len() == 3, "{seeds:?}");
+    for (number, seed) in seeds.iter().enumerate() {
+        let set = format!("seed={seed}");
+        let out = format!("m{number}");
+        bench.output(&["train", "seeds.toml", "--set", "learner.seeds=1", "--set", &set, "--out", &out, "--quiet"]);
+    }
+    bench.output(&["ensemble", "m0", "m1", "m2", "--out", "joined"]);
+    assert_eq!(scores(&bench, "three", "valid.txt"), scores(&bench, "joined", "valid.txt"));
+    for (set, expected) in [
+        ("learner.seeds=0", "learner.seeds: found 0, expected a whole number from 1 to 1000"),
+        ("grid={\"learner.epochs\"=[1, 2]}", "grid: expected none next to several learner.seeds of a network"),
+    ] {
+        let refused = bench.refused(&["train", "seeds.toml", "--set", set, "--out", "run"]);
+        assert!(refused.contains(expected), "{set}: {refused}");
+    }
+}
+
+#[test]
 fn a_run_of_members_that_was_stopped_continues_with_the_next_one() {
     let bench = with_members();
     bench.output(&["train", "members.toml", "--out", "all", "--quiet"]);
@@ -220,11 +248,9 @@ fn a_run_of_members_that_was_stopped_continues_with_the_next_one() {
         fs::remove_file(bench.path(&format!("all/{name}"))).unwrap();
     }
     fs::remove_dir_all(bench.path("all/member-2")).unwrap();
-    let first = fs::metadata(bench.path("all/member-1/state.json")).unwrap().len();
     bench.output(&["train", "members.toml", "--out", "all", "--resume", "--quiet"]);
     let again = ["ranker.safetensors", "report.json"].map(|name| fs::read(bench.path(&format!("all/{name}"))).unwrap());
     assert!(whole == again, "the same bytes");
-    assert_eq!(fs::metadata(bench.path("all/member-1/state.json")).unwrap().len(), first);
     bench.output(&["train", "members.toml", "--out", "all", "--overwrite", "--quiet"]);
 }
 

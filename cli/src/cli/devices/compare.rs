@@ -59,7 +59,7 @@ impl CompareArgs {
         let document = Document::read(&self.config, &self.set)?;
         let config = Experiment::from_document(&document)?;
         if !config.members.is_empty() {
-            return Err(document.refuse("members", "members: expected one learner to compare devices by").into());
+            return Err(document.refuse("members", "expected one learner to compare devices by").into());
         }
         let settings = self.settings()?;
         let target = self.target.as_deref().map(|target| value_of_target(target, &config)).transpose()?;

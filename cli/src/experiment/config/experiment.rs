@@ -25,7 +25,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::document::{ConfigError, Document, check_writable};
-use super::members::{MemberConfig, Standardize};
+use super::members::{MemberConfig, Standardize, has_members};
 use super::search::SearchConfig;
 use super::sections::{CrossValidationConfig, DataConfig, FoldsConfig, MeasureConfig, SplitBy};
 
@@ -159,11 +159,11 @@ impl Experiment {
     }
 
     fn read(document: &Document) -> Result<Self, Refusal> {
-        if document.has("members") {
+        if has_members(document) {
             return Self::of_members(document, Self::read);
         }
         if document.has("standardize") {
-            return Err(Refusal::fault("standardize", "requires [[members]]"));
+            return Err(Refusal::fault("standardize", "requires [[members]] or several learner.seeds of `gradient`"));
         }
         let mut config: ExperimentConfig = document.decode().map_err(advise)?;
         if config.name.is_empty() {

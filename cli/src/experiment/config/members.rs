@@ -1,4 +1,5 @@
-//! `[[members]]`: the rankers of an ensemble, each with a learner, a loss, a scorer and a normalizer of its own.
+//! `[[members]]`: the rankers of an ensemble, each with a learner, a loss, a scorer and a normalizer of its own. The
+//! seeds of a network (`learner.seeds`) are members that differ only in their seeds.
 
 use burn_rank::data::NormalizerKind;
 use burn_rank::json::{Map, Value, from_value};
@@ -61,65 +62,128 @@ impl Standardize {
 /// The sections that each member has in place of the configuration.
 const OF_MEMBER: [&str; 4] = ["normalizer", "scorer", "loss", "learner"];
 
+/// The largest number of seeds of a network.
+const MOST_SEEDS: usize = 1000;
+
+/// A member as a document has it.
+struct Written {
+    /// The key of its table, or nothing for the seeds of a network without `[[members]]`.
+    key: String,
+    table: Value,
+    /// Whether it is one of several seeds.
+    is_of_seeds: bool,
+}
+
 impl Experiment {
-    /// Reads a document with `[[members]]`. `read` reads the document of one member.
+    /// Reads a document with `[[members]]` or with several seeds of a network, each of which is a member. `read` reads
+    /// the document of one member.
     pub(super) fn of_members(
         document: &Document,
         read: impl Fn(&Document) -> Result<Self, Refusal>,
     ) -> Result<Self, Refusal> {
-        for key in OF_MEMBER.into_iter().chain(["start", "grid", "search"]) {
-            if document.has(key) {
-                return Err(Refusal::fault(
-                    key,
-                    "expected none next to [[members]], each of which is fitted by itself",
-                ));
-            }
+        let written = written(document)?;
+        let has_members = document.has("members");
+        if let ([only], false) = (&written[..], has_members) {
+            return read(&document.of_member(sections(&only.table), None)?);
         }
-        let tables = document.value("members");
-        let mut members: Vec<MemberConfig> =
-            from_value(tables.clone()).map_err(|refusal: Refusal| refusal.under("members"))?;
-        let mut experiments = Vec::with_capacity(members.len());
-        for (number, (member, table)) in members.iter_mut().zip(tables.as_array().into_iter().flatten()).enumerate() {
-            let key = format!("members[{number}]");
-            let place = |refusal: Refusal| match OF_MEMBER.iter().any(|of| refusal.key.starts_with(of)) {
-                true => refusal.under(&key),
+        let (others, next_to) = match has_members {
+            true => (&OF_MEMBER[..], "[[members]], each of which is fitted by itself"),
+            false => (&[][..], "several learner.seeds of a network"),
+        };
+        let mut refused = others.iter().copied().chain(["start", "grid", "search"]);
+        if let Some(key) = refused.find(|key| document.has(key)) {
+            return Err(Refusal::fault(key, format!("expected none next to {next_to}")));
+        }
+        let (mut members, mut experiments) = (Vec::new(), Vec::new());
+        for (number, of) in written.iter().enumerate() {
+            let mut member: MemberConfig =
+                from_value(of.table.clone()).map_err(|refusal: Refusal| refusal.under(&of.key))?;
+            let place = |refusal: Refusal| match OF_MEMBER.iter().any(|own| refusal.key.starts_with(own)) {
+                true => refusal.under(&of.key),
                 false => refusal,
             };
             if !(0.0..=f64::MAX).contains(&member.weight) {
-                return Err(Refusal::new(format!("{key}.weight"), member.weight, "a finite number, at least 0"));
+                return Err(Refusal::new(format!("{}.weight", of.key), member.weight, "a finite number, at least 0"));
             }
-            let sections = OF_MEMBER.into_iter().filter_map(|of| Some((of, table.get(of)?.clone())));
-            let mut experiment = read(&document.of_member(sections, member.round)?).map_err(place)?;
-            let ExperimentConfig { normalizer, scorer, loss, learner, .. } = experiment.config.clone();
-            if member.name.is_empty() {
-                member.name = format!("{}-{}", experiment.learner_kind(), number + 1);
+            let mut experiment = read(&document.of_member(sections(&of.table), member.round)?).map_err(place)?;
+            if member.name.is_empty() || of.is_of_seeds {
+                let name = if member.name.is_empty() { experiment.learner_kind() } else { member.name.as_str() };
+                member.name = format!("{name}-{}", number + 1);
             }
-            *member = MemberConfig { normalizer, scorer, loss, learner, ..member.clone() };
             experiment.config.name.clone_from(&member.name);
+            let ExperimentConfig { normalizer, scorer, loss, learner, .. } = experiment.config.clone();
+            members.push(MemberConfig { normalizer, scorer, loss, learner, ..member });
             experiments.push(experiment);
         }
-        let Some(first) = experiments.first() else {
+        Self::joined(document, members, experiments)
+    }
+
+    /// Joins the experiments of members.
+    fn joined(document: &Document, members: Vec<MemberConfig>, experiments: Vec<Self>) -> Result<Self, Refusal> {
+        let Some(mut joined) = experiments.first().cloned() else {
             return Err(Refusal::described("members", "an empty list", "at least one member"));
         };
         if members.iter().map(|member| member.weight).sum::<f64>() == 0.0 {
             return Err(Refusal::fault("members", "found the weight 0 for all members, expected one above 0"));
         }
-        let mut experiment = first.clone();
-        experiment.config.name = read_name(document);
-        experiment.config.members = members;
-        experiment.config.standardize = match document.has("standardize") {
-            true => from_value(document.value("standardize").clone())
-                .map_err(|refusal: Refusal| refusal.under("standardize"))?,
-            false => Standardize::default(),
-        };
-        experiment.member_experiments = experiments.into();
-        Ok(experiment)
+        let name = document.value("name").as_str().filter(|name| !name.is_empty());
+        joined.config.name = name.map_or_else(|| document.stem(), str::to_owned);
+        joined.config.members = members;
+        if document.has("standardize") {
+            let standardize = from_value(document.value("standardize").clone());
+            joined.config.standardize = standardize.map_err(|refusal: Refusal| refusal.under("standardize"))?;
+        }
+        joined.member_experiments = experiments.into();
+        Ok(joined)
     }
 }
 
-/// Returns the name of the experiment.
-fn read_name(document: &Document) -> String {
-    document.value("name").as_str().filter(|name| !name.is_empty()).map_or_else(|| document.stem(), str::to_owned)
+/// Returns the sections of a member's table.
+fn sections(table: &Value) -> impl Iterator<Item = (&'static str, Value)> {
+    OF_MEMBER.into_iter().filter_map(|of| Some((of, table.get(of)?.clone())))
+}
+
+/// Returns the members of a document. A network of several seeds counts as several.
+fn written(document: &Document) -> Result<Vec<Written>, Refusal> {
+    let tables: Vec<(String, Value)> = match document.has("members") {
+        true => {
+            let tables = from_value(document.value("members").clone());
+            let tables: Vec<Value> = tables.map_err(|refusal: Refusal| refusal.under("members"))?;
+            tables.into_iter().enumerate().map(|(number, table)| (format!("members[{number}]"), table)).collect()
+        }
+        false => {
+            let own = OF_MEMBER.into_iter().filter(|of| document.has(of));
+            let table = own.map(|of| (of.to_owned(), document.value(of).clone())).collect();
+            vec![(String::new(), Value::Object(table))]
+        }
+    };
+    let mut all = Vec::new();
+    for (key, mut table) in tables {
+        let seeds = without_seeds(&mut table).map_err(|refusal| refusal.under(&key))?;
+        let member = |_| Written { key: key.clone(), table: table.clone(), is_of_seeds: seeds > 1 };
+        all.extend((0..seeds).map(member));
+    }
+    Ok(all)
+}
+
+/// Removes the number of seeds from the table of a network, and returns it. Other learners have seeds of their own.
+fn without_seeds(table: &mut Value) -> Result<usize, Refusal> {
+    let learner = table.get_mut("learner").and_then(Value::as_object_mut);
+    let learner = learner.filter(|learner| learner.get("kind").and_then(Value::as_str) == Some(NETWORK));
+    let Some(seeds) = learner.and_then(|learner| learner.shift_remove("seeds")) else { return Ok(1) };
+    match seeds.as_u64().and_then(|seeds| usize::try_from(seeds).ok()) {
+        Some(seeds) if (1..=MOST_SEEDS).contains(&seeds) => Ok(seeds),
+        _ => Err(Refusal::new("learner.seeds", seeds, format!("a whole number from 1 to {MOST_SEEDS}"))),
+    }
+}
+
+/// The learner of networks.
+const NETWORK: &str = "gradient";
+
+/// Returns whether a document is one of members: `[[members]]`, or a network with a number of seeds.
+pub(super) fn has_members(document: &Document) -> bool {
+    let is_network = document.value("learner").get("kind").and_then(Value::as_str) == Some(NETWORK);
+    document.has("members") || is_network && document.has("learner.seeds")
 }
 
 impl ExperimentConfig {
