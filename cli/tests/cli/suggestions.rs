@@ -130,7 +130,10 @@ fn data_without_anything_to_learn_say_why() {
     let rows =
         |of: &dyn Fn(usize) -> String| -> String { format!("query,label,a\n{}", (0..12).map(of).collect::<String>()) };
     let single = findings(&rows(&|row| format!("{row},{},{row}\n", row % 2)));
-    assert!(single.contains("every query has one document") && single.contains("the right one?"), "{single}");
+    assert!(
+        single.contains("every query has one document") && single.contains("the right column for queries?"),
+        "{single}"
+    );
     let same = findings(&rows(&|row| format!("{},0,{row}\n", row / 3)));
     assert!(same.contains("all labels are 0"), "{same}");
     // Most rows belong to a query that stands elsewhere.
