@@ -80,11 +80,11 @@ impl RankingDataset {
         let has_one = |q: usize| self.range(q).len() == 1;
         match self.labels.split_first() {
             Some(_) if (0..self.queries()).all(has_one) => {
-                "every query has one document, so that no query has two labels (is this the right column for queries?)"
+                "every query has one document, so no query has two labels (is this the right column for queries?)"
                     .to_owned()
             }
             Some((first, others)) if others.iter().all(|label| label == first) => {
-                format!("all labels are {first}, so that no query has two labels")
+                format!("all labels are {first}, so no query has two labels")
             }
             _ => "no query has two labels".to_owned(),
         }

@@ -122,7 +122,7 @@ fn data_without_a_query_of_two_labels_are_a_problem() {
     contains(&message, &["check found 1 problem, expected none with --strict"]);
     contains(
         &bench.output(&["check", "data.txt"]),
-        &["problem all labels are 0, so that no query has two labels: there is nothing to learn"],
+        &["problem all labels are 0, so no query has two labels: there is nothing to learn"],
     );
 }
 
