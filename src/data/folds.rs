@@ -105,7 +105,7 @@ pub(crate) fn split_by(
         let count = folds + more;
         let parts = cut(units, &vec![1.0 / count as f64; count]);
         if parts.iter().any(Vec::is_empty) {
-            let expected = "fewer folds: more queries have the same time than a part has";
+            let expected = "fewer folds: too many queries have the same time for parts of this size";
             return Err(Refusal::new("folds", folds, expected));
         }
         parts

@@ -221,7 +221,7 @@ impl Common {
         ];
         if let Some((_, what, key)) = same.iter().find(|(is_same, ..)| !is_same) {
             let way = format!("expected the same: name the column with --read columns.{key}=NAME");
-            return Err(Failure::input(format!("{} were trained on other {what} of these data, {way}", both())));
+            return Err(Failure::input(format!("{} were trained on different {what} of these data: {way}", both())));
         }
         Scored::by_ranker(path, ranker, &own, device)
     }

@@ -98,12 +98,12 @@ impl DataConfig {
             Some(SyntheticConfig { test_queries: 0, .. }) => ("data.synthetic.test_queries", "0"),
             None if self.split.as_ref().is_some_and(|split| split.shares[2] == 0.0) => {
                 let shares = self.split.as_ref().map(|split| format!("{:?}", split.shares)).unwrap_or_default();
-                return Err(Refusal::new("data.split.shares", shares, "a third share above 0: queries to test on"));
+                return Err(Refusal::new("data.split.shares", shares, "a third share above 0, for test queries"));
             }
             None if self.test.is_empty() && self.split.is_none() => ("data.test", "nothing"),
             _ => return Ok(()),
         };
-        let expected = "queries to test on, or cv.split = the number of folds, or folds of the data in data.folds";
+        let expected = "test queries: set cv.split to a number of folds, or give data.test or data.folds";
         Err(Refusal::new(key, found, expected))
     }
 }

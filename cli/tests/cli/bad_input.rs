@@ -206,8 +206,8 @@ fn errors_in_the_data_name_their_key() {
             "train",
             "data.train: a.tx: No such file or directory (os error 2); did you mean `a.txt`?",
         ),
-        ("train = [\"a.txt\"]", "cv", "data.test = nothing: expected queries to test on, or cv.split"),
-        ("synthetic = { test_queries = 0 }", "cv", "data.synthetic.test_queries = 0: expected queries to test on"),
+        ("train = [\"a.txt\"]", "cv", "data.test = nothing: expected test queries: set cv.split"),
+        ("synthetic = { test_queries = 0 }", "cv", "data.synthetic.test_queries = 0: expected test queries"),
         ("train = [\"a.txt\"]\n[cv]\nsplit = 3", "cv", "cv.split = 3: expected at least 3 queries to split, found 1"),
     ] {
         bench.write("data.toml", &format!("[data]\n{data}\n{learner}"));

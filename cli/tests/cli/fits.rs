@@ -219,7 +219,10 @@ fn compare_reads_the_data_for_each_ranker_as_it_was_trained() {
     contains_all(&message, &["-: expected a file, since it is read twice: run and zero"]);
     train("other", &["data.columns.label=age", "data.columns.drop=[\"title\", \"grade\"]"]);
     let message = bench.refused(&["compare", "run", "other", "train.csv"]);
-    contains_all(&message, &["run and other were trained on other labels of these data", "--read columns.label=NAME"]);
+    contains_all(
+        &message,
+        &["run and other were trained on different labels of these data", "--read columns.label=NAME"],
+    );
     bench.output(&["compare", "run", "other", "train.csv", "--read", "columns.label=grade"]);
 }
 

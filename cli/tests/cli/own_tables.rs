@@ -350,7 +350,7 @@ fn splits_that_cannot_be_made_are_refused() {
         (
             "cv",
             "data.split={shares=[0.8, 0.2, 0.0]}",
-            "data.split.shares = [0.8, 0.2, 0.0]: expected a third share above 0: queries to test on",
+            "data.split.shares = [0.8, 0.2, 0.0]: expected a third share above 0, for test queries",
         ),
         (
             "cv",
