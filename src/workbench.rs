@@ -88,12 +88,14 @@ pub mod memory {
 }
 
 /// The pages about configuration files, in the order in which a key is looked up.
-pub const CONFIGURATION: [&str; 6] = [
+pub const CONFIGURATION: [&str; 8] = [
     include_str!("../docs/reference/configuration/README.md"),
     include_str!("../docs/reference/configuration/measures.md"),
     include_str!("../docs/reference/configuration/learners.md"),
     include_str!("../docs/reference/configuration/scorers.md"),
+    include_str!("../docs/reference/configuration/learner_keys.md"),
     include_str!("../docs/reference/configuration/losses.md"),
+    include_str!("../docs/reference/configuration/loss_keys.md"),
     include_str!("../docs/reference/configuration/data.md"),
 ];
 

@@ -38,7 +38,7 @@ pub struct LatentCrossScorerConfig {
     pub blocks: usize,
     /// The number of neurons in the feed-forward layer of a block.
     pub feed_forward: usize,
-    /// The dropout probability of both parts, as in [`MlpScorerConfig`] and [`AttentionScorerConfig`].
+    /// The dropout probability of the perceptron and of self-attention.
     pub dropout: f64,
     /// How features are transformed before the first layer.
     #[serde(skip_serializing_if = "InputConfig::is_identity")]

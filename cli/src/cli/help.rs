@@ -103,9 +103,9 @@ impl Row {
     }
 }
 
-/// Reads the pages.
+/// Reads the pages. A heading that two pages have is one section: one page has its words, the other its keys.
 fn sections() -> Vec<Section> {
-    let (mut sections, mut above) = (Vec::<Section>::new(), String::new());
+    let (mut sections, mut above, mut current) = (Vec::<Section>::new(), String::new(), 0);
     let (mut header, mut table) = (Vec::new(), 0);
     let (mut in_block, mut begins) = (false, false);
     for line in CONFIGURATION.iter().flat_map(|page| page.lines()) {
@@ -128,16 +128,20 @@ fn sections() -> Vec<Section> {
             if marks.len() == 2 {
                 above.clone_from(&prefix);
             }
-            sections.push(Section { name, prefix, about: String::new(), rows: Vec::new() });
+            let known = sections.iter().position(|section| section.name == name && section.prefix == prefix);
+            current = known.unwrap_or(sections.len());
+            if known.is_none() {
+                sections.push(Section { name, prefix, about: String::new(), rows: Vec::new() });
+            }
             begins = true;
-        } else if let (Some(section), Some(cells)) = (sections.last_mut(), cells(line)) {
+        } else if let (Some(section), Some(cells)) = (sections.get_mut(current), cells(line)) {
             if begins {
                 (header, table) = (cells, table + 1);
             } else if !cells[0].starts_with("---") {
                 section.rows.push(Row::new(table, &header, &cells));
             }
             begins = false;
-        } else if let Some(section) = sections.last_mut() {
+        } else if let Some(section) = sections.get_mut(current) {
             begins = true;
             if section.rows.is_empty() && !section.about.ends_with('\n') {
                 section.about += &format!("{} ", plain(line));

@@ -66,8 +66,8 @@ pub struct LambdaNdcgConfig {
     /// Whether to divide the weight of a pair by `0.01 + |s_i - s_j|`.
     #[config(default = false)]
     pub score_normalization: bool,
-    /// Whether to multiply the loss of a query by `log2(1 + S) / S`, where `S` is the sum of the magnitudes of its
-    /// pairs' gradients.
+    /// Whether to multiply the loss of a query by `log2(1 + S) / S`. `S` is the sum of the magnitudes of its pairs'
+    /// gradients.
     #[config(default = false)]
     pub query_normalization: bool,
 }

@@ -7,11 +7,10 @@
 //! ```
 //!
 //! A table stands between two lines of comment, `<!-- made: NAME -->` and `<!-- end of NAME -->`. In the stubs, everything
-//! after `# Made:` is made. In the tables of keys, keys and defaults are made. The words about a key stay as somebody wrote
-//! them; a new key gets the first sentence of its field's documentation.
+//! after `# Made:` is made. The pages of keys are made whole.
 
-#[path = "../tests/common/same_value.rs"]
-mod same_value;
+mod keys;
+mod sources;
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -19,15 +18,11 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use burn_rank::json::{Map, Value, from_value};
+use burn_rank::json::Value;
 use burn_rank::loss::{MeasureName, RelaxationName};
-use burn_rank::scorer::ScorerConfig;
 use burn_rank::workbench::Cell;
-use burn_rank::workbench::json::json;
 use burn_rank::workbench::ranker::{EXPORTS, IMPORTS};
 use burn_rank::workbench::registry::{LEARNERS, LOSSES};
-
-use same_value::same_value;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -37,13 +32,14 @@ type Made = (&'static str, fn(&str) -> Result<String>);
 fn main() -> Result<()> {
     let check = std::env::args().any(|argument| argument == "--check");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the package has no repository")?;
-    let made: [Made; 7] = [
+    let made: [Made; 8] = [
         ("src/loss/mod.rs", |page| with_table(page, "losses", "//! ", &losses())),
         ("benchmarks/losses.md", |page| with_table(page, "cells", "", &cells())),
         ("docs/how-to/export.md", |page| with_table(page, "exports", "", &exports())),
         ("docs/how-to/import.md", |page| with_table(page, "imports", "", &imports())),
-        ("docs/reference/configuration/learners.md", with_learners),
-        ("docs/reference/configuration/scorers.md", with_scorers),
+        ("docs/reference/configuration/learners.md", |page| with_table(page, "learners", "", &learners())),
+        ("docs/reference/configuration/learner_keys.md", |_| keys::learners()),
+        ("docs/reference/configuration/loss_keys.md", |_| keys::losses()),
         ("python/burn_rank/torch.pyi", with_stubs),
     ];
     let mut stale = Vec::new();
@@ -70,6 +66,17 @@ fn with_table(page: &str, name: &str, margin: &str, rows: &Rows) -> Result<Strin
     let [begin, end] = ["made:", "end of"].map(|what| format!("{margin}<!-- {what} {name} -->\n"));
     let (before, rest) = page.split_once(&begin).ok_or(format!("no {begin}"))?;
     let (_, after) = rest.split_once(&end).ok_or(format!("no {end}"))?;
+    let table = lines(rows, margin)?;
+    let empty = margin.trim_end();
+    Ok(format!("{before}{begin}{table}{empty}\n{end}{after}"))
+}
+
+/// Returns the lines of a table.
+fn table(rows: &Rows) -> Result<String> {
+    lines(rows, "")
+}
+
+fn lines(rows: &Rows, margin: &str) -> Result<String> {
     let mut table = String::new();
     for (number, row) in rows.iter().enumerate() {
         writeln!(table, "{margin}| {} |", row.join(" | "))?;
@@ -77,8 +84,7 @@ fn with_table(page: &str, name: &str, margin: &str, rows: &Rows) -> Result<Strin
             writeln!(table, "{margin}|{}", "---|".repeat(row.len()))?;
         }
     }
-    let empty = margin.trim_end();
-    Ok(format!("{before}{begin}{table}{empty}\n{end}{after}"))
+    Ok(table)
 }
 
 fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
@@ -139,87 +145,6 @@ fn learners() -> Rows {
         rows.push(row([&kind, entry.summary, reads(entry.takes_loss), reads(entry.takes_scorer)]));
     }
     rows
-}
-
-/// Returns the page with the table of learners, and the tables of their keys.
-fn with_learners(page: &str) -> Result<String> {
-    let mut page = with_table(page, "learners", "", &learners())?;
-    for entry in LEARNERS {
-        // A short learner has its configuration in its one file.
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/learner").join(entry.name);
-        let file = if folder.join("config.rs").exists() { "config.rs" } else { "mod.rs" };
-        let source = format!("src/learner/{}/{file}", entry.name);
-        page = with_keys(&page, entry.name, &entry.parameters(), &source)?;
-    }
-    Ok(page)
-}
-
-/// Returns the page with the tables of the scorers' keys.
-fn with_scorers(page: &str) -> Result<String> {
-    let mut page = page.to_owned();
-    for kind in ["linear", "mlp", "attention", "latent_cross"] {
-        let scorer: ScorerConfig = from_value(json!({ "kind": kind })).map_err(|refusal| refusal.to_string())?;
-        let Value::Object(parameters) = json!(scorer) else { return Err(format!("{kind} is no table").into()) };
-        page = with_keys(&page, kind, &parameters, &format!("src/scorer/{kind}.rs"))?;
-    }
-    Ok(page)
-}
-
-/// The header of a table of keys.
-const KEYS: &str = "| key | meaning | range | default |\n|---|---|---|---|\n";
-
-/// Returns the page with these keys and their defaults in the table below `### NAME`. Rows keep their order, new ones
-/// follow. `source` is the file that documents the fields.
-fn with_keys(page: &str, name: &str, parameters: &Map, source: &str) -> Result<String> {
-    let heading = format!("\n### `{name}`\n");
-    let at = page.find(&heading).ok_or(format!("no heading {name}"))?;
-    let start = at + page[at..].find(KEYS).ok_or(format!("no table of keys of {name}"))? + KEYS.len();
-    let end = start + page[start..].find("\n\n").ok_or("the page ends in a table")? + 1;
-    let key = |row: &&str| row.split('`').nth(1).unwrap_or_default().to_string();
-    // A key that is left out where it has its default is a field all the same.
-    let is_known = |key: &str| parameters.contains_key(key) || about_field(source, key).is_ok();
-    let rows: Vec<&str> = page[start..end].lines().filter(|row| is_known(&key(row))).collect();
-    let known: Vec<String> = rows.iter().map(key).collect();
-    let mut table = String::new();
-    for row in rows {
-        let (words, default) = row.trim_end_matches(" |").rsplit_once(" | ").ok_or(format!("{name}: {row}"))?;
-        let default = parameters.get(&key(&row)).map_or(default.to_owned(), |value| with_default(default, value));
-        writeln!(table, "{words} | {default} |")?;
-    }
-    for (key, value) in parameters.iter().filter(|(key, _)| *key != "kind" && !known.contains(key)) {
-        writeln!(table, "| `{key}` | {} | | {} |", about_field(source, key)?, with_default("", value))?;
-    }
-    Ok(format!("{}{table}{}", &page[..start], &page[end..]))
-}
-
-/// Returns the cell of a default, with the words that follow the value in the page.
-fn with_default(cell: &str, value: &Value) -> String {
-    let (written, words) = cell.strip_prefix('`').and_then(|rest| rest.split_once('`')).unwrap_or(("", ""));
-    let is_same = |written: &str| match (written, value) {
-        ("none", value) => value.is_null(),
-        _ => toml::from_str::<toml::Table>(&format!("value = {written}"))
-            .is_ok_and(|table| same_value(&json!(table["value"]), value)),
-    };
-    match value {
-        // A table is described in words only.
-        Value::Object(_) if !cell.is_empty() && written.is_empty() => cell.to_owned(),
-        _ if is_same(written) => cell.to_owned(),
-        Value::Null => format!("`none`{words}"),
-        value => format!("`{value}`{words}"),
-    }
-}
-
-/// Returns the first sentence of the documentation of a field.
-fn about_field(source: &str, key: &str) -> Result<String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the package has no repository")?;
-    let text = fs::read_to_string(root.join(source)).map_err(|error| format!("{source}: {error}"))?;
-    let lines: Vec<&str> = text.lines().map(str::trim).collect();
-    let field = lines.iter().position(|line| line.trim_start_matches("pub ").starts_with(&format!("{key}:")));
-    let field = field.ok_or(format!("{source}: no field {key}"))?;
-    let above = lines[..field].iter().rev().skip_while(|line| line.starts_with("#["));
-    let mut words: Vec<&str> = above.map_while(|line| line.strip_prefix("/// ")).collect();
-    words.reverse();
-    Ok(words.join(" ").split(". ").next().unwrap_or_default().trim_end_matches('.').to_owned())
 }
 
 /// Returns the stubs with a function for each loss of the registry.
