@@ -11,7 +11,6 @@
 //! | `docs/start/when_not.md` | tasks for which other tools are better |
 //! | `docs/reference/configuration` | every key of a configuration file, with its default |
 //! | `docs/explanation/formulas.md` | the formula of each loss |
-//! | `docs/explanation/fast_sums.md` | sums over pairs of long lists |
 //! | `docs/how-to/export.md`, `docs/how-to/import.md` | rankers in other systems, and from them |
 //! | `docs/how-to/categories.md`, `docs/how-to/grades.md` | text columns as features, clicks as labels |
 //! | `docs/how-to/select_by.md` | which measure selects a round |
@@ -34,7 +33,9 @@
 //! | `benchmarks/published.md` | published tables, computed again |
 //! | `benchmarks/trees.md` | boosted trees next to other libraries |
 //! | `benchmarks/performance.md` | speed, and what rounds where |
+//! | `benchmarks/recommender.md` | losses over a whole catalog of items |
 //! | `benchmarks/scale.md` | large data and several processes |
+//! | `benchmarks/studies.md` | claims of papers, judged on data |
 //! | `examples` | programs, each with its command in `examples/README.md` |
 //! | `CONTRIBUTING.md` | how to add a loss, a measure or a learner |
 
@@ -45,7 +46,6 @@ macro_rules! page {
     ($folder:literal, $name:ident, $about:literal) => {
         #[doc = $about]
         #[doc = ""]
-        #[doc = "[backends.md]: crate::guide::backends"]
         #[doc = "[categories.md]: crate::guide#other-pages"]
         #[doc = "[choose_a_loss.md]: crate::guide::choose_a_loss"]
         #[doc = "[clicks.md]: crate::guide::clicks"]
@@ -63,7 +63,6 @@ macro_rules! page {
         #[doc = "[lightgbm.md]: crate::guide::lightgbm"]
         #[doc = "[machines.md]: crate::guide::machines"]
         #[doc = "[model.md]: crate::guide::model"]
-        #[doc = "[recommender.md]: crate::guide::recommender"]
         #[doc = "[rerank.md]: crate::guide::rerank"]
         #[doc = "[runs.md]: crate::guide::runs"]
         #[doc = "[select_by.md]: crate::guide#other-pages"]
@@ -79,6 +78,7 @@ macro_rules! page {
         #[doc = "[teacher.md]: crate::guide#other-pages"]
         #[doc = "[troubleshooting.md]: crate::guide::troubleshooting"]
         #[doc = "[configuration.md]: crate::guide#other-pages"]
+        #[doc = "[configuration_data.md]: crate::guide#other-pages"]
         #[doc = "[losses.md]: crate::guide#other-pages"]
         #[doc = "[formulas.md]: crate::guide#other-pages"]
         #[doc = "[paper.md]: crate::guide#other-pages"]
@@ -90,14 +90,15 @@ macro_rules! page {
         #[doc = "[trees.md]: crate::guide#other-pages"]
         #[doc = "[scale.md]: crate::guide#other-pages"]
         #[doc = "[large_data.md]: crate::guide#other-pages"]
-        #[doc = "[fast_sums.md]: crate::guide#other-pages"]
         #[doc = "[python.md]: crate::guide#other-pages"]
+        #[doc = "[text.md]: crate::guide#other-pages"]
         #[doc = "[learners.md]: crate::guide#other-pages"]
         #[doc = "[reproducibility.md]: crate::guide#other-pages"]
         #[doc = "[results.md]: crate::guide#other-pages"]
         #[doc = "[first_ranker.md]: crate::guide#other-pages"]
         #[doc = "[CONTRIBUTING.md]: crate::guide#other-pages"]
         #[doc = "[benchmarks]: crate::guide#other-pages"]
+        #[doc = "[results]: crate::guide#other-pages"]
         #[doc = "[examples]: crate::guide#other-pages"]
         #[doc = ""]
         #[doc = include_str!(concat!("../docs/", $folder, "/", stringify!($name), ".md"))]
@@ -111,19 +112,17 @@ page!("tutorials", model, "From an empty project to your own model, trained on N
 page!("tutorials", table, "From a table to a ranker.");
 #[cfg(any(not(doctest), feature = "train"))]
 page!("tutorials", rerank, "A reranker, from flat scores to the best checkpoint.");
-page!("tutorials", hardware, "The same ranker on other hardware.");
+page!("tutorials", hardware, "Other hardware, and what differs there.");
 page!("how-to", choose_a_loss, "Which loss to start with.");
 page!("how-to", clicks, "Learning from clicks without position bias.");
 page!("how-to", compare, "Tests between systems on the same queries.");
 page!("how-to", data, "Text and tables.");
 page!("how-to", lightgbm, "Parameters of LightGBM, and models in both directions.");
 page!("how-to", machines, "Fits of a scheduler, and one fit in several processes.");
-page!("how-to", recommender, "A recommender over the whole catalog.");
 page!("how-to", serving, "Latencies, and scores over HTTP.");
 page!("how-to", sets, "The published sets, file by file.");
 page!("how-to", splitting, "Queries to train, to select and to test on.");
 page!("how-to", troubleshooting, "Results that surprise without an error.");
-page!("how-to", backends, "The device of a run, and what runs where.");
 page!("how-to", extend, "Your own loss or measure.");
 page!("how-to", folds, "Folds, grids, searches, and the winner as a ranker.");
 page!("how-to", hyperparameters, "What to change first.");
