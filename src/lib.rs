@@ -11,7 +11,7 @@
 //!     let mask = Tensor::<2>::ones([1, 3], &device).greater_elem(0.0); // true for a document, false for padding
 //!     let scores = Tensor::<2>::from_floats([[0.2, 1.3, -0.4]], &device).require_grad(); // your model's output
 //!
-//!     let loss = ListNetConfig::new().init()?;
+//!     let loss = LambdaNdcgConfig::new().init()?;
 //!     let value = loss.forward(scores.clone(), labels, mask, Reduction::Mean);
 //!     let gradients = value.backward();
 //!     println!("{}", scores.grad(&gradients).ok_or("no gradient")?);

@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut network =
         Network { hidden: LinearConfig::new(8, 16).init(&device), output: LinearConfig::new(16, 1).init(&device) };
     let mut optimizer = AdamConfig::new().init();
-    let loss = ListNetConfig::new().init()?; // 2
+    let loss = LambdaNdcgConfig::new().init()?; // 2
     for step in 0..=60 {
         let scores = network.forward(documents.clone());
         let value = loss.forward_packed(scores, labels.clone(), &segments, Reduction::Mean); // 3
