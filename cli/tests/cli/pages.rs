@@ -204,8 +204,9 @@ const BAD_PHRASES: [&str; 14] = [
     "of their own",
 ];
 
-/// Words of the longest sentence.
+/// Words of the longest sentence, and of the longest in the book.
 const LONGEST: usize = 30;
+const LONGEST_OF_BOOK: usize = 26;
 
 /// The numbers of these phrases and of longer sentences that a page still has; other pages have none. The numbers may
 /// only go down.
@@ -237,13 +238,13 @@ fn pages_for_users_gain_no_sentence_that_has_to_be_read_twice() {
     for path in users {
         let name = path.to_str().unwrap();
         let page = text(name);
-        let words = prose(&page).join(" ").to_lowercase();
-        let words: Vec<&str> = words.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-        let spaced = format!(" {} ", words.join("  "));
+        let plain = prose(&page).join(" ").to_lowercase();
+        let plain: Vec<&str> = plain.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        let spaced = format!(" {} ", plain.join("  "));
         let counts = BAD_PHRASES.map(|phrase| spaced.matches(&format!(" {} ", phrase.replace(' ', "  "))).count());
         let phrases: usize = counts.iter().sum();
-        let long: Vec<String> =
-            sentences(&page).into_iter().filter(|sentence| sentence.split_whitespace().count() > LONGEST).collect();
+        let longest = if name.starts_with("docs/") { LONGEST_OF_BOOK } else { LONGEST };
+        let long: Vec<String> = sentences(&page).into_iter().filter(|sentence| words(sentence) > longest).collect();
         let left = LEFT.iter().find(|(page, ..)| *page == name).map_or((0, 0), |(_, phrases, long)| (*phrases, *long));
         if phrases > left.0 || long.len() > left.1 {
             let found: Vec<_> = BAD_PHRASES.iter().zip(counts).filter(|(_, count)| *count > 0).collect();
@@ -254,6 +255,50 @@ fn pages_for_users_gain_no_sentence_that_has_to_be_read_twice() {
     }
     assert!(over.is_empty(), "find plainer words, or two sentences:\n{}", over.join("\n"));
     assert_eq!(slack, 0, "fewer than `LEFT` allows: lower its numbers");
+}
+
+/// Words of README.md and docs together, of one page, and of a cell of a table. What a program writes whole counts only
+/// by its cells.
+const MOST_WORDS: usize = 50_000;
+const MOST_OF_A_PAGE: usize = 3_000;
+const MOST_OF_A_CELL: usize = 25;
+
+/// Returns README.md and the pages of the book with their texts.
+fn book() -> Vec<(String, String)> {
+    let paths = pages(Path::new("docs")).into_iter().chain([PathBuf::from("README.md")]);
+    paths.map(|path| path.to_str().unwrap().to_string()).map(|name| (name.clone(), text(&name))).collect()
+}
+
+fn words(text: &str) -> usize {
+    text.split_whitespace().count()
+}
+
+#[test]
+fn pages_for_users_are_short_one_by_one_and_together() {
+    let by_hand: Vec<_> = book().into_iter().filter(|(_, page)| !page.starts_with("<!-- made by ")).collect();
+    assert!(by_hand.len() > 40, "{} pages", by_hand.len());
+    for (name, page) in &by_hand {
+        assert!(words(page) <= MOST_OF_A_PAGE, "{name}: {} words, at most {MOST_OF_A_PAGE}", words(page));
+    }
+    let all: usize = by_hand.iter().map(|(_, page)| words(page)).sum();
+    assert!(all <= MOST_WORDS, "{all} words in README.md and docs, at most {MOST_WORDS}: each fact has one place");
+}
+
+/// What needs more words is a sentence below the table. A formula is one word.
+#[test]
+fn cells_of_tables_are_short() {
+    let mut checked = 0;
+    for (name, page) in book() {
+        for line in prose(&page).into_iter().filter(|line| line.starts_with('|')) {
+            for cell in line.trim_matches('|').split('|') {
+                let formulas = cell.split("$`").map(|part| part.split_once("`$").map_or(part, |(_, rest)| rest));
+                let words = words(&formulas.collect::<Vec<_>>().join(" x "));
+                assert!(words <= MOST_OF_A_CELL, "{name}: a cell of {words} words, at most {MOST_OF_A_CELL}: {cell}");
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 1_500, "{checked} cells");
 }
 
 /// Tables, links, quotes and commands stand on one line, whatever its width; so does what a program writes.
