@@ -146,8 +146,13 @@ fn section(page: &mut String, heading: &str, rows: &Rows) -> Result<()> {
 pub fn learners() -> Result<String> {
     let mut page = format!("{MADE}# Keys of learners and scorers\n\n");
     page += "[Learners](learners.md) and [scorers](scorers.md) say what they do. This page has their keys.\n";
-    page += "With the scorer `mlp`, some defaults [are others](learners.md#defaults-of-a-perceptron).\n\n";
-    page += "## `[learner]`\n";
+    page += "With the scorer `mlp`, some defaults [are others](learners.md#defaults-of-a-perceptron).\n";
+    let names: Vec<String> = LEARNERS.iter().map(|entry| format!("`\"{}\"`", entry.name)).collect();
+    section(
+        &mut page,
+        "## `[learner]`",
+        &vec![row(KEYS), row(["`kind`", "The learner", &names.join(", "), "required"])],
+    )?;
     for entry in LEARNERS {
         let source = format!("src/learner/{}/mod.rs", entry.name);
         let (source, owner) = match entry.name {

@@ -12,7 +12,7 @@ fn help_config_prints_sections_and_keys_with_range_and_default() {
     }
     let learner = bench.output(&["help", "config", "gradient"]);
     let words = learner.split_whitespace().collect::<Vec<_>>().join(" ");
-    for part in ["epochs", "Passes over the training queries", "1 or above", "default: 100", "batch_queries"] {
+    for part in ["epochs", "passes over the training queries", "1 or above", "default: 100", "batch_queries"] {
         assert!(words.contains(part), "{part}: {learner}");
     }
     assert_eq!(learner, bench.output(&["help", "config", "learner.gradient"]));
