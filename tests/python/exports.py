@@ -324,6 +324,23 @@ class Check:
         self.bench.run("train", "explain-none.toml", "--continue", "run-explain-none", "--out", "run-more")
         self.explained("explain-more", "run-more/ranker.safetensors", "train.txt", continues=True)
 
+    def joined(self):
+        """Members of several kinds are one graph, and trees with fixed deviations one sum of trees."""
+        self.bench.run("ensemble", "run-linear-z_score-true", "run-trees-quantile", "run-trees-none", "--out", "joined")
+        self.graphs("joined", "members", "joined/ranker.safetensors")
+        fixed = ["--standardize", "fixed", "--data", "train.txt"]
+        self.bench.run("ensemble", "run-trees-none", "run-explain-sampled", *fixed, "--out", "fixed")
+        model = "fixed/ranker.safetensors"
+        self.graphs("fixed", "members with fixed deviations", model)
+        matrix, _ = read_letor(self.folder / "test.txt", FEATURES)
+        ours = self.bench.predict(model, "test.txt")
+        booster = lightgbm.Booster(model_file=self.export(model, "fixed.txt"))
+        self.table.add("LightGBM text, members", "lightgbm", ours, booster.predict(matrix, raw_score=True), LIMIT)
+        if xgboost:
+            loaded = xgboost.Booster(model_file=self.export(model, "fixed.json", "xgboost"))
+            theirs = loaded.predict(xgboost.DMatrix(matrix), output_margin=True)
+            self.table.add("XGBoost JSON, members", "xgboost", ours, theirs, LIMIT)
+
     def same_dump(self, loaded, plugin, names):
         fmap = self.folder / "fmap.txt"
         fmap.write_text("".join(f"{place}\t{name}\tq\n" for place, name in enumerate(names)))
@@ -365,6 +382,7 @@ def main(check):
         name = f"explain-{normalizer}"
         check.explained(name, check.train(name, normalizer, "", SAMPLED), "train.txt")
     check.continued()
+    check.joined()
     check.named()
 
     # Documents of which every tenth value is missing.
