@@ -23,12 +23,12 @@
 //! | `docs/tutorials/text.md` | rerankers of texts, in another package |
 //! | `docs/tutorials/python.md` | the Python package |
 //! | `docs/explanation/reproducibility.md` | which bytes come back where |
-//! | `docs/reference/papers.md` | the papers, and what came back |
 //! | `docs/reference/limits.md` | what takes more time or memory than one may expect |
 //! | `docs/reference/compatibility.md` | what later versions read |
 //! | `docs/reference/cite.md` | how to cite |
 //! | `docs/results.md` | accuracy, speed and scale, each in a sentence |
 //! | `benchmarks/backends.md` | how far backends are from the definitions |
+//! | `benchmarks/papers.md` | the papers, and what came back |
 //! | `benchmarks/losses.md` | every loss on the same data, and which to choose |
 //! | `benchmarks/published.md` | published tables, computed again |
 //! | `benchmarks/trees.md` | boosted trees next to other libraries |
