@@ -407,7 +407,7 @@ fn the_trials_of_a_search_are_drawn_and_listed() {
         "fold 2: ndcg@10 (letor) by rounds",
         "<tr class=\"selected\"><th scope=\"row\">2</th><td>0.6250</td><td>6</td><td>0.5000</td><td>0.6250</td><td><code>0.02</code></td>",
         "<tr><th scope=\"row\">1</th><td>0.2500</td><td>3</td><td>0.2500</td><td></td><td><code>0.01</code></td>",
-        "One fit per fold, at the trial that the fold selected.",
+        "One fit per fold, with the trial that the fold selected.",
     ] {
         assert!(page.contains(part), "{part}");
     }

@@ -246,7 +246,7 @@ fn a_column_of_features_that_is_absent_is_refused() {
     let (whole, part) = (columns(&["f1", "f2", "f3"], ["a", "a", "b"]), columns(&["f1", "f3"], ["c", "c", "d"]));
     let three = ReadOptions { features: Some(3), ..ReadOptions::default() };
     assert_eq!(read_bytes(&whole, &three).unwrap().feature_count, 3);
-    let expected = "data: found 2 columns of features, expected 3, one of each feature (option `features`)";
+    let expected = "data: found 2 columns of features, expected 3, one for each feature (option `features`)";
     assert_eq!(message(&part, &three), expected);
     for order in [[&whole, &part], [&part, &whole]] {
         let (_folder, paths) = files(&[("one", order[0]), ("two", order[1])]);

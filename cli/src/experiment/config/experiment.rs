@@ -723,7 +723,7 @@ mod tests {
         let start = "start=first";
         let config = read("", &[start, "learner={kind=\"boosted_trees\"}"]).unwrap();
         assert_eq!(config.start, Some("first".into()));
-        let expected = "nothing: the learner `gradient` starts from no ranker; `boosted_trees` does";
+        let expected = "nothing: the learner `gradient` does not start from a ranker; `boosted_trees` does";
         assert_eq!(
             read("", &[start]).unwrap_err(),
             format!("--set {start}: start: found \"first\", expected {expected}")

@@ -321,7 +321,7 @@ fn features_of_several_files_are_those_of_the_same_name() {
     let message = read(&paths, &keep()).unwrap_err().to_string();
     assert!(
         message.ends_with(
-            "found no column `g` among 2 columns of features, expected one of each feature of the files before"
+            "found no column `g` among 2 columns of features, expected one for each feature of the files before"
         ),
         "{message}"
     );
