@@ -63,6 +63,7 @@ macro_rules! page {
         #[doc = "[lightgbm.md]: crate::guide::lightgbm"]
         #[doc = "[machines.md]: crate::guide::machines"]
         #[doc = "[model.md]: crate::guide::model"]
+        #[doc = "[positions.md]: crate::guide::positions"]
         #[doc = "[rerank.md]: crate::guide::rerank"]
         #[doc = "[runs.md]: crate::guide::runs"]
         #[doc = "[select_by.md]: crate::guide#other-pages"]
@@ -119,6 +120,7 @@ page!("how-to", compare, "Tests between systems on the same queries.");
 page!("how-to", data, "Text and tables.");
 page!("how-to", lightgbm, "Parameters of LightGBM, and models in both directions.");
 page!("how-to", machines, "Fits of a scheduler, and one fit in several processes.");
+page!("how-to", positions, "Factors of the positions at which documents were shown.");
 page!("how-to", serving, "Latencies, and scores over HTTP.");
 page!("how-to", sets, "The published sets, file by file.");
 page!("how-to", splitting, "Queries to train, to select and to test on.");

@@ -10,6 +10,7 @@ use super::features::Features;
 use super::options::Keys;
 use super::options::Like;
 use super::options::{Missing, ReadOptions, Weights};
+use super::positions::Positions;
 use super::reading::FileWidth;
 use super::rows::Rows;
 use super::source::Input;
@@ -40,6 +41,8 @@ pub(super) struct Assembly<'a> {
     pub document_weights: Vec<f32>,
     /// The score that a teacher gives each document read so far, NaN where it gives none; empty without a teacher.
     pub teacher: Vec<f32>,
+    /// The position of each document read so far; empty without positions.
+    pub positions: Positions,
     /// Whether the data read so far have a missing value.
     pub missing: bool,
     /// The values of a file that is the only input; they are not copied into `rows`.
@@ -131,6 +134,7 @@ impl<'a> Assembly<'a> {
             query_weights: Vec::new(),
             document_weights: Vec::new(),
             teacher: Vec::new(),
+            positions: Positions::default(),
             missing: options.absent_value().is_nan(),
             #[cfg(feature = "columnar")]
             in_file: None,
@@ -284,6 +288,7 @@ impl<'a> Assembly<'a> {
         reorder(&mut data.document_ids, documents_before, &documents);
         reorder(&mut self.document_weights, documents_before, &documents);
         reorder(&mut self.teacher, documents_before, &documents);
+        reorder(&mut self.positions.of, documents_before, &documents);
         self.rows.reorder(documents_before, &documents);
         data.read_order.extend(data.read_order.len()..documents_before);
         data.read_order.extend(documents);
@@ -333,7 +338,7 @@ impl<'a> Assembly<'a> {
     /// Returns the number of bytes that documents take: their features, labels, weights, and perhaps their identifiers.
     pub fn bytes_of(&self, documents: usize, features: usize, have_ids: bool) -> u64 {
         let id = if have_ids { BYTES_OF_ID } else { 0 };
-        let weights = usize::from(!self.options.document_weights.is_none());
+        let weights = usize::from(!self.options.document_weights.is_none()) + usize::from(self.options.positions);
         let numbers = features.saturating_add(1 + weights);
         product([numbers, size_of::<f32>()]).saturating_add(id).saturating_mul(documents as u64)
     }
@@ -377,7 +382,7 @@ impl<'a> Assembly<'a> {
         if self.options.document_weights == Weights::File {
             self.dataset = self.dataset.with_document_weights(self.document_weights)?;
         }
-        self.dataset = self.dataset.with_teacher(self.teacher)?;
+        self.dataset = self.dataset.with_teacher(self.teacher)?.with_positions(self.positions)?;
         if !self.dataset.read_order.is_empty() {
             self.dataset.read_order.extend(self.dataset.read_order.len()..self.dataset.documents());
         }

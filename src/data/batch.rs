@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use burn::tensor::{Bool, Device, Tensor, TensorData};
+use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -39,6 +39,9 @@ pub struct RankingBatch {
     /// The scores of a teacher, `[queries, documents]`, with 0 where there is none, and whether each document has one;
     /// `None` without a teacher.
     pub teacher: Option<(Tensor<2>, Tensor<2, Bool>)>,
+    /// The position of each document, `[queries, documents]`, as an index into
+    /// [`Positions::names`](super::Positions::names), with 0 for padding; `None` without positions.
+    pub positions: Option<Tensor<2, Int>>,
 }
 
 impl RankingBatch {
@@ -74,6 +77,7 @@ impl RankingBatch {
             teacher: dataset
                 .gather_teacher(&padding)
                 .map(|[scores, has]| (Tensor::from_data(scores, device), Tensor::from_data(has, device))),
+            positions: dataset.positions.gather(&padding).map(|positions| Tensor::from_data(positions, device)),
         }
     }
 }

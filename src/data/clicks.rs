@@ -13,11 +13,13 @@
 //! Swaminathan and Schnabel, Unbiased learning-to-rank with biased feedback).
 
 use chacha20::ChaCha8Rng;
+use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
 use super::dataset::RankingDataset;
 use super::dataset::inconsistent;
 use super::error::DataError;
+use super::positions::Positions;
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
 use crate::text::counted;
@@ -44,13 +46,16 @@ pub struct ClickModel {
     pub sessions: usize,
     /// The largest weight, at least 1; clipped weights reduce variance and add some bias. Default: 100.
     pub max_weight: f64,
+    /// The share of sessions in which documents are shown in a random order, from 0 to 1. Without such sessions, the
+    /// position of a document never varies, so that its effect cannot be told from relevance. Default: 0.
+    pub shuffle: f64,
     /// The seed of all random draws. Default: 1.
     pub seed: u64,
 }
 
 impl Default for ClickModel {
     fn default() -> Self {
-        Self { eta: 1.0, noise: 0.1, sessions: 10, max_weight: 100.0, seed: 1 }
+        Self { eta: 1.0, noise: 0.1, sessions: 10, max_weight: 100.0, shuffle: 0.0, seed: 1 }
     }
 }
 
@@ -60,6 +65,7 @@ impl Default for ClickModel {
 pub struct Clicks {
     /// The sessions in which at least one document was clicked. Session `s` of query `ID` becomes the query `ID-s`.
     /// Sessions are counted from 1. Labels are clicks, and weights of documents are inverse propensities.
+    /// Positions are the ranks at which documents were shown, or `none` for a document that was not shown.
     pub data: RankingDataset,
     /// The number of sessions, with or without a click.
     pub sessions: usize,
@@ -80,6 +86,9 @@ impl ClickModel {
         }
         if !(0.0..=1.0).contains(&self.noise) {
             return Err(Refusal::new("noise", self.noise, "from 0 to 1"));
+        }
+        if !(0.0..=1.0).contains(&self.shuffle) {
+            return Err(Refusal::new("shuffle", self.shuffle, "from 0 to 1"));
         }
         if self.sessions == 0 {
             return Err(Refusal::new("sessions", 0, "at least 1"));
@@ -108,11 +117,11 @@ impl ClickModel {
         let highest = data.labels.iter().copied().fold(0.0, f32::max);
         self.ask_memory(data, scores, highest)?;
         let (mut kept, mut numbers) = (Vec::new(), Vec::new());
-        let (mut labels, mut weights) = (Vec::new(), Vec::new());
+        let (mut labels, mut weights, mut positions) = (Vec::new(), Vec::new(), Vec::new());
         let (mut sessions, mut clicks, mut clipped) = (0, 0, 0);
         for query in 0..data.queries() {
-            let order = shown(&scores[data.range(query)]);
-            if order.is_empty() {
+            let logged = shown(&scores[data.range(query)]);
+            if logged.is_empty() {
                 continue;
             }
             sessions = self.sessions.saturating_add(sessions);
@@ -124,6 +133,10 @@ impl ClickModel {
             for session in 1..=self.sessions {
                 let (mut clicked, mut weight) = (vec![0.0f32; chances.len()], vec![1.0f32; chances.len()]);
                 let before = clicks;
+                let mut order = logged.clone();
+                if self.shuffle > 0.0 && random.random::<f64>() < self.shuffle {
+                    order.shuffle(&mut random);
+                }
                 for (rank, &document) in (1..).zip(&order) {
                     let inverse = f64::from(rank).powf(self.eta);
                     if random.random::<f64>() * inverse < chances[document] {
@@ -135,6 +148,9 @@ impl ClickModel {
                 }
                 if clicks > before {
                     kept.push(query);
+                    let mut places = vec![None; clicked.len()];
+                    (1..).zip(&order).for_each(|(rank, &document)| places[document] = Some(rank));
+                    positions.extend(places);
                     numbers.push(session);
                     labels.append(&mut clicked);
                     weights.append(&mut weight);
@@ -151,7 +167,10 @@ impl ClickModel {
         shown.query_ids.iter_mut().zip(numbers).for_each(|(id, number)| *id = format!("{id}-{number}"));
         shown.labels = labels;
         shown.document_weights.clear();
-        Ok(Clicks { data: shown.with_document_weights(weights)?, sessions, clicks, clipped })
+        let name = |rank: Option<i32>| rank.map_or_else(|| "none".to_owned(), |rank| rank.to_string());
+        let positions = Positions::new(positions.into_iter().map(name));
+        let data = shown.with_document_weights(weights)?.with_positions(positions)?;
+        Ok(Clicks { data, sessions, clicks, clipped })
     }
 
     /// Checks that enough memory is free for the expected sessions with a click.
@@ -167,8 +186,8 @@ impl ClickModel {
             documents += (1.0 - none) * labels.len() as f64;
         }
         let documents = documents * self.sessions as f64;
-        // Features, label and weight; labels and weights are held twice for a moment.
-        let bytes = documents * (size_of::<f32>() * (data.feature_count + 4)) as f64;
+        // Features, label, weight and position; the last three are held twice for a moment.
+        let bytes = documents * (size_of::<f32>() * (data.feature_count + 7)) as f64;
         let what = format!("a set of {} of {}", counted(self.sessions, "session"), counted(data.queries(), "query"));
         Refusal::ask_memory("sessions", what, bytes as u64, "lower the number of sessions")
     }
@@ -229,7 +248,8 @@ mod tests {
     #[test]
     fn clicks_have_inverse_propensities_and_others_weigh_one() {
         let (data, scores) = one();
-        let model = ClickModel { eta: 2.0, noise: 1.0, sessions: 200, max_weight: 5.0, seed: 3 };
+        let model =
+            ClickModel { eta: 2.0, noise: 1.0, sessions: 200, max_weight: 5.0, seed: 3, ..ClickModel::default() };
         let clicks = model.sessions(&data, &scores).unwrap();
         let weights = [4.0, 5.0, 1.0, 1.0];
         let mut clipped = 0;
@@ -258,12 +278,28 @@ mod tests {
     }
 
     #[test]
+    fn positions_are_ranks_and_vary_only_in_shuffled_sessions() {
+        let (data, scores) = one();
+        let model = ClickModel { noise: 1.0, eta: 0.0, sessions: 6000, ..ClickModel::default() };
+        let plain = model.sessions(&data, &scores).unwrap();
+        let each = |clicks: &Clicks| clicks.data.positions.of_each().map(str::to_owned).collect::<Vec<_>>();
+        assert!(each(&plain).chunks(4).all(|session| session == ["2", "3", "1", "none"]));
+        let shuffled = each(&ClickModel { shuffle: 0.5, ..model }.sessions(&data, &scores).unwrap());
+        let logged = shuffled.chunks(4).filter(|session| *session == ["2", "3", "1", "none"]).count();
+        // Half of the sessions, and a sixth of the others; five standard deviations of a binomial.
+        let (expected, tolerance) = (6000.0 * (0.5 + 0.5 / 6.0), 5.0 * (6000.0f64 * 0.25).sqrt());
+        assert!((logged as f64 - expected).abs() < tolerance, "{logged} {expected}");
+        assert!(shuffled.chunks(4).all(|session| session[3] == "none" && !session[..3].contains(&session[3])));
+    }
+
+    #[test]
     fn what_cannot_be_is_refused() {
         let (data, scores) = one();
         let refused = |model: ClickModel| model.sessions(&data, &scores).unwrap_err().to_string();
         let default = ClickModel::default;
         assert_eq!(refused(ClickModel { eta: -1.0, ..default() }), "eta = -1: expected from 0 to 10");
         assert_eq!(refused(ClickModel { noise: f64::NAN, ..default() }), "noise = NaN: expected from 0 to 1");
+        assert_eq!(refused(ClickModel { shuffle: 1.5, ..default() }), "shuffle = 1.5: expected from 0 to 1");
         assert_eq!(refused(ClickModel { sessions: 0, ..default() }), "sessions = 0: expected at least 1");
         let weight = refused(ClickModel { max_weight: 0.5, ..default() });
         assert_eq!(weight, "max_weight = 0.5: expected a finite number of at least 1");

@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::DataError;
 use super::features::{Features, hash_floats};
+use super::positions::Positions;
 use super::shards::Parts;
 use super::shards::Shards;
 use crate::distributed::ProcessGroup;
@@ -43,6 +44,9 @@ pub struct RankingDataset {
     /// The score that a teacher gives each document, with NaN for a document that it has not scored; empty without a
     /// teacher. Measures ignore a teacher.
     pub teacher: Vec<f32>,
+    /// The position at which each document was shown; empty if positions are not known. Measures and rankers ignore
+    /// positions.
+    pub positions: Positions,
     /// The name of each feature; empty if the source has none.
     pub feature_names: Vec<String>,
     /// If documents were moved next to their query, the original place of each document, from 0; otherwise empty.
@@ -101,6 +105,7 @@ impl RankingDataset {
         self.check_query_weights()?;
         self.check_document_weights()?;
         self.check_teacher()?;
+        self.check_positions()?;
         let mut seen = HashSet::new();
         if let Some(at) = self.query_ids.iter().position(|id| !seen.insert(id.as_str())) {
             let key = format!("query_ids[{at}]");
@@ -324,7 +329,8 @@ impl RankingDataset {
         self.query_weights.extend_from_slice(from.query_weights.get(queries).unwrap_or_default());
         self.document_ids.extend_from_slice(from.document_ids.get(documents.clone()).unwrap_or_default());
         self.document_weights.extend_from_slice(from.document_weights.get(documents.clone()).unwrap_or_default());
-        self.teacher.extend_from_slice(from.teacher.get(documents).unwrap_or_default());
+        self.teacher.extend_from_slice(from.teacher.get(documents.clone()).unwrap_or_default());
+        self.positions.append(&from.positions, documents);
     }
 
     /// Keeps at most this many bytes of features from a mapped file in memory; the system's cache may hold more.
@@ -358,7 +364,8 @@ impl RankingDataset {
     /// Joins the queries of several datasets, in order.
     ///
     /// # Errors
-    /// Returns [`DataError::Inconsistent`] if the numbers of features differ or a query identifier occurs twice.
+    /// Returns [`DataError::Inconsistent`] if the numbers of features differ, a query identifier occurs twice, or only
+    /// some of the datasets have positions.
     pub fn concat(parts: &[&RankingDataset]) -> Result<RankingDataset, DataError> {
         let mut out = RankingDataset { offsets: vec![0], ..RankingDataset::default() };
         let mut features = Vec::with_capacity(parts.iter().map(|part| part.features.len()).sum());
@@ -371,9 +378,13 @@ impl RankingDataset {
         let has_weights = parts.iter().any(|part| !part.query_weights.is_empty());
         let has_teacher = parts.iter().any(|part| !part.teacher.is_empty());
         let has_document_weights = parts.iter().any(|part| !part.document_weights.is_empty());
+        let has_positions = parts.iter().any(|part| !part.positions.is_empty());
         for part in parts {
             if part.feature_count != out.feature_count {
                 return Err(inconsistent("number of features of a part", part.feature_count, out.feature_count));
+            }
+            if has_positions && part.positions.is_empty() && part.documents() > 0 {
+                return Err(inconsistent("positions of a part", "none", "positions in all parts, or in none"));
             }
             if let Some(id) = part.query_ids.iter().find(|id| !seen.insert(id.as_str())) {
                 return Err(inconsistent(
@@ -475,6 +486,10 @@ impl RankingDataset {
         if !self.teacher.is_empty() {
             text("teacher", &mut hash);
             hash_floats(&self.teacher, &mut hash);
+        }
+        if !self.positions.is_empty() {
+            text("positions", &mut hash);
+            self.positions.of_each().for_each(|position| text(position, &mut hash));
         }
         hexadecimal(&hash.finalize())
     }

@@ -167,6 +167,18 @@ pub enum DataError {
         /// The number of documents in the data file.
         documents: usize,
     },
+    /// The numbers of positions and documents differ.
+    #[error("{}: {}, {} has {}", path.display(), counted(*positions, "position"), data.display(), counted(*documents, "document"))]
+    Positions {
+        /// The file of positions.
+        path: PathBuf,
+        /// The number of positions that were read.
+        positions: usize,
+        /// The file of documents.
+        data: PathBuf,
+        /// The number of documents in the data file.
+        documents: usize,
+    },
     /// A label is outside the domain of a measure or loss.
     #[error("query `{query}`, document {document}: label {found}, expected {expected}")]
     Label {

@@ -108,6 +108,10 @@ pub struct ReadOptions {
     /// whose lines are not consecutive is refused. Rows of the same query in a table are always moved together.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sort: bool,
+    /// Whether the positions of documents are read: from `FILE.position` for text, and from the column of positions for
+    /// a table. In a configuration file, the learner and the columns decide.
+    #[serde(skip)]
+    pub positions: bool,
     /// The roles of a table's columns. In a configuration file, the columns are named in a separate section.
     #[serde(skip)]
     pub columns: Columns,
@@ -137,6 +141,7 @@ impl Default for ReadOptions {
             query_weights: Weights::default(),
             document_weights: Weights::default(),
             sort: false,
+            positions: false,
             columns: Columns::default(),
             max_feature_index: 1_000_000,
             max_cells: None,
@@ -235,6 +240,9 @@ pub struct Columns {
     /// The column of a teacher's scores, from which training learns. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub teacher: Option<String>,
+    /// The column of the positions at which documents were shown; each value is a category. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<String>,
     /// Columns to ignore.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drop: Vec<String>,
@@ -246,16 +254,13 @@ impl Columns {
         *self == Self::default()
     }
 
-    /// Returns the refusal. If the unknown key is a column role in other systems, such as `position`, the message says
-    /// that no column is read for it.
+    /// Returns the refusal. If the unknown key is a column role in other systems, such as `labels`, the message says what
+    /// is read in its place.
     pub(crate) fn name_unread(refusal: Refusal) -> Refusal {
-        const UNREAD: [(&str, &str); 2] = [
-            ("position", "positions of shown documents are not read from a table"),
-            ("labels", "a table has one column of labels, which `label` names"),
-        ];
-        let unread = refusal.unknown_name().and_then(|unknown| UNREAD.iter().find(|(name, _)| *name == unknown));
-        match unread {
-            Some((_, why)) if refusal.key.contains("columns.") => Refusal::fault(refusal.key, why),
+        match refusal.unknown_name() {
+            Some("labels") if refusal.key.contains("columns.") => {
+                Refusal::fault(refusal.key, "a table has one column of labels, which `label` names")
+            }
             _ => refusal,
         }
     }
@@ -281,7 +286,8 @@ pub struct Like<'a> {
     /// Whether the labels of a table are not needed. A table may then lack a column of labels. If a table has such a
     /// column, its values are not read. All documents get the label 0, which is never used.
     pub ignores_labels: bool,
-    /// Whether a teacher's scores are not read, and the column that is named for them may be absent.
+    /// Whether the scores of a teacher and positions are not read, and the columns that are named for them may be
+    /// absent.
     pub ignores_teacher: bool,
     /// The column used to split the queries into folds or sets, which is not a feature.
     pub key: Option<&'a KeyColumn>,
@@ -328,7 +334,6 @@ mod tests {
             Columns::name_unread(refusal).to_string()
         };
         assert_eq!(refused("labels"), "columns.labels: a table has one column of labels, which `label` names");
-        assert!(refused("position").starts_with("columns.position: positions of shown documents"));
         assert!(refused("lable").ends_with("did you mean `label`?"));
     }
 }

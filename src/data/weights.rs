@@ -11,6 +11,7 @@ use std::borrow::Cow;
 
 use super::dataset::RankingDataset;
 use super::error::DataError;
+use super::positions::Positions;
 use crate::refusal::Refusal;
 use crate::text::counted;
 
@@ -25,9 +26,15 @@ impl RankingDataset {
         Ok(self)
     }
 
-    /// Returns the dataset without weights and without a teacher, because measures and model selection do not use them.
+    /// Returns the dataset without weights, teacher and positions, because measures and model selection do not use them.
     pub fn without_weights(self) -> Self {
-        Self { query_weights: Vec::new(), document_weights: Vec::new(), teacher: Vec::new(), ..self }
+        Self {
+            query_weights: Vec::new(),
+            document_weights: Vec::new(),
+            teacher: Vec::new(),
+            positions: Positions::default(),
+            ..self
+        }
     }
 
     /// Returns the dataset as learners use it, without queries of weight 0. The weights are scaled to a mean of 1, so

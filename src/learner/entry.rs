@@ -163,6 +163,8 @@ pub struct LearnerEntry {
     pub takes_document_weights: bool,
     /// Whether the learner learns from a [teacher](crate::data::RankingDataset::teacher); otherwise it rejects one.
     pub takes_teacher: bool,
+    /// Whether the learner uses [positions](crate::data::RankingDataset::positions); otherwise it rejects them.
+    pub takes_positions: bool,
     /// Whether the learner accepts missing values (NaN); otherwise it rejects them.
     pub takes_missing: bool,
     /// Whether the learner can fit data that do not fit into memory, by streaming the features from a file.
@@ -193,6 +195,7 @@ impl LearnerEntry {
             takes_query_weights: false,
             takes_document_weights: false,
             takes_teacher: false,
+            takes_positions: false,
             takes_missing: false,
             streams: false,
             shares_work: true,
@@ -275,6 +278,9 @@ pub static LEARNERS: &[LearnerEntry] = &[
 const KIND: &str = "kind";
 const KEY: &str = "learner.kind";
 
+/// The key that asks for factors of positions.
+const POSITION: &str = "position";
+
 /// Builds the learner described by a `[learner]` table, given the loss and the scorer of the configuration.
 ///
 /// # Errors
@@ -303,6 +309,12 @@ pub fn build(table: &Map, parts: &Parts) -> Result<Box<dyn RankingLearner>, Lear
             let fault = format!("`{kind}` does not read the section [{section}]; remove it");
             return Err(Refusal::fault(KEY, fault).into());
         }
+    }
+    if !entry.takes_positions && params.contains_key(POSITION) {
+        let others: Vec<String> =
+            LEARNERS.iter().filter(|entry| entry.takes_positions).map(|entry| format!("`{}`", entry.name)).collect();
+        let expected = format!("none: the learner `{kind}` does not use positions; {} do", others.join(" and "));
+        return Err(Refusal::described(format!("learner.{POSITION}"), "a table", expected).into());
     }
     entry.build(&params, parts)
 }
@@ -360,6 +372,42 @@ mod tests {
                 let expected = format!("the training {what} have weights, which this learner does not use; {others}");
                 assert_eq!(message, format!("{}: {expected}", entry.name));
             }
+        }
+    }
+
+    #[test]
+    fn positions_are_taken_or_refused_by_name() {
+        let data = testing::random(12, 6, 3, 1);
+        let names = (0..data.documents()).map(|document| (document % 5).to_string());
+        let data = data.with_positions(crate::data::Positions::new(names)).unwrap();
+        for entry in LEARNERS {
+            let (learner, context) = to_fit(entry);
+            let loss = entry.takes_loss.then(|| LossSpec::new("lambda_ndcg"));
+            let table = crate::json::json!({"kind": entry.name, "position": {"kind": "additive"}});
+            if entry.takes_positions {
+                let parts = Parts { loss: loss.map(Into::into), scorer: None };
+                let with = build(table.as_object().unwrap(), &parts).unwrap();
+                let fitted = with.fit(Job::new(&data, None, &context)).unwrap();
+                assert_eq!(fitted.positions.iter().map(|found| found.documents).sum::<usize>(), data.documents());
+                assert!(fitted.positions.iter().all(|found| found.factor.is_finite() && found.factor != 0.0));
+                // Without the key, positions change nothing.
+                let plain = |data: &RankingDataset| {
+                    let fitted = learner.fit(Job::new(data, None, &context)).unwrap();
+                    (fitted.model.predict(data, &context.device), fitted.positions)
+                };
+                assert_eq!(plain(&data), plain(&data.clone().without_weights()));
+                continue;
+            }
+            let message = learner.fit(Job::new(&data, None, &context)).unwrap_err().to_string();
+            let expected = "the training data have positions, which this learner does not take; `boosted_trees` and \
+                            `gradient` do";
+            assert_eq!(message, format!("{}: {expected}", entry.name));
+            let expected = format!(
+                "learner.position: found a table, expected none: the learner `{}` does not use positions; \
+                 `boosted_trees` and `gradient` do",
+                entry.name
+            );
+            assert_eq!(refused(table, loss), expected);
         }
     }
 

@@ -45,3 +45,4 @@ pub use entry::{Parts, RankingLearner, build};
 pub use error::LearnerError;
 pub use shared::context::{FitContext, Fitted, Importance, Interrupt, Job, Progress, Round, Selection, StopReason};
 pub use shared::judge::{EXACT_LEARNABLE, SURROGATE};
+pub use shared::position::{PositionConfig, PositionFactor};

@@ -152,7 +152,7 @@ pub(crate) fn assert_reproducible(
     };
     let (whole, model) = fit(1, &context(None));
     let (again, model_again) = fit(3, &context(None));
-    assert_eq!((&again.history, &model_again), (&whole.history, &model), "again");
+    assert_eq!((&again.history, &model_again, &again.positions), (&whole.history, &model, &whole.positions), "again");
 
     let folder = tempfile::tempdir().unwrap();
     let mut stopped = context(Some(folder.path()));
@@ -164,6 +164,7 @@ pub(crate) fn assert_reproducible(
     let (rest, model_resumed) = fit(2, &resumed);
     assert_eq!((&rest.history, &model_resumed), (&whole.history, &model), "resumed");
     assert_eq!((rest.best_round, rest.stop, rest.importance), (whole.best_round, whole.stop, whole.importance));
+    assert_eq!(rest.positions, whole.positions);
 }
 
 /// Returns the dataset, shared with a group.
@@ -184,7 +185,7 @@ pub(crate) fn assert_same_in_processes(
     let fit = |group: &ProcessGroup, directory: Option<&Path>, interrupt: Interrupt| {
         let context = FitContext { interrupt, ..context(directory) };
         let fitted = learner.fit(Job::new(&shared(train, group), Some(&shared(validation, group)), &context)).unwrap();
-        (Parts::from_model(&fitted.model), fitted.history, fitted.best_round, fitted.stop)
+        (Parts::from_model(&fitted.model), fitted.history, fitted.best_round, fitted.stop, fitted.positions)
     };
     let whole = Interrupt::default;
     let alone = fit(ProcessGroup::ALONE, None, whole());

@@ -282,6 +282,7 @@ fn resized(data: &RankingDataset, features: usize) -> Result<RankingDataset, Ran
         query_weights: data.query_weights.clone(),
         document_weights: data.document_weights.clone(),
         teacher: data.teacher.clone(),
+        positions: data.positions.clone(),
         // Added features have no known names.
         feature_names: Vec::new(),
         read_order: data.read_order.clone(),

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use burn_rank::json::{Map, Value, from_value};
 use burn_rank::learner::gradient::{AnnealConfig, OptimizerConfig, Precision, ScheduleConfig};
-use burn_rank::learner::{LearnerError, Parts};
+use burn_rank::learner::{LearnerError, Parts, PositionConfig};
 use burn_rank::loss::{
     DiscountShape, LambdaLossWeights, LossError, LossSpec, MeasureName, RankExpectationMethod, RankModel,
     RelaxationName, TypeOneBound,
@@ -34,7 +34,7 @@ const KEYS_OF_KINDS: [&str; 5] = ["kind", "key", "meaning", "range", "default"];
 type Probe<'a> = &'a dyn Fn(&Value) -> Option<Refusal>;
 
 /// Ranges that depend on another key, and those that have a page or a table.
-const SPECIAL: [(&str, &str); 23] = [
+const SPECIAL: [(&str, &str); 24] = [
     ("learner.measure", "a measure with values in [0, 1]"),
     ("learner.convention", "[a convention](measures.md#conventions)"),
     ("learner.increasing", "a list of features"),
@@ -45,6 +45,7 @@ const SPECIAL: [(&str, &str); 23] = [
     ("learner.schedule", "[table](#schedule)"),
     ("learner.anneal", "[table](#anneal)"),
     ("learner.clip", "[table](#clip)"),
+    ("learner.position", "[table](#position)"),
     ("learner.seeds", "1 or above; above 1 only with `subsample`, `colsample` or `colsample_by_node` below 1"),
     ("learner.warmup", "1 or above, less than `epochs`"),
     ("learner.shards", "1 or above, at most the training queries"),
@@ -191,7 +192,7 @@ fn camel(name: &str) -> String {
 }
 
 /// Examples of the kinds of a table, each with the keys that it needs.
-const EXAMPLES: [(&str, &str, &str); 20] = [
+const EXAMPLES: [(&str, &str, &str); 21] = [
     ("optimizer", "adam", ", beta_2 = 0.99"),
     ("optimizer", "adamw", ", weight_decay = 0.001"),
     ("optimizer", "sgd", ", momentum = 0.9, nesterov = true"),
@@ -212,6 +213,7 @@ const EXAMPLES: [(&str, &str, &str); 20] = [
     ("anneal", "geometric", ", from = 1.0, to = 100.0"),
     ("anneal", "linear", ", parameter = \"beta\", from = 1.0, to = 10.0, epochs = 50"),
     ("anneal", "plateau", ", from = 1.0, to = 64.0, factor = 2.0, patience = 3"),
+    ("position", "additive", ", l2 = 0.1"),
 ];
 
 /// Adds the tables of the learner `gradient` that have kinds.
@@ -219,6 +221,7 @@ fn gradient_tables(page: &mut String) -> Result<()> {
     kinds::<OptimizerConfig>(page, "optimizer", "src/learner/gradient/optimizer.rs", "OptimizerConfig")?;
     kinds::<ScheduleConfig>(page, "schedule", "src/learner/gradient/schedule.rs", "ScheduleConfig")?;
     kinds::<AnnealConfig>(page, "anneal", "src/learner/shared/anneal.rs", "AnnealConfig")?;
+    kinds::<PositionConfig>(page, "position", "src/learner/shared/position.rs", "PositionConfig")?;
     let mut rows = vec![row(["key", "meaning", "range", "example"])];
     for (key, example) in [("value", "0.5"), ("norm", "1.0")] {
         let meaning = about("src/learner/gradient/optimizer.rs", "ClipConfig", key)?;

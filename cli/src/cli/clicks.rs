@@ -1,4 +1,5 @@
-//! `burn-rank clicks` generates click sessions on logged rankings, with inverse propensities as weights.
+//! `burn-rank clicks` generates click sessions on logged rankings, with inverse propensities as weights, and the
+//! positions of the documents.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -31,7 +32,7 @@ pub struct ClicksArgs {
     /// TREC run for the queries of DATA; its documents must have the names that `predict --run-id` gives them
     #[arg(long, value_name = "FILE")]
     run: Option<PathBuf>,
-    /// File for the clicks; the weights go to FILE.weight, and existing files are replaced
+    /// File for the clicks; weights go to FILE.weight, positions to FILE.position. Existing files are replaced
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
     /// Strength of the position bias: a user examines rank r with probability r^-eta
@@ -46,6 +47,9 @@ pub struct ClicksArgs {
     /// Largest weight
     #[arg(long, default_value_t = ClickModel::default().max_weight)]
     max_weight: f64,
+    /// Share of sessions in which documents are shown in a random order
+    #[arg(long, value_name = "P", default_value_t = ClickModel::default().shuffle)]
+    shuffle: f64,
     /// Seed of the clicks
     #[arg(long, default_value_t = ClickModel::default().seed)]
     seed: u64,
@@ -67,26 +71,29 @@ impl ClicksArgs {
             noise: self.noise,
             sessions: self.sessions,
             max_weight: self.max_weight,
+            shuffle: self.shuffle,
             seed: self.seed,
         };
         model.check()?;
         if is_standard_stream(&self.out) {
-            return Err(Failure::input("--out -: expected a file; the weights are written next to it"));
+            return Err(Failure::input("--out -: expected a file; weights and positions are written next to it"));
         }
         if Format::from_path(&self.out).is_some() || separator_of_name(&self.out).is_some() {
             let expected = "expected a name for LETOR text, as in clicks.txt, since clicks are not written as a table";
             return Err(Failure::input(format!("--out {}: {expected}", self.out.display())));
         }
-        let weights = beside(&self.out);
+        let (weights, positions) = (beside(&self.out, ".weight"), beside(&self.out, ".position"));
         let logged_by = self.scores.as_ref().or(self.run.as_ref());
         let mut outputs = Outputs::of_reading(self.files.iter().chain(logged_by))?;
         outputs.add("--out", &self.out)?;
         outputs.add("--out", &weights)?;
+        outputs.add("--out", &positions)?;
         let (data, scores) = self.logged()?;
         let Clicks { data, sessions, clicks, clipped, .. } =
             during("making clicks", || model.sessions(&data, &scores))?;
         files::commit([
             files::prepare(&weights, |mut file| data.write_document_weights(&mut file).map_err(to_io))?,
+            files::prepare(&positions, |mut file| data.write_positions(&mut file).map_err(to_io))?,
             files::prepare(&self.out, |mut file| data.write_letor(&mut file).map_err(to_io))?,
         ])?;
         let with_clicks = data.queries();
@@ -129,9 +136,9 @@ impl ClicksArgs {
     }
 }
 
-/// `FILE.weight`.
-fn beside(out: &Path) -> PathBuf {
+/// Returns the path of a file next to the clicks.
+fn beside(out: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(out);
-    name.push(".weight");
+    name.push(ending);
     PathBuf::from(name)
 }

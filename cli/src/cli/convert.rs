@@ -63,8 +63,10 @@ impl ConvertArgs {
             return Err(Failure::input(format!("{place}: expected a name that ends in {names} for {what} {from}")));
         }
         let data = self.reading.read(std::slice::from_ref(&self.from), None)?;
-        if format.is_none() && !(data.query_weights.is_empty() && data.document_weights.is_empty()) {
-            let expected = "a name that ends in .arrow or .parquet: text keeps weights in separate files";
+        let has_more =
+            !(data.query_weights.is_empty() && data.document_weights.is_empty() && data.positions.is_empty());
+        if format.is_none() && has_more {
+            let expected = "a name that ends in .arrow or .parquet: text keeps weights and positions in separate files";
             return Err(Failure::input(format!("{place}: expected {expected}")));
         }
         let counts = [(data.queries(), "query"), (data.documents(), "document"), (data.feature_count, "feature")];

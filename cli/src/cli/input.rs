@@ -194,6 +194,7 @@ impl ReadArgs {
         if options.columns.weight.is_some() {
             options.document_weights = Weights::File;
         }
+        options.positions = options.columns.position.is_some();
         Ok(options)
     }
 }

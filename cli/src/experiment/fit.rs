@@ -5,7 +5,9 @@ use std::path::Path;
 
 use burn::tensor::{DType, Device};
 use burn_rank::data::{Normalizer, RankingDataset};
-use burn_rank::learner::{FitContext, Importance, Interrupt, Job, LearnerError, Progress, Round, StopReason};
+use burn_rank::learner::{
+    FitContext, Importance, Interrupt, Job, LearnerError, PositionFactor, Progress, Round, StopReason,
+};
 use burn_rank::measure::{Evaluation, evaluate};
 use burn_rank::ranker::{Metadata, Model, Ranker};
 use burn_rank::scorer::Scorer;
@@ -55,6 +57,8 @@ pub struct Fit {
     pub stop: StopReason,
     /// The importance of each feature in the trees of the ranker, if the learner computes it.
     pub importance: Option<Importance>,
+    /// The factors of positions; empty if training does not use positions.
+    pub positions: Vec<PositionFactor>,
     /// The measures on each set.
     pub evaluations: Evaluations,
     /// The worst and the best queries by the selection measure, from the test set if there is one. Without a test set,
@@ -158,6 +162,7 @@ fn fit_normalized(
         best_round: fitted.best_round,
         stop: fitted.stop,
         importance: fitted.importance,
+        positions: fitted.positions,
         evaluations,
         extremes,
         approximation,

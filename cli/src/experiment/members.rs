@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use burn_rank::learner::{Importance, Round, StopReason};
+use burn_rank::learner::{Importance, PositionFactor, Round, StopReason};
 use burn_rank::measure::evaluate;
 use burn_rank::ranker::{Member, Members, Metadata, Ranker};
 use burn_rank::refusal::Refusal;
@@ -43,6 +43,9 @@ pub struct MemberReport {
     /// The importance of each feature in its trees.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub importance: Option<Importance>,
+    /// Its factors of positions; empty if its training does not use positions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub positions: Vec<PositionFactor>,
     /// Every round.
     pub history: Vec<Round>,
 }
@@ -86,6 +89,7 @@ pub(super) fn fit_members(
             stop: fitted.stop,
             measures: named(&fitted.evaluations),
             importance: fitted.importance,
+            positions: fitted.positions,
             history: fitted.history,
         });
         members.push(Member { name: member.name.clone(), weight: member.weight, ranker: fitted.ranker });
@@ -143,6 +147,7 @@ fn measured(
         best_round: 0,
         stop: StopReason::Completed,
         importance: None,
+        positions: Vec::new(),
         evaluations,
         extremes: extremes.expect("the training queries are always measured"),
         approximation: None,

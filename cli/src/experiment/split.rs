@@ -229,6 +229,7 @@ impl DataConfig {
             features: Some(train.feature_count),
             query_weights: Weights::None,
             document_weights: Weights::None,
+            positions: false,
             ..options
         };
         let like = Like {
@@ -286,6 +287,7 @@ pub(super) fn discover(folder: &Path) -> Result<Vec<folds::Fold>, DataError> {
 fn about(key: &'static str) -> impl Fn(DataError) -> DataError {
     move |error| match error {
         DataError::Key { source, .. } => DataError::Key { key, source },
+        DataError::Refused(refusal) if refusal.key == "positions" => refusal.at("learner.position").into(),
         DataError::Refused(refusal) if refusal.key == "teacher" => refusal.at("data.columns.teacher").into(),
         DataError::Io { .. } | DataError::Empty { .. } | DataError::Folds { .. } => {
             DataError::Key { key, source: Box::new(error) }

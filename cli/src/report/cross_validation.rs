@@ -4,7 +4,7 @@ use burn_rank::learner::Importance;
 
 use super::{
     Curves, Fact, Frame, conclusion_of_cross_validation, configuration, convention_in_words, cost, curves, data,
-    description, features, provenance, queries, search,
+    description, features, positions, provenance, queries, search,
 };
 use crate::experiment::{CrossValidationReport, FitReport, FoldDetails, FoldResult, Measures, RunRecord, Standing};
 use crate::number;
@@ -24,6 +24,7 @@ pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) 
     let ends: Vec<_> =
         folds().filter_map(|(fold, of)| Some((format!("fold {fold}, "), of.extremes.as_ref()?))).collect();
     let normalizer = report.config["normalizer"].as_str().unwrap_or("none");
+    let factors: Vec<_> = found.iter().map(|(fold, fit)| (fold.clone(), &fit.positions[..])).collect();
     let sections = [
         section("results", "Results", results(report)),
         grid(report),
@@ -31,6 +32,7 @@ pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) 
         learning_curves(report),
         queries::distribution(&per_query, report.selection, &result.convention),
         queries::extremes(&ends, &result.convention),
+        positions::factors(&factors),
         features::weights(&found, normalizer),
         features::importance(&used, names),
         data::of_folds(&sets),

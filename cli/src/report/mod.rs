@@ -9,6 +9,7 @@ mod curves;
 mod data;
 mod devices;
 mod features;
+mod positions;
 mod queries;
 mod runs;
 mod search;

@@ -1,10 +1,11 @@
 //! The HTML page about a `train` run.
 
+use burn_rank::learner::PositionFactor;
 use burn_rank::workbench::learner::in_words;
 
 use super::{
     Curves, Fact, Frame, conclusion_of_train, configuration, convention_in_words, cost, data, description, features,
-    provenance, queries, round_word,
+    positions, provenance, queries, round_word,
 };
 use crate::experiment::{RunRecord, SetMeasures, TrainReport};
 use crate::number;
@@ -28,6 +29,7 @@ pub(super) fn frame(report: &TrainReport, record: Option<&RunRecord>) -> Frame {
             .as_ref()
             .map(|found| queries::extremes(&[(String::new(), found)], &report.convention))
             .unwrap_or_default(),
+        positions::factors(&of_positions(report)),
         features::weights(&[("weight".to_string(), &report.fit)], normalizer),
         importance.map(|found| features::importance(&found, &report.fit.feature_names)).unwrap_or_default(),
         features::partial_dependence(&report.partial_dependence, &report.fit.feature_names, normalizer),
@@ -62,6 +64,12 @@ fn facts(report: &TrainReport, record: Option<&RunRecord>) -> Vec<Fact> {
     });
     facts.extend(record.map(cost));
     facts
+}
+
+/// Returns the factors of positions of the fit, or of each member of an ensemble.
+fn of_positions(report: &TrainReport) -> Vec<(String, &[PositionFactor])> {
+    let members = report.fit.members.iter().map(|member| (member.name.clone(), &member.positions[..]));
+    std::iter::once((String::new(), &report.fit.positions[..])).chain(members).collect()
 }
 
 /// Lists the members of an ensemble with the selection measure of each.

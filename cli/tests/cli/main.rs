@@ -35,6 +35,7 @@ mod missing;
 mod own_tables;
 mod pages;
 mod parts;
+mod positions;
 mod proposals;
 mod queries;
 mod reading;

@@ -140,7 +140,10 @@ fn what_is_wrong_with_columns_is_refused_before_anything_is_written() {
             "data.columns.teacher: found \"x\", expected none: the learner `regression` learns from no teacher; `boosted_trees` and `gradient` do",
         ),
         ("data.columns.labels=x", "data.columns.labels: a table has one column of labels, which `label` names"),
-        ("data.columns.position=x", "data.columns.position: positions of shown documents are not read from a table"),
+        (
+            "data.columns.position=x",
+            "the learner `regression` does not use positions; `boosted_trees` and `gradient` do",
+        ),
         (
             "data.columns.drop=",
             "own.csv: row 1, column `title`: found `title, 0`, expected numbers, as every column of a feature has (option `columns.drop` = [\"title\"] leaves it out)",

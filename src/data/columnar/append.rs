@@ -237,6 +237,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         };
         self.append_weights(batch)?;
         self.append_teacher(batch)?;
+        self.append_positions(batch)?;
         self.append_keys(batch)?;
         if let Some(column) = self.layout.document {
             let ids = texts(batch.column(column)).map_err(|error| self.unreadable(error))?;
@@ -316,6 +317,18 @@ impl<'a, 'b> Appender<'a, 'b> {
             return Err(self.cell(batch, column, row, TEACHER_SCORE));
         }
         self.assembly.teacher.extend(scores.iter().map(|score| score.unwrap_or(f32::NAN)));
+        Ok(())
+    }
+
+    /// Appends the positions of documents, which are text or whole numbers.
+    fn append_positions(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
+        let Some(column) = self.layout.position else { return Ok(()) };
+        let positions = texts(batch.column(column)).map_err(|error| self.unreadable(error))?;
+        let is_none = |row: &usize| !positions.is_valid(*row) || positions.value(*row).is_empty();
+        if let Some(row) = (0..positions.len()).find(is_none) {
+            return Err(self.cell(batch, column, row, "the position of a document (text or a whole number)"));
+        }
+        self.assembly.positions.extend(positions.iter().flatten());
         Ok(())
     }
 

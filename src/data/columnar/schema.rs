@@ -25,6 +25,8 @@ pub(super) struct Layout {
     pub query_weight: Option<usize>,
     /// The column of a teacher's scores.
     pub teacher: Option<usize>,
+    /// The column of the positions of documents.
+    pub position: Option<usize>,
     /// The column used to split the queries into folds or sets.
     pub key: Option<usize>,
     pub features: Features,
@@ -55,7 +57,8 @@ const DOCUMENT: Role = Role { option: "id", usual: &["document", "docid"] };
 const WEIGHT: Role = Role { option: "weight", usual: &["weight"] };
 const QUERY_WEIGHT: Role = Role { option: "query_weight", usual: &["query_weight"] };
 const TEACHER: Role = Role { option: "teacher", usual: &[] };
-pub(super) const ROLES: [Role; 6] = [LABEL, QUERY, DOCUMENT, WEIGHT, QUERY_WEIGHT, TEACHER];
+const POSITION: Role = Role { option: "position", usual: &[] };
+pub(super) const ROLES: [Role; 7] = [LABEL, QUERY, DOCUMENT, WEIGHT, QUERY_WEIGHT, TEACHER, POSITION];
 const FEATURES: &str = "features";
 
 /// The key under which the column of lists says the names of the features, as an array in JSON.
@@ -64,9 +67,10 @@ pub(super) const NAMES: &str = "feature_names";
 impl Role {
     /// Returns the name that the option gives to the column of this role.
     fn named<'a>(&self, columns: &'a Columns) -> Option<&'a str> {
-        let Columns { label, query, id, weight, teacher, .. } = columns;
-        let names = [("label", label), ("query", query), ("id", id), ("weight", weight), ("teacher", teacher)];
-        names.into_iter().find(|(option, _)| *option == self.option)?.1.as_deref()
+        let Columns { label, query, id, weight, teacher, position, .. } = columns;
+        let of_training = [("weight", weight), ("teacher", teacher), ("position", position)];
+        let mut names = [("label", label), ("query", query), ("id", id)].into_iter().chain(of_training);
+        names.find(|(option, _)| *option == self.option)?.1.as_deref()
     }
 }
 
@@ -78,7 +82,7 @@ pub(super) fn is_read_as_text(name: &str, assembly: &Assembly) -> bool {
         let named = [role.named(options), ranker.and_then(|columns| role.named(columns))];
         named.contains(&Some(name)) || (named[0].is_none() && role.usual.contains(&name))
     };
-    is_of(QUERY) || is_of(DOCUMENT) || assembly.like.key.is_some_and(|key| key.name() == name)
+    is_of(QUERY) || is_of(DOCUMENT) || is_of(POSITION) || assembly.like.key.is_some_and(|key| key.name() == name)
 }
 
 impl Layout {
@@ -98,12 +102,13 @@ impl Layout {
         let weight = columns.optional(&WEIGHT, is_number, "numbers")?;
         let query_weight = columns.optional(&QUERY_WEIGHT, is_number, "numbers")?;
         // A column that is not read is no feature either.
-        let has_teacher = |name: &String| columns.place(name).is_some();
-        let teacher =
-            match options.columns.teacher.as_ref().is_none_or(|name| has_teacher(name) || !like.ignores_teacher) {
-                true => columns.optional(&TEACHER, is_number, "numbers")?,
-                false => None,
-            };
+        let may_lack = |name: &String| like.ignores_teacher && columns.place(name).is_none();
+        let of_training = |role: &Role, fits, expected| match role.named(&options.columns).map(str::to_owned) {
+            Some(name) if may_lack(&name) => Ok(None),
+            _ => columns.optional(role, fits, expected),
+        };
+        let teacher = of_training(&TEACHER, is_number, "numbers")?;
+        let position = of_training(&POSITION, is_query, "text or whole numbers")?;
         let key = like.key.map(|key| columns.key(key)).transpose()?;
         let asked = [
             ("document_weights", WEIGHT.usual[0], options.document_weights, weight),
@@ -114,22 +119,26 @@ impl Layout {
         {
             return Err(unfit(path, "no such column", format!("a column `{name}` (option `{option}` = \"file\")")));
         }
-        let taken = [label, Some(query), document, weight, query_weight, teacher, key];
+        if options.positions && options.columns.position.is_none() && !like.ignores_teacher {
+            return Err(unfit(path, "no column of positions", "one by option `columns.position`".to_owned()));
+        }
+        let taken = [label, Some(query), document, weight, query_weight, teacher, position, key];
         let (features, width, names) = columns.features(&taken, assembly)?;
         check_width(path, width, assembly)?;
         let weight = weight.filter(|_| options.document_weights == Weights::File);
         let query_weight = query_weight.filter(|_| options.query_weights == Weights::File);
         let teacher = teacher.filter(|_| options.columns.teacher.is_some() && !like.ignores_teacher);
+        let position = position.filter(|_| options.positions && !like.ignores_teacher);
         let label = label.filter(|_| !like.ignores_labels);
-        Ok(Self { label, query, document, weight, query_weight, teacher, key, features, width, names })
+        Ok(Self { label, query, document, weight, query_weight, teacher, position, key, features, width, names })
     }
 
     /// Returns the columns in use, in the order of the file. After this call, the indices in the layout count only the
     /// columns in use.
     pub fn project(&mut self) -> Vec<usize> {
-        let Self { label, query, document, weight, query_weight, teacher, key, features, .. } = self;
+        let Self { label, query, document, weight, query_weight, teacher, position, key, features, .. } = self;
         let mut places = vec![query];
-        places.extend([label, document, weight, query_weight, teacher, key].into_iter().flatten());
+        places.extend([label, document, weight, query_weight, teacher, position, key].into_iter().flatten());
         match features {
             Features::List(column) => places.push(column),
             Features::Each(columns) => places.extend(columns),

@@ -30,8 +30,8 @@ const CELLS: usize = 1 << 24;
 const GROUP: usize = 256 << 20;
 
 impl RankingDataset {
-    /// Writes a table that [`data::read`](crate::data::read) reads back as the same dataset, bit for bit. Weights and a
-    /// teacher, if any, go to the columns `weight`, `query_weight` and `teacher`. A missing value is written as NaN. The
+    /// Writes a table that [`data::read`](crate::data::read) reads back as the same dataset, bit for bit. Weights, a
+    /// teacher and positions, if any, go to the columns `weight`, `query_weight`, `teacher` and `position`. A missing value is written as NaN. The
     /// names of the features go to the metadata of the column `features`.
     ///
     /// An Arrow file has one batch, which uses the dataset's own memory. A Parquet file is compressed with Zstandard.
@@ -58,6 +58,9 @@ impl RankingDataset {
         }
         if !self.teacher.is_empty() {
             fields.push(Field::new("teacher", DataType::Float32, true));
+        }
+        if !self.positions.is_empty() {
+            fields.push(Field::new("position", DataType::LargeUtf8, false));
         }
         let mut features = Field::new("features", DataType::FixedSizeList(item, width), false);
         if !self.feature_names.is_empty() {
@@ -98,6 +101,10 @@ impl RankingDataset {
         if !self.teacher.is_empty() {
             let scores = self.teacher[rows.clone()].iter().map(|&score| (!score.is_nan()).then_some(score));
             columns.push(Arc::new(scores.collect::<Float32Array>()));
+        }
+        if !self.positions.is_empty() {
+            let positions = self.positions.of_each().skip(rows.start).take(rows.len());
+            columns.push(Arc::new(LargeStringArray::from_iter_values(positions)));
         }
         let item = Arc::new(Field::new("item", DataType::Float32, false));
         let features = Arc::new(Float32Array::new(features, None));

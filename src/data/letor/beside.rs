@@ -1,5 +1,6 @@
-//! Reads the files `FILE.query`, `FILE.query_weights` and `FILE.weight` next to a data file. Each file has one number
-//! per line: the number of documents of a query, the weight of a query, or the weight of a document, as in LightGBM.
+//! Reads the files `FILE.query`, `FILE.query_weights`, `FILE.weight` and `FILE.position` next to a data file. Each file
+//! has one entry per line: the number of documents of a query, the weight of a query, the weight of a document, or the
+//! position of a document, as in LightGBM.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -103,6 +104,20 @@ pub(super) fn weights_of_documents(data: &Path, documents: usize) -> Result<Vec<
         let data = data.to_path_buf();
         DataError::DocumentWeights { path, weights, data, documents }
     })
+}
+
+const POSITIONS: Beside = Beside { ending: "position" };
+
+/// Reads the positions of the documents of `data`. The file must hold exactly `documents` positions, each of them text
+/// without a line end.
+pub(super) fn positions_of_documents(data: &Path, documents: usize) -> Result<Vec<String>, DataError> {
+    let path = POSITIONS.find(data).unwrap_or_else(|| POSITIONS.name(data));
+    let (positions, whole) = numbers(&path, documents, "a position (text)", |field| Some(field.to_owned()))?;
+    if positions.len() == documents && whole {
+        return Ok(positions);
+    }
+    let data = data.to_path_buf();
+    Err(DataError::Positions { path, positions: positions.len(), data, documents })
 }
 
 fn weights(

@@ -101,6 +101,9 @@ pub(in crate::data) fn read_text(assembly: &mut Assembly, input: Input) -> Resul
     if options.document_weights == Weights::File {
         assembly.document_weights.extend(beside::weights_of_documents(path, documents)?);
     }
+    if options.positions {
+        assembly.positions.extend(beside::positions_of_documents(path, documents)?);
+    }
     // Lines say nothing of their query but its identifier.
     let refuse = |line, differing: Differing| DataError::Syntax {
         path: path.clone(),
@@ -122,6 +125,10 @@ fn check_beside(options: &ReadOptions, path: &Path, is_file: bool) -> Result<(),
     if !is_file && options.groups == Groups::QueryFile {
         let expected = format!("`auto` or `qid`: there is no file of group sizes next to {}", path.display());
         return Err(Refusal::new("groups", "query-file", expected).into());
+    }
+    if !is_file && options.positions {
+        let expected = format!("a file: there is no file of positions next to {}", path.display());
+        return Err(Refusal::described("positions", "a stream", expected).into());
     }
     let weights = [
         ("query_weights", "query weights", options.query_weights),

@@ -8,7 +8,8 @@ use crate::data::error::DataError;
 
 impl RankingDataset {
     /// Writes LETOR text that [`letor::read`](crate::data::letor::read) reads back as the same dataset, bit for bit.
-    /// Every feature is written with the fewest digits that round to its value. Weights are not written.
+    /// Every feature is written with the fewest digits that round to its value. Weights and positions are not
+    /// written.
     ///
     /// # Errors
     /// Returns [`DataError::Inconsistent`] if LETOR text cannot hold an identifier, such as a query identifier with
@@ -34,6 +35,18 @@ impl RankingDataset {
                 line.push(b'\n');
                 output.write_all(&line).map_err(failed)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Writes the position of each document, one per line, as they are read from `FILE.position`. Without positions,
+    /// writes nothing.
+    ///
+    /// # Errors
+    /// Returns [`DataError::Io`], with an empty path, if a write fails.
+    pub fn write_positions(&self, output: &mut impl Write) -> Result<(), DataError> {
+        for position in self.positions.of_each() {
+            writeln!(output, "{position}").map_err(|source| DataError::Io { path: "".into(), source })?;
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealConfig;
 use crate::learner::shared::checks;
+use crate::learner::shared::position::PositionConfig;
 use crate::learner::solver::bins::MAX_BINS;
 use crate::loss::{BuiltLoss, RankingLoss, UNIT_GRADIENTS_HELD_CONSTANT, key_of_held_constant};
 use crate::ranker::TreeEnsemble;
@@ -100,6 +101,9 @@ pub struct BoostedTreesConfig {
     /// The schedule by which a parameter of the loss, usually the temperature, changes over the rounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub anneal: Option<AnnealConfig>,
+    /// How training explains labels by the positions at which documents were shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<PositionConfig>,
     /// The fit stops after this many rounds without a better selection measure.
     pub patience: Option<usize>,
     /// The number of tree ensembles, each trained on its own samples, that are averaged to form the ranker. The default
@@ -129,6 +133,7 @@ impl Default for BoostedTreesConfig {
             increasing: Vec::new(),
             decreasing: Vec::new(),
             anneal: None,
+            position: None,
             patience: Some(50),
             seeds: None,
         }
@@ -243,6 +248,7 @@ impl LearnerConfig for BoostedTreesConfig {
         checks::share("subsample", self.subsample)?;
         checks::share("colsample", self.colsample)?;
         checks::share("colsample_by_node", self.colsample_by_node)?;
+        self.position.as_ref().map(PositionConfig::check).transpose()?;
         self.patience.map(|patience| checks::at_least("patience", patience, 1)).transpose()?;
         if let Some(seeds) = self.seeds {
             checks::at_least("seeds", seeds, 1)?;

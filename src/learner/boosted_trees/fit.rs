@@ -17,8 +17,9 @@ use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealState;
 use crate::learner::shared::checks;
 use crate::learner::shared::context::{Fitted, Importance, Job, StopReason};
+use crate::learner::shared::position::{PositionFactor, check_positions, factors};
 use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
-use crate::ranker::{Model, Node, NodeStatistics, TreeEnsemble};
+use crate::ranker::{Model, Node, TreeEnsemble};
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
 use crate::text::counted;
@@ -69,22 +70,14 @@ impl Boosting<'_> {
 
     /// Returns the score of each document, averaged over the tree ensembles of all seeds.
     fn mean_scores(&self, set: Set) -> Cow<'_, [f64]> {
-        let [only] = &self.members[..] else {
-            let mut mean = self.members[0].scores.on(set).to_vec();
-            for member in &self.members[1..] {
-                mean.iter_mut().zip(member.scores.on(set)).for_each(|(sum, score)| *sum += score);
-            }
-            mean.iter_mut().for_each(|sum| *sum /= self.members.len() as f64);
-            return mean.into();
-        };
-        only.scores.on(set).into()
+        mean(self.members.iter().map(|member| member.scores.on(set).into()))
     }
 
     /// Returns the training loss of the averaged scores.
     fn loss(&self) -> f64 {
         match &self.members[..] {
             [only] => only.loss,
-            _ => self.setting.objective.value(&self.mean_scores(Set::Training)),
+            all => self.setting.objective.value(&mean(all.iter().map(Member::training_scores))),
         }
     }
 }
@@ -123,10 +116,10 @@ impl Iterative for Boosting<'_> {
             }
             found = 1.0;
         }
-        for trees in state.members_mut().filter(|trees| trees.trees.len() < history.next()) {
-            trees.trees.push(vec![Node::Leaf { value: 0.0 }]);
-            trees.gains.push(Vec::new());
-            trees.statistics.push(NodeStatistics::default());
+        for (member, trees) in self.members.iter().zip(state.members_mut()) {
+            if trees.trees.len() < history.next() {
+                trees.pass(member.factors.as_ref().map(|factors| &factors.values[..]));
+            }
         }
         let loss = self.loss();
         let losses = Some(loss * self.setting.objective.queries());
@@ -186,6 +179,12 @@ impl Iterative for Boosting<'_> {
         Ok(Model::Trees(all))
     }
 
+    fn position_factors(&self, state: &State, best_round: usize) -> Vec<PositionFactor> {
+        let of = |trees: &'_ Trees| trees.positions.get(best_round.wrapping_sub(1)).cloned().map(Cow::Owned);
+        let found: Vec<Cow<[f64]>> = state.members().filter_map(of).collect();
+        factors(&self.setting.train.positions, &mean(found.into_iter()))
+    }
+
     fn importance(&self, state: &State, best_round: usize) -> Option<Importance> {
         let features = self.setting.train.feature_count;
         let mut importance = Importance { gain: vec![0.0; features], splits: vec![0; features] };
@@ -197,6 +196,18 @@ impl Iterative for Boosting<'_> {
         }
         Some(importance)
     }
+}
+
+/// Returns the means of several vectors of the same length.
+fn mean<'a>(mut all: impl ExactSizeIterator<Item = Cow<'a, [f64]>>) -> Cow<'a, [f64]> {
+    let count = all.len() as f64;
+    let mut mean = all.next().unwrap_or_default();
+    if count > 1.0 {
+        let sums = mean.to_mut();
+        all.for_each(|other| sums.iter_mut().zip(&other[..]).for_each(|(sum, value)| *sum += value));
+        sums.iter_mut().for_each(|sum| *sum /= count);
+    }
+    mean
 }
 
 /// Returns a copy of a tree, with every leaf value multiplied by `share`.
@@ -226,6 +237,7 @@ impl RankingLearner for BoostedTrees {
         let rounds = Rounds::of_weighted(NAME, job)?;
         let surrogate = &*self.loss.built;
         checks::learnable(NAME, surrogate, job)?;
+        check_positions(self.config.position.as_ref(), job)?;
         if let Some(start) = self.start.as_ref().filter(|start| start.feature_count() != train.feature_count) {
             let found = format!("trees of {}", counted(start.feature_count(), "feature"));
             return Err(Refusal::new("start", found, format!("{}, as in the data", train.feature_count)).into());
@@ -241,7 +253,7 @@ impl RankingLearner for BoostedTrees {
             start: self.start.as_ref(),
         };
         let start = self.start.as_ref();
-        let member = |number| Member::new(job, member_seed(context.seed, number), start);
+        let member = |number| Member::new(job, member_seed(context.seed, number), start, &self.config);
         let members = (0..self.config.seeds.unwrap_or(1)).map(member).collect();
         let annealing = self.config.anneal.as_ref().zip(self.annealed.as_deref());
         let (loss, length) = (&self.loss.record, self.config.rounds);

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::config::{BoostedTreesConfig, NAME, Steps};
 use super::histogram::Block;
 use super::objective::{Derivatives, Objective};
+use super::positions::Factors;
 use super::split::TreeParams;
 use super::sums::Buffers;
 use super::tree::grow;
@@ -58,6 +59,9 @@ pub(super) struct Trees {
     pub gains: Vec<Vec<(u32, f64)>>,
     /// The statistics of the nodes of each tree.
     pub statistics: Vec<NodeStatistics>,
+    /// The factors of the positions after each tree, if training uses positions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub positions: Vec<Vec<f64>>,
 }
 
 impl Trees {
@@ -65,11 +69,19 @@ impl Trees {
     pub fn have_no_split(&self) -> bool {
         self.trees.iter().all(|tree| matches!(tree[..], [Node::Leaf { .. }]))
     }
+
+    /// Adds a tree that is a single leaf of value 0, after which factors are as they were.
+    pub fn pass(&mut self, factors: Option<&[f64]>) {
+        self.trees.push(vec![Node::Leaf { value: 0.0 }]);
+        self.gains.push(Vec::new());
+        self.statistics.push(NodeStatistics::default());
+        self.positions.extend(factors.map(<[f64]>::to_vec));
+    }
 }
 
 impl Default for Trees {
     fn default() -> Self {
-        Self { trees: Vec::new(), step: 1.0, gains: Vec::new(), statistics: Vec::new() }
+        Self { trees: Vec::new(), step: 1.0, gains: Vec::new(), statistics: Vec::new(), positions: Vec::new() }
     }
 }
 
@@ -83,6 +95,8 @@ pub(super) struct Added {
 pub(super) struct Member<'a> {
     seed: u64,
     pub scores: Additive<'a>,
+    /// The factors of the positions of training documents, if training uses positions.
+    pub factors: Option<Factors<'a>>,
     /// The mean training loss at the current scores.
     pub loss: f64,
     derivatives: Derivatives,
@@ -130,18 +144,28 @@ pub(super) fn push(all: &mut TreeEnsemble, tree: &[Node], statistics: NodeStatis
 
 impl<'a> Member<'a> {
     /// Creates an ensemble without trees, whose scores are 0 or come from the model `start`.
-    pub(super) fn new(job: Job<'a>, seed: u64, start: Option<&TreeEnsemble>) -> Self {
+    pub(super) fn new(job: Job<'a>, seed: u64, start: Option<&TreeEnsemble>, config: &BoostedTreesConfig) -> Self {
         let mut scores = Additive::new(job);
         if let Some(start) = start {
             scores.set(|data| start.scores_together(data));
         }
-        Self { seed, scores, loss: 0.0, derivatives: Derivatives::default() }
+        let factors = config.position.as_ref().map(|position| Factors::new(&job.train.positions, position.l2()));
+        Self { seed, scores, factors, loss: 0.0, derivatives: Derivatives::default() }
     }
 
-    /// Adds the values of the saved trees to the scores when a fit resumes.
+    /// Returns the score of every training document as the loss sees it: with the factor of the document's position.
+    pub(super) fn training_scores(&self) -> Cow<'_, [f64]> {
+        let scores = self.scores.on_train();
+        self.factors.as_ref().map_or(Cow::Borrowed(scores), |factors| factors.added_to(scores))
+    }
+
+    /// Adds the values of the saved trees to the scores, and takes the saved factors, when a fit resumes.
     pub(super) fn resume(&mut self, setting: &Setting, trees: &Trees) -> Result<(), LearnerError> {
         for tree in &trees.trees {
             self.scores.add(|data, scores| add(tree, scores, data))?;
+        }
+        if let (Some(factors), Some(saved)) = (&mut self.factors, trees.positions.last()) {
+            factors.values.clone_from(saved);
         }
         self.differentiate(&setting.objective);
         Ok(())
@@ -149,7 +173,7 @@ impl<'a> Member<'a> {
 
     /// Computes the loss and its derivatives at the current scores.
     pub(super) fn differentiate(&mut self, objective: &Objective) {
-        (self.loss, self.derivatives) = objective.derivatives(self.scores.on_train());
+        (self.loss, self.derivatives) = objective.derivatives(&self.training_scores());
     }
 
     /// Returns whether the loss does not change with any score.
@@ -171,7 +195,7 @@ impl<'a> Member<'a> {
         let fitted_to = match &start {
             Some(start) => Cow::Borrowed(start),
             None if steps == Steps::Balance => {
-                Cow::Owned(self.derivatives.balanced(setting.train, self.scores.on_train()))
+                Cow::Owned(self.derivatives.balanced(setting.train, &self.training_scores()))
             }
             None => Cow::Borrowed(&self.derivatives),
         };
@@ -196,6 +220,10 @@ impl<'a> Member<'a> {
         // The starting tree is not shrunk, since a part of it may be no better than nothing.
         let shrinkage = if start.is_some() { 1.0 } else { setting.config.learning_rate };
         grown.scale(shrinkage * step);
+        // The starting tree is fitted to gains, which say nothing of positions.
+        if let Some(factors) = self.factors.as_mut().filter(|_| start.is_none()) {
+            factors.step(shrinkage * step, &fitted_to);
+        }
         self.scores.add_to_train(|_, scores| {
             grown.add_to(scores);
             Ok(())
@@ -210,6 +238,7 @@ impl<'a> Member<'a> {
         trees.gains.push(grown.gains);
         trees.statistics.push(grown.statistics);
         trees.trees.push(grown.nodes);
+        trees.positions.extend(self.factors.as_ref().map(|factors| factors.values.clone()));
         trees.step = step;
         Ok(Some(Added { leaves, step }))
     }
@@ -236,9 +265,9 @@ impl<'a> Member<'a> {
     /// become very long, because every surrogate approaches a constant when the scores lie far apart. The loss may then
     /// decrease slowly, no matter how long the step is.
     fn search(&self, objective: &Objective, tree: &[f64], last: f64, promised: f64) -> Option<f64> {
+        let scores = self.training_scores();
         let value = |step: f64| {
-            let moved: Vec<f64> =
-                self.scores.on_train().iter().zip(tree).map(|(score, value)| score + step * value).collect();
+            let moved: Vec<f64> = scores.iter().zip(tree).map(|(score, value)| score + step * value).collect();
             let value = objective.value(&moved);
             if self.loss - value >= KEPT_PROMISE * promised * step { value } else { f64::INFINITY }
         };

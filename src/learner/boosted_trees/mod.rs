@@ -35,6 +35,9 @@
 //! ensembles are averaged, and the fit saves one ensemble with the averaged scores. A fit may start from the trees of
 //! another fit (`starting_from`).
 //!
+//! With `position`, the loss sees the scores plus the factors of the positions at which training documents were shown.
+//! After each tree, every factor takes a Newton step (see `positions`).
+//!
 //! A round computes the derivatives, grows a tree, and adds the tree's values to the validation scores. Growing a tree
 //! takes O(documents x features) per level (`histogram`). The fit ends early when no tree lowers the loss, or after
 //! `patience` rounds without a better selection measure.
@@ -44,6 +47,7 @@ mod fit;
 mod histogram;
 mod member;
 mod objective;
+mod positions;
 mod split;
 mod sums;
 #[cfg(test)]
@@ -64,6 +68,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_document_weights: true,
     takes_teacher: true,
     takes_missing: true,
+    takes_positions: true,
     streams: true,
     rounds_key: Some("rounds"),
     ..LearnerEntry::of::<BoostedTreesConfig>(NAME)

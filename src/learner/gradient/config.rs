@@ -10,6 +10,7 @@ use crate::learner::entry::{Fitting, FittingData, LearnerConfig, Parts, RankingL
 use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealConfig;
 use crate::learner::shared::checks::{at_least, parameter, positive};
+use crate::learner::shared::position::PositionConfig;
 use crate::loss::{BuiltLoss, Change, RankingLoss, key_of_held_constant};
 use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
@@ -64,6 +65,11 @@ pub struct GradientConfig {
     pub clip: Option<ClipConfig>,
     /// The schedule by which a parameter of the loss, usually the temperature, changes over the epochs.
     pub anneal: Option<AnnealConfig>,
+    /// How training explains labels by the positions at which documents were shown.
+    ///
+    /// The factors are parameters of the optimizer. They have no part in the moving average of the weights.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<PositionConfig>,
     /// The fit stops after this many epochs without a better selection measure; `None` means never.
     pub patience: Option<usize>,
     /// The selection measure is computed on the training data in the first epoch and in every epoch divisible by this
@@ -87,6 +93,7 @@ impl Default for GradientConfig {
             precision: Precision::F32,
             clip: None,
             anneal: None,
+            position: None,
             patience: None,
             evaluate_train_every: 5,
         }
@@ -201,6 +208,7 @@ impl LearnerConfig for GradientConfig {
         if let Some(clip) = &self.clip {
             clip.check()?;
         }
+        self.position.as_ref().map(PositionConfig::check).transpose()?;
         scorer.check()?;
         let annealed = self.anneal.as_ref().map(|anneal| anneal.check(&loss)).transpose()?;
         self.check_optimizer(&scorer, &*loss.built)?;

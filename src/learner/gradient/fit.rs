@@ -13,6 +13,7 @@ use crate::learner::entry::RankingLearner;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks::complete;
 use crate::learner::shared::context::{Fitted, Job, Round, StopReason};
+use crate::learner::shared::position::{PositionFactor, factors};
 use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
 use crate::ranker::Model;
 
@@ -72,6 +73,10 @@ impl Iterative for Run<'_> {
     fn store(&self, state: &mut Self::State) -> Result<(), LearnerError> {
         *state = Some(self.session.save()?);
         Ok(())
+    }
+
+    fn position_factors(&self, _: &Self::State, _: usize) -> Vec<PositionFactor> {
+        factors(&self.job.train.positions, self.session.best_positions())
     }
 
     fn model(&self, _: &Self::State, _: usize) -> Result<Model, LearnerError> {

@@ -37,6 +37,7 @@ mod descent;
 pub(crate) mod fit;
 mod fitting;
 mod optimizer;
+mod positions;
 mod precision;
 mod resident;
 mod schedule;
@@ -65,6 +66,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_query_weights: true,
     takes_document_weights: true,
     takes_teacher: true,
+    takes_positions: true,
     streams: true,
     round_name: "epoch",
     rounds_key: Some("epochs"),

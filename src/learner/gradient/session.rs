@@ -16,6 +16,7 @@ use super::batches::Batches;
 use super::config::{Gradient, GradientConfig, NAME};
 use super::descent::{Descended, Descent};
 use super::optimizer::OptimizerConfig;
+use super::positions;
 use super::precision::LossScale;
 use super::step::{RankingModel, TrainingStep};
 use crate::data::RankingDataset;
@@ -24,6 +25,7 @@ use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealState;
 use crate::learner::shared::checks::{ask_training, learnable, parameter};
 use crate::learner::shared::context::Job;
+use crate::learner::shared::position::check_positions;
 use crate::learner::shared::rounds::{Recorded, Set};
 use crate::loss::{BuiltLoss, Change};
 use crate::ranker::Prepared;
@@ -43,6 +45,11 @@ pub(super) struct SavedSession {
     average: Option<SavedAverage>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     scale: Option<LossScale>,
+    /// The factors of positions in the last and in the best epoch; empty if training does not use positions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    positions: Vec<f64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    best_positions: Vec<f64>,
 }
 
 /// The saved moving average of the weights, stored as a scorer.
@@ -84,6 +91,8 @@ pub(super) struct Session<'a> {
     scale: Option<LossScale>,
     /// The scorer of the best epoch, or the initial scorer before the first epoch.
     best: Scorer,
+    /// The factors of positions in the best epoch; empty if training does not use positions.
+    best_positions: Vec<f64>,
 }
 
 impl<'a> Session<'a> {
@@ -98,6 +107,7 @@ impl<'a> Session<'a> {
             built = built.changed(Change::FullGradient)?.map_or(built, Arc::from);
         }
         learnable(NAME, &*built, job)?;
+        check_positions(config.position.as_ref(), job)?;
         let device = context.device.clone().autodiff();
         let batches = Batches::new(train, config, context.seed, &device)
             .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
@@ -116,7 +126,12 @@ impl<'a> Session<'a> {
         }
         let scorer = scorer.init(train.feature_count, context.seed, &device)?;
         let best = scorer.valid();
-        let model = RankingModel::new(scorer, built).with_layers_in(config.precision.layers());
+        let mut model = RankingModel::new(scorer, built).with_layers_in(config.precision.layers());
+        if let Some(position) = &config.position {
+            let factors = vec![0.0; train.positions.names().len()];
+            model = model.with_positions(positions::parameter(&factors, &device), position.l2());
+        }
+        let best_positions = model.factors();
         Ok(Self {
             annealed: annealed.as_deref(),
             anneal: AnnealState::default(),
@@ -132,6 +147,7 @@ impl<'a> Session<'a> {
             loss,
             batches,
             best,
+            best_positions,
         })
     }
 
@@ -233,6 +249,7 @@ impl<'a> Session<'a> {
     pub(super) fn close_epoch(&mut self, recorded: &Recorded) {
         if recorded.improved {
             self.best = self.in_use();
+            self.best_positions = self.model.factors();
         }
         if let Some(anneal) = &self.config.anneal {
             self.anneal.observe(anneal, recorded.rose);
@@ -242,6 +259,11 @@ impl<'a> Session<'a> {
     /// Returns the scorer of the best epoch.
     pub(super) fn best(&self) -> &Scorer {
         &self.best
+    }
+
+    /// Returns the factors of positions in the best epoch.
+    pub(super) fn best_positions(&self) -> &[f64] {
+        &self.best_positions
     }
 
     /// Returns the state from which the fit can resume.
@@ -261,6 +283,8 @@ impl<'a> Session<'a> {
                 scheduler: hexadecimal(&self.scheduler.to_record().into_bytes()?),
                 anneal: self.anneal,
                 scale: self.scale,
+                positions: self.model.factors(),
+                best_positions: self.best_positions.clone(),
             })
         };
         saved().map_err(unreadable)
@@ -270,7 +294,7 @@ impl<'a> Session<'a> {
     pub(super) fn restore(&mut self, saved: SavedSession) -> Result<(), LearnerError> {
         let load =
             |scorer: &Scorer, text: &str| scorer.clone().try_load_record(ModuleRecord::from_bytes(bytes(text)?)?);
-        let mut restored = || -> Result<(), RecordError> {
+        let restored = || -> Result<(), RecordError> {
             self.model.scorer = load(&self.model.scorer, &saved.model)?;
             self.best = load(&self.best, &saved.best)?;
             if let (Some(decay), Some(saved)) = (self.config.average, &saved.average) {
@@ -284,6 +308,8 @@ impl<'a> Session<'a> {
             self.scheduler = self.scheduler.clone().load_record(scheduler);
             self.anneal = saved.anneal;
             self.scale = saved.scale;
+            self.model.restore_factors(&saved.positions);
+            self.best_positions = saved.best_positions;
             Ok(())
         };
         restored().map_err(unreadable)

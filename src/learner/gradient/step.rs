@@ -8,6 +8,7 @@ use burn::optim::{GradientsAccumulator, GradientsParams};
 use burn::tensor::{Device, FloatDType, Tensor, TensorData};
 
 use super::batches::Batches;
+use super::positions;
 use crate::data::RankingBatch;
 use crate::device::count_read;
 use crate::loss::{Change, Lists, RankingLoss};
@@ -103,12 +104,17 @@ pub(super) struct RankingModel {
     /// features.
     #[module(skip)]
     layers: Option<FloatDType>,
+    /// The factors of positions, `[positions]`, if training uses positions.
+    pub(super) positions: Option<Param<Tensor<1>>>,
+    /// The penalty on squared factors.
+    #[module(skip)]
+    l2: f64,
 }
 
 impl RankingModel {
     /// Combines a scorer with the loss that trains it.
     pub(super) fn new(scorer: Scorer, loss: Arc<dyn RankingLoss>) -> Self {
-        Self { scorer, loss, layers: None }
+        Self { scorer, loss, layers: None, positions: None, l2: 0.0 }
     }
 
     /// Returns the same model with layers that compute in the given type in training.
@@ -116,16 +122,34 @@ impl RankingModel {
         Self { layers, ..self }
     }
 
+    /// Returns the same model with factors of positions and their penalty.
+    pub(super) fn with_positions(self, positions: Param<Tensor<1>>, l2: f64) -> Self {
+        Self { positions: Some(positions), l2, ..self }
+    }
+
     /// Returns the same scorer with another loss, for example one with a different temperature.
     pub(super) fn with_loss(self, loss: Arc<dyn RankingLoss>) -> Self {
         Self { loss, ..self }
+    }
+
+    /// Returns the factors of positions; empty if training does not use positions.
+    pub(super) fn factors(&self) -> Vec<f64> {
+        self.positions.as_ref().map(positions::values).unwrap_or_default()
+    }
+
+    /// Takes saved factors of positions.
+    pub(super) fn restore_factors(&mut self, saved: &[f64]) {
+        if let Some(factors) = &mut self.positions {
+            *factors = positions::parameter(saved, &factors.val().device());
+        }
     }
 
     pub(super) fn loss(&self) -> &dyn RankingLoss {
         &*self.loss
     }
 
-    /// Returns the weighted sum of the losses in one part of a step, `[1]`, detached from the autodiff graph. Also
+    /// Returns the weighted sum of the losses in one part of a step and the penalty on the factors of positions, `[1]`,
+    /// detached from the autodiff graph. Also
     /// returns the gradients of this sum, multiplied by `scale / queries`, where `queries` counts all queries of the
     /// step. Dropout masks are drawn from `seed`, and the noise on the features from `noise`. The noise of a query does
     /// not depend on the other queries of its batch.
@@ -136,10 +160,18 @@ impl RankingModel {
         queries: usize,
         scale: f64,
     ) -> (Tensor<1>, GradientsParams) {
-        let RankingBatch { features, labels, mask, document_weights, query_weights, teacher, queries: numbers, .. } =
-            batch;
+        let RankingBatch { features, labels, mask, document_weights, query_weights, teacher, positions, .. } = batch;
+        let numbers = batch.queries;
         let noise = noise_seeds(noise, numbers);
         let scores = self.scorer.forward_training_clean(features, mask.clone(), seed, &noise, self.layers);
+        let factors = self.positions.as_ref().zip(positions).map(|(factors, positions)| {
+            let factors = factors.val().select(0, positions.flatten::<1>(0, 1)).reshape(scores.dims());
+            factors.mask_fill(mask.clone().bool_not(), 0.0)
+        });
+        let scores = match &factors {
+            Some(factors) => scores + factors.clone(),
+            None => scores,
+        };
         let mut lists = Lists::padded(scores, labels, mask);
         if let Some(weights) = document_weights {
             lists = lists.with_document_weights(weights);
@@ -152,7 +184,10 @@ impl RankingModel {
             let weights = weights.cast(losses.dtype());
             losses = losses * weights;
         }
-        let sum = losses.sum();
+        let mut sum = losses.sum();
+        if let Some(factors) = factors.filter(|_| self.l2 > 0.0) {
+            sum = sum + factors.square().sum() * (self.l2 / 2.0);
+        }
         let grads = GradientsParams::from_grads((sum.clone() / queries as f64 * scale).backward(), self);
         (sum.without_autodiff(), grads)
     }

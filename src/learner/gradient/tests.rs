@@ -20,6 +20,7 @@ use crate::ranker::Parts as ModelParts;
 use crate::scorer::{Scorer, ScorerConfig};
 use burn::module::Module;
 
+mod positions;
 mod precision;
 
 /// Generates queries of 2 to 40 documents with 6 features.

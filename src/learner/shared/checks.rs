@@ -173,12 +173,17 @@ pub(crate) fn complete(learner: &'static str, job: Job) -> Result<(), LearnerErr
     Ok(())
 }
 
-/// Rejects training data in which queries or documents have weights.
+/// Rejects training data with weights of queries or documents, a teacher or positions.
 pub(crate) fn unweighted(learner: &'static str, train: &RankingDataset) -> Result<(), LearnerError> {
     of_equal_queries(learner, train)?;
     if !train.teacher.is_empty() {
         let reason =
             "the training data have a teacher, which this learner does not use; `boosted_trees` and `gradient` do";
+        return Err(LearnerError::Data { learner, reason: reason.into() });
+    }
+    if !train.positions.is_empty() {
+        let reason =
+            "the training data have positions, which this learner does not take; `boosted_trees` and `gradient` do";
         return Err(LearnerError::Data { learner, reason: reason.into() });
     }
     refuse_weights(learner, "documents", &train.document_weights, "`boosted_trees` and `gradient` do")

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
+use super::position::PositionFactor;
 use crate::data::RankingDataset;
 use crate::measure::{Convention, Measure};
 use crate::ranker::Model;
@@ -221,4 +222,6 @@ pub struct Fitted {
     pub stop: StopReason,
     /// The importance of each feature, or `None` for learners that do not compute it.
     pub importance: Option<Importance>,
+    /// The factors of positions in the selected round; empty if training does not use positions.
+    pub positions: Vec<PositionFactor>,
 }

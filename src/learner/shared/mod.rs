@@ -9,5 +9,6 @@ pub(crate) mod flat_loss;
 pub(crate) mod flat_scorer;
 pub(crate) mod gains;
 pub(crate) mod judge;
+pub(crate) mod position;
 pub(crate) mod rounds;
 pub(crate) mod share;

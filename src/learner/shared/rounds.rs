@@ -25,6 +25,7 @@ use sha2::{Digest, Sha256};
 use super::checks;
 use super::context::{Fitted, Importance, Job, Round, StopReason};
 use super::judge::{Judge, SurrogateValue};
+use super::position::PositionFactor;
 use crate::atomic_file;
 use crate::data::RankingDataset;
 use crate::json::{self, Map, Value};
@@ -85,6 +86,11 @@ pub(crate) trait Iterative {
     /// Returns the importance of each feature to the model of the best round, if the learner knows it.
     fn importance(&self, _state: &Self::State, _best_round: usize) -> Option<Importance> {
         None
+    }
+
+    /// Returns the factors of positions in the best round, if training uses positions.
+    fn position_factors(&self, _state: &Self::State, _best_round: usize) -> Vec<PositionFactor> {
+        Vec::new()
     }
 
     /// Returns the model of the best round.
@@ -253,7 +259,9 @@ impl<'a> Rounds<'a> {
         self.job.context.progress.end();
         let model = learner.model(&run.state, run.history.best_round)?;
         let importance = learner.importance(&run.state, run.history.best_round);
-        Ok(Fitted { model, best_round: run.history.best_round, history: run.history.rounds, stop, importance })
+        let positions = learner.position_factors(&run.state, run.history.best_round);
+        let (best_round, history) = (run.history.best_round, run.history.rounds);
+        Ok(Fitted { model, best_round, history, stop, importance, positions })
     }
 
     /// Returns the reason why the fit should not run another round, or `None` if the fit continues. The fit ends if the

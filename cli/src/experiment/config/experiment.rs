@@ -127,7 +127,9 @@ impl Experiment {
     }
 
     /// Builds the learner of a configuration, which settings of a grid change in its form `written`.
-    pub(super) fn build(config: ExperimentConfig, written: Arc<ExperimentConfig>) -> Result<Self, LearnerError> {
+    pub(super) fn build(mut config: ExperimentConfig, written: Arc<ExperimentConfig>) -> Result<Self, LearnerError> {
+        config.data.read.positions = config.data.columns.position.is_some()
+            || config.learner.get("position").is_some_and(|table| !table.is_null());
         let built = build(&config.learner, &config.parts())?.into();
         Ok(Self { config, built, written, member_experiments: Arc::default() })
     }
@@ -197,6 +199,7 @@ impl Experiment {
         let experiment = Self::build(config, written).map_err(refusal_of)?;
         experiment.check_weights()?;
         experiment.check_teacher()?;
+        experiment.check_positions()?;
         experiment.check_missing()?;
         experiment.check_streaming()?;
         experiment.check_start()?;
@@ -352,6 +355,16 @@ impl ExperimentConfig {
         }
         let expected = format!("a section [loss.teacher] with it: the loss `{}` reads labels only", about.name);
         Err(Refusal::new(key, found, expected))
+    }
+
+    /// Rejects a column of positions that the learner does not use, and one of generated queries, which have none.
+    fn check_positions(&self) -> Result<(), Refusal> {
+        let Some(column) = &self.data.columns.position else { return Ok(()) };
+        let (key, found) = ("data.columns.position", format!("{column:?}"));
+        if self.data.synthetic.is_some() {
+            return Err(Refusal::new(key, found, "no such column: generated queries have no files"));
+        }
+        self.require(|entry| entry.takes_positions, key, &found, "no such column", "does not use positions")
     }
 
     /// Rejects `missing = "keep"` for a learner that does not support missing values.

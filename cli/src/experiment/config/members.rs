@@ -129,6 +129,7 @@ impl Experiment {
         let name = document.value("name").as_str().filter(|name| !name.is_empty());
         joined.config.name = name.map_or_else(|| document.stem(), str::to_owned);
         joined.config.members = members;
+        joined.config.data.read.positions = experiments.iter().any(|member| member.data.read.positions);
         if document.has("standardize") {
             let standardize = from_value(document.value("standardize").clone());
             joined.config.standardize = standardize.map_err(|refusal: Refusal| refusal.under("standardize"))?;

@@ -13,7 +13,7 @@ use burn_rank::data::letor::{Missing, ReadOptions, Weights};
 use burn_rank::data::{Columns, NormalizerKind};
 use burn_rank::json::from_value;
 use burn_rank::learner::gradient::{AnnealConfig, ClipConfig, OptimizerConfig, Precision, ScheduleConfig};
-use burn_rank::learner::{LearnerError, Parts, build};
+use burn_rank::learner::{LearnerError, Parts, PositionConfig, build};
 use burn_rank::loss::{
     DiscountShape, LambdaLossWeights, LossSpec, MeasureName, RankExpectationMethod, RankModel, RelaxationName,
     TypeOneBound,
@@ -202,6 +202,7 @@ fn every_key_of_the_gradient_learners_tables_is_listed() {
     assert_kinds::<OptimizerConfig>(&page, "#### `optimizer`");
     assert_kinds::<ScheduleConfig>(&page, "#### `schedule`");
     assert_kinds::<AnnealConfig>(&page, "#### `anneal`");
+    assert_kinds::<PositionConfig>(&page, "#### `position`");
     let clip = table(section(&page, "#### `clip`"), &["key", "meaning", "range", "example"]);
     let listed: Names = clip.iter().map(|row| code(row[0])[0].to_string()).collect();
     assert_eq!(listed, keys::<ClipConfig>());
@@ -456,6 +457,7 @@ fn every_example_is_valid() {
         examples("#### `optimizer`", &KINDS),
         examples("#### `schedule`", &KINDS),
         examples("#### `anneal`", &KINDS),
+        examples("#### `position`", &KINDS),
         examples("#### `clip`", &["key", "meaning", "range", "example"]),
     ];
     for line in lines.concat() {
@@ -473,7 +475,7 @@ fn every_kind_has_an_example() {
         let line = format!("{section} = {{ kind = \"{kind}\"");
         assert!(blocks(&page).iter().any(|block| block.starts_with(&line)), "{line}");
     }
-    for heading in ["#### `optimizer`", "#### `schedule`", "#### `anneal`"] {
+    for heading in ["#### `optimizer`", "#### `schedule`", "#### `anneal`", "#### `position`"] {
         for row in table(section(&page, heading), &KINDS) {
             assert!(code(row[2])[0].contains(&format!("kind = {}", code(row[0])[0])), "{row:?}");
         }
@@ -582,6 +584,7 @@ fn every_range_is_that_of_the_sources() {
         ("optimizer", (|kind| defaults::<OptimizerConfig>(kind).0) as fn(Value) -> Value),
         ("schedule", |kind| defaults::<ScheduleConfig>(kind).0),
         ("anneal", |kind| defaults::<AnnealConfig>(kind).0),
+        ("position", |kind| defaults::<PositionConfig>(kind).0),
     ] {
         for row in table(section(&page, &format!("#### `{table_of}`")), &KEYS_OF_KINDS) {
             for kind in code(row[0]) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use burn_rank::data::{RankingDataset, Statistics};
 use burn_rank::json::Value;
-use burn_rank::learner::{Importance, Round, StopReason};
+use burn_rank::learner::{Importance, PositionFactor, Round, StopReason};
 use burn_rank::measure::{Convention, Evaluation, Measure};
 use burn_rank::workbench::Approximation;
 use burn_rank::workbench::mean_of;
@@ -129,6 +129,9 @@ pub struct FitReport {
     /// The importance of each feature in the trees of the ranker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub importance: Option<Importance>,
+    /// What training added to the scores of documents at each position, with the number of training documents there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub positions: Vec<PositionFactor>,
     /// Every round.
     pub history: Vec<Round>,
     /// The fit of each member of an ensemble, which has no rounds of its own.
@@ -222,6 +225,7 @@ impl FitReport {
             indicated: fit.ranker.normalizer().indicated().to_vec(),
             weights: linear_weights(&fit.ranker),
             importance: fit.importance.clone(),
+            positions: fit.positions.clone(),
             history: fit.history.clone(),
             members: fit.members.clone(),
         }

@@ -241,6 +241,7 @@ fn columns_have_the_names_that_the_options_give_them() {
         id: Some("url".into()),
         weight: Some("w".into()),
         teacher: None,
+        position: None,
         drop: vec!["title".into()],
     };
     let csv = "session,url,rating,title,price,w\n7,u1,3,cats,1.5,2\n7,u2,0,dogs,2.5,1\n";
