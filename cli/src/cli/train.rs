@@ -100,6 +100,16 @@ impl TrainArgs {
             if !cautions.is_empty() {
                 summary["cautions"] = json!(cautions);
             }
+            if !fit.members.is_empty() {
+                let row = |member: &MemberReport| {
+                    let MemberReport { name, weight, seed, best_round, rounds, stop, measures, .. } = member;
+                    json!({
+                        "name": name, "weight": weight, "seed": seed, "best_round": best_round, "rounds": rounds,
+                        "stop": stop, "measures": measures,
+                    })
+                };
+                summary["members"] = fit.members.iter().map(row).collect::<Vec<_>>().into();
+            }
             if let Some(importance) = &fit.importance {
                 summary["importance"] = json!(importance);
                 summary["partial_dependence"] = json!(report.partial_dependence);

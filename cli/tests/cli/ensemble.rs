@@ -203,7 +203,9 @@ fn members_of_a_configuration_are_those_that_are_trained_one_by_one() {
     assert_eq!(scores(&bench, "all", "valid.txt"), scores(&bench, "joined", "valid.txt"));
 
     // The configuration that a run leaves gives the same ranker.
-    bench.output(&["train", "all/config.toml", "--out", "again", "--quiet"]);
+    let printed = bench.output(&["train", "all/config.toml", "--out", "again", "--quiet", "--json"]);
+    let printed: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(printed["members"][1]["best_round"], members[1]["best_round"], "{printed}");
     assert_eq!(scores(&bench, "again", "valid.txt"), scores(&bench, "all", "valid.txt"));
     let set = ["train", "members.toml", "--set", "standardize=fixed", "--out", "fixed", "--quiet"];
     bench.output(&set);
