@@ -109,6 +109,7 @@ const FARTHEST_Z_SCORE: f64 = 8.0;
 
 impl Normalizer {
     /// Returns a normalizer that leaves features as they are.
+    #[cfg(feature = "ranker")]
     pub(crate) fn unfitted(features: usize) -> Self {
         Self { features, map: FeatureMap::None, missing: None }
     }
@@ -138,6 +139,7 @@ impl Normalizer {
     }
 
     /// Returns whether the normalizer leaves features as they are.
+    #[cfg(feature = "ranker")]
     pub(crate) fn changes_nothing(&self) -> bool {
         matches!(self.map, FeatureMap::None) && self.missing.is_none()
     }
