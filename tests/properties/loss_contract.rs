@@ -763,7 +763,7 @@ fn an_inverted_mask_is_an_error_not_a_zero_loss() {
         let refused = attempt(padding.clone()).unwrap_err();
         assert_eq!(refused, LossError::NothingToLearn { queries: 2, inverted: 2 }, "{name}");
         let message = refused.to_string();
-        assert!(message.contains("the other way round") && message.contains("mask_from_padding"), "{message}");
+        assert!(message.contains("with the inverted mask") && message.contains("mask_from_padding"), "{message}");
         // `forward` keeps to its contract: the loss is 0 if there is nothing to learn.
         let zero = loss.forward(scores.clone(), labels.clone(), padding.clone(), Reduction::Mean);
         assert_eq!(values(zero), [0.0], "{name}");

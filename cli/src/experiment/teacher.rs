@@ -341,7 +341,7 @@ mod tests {
             (
                 "t.run",
                 "other Q0 1 1 9 t\n".to_owned(),
-                "data.teacher: t.run: found no score of a training query, expected one for some",
+                "data.teacher: t.run: found no score of a training query, expected one for at least one training document",
             ),
             (
                 "t.run",

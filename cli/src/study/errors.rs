@@ -290,9 +290,9 @@ mod tests {
             of_runs(&runs).unwrap().curves.iter().map(|curves| curves.title.clone()).collect()
         };
         let pairs = titles(&["rank_boost", "permu_rank", "regression", "ada_rank", "rank_svm"]);
-        assert!(pairs[0].starts_with("MAP of ada_rank  minus that of rank_boost"), "{pairs:?}");
-        assert!(pairs[1].starts_with("MAP of permu_rank  minus that of rank_svm"), "{pairs:?}");
-        assert!(titles(&["regression", "rank_svm"])[0].starts_with("MAP of regression  minus that of rank_svm"));
+        assert!(pairs[0].starts_with("MAP of ada_rank  minus MAP of rank_boost"), "{pairs:?}");
+        assert!(pairs[1].starts_with("MAP of permu_rank  minus MAP of rank_svm"), "{pairs:?}");
+        assert!(titles(&["regression", "rank_svm"])[0].starts_with("MAP of regression  minus MAP of rank_svm"));
         assert_eq!(titles(&["regression", "rank_svm", "svm_map"]).len(), 2, "the first with each other");
         assert!(titles(&["regression"]).is_empty());
     }

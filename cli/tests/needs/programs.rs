@@ -39,7 +39,7 @@ pub fn the_pages_are_valid_troff() {
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(text.lines().count() > 15, "{name}: {text}");
         if name == "burn-rank-eval.1" {
-            let kept = "  eval --scores FILE DATA...   one score per line, in the order of the documents";
+            let kept = "  eval --scores FILE DATA...   one score per line, in the order of the documents,";
             assert!(text.lines().any(|line| line.trim_end().ends_with(kept)), "{text}");
         }
     }

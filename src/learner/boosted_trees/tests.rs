@@ -434,7 +434,7 @@ fn trees_start_from_trees_of_the_same_features() {
     assert_eq!(error, "start = another model: expected a ranker that is a sum of trees");
     let other = learner().starting_from(&Model::Trees(TreeEnsemble::new(3))).unwrap();
     let error = other.fit(Job::new(&exclusive_or(), None, &testing::context(None))).unwrap_err().to_string();
-    assert_eq!(error, "start = trees of 3 features: expected 2, those of the data");
+    assert_eq!(error, "start = trees of 3 features: expected 2, as in the data");
     // A fit from other trees does not accept the state of this fit.
     let folder = tempfile::tempdir().unwrap();
     learner().fit(Job::new(&exclusive_or(), None, &testing::context(Some(folder.path())))).unwrap();

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::data::{NormalizerKind, SynthConfig};
-use crate::ranker::Node;
+use crate::ranker::{Node, TreeEnsemble};
 use crate::scorer::{AttentionScorerConfig, LinearScorerConfig, MlpScorerConfig, ScorerConfig};
 use crate::testing::random;
 use rand::seq::SliceRandom;
