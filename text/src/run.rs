@@ -280,7 +280,9 @@ impl TextRun {
                 indicated: Vec::new(),
                 weights: None,
                 importance: None,
+                positions: Vec::new(),
                 history: trained.history.clone(),
+                members: Vec::new(),
             },
             partial_dependence: Vec::new(),
             per_query: PerQuery {
