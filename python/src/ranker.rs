@@ -193,8 +193,7 @@ impl Ranker {
     fn with_feature_names(&self, names: Option<Vec<String>>) -> PyResult<Self> {
         let ranker = &self.ranker;
         let metadata = Metadata { feature_names: names, ..ranker.metadata().clone() };
-        let named = burn_rank::ranker::Ranker::new(ranker.normalizer().clone(), ranker.model().clone(), metadata);
-        Ok(named.map_err(errors::ranker)?.into())
+        Ok(burn_rank::ranker::Ranker::clone(ranker).with_metadata(metadata).map_err(errors::ranker)?.into())
     }
 
     /// Where the ranker comes from: configuration, convention, measures, hash of the data, seed, versions.

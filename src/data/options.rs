@@ -288,7 +288,7 @@ pub struct Like<'a> {
     pub ignores_labels: bool,
     /// Whether the scores of a teacher and positions are not read, and the columns that are named for them may be
     /// absent.
-    pub ignores_teacher: bool,
+    pub ignores_teacher_and_positions: bool,
     /// The column used to split the queries into folds or sets, which is not a feature.
     pub key: Option<&'a KeyColumn>,
 }

@@ -117,6 +117,14 @@ impl Ranker {
         &self.metadata
     }
 
+    /// Returns the same ranker with other metadata.
+    ///
+    /// # Errors
+    /// Returns [`RankerError::Mismatch`] if there are feature names, but not one for each feature.
+    pub fn with_metadata(self, metadata: Metadata) -> Result<Self, RankerError> {
+        Self::new(self.normalizer, self.model, metadata)
+    }
+
     /// Returns the same ranker with a cross-validated estimate in its metadata.
     #[must_use]
     pub fn with_estimate(mut self, estimate: Estimate) -> Self {
@@ -337,6 +345,13 @@ pub struct Metadata {
     pub estimate: Option<Estimate>,
     /// The versions of the software that made the ranker.
     pub versions: Versions,
+}
+
+impl Metadata {
+    /// Returns whether the ranker was trained by another system. Then it is not known how its training data were read.
+    pub fn is_imported(&self) -> bool {
+        !self.config["import"].is_null()
+    }
 }
 
 impl Default for Metadata {

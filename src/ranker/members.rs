@@ -234,10 +234,8 @@ impl Members {
 
     /// Returns the record of an ensemble: how its data are read, and the training of each member.
     fn metadata(&self) -> Metadata {
-        let record = |member: &Member| member.ranker.metadata().clone();
-        let records: Vec<Metadata> = self.members.iter().map(record).collect();
-        // A ranker of another system does not know how its training data were read.
-        let first = records.iter().find(|record| record.config["import"].is_null()).unwrap_or(&records[0]);
+        let records: Vec<&Metadata> = self.members.iter().map(|member| member.ranker.metadata()).collect();
+        let first = records.iter().copied().find(|record| !record.is_imported()).unwrap_or(records[0]);
         let mut config = Map::new();
         for key in ["data", "cv", "import"] {
             if !first.config[key].is_null() {

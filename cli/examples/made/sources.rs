@@ -1,4 +1,4 @@
-//! What the sources say about fields and variants: the first sentences of their documentation.
+//! The documentation of fields and variants in the sources, by its first sentences.
 
 use std::fs;
 use std::path::Path;
@@ -45,7 +45,7 @@ fn documentation(source: &str, owner: &str, name: &str) -> Result<String> {
     let text = fs::read_to_string(root.join(source)).map_err(|error| format!("{source}: {error}"))?;
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let missing = || format!("{source}: nothing about {owner} {name}");
-    // A macro that makes an enum has its name on a line of its own.
+    // A macro that makes an enum has its name on a separate line.
     let by_macro = || lines.iter().position(|line| line.split(' ').next() == Some(owner));
     let mut at = lines.iter().position(|line| is_type(line, owner)).or_else(by_macro).ok_or_else(missing)?;
     for part in name.split('.') {
@@ -164,23 +164,17 @@ fn without_places(text: &str) -> String {
 
 /// Returns the text with `abs(x)` in place of `|x|`, and `norm(x)` of `||x||`, since a bar ends a cell.
 fn without_bars(text: &str) -> String {
-    let mut plain = String::new();
-    for (at, part) in text.split("||").enumerate() {
-        plain += match at {
-            0 => "",
-            at if at % 2 == 1 => "norm(",
-            _ => ")",
-        };
-        plain += part;
-    }
-    let text = std::mem::take(&mut plain);
-    for (at, part) in text.split('|').enumerate() {
-        plain += match at {
-            0 => "",
-            at if at % 2 == 1 => "abs(",
-            _ => ")",
-        };
-        plain += part;
-    }
-    plain
+    let called = |text: &str, bar: &str, function: &str| {
+        let mut plain = String::new();
+        for (at, part) in text.split(bar).enumerate() {
+            match at {
+                0 => {}
+                at if at % 2 == 1 => plain += &format!("{function}("),
+                _ => plain.push(')'),
+            }
+            plain += part;
+        }
+        plain
+    };
+    called(&called(text, "||", "norm"), "|", "abs")
 }

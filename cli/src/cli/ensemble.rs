@@ -76,12 +76,14 @@ impl EnsembleArgs {
         let measures = input::measures(&self.measures, "ndcg@10")?;
         let device = self.scoring.device()?;
         let members = self.members(&device)?;
-        // The first ranker that knows how its training data were read.
-        let knows = |member: &&Member| member.ranker.metadata().config["import"].is_null();
-        let first = members.members().iter().find(knows).unwrap_or(&members.members()[0]).ranker.clone();
+        let first = &first_own(&members).ranker;
         let data = match &self.data[..] {
             [] => None,
-            files => Some(self.scoring.reading.read(files, Some((&self.out, &first)))?),
+            files => Some(self.scoring.reading.read(files, Some((&self.out, first)))?),
+        };
+        let convention = match &self.convention {
+            Some(text) => input::convention(text)?,
+            None => first.metadata().convention.clone(),
         };
         let members = match (self.standardize, &data) {
             (Standardize::Query, _) => members,
@@ -92,30 +94,22 @@ impl EnsembleArgs {
                 return Err(Failure::input("--standardize fixed: expected --data with validation queries"));
             }
         };
-        let convention = match &self.convention {
-            Some(text) => input::convention(text)?,
-            None => first.metadata().convention.clone(),
-        };
         let ranker = Ranker::of_members(members.clone())?;
         let means = |(path, ranker): (&Path, &Ranker)| match &data {
             Some(data) => means(path, ranker, data, (&measures, &convention), &device),
             None => Ok(Vec::new()),
         };
-        let own: Vec<Means> = self
-            .rankers
-            .iter()
-            .zip(members.members())
-            .map(|(path, member)| means((path, &member.ranker)))
-            .collect::<Result<_>>()?;
-        let joined = means((&self.out, &ranker))?;
-        let measured = joined.iter().map(|(measure, value)| (format!("validation {measure}"), *value)).collect();
+        let rankers = self.rankers.iter().zip(members.members());
+        let own = rankers.map(|(path, member)| means((path, &member.ranker))).collect::<Result<_>>()?;
+        let all = means((&self.out, &ranker))?;
+        let measured = all.iter().map(|(measure, value)| (format!("validation {measure}"), *value)).collect();
         let metadata = Metadata { measures: measured, convention: convention.clone(), ..ranker.metadata().clone() };
-        let ranker = Ranker::new(ranker.normalizer().clone(), ranker.model().clone(), metadata)?;
-        self.write(&ranker)?;
-        let queries = data.as_ref().map(RankingDataset::queries);
+        self.write(&ranker.with_metadata(metadata)?)?;
+        let on = data.as_ref().map(|data| (data.queries(), convention));
+        let joined = Joined { place: &self.out, members, own, all, on };
         match self.json {
-            true => self.print_json(&members, &own, &joined, queries.map(|queries| (queries, &convention)), out),
-            false => self.print(&members, &own, &joined, queries.map(|queries| (queries, &convention)), out),
+            true => joined.print_json(out),
+            false => joined.print(out),
         }
     }
 
@@ -139,8 +133,8 @@ impl EnsembleArgs {
             let loaded = (&*self.rankers[number], &members.members()[number].ranker);
             self.scoring.reading.reading(Some(loaded))
         };
-        let is_imported = |number: &usize| !members.members()[*number].ranker.metadata().config["import"].is_null();
-        let known: Vec<usize> = (0..self.rankers.len()).filter(|number| !is_imported(number)).collect();
+        let is_imported = |number: usize| members.members()[number].ranker.metadata().is_imported();
+        let known: Vec<usize> = (0..self.rankers.len()).filter(|&number| !is_imported(number)).collect();
         for pair in known.windows(2) {
             if !reading(pair[0])?.is_as(&reading(pair[1])?) {
                 let [first, other] = [pair[0], pair[1]].map(|number| &members.members()[number].name);
@@ -158,17 +152,31 @@ impl EnsembleArgs {
         folder.write_together(&[RANKER, CARD], |number, file| file.write_all(&files[number]))?;
         Ok(folder.finish()?)
     }
+}
 
-    fn print(
-        &self,
-        members: &Members,
-        own: &[Means],
-        joined: &Means,
-        on: Option<(usize, &Convention)>,
-        out: &mut dyn Write,
-    ) -> Result {
+/// The first ranker that knows how its training data were read, or else the first one.
+fn first_own(members: &Members) -> &Member {
+    let members = members.members();
+    members.iter().find(|member| !member.ranker.metadata().is_imported()).unwrap_or(&members[0])
+}
+
+/// The result of the command.
+struct Joined<'a> {
+    place: &'a Path,
+    members: Members,
+    /// The means of each member.
+    own: Vec<Means>,
+    /// The means of the ensemble.
+    all: Means,
+    /// The number of validation queries, and the convention of the measures.
+    on: Option<(usize, Convention)>,
+}
+
+impl Joined<'_> {
+    fn print(&self, out: &mut dyn Write) -> Result {
+        let Self { place, members, own, all, on } = self;
         let total: f64 = members.members().iter().map(|member| member.weight).sum();
-        let head = joined.iter().map(|(measure, _)| measure.to_string());
+        let head = all.iter().map(|(measure, _)| measure.to_string());
         let mut table = Table::new(["ranker".to_string(), "weight".to_string()].into_iter().chain(head));
         let cells = |means: &Means| means.iter().map(|(_, value)| format!("{value:.4}")).collect::<Vec<_>>();
         for (member, means) in members.members().iter().zip(own) {
@@ -176,25 +184,19 @@ impl EnsembleArgs {
             table.row(harmless(&member.name).into_owned(), [weight, cells(means)].concat());
         }
         if on.is_some() {
-            table.row("all", [vec!["1".to_string()], cells(joined)].concat());
+            table.row("all", [vec!["1".to_string()], cells(all)].concat());
         }
         if let Some((queries, convention)) = on {
-            writeln!(out, "{}, {} convention", counted(queries, "validation query"), convention.name)?;
+            writeln!(out, "{}, {} convention", counted(*queries, "validation query"), convention.name)?;
         }
         write!(out, "{}", table.text())?;
-        let folder = self.out.display().to_string();
-        let card = self.out.join(CARD).display().to_string();
+        let folder = place.display().to_string();
+        let card = place.join(CARD).display().to_string();
         Ok(writeln!(out, "written to {}, its card is {}", harmless(&folder), harmless(&card))?)
     }
 
-    fn print_json(
-        &self,
-        members: &Members,
-        own: &[Means],
-        joined: &Means,
-        on: Option<(usize, &Convention)>,
-        out: &mut dyn Write,
-    ) -> Result {
+    fn print_json(&self, out: &mut dyn Write) -> Result {
+        let Self { place, members, own, all, on } = self;
         let named = |means: &Means| -> BTreeMap<String, f64> {
             means.iter().map(|(measure, value)| (measure.to_string(), *value)).collect()
         };
@@ -206,9 +208,9 @@ impl EnsembleArgs {
         });
         let standardize = if members.fixed_deviations().is_some() { "fixed" } else { "query" };
         let record = json!({
-            "out": self.out, "standardize": standardize, "members": rows.collect::<Vec<_>>(),
-            "measures": named(joined), "queries": on.map(|(queries, _)| queries),
-            "convention": on.map(|(_, convention)| convention),
+            "out": place, "standardize": standardize, "members": rows.collect::<Vec<_>>(),
+            "measures": named(all), "queries": on.as_ref().map(|(queries, _)| queries),
+            "convention": on.as_ref().map(|(_, convention)| convention),
         });
         Ok(writeln!(out, "{record}")?)
     }

@@ -48,7 +48,7 @@ impl ReadArgs {
             return Ok(Reading { options: self.options_after(None)?, ..Reading::default() });
         };
         let config = &ranker.metadata().config;
-        let is_imported = !config["import"].is_null();
+        let is_imported = ranker.metadata().is_imported();
         let mut options = self.options_after(Some(config).filter(|_| !is_imported))?;
         if is_imported && ranker.takes_missing() && !self.keys()?.contains_key("missing") {
             options.missing = Missing::Keep;

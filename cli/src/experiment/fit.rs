@@ -129,27 +129,17 @@ fn fit_normalized(
 ) -> Result<Fit, ExperimentError> {
     let Split { train, validation, .. } = split;
     let context = context(config, seed, options);
-    let convention = config.measure.convention.clone();
-    let measures = config.measures();
     check_measures(config, split)?;
     let approximation = approximation(config, train)?;
     let started = options.start.map(|ranker| config.built.starting_from(ranker.model())).transpose()?;
     let fitted = started.as_ref().unwrap_or(&config.built).fit(Job::new(train, validation.as_ref(), &context))?;
 
-    let mut evaluations = Evaluations::new();
-    let mut last = None;
-    for (name, data) in split.sets() {
-        let scores = predict_together(&fitted.model, data, options.device);
-        evaluations.insert(name, evaluate(&data.rankings(&scores), &measures, &convention)?);
-        last = Some((name, data, scores));
-    }
-    let (name, data, scores) = last.expect("the training queries are always measured");
-    let values = &evaluations[name].per_query[0];
-    let extremes = ExtremeQueries::of_report(config.measure.select, data, &scores, values);
+    let scores = |data: &RankingDataset| Ok(predict_together(&fitted.model, data, options.device));
+    let (evaluations, extremes) = measured(config, split, scores)?;
     let metadata = Metadata {
         feature_names: feature_names(train, &normalizer),
         config: config.normalized_by(normalizer.kind()).resolved(),
-        convention,
+        convention: config.measure.convention.clone(),
         measures: named(&evaluations),
         data_hash,
         seed,
@@ -168,6 +158,26 @@ fn fit_normalized(
         approximation,
         members: Vec::new(),
     })
+}
+
+/// Computes the measures of the scores on each set, and lists the extreme queries of the last set.
+pub(super) fn measured(
+    config: &ExperimentConfig,
+    split: &Split,
+    scores: impl Fn(&RankingDataset) -> Result<Vec<f32>, ExperimentError>,
+) -> Result<(Evaluations, ExtremeQueries), ExperimentError> {
+    let measures = config.measures();
+    let mut evaluations = Evaluations::new();
+    let mut last = None;
+    for (name, data) in split.sets() {
+        let scores = scores(data)?;
+        evaluations.insert(name, evaluate(&data.rankings(&scores), &measures, &config.measure.convention)?);
+        last = Some((name, data, scores));
+    }
+    let (name, data, scores) = last.expect("the training queries are always measured");
+    let values = &evaluations[name].per_query[0];
+    let extremes = ExtremeQueries::of_report(config.measure.select, data, &scores, values);
+    Ok((evaluations, extremes))
 }
 
 fn context<'a>(config: &ExperimentConfig, seed: u64, options: &FitOptions<'a>) -> FitContext<'a> {

@@ -1,13 +1,12 @@
-//! Fits the members of `[[members]]` one after the other, each as an experiment of its own, and joins their rankers.
+//! Fits the members of `[[members]]` one after the other, each as a separate experiment, and joins their rankers.
 //!
-//! A member keeps its state in a folder of its own. A run that was stopped continues with the member that was being
+//! Each member keeps its state in a separate folder. A run that was stopped continues with the member that was being
 //! fitted, because a finished fit ends at once when it is resumed.
 
 use std::collections::BTreeMap;
 use std::fs;
 
 use burn_rank::learner::{Importance, PositionFactor, Round, StopReason};
-use burn_rank::measure::evaluate;
 use burn_rank::ranker::{Member, Members, Metadata, Ranker};
 use burn_rank::refusal::Refusal;
 use burn_rank::seed::seed_for;
@@ -15,8 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::config::{Experiment, Standardize};
 use super::error::{ExperimentError, OutputError};
-use super::extreme_queries::ExtremeQueries;
-use super::fit::{Evaluations, Fit, FitOptions, check_measures, fit, named};
+use super::fit::{Fit, FitOptions, check_measures, fit, measured, named};
 use super::folder::MEMBER;
 use super::split::Split;
 
@@ -95,7 +93,7 @@ pub(super) fn fit_members(
         members.push(Member { name: member.name.clone(), weight: member.weight, ranker: fitted.ranker });
         if fitted.stop == StopReason::Interrupted {
             stop = fitted.stop;
-            // The best ranker so far needs a weight, even if that of the finished members is 0.
+            // The best ranker so far needs a weight, even if the finished members have the weight 0.
             if members.iter().all(|member| member.weight == 0.0) {
                 members.iter_mut().for_each(|member| member.weight = 1.0);
             }
@@ -108,50 +106,27 @@ pub(super) fn fit_members(
         let deviations = members.fixed_deviations().into_iter().flatten();
         reports.iter_mut().zip(deviations).for_each(|(report, deviation)| report.deviation = Some(*deviation));
     }
-    measured(config, split, seed, Ranker::of_members(members)?, options).map(|fit| {
-        let Fit { ranker, .. } = &fit;
-        let metadata = Metadata { config: resolved.resolved(), ..ranker.metadata().clone() };
-        let ranker = Ranker::new(ranker.normalizer().clone(), ranker.model().clone(), metadata);
-        Ok(Fit { ranker: ranker?, members: reports, stop, ..fit })
-    })?
-}
-
-/// Measures the joined ranker on each set of the split, whose features are raw.
-fn measured(
-    config: &Experiment,
-    split: &Split,
-    seed: u64,
-    ranker: Ranker,
-    options: &FitOptions,
-) -> Result<Fit, ExperimentError> {
-    let (convention, measures) = (config.measure.convention.clone(), config.measures());
-    let mut evaluations = Evaluations::new();
-    let mut extremes = None;
-    for (name, data) in split.sets() {
-        let scores = ranker.predict(data, options.device)?;
-        let evaluation = evaluate(&data.rankings(&scores), &measures, &convention)?;
-        extremes = Some(ExtremeQueries::of_report(config.measure.select, data, &scores, &evaluation.per_query[0]));
-        evaluations.insert(name, evaluation);
-    }
+    let ranker = Ranker::of_members(members)?;
+    let (evaluations, extremes) = measured(config, split, |data| Ok(ranker.predict(data, options.device)?))?;
     let metadata = Metadata {
-        convention,
+        config: resolved.resolved(),
+        convention: config.measure.convention.clone(),
         measures: named(&evaluations),
         data_hash: split.train.data_hash(),
         seed,
         ..ranker.metadata().clone()
     };
-    let ranker = Ranker::new(ranker.normalizer().clone(), ranker.model().clone(), metadata)?;
     Ok(Fit {
-        ranker,
+        ranker: ranker.with_metadata(metadata)?,
         history: Vec::new(),
         best_round: 0,
-        stop: StopReason::Completed,
+        stop,
         importance: None,
         positions: Vec::new(),
         evaluations,
-        extremes: extremes.expect("the training queries are always measured"),
+        extremes,
         approximation: None,
-        members: Vec::new(),
+        members: reports,
     })
 }
 

@@ -40,7 +40,7 @@ impl Chosen {
         median(&self.best_rounds)
     }
 
-    /// Returns whether the setting has members, each with a best round of its own.
+    /// Returns whether the setting has members. Each member has its own best round.
     pub fn is_ensemble(&self) -> bool {
         !self.member_rounds.is_empty()
     }

@@ -134,7 +134,7 @@ impl DataConfig {
 
     /// Returns the rows of all folds: the test queries of each, in the order of the folders or parts.
     pub(super) fn rows_of_folds(&self) -> Result<Rows, DataError> {
-        let (options, like) = (self.read_options(), Like { ignores_teacher: true, ..Like::default() });
+        let (options, like) = (self.read_options(), Like { ignores_teacher_and_positions: true, ..Like::default() });
         let mut rows = Rows::default();
         for files in self.test_files()? {
             let inputs = files.iter().map(Input::from_path);
@@ -235,7 +235,7 @@ impl DataConfig {
         let like = Like {
             features_from: of_train,
             feature_names: &train.feature_names,
-            ignores_teacher: true,
+            ignores_teacher_and_positions: true,
             ..Like::default()
         };
         let mut other = |paths: &[PathBuf], key| match paths {

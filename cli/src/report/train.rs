@@ -74,6 +74,9 @@ fn of_positions(report: &TrainReport) -> Vec<(String, &[PositionFactor])> {
 
 /// Lists the members of an ensemble with the selection measure of each.
 fn members(report: &TrainReport) -> Html {
+    if report.fit.members.is_empty() {
+        return Html::default();
+    }
     let sets: Vec<String> = report.measures.iter().map(|(set, _)| format!("{set} {}", report.selection)).collect();
     let head = ["member", "weight", "seed", "selected round", "rounds", "end"].map(str::to_string);
     let mut table = Table::new(head.into_iter().chain(sets.iter().cloned()));
@@ -84,10 +87,7 @@ fn members(report: &TrainReport) -> Html {
         let end = [Cell::from(in_words(member.stop))];
         table.row(member.name.as_str(), of_fit.chain(end).chain(measured));
     }
-    match report.fit.members.is_empty() {
-        true => Html::default(),
-        false => section("members", "Members", table.html("members")),
-    }
+    section("members", "Members", table.html("members"))
 }
 
 fn results(report: &TrainReport) -> Html {

@@ -71,7 +71,7 @@ fn factors_are_reported_and_no_part_of_the_ranker() {
     bench.output(&["report", "run"]);
     let html = std::fs::read_to_string(bench.path("run/report.html")).unwrap();
     assert!(html.contains("id=\"positions\""), "the section");
-    // Scores of data without positions are those of data with other positions.
+    // Data without positions get the same scores as data with other positions.
     let scores = bench.output(&["predict", "run", "train.txt"]);
     bench.write("train.txt.position", "x\n");
     assert_eq!(bench.output(&["predict", "run", "train.txt"]), scores);

@@ -102,7 +102,7 @@ impl Layout {
         let weight = columns.optional(&WEIGHT, is_number, "numbers")?;
         let query_weight = columns.optional(&QUERY_WEIGHT, is_number, "numbers")?;
         // A column that is not read is no feature either.
-        let may_lack = |name: &String| like.ignores_teacher && columns.place(name).is_none();
+        let may_lack = |name: &String| like.ignores_teacher_and_positions && columns.place(name).is_none();
         let of_training = |role: &Role, fits, expected| match role.named(&options.columns).map(str::to_owned) {
             Some(name) if may_lack(&name) => Ok(None),
             _ => columns.optional(role, fits, expected),
@@ -119,7 +119,7 @@ impl Layout {
         {
             return Err(unfit(path, "no such column", format!("a column `{name}` (option `{option}` = \"file\")")));
         }
-        if options.positions && options.columns.position.is_none() && !like.ignores_teacher {
+        if options.positions && options.columns.position.is_none() && !like.ignores_teacher_and_positions {
             return Err(unfit(path, "no column of positions", "one by option `columns.position`".to_owned()));
         }
         let taken = [label, Some(query), document, weight, query_weight, teacher, position, key];
@@ -127,8 +127,8 @@ impl Layout {
         check_width(path, width, assembly)?;
         let weight = weight.filter(|_| options.document_weights == Weights::File);
         let query_weight = query_weight.filter(|_| options.query_weights == Weights::File);
-        let teacher = teacher.filter(|_| options.columns.teacher.is_some() && !like.ignores_teacher);
-        let position = position.filter(|_| options.positions && !like.ignores_teacher);
+        let teacher = teacher.filter(|_| options.columns.teacher.is_some() && !like.ignores_teacher_and_positions);
+        let position = position.filter(|_| options.positions && !like.ignores_teacher_and_positions);
         let label = label.filter(|_| !like.ignores_labels);
         Ok(Self { label, query, document, weight, query_weight, teacher, position, key, features, width, names })
     }

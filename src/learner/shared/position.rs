@@ -1,10 +1,11 @@
 //! Factors of the positions at which documents were shown.
 //!
 //! Users click less on what is shown further down. An additive model of that is `s = f(x) + b[p]`: in training, the loss
-//! sees the score of the ranker plus the factor of the document's position. The ranker alone gives scores afterwards, as
-//! in LightGBM and in additive two-tower models.
+//! sees the score of the ranker plus the factor of the document's position. After training, a score has no factor, as in
+//! LightGBM and in additive two-tower models.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
@@ -105,11 +106,12 @@ fn moved(data: &RankingDataset) -> Option<(usize, usize)> {
     }
     let (mut first, mut moved) = (HashMap::new(), HashSet::new());
     for (document, &position) in data.positions.of_documents().iter().enumerate() {
-        let row: Vec<u32> = data.row(document).iter().map(|value| value.to_bits()).collect();
-        match first.get(&row) {
-            Some(&before) if before == position => {}
-            Some(_) => drop(moved.insert(row)),
-            None => drop(first.insert(row, position)),
+        // A hash takes the place of the row, of which this would be a copy in memory.
+        let mut hasher = DefaultHasher::new();
+        data.row(document).iter().for_each(|value| value.to_bits().hash(&mut hasher));
+        let row = hasher.finish();
+        if *first.entry(row).or_insert(position) != position {
+            moved.insert(row);
         }
     }
     Some((first.len(), moved.len()))

@@ -46,7 +46,7 @@ impl Systems {
         let load = |path: &PathBuf| is_ranker(path).then(|| input::ranker(path, &device)).transpose();
         let rankers = systems.iter().map(load).collect::<Result<Vec<_>, _>>()?;
         // Rankers of other systems may know no names of columns.
-        let is_own = |(_, ranker): &Loaded| ranker.metadata().config["import"].is_null();
+        let is_own = |(_, ranker): &Loaded| !ranker.metadata().is_imported();
         let all = || systems.iter().zip(&rankers).filter_map(|(path, ranker)| Some((path.as_path(), ranker.as_ref()?)));
         let common =
             Common::read(&args.scoring.reading, &[data.to_path_buf()], all().find(is_own).or_else(|| all().next()))?;

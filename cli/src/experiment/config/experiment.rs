@@ -66,7 +66,7 @@ pub struct ExperimentConfig {
     pub loss: Option<LossSpec>,
     /// The `kind` of the learner, and its parameters.
     pub learner: Map,
-    /// The members of an ensemble. The sections of the learner, the loss, the scorer and the normalizer are then those of
+    /// The members of an ensemble. The sections of the learner, the loss, the scorer and the normalizer then belong to
     /// the first member.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<MemberConfig>,

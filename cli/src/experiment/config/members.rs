@@ -1,4 +1,4 @@
-//! `[[members]]`: the rankers of an ensemble, each with a learner, a loss, a scorer and a normalizer of its own. The
+//! `[[members]]`: the rankers of an ensemble, each with its own learner, loss, scorer and normalizer. The
 //! seeds of a network (`learner.seeds`) are members that differ only in their seeds.
 
 use burn_rank::data::NormalizerKind;
@@ -167,7 +167,7 @@ fn written(document: &Document) -> Result<Vec<Written>, Refusal> {
     Ok(all)
 }
 
-/// Removes the number of seeds from the table of a network, and returns it. Other learners have seeds of their own.
+/// Removes the number of seeds from the table of a network, and returns it. Other learners read the key themselves.
 fn without_seeds(table: &mut Value) -> Result<usize, Refusal> {
     let learner = table.get_mut("learner").and_then(Value::as_object_mut);
     let learner = learner.filter(|learner| learner.get("kind").and_then(Value::as_str) == Some(NETWORK));

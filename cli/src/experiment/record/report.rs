@@ -134,7 +134,7 @@ pub struct FitReport {
     pub positions: Vec<PositionFactor>,
     /// Every round.
     pub history: Vec<Round>,
-    /// The fit of each member of an ensemble, which has no rounds of its own.
+    /// The fit of each member of an ensemble; the ensemble itself has no rounds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<MemberReport>,
 }
