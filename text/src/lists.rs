@@ -106,7 +106,12 @@ impl Step {
     }
 }
 
-/// Cuts texts into chunks by their length, the longest first. Also returns where each text is.
+/// The length, as a share of the longest text of a chunk, below which a text begins a new chunk.
+const SHORTER: f64 = 0.75;
+/// The fewest tokens, with padding, of a chunk that ends for this reason. Smaller products of matrices are slow.
+const ENOUGH: usize = 256;
+
+/// Cuts texts into chunks of similar length, the longest first. Also returns where each text is.
 pub(crate) fn chunks(
     texts: &[&Tokens],
     chunk_tokens: usize,
@@ -124,7 +129,10 @@ pub(crate) fn chunks(
     let (mut chunks, mut start) = (Vec::new(), 0);
     while start < order.len() {
         let width = texts[order[start]].ids().len().max(1);
-        let end = (start + (chunk_tokens / width).max(1)).min(order.len());
+        let fits = (start + (chunk_tokens / width).max(1)).min(order.len());
+        let enough = (start + ENOUGH.div_ceil(width)).min(fits);
+        let is_shorter = |text: &usize| (texts[*text].ids().len() as f64) < SHORTER * width as f64;
+        let end = order[enough..fits].iter().position(is_shorter).map_or(fits, |at| enough + at);
         chunks.push(cut(start..end));
         start = end;
     }

@@ -122,6 +122,11 @@ pub struct Chunk {
 }
 
 impl Chunk {
+    /// The number of tokens, with padding.
+    pub(crate) fn tokens(&self) -> usize {
+        self.ids.dims().iter().product()
+    }
+
     /// Makes the tensors of texts, one or more; `pad` is the word that fills the end.
     pub fn new(texts: &[&Tokens], pad: usize, device: &Device) -> Self {
         let width = texts.iter().map(|text| text.ids.len()).max().unwrap_or(1).max(1);

@@ -313,7 +313,7 @@ fn gradients<S: TextScorer>(
         }
     };
     if !training.learner.in_batch {
-        return backward(model, &step.chunks, read, packed, seed, training.device);
+        return backward(model, &step.chunks, read, packed, seed, training);
     }
     let positives = positives(set, batch);
     let options = InBatchOptions::new().with_temperature(1.0 / model.scale());
@@ -326,22 +326,27 @@ fn gradients<S: TextScorer>(
             in_batch(queries, documents, &positives, &options).expect("every list has a relevant document");
         training.loss.forward(scores, labels, mask, Reduction::Mean)
     };
-    backward(model, &step.chunks, read, of_batch, seed, training.device)
+    backward(model, &step.chunks, read, of_batch, seed, training)
 }
 
-/// The loss of chunks and its gradient. One chunk is read once, since there is nothing to cache.
+/// The loss of chunks and its gradient. Chunks that fit in memory together are read once, since nothing has to be cached.
 fn backward<S: TextScorer>(
     model: &S,
     chunks: &[Chunk],
     read: impl Fn(&S, &Chunk) -> Tensor<1>,
     loss: impl Fn(Tensor<1>) -> Tensor<1>,
     seed: u64,
-    device: &Device,
+    training: &Training,
 ) -> Result<(Tensor<1>, GradientsParams), TextError> {
-    let [chunk] = chunks else { return Ok(cached_backward(model, chunks, read, loss, seed)?) };
-    // As the first chunk of many draws.
-    device.seed(seed_for(seed, "chunk", 0));
-    let value = loss(read(model, chunk));
+    if chunks.iter().map(Chunk::tokens).sum::<usize>() > training.learner.chunk_tokens {
+        return Ok(cached_backward(model, chunks, read, loss, seed)?);
+    }
+    let read = chunks.iter().enumerate().map(|(at, chunk)| {
+        // The draws of a chunk are those of `cached_backward`.
+        training.device.seed(seed_for(seed, "chunk", at as u64));
+        read(model, chunk)
+    });
+    let value = loss(Tensor::cat(read.collect(), 0));
     let gradients = GradientsParams::from_grads(value.backward(), model);
     Ok((value.detach(), gradients))
 }
