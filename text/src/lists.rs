@@ -3,6 +3,8 @@
 use std::ops::Range;
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn_rank::workbench::in_host_memory;
+use rayon::prelude::*;
 
 use crate::data::TextList;
 use crate::error::TextError;
@@ -101,8 +103,7 @@ impl Step {
 
     /// The scores of all documents, `[documents]`. Call it on a model without gradients.
     pub fn scores<S: TextScorer>(&self, model: &S) -> Tensor<1> {
-        let read = self.chunks.iter().map(|chunk| model.read(chunk)).collect();
-        model.scores(self.in_order(Tensor::cat(read, 0)), &self.rows)
+        model.scores(self.in_order(read_all(model, &self.chunks)), &self.rows)
     }
 }
 
@@ -137,6 +138,15 @@ pub(crate) fn chunks(
         start = end;
     }
     (chunks, int(places, device))
+}
+
+/// What a model without gradients reads of chunks, one after the other. A processor reads several at a time.
+pub(crate) fn read_all<S: TextScorer>(model: &S, chunks: &[Chunk]) -> Tensor<2> {
+    let read = match chunks.first().is_some_and(|chunk| in_host_memory(&chunk.device())) {
+        true => chunks.par_iter().map_with(model.clone(), |model, chunk| model.read(chunk)).collect(),
+        false => chunks.iter().map(|chunk| model.read(chunk)).collect(),
+    };
+    Tensor::cat(read, 0)
 }
 
 fn int(values: Vec<i32>, device: &Device) -> Tensor<1, Int> {

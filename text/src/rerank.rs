@@ -57,8 +57,7 @@ impl<S: TextScorer> Reranker<S> {
             let tokens = self.tokenizer.texts(some)?;
             let tokens: Vec<_> = tokens.iter().collect();
             let (chunks, places) = crate::lists::chunks(&tokens, self.chunk_tokens, self.pad, &self.device);
-            let read = chunks.iter().map(|chunk| self.model.read(chunk)).collect();
-            let read = burn::tensor::Tensor::cat(read, 0).select(0, places);
+            let read = crate::lists::read_all(&self.model, &chunks).select(0, places);
             let [_, width] = read.dims();
             let values: Vec<f32> = read.into_data().iter::<f32>().collect();
             vectors.extend(values.chunks(width).map(<[f32]>::to_vec));

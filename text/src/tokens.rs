@@ -122,6 +122,10 @@ pub struct Chunk {
 }
 
 impl Chunk {
+    pub(crate) fn device(&self) -> Device {
+        self.ids.device()
+    }
+
     /// The number of tokens, with padding.
     pub(crate) fn tokens(&self) -> usize {
         self.ids.dims().iter().product()
