@@ -73,7 +73,7 @@ def train(
 ) -> tuple[Ranker, str, str]: ...
 def fit(
     config: str,
-    training: tuple[Any, Any, Any, Any, Any],
-    validation: tuple[Any, Any, Any, Any, Any] | None,
+    training: tuple[Any, Any, Any, Any, Any, Any],
+    validation: tuple[Any, Any, Any, Any, Any, Any] | None,
     tell: Callable[[str], None],
 ) -> tuple[Ranker, str]: ...

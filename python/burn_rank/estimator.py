@@ -71,7 +71,8 @@ class RankingEstimator(BaseEstimator):
     that marks missing values.
 
     :meth:`fit` sets the attributes ``ranker_``, ``n_features_in_``, ``feature_names_in_`` if ``X`` has names,
-    ``history_``, ``best_round_``, ``stop_`` and ``evaluations_``. For trees, it also sets ``feature_importances_``, the
+    ``history_``, ``best_round_``, ``stop_``, ``evaluations_`` and ``position_factors_``, the factor of each position.
+    For trees, it also sets ``feature_importances_``, the
     share of each feature in their gain.
     """
 
@@ -136,6 +137,7 @@ class RankingEstimator(BaseEstimator):
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         query_weight: ArrayLike | None = None,
+        position: ArrayLike | None = None,
         validation: Any = None,
     ) -> RankingEstimator:
         """Fits the ranker to documents ``X`` with labels ``y``.
@@ -143,24 +145,26 @@ class RankingEstimator(BaseEstimator):
         ``query_sizes``, which LightGBM calls ``group``, has the number of documents of each query, in order. In place
         of it, ``qid`` has the query of each document; documents of a query must be together. ``sample_weight`` has the
         weight of each document, and ``query_weight`` the weight of each query, for learners that accept weights.
-        ``validation`` is ``(X, y, query_sizes)``, and selects the best round.
+        ``position`` has the position at which each document was shown, such as its rank, for a learner with the table
+        ``position``. ``validation`` is ``(X, y, query_sizes)``, and selects the best round.
 
         With ``columns``, only a data frame is needed, and ``validation`` is another data frame. ``y`` replaces the
         labels of the frame. Rows of a query that are not consecutive are grouped together.
         """
         data = self._documents(X, y, group, query_sizes, qid, None)
         weights = data.weights if sample_weight is None else data.ordered(_labels(sample_weight))
-        training = (data.features, data.needed_labels(), data.sizes, _optional(query_weight), weights)
+        positions = None if position is None else [str(place) for place in data.ordered(np.asarray(position))]
+        training = (data.features, data.needed_labels(), data.sizes, _optional(query_weight), weights, positions)
         held_out = None
         if validation is not None and self.columns is not None and hasattr(validation, "columns"):
             other = self._documents(validation, None, None, None, None, data.names)
-            held_out = (other.features, other.needed_labels(), other.sizes, None, None)
+            held_out = (other.features, other.needed_labels(), other.sizes, None, None, None)
         elif validation is not None:
             if len(validation) != 3:
                 raise ValueError(f"validation: found {len(validation)} parts, expected (X, y, query_sizes)")
             of_validation = _features(validation[0])
             given = _sizes(len(of_validation), None, validation[2], None)
-            held_out = (of_validation, _labels(validation[1]), given, None, None)
+            held_out = (of_validation, _labels(validation[1]), given, None, None, None)
         config = encode("estimator", self._configuration())
         ranker, about = _burn_rank.fit(config, training, held_out, listener(self.progress))
         names = data.names
@@ -173,6 +177,7 @@ class RankingEstimator(BaseEstimator):
         facts = json.loads(about)
         self.history_, self.best_round_, self.stop_ = facts["history"], facts["best_round"], facts["stop"]
         self.evaluations_ = facts["evaluations"]
+        self.position_factors_ = {of["position"]: of["factor"] for of in facts["positions"]}
         if facts["importance"] is not None:
             gain = np.asarray(facts["importance"]["gain"])
             self.feature_importances_ = gain / gain.sum() if gain.sum() > 0 else gain

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
-use burn_rank::data::RankingDataset;
+use burn_rank::data::{Positions, RankingDataset};
 use burn_rank::learner::{Interrupt, Progress, Round};
 use burn_rank::op::Execution;
 use burn_rank::workbench::distributed::ProcessGroup;
@@ -174,7 +174,8 @@ pub fn train(
     })
 }
 
-/// The arrays of a set of queries: features, labels, sizes of queries, weights of queries and of documents.
+/// The arrays of a set of queries: features, labels, sizes of queries, weights of queries and of documents, and the
+/// positions at which documents were shown.
 #[derive(FromPyObject)]
 pub struct Arrays<'py>(
     Bound<'py, PyAny>,
@@ -182,12 +183,13 @@ pub struct Arrays<'py>(
     Option<Bound<'py, PyAny>>,
     Option<Bound<'py, PyAny>>,
     Option<Bound<'py, PyAny>>,
+    Option<Vec<String>>,
 );
 
 impl Arrays<'_> {
     /// The set, copied out of the arrays: a fit is longer than a call in which nobody else writes into them.
     fn dataset(&self) -> PyResult<RankingDataset> {
-        let Self(x, labels, sizes, query_weights, document_weights) = self;
+        let Self(x, labels, sizes, query_weights, document_weights, positions) = self;
         let x = arrays::exact::<f32>(Wanted { name: "X", dimensions: &["documents", "features"] }, x, "float32")?;
         let labels = arrays::converted::<f32>(Wanted { name: "y", dimensions: &["documents"] }, labels)?;
         let [documents, features] = [x.shape()[0], x.shape()[1]];
@@ -213,7 +215,10 @@ impl Arrays<'_> {
         if let Some(weights) = weights("sample_weight", &["documents"], document_weights)? {
             data = data.with_document_weights(weights).map_err(errors::data)?;
         }
-        Ok(data)
+        match positions {
+            Some(positions) => data.with_positions(Positions::new(positions)).map_err(errors::data),
+            None => Ok(data),
+        }
     }
 }
 
@@ -248,6 +253,6 @@ pub fn fit(
 fn about(fit: &Fit) -> PyResult<String> {
     errors::encode(&json!({
         "best_round": fit.best_round, "history": fit.history, "stop": fit.stop, "evaluations": fit.evaluations,
-        "importance": fit.importance,
+        "importance": fit.importance, "positions": fit.positions,
     }))
 }

@@ -67,6 +67,21 @@ def test_weights(queries):
         RankingEstimator(GRADIENT).fit(queries.X, queries.y, queries.sizes, query_weight=[1.0])
 
 
+def test_positions(queries):
+    position = np.concatenate([np.arange(1, size + 1) for size in queries.sizes])
+    for learner in (TREES, GRADIENT):
+        plain = RankingEstimator(learner).fit(queries.X, queries.y, queries.sizes)
+        assert plain.position_factors_ == {}
+        with_factors = RankingEstimator({**learner, "position": {"kind": "additive"}})
+        with_factors.fit(queries.X, queries.y, queries.sizes, position=position)
+        assert list(with_factors.position_factors_) == [str(place) for place in sorted(set(position))]
+        assert (with_factors.predict(queries.X) != plain.predict(queries.X)).any()
+        with pytest.raises(ValueError, match="positions: found 3 positions, expected"):
+            with_factors.fit(queries.X, queries.y, queries.sizes, position=[1, 2, 3])
+    with pytest.raises(ValueError, match="position"):
+        with_factors.fit(queries.X, queries.y, queries.sizes)
+
+
 def test_pickles_and_what_is_not_fitted(queries, held_out):
     estimator = RankingEstimator(TREES)
     with pytest.raises(NotFittedError, match="RankingEstimator: call fit before this method"):

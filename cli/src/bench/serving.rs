@@ -9,7 +9,7 @@ use std::time::Instant;
 use burn::tensor::Device;
 use burn_rank::data::{Normalizer, NormalizerKind, RankingDataset};
 use burn_rank::json::Value;
-use burn_rank::ranker::{Metadata, Model, Ranker, TreeEnsemble};
+use burn_rank::ranker::{Member, Members, Metadata, Model, Ranker, TreeEnsemble};
 use burn_rank::refusal::Refusal;
 use burn_rank::scorer::{AttentionScorerConfig, LatentCrossScorerConfig, MlpScorerConfig, ScorerConfig};
 use burn_rank::seed::seed_for;
@@ -32,6 +32,9 @@ const LANDMARKS: usize = 500;
 
 /// The number of perceptrons in the ensemble that is timed.
 const MEMBERS: usize = 10;
+
+/// The number of perceptrons that are timed as members of one ranker.
+const JOINED: usize = 6;
 
 /// Leaves of a tree.
 const LEAVES: usize = 31;
@@ -70,8 +73,12 @@ impl ServingBench {
             .query_sizes(&[documents])
             .build()?;
         let mut rows = Vec::new();
-        for (ranker, model) in self.models(device)? {
-            let kind = if matches!(model, Model::Trees(_)) { NormalizerKind::None } else { NormalizerKind::ZScore };
+        for (ranker, model) in self.models(&query, device)? {
+            let kind = match model {
+                // Members have normalizers of their own.
+                Model::Trees(_) | Model::Members(_) => NormalizerKind::None,
+                _ => NormalizerKind::ZScore,
+            };
             let served = ranker_of(Normalizer::fit(&query, kind), model)?;
             let mut times = Vec::with_capacity(requests);
             for request in 0..WARM_UP + requests {
@@ -93,7 +100,7 @@ impl ServingBench {
     }
 
     /// Returns an untrained model of every kind, each with its name.
-    fn models(&self, device: &Device) -> Result<Vec<(String, Model)>, ExperimentError> {
+    fn models(&self, query: &RankingDataset, device: &Device) -> Result<Vec<(String, Model)>, ExperimentError> {
         let perceptron = |hidden: &[usize]| {
             ScorerConfig::Mlp(MlpScorerConfig { hidden: hidden.to_vec(), ..MlpScorerConfig::default() })
         };
@@ -111,6 +118,13 @@ impl ServingBench {
         let member = |member: usize| Ok((1.0, scorer(perceptron(&[64]), seed_for(SEED, "member", member as u64))?));
         let members = (0..MEMBERS).map(member).collect::<Result<Vec<_>, Refusal>>()?;
         models.push((format!("ensemble of {MEMBERS} perceptrons 64"), Model::Ensemble(members)));
+        let joined = (0..JOINED).map(|number| {
+            let model = Model::Scorer(scorer(perceptron(&[64]), seed_for(SEED, "member", number as u64))?);
+            let ranker = ranker_of(Normalizer::fit(query, NormalizerKind::ZScore), model)?;
+            Ok(Member { name: number.to_string(), weight: 1.0, ranker })
+        });
+        let joined = Members::new(joined.collect::<Result<_, ExperimentError>>()?)?;
+        models.push((format!("{JOINED} perceptrons 64 as members"), Model::Members(joined)));
         let landmarks = self.numbers("serving landmarks", LANDMARKS * self.features);
         let kernel = KernelExpansion::new(self.features, landmarks, vec![1.0; LANDMARKS], 1.0 / self.features as f64);
         let kernel = kernel.map_err(|error| Refusal::fault("kernel", error))?;
@@ -173,10 +187,12 @@ mod tests {
     fn every_kind_of_ranker_is_timed() {
         let bench = ServingBench { documents: 3, features: 4, requests: 2 };
         let rows = bench.run(&Device::flex(), "flex", |_| ()).unwrap();
-        assert_eq!(rows.len(), 9);
+        assert_eq!(rows.len(), 10);
         let times = |row: &Value| [&row["median_us"], &row["p99_us"]].map(|time| time.as_f64().unwrap());
         assert!(rows.iter().map(times).all(|[median, p99]| median > 0.0 && p99 >= median), "{rows:?}");
-        let kinds: Vec<Model> = bench.models(&Device::flex()).unwrap().into_iter().map(|(_, model)| model).collect();
+        let query = RankingDataset::builder().features(vec![0.5; 12], 4).labels(vec![0.0; 3]).query_sizes(&[3]);
+        let models = bench.models(&query.build().unwrap(), &Device::flex()).unwrap();
+        let kinds: Vec<Model> = models.into_iter().map(|(_, model)| model).collect();
         let nodes = |trees: &TreeEnsemble| json!(trees)["feature"].as_array().map(Vec::len);
         let trees = |model: &Model| matches!(model, Model::Trees(trees) if nodes(trees) == Some(trees.trees() * 61));
         assert_eq!(kinds.iter().filter(|model| trees(model)).count(), 2, "31 leaves and 30 splits");
