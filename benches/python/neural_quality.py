@@ -17,7 +17,10 @@ with the first seed.
 --table ingredients: what each default of a perceptron is worth. One at a time is taken away. `gauss, all values` maps each feature by all its
 training values instead of 257 knots, before burn-rank sees the data.
 
-Every figure is that of a single ranker: a query's value is the mean over the seeds. Differences are paired over test queries; the figure after ±
+--table ensembles: rankers of several members beside the libraries with three seeds joined in the same way: the mean of the scores that are
+standardized in each query. `network` is one perceptron on `lambda_ndcg`, the mean of three fits.
+
+Every other figure is that of a single ranker: a query's value is the mean over the seeds. Differences are paired over test queries; the figure after ±
 is their standard error. The convention is `standard`, for all. The pooled row or column weighs the sets by 1 / SE^2.
 """
 
@@ -71,6 +74,13 @@ DIFFERENCES = [
     ("soft_ap", "lambda_ndcg"),
     ("approx_ndcg, 10 epochs", "list_net, 10 epochs"),
     ("approx_ndcg, 10 epochs, plain", "list_net, 10 epochs, plain"),
+    *((ensemble, "lambda_ndcg") for ensemble in ("three networks", "six networks", "three and three of two losses")),
+    ("three and three of two losses", "six networks"),
+    *(
+        (ensemble, f"{library} joined")
+        for ensemble in ("six networks", "three and three of two losses", "trees, three seeds", "three networks and trees")
+        for library in ("LightGBM", "XGBoost", "CatBoost")
+    ),
 ]
 ALL_VALUES = "gauss, all values"
 WITHOUT = {
@@ -89,16 +99,43 @@ INGREDIENTS = {
     for what, keys in WITHOUT.items()
     if (loss, what) != ("lambda_ndcg", "raw gradients")
 }
+MEMBER = """\
+[[members]]
+scorer = {{ kind = "mlp" }}
+loss = {{ name = "{loss}" }}
+learner = {{ kind = "gradient", seeds = {seeds} }}
+"""
+TREES = """\
+[[members]]
+weight = {weight}
+loss = {{ name = "lambda_ndcg" }}
+learner = {{ kind = "boosted_trees", learning_rate = 0.05, rounds = 1500, patience = 100, subsample = 0.8, colsample = 0.8, seeds = 3 }}
+"""
+# What each ranker of several members has after CONFIG's measures.
+ENSEMBLES = {
+    "three networks": MEMBER.format(loss="lambda_ndcg", seeds=3),
+    "six networks": MEMBER.format(loss="lambda_ndcg", seeds=6),
+    "three and three of two losses": MEMBER.format(loss="lambda_ndcg", seeds=3) + MEMBER.format(loss="approx_ndcg", seeds=3),
+    "trees, three seeds": TREES.format(weight=1),
+    "three networks and trees": MEMBER.format(loss="lambda_ndcg", seeds=3) + TREES.format(weight=3),
+}
+JOINED = " joined"
 TABLES = {
+    "ensembles": ["lambda_ndcg", *ENSEMBLES, *(f"{library}{JOINED}" for library in POINTS)],
     "trees": [*POINTS, *NETS],
     "ingredients": ["lambda_ndcg", "approx_ndcg", *INGREDIENTS],
 }
-CONFIG = """\
+MEASURED = """\
+measure = { convention = "standard", select = "ndcg@10", report = ["ndcg@10", "map"] }
+"""
+CONFIG = (
+    MEASURED
+    + """\
 scorer = { kind = "mlp" }
 loss = { name = "lambda_ndcg" }
 learner = { kind = "gradient" }
-measure = { convention = "standard", select = "ndcg@10", report = ["ndcg@10", "map"] }
 """
+)
 ROUNDS, PATIENCE = 1500, 100
 
 
@@ -107,14 +144,14 @@ def of_queries(report, measure):
     return numpy.array([value for fold in report["details"] for value in fold["per_query"]["values"][measure]], dtype=float)
 
 
-def net(binary, folder, folds, sets, seeds, threads, out):
+def net(binary, folder, folds, sets, seeds, threads, out, written=CONFIG):
     """Values of each test query by measure, the mean over seeds, and what each fold selected with the best round of each fit."""
     path = os.path.join(out, "report.json")
     if not os.path.exists(path):
         with tempfile.TemporaryDirectory() as work:
             config = os.path.join(work, "perceptron.toml")
             with open(config, "w") as file:
-                file.write(CONFIG)
+                file.write(written)
             sets = [f"data.folds={json.dumps(os.path.abspath(folder))}", f"cv.folds={folds}", f"cv.seeds={seeds}", *sets]
             command = [binary, "cv", config, "--out", out, "--jobs", str(threads), *(["--resume"] if os.path.exists(out) else [])]
             command += [part for key in sets for part in ("--set", key)]
@@ -204,12 +241,12 @@ def fit_catboost(train, validation, depth, seed, threads):
 FITS = {"LightGBM": fit_lightgbm, "XGBoost": fit_xgboost, "CatBoost": fit_catboost}
 
 
-def trees(binary, folder, folds, seeds, threads, out, library="LightGBM"):
+def trees(binary, folder, folds, seeds, threads, out, library="LightGBM", is_joined=False):
     """The same of a library of trees. Values are those of `burn-rank eval`."""
     path = os.path.join(out, "values.json")
     if not os.path.exists(path):
         fit, (what, points) = FITS[library], POINTS[library]
-        values, chosen = {measure: [] for measure in MEASURES}, []
+        values, joined, chosen = {measure: [] for measure in MEASURES}, {measure: [] for measure in MEASURES}, []
         for fold in folds:
             files = parts(folder, fold)
             train, validation, test = read(files[0]), learnable(*read(files[1])), read(files[2])
@@ -220,16 +257,25 @@ def trees(binary, folder, folds, seeds, threads, out, library="LightGBM"):
             first = {point: fit(train, validation, point, seeds[0], threads) for point in points}
             point = max(points, key=lambda point: first[point][0])
             rankers = [first[point], *(fit(train, validation, point, seed, threads) for seed in seeds[1:])]
-            found = [measured(binary, files[2], numpy.asarray(predict(test[1]), dtype=float)) for _, _, predict in rankers]
+            scores = [numpy.asarray(predict(test[1]), dtype=float) for _, _, predict in rankers]
+            found = [measured(binary, files[2], of) for of in scores]
+            together = measured(binary, files[2], numpy.mean([standardized(of, test[2]) for of in scores], axis=0))
             for measure in MEASURES:
+                joined[measure].extend(together[measure])
                 values[measure].extend(numpy.mean([of[measure] for of in found], axis=0).tolist())
             chosen.append(f"{what} {point}, {[count for _, count, _ in rankers]} trees")
         os.makedirs(out, exist_ok=True)
         with open(path, "w") as file:
-            json.dump({"values": values, "chosen": chosen, "version": __import__(library.lower()).__version__}, file)
+            json.dump({"values": values, "joined": joined, "chosen": chosen, "version": __import__(library.lower()).__version__}, file)
     with open(path) as file:
         found = json.load(file)
-    return found["values"], "; ".join(found["chosen"])
+    return found["joined" if is_joined else "values"], "; ".join(found["chosen"])
+
+
+def standardized(scores, sizes):
+    """Scores of each query with mean 0 and deviation 1, or 0 where all are equal."""
+    parts = numpy.split(scores, numpy.cumsum(sizes)[:-1])
+    return numpy.concatenate([(part - part.mean()) / part.std() if part.max() > part.min() else 0 * part for part in parts])
 
 
 def by_all_values(folder, folds, out):
@@ -367,8 +413,12 @@ def main():
             out, start = os.path.join(arguments.out, name, place), time.time()
             if arguments.made and not any(os.path.exists(os.path.join(out, file)) for file in ("report.json", "values.json")):
                 continue
-            if method in POINTS:
-                values, how = trees(binary, folder, folds, seeds, arguments.threads, out, method)
+            library = method.removesuffix(JOINED)
+            if library in POINTS:
+                out = os.path.join(arguments.out, name, library)
+                values, how = trees(binary, folder, folds, seeds, arguments.threads, out, library, method != library)
+            elif method in ENSEMBLES:
+                values, how = net(binary, folder, folds, [], seeds[:1], arguments.threads, out, MEASURED + ENSEMBLES[method])
             else:
                 source, own_folds = folder, folds
                 if method.endswith(ALL_VALUES):
@@ -379,7 +429,7 @@ def main():
                 values, how = net(binary, source, own_folds, keys[method], seeds, arguments.threads, out)
             of_set[method] = {measure: numpy.array(values[measure], dtype=float) for measure in MEASURES}
             print(f"{name}, {method}: {mean(of_set[method]['ndcg@10'])[0]:.4f}, {how}, {time.time() - start:.0f} s", file=sys.stderr, flush=True)
-    {"trees": trees_table, "ingredients": ingredients_table}[arguments.table](found, methods)
+    {"trees": trees_table, "ingredients": ingredients_table, "ensembles": trees_table}[arguments.table](found, methods)
 
 
 if __name__ == "__main__":
