@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use burn_rank::loss::{LossError, LossSpec};
+use burn_rank::loss::{LossError, LossSpec, Orientation};
 use burn_rank::measure::Measure;
 use burn_rank::refusal::Refusal;
+use burn_rank::workbench::QUERY_GRADIENTS;
 use burn_rank_cli::Document;
 use burn_rank_cli::workbench::MeasureConfig;
 use serde::{Deserialize, Serialize};
@@ -64,7 +65,7 @@ pub struct TextConfig {
     pub scale: Option<f64>,
     /// The lists.
     pub data: DataConfig,
-    /// The loss.
+    /// The loss. Surrogates of measures have unit gradients, unless the file says otherwise.
     #[serde(default = "loss")]
     pub loss: LossSpec,
     /// How the model is trained.
@@ -111,10 +112,14 @@ impl TextConfig {
         if let Some(round) = config.measure.round {
             return Err(Refusal::new("measure.round", round, "none: the best epoch is kept"));
         }
-        config.loss.build().map_err(|error| match error {
+        let loss = config.loss.build().map_err(|error| match error {
             LossError::Parameter { refusal, .. } => refusal.under("loss"),
             error => Refusal::fault("loss.name", error),
         })?;
+        // As for every scorer, a list of a direct loss has the same influence as another.
+        if loss.about().orientation != Orientation::Loss && !config.loss.params.contains_key(QUERY_GRADIENTS) {
+            config.loss = config.loss.with(QUERY_GRADIENTS, "unit");
+        }
         Ok(config)
     }
 
@@ -141,5 +146,29 @@ impl TextConfig {
     pub fn measures(&self) -> Vec<Measure> {
         let others = self.measure.report.iter().filter(|&measure| *measure != self.measure.select);
         std::iter::once(&self.measure.select).chain(others).copied().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn surrogates_of_measures_have_unit_gradients_unless_the_file_says_otherwise() {
+        for (loss, expected) in [
+            ("{ name = \"approx_ndcg\" }", Some("unit")),
+            ("{ measure = \"mrr\", relaxation = \"sigmoid_ranks\" }", Some("unit")),
+            ("{ name = \"approx_ndcg\", query_gradients = \"raw\" }", Some("raw")),
+            ("{ name = \"softmax_cross_entropy\" }", None),
+            ("{ name = \"lambda_ndcg\" }", None),
+        ] {
+            let text = format!("model = \"m\"\nloss = {loss}\n[data]\ntrain = [\"a.jsonl\"]\n");
+            let document = Document::parse(Path::new("text.toml"), text, &[]).unwrap();
+            let config = TextConfig::from_document(&document).unwrap();
+            let found = config.loss.params.get(QUERY_GRADIENTS).and_then(|value| value.as_str());
+            assert_eq!(found, expected, "{loss}");
+        }
     }
 }
