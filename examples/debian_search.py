@@ -22,8 +22,9 @@ K1, B = 1.2, 0.75
 
 
 def descriptions():
-    """The package, the short and the long description of each package; of equal long ones the first."""
-    found = {}
+    """The package, the short and the long description of each package, the first where a package has several; of equal
+    long ones the first."""
+    found, packages = {}, set()
     for path in sorted(glob.glob("/var/lib/apt/lists/*_Translation-en*")):
         text = subprocess.run(["/usr/lib/apt/apt-helper", "cat-file", path], check=True, capture_output=True).stdout
         for entry in text.decode().split("\n\n"):
@@ -31,7 +32,9 @@ def descriptions():
             if parts:
                 package, short, long = parts.groups()
                 lines = [line.strip() for line in long.split("\n") if line.strip() != "."]
-                found.setdefault(" ".join(lines), (package, short))
+                if package not in packages:
+                    packages.add(package)
+                    found.setdefault(" ".join(lines), (package, short))
     # A short description that several packages have asks for none of them.
     often = Counter(short for _, short in found.values())
     return [(package, short, long) for long, (package, short) in found.items()], often

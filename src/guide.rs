@@ -35,6 +35,7 @@
 //! | `benchmarks/performance.md` | speed, and what rounds where |
 //! | `benchmarks/recommender.md` | losses over a whole catalog of items |
 //! | `benchmarks/scale.md` | large data and several processes |
+//! | `benchmarks/texts.md` | rerankers of texts |
 //! | `benchmarks/studies.md` | claims of papers, judged on data |
 //! | `examples` | programs, each with its command in `examples/README.md` |
 //! | `CONTRIBUTING.md` | how to add a loss, a measure or a learner |

@@ -410,12 +410,11 @@ def main():
         of_set = found.setdefault(name, {})
         for method in methods:
             place = method.translate(str.maketrans({",": "", " ": "-"}))
-            out, start = os.path.join(arguments.out, name, place), time.time()
+            library, start = method.removesuffix(JOINED), time.time()
+            out = os.path.join(arguments.out, name, library if library in POINTS else place)
             if arguments.made and not any(os.path.exists(os.path.join(out, file)) for file in ("report.json", "values.json")):
                 continue
-            library = method.removesuffix(JOINED)
             if library in POINTS:
-                out = os.path.join(arguments.out, name, library)
                 values, how = trees(binary, folder, folds, seeds, arguments.threads, out, library, method != library)
             elif method in ENSEMBLES:
                 values, how = net(binary, folder, folds, [], seeds[:1], arguments.threads, out, MEASURED + ENSEMBLES[method])
