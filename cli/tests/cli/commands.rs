@@ -344,7 +344,7 @@ fn every_kind_of_ranker_is_timed_on_one_query() {
     assert!(text.starts_with("a query of 3 documents x 4 features, 5 requests one after the other\nranker "), "{text}");
     let lines = bench.output(&[&serving[..], &["--json"]].concat());
     let rows: Vec<Value> = lines.lines().map(json).collect();
-    assert_eq!(rows.len(), 9);
+    assert_eq!(rows.len(), 10);
     for row in &rows {
         assert!(text.contains(row["ranker"].as_str().unwrap()), "{row}");
         assert!(row["p99_us"].as_f64() >= row["median_us"].as_f64() && row["requests"] == 5, "{row}");
