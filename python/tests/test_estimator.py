@@ -76,7 +76,7 @@ def test_positions(queries):
         with_factors.fit(queries.X, queries.y, queries.sizes, position=position)
         assert list(with_factors.position_factors_) == [str(place) for place in sorted(set(position))]
         assert (with_factors.predict(queries.X) != plain.predict(queries.X)).any()
-        with pytest.raises(ValueError, match="positions: found 3 positions, expected"):
+        with pytest.raises(ValueError, match="positions = 3 positions: expected"):
             with_factors.fit(queries.X, queries.y, queries.sizes, position=[1, 2, 3])
     with pytest.raises(ValueError, match="position"):
         with_factors.fit(queries.X, queries.y, queries.sizes)
