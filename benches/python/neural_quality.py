@@ -18,7 +18,7 @@ with the first seed.
 training values instead of 257 knots, before burn-rank sees the data.
 
 --table ensembles: rankers of several members beside the libraries with three seeds joined in the same way: the mean of the scores that are
-standardized in each query. `network` is one perceptron on `lambda_ndcg`, the mean of three fits.
+standardized in each query. `lambda_ndcg` is one perceptron, the mean of three fits.
 
 Every other figure is that of a single ranker: a query's value is the mean over the seeds. Differences are paired over test queries; the figure after ±
 is their standard error. The convention is `standard`, for all. The pooled row or column weighs the sets by 1 / SE^2.
@@ -111,7 +111,7 @@ weight = {weight}
 loss = {{ name = "lambda_ndcg" }}
 learner = {{ kind = "boosted_trees", learning_rate = 0.05, rounds = 1500, patience = 100, subsample = 0.8, colsample = 0.8, seeds = 3 }}
 """
-# What each ranker of several members has after CONFIG's measures.
+# The members of each ranker, which follow MEASURED in its configuration.
 ENSEMBLES = {
     "three networks": MEMBER.format(loss="lambda_ndcg", seeds=3),
     "six networks": MEMBER.format(loss="lambda_ndcg", seeds=6),

@@ -83,7 +83,7 @@ struct ModelArgs {
     /// The most tokens of a text or a pair [default: as trained, or the positions of the model]
     #[arg(long)]
     max_tokens: Option<usize>,
-    /// The most tokens, with padding, that are read at a time
+    /// The most tokens, with padding, that a thread reads at a time
     #[arg(long, default_value_t = 4096)]
     chunk_tokens: usize,
     /// Device, as listed by `burn-rank devices` [default: BURN_DEVICE, else flex]

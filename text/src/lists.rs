@@ -140,7 +140,8 @@ pub(crate) fn chunks(
     (chunks, int(places, device))
 }
 
-/// What a model without gradients reads of chunks, one after the other. A processor reads several at a time.
+/// Reads chunks with a model without gradients, and joins the results in the order of the chunks. On a processor, each
+/// thread reads a chunk at a time.
 pub(crate) fn read_all<S: TextScorer>(model: &S, chunks: &[Chunk]) -> Tensor<2> {
     let read = match chunks.first().is_some_and(|chunk| in_host_memory(&chunk.device())) {
         true => chunks.par_iter().map_with(model.clone(), |model, chunk| model.read(chunk)).collect(),

@@ -19,7 +19,8 @@ pub struct Reranker<S> {
 }
 
 impl<S: TextScorer> Reranker<S> {
-    /// Joins a model with the tokenizer of its folder. `chunk_tokens` bounds the tokens that are read at a time.
+    /// Joins a model with the tokenizer of its folder. `chunk_tokens` bounds the tokens that a thread
+    /// reads at a time.
     ///
     /// # Errors
     /// As [`ModelFolder::tokenizer`].

@@ -122,6 +122,7 @@ pub struct Chunk {
 }
 
 impl Chunk {
+    /// The device of the tensors.
     pub(crate) fn device(&self) -> Device {
         self.ids.device()
     }

@@ -342,7 +342,7 @@ fn backward<S: TextScorer>(
         return Ok(cached_backward(model, chunks, read, loss, seed)?);
     }
     let read = chunks.iter().enumerate().map(|(at, chunk)| {
-        // The draws of a chunk are those of `cached_backward`.
+        // `cached_backward` seeds each chunk in the same way, so both draw the same dropout.
         training.device.seed(seed_for(seed, "chunk", at as u64));
         read(model, chunk)
     });

@@ -75,7 +75,7 @@ impl ServingBench {
         let mut rows = Vec::new();
         for (ranker, model) in self.models(&query, device)? {
             let kind = match model {
-                // Members have normalizers of their own.
+                // Trees need no normalizer, and the bench gives each member one.
                 Model::Trees(_) | Model::Members(_) => NormalizerKind::None,
                 _ => NormalizerKind::ZScore,
             };
@@ -115,12 +115,12 @@ impl ServingBench {
         ] {
             models.push((name.to_string(), Model::Scorer(scorer(config, SEED)?)));
         }
-        let member = |member: usize| Ok((1.0, scorer(perceptron(&[64]), seed_for(SEED, "member", member as u64))?));
-        let members = (0..MEMBERS).map(member).collect::<Result<Vec<_>, Refusal>>()?;
+        let member = |number: usize| scorer(perceptron(&[64]), seed_for(SEED, "member", number as u64));
+        let members = (0..MEMBERS).map(|number| Ok((1.0, member(number)?))).collect::<Result<Vec<_>, Refusal>>()?;
         models.push((format!("ensemble of {MEMBERS} perceptrons 64"), Model::Ensemble(members)));
         let joined = (0..JOINED).map(|number| {
-            let model = Model::Scorer(scorer(perceptron(&[64]), seed_for(SEED, "member", number as u64))?);
-            let ranker = ranker_of(Normalizer::fit(query, NormalizerKind::ZScore), model)?;
+            let normalizer = Normalizer::fit(query, NormalizerKind::ZScore);
+            let ranker = ranker_of(normalizer, Model::Scorer(member(number)?))?;
             Ok(Member { name: number.to_string(), weight: 1.0, ranker })
         });
         let joined = Members::new(joined.collect::<Result<_, ExperimentError>>()?)?;
