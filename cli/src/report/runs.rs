@@ -174,6 +174,17 @@ impl Runs {
         }
     }
 
+    /// Returns the settings that differ, those of the most runs first.
+    fn setting_columns(&self) -> Vec<&String> {
+        let mut runs: BTreeMap<&String, usize> = BTreeMap::new();
+        for key in self.runs.iter().flat_map(|run| run.settings.keys()) {
+            *runs.entry(key).or_default() += 1;
+        }
+        let mut keys: Vec<(&String, usize)> = runs.into_iter().collect();
+        keys.sort_by_key(|(_, runs)| std::cmp::Reverse(*runs));
+        keys.into_iter().map(|(key, _)| key).collect()
+    }
+
     /// Says for each set of queries which run is the best, and how many others differ from it.
     pub(crate) fn verdicts(&self) -> Vec<String> {
         self.groups().iter().filter_map(|group| verdict(group)).collect()
@@ -181,12 +192,7 @@ impl Runs {
 
     /// Builds the table. The page shows standard errors next to the means.
     pub(crate) fn table(&self) -> Table {
-        let mut keys: Vec<&String> = Vec::new();
-        for key in self.runs.iter().flat_map(|run| run.settings.keys()) {
-            if !keys.contains(&key) {
-                keys.push(key);
-            }
-        }
+        let keys = self.setting_columns();
         let mut names: Vec<(&str, &str)> = Vec::new();
         for run in &self.runs {
             for name in run.measures.get(&run.set).into_iter().flat_map(BTreeMap::keys) {
@@ -197,16 +203,16 @@ impl Runs {
             }
         }
         let selections: BTreeSet<&str> = self.runs.iter().map(|run| run.selection.as_str()).collect();
-        // What decides stands together, before the other measures.
+        // What decides stands first: many settings make a table wider than the window.
         let (mut of_selection, others): (Vec<_>, Vec<_>) =
             names.into_iter().partition(|(_, name)| selections.contains(name));
         of_selection.retain(|(set, _)| *set != "validation");
         let validation: Vec<(&str, &str)> = selections.iter().map(|name| ("validation", *name)).collect();
         let title = |(set, name): &(&str, &str)| format!("{set} {name}");
-        let settings = ["run".to_string()].into_iter().chain(keys.iter().map(|key| key.to_string()));
-        let deciding = validation.iter().chain(&of_selection).map(title);
+        let deciding = ["run".to_string()].into_iter().chain(validation.iter().chain(&of_selection).map(title));
         let last = ["difference", "p", "time"].map(String::from);
-        let mut table = Table::new(settings.chain(deciding).chain(last).chain(others.iter().map(title)));
+        let settings = keys.iter().map(|key| key.to_string());
+        let mut table = Table::new(deciding.chain(last).chain(settings).chain(others.iter().map(title)));
         for run in &self.runs {
             let settings = keys.iter().map(|key| Cell::from(run.settings.get(*key).map_or_else(String::new, in_words)));
             let cell = |(set, name): &(&str, &str)| match *set {
@@ -216,7 +222,7 @@ impl Runs {
                 set => run.mean(set, name).cell(),
             };
             let deciding = validation.iter().chain(&of_selection).map(cell);
-            let cells = settings.chain(deciding).chain(run.last_cells()).chain(others.iter().map(cell));
+            let cells = deciding.chain(run.last_cells()).chain(settings).chain(others.iter().map(cell));
             table.marked_row(if run.best { "selected" } else { "" }, run.folder.as_str(), cells);
         }
         table
