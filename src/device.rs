@@ -166,6 +166,43 @@ pub(crate) fn in_host_memory(device: &Device) -> bool {
     false
 }
 
+/// Returns the size in bytes of the largest buffer that a GPU offers to a kernel, or `None` for other devices.
+#[cfg(feature = "learners")]
+pub(crate) fn largest_buffer(device: &Device) -> Option<usize> {
+    match device.clone().inner().as_dispatch() {
+        #[cfg(feature = "_cube")]
+        burn::backend::DispatchDevice::Cube(device) => {
+            Some(usize::try_from(device.client().properties().memory.max_page_size).unwrap_or(usize::MAX))
+        }
+        _ => None,
+    }
+}
+
+/// Limits the blocks of operations that burn's kernel fusion keeps open at the same time, unless a file `burn.toml` or
+/// the program has set burn's configuration.
+///
+/// With burn's default, 5, the fusion often finds no valid order for the blocks of a training step. It then runs all their
+/// operations one by one, with a launch for each.
+#[cfg(feature = "_cube")]
+fn limit_fusion() {
+    use burn::BurnConfig;
+    use burn_cubecl::cubecl::config::RuntimeConfig;
+
+    let config = BurnConfig::from_current_dir().override_from_env();
+    let is_default = config.fusion().beam_search.max_blocks == BurnConfig::default().fusion().beam_search.max_blocks;
+    // The fields of the configuration are private, but it can be written and read.
+    let limited = || {
+        let mut written = serde_json::to_value(&config).ok()?;
+        *written.pointer_mut("/fusion/beam_search/max_blocks")? = FUSED_BLOCKS.into();
+        serde_json::from_value(written).ok()
+    };
+    BurnConfig::try_set(if is_default { limited().unwrap_or_else(|| config.clone()) } else { config });
+}
+
+/// The number of blocks for [`limit_fusion`].
+#[cfg(feature = "_cube")]
+const FUSED_BLOCKS: usize = 3;
+
 #[cfg(feature = "learners")]
 thread_local! {
     /// The number of times that this thread has read from a device, as counted by [`count_read`].
@@ -202,6 +239,8 @@ pub fn open(name: &str) -> Result<Device, DeviceError> {
         return Err(DeviceError::NotBuilt { found: name.to_string(), backend: backend.name });
     }
     let select = select(name, backend.name, selector)?;
+    #[cfg(feature = "_cube")]
+    limit_fusion();
     let opened = panic::catch_unwind(AssertUnwindSafe(|| {
         let device = select()?;
         let sum: f32 = Tensor::<1>::from_floats([1.0, 2.0], &device).sum().into_scalar();

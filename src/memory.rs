@@ -33,7 +33,7 @@ impl fmt::Display for Shortage {
 }
 
 /// A number of bytes, shown in the largest unit that does not exceed it.
-struct Size(u64);
+pub struct Size(pub u64);
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {

@@ -68,8 +68,9 @@ pub mod op {
         ScoreNoise,
     };
     pub use crate::op::functions::{
-        PairWeight, above_expectation, above_recursion, at_rank, counted_step_sum, exp2, ideal_dcg, indicator_sum,
-        log_softmax, log2_discount, neural_sort_sum, pair_loss, rank, step_sum,
+        PairWeight, above_expectation, above_recursion, at_rank, centered, counted_step_sum, exp2, ideal_dcg,
+        in_spreads, indicator_sum, log_softmax, log2_discount, neural_sort_sum, pair_loss, rank, step_sum,
+        with_unit_gradient,
     };
 }
 

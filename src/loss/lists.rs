@@ -8,7 +8,7 @@ use burn::tensor::{Bool, DType, IndexingUpdateOp, Int, Tensor};
 use super::about::About;
 use super::error::LossError;
 use crate::measure::{Discount, Gain};
-use crate::op::{Step, at_rank, counted_step_sum, exp2, ideal_dcg, log_softmax, rank, step_sum};
+use crate::op::{Step, at_rank, centered, counted_step_sum, exp2, ideal_dcg, log_softmax, rank, step_sum};
 use crate::shape::assert_same;
 
 /// The scores, labels and mask of a batch, as every loss receives them, with padded scores and labels set to 0.
@@ -273,9 +273,7 @@ impl Lists {
     /// shared by all scores would determine the rounding errors. Subtracting a score farther from 0 would add larger
     /// rounding errors. Centering changes neither score differences nor the gradient.
     pub fn centered(&self) -> Tensor<2> {
-        let scores = self.scores.clone().detach();
-        let nearest = scores.clone().abs().mask_fill(self.padded.clone(), f32::MAX).argmin(1);
-        (self.scores.clone() - scores.gather(1, nearest)).mask_fill(self.padded.clone(), 0.0)
+        centered(self.scores.clone(), self.mask.clone())
     }
 
     /// Returns the approximate positions `1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equation

@@ -28,15 +28,15 @@
 use std::fmt::{self, Debug, Formatter};
 
 use burn::config::Config;
-use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
 use super::about::Change;
 use super::entry::{merged, parameters, read, value_of, with_value};
 use super::error::{self, LossError};
-use super::lists::{Lists, one_in_place_of_zero};
+use super::lists::Lists;
 use super::ranking_loss::{Changed, RankingLoss};
 use crate::json::{Map, json};
+use crate::op::in_spreads;
 
 /// The configuration key for the unit of a temperature.
 pub(super) const TEMPERATURE_UNIT: &str = "temperature_unit";
@@ -123,51 +123,19 @@ impl Smoothing {
     }
 }
 
-/// The smallest spread of scores that are not all equal.
-const FLOOR: f64 = 0.3;
-
-/// The variance below which scores count as equal.
-const EQUAL: f64 = 1e-24;
-
 impl Lists {
     /// Returns the same lists, with scores that are centered and divided by the spread of their list: its standard
     /// deviation, but at least 0.3. No gradient passes through the spread. Your own loss can use this method to measure
     /// its temperature in spreads.
     pub fn in_spreads(&self) -> Self {
-        self.over_spread(0, Tensor::detach)
+        self.over_spread(0, false)
     }
 
-    /// Divides the centered scores by their spread times `max(8 / n, 1)^power`. The spread is computed from
-    /// `seen(centered)`, where `seen` may detach the gradient.
-    fn over_spread(&self, power: u32, seen: fn(Tensor<2>) -> Tensor<2>) -> Self {
-        // The scores are centered first, because an offset shared by all scores would determine the rounding errors.
-        let centered = self.centered();
-        let count = one_in_place_of_zero(self.counts()).unsqueeze_dim::<2>(1);
-        let spread = spread(self, seen(centered.clone()), count.clone());
-        let scores = centered / if power == 0 { spread } else { spread * of_short_list(count, power) };
+    /// Divides the centered scores by their spread times `max(8 / n, 1)^power`.
+    fn over_spread(&self, power: u32, is_differentiated: bool) -> Self {
+        let scores = in_spreads(self.scores.clone(), self.mask.clone(), power, is_differentiated);
         Self { scores, ..self.clone() }
     }
-}
-
-/// In lists with fewer documents than this, the temperature depends on the length of the list.
-const SHORT: f64 = 8.0;
-
-/// Returns the factor `max(8 / n, 1)^power` of each list, `[B, 1]`, given the numbers of documents, `[B, 1]`. The factor
-/// is exactly 1 for 8 or more documents.
-fn of_short_list(count: Tensor<2>, power: u32) -> Tensor<2> {
-    let ratio = (count.recip() * SHORT).clamp(1.0, SHORT);
-    // Products instead of `powi` keep 1 exactly 1 on every backend.
-    (1..power).fold(ratio.clone(), |product, _| product * ratio.clone())
-}
-
-/// Returns the spread of the scores in each list, `[B, 1]`, given the centered scores and the numbers of documents.
-fn spread(lists: &Lists, centered: Tensor<2>, count: Tensor<2>) -> Tensor<2> {
-    let mean = centered.clone().sum_dim(1) / count.clone();
-    let deviation = (centered - mean) * lists.mask.clone();
-    let variance = (deviation.clone() * deviation).sum_dim(1) / count;
-    // The variance is masked before the root, because the root has an infinite slope at 0.
-    let equal = variance.clone().lower_elem(EQUAL);
-    variance.mask_fill(equal, 1.0).sqrt().clamp_min(FLOOR)
 }
 
 /// The unit in which a loss measures scores.
@@ -195,10 +163,9 @@ impl Scale {
     /// Returns the lists with scores converted to this unit. In short lists, the spread is multiplied by
     /// `max(8 / n, 1)^power`.
     pub fn of(self, lists: &Lists, power: u32) -> Lists {
-        match (self.unit, self.is_differentiated) {
-            (TemperatureUnit::Score, _) => lists.clone(),
-            (TemperatureUnit::Spread, false) => lists.over_spread(power, Tensor::detach),
-            (TemperatureUnit::Spread, true) => lists.over_spread(power, |centered| centered),
+        match self.unit {
+            TemperatureUnit::Score => lists.clone(),
+            TemperatureUnit::Spread => lists.over_spread(power, self.is_differentiated),
         }
     }
 
@@ -277,7 +244,7 @@ pub(super) fn configure<C: Tempered>(loss: &'static str, config: C, given: &Map)
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
+    use burn::tensor::{DType, Tensor};
 
     use super::*;
     use crate::loss::Change;
@@ -520,15 +487,15 @@ mod tests {
         let scores = Tensor::<2>::from_floats([[1.0, 3.0, f32::NAN], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]], &device);
         let mask = Tensor::<2>::from_floats([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]], &device);
         let lists = Lists::padded(scores, mask.clone(), mask.greater_elem(0.5));
-        let spread = |lists: &Lists| {
-            let count = one_in_place_of_zero(lists.counts()).unsqueeze_dim::<2>(1);
-            spread(lists, lists.centered(), count)
-        };
-        assert_eq!(spread(&lists).into_data().try_to_vec::<f32>().unwrap(), [1.0, 1.0, 1.0]);
+        let found = |lists: &Lists| lists.in_spreads().scores.into_data().try_to_vec::<f32>().unwrap();
+        assert_eq!(found(&lists), [0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
         let tiny = Tensor::<2>::from_floats([[1e-9, -1e-9], [1e-13, -1e-13]], &device);
         let mask = tiny.ones_like().greater_elem(0.0);
         let lists = Lists::padded(tiny.clone(), tiny, mask);
-        assert_eq!(spread(&lists).into_data().try_to_vec::<f32>().unwrap(), [0.3, 1.0]);
+        let expected = [0.0, -2e-9 / 0.3, 0.0, -2e-13];
+        for (found, expected) in found(&lists).into_iter().zip(expected) {
+            assert!((found - expected).abs() <= 1e-7 * expected.abs(), "{found} {expected}");
+        }
     }
 
     #[test]

@@ -21,8 +21,9 @@ use serde::{Deserialize, Serialize};
 
 use super::about::{About, Change};
 use super::curvature::{Curved, Derivatives};
-use super::lists::{Lists, sum_documents};
+use super::lists::Lists;
 use super::ranking_loss::{Changed, RankingLoss};
+use crate::op::{SHORTEST_GRADIENT, with_unit_gradient};
 
 /// The configuration key of [`QueryGradients`], which every registered loss accepts.
 pub const QUERY_GRADIENTS: &str = "query_gradients";
@@ -46,10 +47,6 @@ pub(crate) const HELD_CONSTANT: &str = "the length of each query's gradient";
 pub(crate) fn key_of_held_constant(held: &str) -> &'static str {
     if held == HELD_CONSTANT { "loss.query_gradients" } else { "loss" }
 }
-
-/// The shortest gradient that is scaled to length 1. A shorter gradient is divided by this length instead of by its own
-/// length.
-const SMALLEST: f64 = 1e-6;
 
 /// A loss whose gradient with respect to the scores of each query has length 1. Unit gradients suit any loss;
 /// surrogates benefit most.
@@ -101,17 +98,6 @@ impl ModuleDisplayDefault for UnitGradients {
 
 impl ModuleDisplay for UnitGradients {}
 
-/// Divides the gradient of each query, a row of `[B, N]`, by its length, or by 1e-6 if the length is smaller.
-fn unit(gradients: Tensor<2>) -> Tensor<2> {
-    // Gradients are divided by the largest first, so no square overflows.
-    let largest = gradients.clone().abs().max_dim(1);
-    let none = largest.clone().equal_elem(0.0);
-    let largest = largest.mask_fill(none, 1.0);
-    let shares = gradients / largest.clone();
-    let length = (shares.clone() * shares.clone()).sum_dim(1).sqrt();
-    shares / length.max_pair(largest.recip() * SMALLEST)
-}
-
 /// Returns the Euclidean norm; no intermediate value overflows.
 fn length(slopes: &[f64]) -> f64 {
     let largest = slopes.iter().fold(0.0, |largest: f64, slope| largest.max(slope.abs()));
@@ -150,11 +136,8 @@ impl RankingLoss for UnitGradients {
         let mut gradients = losses.clone().backward();
         // A loss that does not depend on the scores leaves no gradient.
         let gradient = leaf.grad_remove(&mut gradients);
-        let direction = gradient.map_or_else(|| lists.mask.zeros_like(), |found| Tensor::from_inner(unit(found)));
-        let direction = direction * lists.mask.clone();
-        // This is 0, but its derivative is the direction.
-        let moved = lists.scores.clone() - lists.scores.clone().detach();
-        losses.detach() + sum_documents(moved * direction)
+        let gradient = gradient.map_or_else(|| lists.mask.zeros_like(), Tensor::from_inner);
+        with_unit_gradient(losses, lists.scores.clone(), gradient, lists.mask.clone())
     }
 }
 
@@ -169,7 +152,7 @@ impl Curved for UnitGradients {
 }
 
 fn of_unit_length(mut found: Derivatives) -> Derivatives {
-    let length = length(&found.gradient).max(SMALLEST);
+    let length = length(&found.gradient).max(SHORTEST_GRADIENT);
     found.gradient.iter_mut().chain(&mut found.curvature).for_each(|value| *value /= length);
     found
 }

@@ -9,12 +9,14 @@ use super::cpu::{AboveExpectation, AboveRecursion, NeuralSortMatrix};
 use super::primitive::{
     Arrays, Primitive,
     array::Array,
+    centered::Centered,
     elementwise::{AtRank, Exp2, Log2Discount, Select},
     indicator_sum::IndicatorSum,
     log_softmax::LogSoftmax,
     pair_loss::PairSum,
     rank::{IdealDcg, Rank},
     step_sum::StepSum,
+    unit_gradient::UnitGradient,
 };
 
 /// Declares [`Operation`], and `each!`, which runs an expression on the primitive that an operation holds.
@@ -56,6 +58,8 @@ operations!($
     LogSoftmax,
     IdealDcg,
     Select,
+    Centered,
+    UnitGradient,
 );
 pub(super) use each;
 
@@ -181,7 +185,14 @@ impl<B: Backend> Call<B> {
 /// Returns the shapes and types of the outputs of a sum over pairs, which kernel fusion must know in advance.
 #[cfg(feature = "_cube")]
 pub fn outputs(call: &CallMetadata, _: &crate::execution::Execution) -> TensorsMetadata {
-    let x = match &call.inputs {
+    let x = first_input(call);
+    let shapes: Vec<Vec<usize>> = each!(&call.operation, primitive => primitive.shapes(x.shape.dims()));
+    listing(shapes.into_iter().map(|shape| TensorSpec::new(shape.into(), x.dtype)).collect())
+}
+
+#[cfg(feature = "_cube")]
+fn first_input(call: &CallMetadata) -> &TensorSpec {
+    match &call.inputs {
         TensorsMetadata::None => unreachable!("a call without inputs"),
         TensorsMetadata::One(x)
         | TensorsMetadata::Two(x, ..)
@@ -190,13 +201,11 @@ pub fn outputs(call: &CallMetadata, _: &crate::execution::Execution) -> TensorsM
         | TensorsMetadata::Five(x, ..)
         | TensorsMetadata::Six(x, ..)
         | TensorsMetadata::Seven(x, ..) => x,
-    };
-    let shapes: Vec<Vec<usize>> = each!(&call.operation, primitive => primitive.shapes(x.shape.dims()));
-    listing(shapes.into_iter().map(|shape| TensorSpec::new(shape.into(), x.dtype)).collect())
+    }
 }
 
-/// Returns the shapes and types of the gradients of a sum over pairs. Every gradient has the shape and type of
-/// `gradient`.
+/// Returns the shapes and types of the gradients of a call. Every gradient has the shape of the first input and the type
+/// of `gradient`.
 #[cfg(feature = "_cube")]
 pub fn gradients(
     call: &CallMetadata,
@@ -205,7 +214,7 @@ pub fn gradients(
     _: &crate::execution::Execution,
 ) -> TensorsMetadata {
     let count = each!(&call.operation, primitive => primitive.gradients());
-    listing(vec![gradient.clone(); count])
+    listing(vec![TensorSpec::new(first_input(call).shape.clone(), gradient.dtype); count])
 }
 
 /// Returns the shapes and types of one or two tensors.

@@ -12,6 +12,8 @@
 //! | [`rank`] | `1 + #{j ahead of i}`, by comparison, no gradient |
 //! | [`at_rank`] | `table[rank_i - 1]`, no gradient |
 //! | [`log_softmax`] | `x_i - log sum_j exp(x_j)` |
+//! | [`centered`], [`in_spreads`] | `x_i - c`, `(x_i - c) / spread`, with the score `c` that is nearest to 0 |
+//! | [`with_unit_gradient`] | the losses, with a given gradient that is divided by its length |
 //! | [`log2_discount`] | `1 / log2(1 + p_i)` |
 //! | [`exp2`] | `2^x_i`, no gradient |
 //! | [`ideal_dcg`] | one value per list: the largest sum of gains times discounts, no gradient |
@@ -27,12 +29,14 @@ use super::{
     call::{Call, Operation},
     cpu::{self, Above, AboveExpectation, AboveRecursion, Distance, NeuralSortMatrix, PairLoss, ScoreNoise, Step},
     primitive::{
+        centered::{Centered, Divisor},
         elementwise::{AtRank, Exp2, Log2Discount, Select},
         indicator_sum::IndicatorSum,
         log_softmax::LogSoftmax,
         pair_loss::PairSum,
         rank::{IdealDcg, Rank},
         step_sum::StepSum,
+        unit_gradient::UnitGradient,
     },
 };
 use crate::execution::{Execution, PrimitivePath};
@@ -47,6 +51,15 @@ fn run<const D: usize>(operation: impl Into<Operation>, inputs: impl IntoIterato
     let by_definition = execution.path() == PrimitivePath::Tensor || !is_listed(call.x());
     let outputs = if by_definition { call.definition() } else { forward(call, execution) };
     Tensor::from_dispatch(outputs.into_vec().remove(0))
+}
+
+/// Returns the first output of a primitive's tensor definition, through which a backend differentiates.
+fn by_definition<const D: usize>(
+    operation: impl Into<Operation>,
+    inputs: impl IntoIterator<Item = Tensor<2>>,
+) -> Tensor<D> {
+    let call = Call::<Dispatch>::new(operation, inputs.into_iter().map(Tensor::into_dispatch));
+    Tensor::from_dispatch(call.definition().into_vec().remove(0))
 }
 
 /// Returns `out_i = sum_j v_j phi(alpha (x_j - x_i))`. The sum includes the document itself, which adds `v_i / 2`.
@@ -335,6 +348,56 @@ pub fn log2_discount(positions: Tensor<2>) -> Tensor<2> {
 pub fn log_softmax(x: Tensor<2>, mask: Tensor<2>) -> Tensor<2> {
     assert_alike("log_softmax", ("x", &x), &[("mask", &mask)]);
     run(LogSoftmax, [x, mask.detach()])
+}
+
+/// For each list, subtracts the score nearest to 0 from all scores. Padded places become 0.
+///
+/// Differentiable in `x`.
+///
+/// # Shapes
+/// - `x`, `mask` and the output have the shape `[batch, documents]`. The mask is 1 for documents and 0 for padding.
+///
+/// # Panics
+/// Panics if the inputs differ in shape or type.
+#[track_caller]
+pub fn centered(x: Tensor<2>, mask: Tensor<2>) -> Tensor<2> {
+    assert_alike("centered", ("x", &x), &[("mask", &mask)]);
+    run(Centered { divisor: Divisor::One }, [x, mask.detach()])
+}
+
+/// Divides [`centered`] scores by the spread of their list, and by `max(8 / n, 1)^power` if the list has `n` documents.
+/// The spread is the standard deviation, but at least 0.3, or 1 if the scores are equal.
+///
+/// Differentiable in `x`. No gradient passes through the spread, unless `is_differentiated`.
+///
+/// # Shapes
+/// - `x`, `mask` and the output have the shape `[batch, documents]`. The mask is 1 for documents and 0 for padding.
+///
+/// # Panics
+/// Panics if the inputs differ in shape or type.
+#[track_caller]
+pub fn in_spreads(x: Tensor<2>, mask: Tensor<2>, power: u32, is_differentiated: bool) -> Tensor<2> {
+    assert_alike("in_spreads", ("x", &x), &[("mask", &mask)]);
+    let operation = Centered { divisor: Divisor::Spread { power, is_differentiated } };
+    let inputs = [x, mask.detach()];
+    // The gradient of the primitive does not pass through the spread.
+    if is_differentiated { by_definition(operation, inputs) } else { run(operation, inputs) }
+}
+
+/// Returns the losses, whose gradient with respect to `x` is `gradient` divided by its length, or by 1e-6 if it is
+/// shorter.
+///
+/// # Shapes
+/// - `losses` and the output have the shape `[batch]`.
+/// - `x`, `gradient` and `mask` have the shape `[batch, documents]`. The mask is 1 for documents and 0 for padding.
+///
+/// # Panics
+/// Panics if the inputs differ in shape or type.
+#[track_caller]
+pub fn with_unit_gradient(losses: Tensor<1>, x: Tensor<2>, gradient: Tensor<2>, mask: Tensor<2>) -> Tensor<1> {
+    assert_alike("with_unit_gradient", ("x", &x), &[("gradient", &gradient), ("mask", &mask)]);
+    let losses = losses.detach().unsqueeze_dim::<2>(1);
+    run::<2>(UnitGradient, [x, gradient.detach(), mask.detach(), losses]).squeeze_dim(1)
 }
 
 /// Returns `max over orders of sum_i gains_i discounts[rank(i) - 1]` for each list. If the discounts never increase,

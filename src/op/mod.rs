@@ -41,7 +41,8 @@ pub(crate) use cpu::{
     PairLoss, PairWeight as SlicePairWeight, ScoreNoise, pair_derivatives,
 };
 pub(crate) use functions::{
-    PairWeight, above_expectation, above_recursion, at_rank, counted_step_sum, differences, distances, exp2, ideal_dcg,
-    indicator_sum, log_softmax, log2_discount, mask_of_counted, neural_sort_sum, noisy_rank_recursion, pair_loss, rank,
-    step_sum,
+    PairWeight, above_expectation, above_recursion, at_rank, centered, counted_step_sum, differences, distances, exp2,
+    ideal_dcg, in_spreads, indicator_sum, log_softmax, log2_discount, mask_of_counted, neural_sort_sum,
+    noisy_rank_recursion, pair_loss, rank, step_sum, with_unit_gradient,
 };
+pub(crate) use primitive::unit_gradient::SMALLEST as SHORTEST_GRADIENT;

@@ -9,8 +9,9 @@ use burn_rank::{
     seed::seed_for,
     workbench::op::{
         Above, AboveExpectation, AboveRecursion, Comparison, Distance, ExponentialTerm, NeuralSortMatrix, PairLoss,
-        PairWeight, ScoreNoise, SumPath, above_expectation, above_recursion, at_rank, exp2, ideal_dcg, indicator_sum,
-        log_softmax, log2_discount, neural_sort_sum, pair_loss, rank, step_sum, with_tensor_path,
+        PairWeight, ScoreNoise, SumPath, above_expectation, above_recursion, at_rank, centered, exp2, ideal_dcg,
+        in_spreads, indicator_sum, log_softmax, log2_discount, neural_sort_sum, pair_loss, rank, step_sum,
+        with_tensor_path, with_unit_gradient,
     },
 };
 use chacha20::ChaCha8Rng;
@@ -448,6 +449,27 @@ fn log_softmax_agrees_with_its_definition() {
 }
 
 #[test]
+fn centered_scores_agree_with_their_definition() {
+    check("centered", "centered", 1000, 1.0, |[x, _, _, mask]| centered(x.clone(), mask.clone()));
+    for (power, is_differentiated) in [(0, false), (2, false), (1, true)] {
+        check(&format!("in_spreads, power {power}"), "in_spreads", 1000, 1e-3, |[x, _, _, mask]| {
+            in_spreads(x.clone(), mask.clone(), power, is_differentiated)
+        });
+    }
+}
+
+#[test]
+fn unit_gradients_agree_with_their_definition() {
+    for scale in [1.0, 1e-9, 1e30] {
+        check(&format!("with_unit_gradient, {scale}"), "with_unit_gradient", 1000, 1e-6, |[x, v, labels, mask]| {
+            let losses = labels.clone().mean_dim(1).squeeze_dim(1);
+            let losses = with_unit_gradient(losses, x.clone(), v.clone() * scale, mask.clone());
+            losses.unsqueeze_dim::<2>(1) + x.clone() * 0.0
+        });
+    }
+}
+
+#[test]
 fn log2_discount_agrees_with_its_definition() {
     // Positions from 1/2 to 20,000.
     let positions = |x: &Tensor<2>| x.clone().abs() + 0.5;
@@ -699,11 +721,13 @@ fn bits(present: &Present, padding: usize, of_score: impl Fn(f32) -> f32) -> Vec
             let b = chances(labels) * mask.clone();
             outputs.push(above_expectation(x.clone(), b.clone(), b, mask.clone(), &above(1.0, what)));
         }
-        // On GPUs its sums are the backend's own, whose order depends on the width of the batch.
-        if present.path == Path::Processor {
-            outputs.push(log_softmax(x.clone(), mask.clone()));
-            outputs.push(neural_sort_sum(x.clone(), v.clone(), mask.clone(), SORT));
-        }
+        outputs.push(log_softmax(x.clone(), mask.clone()));
+        // Each of these has kernels on one kind of device only. The sums of the other's definition are the backend's own,
+        // whose order may depend on the width of the batch.
+        outputs.push(match present.path {
+            Path::Processor => neural_sort_sum(x.clone(), v.clone(), mask.clone(), SORT),
+            _ => in_spreads(x.clone(), mask.clone(), 1, false),
+        });
         outputs
     })
 }

@@ -5,10 +5,26 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 
 use crate::data::RankingDataset;
 use crate::data::padding::Padding;
-use crate::device::in_host_memory;
+use crate::device::{in_host_memory, largest_buffer};
+use crate::memory::Size;
 
-/// The largest block of features in bytes: what every WebGPU device binds to a kernel.
-const LARGEST: usize = 128 << 20;
+/// Checks that the features of the longest query fit into the largest buffer of a device, of `bytes` bytes.
+///
+/// # Errors
+/// Returns an error that says how much memory they take.
+pub(super) fn check_largest_query(data: &RankingDataset, bytes: usize) -> Result<(), String> {
+    let (documents, features) = (data.longest_query(), data.feature_count);
+    let needed = documents.saturating_mul(features).saturating_mul(size_of::<f32>());
+    if needed <= bytes {
+        return Ok(());
+    }
+    Err(format!(
+        "the longest query has {documents} documents of {features} features, {}, but the largest buffer of the device is \
+         {}; train on the CPU, or limit the documents of a query",
+        Size(needed as u64),
+        Size(bytes as u64),
+    ))
+}
 
 /// The features of a dataset on a device, in blocks of whole queries.
 pub(super) struct Resident {
@@ -28,7 +44,7 @@ impl Resident {
     pub(super) fn new(data: &RankingDataset, limit: usize, device: &Device) -> Option<Self> {
         let is_small = data.features.len().saturating_mul(size_of::<f32>()) <= limit;
         let useful = is_small && data.features.window().is_none() && !in_host_memory(&device.clone().inner());
-        useful.then(|| Self::in_blocks(data, LARGEST, device)).flatten()
+        useful.then(|| Self::in_blocks(data, largest_buffer(device).unwrap_or(usize::MAX), device)).flatten()
     }
 
     /// Copies the features to the device in blocks of at most `bytes` bytes.
@@ -89,15 +105,24 @@ mod tests {
     fn gathered_batches_are_those_that_are_uploaded() {
         let (data, device) = (data(), Device::flex());
         let longest = data.longest_query();
-        for bytes in [LARGEST, 4 * 7 * (longest + 1), 4 * 7 * (2 * longest + 1)] {
+        for bytes in [usize::MAX, 4 * 7 * (longest + 1), 4 * 7 * (2 * longest + 1)] {
             let resident = Resident::in_blocks(&data, bytes, &device).unwrap();
-            assert_eq!(resident.blocks.len() == 1, bytes == LARGEST, "{bytes}");
+            assert_eq!(resident.blocks.len() == 1, bytes == usize::MAX, "{bytes}");
             for queries in [vec![0], vec![11, 3, 4], (0..12).collect()] {
                 let expected = RankingBatch::assemble(&data, &queries, &device).features.into_data();
                 let found = resident.gather(&Padding::from_queries(&data, &queries));
                 assert_eq!(found.into_data(), expected, "{bytes} {queries:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_query_beyond_the_largest_buffer_is_refused() {
+        let data = data();
+        let needed = 4 * 7 * data.longest_query();
+        assert!(check_largest_query(&data, needed).is_ok());
+        let refused = check_largest_query(&data, needed - 1).unwrap_err();
+        assert!(refused.starts_with("the longest query has ") && refused.contains(" of 7 features, "), "{refused}");
     }
 
     #[test]

@@ -18,9 +18,10 @@ use super::descent::{Descended, Descent};
 use super::optimizer::OptimizerConfig;
 use super::positions;
 use super::precision::LossScale;
+use super::resident::check_largest_query;
 use super::step::{RankingModel, TrainingStep};
 use crate::data::RankingDataset;
-use crate::device::{count_read, root_cause};
+use crate::device::{count_read, largest_buffer, root_cause};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealState;
 use crate::learner::shared::checks::{ask_training, learnable, parameter};
@@ -109,6 +110,9 @@ impl<'a> Session<'a> {
         learnable(NAME, &*built, job)?;
         check_positions(config.position.as_ref(), job)?;
         let device = context.device.clone().autodiff();
+        if let Some(bytes) = largest_buffer(&device) {
+            check_largest_query(train, bytes).map_err(|reason| LearnerError::Data { learner: NAME, reason })?;
+        }
         let batches = Batches::new(train, config, context.seed, &device)
             .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
         if let OptimizerConfig::Lbfgs { .. } = config.optimizer

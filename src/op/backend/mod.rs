@@ -3,9 +3,9 @@
 //! within the memory budget. A backend with faster kernels overrides the default methods.
 //!
 //! With burn's kernel fusion, operations are first put into a queue, in which neighboring operations are merged into
-//! one kernel. A primitive that sums over pairs is a single operation in burn's queue. Fusion never merges a sum over
-//! pairs with other operations; our kernel or the tensor definition computes it. All other primitives are composed of a
-//! few operations of burn, which enter the queue separately and may be merged.
+//! one kernel. A primitive that sums over a list is a single operation in burn's queue. Fusion never merges it with other
+//! operations; our kernel or the tensor definition computes it. Primitives of one document each are composed of a few
+//! operations of burn, which enter the queue separately and may be merged.
 //!
 //! Cargo turns on a feature of a dependency for the whole program if any crate asks for it. A tensor may therefore
 //! belong to a backend of burn that no feature of this crate has turned on, and that is not [listed](is_listed) here.
@@ -38,7 +38,6 @@ use crate::op::primitive::{
     Primitive,
     array::{Array, bytes_of_rows},
     elementwise::Select,
-    rank::Rank,
 };
 #[cfg(feature = "flex")]
 pub(crate) use flex::{Stored, tensor};
@@ -59,13 +58,13 @@ pub(crate) use flex::{Stored, tensor};
     Cube: cfg(feature = "_cube")
 )]
 pub trait Primitives: Backend {
-    /// Returns the outputs of a call over pairs.
+    /// Returns the outputs of a call over lists.
     #[fusion(meta = call::outputs)]
     fn forward(#[extension_type] call: Call<Self>, execution: Execution) -> Tensors<Self> {
         execution.scope(|| call.definition())
     }
 
-    /// Returns the gradient of a call over pairs, as defined by [`Call::definition_gradient`].
+    /// Returns the gradient of a call over lists, as defined by [`Call::definition_gradient`].
     #[fusion(meta = call::gradients)]
     fn backward(
         #[extension_type] call: Call<Self>,
@@ -79,10 +78,7 @@ pub trait Primitives: Backend {
     /// Returns the output of a composed call (see [`Primitive::is_composed`]).
     #[fusion(default)]
     fn composed(#[extension_type] call: Call<Self>, execution: Execution) -> Tensors<Self> {
-        let rank =
-            |x: Array<Self>, mask: Array<Self>| Array(Self::forward(Call::new(Rank, [x.0, mask.0]), execution).one());
-        let inputs = call.inputs.into_arrays();
-        execution.scope(|| Tensors::of(each!(call.operation, primitive => primitive.composed(inputs, rank))))
+        execution.scope(|| call.definition())
     }
 
     /// Returns the gradient of a composed call.

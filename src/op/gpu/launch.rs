@@ -22,6 +22,9 @@ use crate::execution::Execution;
 /// much with the [largest number of terms](super::above_expectation::MOST_TERMS).
 const SHARED_MEMORY: usize = 16 << 10;
 
+/// The number of tables that stay on the devices.
+const TABLES_KEPT: usize = 16;
+
 /// The device and the size of a batch of lists, for launching kernels.
 pub(super) struct Batch {
     pub client: Client,
@@ -101,6 +104,27 @@ impl Batch {
     pub fn indices(&self, width: usize) -> CubeTensor {
         let shape = Shape::new([self.lists, width]);
         empty_device_contiguous_dtype(self.client.clone(), self.device.clone(), shape, DType::U32)
+    }
+
+    /// Returns a tensor on the device that begins with these numbers. It stays there, for calls with the same numbers.
+    pub fn table(&self, values: &[f32]) -> CubeTensor {
+        static TABLES: OnceLock<Mutex<Vec<(CubeDevice, Vec<f32>, CubeTensor)>>> = OnceLock::new();
+        let mut tables = TABLES.get_or_init(Mutex::default).lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let begins = |long: &[f32], short: &[f32]| {
+            long.len() >= short.len() && long.iter().zip(short).all(|(a, b)| a.to_bits() == b.to_bits())
+        };
+        let found = tables.iter().find(|(device, held, _)| *device == self.device && begins(held, values));
+        if let Some((_, _, tensor)) = found {
+            return tensor.clone();
+        }
+        let tensor = self.upload(values);
+        // Tables of longer lists begin with those of shorter ones.
+        tables.retain(|(device, held, _)| *device != self.device || !begins(values, held));
+        if tables.len() == TABLES_KEPT {
+            tables.remove(0);
+        }
+        tables.push((self.device.clone(), values.to_vec(), tensor.clone()));
+        tensor
     }
 
     /// Copies numbers from the host to a new tensor on the device.

@@ -333,7 +333,7 @@ pub fn pair_loss(
         let order = order(batch, Rule::Separately, mask, mask);
         let out = batch.per_document();
         let (Weighting { form, buffers: [u, discount, rank], absolute, .. }, margin) = (&weight, margin(loss));
-        let steps = batch.upload(&weight.steps(batch.documents));
+        let steps = batch.table(&weight.steps(batch.documents));
         with_term!(loss, L => start!(batch.cubes(), values::launch::<L>,
             [x, labels, &order, u, discount, rank, &steps], [&out], *absolute, margin, *form));
         vec![out]
@@ -352,7 +352,7 @@ pub fn pair_loss_gradient(
         let order = order(batch, Rule::Separately, mask, mask);
         let to_x = batch.per_document();
         let (Weighting { form, buffers: [u, discount, rank], absolute, .. }, margin) = (&weight, margin(loss));
-        let steps = batch.upload(&weight.steps(batch.documents));
+        let steps = batch.table(&weight.steps(batch.documents));
         with_term!(loss, L => start!(batch.cubes(), gradients::launch::<L>,
             [x, labels, &order, u, discount, rank, &steps, g], [&to_x], *absolute, margin, *form));
         vec![to_x]

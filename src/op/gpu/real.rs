@@ -43,6 +43,11 @@ pub(super) fn is_finite(value: f32) -> bool {
     (u32::reinterpret(value) & comptime!(EXPONENT)) != comptime!(EXPONENT)
 }
 
+#[cube]
+pub(super) fn is_nan(value: f32) -> bool {
+    (u32::reinterpret(value) & 0x7fff_ffffu32) > comptime!(EXPONENT)
+}
+
 /// Returns whether a tensor with this value selects the document, that is, whether the value is not 0. The bits are
 /// compared, because NaN must select a document, but some devices treat NaN as equal to 0.
 #[cube]

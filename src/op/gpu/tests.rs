@@ -11,8 +11,9 @@ use super::launch::run;
 use crate::device::{self, BACKENDS};
 use crate::execution::Execution;
 use crate::op::gpu::{
-    above_expectation, above_recursion, indicator_sum, pair_loss, rank, rank_expectation, rank_window, step_sum,
+    above_expectation, above_recursion, indicator_sum, list, pair_loss, rank, rank_expectation, rank_window, step_sum,
 };
+use crate::op::primitive::centered::Divisor;
 use crate::op::{
     self, Above, AboveExpectation, AboveRecursion, Comparison, ExponentialTerm, PairLoss, PairWeight, ScoreNoise, Step,
     cpu,
@@ -67,6 +68,42 @@ fn every_primitive_has_a_kernel() {
         }
     }
     assert!(rank::rank([&x; 2]).is_some());
+}
+
+#[test]
+#[ignore = "needs a GPU: .ci/gpu runs it"]
+fn sums_over_lists_have_kernels() {
+    let x = scores();
+    for power in [0, 2] {
+        let divisor = Divisor::Spread { power, is_differentiated: false };
+        let found = list::centered([&x; 2], divisor).unwrap();
+        assert!(list::centered_gradient(&x, Some(&found[1]), &x).is_some(), "{power}");
+    }
+    assert_eq!(list::centered([&x; 2], Divisor::One).unwrap().len(), 1);
+    assert!(list::unit_gradient([&x; 2], &x).is_some());
+    assert!(list::log_softmax([&x; 2]).is_some() && list::log_softmax_gradient([&x; 2], &x).is_some());
+    let table = [1.0, 0.5, 0.25];
+    assert!(list::at_rank(&x, &table).is_some() && list::ideal_dcg([&x; 2], &table).is_some());
+}
+
+/// Tables of longer lists serve shorter ones, and others stay apart.
+#[test]
+#[ignore = "needs a GPU: .ci/gpu runs it"]
+fn tables_that_stay_on_the_device_are_those_asked_for() {
+    let x = scores();
+    let look_up = |table: &[f64]| {
+        let found = list::at_rank(&x, table).unwrap().remove(0);
+        block_on(CubeBackend::float_into_data(found)).expect("data").iter::<f32>().collect::<Vec<f32>>()
+    };
+    for factor in [1.0, 2.0, 1.0] {
+        for length in [3, 5, 4] {
+            let table: Vec<f64> = (0..length).map(|rank| factor * (rank + 1) as f64).collect();
+            // The ranks are 1, 3, 2, 0, 0.5 and 9; the last three are out of range.
+            let last = factor as f32;
+            let expected = [1.0, 3.0, 2.0, 1.0, 1.0, 3.0].map(|value: f32| value * last);
+            assert_eq!(look_up(&table), expected, "{length}");
+        }
+    }
 }
 
 /// A document whose weight is NaN counts, although NaN does not differ from 0 on some devices.
@@ -172,7 +209,7 @@ fn kernels_stay_in_use_under_fusion() {
         AboveExpectation { noise: ScoreNoise::one(comparison), terms: terms.to_vec(), above: Above::Product };
     let ranks = AboveExpectation { above: Above::Nothing, ..expectation.clone() };
     let recursion = AboveRecursion { noise: ScoreNoise::Exact { sigma: 1.0 }, above: Above::Sum };
-    let primitives: [Primitive; 10] = [
+    let primitives: [Primitive; 12] = [
         ("above_recursion", &|x| op::noisy_rank_recursion(x, mask.clone(), mask.clone(), &ranks.noise, &[1.0, 0.5])),
         ("above_expectation", &|x| op::above_expectation(x, mask.clone(), mask.clone(), mask.clone(), &expectation)),
         ("above_recursion", &|x| {
@@ -185,6 +222,8 @@ fn kernels_stay_in_use_under_fusion() {
         ("pair_loss", &|x| pairs(x, &PairWeight::Unit)),
         ("pair_loss", &|x| pairs(x, &PairWeight::Document(v.clone()))),
         ("pair_loss", &|x| pairs(x, &lambda)),
+        ("log_softmax", &|x| op::log_softmax(x, mask.clone())),
+        ("centered", &|x| op::in_spreads(x, mask.clone(), 1, false)),
     ];
     let launched = || {
         let mut launched = LAUNCHED.lock().expect("no test panics here");

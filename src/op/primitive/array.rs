@@ -66,6 +66,7 @@ functions! {
     log: float_log,
     /// Returns `log(1 + x)`, precise for small `x`.
     log_1p: float_log1p,
+    sqrt: float_sqrt,
     erf: float_erf,
     atan: float_atan,
     abs: float_abs,
@@ -120,6 +121,33 @@ impl<B: Backend> Array<B> {
 
     pub fn at_least(self, least: f64) -> Self {
         Self(B::float_clamp_min(self.0, Scalar::Float(least)))
+    }
+
+    /// Returns the values, moved into `[least, most]`.
+    pub fn within(self, least: f64, most: f64) -> Self {
+        Self(B::float_clamp(self.0, Scalar::Float(least), Scalar::Float(most)))
+    }
+
+    /// Returns the larger of two values, without the gradient of the comparison.
+    pub fn max(self, other: Self) -> Self {
+        let dtype = get_or_init_device_settings::<B>(&self.0.device()).bool_dtype;
+        let is_lower = B::float_lower(self.0.clone(), other.0.clone(), dtype);
+        Self(B::float_mask_where(self.0, is_lower, other.0))
+    }
+
+    /// Returns the values, with 1 in place of those below `bound`.
+    pub fn one_below(self, bound: f64) -> Self {
+        let dtype = get_or_init_device_settings::<B>(&self.0.device()).bool_dtype;
+        let is_lower = B::float_lower_elem(self.0.clone(), Scalar::Float(bound), dtype);
+        Self(B::float_mask_fill(self.0, is_lower, Scalar::Float(1.0)))
+    }
+
+    /// Returns the value nearest to 0 of each row where `mask` is nonzero, `[batch, 1]`, without a gradient.
+    pub fn nearest_to_zero(&self, mask: &Self) -> Self {
+        let values = self.clone().detach();
+        let sizes = mask.select_or(values.clone().abs(), f64::from(f32::MAX));
+        let int = get_or_init_device_settings::<B>(&self.0.device()).int_dtype;
+        Self(B::float_gather(1, values.0, B::float_argmin(sizes.0, 1, int)))
     }
 
     /// Returns 1 where a value is above `bound`, and 0 elsewhere, without a gradient.

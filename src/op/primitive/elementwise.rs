@@ -4,9 +4,13 @@
 use std::f64::consts::LN_2;
 
 use burn::backend::Backend;
+#[cfg(feature = "_cube")]
+use burn_cubecl::tensor::CubeTensor;
 
 use super::{Arrays, Primitive, array::Array, exactly, first};
 use crate::op::cpu::{self, Real};
+#[cfg(feature = "_cube")]
+use crate::op::gpu;
 
 /// Looks up a value for each rank, without a gradient.
 #[derive(Clone, Debug)]
@@ -16,7 +20,6 @@ pub struct AtRank {
 
 impl Primitive for AtRank {
     const DIFFERENTIATED: usize = 0;
-    const IS_COMPOSED: bool = true;
 
     fn definition<B: Backend>(&self, inputs: Arrays<B>) -> Arrays<B> {
         let [ranks] = exactly(inputs);
@@ -25,6 +28,11 @@ impl Primitive for AtRank {
 
     fn cpu<T: Real>(&self, inputs: &[&[T]], _: usize) -> Option<Vec<Vec<T>>> {
         Some(vec![cpu::at_rank(inputs[0], &self.table)])
+    }
+
+    #[cfg(feature = "_cube")]
+    fn gpu(&self, inputs: &[&CubeTensor]) -> Option<Vec<CubeTensor>> {
+        gpu::at_rank(inputs[0], &self.table)
     }
 }
 

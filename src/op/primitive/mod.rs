@@ -9,6 +9,7 @@
 pub mod above_expectation;
 pub mod above_recursion;
 pub mod array;
+pub mod centered;
 pub mod elementwise;
 pub mod indicator_sum;
 pub mod log_softmax;
@@ -16,6 +17,7 @@ pub mod neural_sort_sum;
 pub mod pair_loss;
 pub mod rank;
 pub mod step_sum;
+pub mod unit_gradient;
 
 use std::fmt::Debug;
 
@@ -35,8 +37,8 @@ pub type Arrays<B> = Vec<Array<B>>;
 pub trait Primitive: Clone + Debug {
     /// How many of the inputs, from the first on, the primitive has a gradient for.
     const DIFFERENTIATED: usize = 1;
-    /// Whether backends without a fused kernel compute the primitive by a few of burn's operations, which kernel fusion
-    /// may merge with others. A sum over pairs is never composed of burn's operations.
+    /// Whether backends without a fused kernel compute the primitive by a few of burn's operations on each document, which
+    /// kernel fusion may merge with others.
     const IS_COMPOSED: bool = false;
 
     /// Returns the outputs. Only the first of them has a gradient.
@@ -115,11 +117,6 @@ pub trait Primitive: Clone + Debug {
 
     fn is_composed(&self) -> bool {
         Self::IS_COMPOSED
-    }
-
-    /// Returns the outputs of a composed primitive. `rank` computes ranks, which are a sum over pairs.
-    fn composed<B: Backend>(&self, inputs: Arrays<B>, _rank: impl FnOnce(Array<B>, Array<B>) -> Array<B>) -> Arrays<B> {
-        self.definition(inputs)
     }
 }
 

@@ -61,10 +61,11 @@ pub struct IdealDcg {
 /// The definition ranks the gains instead of sorting them.
 impl Primitive for IdealDcg {
     const DIFFERENTIATED: usize = 0;
-    const IS_COMPOSED: bool = true;
 
     fn definition<B: Backend>(&self, inputs: Arrays<B>) -> Arrays<B> {
-        self.composed(inputs, ranks)
+        let [gains, mask] = exactly(inputs);
+        let discounts = ranks(gains.clone(), mask.clone()).look_up(self.discounts.clone());
+        vec![(gains * discounts * mask).sum(1)]
     }
 
     fn cpu<T: Real>(&self, inputs: &[&[T]], _: usize) -> Option<Vec<Vec<T>>> {
@@ -76,9 +77,8 @@ impl Primitive for IdealDcg {
         vec![vec![batch]]
     }
 
-    fn composed<B: Backend>(&self, inputs: Arrays<B>, rank: impl FnOnce(Array<B>, Array<B>) -> Array<B>) -> Arrays<B> {
-        let [gains, mask] = exactly(inputs);
-        let discounts = rank(gains.clone(), mask.clone()).look_up(self.discounts.clone());
-        vec![(gains * discounts * mask).sum(1)]
+    #[cfg(feature = "_cube")]
+    fn gpu(&self, inputs: &[&CubeTensor]) -> Option<Vec<CubeTensor>> {
+        gpu::ideal_dcg(first(inputs), &self.discounts)
     }
 }

@@ -1,0 +1,362 @@
+//! Kernels that need a few sums over each list and no pairs: centered scores, unit gradients, the logarithm of a
+//! softmax, and values that a table gives to ranks. One cube computes one list, or one unit a document.
+//!
+//! Burn's own operations would take a launch for each sum, and launches take most of the time of a training step.
+
+use burn::backend::TensorMetadata;
+use burn_cubecl::cubecl::{self, prelude::*};
+use burn_cubecl::tensor::CubeTensor;
+
+use super::launch::{Batch, run, start};
+use super::real::{NAN, exponential, is_counted, is_finite, is_nan};
+use super::tile::{ROWS, UNITS};
+use crate::op::primitive::centered::{Divisor, EQUAL, FLOOR, SHORT};
+use crate::op::primitive::unit_gradient::SMALLEST;
+
+/// Returns the sum of the values of all units of a cube, added in a fixed order. All units must call this function
+/// together, since it waits for them.
+#[cube]
+fn sum_of_cube(value: f32, values: &mut Shared<[f32]>) -> f32 {
+    let unit = UNIT_POS as usize;
+    // The readers of the previous sum must be done.
+    sync_cube();
+    values[unit] = value;
+    sync_cube();
+    let mut partial = 0.0f32;
+    if unit < ROWS {
+        for other in range_stepped(unit, UNITS, ROWS) {
+            partial += values[other];
+        }
+    }
+    sync_cube();
+    if unit < ROWS {
+        values[unit] = partial;
+    }
+    sync_cube();
+    let mut sum = 0.0f32;
+    for other in 0..ROWS {
+        sum += values[other];
+    }
+    sum
+}
+
+/// Returns the largest of the values of all units of a cube, as [`sum_of_cube`] does.
+#[cube]
+fn largest_of_cube(value: f32, values: &mut Shared<[f32]>) -> f32 {
+    let unit = UNIT_POS as usize;
+    sync_cube();
+    values[unit] = value;
+    sync_cube();
+    let mut partial = value;
+    if unit < ROWS {
+        for other in range_stepped(unit, UNITS, ROWS) {
+            partial = max(partial, values[other]);
+        }
+    }
+    sync_cube();
+    if unit < ROWS {
+        values[unit] = partial;
+    }
+    sync_cube();
+    let mut largest = values[0];
+    for other in 1..ROWS {
+        largest = max(largest, values[other]);
+    }
+    largest
+}
+
+/// Returns NaN if the list has a wrong value, so that a diverged training run is noticed, and `value` otherwise. The
+/// number of wrong values is `wrong`.
+#[cube]
+fn unless_diverged(value: f32, wrong: f32) -> f32 {
+    select(wrong > 0.0f32, f32::reinterpret(comptime!(NAN).runtime()), value)
+}
+
+/// Subtracts the score nearest to 0, the first of several, and divides by the spread of the list. One cube per list.
+#[cube(launch)]
+fn centered_values(
+    x: &[f32],
+    mask: &[f32],
+    out: &mut [f32],
+    divisors: &mut [f32],
+    lists: usize,
+    documents: usize,
+    #[comptime] power: Option<u32>,
+) {
+    let mut values = Shared::<[f32]>::new_slice(UNITS);
+    let list = min(CUBE_POS, lists - 1);
+    let unit = UNIT_POS as usize;
+    let cells = list * documents;
+    let mut count = 0.0f32;
+    let mut wrong = 0.0f32;
+    // The largest negative size belongs to the score nearest to 0. It is at most 0.
+    let mut nearest = comptime!(f32::MIN).runtime();
+    for document in range_stepped(unit, documents, UNITS) {
+        if is_counted(mask[cells + document]) {
+            let score = x[cells + document];
+            count += 1.0f32;
+            wrong += select(is_finite(score), 0.0f32, 1.0f32);
+            nearest = max(nearest, -score.abs());
+        }
+    }
+    let count = sum_of_cube(count, &mut values);
+    let wrong = sum_of_cube(wrong, &mut values);
+    let size = -largest_of_cube(nearest, &mut values);
+    // The place of the first score of this size, counted from the end, so that the largest is the first.
+    let mut place = 0.0f32;
+    for document in range_stepped(unit, documents, UNITS) {
+        if is_counted(mask[cells + document]) && x[cells + document].abs() == size {
+            place = max(place, f32::cast_from(documents - document));
+        }
+    }
+    let place = usize::cast_from(largest_of_cube(place, &mut values));
+    let center = select(place > 0, x[cells + documents - max(place, 1usize)], 0.0f32);
+    let mut divisor = 1.0f32;
+    if comptime!(power.is_some()) {
+        let count = max(count, 1.0f32);
+        let mut sum = 0.0f32;
+        for document in range_stepped(unit, documents, UNITS) {
+            if is_counted(mask[cells + document]) {
+                sum += x[cells + document] - center;
+            }
+        }
+        let mean = sum_of_cube(sum, &mut values) / count;
+        let mut squares = 0.0f32;
+        for document in range_stepped(unit, documents, UNITS) {
+            if is_counted(mask[cells + document]) {
+                let deviation = x[cells + document] - center - mean;
+                squares = fma(deviation, deviation, squares);
+            }
+        }
+        let variance = sum_of_cube(squares, &mut values) / count;
+        let is_equal = variance < comptime!(EQUAL as f32);
+        let deviation = select(is_equal, 1.0f32, variance).sqrt();
+        divisor = max(deviation, comptime!(FLOOR as f32).runtime());
+        let ratio = min(max(comptime!(SHORT as f32) / count, 1.0f32), comptime!(SHORT as f32).runtime());
+        #[unroll]
+        for _ in 0..comptime!(power.unwrap_or(0)) {
+            divisor *= ratio;
+        }
+    }
+    for document in range_stepped(unit, documents, UNITS) {
+        let cell = cells + document;
+        let value = unless_diverged((x[cell] - center) / divisor, wrong);
+        out[cell] = select(is_counted(mask[cell]), value, 0.0f32);
+    }
+    if unit == 0 {
+        divisors[list] = unless_diverged(divisor, wrong);
+    }
+}
+
+/// Divides each value by the divisor of its list. One unit per document.
+#[cube(launch)]
+fn divided(g: &[f32], mask: &[f32], divisors: &[f32], out: &mut [f32], lists: usize, documents: usize) {
+    let cell = ABSOLUTE_POS;
+    if cell < lists * documents {
+        out[cell] = select(is_counted(mask[cell]), g[cell] / divisors[cell / documents], 0.0f32);
+    }
+}
+
+/// Divides the gradient of each list by its length, and multiplies it by the list's factor. One cube per list.
+#[cube(launch)]
+fn unit_gradients(gradient: &[f32], mask: &[f32], factors: &[f32], out: &mut [f32], lists: usize, documents: usize) {
+    let mut values = Shared::<[f32]>::new_slice(UNITS);
+    let list = min(CUBE_POS, lists - 1);
+    let unit = UNIT_POS as usize;
+    let cells = list * documents;
+    let mut own = 0.0f32;
+    let mut wrong = 0.0f32;
+    for document in range_stepped(unit, documents, UNITS) {
+        let value = gradient[cells + document];
+        wrong += select(is_finite(value), 0.0f32, 1.0f32);
+        own = max(own, value.abs());
+    }
+    let wrong = sum_of_cube(wrong, &mut values);
+    // Gradients are divided by the largest first, so no square overflows.
+    let largest = largest_of_cube(own, &mut values);
+    let largest = select(largest > 0.0f32, largest, 1.0f32);
+    let mut squares = 0.0f32;
+    for document in range_stepped(unit, documents, UNITS) {
+        let share = gradient[cells + document] / largest;
+        squares = fma(share, share, squares);
+    }
+    let length = sum_of_cube(squares, &mut values).sqrt();
+    let length = max(length, comptime!(SMALLEST as f32) / largest);
+    for document in range_stepped(unit, documents, UNITS) {
+        let cell = cells + document;
+        let value = unless_diverged(gradient[cell] / largest / length * factors[list], wrong);
+        out[cell] = select(is_counted(mask[cell]), value, 0.0f32);
+    }
+}
+
+/// Computes `x_i - log sum_j exp(x_j)` over the documents of each list. One cube per list.
+#[cube(launch)]
+fn log_softmax_values(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usize) {
+    let mut values = Shared::<[f32]>::new_slice(UNITS);
+    let list = min(CUBE_POS, lists - 1);
+    let unit = UNIT_POS as usize;
+    let cells = list * documents;
+    let mut own = comptime!(f32::MIN).runtime();
+    let mut wrong = 0.0f32;
+    for document in range_stepped(unit, documents, UNITS) {
+        if is_counted(mask[cells + document]) {
+            let score = x[cells + document];
+            wrong += select(is_nan(score), 1.0f32, 0.0f32);
+            own = max(own, score);
+        }
+    }
+    let wrong = sum_of_cube(wrong, &mut values);
+    let largest = largest_of_cube(own, &mut values);
+    let mut total = 0.0f32;
+    for document in range_stepped(unit, documents, UNITS) {
+        if is_counted(mask[cells + document]) {
+            total += exponential(x[cells + document] - largest);
+        }
+    }
+    // The largest score adds 1, unless the list has only padding.
+    let total = max(sum_of_cube(total, &mut values), 1.0f32).ln();
+    for document in range_stepped(unit, documents, UNITS) {
+        let cell = cells + document;
+        let value = unless_diverged(x[cell] - largest - total, wrong);
+        out[cell] = select(is_counted(mask[cell]), value, 0.0f32);
+    }
+}
+
+/// Computes `g_i - exp(out_i) sum_j g_j` over the documents of each list. One cube per list.
+#[cube(launch)]
+fn log_softmax_gradients(out: &[f32], mask: &[f32], g: &[f32], to_x: &mut [f32], lists: usize, documents: usize) {
+    let mut values = Shared::<[f32]>::new_slice(UNITS);
+    let list = min(CUBE_POS, lists - 1);
+    let unit = UNIT_POS as usize;
+    let cells = list * documents;
+    let mut own = 0.0f32;
+    let mut wrong = 0.0f32;
+    for document in range_stepped(unit, documents, UNITS) {
+        if is_counted(mask[cells + document]) {
+            own += g[cells + document];
+            wrong += select(is_nan(out[cells + document]), 1.0f32, 0.0f32);
+        }
+    }
+    let sum = sum_of_cube(own, &mut values);
+    let wrong = sum_of_cube(wrong, &mut values);
+    for document in range_stepped(unit, documents, UNITS) {
+        let cell = cells + document;
+        let value = unless_diverged(g[cell] - exponential(out[cell]) * sum, wrong);
+        to_x[cell] = select(is_counted(mask[cell]), value, 0.0f32);
+    }
+}
+
+/// Looks up the value of each rank, which counts from 1. One unit per document.
+#[cube(launch)]
+fn looked_up(ranks: &[f32], table: &[f32], out: &mut [f32], lists: usize, documents: usize) {
+    let cell = ABSOLUTE_POS;
+    if cell < lists * documents {
+        // The bounds keep indices in range where scores are NaN and have no ranks.
+        let place = max(ranks[cell] - 1.0f32, 0.0f32);
+        out[cell] = table[min(usize::cast_from(place), documents - 1)];
+    }
+}
+
+/// Sums the gains of each list times the values of their ranks. One cube per list.
+#[cube(launch)]
+fn weighed(gains: &[f32], mask: &[f32], ranks: &[f32], table: &[f32], out: &mut [f32], lists: usize, documents: usize) {
+    let mut values = Shared::<[f32]>::new_slice(UNITS);
+    let list = min(CUBE_POS, lists - 1);
+    let unit = UNIT_POS as usize;
+    let cells = list * documents;
+    let mut own = 0.0f32;
+    for document in range_stepped(unit, documents, UNITS) {
+        let cell = cells + document;
+        if is_counted(mask[cell]) {
+            let place = max(ranks[cell] - 1.0f32, 0.0f32);
+            own = fma(gains[cell], table[min(usize::cast_from(place), documents - 1)], own);
+        }
+    }
+    let sum = sum_of_cube(own, &mut values);
+    if unit == 0 {
+        out[list] = sum;
+    }
+}
+
+/// Returns a launch with one unit for each document.
+macro_rules! per_document {
+    ($batch:expr) => {
+        $batch.cubes_for(($batch.lists * $batch.documents).div_ceil(UNITS))
+    };
+}
+
+/// See [`centered`](crate::op::centered()).
+pub fn centered([x, mask]: [&CubeTensor; 2], divisor: Divisor) -> Option<Vec<CubeTensor>> {
+    let power = match divisor {
+        Divisor::One => None,
+        Divisor::Spread { power, .. } => Some(power),
+    };
+    run(&format!("centered, {power:?}"), x, 4, |batch| {
+        let (out, divisors) = (batch.per_document(), batch.numbers([batch.lists, 1]));
+        start!(batch.cubes_for(batch.lists), centered_values::launch, [x, mask], [&out, &divisors], power);
+        if power.is_some() { vec![out, divisors] } else { vec![out] }
+    })
+}
+
+/// Returns the gradient of [`centered`] with respect to `x`, given the gradient `g` of its output.
+pub fn centered_gradient(mask: &CubeTensor, divisors: Option<&CubeTensor>, g: &CubeTensor) -> Option<Vec<CubeTensor>> {
+    let Some(divisors) = divisors else { return Some(vec![super::launch::product(g, mask)]) };
+    run("gradient of centered", g, 4, |batch| {
+        let to_x = batch.per_document();
+        start!(per_document!(batch), divided::launch, [g, mask, divisors], [&to_x]);
+        vec![to_x]
+    })
+}
+
+/// Returns the gradient of each list divided by its length, and times the gradient `g` of its loss, `[batch, 1]`.
+pub fn unit_gradient([gradient, mask]: [&CubeTensor; 2], g: &CubeTensor) -> Option<Vec<CubeTensor>> {
+    run("gradient of with_unit_gradient", gradient, 4, |batch| {
+        let to_x = batch.per_document();
+        start!(batch.cubes_for(batch.lists), unit_gradients::launch, [gradient, mask, g], [&to_x]);
+        vec![to_x]
+    })
+}
+
+/// See [`log_softmax`](crate::op::log_softmax()).
+pub fn log_softmax([x, mask]: [&CubeTensor; 2]) -> Option<Vec<CubeTensor>> {
+    run("log_softmax", x, 3, |batch| {
+        let out = batch.per_document();
+        start!(batch.cubes_for(batch.lists), log_softmax_values::launch, [x, mask], [&out]);
+        vec![out]
+    })
+}
+
+/// Returns the gradient of [`log_softmax`] with respect to `x`, given its output and the gradient `g` of that.
+pub fn log_softmax_gradient([out, mask]: [&CubeTensor; 2], g: &CubeTensor) -> Option<Vec<CubeTensor>> {
+    run("gradient of log_softmax", out, 4, |batch| {
+        let to_x = batch.per_document();
+        start!(batch.cubes_for(batch.lists), log_softmax_gradients::launch, [out, mask, g], [&to_x]);
+        vec![to_x]
+    })
+}
+
+/// See [`at_rank`](crate::op::at_rank()).
+pub fn at_rank(ranks: &CubeTensor, table: &[f64]) -> Option<Vec<CubeTensor>> {
+    run("at_rank", ranks, 3, |batch| {
+        let (out, table) = (batch.per_document(), single_table(batch, table));
+        start!(per_document!(batch), looked_up::launch, [ranks, &table], [&out]);
+        vec![out]
+    })
+}
+
+/// See [`ideal_dcg`](crate::op::ideal_dcg()).
+pub fn ideal_dcg([gains, mask]: [&CubeTensor; 2], discounts: &[f64]) -> Option<Vec<CubeTensor>> {
+    let [lists, _] = gains.shape().dims();
+    run("ideal_dcg", gains, 5, |batch| {
+        let (ranks, out) = (batch.per_document(), batch.numbers([lists]));
+        super::rank::launch(batch.cubes(), gains, mask, &ranks);
+        let table = single_table(batch, discounts);
+        start!(batch.cubes_for(lists), weighed::launch, [gains, mask, &ranks, &table], [&out]);
+        vec![out]
+    })
+}
+
+fn single_table(batch: &Batch, values: &[f64]) -> CubeTensor {
+    let values: Vec<f32> = values.iter().map(|&value| value as f32).collect();
+    batch.table(&values)
+}
