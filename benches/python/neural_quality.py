@@ -74,8 +74,12 @@ DIFFERENCES = [
     ("soft_ap", "lambda_ndcg"),
     ("approx_ndcg, 10 epochs", "list_net, 10 epochs"),
     ("approx_ndcg, 10 epochs, plain", "list_net, 10 epochs, plain"),
-    *((ensemble, "lambda_ndcg") for ensemble in ("three networks", "six networks", "three and three of two losses")),
+    *(
+        (ensemble, "lambda_ndcg")
+        for ensemble in ("three networks", "six networks", "three and three of two losses", "three networks and trees")
+    ),
     ("three and three of two losses", "six networks"),
+    ("three networks and trees", "three and three of two losses"),
     *(
         (ensemble, f"{library} joined")
         for ensemble in ("six networks", "three and three of two losses", "trees, three seeds", "three networks and trees")
