@@ -17,7 +17,7 @@ use std::panic::{self, AssertUnwindSafe};
 
 #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
 use burn::tensor::DeviceKind;
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, Tensor, TensorData};
 
 /// A backend that this project supports.
 pub(crate) struct Backend {
@@ -207,6 +207,21 @@ const FUSED_BLOCKS: usize = 3;
 thread_local! {
     /// The number of times that this thread has read from a device, as counted by [`count_read`].
     static READS: Cell<u64> = const { Cell::new(0) };
+    /// The number of bytes that this thread has put into batches for a device, as counted by [`sent`].
+    static SENT: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Counts the bytes of the data, which the caller sends to a device, and returns the data.
+pub(crate) fn sent(data: TensorData) -> TensorData {
+    #[cfg(feature = "learners")]
+    SENT.set(SENT.get() + data.as_bytes().len() as u64);
+    data
+}
+
+/// Returns the number of bytes that this thread has sent to devices in batches so far.
+#[cfg(feature = "learners")]
+pub(crate) fn sent_bytes() -> u64 {
+    SENT.get()
 }
 
 /// Counts one read from a device. During a read, the host waits until the device has finished its work.

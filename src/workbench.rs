@@ -446,4 +446,9 @@ pub mod learner {
     pub fn device_reads() -> u64 {
         crate::device::reads()
     }
+
+    /// Returns how many bytes this thread has sent to devices in batches so far.
+    pub fn device_sent() -> u64 {
+        crate::device::sent_bytes()
+    }
 }

@@ -16,6 +16,7 @@ use rand::seq::SliceRandom;
 use super::dataset::RankingDataset;
 use super::error::DataError;
 use super::padding::{Padding, groups};
+use crate::device::sent;
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
 
@@ -52,7 +53,7 @@ impl RankingBatch {
     /// Panics if an index is not below [`RankingDataset::queries`].
     pub fn assemble(dataset: &RankingDataset, queries: &[usize], device: &Device) -> Self {
         Self::with_features(dataset, queries, device, |padding| {
-            Tensor::from_data(padding.gather_features(&dataset.features, dataset.feature_count), device)
+            Tensor::from_data(sent(padding.gather_features(&dataset.features, dataset.feature_count)), device)
         })
     }
 
@@ -67,17 +68,17 @@ impl RankingBatch {
         let weights: Vec<f32> = queries.iter().filter_map(|&query| dataset.query_weights.get(query).copied()).collect();
         Self {
             features: gather(&padding),
-            labels: Tensor::from_data(padding.gather(&dataset.labels), device),
+            labels: Tensor::from_data(sent(padding.gather(&dataset.labels)), device),
             mask: padding.mask(device),
             queries: queries.to_vec(),
             query_weights: (!dataset.query_weights.is_empty())
-                .then(|| Tensor::from_data(TensorData::new(weights, [queries.len()]), device)),
+                .then(|| Tensor::from_data(sent(TensorData::new(weights, [queries.len()])), device)),
             document_weights: (!dataset.document_weights.is_empty())
-                .then(|| Tensor::from_data(padding.gather(&dataset.document_weights), device)),
+                .then(|| Tensor::from_data(sent(padding.gather(&dataset.document_weights)), device)),
             teacher: dataset
                 .gather_teacher(&padding)
-                .map(|[scores, has]| (Tensor::from_data(scores, device), Tensor::from_data(has, device))),
-            positions: dataset.positions.gather(&padding).map(|positions| Tensor::from_data(positions, device)),
+                .map(|[scores, has]| (Tensor::from_data(sent(scores), device), Tensor::from_data(sent(has), device))),
+            positions: dataset.positions.gather(&padding).map(|positions| Tensor::from_data(sent(positions), device)),
         }
     }
 }

@@ -10,6 +10,7 @@ use burn::tensor::{Bool, Device, Element, Tensor, TensorData};
 
 use super::dataset::RankingDataset;
 use super::features::Features;
+use crate::device::sent;
 use crate::parallel;
 
 /// Rows of equal width, each with the documents of one list.
@@ -88,7 +89,7 @@ impl Padding {
         for (row, documents) in mask.chunks_exact_mut(self.width.max(1)).zip(&self.rows) {
             row[..documents.len()].fill(true);
         }
-        Tensor::from_data(TensorData::new(mask, self.shape()), device)
+        Tensor::from_data(sent(TensorData::new(mask, self.shape())), device)
     }
 
     /// Copies values from padded rows to the documents in the flat list. Values of padding are dropped.

@@ -8,7 +8,7 @@ use std::time::Instant;
 use burn::tensor::Device;
 use burn_rank::json::Value;
 use burn_rank::learner::{Progress, Round};
-use burn_rank::workbench::learner::device_reads;
+use burn_rank::workbench::learner::{device_reads, device_sent};
 use serde::{Deserialize, Serialize};
 
 use super::Result;
@@ -24,6 +24,9 @@ pub struct StepCost {
     pub seconds: Option<f64>,
     /// The number of reads from the device per step, each of which makes the host wait.
     pub reads: f64,
+    /// The number of bytes that a step sends to the device.
+    #[serde(default)]
+    pub sent_bytes: f64,
     /// The number of kernel launches per step; `None` if they cannot be recorded, as on a CPU.
     pub launches: Option<f64>,
     /// The time, in seconds, that the kernels take per step; `None` if the device cannot time them.
@@ -129,12 +132,13 @@ impl StepCost {
             let speed = clock.training().map(|seconds| documents / seconds);
             throughput.extend(speed.map(|speed| Throughput { batch_queries: *queries, documents_per_second: speed }));
         }
-        let before = device_reads();
+        let before = (device_reads(), device_sent());
         let (watched, clock) = watch(config, &split, device)?;
         let watched_steps = clock.steps();
         let per_step = |number: f64| number / watched_steps as f64;
         // Reads are counted over all rounds, since every round reads alike.
-        let reads = per_step((device_reads() - before) as f64);
+        let reads = per_step((device_reads() - before.0) as f64);
+        let sent_bytes = per_step((device_sent() - before.1) as f64);
         // Kernels are watched in every round but the first.
         let later = (watched_steps - steps) as f64;
         let mut kernels: Vec<KernelCost> = watched
@@ -166,6 +170,7 @@ impl StepCost {
             steps: watched_steps - steps,
             seconds,
             reads,
+            sent_bytes,
             launches,
             kernel_seconds: kernel_seconds.filter(|_| launches.is_some()),
             kernels,

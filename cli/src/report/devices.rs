@@ -63,6 +63,7 @@ const STEP: Layout = Layout {
         ("in kernels", |row| cell(row.step.as_ref().and_then(|step| step.kernel_seconds), duration)),
         ("kernel launches", |row| tenths(row.step.as_ref().and_then(|step| step.launches))),
         ("device reads", |row| cell(row.step.as_ref().map(|step| step.reads), briefly)),
+        ("sent KiB", |row| cell(row.step.as_ref().map(|step| step.sent_bytes / 1024.0), briefly)),
     ],
     of_steps: true,
 };

@@ -79,7 +79,7 @@ fn a_comparison_that_was_stopped_goes_on() {
     let message = bench.refused(&again);
     assert!(message.contains("out: holds an unfinished run: --resume continues it"), "{message}");
     let table = bench.output(&[&again[..], &["--resume"]].concat());
-    for column in [" train docs/s  score docs/s ", " ms  ", " device reads\n"] {
+    for column in [" train docs/s  score docs/s ", " ms  ", " device reads  sent KiB\n"] {
         assert!(table.contains(column), "{table}");
     }
     assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");

@@ -5,7 +5,7 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 
 use crate::data::RankingDataset;
 use crate::data::padding::Padding;
-use crate::device::{in_host_memory, largest_buffer};
+use crate::device::{in_host_memory, largest_buffer, sent};
 use crate::memory::Size;
 
 /// Checks that the features of the longest query fit into the largest buffer of a device, of `bytes` bytes.
@@ -77,7 +77,7 @@ impl Resident {
             let row =
                 |place: &Option<usize>| if inside(place) { place.map_or(zero, |d| d - block.first) } else { zero };
             let indices: Vec<i32> = places.iter().map(|place| row(place) as i32).collect();
-            let indices = TensorData::new(indices, [places.len()]);
+            let indices = sent(TensorData::new(indices, [places.len()]));
             let indices = Tensor::<1, Int>::from_data(indices, &block.features.device());
             Some(block.features.clone().select(0, indices).reshape([rows, width, features]))
         };
