@@ -343,6 +343,10 @@ pub(super) fn mark_of(folder: &Path) -> Result<Option<Mark>, OutputError> {
     let entries = fs::read_dir(folder).map_err(OutputError::unwritable(folder))?;
     let names = entries.map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()));
     let mut names = names.collect::<io::Result<Vec<String>>>().map_err(OutputError::unwritable(folder))?;
+    // Another part may have written its mark since the first look.
+    if names.iter().any(|name| name == MARK) {
+        return Mark::read(folder);
+    }
     // A new disk has a `lost+found`. A command that was killed before it wrote its mark leaves the others.
     let is_left = |name: &String| name == LOCK && is_lock(&folder.join(LOCK)) || unfinished(name) == Some(MARK);
     names.retain(|name| name != "lost+found" && !is_left(name));
