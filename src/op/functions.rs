@@ -39,7 +39,7 @@ use super::{
         unit_gradient::UnitGradient,
     },
 };
-use crate::execution::{Execution, PrimitivePath};
+use crate::execution::{Execution, PrimitivePath, with_tensor_path};
 use crate::shape::{assert_alike, assert_entry_per_rank, assert_type};
 
 /// Runs a primitive and returns its first output. Uses the tensor definition if the calling thread requests it, or if this
@@ -51,15 +51,6 @@ fn run<const D: usize>(operation: impl Into<Operation>, inputs: impl IntoIterato
     let by_definition = execution.path() == PrimitivePath::Tensor || !is_listed(call.x());
     let outputs = if by_definition { call.definition() } else { forward(call, execution) };
     Tensor::from_dispatch(outputs.into_vec().remove(0))
-}
-
-/// Returns the first output of a primitive's tensor definition, through which a backend differentiates.
-fn by_definition<const D: usize>(
-    operation: impl Into<Operation>,
-    inputs: impl IntoIterator<Item = Tensor<2>>,
-) -> Tensor<D> {
-    let call = Call::<Dispatch>::new(operation, inputs.into_iter().map(Tensor::into_dispatch));
-    Tensor::from_dispatch(call.definition().into_vec().remove(0))
 }
 
 /// Returns `out_i = sum_j v_j phi(alpha (x_j - x_i))`. The sum includes the document itself, which adds `v_i / 2`.
@@ -381,7 +372,7 @@ pub fn in_spreads(x: Tensor<2>, mask: Tensor<2>, power: u32, is_differentiated: 
     let operation = Centered { divisor: Divisor::Spread { power, is_differentiated } };
     let inputs = [x, mask.detach()];
     // The gradient of the primitive does not pass through the spread.
-    if is_differentiated { by_definition(operation, inputs) } else { run(operation, inputs) }
+    if is_differentiated { with_tensor_path(|| run(operation, inputs)) } else { run(operation, inputs) }
 }
 
 /// Returns the losses, whose gradient with respect to `x` is `gradient` divided by its length, or by 1e-6 if it is

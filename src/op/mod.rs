@@ -45,4 +45,4 @@ pub(crate) use functions::{
     ideal_dcg, in_spreads, indicator_sum, log_softmax, log2_discount, mask_of_counted, neural_sort_sum,
     noisy_rank_recursion, pair_loss, rank, step_sum, with_unit_gradient,
 };
-pub(crate) use primitive::unit_gradient::SMALLEST as SHORTEST_GRADIENT;
+pub(crate) use primitive::unit_gradient::SHORTEST_GRADIENT;

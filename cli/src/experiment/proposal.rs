@@ -304,7 +304,7 @@ impl Seen {
         let (rivals, key, points, more) = match choice {
             Choice::Network => {
                 let rivals = "the network, or trees with 31 or 7 leaves";
-                (rivals, "learner", vec![gradient, large, small], self.several_networks())
+                (rivals, "learner", vec![gradient, large, small], self.several_members())
             }
             Choice::Linear => {
                 let trees = format!("# To compare trees, replace `scorer` by:\n# learner = [{small}]\n");
@@ -322,8 +322,8 @@ impl Seen {
         )
     }
 
-    /// Returns a comment on several networks as one ranker, with the time that a fit of them takes.
-    fn several_networks(&self) -> String {
+    /// Returns a comment on several members as one ranker, with the time that a fit of them takes.
+    fn several_members(&self) -> String {
         let width = 0.5 + self.train.features as f64 / 100.0;
         let seconds = (self.train.documents as f64 * width * MEMBERS * SECONDS).ceil();
         format!(

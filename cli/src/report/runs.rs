@@ -174,7 +174,7 @@ impl Runs {
         }
     }
 
-    /// Returns the settings that differ, those of the most runs first.
+    /// Returns the settings that differ. A setting that more runs have comes first.
     fn setting_columns(&self) -> Vec<&String> {
         let mut runs: BTreeMap<&String, usize> = BTreeMap::new();
         for key in self.runs.iter().flat_map(|run| run.settings.keys()) {

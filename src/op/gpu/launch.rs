@@ -110,16 +110,13 @@ impl Batch {
     pub fn table(&self, values: &[f32]) -> CubeTensor {
         static TABLES: OnceLock<Mutex<Vec<(CubeDevice, Vec<f32>, CubeTensor)>>> = OnceLock::new();
         let mut tables = TABLES.get_or_init(Mutex::default).lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let begins = |long: &[f32], short: &[f32]| {
-            long.len() >= short.len() && long.iter().zip(short).all(|(a, b)| a.to_bits() == b.to_bits())
-        };
-        let found = tables.iter().find(|(device, held, _)| *device == self.device && begins(held, values));
+        let found = tables.iter().find(|(device, held, _)| *device == self.device && held.starts_with(values));
         if let Some((_, _, tensor)) = found {
             return tensor.clone();
         }
         let tensor = self.upload(values);
-        // Tables of longer lists begin with those of shorter ones.
-        tables.retain(|(device, held, _)| *device != self.device || !begins(values, held));
+        // The table of a longer list begins with the table of a shorter list.
+        tables.retain(|(device, held, _)| *device != self.device || !values.starts_with(held));
         if tables.len() == TABLES_KEPT {
             tables.remove(0);
         }

@@ -3,54 +3,44 @@
 //!
 //! Burn's own operations would take a launch for each sum, and launches take most of the time of a training step.
 
-use burn::backend::TensorMetadata;
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::launch::{Batch, run, start};
+use super::launch::{Batch, Cubes, product, run, start};
+use super::rank;
 use super::real::{NAN, exponential, is_counted, is_finite, is_nan};
 use super::tile::{ROWS, UNITS};
 use crate::op::primitive::centered::{Divisor, EQUAL, FLOOR, SHORT};
-use crate::op::primitive::unit_gradient::SMALLEST;
+use crate::op::primitive::unit_gradient::SHORTEST_GRADIENT;
 
-/// Returns the sum of the values of all units of a cube, added in a fixed order. All units must call this function
-/// together, since it waits for them.
-#[cube]
-fn sum_of_cube(value: f32, values: &mut Shared<[f32]>) -> f32 {
-    let unit = UNIT_POS as usize;
-    // The readers of the previous sum must be done.
-    sync_cube();
-    values[unit] = value;
-    sync_cube();
-    let mut partial = 0.0f32;
-    if unit < ROWS {
-        for other in range_stepped(unit, UNITS, ROWS) {
-            partial += values[other];
-        }
-    }
-    sync_cube();
-    if unit < ROWS {
-        values[unit] = partial;
-    }
-    sync_cube();
-    let mut sum = 0.0f32;
-    for other in 0..ROWS {
-        sum += values[other];
-    }
-    sum
+/// How the values of the units of a cube become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Joined {
+    Sum,
+    Largest,
 }
 
-/// Returns the largest of the values of all units of a cube, as [`sum_of_cube`] does.
 #[cube]
-fn largest_of_cube(value: f32, values: &mut Shared<[f32]>) -> f32 {
+fn joined(a: f32, b: f32, #[comptime] by: Joined) -> f32 {
+    match by {
+        Joined::Sum => a + b,
+        Joined::Largest => max(a, b),
+    }
+}
+
+/// Returns the sum or the largest of the values of all units of a cube, joined in a fixed order. All units must call this
+/// function together, since it waits for them.
+#[cube]
+fn of_cube(value: f32, values: &mut Shared<[f32]>, #[comptime] by: Joined) -> f32 {
     let unit = UNIT_POS as usize;
+    // The readers of the previous values must be done.
     sync_cube();
     values[unit] = value;
     sync_cube();
     let mut partial = value;
     if unit < ROWS {
-        for other in range_stepped(unit, UNITS, ROWS) {
-            partial = max(partial, values[other]);
+        for other in range_stepped(unit + ROWS, UNITS, ROWS) {
+            partial = joined(partial, values[other], by);
         }
     }
     sync_cube();
@@ -58,11 +48,11 @@ fn largest_of_cube(value: f32, values: &mut Shared<[f32]>) -> f32 {
         values[unit] = partial;
     }
     sync_cube();
-    let mut largest = values[0];
+    let mut all = values[0];
     for other in 1..ROWS {
-        largest = max(largest, values[other]);
+        all = joined(all, values[other], by);
     }
-    largest
+    all
 }
 
 /// Returns NaN if the list has a wrong value, so that a diverged training run is noticed, and `value` otherwise. The
@@ -99,9 +89,9 @@ fn centered_values(
             nearest = max(nearest, -score.abs());
         }
     }
-    let count = sum_of_cube(count, &mut values);
-    let wrong = sum_of_cube(wrong, &mut values);
-    let size = -largest_of_cube(nearest, &mut values);
+    let count = of_cube(count, &mut values, Joined::Sum);
+    let wrong = of_cube(wrong, &mut values, Joined::Sum);
+    let size = -of_cube(nearest, &mut values, Joined::Largest);
     // The place of the first score of this size, counted from the end, so that the largest is the first.
     let mut place = 0.0f32;
     for document in range_stepped(unit, documents, UNITS) {
@@ -109,7 +99,7 @@ fn centered_values(
             place = max(place, f32::cast_from(documents - document));
         }
     }
-    let place = usize::cast_from(largest_of_cube(place, &mut values));
+    let place = usize::cast_from(of_cube(place, &mut values, Joined::Largest));
     let center = select(place > 0, x[cells + documents - max(place, 1usize)], 0.0f32);
     let mut divisor = 1.0f32;
     if comptime!(power.is_some()) {
@@ -120,7 +110,7 @@ fn centered_values(
                 sum += x[cells + document] - center;
             }
         }
-        let mean = sum_of_cube(sum, &mut values) / count;
+        let mean = of_cube(sum, &mut values, Joined::Sum) / count;
         let mut squares = 0.0f32;
         for document in range_stepped(unit, documents, UNITS) {
             if is_counted(mask[cells + document]) {
@@ -128,7 +118,7 @@ fn centered_values(
                 squares = fma(deviation, deviation, squares);
             }
         }
-        let variance = sum_of_cube(squares, &mut values) / count;
+        let variance = of_cube(squares, &mut values, Joined::Sum) / count;
         let is_equal = variance < comptime!(EQUAL as f32);
         let deviation = select(is_equal, 1.0f32, variance).sqrt();
         divisor = max(deviation, comptime!(FLOOR as f32).runtime());
@@ -171,17 +161,17 @@ fn unit_gradients(gradient: &[f32], mask: &[f32], factors: &[f32], out: &mut [f3
         wrong += select(is_finite(value), 0.0f32, 1.0f32);
         own = max(own, value.abs());
     }
-    let wrong = sum_of_cube(wrong, &mut values);
+    let wrong = of_cube(wrong, &mut values, Joined::Sum);
     // Gradients are divided by the largest first, so no square overflows.
-    let largest = largest_of_cube(own, &mut values);
+    let largest = of_cube(own, &mut values, Joined::Largest);
     let largest = select(largest > 0.0f32, largest, 1.0f32);
     let mut squares = 0.0f32;
     for document in range_stepped(unit, documents, UNITS) {
         let share = gradient[cells + document] / largest;
         squares = fma(share, share, squares);
     }
-    let length = sum_of_cube(squares, &mut values).sqrt();
-    let length = max(length, comptime!(SMALLEST as f32) / largest);
+    let length = of_cube(squares, &mut values, Joined::Sum).sqrt();
+    let length = max(length, comptime!(SHORTEST_GRADIENT as f32) / largest);
     for document in range_stepped(unit, documents, UNITS) {
         let cell = cells + document;
         let value = unless_diverged(gradient[cell] / largest / length * factors[list], wrong);
@@ -205,8 +195,8 @@ fn log_softmax_values(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, do
             own = max(own, score);
         }
     }
-    let wrong = sum_of_cube(wrong, &mut values);
-    let largest = largest_of_cube(own, &mut values);
+    let wrong = of_cube(wrong, &mut values, Joined::Sum);
+    let largest = of_cube(own, &mut values, Joined::Largest);
     let mut total = 0.0f32;
     for document in range_stepped(unit, documents, UNITS) {
         if is_counted(mask[cells + document]) {
@@ -214,7 +204,7 @@ fn log_softmax_values(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, do
         }
     }
     // The largest score adds 1, unless the list has only padding.
-    let total = max(sum_of_cube(total, &mut values), 1.0f32).ln();
+    let total = max(of_cube(total, &mut values, Joined::Sum), 1.0f32).ln();
     for document in range_stepped(unit, documents, UNITS) {
         let cell = cells + document;
         let value = unless_diverged(x[cell] - largest - total, wrong);
@@ -237,8 +227,8 @@ fn log_softmax_gradients(out: &[f32], mask: &[f32], g: &[f32], to_x: &mut [f32],
             wrong += select(is_nan(out[cells + document]), 1.0f32, 0.0f32);
         }
     }
-    let sum = sum_of_cube(own, &mut values);
-    let wrong = sum_of_cube(wrong, &mut values);
+    let sum = of_cube(own, &mut values, Joined::Sum);
+    let wrong = of_cube(wrong, &mut values, Joined::Sum);
     for document in range_stepped(unit, documents, UNITS) {
         let cell = cells + document;
         let value = unless_diverged(g[cell] - exponential(out[cell]) * sum, wrong);
@@ -272,16 +262,30 @@ fn weighed(gains: &[f32], mask: &[f32], ranks: &[f32], table: &[f32], out: &mut 
             own = fma(gains[cell], table[min(usize::cast_from(place), documents - 1)], own);
         }
     }
-    let sum = sum_of_cube(own, &mut values);
+    let sum = of_cube(own, &mut values, Joined::Sum);
     if unit == 0 {
         out[list] = sum;
     }
 }
 
 /// Returns a launch with one unit for each document.
+fn units(batch: &Batch) -> Cubes<'_> {
+    batch.cubes_for((batch.lists * batch.documents).div_ceil(UNITS))
+}
+
+/// Returns a launch with one cube for each list.
+fn lists(batch: &Batch) -> Cubes<'_> {
+    batch.cubes_for(batch.lists)
+}
+
+/// Runs a kernel that writes one number for each document; `$cubes` gives its launch, and `$bindings` counts its buffers.
 macro_rules! per_document {
-    ($batch:expr) => {
-        $batch.cubes_for(($batch.lists * $batch.documents).div_ceil(UNITS))
+    ($name:expr, $x:expr, $bindings:expr, $cubes:ident, $kernel:expr, [$($read:expr),*]) => {
+        run($name, $x, $bindings, |batch| {
+            let out = batch.per_document();
+            start!($cubes(batch), $kernel, [$($read),*], [&out]);
+            vec![out]
+        })
     };
 }
 
@@ -293,65 +297,48 @@ pub fn centered([x, mask]: [&CubeTensor; 2], divisor: Divisor) -> Option<Vec<Cub
     };
     run(&format!("centered, {power:?}"), x, 4, |batch| {
         let (out, divisors) = (batch.per_document(), batch.numbers([batch.lists, 1]));
-        start!(batch.cubes_for(batch.lists), centered_values::launch, [x, mask], [&out, &divisors], power);
+        start!(lists(batch), centered_values::launch, [x, mask], [&out, &divisors], power);
         if power.is_some() { vec![out, divisors] } else { vec![out] }
     })
 }
 
 /// Returns the gradient of [`centered`] with respect to `x`, given the gradient `g` of its output.
 pub fn centered_gradient(mask: &CubeTensor, divisors: Option<&CubeTensor>, g: &CubeTensor) -> Option<Vec<CubeTensor>> {
-    let Some(divisors) = divisors else { return Some(vec![super::launch::product(g, mask)]) };
-    run("gradient of centered", g, 4, |batch| {
-        let to_x = batch.per_document();
-        start!(per_document!(batch), divided::launch, [g, mask, divisors], [&to_x]);
-        vec![to_x]
-    })
+    let Some(divisors) = divisors else { return Some(vec![product(g, mask)]) };
+    per_document!("gradient of centered", g, 4, units, divided::launch, [g, mask, divisors])
 }
 
 /// Returns the gradient of each list divided by its length, and times the gradient `g` of its loss, `[batch, 1]`.
 pub fn unit_gradient([gradient, mask]: [&CubeTensor; 2], g: &CubeTensor) -> Option<Vec<CubeTensor>> {
-    run("gradient of with_unit_gradient", gradient, 4, |batch| {
-        let to_x = batch.per_document();
-        start!(batch.cubes_for(batch.lists), unit_gradients::launch, [gradient, mask, g], [&to_x]);
-        vec![to_x]
-    })
+    per_document!("gradient of with_unit_gradient", gradient, 4, lists, unit_gradients::launch, [gradient, mask, g])
 }
 
 /// See [`log_softmax`](crate::op::log_softmax()).
 pub fn log_softmax([x, mask]: [&CubeTensor; 2]) -> Option<Vec<CubeTensor>> {
-    run("log_softmax", x, 3, |batch| {
-        let out = batch.per_document();
-        start!(batch.cubes_for(batch.lists), log_softmax_values::launch, [x, mask], [&out]);
-        vec![out]
-    })
+    per_document!("log_softmax", x, 3, lists, log_softmax_values::launch, [x, mask])
 }
 
-/// Returns the gradient of [`log_softmax`] with respect to `x`, given its output and the gradient `g` of that.
+/// Returns the gradient of [`log_softmax`] with respect to `x`, given its output and the gradient `g` of the output.
 pub fn log_softmax_gradient([out, mask]: [&CubeTensor; 2], g: &CubeTensor) -> Option<Vec<CubeTensor>> {
-    run("gradient of log_softmax", out, 4, |batch| {
-        let to_x = batch.per_document();
-        start!(batch.cubes_for(batch.lists), log_softmax_gradients::launch, [out, mask, g], [&to_x]);
-        vec![to_x]
-    })
+    per_document!("gradient of log_softmax", out, 4, lists, log_softmax_gradients::launch, [out, mask, g])
 }
 
 /// See [`at_rank`](crate::op::at_rank()).
 pub fn at_rank(ranks: &CubeTensor, table: &[f64]) -> Option<Vec<CubeTensor>> {
     run("at_rank", ranks, 3, |batch| {
         let (out, table) = (batch.per_document(), single_table(batch, table));
-        start!(per_document!(batch), looked_up::launch, [ranks, &table], [&out]);
+        start!(units(batch), looked_up::launch, [ranks, &table], [&out]);
         vec![out]
     })
 }
 
 /// See [`ideal_dcg`](crate::op::ideal_dcg()).
 pub fn ideal_dcg([gains, mask]: [&CubeTensor; 2], discounts: &[f64]) -> Option<Vec<CubeTensor>> {
-    let [lists, _] = gains.shape().dims();
     run("ideal_dcg", gains, 5, |batch| {
-        let (ranks, out) = (batch.per_document(), batch.numbers([lists]));
-        super::rank::launch(batch.cubes(), gains, mask, &ranks);
+        let (ranks, out) = (batch.per_document(), batch.numbers([batch.lists]));
+        rank::launch(batch.cubes(), gains, mask, &ranks);
         let table = single_table(batch, discounts);
-        start!(batch.cubes_for(lists), weighed::launch, [gains, mask, &ranks, &table], [&out]);
+        start!(lists(batch), weighed::launch, [gains, mask, &ranks, &table], [&out]);
         vec![out]
     })
 }

@@ -86,7 +86,7 @@ fn sums_over_lists_have_kernels() {
     assert!(list::at_rank(&x, &table).is_some() && list::ideal_dcg([&x; 2], &table).is_some());
 }
 
-/// Tables of longer lists serve shorter ones, and others stay apart.
+/// The table of a longer list serves a shorter list, and other tables stay apart.
 #[test]
 #[ignore = "needs a GPU: .ci/gpu runs it"]
 fn tables_that_stay_on_the_device_are_those_asked_for() {

@@ -12,10 +12,10 @@ use crate::op::gpu;
 
 /// The shortest gradient that is scaled to length 1. A shorter gradient is divided by this length instead of by its own
 /// length.
-pub const SMALLEST: f64 = 1e-6;
+pub const SHORTEST_GRADIENT: f64 = 1e-6;
 
-/// The inputs are the scores, the gradient of each list's loss, the mask, and the losses, `[batch, 1]`. The output are
-/// the losses, `[batch, 1]`.
+/// The inputs are the scores, the gradient of each list's loss, the mask, and the losses, `[batch, 1]`. The output
+/// holds the losses, `[batch, 1]`.
 #[derive(Clone, Debug)]
 pub struct UnitGradient;
 
@@ -59,5 +59,5 @@ fn direction<B: Backend>(gradient: Array<B>, mask: Array<B>) -> Array<B> {
     let largest = largest.select_or(largest.clone(), 1.0);
     let shares = gradient / largest.clone();
     let length = shares.clone().square().sum(1).unsqueeze(1).sqrt();
-    shares / length.max(largest.recip() * SMALLEST) * mask
+    shares / length.max(largest.recip() * SHORTEST_GRADIENT) * mask
 }
