@@ -310,6 +310,20 @@ pub(crate) fn required_cutoff(loss: &'static str, k: usize) -> Result<usize, Los
     if k == 0 { Err(LossError::parameter(loss, "k", 0, "a cut-off of 1 or more")) } else { Ok(k) }
 }
 
+/// The largest label that a loss with an exponential gain accepts.
+pub(crate) const LARGEST_GRADE: u32 = MAX_EXPONENTIAL_LABEL as u32;
+
+/// Rejects a label of a perfect document, for expected reciprocal rank, that is not from 1 to 30.
+pub(crate) fn maximum_grade(loss: &'static str, grade: u32) -> Result<(), LossError> {
+    match grade {
+        1..=LARGEST_GRADE => Ok(()),
+        _ => {
+            let expected = format!("a whole number from 1 to {LARGEST_GRADE}");
+            Err(LossError::parameter(loss, "maximum_grade", grade, expected))
+        }
+    }
+}
+
 /// Rejects a discount that is not finite, does not start above 0, or increases with the rank.
 pub(crate) fn discount(loss: &'static str, discount: &Discount) -> Result<(), LossError> {
     match discount {

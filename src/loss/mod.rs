@@ -135,6 +135,7 @@ macro_rules! example {
 }
 
 mod about;
+mod author;
 mod check;
 pub(crate) mod curvature;
 mod declare;
@@ -179,9 +180,6 @@ pub use pairwise::{LambdaLossWeights, PairSum, SwapMeasure};
 pub(crate) use ranking_loss::idle_queries;
 pub use ranking_loss::{RankingLoss, degenerate_queries};
 pub use registry::LossSpec;
-/// The measures over positions, for tests.
-#[cfg(test)]
-pub(crate) use surrogate::position_measures;
 pub use surrogate::{
     DiscountShape, MeasureContext, MeasureName, PositionFunction, PositionMeasure, RankExpectationMethod, RankModel,
     Relaxation, RelaxationName, Relaxed, Surrogate, TypeOneBound, Uses,

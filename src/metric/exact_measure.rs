@@ -154,7 +154,8 @@ fn row(values: Vec<f64>) -> Tensor<2> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loss::position_measures::{AveragePrecision, Dcg, Ndcg, PrecisionAt, ReciprocalRank};
+    use crate::loss::MeasureName;
+    use crate::loss::surrogate::measures::KnownMeasure;
     use crate::measure::{Convention, Rankings, evaluate};
 
     /// Returns 40 queries of 5 documents, with ties, documents that were not retrieved, and queries without a relevant
@@ -172,15 +173,24 @@ mod tests {
         let (scores, labels, offsets) = many();
         let rankings = Rankings { scores: &scores, labels: &labels, offsets: &offsets, document_ids: &[] };
         let pairs = [
-            (exact_measure("ndcg of mine", Ndcg::default()).unwrap(), Measure::Ndcg(None)),
+            (exact_measure("ndcg of mine", KnownMeasure::at(MeasureName::Ndcg, None)).unwrap(), Measure::Ndcg(None)),
             (
-                exact_measure("ndcg@3 of mine", Ndcg { dcg: Dcg { k: Some(3), ..Dcg::default() } }).unwrap(),
+                exact_measure("ndcg@3 of mine", KnownMeasure::at(MeasureName::Ndcg, Some(3))).unwrap(),
                 Measure::Ndcg(Some(3)),
             ),
-            (exact_measure("dcg@2 of mine", Dcg { k: Some(2), ..Dcg::default() }).unwrap(), Measure::Dcg(Some(2))),
-            (exact_measure("p@2 of mine", PrecisionAt { k: 2 }).unwrap(), Measure::Precision(Some(2))),
-            (exact_measure("map of mine", AveragePrecision::default()).unwrap(), Measure::Ap(None)),
-            (exact_measure("mrr of mine", ReciprocalRank::default()).unwrap(), Measure::ReciprocalRank(None)),
+            (
+                exact_measure("dcg@2 of mine", KnownMeasure::at(MeasureName::Dcg, Some(2))).unwrap(),
+                Measure::Dcg(Some(2)),
+            ),
+            (
+                exact_measure("p@2 of mine", KnownMeasure::at(MeasureName::Precision, 2)).unwrap(),
+                Measure::Precision(Some(2)),
+            ),
+            (exact_measure("map of mine", KnownMeasure::at(MeasureName::Ap, None)).unwrap(), Measure::Ap(None)),
+            (
+                exact_measure("mrr of mine", KnownMeasure::at(MeasureName::Rr, None)).unwrap(),
+                Measure::ReciprocalRank(None),
+            ),
         ];
         let in_file_order = Convention { ties: crate::measure::Ties::FileOrder, ..Convention::default() };
         for convention in [Convention::default(), in_file_order] {
@@ -203,10 +213,13 @@ mod tests {
         let rankings = Rankings { scores: &[1.0, 0.0], labels: &[0.0, 31.0], offsets: &[0, 2], document_ids: &[] };
         let refused = |measure| evaluate(&rankings, &[measure], &Convention::default()).unwrap_err().to_string();
         assert_eq!(
-            refused(exact_measure("mine", Ndcg::default()).unwrap()),
+            refused(exact_measure("mine", KnownMeasure::at(MeasureName::Ndcg, None)).unwrap()),
             "document 2 of query 1 has the label 31: expected a whole number from 0 to 30"
         );
-        assert!(refused(exact_measure("ndcg", Ndcg::default()).unwrap()).contains("a name that no measure"));
-        assert!(exact_measure("mine", PrecisionAt { k: 0 }).is_err());
+        assert!(
+            refused(exact_measure("ndcg", KnownMeasure::at(MeasureName::Ndcg, None)).unwrap())
+                .contains("a name that no measure")
+        );
+        assert!(exact_measure("mine", KnownMeasure::at(MeasureName::Precision, 0)).is_err());
     }
 }

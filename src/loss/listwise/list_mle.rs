@@ -18,19 +18,11 @@
 //! computed as log-sum-exp, so nothing underflows even if scores are far apart. A query whose labels are all equal has
 //! loss 0.
 
-use burn::config::Config;
-use burn::module::Module;
 use burn::tensor::activation::log_sigmoid;
-use burn::tensor::{Bool, Int, Tensor};
+use burn::tensor::{Bool, Int};
 
-use crate::loss::about::{About, Change, Orientation};
-use crate::loss::declare::declare;
-use crate::loss::error::{self, LossError};
-use crate::loss::lists::{Lists, discount_table, order_of_ranks, sum_documents};
-use crate::loss::noise::{Distribution, Noise};
-use crate::loss::ranking_loss::{Changed, RankingLoss};
+use crate::loss::author::*;
 use crate::loss::surrogate::names::DiscountShape;
-use crate::measure::Discount;
 use crate::op::rank;
 
 declare! {

@@ -6,16 +6,7 @@
 //!
 //! Cost: O(n). A query whose labels are all equal has loss 0.
 
-use burn::config::Config;
-use burn::module::Module;
-use burn::tensor::Tensor;
-
-use crate::loss::about::{About, Orientation};
-use crate::loss::declare::declare;
-use crate::loss::error::LossError;
-use crate::loss::lists::Lists;
-use crate::loss::lists::sum_documents;
-use crate::loss::ranking_loss::RankingLoss;
+use crate::loss::author::*;
 
 declare! {
     ListNetConfig,

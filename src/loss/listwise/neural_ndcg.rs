@@ -12,18 +12,9 @@
 //! to 0 are skipped. If the scores are spread out, nearly all entries round to 0. With 0 iterations, only the k rows
 //! within the cut-off are computed. A query whose labels are all equal has loss 0.
 
-use burn::config::Config;
-use burn::module::Module;
-use burn::tensor::{Int, Tensor, activation::softmax};
+use burn::tensor::{Int, activation::softmax};
 
-use crate::loss::about::{About, Change, Orientation};
-use crate::loss::declare::declare;
-use crate::loss::error::{self, LossError};
-use crate::loss::lists::Lists;
-use crate::loss::lists::{discount_table, sum_documents};
-use crate::loss::ranking_loss::{Changed, RankingLoss};
-use crate::loss::temperature::{Scale, Temperature};
-use crate::measure::{Discount, Gain};
+use crate::loss::author::*;
 use crate::op::{NeuralSortMatrix, distances, neural_sort_sum};
 
 declare! {

@@ -24,19 +24,9 @@
 //! Each of the `samples` rankings takes one sort and O(n log n) prefix sums. A query whose labels are all equal has
 //! loss 0.
 
-use burn::config::Config;
-use burn::module::Module;
-use burn::tensor::Tensor;
-
 use super::list_mle::{EMPTY, suffix_log_sum_exp};
-use crate::loss::about::{About, Change, Orientation};
-use crate::loss::declare::declare;
-use crate::loss::error::{self, LossError};
+use crate::loss::author::*;
 use crate::loss::estimate::Estimate;
-use crate::loss::lists::{Lists, discount_table, order_of_ranks, sum_documents};
-use crate::loss::noise::{Distribution, Noise};
-use crate::loss::ranking_loss::{Changed, RankingLoss};
-use crate::measure::{Discount, Gain};
 use crate::op::rank;
 
 declare! {

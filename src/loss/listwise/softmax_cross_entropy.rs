@@ -15,18 +15,8 @@
 //!
 //! The cost is O(n) for each draw. A query whose labels are all equal has loss 0.
 
-use burn::config::Config;
-use burn::module::Module;
-use burn::tensor::Tensor;
-
-use crate::loss::about::{About, Change, Orientation};
-use crate::loss::declare::declare;
-use crate::loss::error::{self, LossError};
-use crate::loss::lists::Lists;
-use crate::loss::lists::{one_in_place_of_zero, sum_documents};
+use crate::loss::author::*;
 use crate::loss::noise::{perturbed, perturbed_by_list};
-use crate::loss::ranking_loss::{Changed, RankingLoss};
-use crate::measure::Gain;
 
 declare! {
     SoftmaxCrossEntropyConfig,

@@ -23,19 +23,8 @@
 //! The cost is O(n^2) memory, and O(n^2) time for each of the `samples` draws. A query whose labels are all equal has
 //! loss 0.
 
-use burn::config::Config;
-use burn::module::Module;
-use burn::tensor::Tensor;
-
-use crate::loss::about::{About, Change, Orientation};
-use crate::loss::declare::declare;
-use crate::loss::error::{self, LossError};
+use crate::loss::author::*;
 use crate::loss::estimate::Estimate;
-use crate::loss::lists::{Lists, discount_table, sum_documents};
-use crate::loss::noise::{Distribution, Noise};
-use crate::loss::ranking_loss::{Changed, RankingLoss};
-use crate::loss::temperature::{Scale, Temperature};
-use crate::measure::{Discount, Gain};
 use crate::op::{at_rank, differences, rank};
 
 /// The approximate number of stored values per document pair, as measured by `burn-rank bench`.

@@ -8,16 +8,7 @@
 //!
 //! Cost: O(n). A query whose documents have the same teacher's score has loss 0.
 
-use burn::config::Config;
-use burn::module::Module;
-use burn::tensor::Tensor;
-
-use crate::loss::about::{About, Orientation};
-use crate::loss::curvature::{Curved, Derivatives};
-use crate::loss::declare::declare;
-use crate::loss::error::{self, LossError};
-use crate::loss::lists::{Lists, sum_documents};
-use crate::loss::ranking_loss::RankingLoss;
+use crate::loss::author::*;
 
 declare! {
     TeacherKlConfig,

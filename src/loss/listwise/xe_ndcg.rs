@@ -12,19 +12,7 @@
 //!
 //! The cost is O(n), plus a sort if `gamma` is drawn. A query whose labels are all equal has loss 0.
 
-use burn::config::Config;
-use burn::module::Module;
-use burn::tensor::Tensor;
-
-use crate::loss::about::{About, Change, Orientation};
-use crate::loss::curvature::{Curved, Derivatives};
-use crate::loss::declare::declare;
-use crate::loss::error::LossError;
-use crate::loss::lists::Lists;
-use crate::loss::lists::{one_in_place_of_zero, sum_documents};
-use crate::loss::noise::{Distribution, Noise};
-use crate::loss::ranking_loss::{Changed, RankingLoss};
-use crate::measure::Gain;
+use crate::loss::author::*;
 
 declare! {
     XeNdcgConfig,

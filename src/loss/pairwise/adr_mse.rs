@@ -7,17 +7,8 @@
 //!
 //! Cost: O(n^2). A query whose documents have the same teacher's score has loss 0.
 
-use burn::config::Config;
-use burn::module::Module;
-use burn::tensor::Tensor;
-
-use crate::loss::about::{About, Change, Orientation};
-use crate::loss::declare::declare;
+use crate::loss::author::*;
 use crate::loss::equal_labels::EqualLabels;
-use crate::loss::error::{self, LossError};
-use crate::loss::lists::{Lists, one_in_place_of_zero, sum_documents};
-use crate::loss::ranking_loss::{Changed, RankingLoss};
-use crate::loss::temperature::{Scale, Temperature};
 use crate::op::{Step, log2_discount, rank};
 
 declare! {

@@ -7,17 +7,8 @@
 //!
 //! Cost: O(n^2). A query whose labels are all equal has loss 0.
 
-use burn::config::Config;
-use burn::module::Module;
-use burn::tensor::Tensor;
-
 use super::pair_sum::sum_over_pairs;
-use crate::loss::about::{About, Change, Orientation};
-use crate::loss::declare::declare;
-use crate::loss::error::{self, LossError};
-use crate::loss::lists::Lists;
-use crate::loss::ranking_loss::{Changed, RankingLoss};
-use crate::loss::temperature::{Scale, Temperature};
+use crate::loss::author::*;
 use crate::op::PairLoss;
 
 declare! {

@@ -18,20 +18,11 @@
 
 use std::f64::consts::LOG2_E;
 
-use burn::config::Config;
-use burn::module::Module;
-use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
 use super::lambda_ndcg::lambda_weight;
 use super::pair_sum::loss_over_others;
-use crate::loss::about::{About, Orientation};
-use crate::loss::declare::declare;
-use crate::loss::error::{self, LossError};
-use crate::loss::lists::Lists;
-use crate::loss::lists::sum_documents;
-use crate::loss::ranking_loss::RankingLoss;
-use crate::measure::{Discount, Gain};
+use crate::loss::author::*;
 use crate::op::{PairLoss, PairWeight, pair_loss};
 
 declare! {

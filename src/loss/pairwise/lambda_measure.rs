@@ -17,20 +17,14 @@
 //!
 //! [`lambda_ndcg`]: super::LambdaNdcg
 
-use burn::config::Config;
-use burn::module::Module;
+use burn::tensor::Bool;
 use burn::tensor::activation::{log_sigmoid, sigmoid};
-use burn::tensor::{Bool, Tensor};
 
 use super::lambda_ndcg::{SCORE_OFFSET, query_factor, query_factors};
 use super::swap_change::{Ranked, SwapMeasure, Swaps, changes};
-use crate::loss::about::{About, Orientation};
-use crate::loss::curvature::{Curved, Derivatives, by_score};
-use crate::loss::declare::declare;
-use crate::loss::error::{self, LossError, MAX_EXPONENTIAL_LABEL};
-use crate::loss::lists::{Lists, order_of_ranks, sum_documents};
-use crate::loss::ranking_loss::RankingLoss;
-use crate::measure::Gain;
+use crate::loss::author::*;
+use crate::loss::curvature::by_score;
+use crate::loss::surrogate::measures::stops;
 use crate::op::differences;
 
 /// The approximate number of stored values per document pair, as measured by `burn-rank bench`.
@@ -77,17 +71,12 @@ impl LambdaMeasureConfig {
     /// # Errors
     /// Returns an error if `sigma` is not a finite number above 0, `k` is 0, or `maximum_grade` is outside 1 to 30.
     pub fn init(&self) -> Result<LambdaMeasure, LossError> {
-        let largest = MAX_EXPONENTIAL_LABEL as u32;
-        if !(1..=largest).contains(&self.maximum_grade) {
-            let expected = format!("a whole number from 1 to {largest}");
-            return Err(LossError::parameter(NAME, "maximum_grade", self.maximum_grade, expected));
-        }
-        let stop = |label: u32| (f64::from(label).exp2() - 1.0) * (-f64::from(self.maximum_grade)).exp2();
+        error::maximum_grade(NAME, self.maximum_grade)?;
         let required = (self.measure == SwapMeasure::Precision).then_some(5);
         Ok(LambdaMeasure {
             measure: self.measure,
             k: error::cutoff(NAME, self.k)?.or(required),
-            stops: Gain::Table((0..=self.maximum_grade).map(stop).collect()),
+            stops: stops(self.maximum_grade),
             sigma: error::positive(NAME, "sigma", self.sigma)?,
             score_normalization: self.score_normalization,
             query_normalization: self.query_normalization,

@@ -23,18 +23,8 @@
 //! The cost is O(n^2), or O(k n) in boosted trees with a truncation `k`. A query whose labels are all equal has loss 0.
 //! Equal scores are ranked by position.
 
-use burn::config::Config;
-use burn::module::Module;
-use burn::tensor::Tensor;
-
-use crate::loss::about::{About, Orientation};
-use crate::loss::curvature::{self, Curved, Derivatives};
-use crate::loss::declare::declare;
-use crate::loss::error::{self, LossError};
-use crate::loss::lists::Lists;
-use crate::loss::lists::sum_documents;
-use crate::loss::ranking_loss::RankingLoss;
-use crate::measure::{Discount, Gain};
+use crate::loss::author::*;
+use crate::loss::curvature;
 use crate::op::{Distance, PairLoss, PairWeight, SlicePairWeight, pair_loss};
 
 declare! {

@@ -10,17 +10,8 @@
 //!
 //! Cost: O(n log n). A query whose documents have the same teacher's score has loss 0.
 
-use burn::config::Config;
-use burn::module::Module;
-use burn::tensor::Tensor;
-
-use crate::loss::about::{About, Orientation};
-use crate::loss::curvature::{Curved, Derivatives};
-use crate::loss::declare::declare;
+use crate::loss::author::*;
 use crate::loss::equal_labels::EqualLabels;
-use crate::loss::error::LossError;
-use crate::loss::lists::{Lists, one_in_place_of_zero, sum_documents};
-use crate::loss::ranking_loss::RankingLoss;
 
 declare! {
     MarginMseConfig,

@@ -4,13 +4,10 @@
 //! If documents have weights, a pair has the weight of its more relevant document, and the mean over pairs is a
 //! weighted mean.
 
-use burn::module::Module;
-use burn::tensor::{Int, Tensor};
+use burn::tensor::Int;
 
-use crate::loss::about::{About, Orientation};
-use crate::loss::curvature::{self, Curved, Derivatives};
-use crate::loss::lists::{Lists, one_in_place_of_zero, sum_documents};
-use crate::loss::ranking_loss::RankingLoss;
+use crate::loss::author::*;
+use crate::loss::curvature;
 use crate::op::{PairLoss, PairWeight, SlicePairWeight, pair_loss};
 
 /// The loss `sum_{y_i > y_j} l(scale (s_i - s_j))`, or the mean over these pairs.

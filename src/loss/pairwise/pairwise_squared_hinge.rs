@@ -5,11 +5,8 @@
 //!
 //! Cost: O(n^2). A query whose labels are all equal has loss 0.
 
-use burn::config::Config;
-
 use super::pair_sum::PairSum;
-use crate::loss::declare::declare;
-use crate::loss::error::{self, LossError};
+use crate::loss::author::*;
 use crate::op::PairLoss;
 
 declare! {

@@ -14,11 +14,9 @@
 //! ranks `p` and `q`. One function applies if the more relevant document is at `p`, and another function applies if it
 //! is at `q`.
 
-use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
-use crate::loss::lists::one_in_place_of_zero;
-use crate::measure::Gain;
+use crate::loss::author::*;
 use crate::op::differences;
 
 /// A measure whose change under a swap of two documents can be a pair weight in

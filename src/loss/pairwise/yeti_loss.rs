@@ -15,17 +15,9 @@
 //!
 //! The cost is O(n log n) for each of the `S` draws. A query whose gains are all equal has loss 0.
 
-use burn::config::Config;
-use burn::module::Module;
-use burn::tensor::{Tensor, activation::log_sigmoid};
+use burn::tensor::activation::log_sigmoid;
 
-use crate::loss::about::{About, Change, Orientation};
-use crate::loss::declare::declare;
-use crate::loss::error::{self, LossError};
-use crate::loss::lists::{Lists, discount_table, order_of_ranks, sum_documents};
-use crate::loss::noise::{Distribution, Noise};
-use crate::loss::ranking_loss::{Changed, RankingLoss};
-use crate::measure::{Discount, Gain};
+use crate::loss::author::*;
 use crate::op::rank;
 
 declare! {

@@ -10,18 +10,10 @@
 //!
 //! Cost: O(n). A query with one document is enough to learn from. Adding a constant to the scores changes this loss.
 
-use burn::config::Config;
-use burn::module::Module;
+use burn::tensor::Bool;
 use burn::tensor::activation::log_sigmoid;
-use burn::tensor::{Bool, Tensor};
 
-use crate::loss::about::{About, Orientation};
-use crate::loss::curvature::{Curved, Derivatives};
-use crate::loss::declare::declare;
-use crate::loss::error::{self, LossError};
-use crate::loss::lists::{Lists, one_in_place_of_zero, sum_documents};
-use crate::loss::ranking_loss::RankingLoss;
-use crate::measure::Gain;
+use crate::loss::author::*;
 
 declare! {
     BinaryCrossEntropyConfig,

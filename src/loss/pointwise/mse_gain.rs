@@ -8,17 +8,7 @@
 //! Cost: O(n). A query whose labels are all equal has loss 0, because its labels do not say how to order its documents.
 //! Adding a constant to the scores changes this loss.
 
-use burn::config::Config;
-use burn::module::Module;
-use burn::tensor::Tensor;
-
-use crate::loss::about::{About, Orientation};
-use crate::loss::declare::declare;
-use crate::loss::error::{self, LossError};
-use crate::loss::lists::Lists;
-use crate::loss::lists::{one_in_place_of_zero, sum_documents};
-use crate::loss::ranking_loss::RankingLoss;
-use crate::measure::Gain;
+use crate::loss::author::*;
 
 declare! {
     MseGainConfig,

@@ -1,207 +1,154 @@
-//! NDCG, DCG, average precision, reciprocal rank and expected reciprocal rank, written as formulas over positions for
-//! [`Surrogate`](super::Surrogate). The file `relevance_measures.rs` contains the other measures, such as precision and
-//! Kendall's tau. [`MeasureContext`] documents the operations that a measure may use, and [`MeasureName`] the measures.
-//!
-//! [`MeasureName`]: super::MeasureName
+//! The measures of this crate, written as formulas over positions for [`Surrogate`](super::Surrogate).
+//! [`MeasureContext`] documents the operations that a measure may use, and [`MeasureName`] the measures.
 
 use burn::tensor::{Bool, Tensor};
 
 use super::context::MeasureContext;
+use super::names::MeasureName;
+use super::position_function::PositionFunction;
 use super::position_measure::{PositionMeasure, Uses};
 use crate::loss::about::Orientation;
-use crate::loss::error::{self, LossError, MAX_EXPONENTIAL_LABEL};
+use crate::loss::error::{self, LARGEST_GRADE, LossError};
 use crate::loss::lists::Lists;
 use crate::measure::{Discount, Gain};
 
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Dcg {
-    pub(crate) gain: Gain,
-    pub(crate) discount: Discount,
+/// A measure of this crate, with the parameters of all of them; each uses those that [`MeasureName::parameters`] names.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct KnownMeasure {
+    pub(crate) name: MeasureName,
     /// The number of top ranks that count; `None` counts all ranks.
     pub(crate) k: Option<usize>,
+    /// The gain of a label. For expected reciprocal rank, the probability that a reader stops at it.
+    pub(crate) gain: Gain,
+    pub(crate) discount: Discount,
+    /// Whether to use `sum_x l_x / r_x` for the reciprocal rank.
+    pub(crate) linear: bool,
+    pub(crate) maximum_grade: u32,
+    pub(crate) persistence: f64,
 }
 
-impl PositionMeasure for Dcg {
+impl KnownMeasure {
+    /// Returns the function of a rank that the measure sums over documents.
+    fn function(&self) -> PositionFunction {
+        match self.name {
+            MeasureName::Ndcg | MeasureName::Dcg => self.discount.clone().into(),
+            MeasureName::Ap | MeasureName::Rr | MeasureName::Err => Discount::Zipf.into(),
+            // The probability that a reader reaches a rank, times the probability to stop there.
+            MeasureName::Rbp => PositionFunction::geometric(1.0 - self.persistence, self.persistence),
+            _ => PositionFunction::one(),
+        }
+    }
+
+    /// Returns the cut-off of a measure that needs one.
+    fn cutoff(&self) -> usize {
+        self.k.unwrap_or_default()
+    }
+}
+
+impl PositionMeasure for KnownMeasure {
     fn name(&self) -> &'static str {
-        "dcg"
+        match self.name {
+            MeasureName::Ap => "average_precision",
+            MeasureName::Rr => "reciprocal_rank",
+            MeasureName::Err => "expected_reciprocal_rank",
+            name => name.name(),
+        }
     }
 
     fn check(&self, loss: &'static str) -> Result<(), LossError> {
-        error::cutoff(loss, self.k)?;
-        error::gain(loss, &self.gain)?;
-        error::discount(loss, &self.discount)
+        self.name.parameters().iter().try_for_each(|&key| match key {
+            "k" if self.name.default_cutoff().is_some() => error::required_cutoff(loss, self.cutoff()).map(drop),
+            "k" => error::cutoff(loss, self.k).map(drop),
+            "gain" => error::gain(loss, &self.gain).map(drop),
+            "discount" => error::discount(loss, &self.discount),
+            "maximum_grade" => error::maximum_grade(loss, self.maximum_grade),
+            "persistence" if !(self.persistence > 0.0 && self.persistence < 1.0) => {
+                Err(LossError::parameter(loss, key, self.persistence, "a number above 0 and below 1"))
+            }
+            _ => Ok(()),
+        })
     }
 
     fn orientation(&self) -> Orientation {
-        Orientation::Measure
+        match self.name {
+            MeasureName::Dcg | MeasureName::KendallTau => Orientation::Measure,
+            _ => Orientation::NormalizedMeasure,
+        }
     }
 
     fn gain(&self) -> Option<&Gain> {
-        Some(&self.gain)
-    }
-
-    fn needed_positions(&self, lists: &Lists) -> Option<Tensor<2>> {
-        lists.gaining(&self.gain)
-    }
-
-    fn uses(&self) -> Uses {
-        Uses::sums_of(&self.discount.clone().into(), self.k)
-    }
-
-    fn value(&self, list: &MeasureContext) -> Tensor<1> {
-        list.sum(list.gains(&self.gain), &self.discount.clone().into(), self.k)
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Ndcg {
-    /// The DCG that is divided by its largest value.
-    pub(crate) dcg: Dcg,
-}
-
-impl PositionMeasure for Ndcg {
-    fn name(&self) -> &'static str {
-        "ndcg"
-    }
-
-    fn check(&self, loss: &'static str) -> Result<(), LossError> {
-        self.dcg.check(loss)
-    }
-
-    fn gain(&self) -> Option<&Gain> {
-        self.dcg.gain()
-    }
-
-    fn needed_positions(&self, lists: &Lists) -> Option<Tensor<2>> {
-        self.dcg.needed_positions(lists)
-    }
-
-    fn uses(&self) -> Uses {
-        self.dcg.uses()
-    }
-
-    fn value(&self, list: &MeasureContext) -> Tensor<1> {
-        let Dcg { gain, discount, k } = &self.dcg;
-        let (gains, discount) = (list.gains(gain), discount.clone().into());
-        list.sum(gains.clone(), &discount, *k) / list.ideal(gains, &discount, *k)
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct AveragePrecision {
-    /// The number of top ranks that count; `None` counts all ranks.
-    pub(crate) k: Option<usize>,
-}
-
-impl PositionMeasure for AveragePrecision {
-    fn name(&self) -> &'static str {
-        "average_precision"
-    }
-
-    fn check(&self, loss: &'static str) -> Result<(), LossError> {
-        error::cutoff(loss, self.k).map(drop)
+        matches!(self.name, MeasureName::Ndcg | MeasureName::Dcg | MeasureName::Err).then_some(&self.gain)
     }
 
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
-        lists.has_both_relevances()
-    }
-
-    fn uses(&self) -> Uses {
-        Uses::comparisons().and_function(&Discount::Zipf.into(), self.k)
-    }
-
-    fn value(&self, list: &MeasureContext) -> Tensor<1> {
-        list.sum_with_same_above(list.relevance(), &Discount::Zipf.into(), self.k) / list.relevant()
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct ReciprocalRank {
-    /// Whether to use `sum_x l_x / r_x`.
-    pub(crate) linear: bool,
-    /// The number of top ranks that count; `None` counts all ranks.
-    pub(crate) k: Option<usize>,
-}
-
-impl PositionMeasure for ReciprocalRank {
-    fn name(&self) -> &'static str {
-        "reciprocal_rank"
-    }
-
-    fn check(&self, loss: &'static str) -> Result<(), LossError> {
-        error::cutoff(loss, self.k).map(drop)
-    }
-
-    fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
-        lists.has_both_relevances()
+        match self.gain() {
+            Some(gain) => lists.has_two_gains(gain),
+            None if self.name == MeasureName::KendallTau => lists.has_two_labels(),
+            None => lists.has_both_relevances(),
+        }
     }
 
     fn needed_positions(&self, lists: &Lists) -> Option<Tensor<2>> {
-        Some(lists.relevance())
+        match self.gain() {
+            Some(gain) => lists.gaining(gain),
+            None => (!matches!(self.name, MeasureName::Ap | MeasureName::KendallTau)).then(|| lists.relevance()),
+        }
     }
 
     fn uses(&self) -> Uses {
-        let uses = if self.linear { Uses::sums() } else { Uses::comparisons() };
-        uses.and_function(&Discount::Zipf.into(), self.k)
+        use MeasureName::{Ap, Dcg, Err, KendallTau, Ndcg, Precision, RPrecision, Rbp, Recall, Rr, Success};
+        let uses = match self.name {
+            Ndcg | Dcg | Precision | Recall | Rbp => Uses::sums(),
+            Rr if self.linear => Uses::sums(),
+            Ap | Rr | Success => Uses::comparisons(),
+            RPrecision => return Uses::comparisons(),
+            Err => Uses::product_above(),
+            KendallTau => return Uses::concordance(),
+        };
+        uses.and_function(&self.function(), self.k)
     }
 
     fn value(&self, list: &MeasureContext) -> Tensor<1> {
-        if self.linear {
-            return list.sum(list.relevance(), &Discount::Zipf.into(), self.k);
+        let (f, k) = (&self.function(), self.k);
+        match self.name {
+            MeasureName::Ndcg => {
+                let gains = list.gains(&self.gain);
+                list.sum(gains.clone(), f, k) / list.ideal(gains, f, k)
+            }
+            MeasureName::Dcg => list.sum(list.gains(&self.gain), f, k),
+            MeasureName::Ap => list.sum_with_same_above(list.relevance(), f, k) / list.relevant(),
+            MeasureName::Rr if !self.linear => list.sum_with_no_relevant_above(list.relevance(), f, k),
+            MeasureName::Rr | MeasureName::Rbp => list.sum(list.relevance(), f, k),
+            MeasureName::Err => {
+                let stops = list.gains(&self.gain);
+                list.sum_with_none_above(stops.clone(), f, stops, k)
+            }
+            MeasureName::Precision => list.sum(list.relevance(), f, k) * (1.0 / self.cutoff() as f64),
+            MeasureName::Recall => list.sum(list.relevance(), f, k) / list.relevant(),
+            MeasureName::Success => list.any_relevant_within(self.cutoff()),
+            MeasureName::RPrecision => list.sum_within(list.relevance(), list.relevant()) / list.relevant(),
+            MeasureName::KendallTau => list.concordance() / list.pairs(),
         }
-        list.sum_with_no_relevant_above(list.relevance(), &Discount::Zipf.into(), self.k)
     }
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ExpectedReciprocalRank {
-    maximum_grade: u32,
-    /// The probability that a reader stops at each label.
-    stops: Gain,
-    /// The number of top ranks that count; `None` counts all ranks.
-    k: Option<usize>,
+/// Returns the probability that a reader stops at each label up to the maximum grade, for expected reciprocal rank.
+pub(in crate::loss) fn stops(maximum_grade: u32) -> Gain {
+    let stop = |label: u32| (f64::from(label).exp2() - 1.0) * (-f64::from(maximum_grade)).exp2();
+    // A larger grade is refused, so it needs no table.
+    Gain::Table((0..=maximum_grade.min(LARGEST_GRADE)).map(stop).collect())
 }
 
-impl ExpectedReciprocalRank {
-    /// Creates the measure for labels from 0 to `maximum_grade`, which must be between 1 and 30, both included.
-    pub(crate) fn new(maximum_grade: u32, k: Option<usize>) -> Self {
-        let stop = |label: u32| (f64::from(label).exp2() - 1.0) * (-f64::from(maximum_grade)).exp2();
-        // `check` rejects larger grades, so they need no table.
-        let labels = 0..=maximum_grade.min(LARGEST_GRADE);
-        Self { maximum_grade, stops: Gain::Table(labels.map(stop).collect()), k }
-    }
-}
-
-/// The largest label that a loss with an exponential gain accepts.
-const LARGEST_GRADE: u32 = MAX_EXPONENTIAL_LABEL as u32;
-
-impl PositionMeasure for ExpectedReciprocalRank {
-    fn name(&self) -> &'static str {
-        "expected_reciprocal_rank"
+#[cfg(test)]
+impl KnownMeasure {
+    /// Creates a measure with a cut-off and the defaults of the other parameters.
+    pub(crate) fn at(name: MeasureName, k: impl Into<Option<usize>>) -> Self {
+        let (discount, persistence) = (Discount::default(), 0.8);
+        Self { name, k: k.into(), gain: Gain::default(), discount, linear: false, maximum_grade: 4, persistence }
     }
 
-    fn check(&self, loss: &'static str) -> Result<(), LossError> {
-        if (1..=LARGEST_GRADE).contains(&self.maximum_grade) {
-            return error::cutoff(loss, self.k).map(drop);
-        }
-        let expected = format!("a whole number from 1 to {LARGEST_GRADE}");
-        Err(LossError::parameter(loss, "maximum_grade", self.maximum_grade, expected))
-    }
-
-    fn gain(&self) -> Option<&Gain> {
-        Some(&self.stops)
-    }
-
-    fn needed_positions(&self, lists: &Lists) -> Option<Tensor<2>> {
-        lists.gaining(&self.stops)
-    }
-
-    fn uses(&self) -> Uses {
-        Uses::product_above().and_function(&Discount::Zipf.into(), self.k)
-    }
-
-    fn value(&self, list: &MeasureContext) -> Tensor<1> {
-        let stops = list.gains(&self.stops);
-        list.sum_with_none_above(stops.clone(), &Discount::Zipf.into(), stops, self.k)
+    /// Creates expected reciprocal rank.
+    pub(crate) fn err(maximum_grade: u32, k: Option<usize>) -> Self {
+        Self { maximum_grade, gain: stops(maximum_grade), ..Self::at(MeasureName::Err, k) }
     }
 }

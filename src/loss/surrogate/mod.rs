@@ -10,7 +10,7 @@
 //! multiplied by the number of draws.
 
 mod context;
-mod measures;
+pub(crate) mod measures;
 mod named;
 pub(crate) mod names;
 mod operations;
@@ -18,7 +18,6 @@ mod position_function;
 mod position_measure;
 mod relaxation;
 pub(super) mod relaxed_measure;
-mod relevance_measures;
 #[cfg(test)]
 mod tests;
 mod transform;
@@ -31,11 +30,3 @@ pub use position_measure::{PositionMeasure, Uses};
 pub use relaxation::{Approximation, RankExpectationMethod, RankModel, Relaxation, Relaxed};
 pub(crate) use relaxation::{Form, Indicators};
 pub use transform::{Surrogate, TypeOneBound};
-
-#[cfg(test)]
-pub(crate) mod position_measures {
-    pub(crate) use super::measures::{AveragePrecision, Dcg, ExpectedReciprocalRank, Ndcg, ReciprocalRank};
-    pub(crate) use super::relevance_measures::{
-        KendallTau, PrecisionAt, RPrecision, RankBiasedPrecision, RecallAt, SuccessAt,
-    };
-}

@@ -10,22 +10,15 @@ use std::fmt::{self, Display, Formatter};
 
 use serde::{Deserialize, Serialize};
 
-use super::measures::{AveragePrecision, ExpectedReciprocalRank, Ndcg, ReciprocalRank};
-use super::named;
-use super::position_measure::PositionMeasure;
 use super::relaxation::RankModel;
-use super::relaxed_measure::{self, RelaxedMeasureConfig, named_cell};
-use super::relevance_measures::{KendallTau, PrecisionAt, RPrecision, RankBiasedPrecision, RecallAt, SuccessAt};
-use crate::json::Map;
 use crate::loss::temperature::Smoothing;
 use crate::measure::Discount;
 
-/// Defines an enum in which each variant has a name in configuration files, a list of parameter keys and a row of
-/// facts.
+/// Defines an enum in which each variant has a name in configuration files and a list of parameter keys.
 macro_rules! names {
     (
-        $(#[$attribute:meta])* $type:ident $row:ident
-        $($(#[$doc:meta])* $variant:ident = $name:literal $(or $alias:literal)*, $parameters:expr, $facts:expr;)*
+        $(#[$attribute:meta])* $type:ident
+        $($(#[$doc:meta])* $variant:ident = $name:literal $(or $alias:literal)*, $parameters:expr;)*
     ) => {
         $(#[$attribute])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,138 +43,86 @@ macro_rules! names {
                     $(Self::$variant => &$parameters,)*
                 }
             }
-
-            fn facts(self) -> $row {
-                match self {
-                    $(Self::$variant => $facts,)*
-                }
-            }
         }
     };
 }
 
-/// What relaxations need to know of a measure.
-struct MeasureFacts {
-    /// Creates the measure from the parameters of a configuration.
-    relaxed: fn(&RelaxedMeasureConfig) -> Box<dyn PositionMeasure>,
-    /// Whether the measure needs a cut-off.
-    needs_cutoff: bool,
-    /// Whether the measure depends on the first relevant document, which needs the exact model of ranks.
-    finds_first: bool,
-    /// Whether the measure depends on every rank, and depends less on each rank than on the rank before it.
-    falls_gradually: bool,
-}
-
-const fn measure(relaxed: fn(&RelaxedMeasureConfig) -> Box<dyn PositionMeasure>) -> MeasureFacts {
-    MeasureFacts { relaxed, needs_cutoff: false, finds_first: false, falls_gradually: false }
-}
-
-const fn gradual(relaxed: fn(&RelaxedMeasureConfig) -> Box<dyn PositionMeasure>) -> MeasureFacts {
-    MeasureFacts { falls_gradually: true, ..measure(relaxed) }
-}
-
-const fn cut(relaxed: fn(&RelaxedMeasureConfig) -> Box<dyn PositionMeasure>) -> MeasureFacts {
-    MeasureFacts { needs_cutoff: true, ..measure(relaxed) }
-}
-
 names! {
     /// The name of a measure in a configuration.
-    MeasureName MeasureFacts
+    MeasureName
     /// NDCG, the DCG divided by the largest DCG that any order can reach.
-    Ndcg = "ndcg", ["k", "gain", "discount", "exponent"], gradual(|c| Box::new(Ndcg { dcg: c.dcg() }));
+    Ndcg = "ndcg", ["k", "gain", "discount", "exponent"];
     /// DCG, the sum `sum_x D(r_x) G(y_x)`.
-    Dcg = "dcg", ["k", "gain", "discount", "exponent"], gradual(|c| Box::new(c.dcg()));
+    Dcg = "dcg", ["k", "gain", "discount", "exponent"];
     /// Average precision, `1/|l| sum_x l_x / r_x (relevant documents at or above x)`. The divisor is always the number
     /// of all relevant documents, even if there is a cut-off.
-    Ap = "ap" or "map", ["k"], gradual(|c| Box::new(AveragePrecision { k: c.k }));
+    Ap = "ap" or "map", ["k"];
     /// Reciprocal rank, one over the rank of the first relevant document, or 0 if that rank is beyond the cut-off. With
     /// `linear`, `sum_x l_x / r_x`, which equals it only if exactly one document is relevant (smoothrank, section 4.1).
-    Rr = "rr" or "mrr", ["k", "linear"], MeasureFacts {
-        finds_first: true,
-        ..measure(|c| Box::new(ReciprocalRank { linear: c.linear, k: c.k }))
-    };
+    Rr = "rr" or "mrr", ["k", "linear"];
     /// Expected reciprocal rank, `sum_x g_x / r_x prod of (1 - g_y) over y above x`. A reader stops at document `x`
     /// with probability `g_x = (2^{y_x} - 1) / 2^{maximum grade}`.
-    Err = "err", ["k", "maximum_grade"], MeasureFacts {
-        finds_first: true,
-        ..gradual(|c| Box::new(ExpectedReciprocalRank::new(c.maximum_grade, c.k)))
-    };
+    Err = "err", ["k", "maximum_grade"];
     /// Precision, the number of relevant documents among the first `k`, divided by `k`.
-    Precision = "precision" or "p", ["k"], cut(|c| Box::new(PrecisionAt { k: c.required_cutoff() }));
+    Precision = "precision" or "p", ["k"];
     /// Recall, the share of all relevant documents that are among the first `k`.
-    Recall = "recall", ["k"], cut(|c| Box::new(RecallAt { k: c.required_cutoff() }));
+    Recall = "recall", ["k"];
     /// Success, whether a relevant document is among the first `k`.
-    Success = "success", ["k"], MeasureFacts {
-        finds_first: true,
-        ..cut(|c| Box::new(SuccessAt { k: c.required_cutoff() }))
-    };
+    Success = "success", ["k"];
     /// Rank-biased precision, `(1 - p) sum_x l_x p^(r_x - 1)`. A reader who goes on to the next document with
     /// probability
     /// `p` finds relevant documents at this rate.
-    Rbp = "rbp", ["persistence"], gradual(|c| Box::new(RankBiasedPrecision { persistence: c.persistence }));
+    Rbp = "rbp", ["persistence"];
     /// R-precision, the precision at `k`, where `k` is the number of relevant documents.
-    RPrecision = "r_precision", [], measure(|_| Box::new(RPrecision));
+    RPrecision = "r_precision", [];
     /// Kendall's tau, the number of correctly ordered pairs minus the number of inverted pairs, divided by the number
     /// of pairs with different labels.
-    KendallTau = "kendall_tau", [], measure(|_| Box::new(KendallTau));
-}
-
-/// What a surrogate needs to know of a relaxation.
-struct RelaxationFacts {
-    /// The paper's temperature, in scores, or 1 if the paper gives none.
-    paper_value: f64,
-    /// The default temperature in spreads, for training a scorer from scratch.
-    temperature: f64,
-    /// The power `p` that adapts a temperature in spreads to short lists.
-    short_list_power: u32,
-}
-
-const fn relaxation(temperature: f64) -> RelaxationFacts {
-    RelaxationFacts { paper_value: 1.0, temperature, short_list_power: 2 }
+    KendallTau = "kendall_tau", [];
 }
 
 names! {
     /// The name of a relaxation in a configuration.
-    RelaxationName RelaxationFacts
+    RelaxationName
     /// Positions `p_x = 1 + sum_{y != x} phi(alpha (s_y - s_x))`; cut-offs and comparisons by sigmoids of steepness
     /// `beta` (approximation-framework, section 4). The surrogate tends to the measure as `alpha` and `beta` grow
     /// (Theorems 3 to 6).
-    ApproximatePositions = "approximate_positions", ["alpha", "beta", "step"],
-        RelaxationFacts { paper_value: 10.0, ..relaxation(20.0) };
+    ApproximatePositions = "approximate_positions", ["alpha", "beta", "step"];
     /// The same by the logistic step; comparisons by that step between scores (smoothrank, equations 4, 5 and 9).
-    SigmoidRanks = "sigmoid_ranks", ["sigma", "diagonal"], relaxation(0.05);
+    SigmoidRanks = "sigmoid_ranks", ["sigma", "diagonal"];
     /// Soft indicators `h_ij` in place of "document i is at rank j" (smoothrank, section 4). The temperature is in
     /// squared scores or in variances.
-    RankIndicators = "rank_indicators", ["sigma"], RelaxationFacts { short_list_power: 1, ..relaxation(0.02) };
+    RankIndicators = "rank_indicators", ["sigma"];
     /// Ranks of noisy scores, and expectations over them (softrank-directness, section III).
-    ExpectedRanks = "expected_ranks", ["sigma", "evaluation", "model"], relaxation(0.1);
+    ExpectedRanks = "expected_ranks", ["sigma", "evaluation", "model"];
     /// Rows of NeuralSort's matrix (Grover et al., Stochastic optimization of sorting networks via continuous
     /// relaxations; PiRank).
-    // With a smoother matrix, the loss of three documents has minima at wrong orders.
-    NeuralSort = "neural_sort", ["sigma"], RelaxationFacts { short_list_power: 0, ..relaxation(0.2) };
+    NeuralSort = "neural_sort", ["sigma"];
     /// `softmax_i(-|s_i - s_d(r)| / sigma)` in place of "document i is at rank r" (Prillo and Eisenschlos, SoftSort).
-    SoftSort = "soft_sort", ["sigma"], RelaxationFacts { short_list_power: 1, ..relaxation(0.075) };
+    SoftSort = "soft_sort", ["sigma"];
     /// Softmax of scores, less what was found at the ranks above (Thonet et al., SmoothI).
-    SmoothIndicators = "smooth_indicators", ["alpha", "delta"], relaxation(10.0);
+    SmoothIndicators = "smooth_indicators", ["alpha", "delta"];
     /// Projection of `-s / sigma` on the orders of the ranks (Blondel et al., Fast differentiable sorting and ranking).
-    // Documents in a short list are often more than `sigma` apart and then have no gradient.
-    ProjectedRanks = "projected_ranks", ["sigma", "beta"], RelaxationFacts { short_list_power: 7, ..relaxation(0.05) };
+    ProjectedRanks = "projected_ranks", ["sigma", "beta"];
 }
 
 impl MeasureName {
-    /// Creates the measure with the parameters of a configuration.
-    pub(super) fn relaxed(self, config: &RelaxedMeasureConfig) -> Box<dyn PositionMeasure> {
-        (self.facts().relaxed)(config)
-    }
-
     /// Returns the default cut-off if the measure needs a cut-off, and `None` otherwise.
     pub(super) fn default_cutoff(self) -> Option<usize> {
-        self.facts().needs_cutoff.then_some(5)
+        matches!(self, Self::Precision | Self::Recall | Self::Success).then_some(5)
     }
 
-    /// Returns the default model for the distribution of ranks.
+    /// Returns the default model for the distribution of ranks. A measure that depends on the first relevant document
+    /// needs the exact model.
     pub(super) fn default_model(self) -> RankModel {
-        if self.facts().finds_first { RankModel::Exact } else { RankModel::Independent }
+        match self {
+            Self::Rr | Self::Err | Self::Success => RankModel::Exact,
+            _ => RankModel::Independent,
+        }
+    }
+
+    /// Returns whether the measure depends on every rank, and depends less on each rank than on the rank before it.
+    fn falls_gradually(self) -> bool {
+        matches!(self, Self::Ndcg | Self::Dcg | Self::Err | Self::Rbp)
     }
 }
 
@@ -196,12 +137,32 @@ impl RelaxationName {
 
     /// Returns the paper's temperature, in scores, or 1 if the paper gives none.
     pub(super) fn paper_value(self) -> f64 {
-        self.facts().paper_value
+        if self == Self::ApproximatePositions { 10.0 } else { 1.0 }
+    }
+
+    /// Returns the default temperature in spreads, for training a scorer from scratch.
+    pub(super) const fn temperature(self) -> f64 {
+        match self {
+            Self::ApproximatePositions => 20.0,
+            Self::SigmoidRanks | Self::ProjectedRanks => 0.05,
+            Self::RankIndicators => 0.02,
+            Self::ExpectedRanks => 0.1,
+            // With a smoother matrix, the loss of three documents has minima at wrong orders.
+            Self::NeuralSort => 0.2,
+            Self::SoftSort => 0.075,
+            Self::SmoothIndicators => 10.0,
+        }
     }
 
     /// Returns the power `p` that adapts a temperature in spreads to short lists.
     pub(super) fn short_list_power(self) -> u32 {
-        self.facts().short_list_power
+        match self {
+            Self::NeuralSort => 0,
+            Self::RankIndicators | Self::SoftSort => 1,
+            // Documents in a short list are often more than `sigma` apart and then have no gradient.
+            Self::ProjectedRanks => 7,
+            _ => 2,
+        }
     }
 }
 
@@ -279,35 +240,19 @@ impl Cell {
         }
     }
 
-    /// Returns the name of the registered loss that equals this combination, if there is one.
-    pub fn named(self) -> Option<&'static str> {
-        let mut losses = named::all();
-        losses.find(|&(_, measure, relaxation)| self == Self { measure, relaxation }).map(|(name, ..)| name)
-    }
-
     /// Returns the default temperature, in spreads, for training a scorer from scratch. The factor `times` changes it
     /// to make the surrogate smoother.
     pub(super) fn default_temperature(self, times: f64) -> f64 {
-        let temperature = self.relaxation.facts().temperature;
+        let temperature = self.relaxation.temperature();
         match self.relaxation {
             RelaxationName::ApproximatePositions | RelaxationName::SmoothIndicators => temperature / times,
             // The temperature is in variances.
             RelaxationName::RankIndicators => temperature * times * times,
             // Documents further apart have no gradient, so a measure of few ranks needs a larger temperature.
-            RelaxationName::ProjectedRanks if self.measure.facts().falls_gradually => times * (temperature / 8.0),
+            RelaxationName::ProjectedRanks if self.measure.falls_gradually() => times * (temperature / 8.0),
             _ => temperature * times,
         }
     }
-}
-
-/// Returns the default temperature of a registered loss, from its name and parameters. Other losses have no default
-/// temperature in spreads, because no search for one has been made.
-pub(in crate::loss) fn default_temperature(name: &str, params: &Map, times: f64) -> Option<f64> {
-    let cell = match name {
-        relaxed_measure::NAME => named_cell(params).cell(),
-        _ => Cell::all().find(|cell| cell.named() == Some(name))?,
-    };
-    Some(cell.default_temperature(times))
 }
 
 /// The shape of a discount, whose exponent is a separate parameter.
@@ -349,7 +294,7 @@ impl DiscountShape {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::json;
+    use crate::json::{Map, json};
     use crate::loss::registry;
 
     /// Each named loss has the same default temperature as the measure and relaxation that it combines.

@@ -17,9 +17,8 @@ use std::sync::Arc;
 use burn::config::Config;
 use serde::de::DeserializeOwned;
 
-use super::measures::Dcg;
-use super::names::DiscountShape;
-use super::names::{Cell, MeasureName, RelaxationName};
+use super::measures::{KnownMeasure, stops};
+use super::names::{Cell, DiscountShape, MeasureName, RelaxationName};
 use super::position_measure::PositionMeasure;
 use super::relaxation::{KnownRelaxation, RankExpectationMethod, RankModel, Relaxation};
 use super::transform::{GumbelNoise, Surrogate, TypeOneBound};
@@ -141,7 +140,7 @@ impl RelaxedMeasureConfig {
 
     /// Creates a registered loss. Error messages about parameters use the loss's `name`.
     pub(super) fn named(&self, name: &'static str) -> Result<Surrogate, LossError> {
-        self.joined(name, self.measure.relaxed(self).into(), Arc::new(self.known_relaxation()))
+        self.joined(name, Arc::new(self.known_measure()), Arc::new(self.known_relaxation()))
     }
 
     /// Creates a loss, named after the measure, that computes your own measure under the relaxation of this
@@ -158,8 +157,8 @@ impl RelaxedMeasureConfig {
     /// # Errors
     /// Returns the same errors as [`init`](Self::init).
     pub fn init_relaxation(&self, relaxation: impl Relaxation + 'static) -> Result<Surrogate, LossError> {
-        let measure = self.measure.relaxed(self);
-        self.joined(measure.name(), measure.into(), Arc::new(relaxation))
+        let measure = self.known_measure();
+        self.joined(PositionMeasure::name(&measure), Arc::new(measure), Arc::new(relaxation))
     }
 
     fn joined(
@@ -173,21 +172,25 @@ impl RelaxedMeasureConfig {
         surrogate.with_noise(Some(noise).filter(|noise| noise.samples > 0)).with_bound(self.bound)
     }
 
-    pub(super) fn dcg(&self) -> Dcg {
-        Dcg { gain: self.gain.clone(), discount: self.discount.clone().with_exponent(self.exponent), k: self.k }
-    }
-
-    /// Returns the cut-off of a measure that needs one.
-    pub(super) fn required_cutoff(&self) -> usize {
-        self.cutoff().unwrap_or_default()
-    }
-
+    /// Returns the cut-off of a measure that takes one.
     fn cutoff(&self) -> Option<usize> {
-        self.k.or(self.measure.default_cutoff())
+        self.k.filter(|_| self.measure.parameters().contains(&"k")).or(self.measure.default_cutoff())
+    }
+
+    pub(super) fn known_measure(&self) -> KnownMeasure {
+        let is_err = self.measure == MeasureName::Err;
+        KnownMeasure {
+            name: self.measure,
+            k: self.cutoff(),
+            gain: if is_err { stops(self.maximum_grade) } else { self.gain.clone() },
+            discount: self.discount.clone().with_exponent(self.exponent),
+            linear: self.linear,
+            maximum_grade: self.maximum_grade,
+            persistence: self.persistence,
+        }
     }
 
     pub(super) fn known_relaxation(&self) -> KnownRelaxation {
-        let takes_cutoff = self.measure.parameters().contains(&"k");
         KnownRelaxation {
             name: self.relaxation,
             temperature: self.temperature(),
@@ -197,7 +200,7 @@ impl RelaxedMeasureConfig {
             delta: self.delta,
             evaluation: self.evaluation,
             model: self.model.unwrap_or(self.measure.default_model()),
-            top: self.cutoff().filter(|_| takes_cutoff),
+            top: self.cutoff(),
         }
     }
 
@@ -259,12 +262,22 @@ fn forms() -> Vec<Map> {
 
 /// Returns the default configuration of the measure and relaxation that the parameters select. The default measure or
 /// relaxation replaces a missing or unknown name.
-pub(super) fn named_cell(params: &Map) -> RelaxedMeasureConfig {
+fn named_cell(params: &Map) -> RelaxedMeasureConfig {
     let RelaxedMeasureConfig { measure, relaxation, .. } = RelaxedMeasureConfig::new();
     RelaxedMeasureConfig::of(
         part(params, "measure", measure).unwrap_or(measure),
         part(params, "relaxation", relaxation).unwrap_or(relaxation),
     )
+}
+
+/// Returns the default temperature of a registered loss, from its name and parameters. Other losses have no default
+/// temperature in spreads, because no search for one has been made.
+pub(in crate::loss) fn default_temperature(name: &str, params: &Map, times: f64) -> Option<f64> {
+    let cell = match name {
+        NAME => named_cell(params).cell(),
+        _ => Cell::all().find(|cell| cell.named() == Some(name))?,
+    };
+    Some(cell.default_temperature(times))
 }
 
 /// Returns every parameter of the selected measure and relaxation, with its default.

@@ -3,12 +3,9 @@
 use burn::tensor::{DType, Device, Tensor};
 
 use super::context::MeasureContext;
+use super::measures::KnownMeasure;
 use super::position_function::PositionFunction;
 use super::position_measure::{PositionMeasure, Uses};
-use super::position_measures::{
-    AveragePrecision, Dcg, ExpectedReciprocalRank, KendallTau, Ndcg, PrecisionAt, RPrecision, RankBiasedPrecision,
-    RecallAt, ReciprocalRank, SuccessAt,
-};
 use super::relaxation::{KnownRelaxation, Relaxation, Relaxed};
 use super::relaxed_measure::RelaxedMeasureConfig;
 use super::*;
@@ -51,12 +48,12 @@ impl Relaxation for Exact {
     }
 }
 
-fn ndcg_at(k: usize) -> Ndcg {
-    Ndcg { dcg: dcg_at(k) }
+fn ndcg_at(k: usize) -> KnownMeasure {
+    KnownMeasure::at(MeasureName::Ndcg, k)
 }
 
-fn dcg_at(k: usize) -> Dcg {
-    Dcg { k: Some(k), ..Dcg::default() }
+fn dcg_at(k: usize) -> KnownMeasure {
+    KnownMeasure::at(MeasureName::Dcg, Some(k))
 }
 
 fn exact(measure: impl PositionMeasure + 'static) -> f64 {
@@ -91,9 +88,21 @@ fn assert_agree(found: &Explained, expected: &Explained, what: &str) {
 
 #[test]
 fn the_transform_of_ndcg_is_each_papers_surrogate() {
-    assert_agree(&surrogate(Ndcg::default(), approximate()), &registered("approx_ndcg", &["alpha"]), "ApproxNDCG");
-    assert_agree(&surrogate(Ndcg::default(), indicator()), &registered("smooth_ndcg", &["sigma"]), "SmoothNDCG");
-    assert_agree(&surrogate(Ndcg::default(), expected()), &registered("soft_ndcg", &["sigma"]), "SoftNDCG");
+    assert_agree(
+        &surrogate(KnownMeasure::at(MeasureName::Ndcg, None), approximate()),
+        &registered("approx_ndcg", &["alpha"]),
+        "ApproxNDCG",
+    );
+    assert_agree(
+        &surrogate(KnownMeasure::at(MeasureName::Ndcg, None), indicator()),
+        &registered("smooth_ndcg", &["sigma"]),
+        "SmoothNDCG",
+    );
+    assert_agree(
+        &surrogate(KnownMeasure::at(MeasureName::Ndcg, None), expected()),
+        &registered("soft_ndcg", &["sigma"]),
+        "SoftNDCG",
+    );
     let cut = || ndcg_at(3);
     assert_agree(&surrogate(cut(), approximate()), &registered("approx_ndcg", &["alpha", "beta", "k"]), "@3");
     assert_agree(&surrogate(cut(), indicator()), &registered("smooth_ndcg", &["sigma", "k"]), "@3");
@@ -102,35 +111,59 @@ fn the_transform_of_ndcg_is_each_papers_surrogate() {
 
 #[test]
 fn the_transforms_of_dcg_and_precision_are_each_papers_surrogates() {
-    assert_agree(&surrogate(Dcg::default(), approximate()), &registered("approx_dcg", &["alpha"]), "ApproxDCG");
+    assert_agree(
+        &surrogate(KnownMeasure::at(MeasureName::Dcg, None), approximate()),
+        &registered("approx_dcg", &["alpha"]),
+        "ApproxDCG",
+    );
     let cut = || dcg_at(3);
     assert_agree(&surrogate(cut(), expected()), &registered("soft_dcg", &["sigma", "k"]), "SoftDCG@3");
-    let precision = PrecisionAt { k: 3 };
+    let precision = || KnownMeasure::at(MeasureName::Precision, 3);
     let of_paper = registered("approx_precision", &["alpha", "beta", "k"]);
-    assert_agree(&surrogate(precision, approximate()), &of_paper, "ApproxPrecision");
+    assert_agree(&surrogate(precision(), approximate()), &of_paper, "ApproxPrecision");
     assert_agree(
-        &surrogate(precision, indicator()),
+        &surrogate(precision(), indicator()),
         &registered("smooth_precision", &["sigma", "k"]),
         "SmoothPrecision",
     );
-    assert_agree(&surrogate(precision, expected()), &registered("soft_precision", &["sigma", "k"]), "SoftPrecision");
+    assert_agree(&surrogate(precision(), expected()), &registered("soft_precision", &["sigma", "k"]), "SoftPrecision");
 }
 
 #[test]
 fn the_transforms_of_average_precision_and_reciprocal_rank_are_each_papers_surrogates() {
     let both = ["alpha", "beta"];
-    assert_agree(&surrogate(AveragePrecision::default(), approximate()), &registered("approx_ap", &both), "ApproxAP");
     assert_agree(
-        &surrogate(AveragePrecision::default(), indicator()),
+        &surrogate(KnownMeasure::at(MeasureName::Ap, None), approximate()),
+        &registered("approx_ap", &both),
+        "ApproxAP",
+    );
+    assert_agree(
+        &surrogate(KnownMeasure::at(MeasureName::Ap, None), indicator()),
         &registered("smooth_ap_indicator", &["sigma"]),
         "SmoothAP",
     );
-    assert_agree(&surrogate(ReciprocalRank::default(), approximate()), &registered("approx_rr", &both), "ApproxRR");
-    assert_agree(&surrogate(ReciprocalRank::default(), indicator()), &registered("smooth_rr", &["sigma"]), "SmoothRR");
-    assert_agree(&surrogate(AveragePrecision::default(), expected()), &registered("soft_ap", &["sigma"]), "SoftAP");
+    assert_agree(
+        &surrogate(KnownMeasure::at(MeasureName::Rr, None), approximate()),
+        &registered("approx_rr", &both),
+        "ApproxRR",
+    );
+    assert_agree(
+        &surrogate(KnownMeasure::at(MeasureName::Rr, None), indicator()),
+        &registered("smooth_rr", &["sigma"]),
+        "SmoothRR",
+    );
+    assert_agree(
+        &surrogate(KnownMeasure::at(MeasureName::Ap, None), expected()),
+        &registered("soft_ap", &["sigma"]),
+        "SoftAP",
+    );
     let exact = KnownRelaxation { model: RankModel::Exact, ..expected() };
-    assert_agree(&surrogate(ReciprocalRank::default(), exact), &registered("soft_rr", &["sigma"]), "SoftRR");
-    let err = ExpectedReciprocalRank::new(4, None);
+    assert_agree(
+        &surrogate(KnownMeasure::at(MeasureName::Rr, None), exact),
+        &registered("soft_rr", &["sigma"]),
+        "SoftRR",
+    );
+    let err = KnownMeasure::err(4, None);
     assert_agree(&surrogate(err, exact), &registered("soft_err", &["sigma"]), "SoftERR");
 }
 
@@ -144,22 +177,25 @@ fn a_measure_at_ranks_is_the_exact_measure() {
         measure.query(&ranking, &convention).unwrap().unwrap()
     };
     let pairs = [
-        (exact(Ndcg::default()), of(Measure::Ndcg(None))),
+        (exact(KnownMeasure::at(MeasureName::Ndcg, None)), of(Measure::Ndcg(None))),
         (exact(ndcg_at(3)), of(Measure::Ndcg(Some(3)))),
         (exact(dcg_at(3)), of(Measure::Dcg(Some(3)))),
-        (exact(PrecisionAt { k: 3 }), of(Measure::Precision(Some(3)))),
-        (exact(AveragePrecision { k: None }), of(Measure::Ap(None))),
-        (exact(ReciprocalRank::default()), of(Measure::ReciprocalRank(None))),
-        (exact(ExpectedReciprocalRank::new(4, None)), of(Measure::Err(None))),
-        (exact(AveragePrecision { k: Some(4) }), of(Measure::Ap(Some(4)))),
-        (exact(ReciprocalRank { linear: false, k: Some(1) }), of(Measure::ReciprocalRank(Some(1)))),
-        (exact(ExpectedReciprocalRank::new(4, Some(4))), of(Measure::Err(Some(4)))),
-        (exact(RecallAt { k: 4 }), of(Measure::Recall(Some(4)))),
-        (exact(SuccessAt { k: 1 }), of(Measure::Success(Some(1)))),
-        (exact(SuccessAt { k: 2 }), of(Measure::Success(Some(2)))),
-        (exact(RPrecision), of(Measure::RPrecision)),
-        (exact(RankBiasedPrecision { persistence: 0.8 }), of(Measure::Rbp { persistence: 0.8 })),
-        (exact(KendallTau), of(Measure::KendallTau)),
+        (exact(KnownMeasure::at(MeasureName::Precision, 3)), of(Measure::Precision(Some(3)))),
+        (exact(KnownMeasure::at(MeasureName::Ap, None)), of(Measure::Ap(None))),
+        (exact(KnownMeasure::at(MeasureName::Rr, None)), of(Measure::ReciprocalRank(None))),
+        (exact(KnownMeasure::err(4, None)), of(Measure::Err(None))),
+        (exact(KnownMeasure::at(MeasureName::Ap, Some(4))), of(Measure::Ap(Some(4)))),
+        (exact(KnownMeasure::at(MeasureName::Rr, 1)), of(Measure::ReciprocalRank(Some(1)))),
+        (exact(KnownMeasure::err(4, Some(4))), of(Measure::Err(Some(4)))),
+        (exact(KnownMeasure::at(MeasureName::Recall, 4)), of(Measure::Recall(Some(4)))),
+        (exact(KnownMeasure::at(MeasureName::Success, 1)), of(Measure::Success(Some(1)))),
+        (exact(KnownMeasure::at(MeasureName::Success, 2)), of(Measure::Success(Some(2)))),
+        (exact(KnownMeasure::at(MeasureName::RPrecision, None)), of(Measure::RPrecision)),
+        (
+            exact(KnownMeasure { persistence: 0.8, ..KnownMeasure::at(MeasureName::Rbp, None) }),
+            of(Measure::Rbp { persistence: 0.8 }),
+        ),
+        (exact(KnownMeasure::at(MeasureName::KendallTau, None)), of(Measure::KendallTau)),
     ];
     for (index, (found, expected)) in pairs.iter().enumerate() {
         assert!((found - expected).abs() < 1e-6, "measure {index}: {found} {expected}");
@@ -221,11 +257,15 @@ fn a_measure_written_otherwise_is_the_same_through_every_relaxation() {
     let sigmoid = KnownRelaxation::new(RelaxationName::SigmoidRanks, Temperature::scores(0.5));
     for relaxation in [approximate(), indicator(), expected(), sigmoid] {
         for k in [None, Some(3)] {
-            let ndcg = Ndcg { dcg: Dcg { k, ..Dcg::default() } };
+            let ndcg = KnownMeasure::at(MeasureName::Ndcg, k);
             let own = surrogate(Own { k, ap: false }, relaxation);
             assert_agree(&own, &surrogate(ndcg, relaxation), &format!("{relaxation:?} {k:?}"));
             let own = surrogate(Own { k, ap: true }, relaxation);
-            assert_agree(&own, &surrogate(AveragePrecision { k }, relaxation), &format!("AP {relaxation:?} {k:?}"));
+            assert_agree(
+                &own,
+                &surrogate(KnownMeasure::at(MeasureName::Ap, k), relaxation),
+                &format!("AP {relaxation:?} {k:?}"),
+            );
         }
     }
 }
@@ -281,7 +321,7 @@ fn gumbel_samples_average_the_approximate_measure() {
 #[test]
 fn a_cutoff_of_zero_is_refused() {
     for relaxation in [approximate(), indicator(), expected()] {
-        let refused = Surrogate::new(PrecisionAt { k: 0 }, relaxation).unwrap_err();
+        let refused = Surrogate::new(KnownMeasure::at(MeasureName::Precision, 0), relaxation).unwrap_err();
         assert_eq!(refused.to_string(), "precision.k = 0: expected a cut-off of 1 or more");
         let refused = Surrogate::new(ndcg_at(0), relaxation).unwrap_err();
         assert_eq!(refused.to_string(), "ndcg.k = 0: expected a cut-off of 1 or more, or none");
@@ -315,7 +355,9 @@ fn what_a_measure_says_of_itself_is_checked() {
 
 #[test]
 fn parameters_of_a_measure_are_checked() {
-    let dcg = |gain, discount| Surrogate::new(Dcg { gain, discount, k: None }, Exact).map(|_| ());
+    let dcg = |gain, discount| {
+        Surrogate::new(KnownMeasure { gain, discount, ..KnownMeasure::at(MeasureName::Dcg, None) }, Exact).map(|_| ())
+    };
     let refused = dcg(Gain::Table(vec![]), Discount::Log2).unwrap_err();
     assert!(refused.to_string().starts_with("dcg.gain = []"), "{refused}");
     let refused = dcg(Gain::Exp2, Discount::Power { exponent: f64::NAN }).unwrap_err();
@@ -341,7 +383,10 @@ fn parameters_out_of_range_are_refused() {
         KnownRelaxation { diagonal: 2.0, ..sigmoid },
     ];
     for relaxation in relaxations {
-        assert!(matches!(Surrogate::new(Ndcg::default(), relaxation), Err(LossError::Parameter { .. })));
+        assert!(matches!(
+            Surrogate::new(KnownMeasure::at(MeasureName::Ndcg, None), relaxation),
+            Err(LossError::Parameter { .. })
+        ));
     }
 }
 
@@ -388,19 +433,19 @@ fn positions_that_a_measure_does_not_ask_for_change_no_bit() {
             assert_eq!((found.value, found.grad), (all.value, all.grad), "{measure:?}, {dtype:?}");
         }
     }
-    check(Ndcg::default());
+    check(KnownMeasure::at(MeasureName::Ndcg, None));
     check(ndcg_at(3));
-    check(Dcg::default());
-    check(AveragePrecision::default());
-    check(ReciprocalRank::default());
-    check(ReciprocalRank { linear: true, k: Some(5) });
-    check(ExpectedReciprocalRank::new(4, None));
-    check(PrecisionAt { k: 5 });
-    check(RecallAt { k: 5 });
-    check(SuccessAt { k: 5 });
-    check(RPrecision);
-    check(RankBiasedPrecision { persistence: 0.8 });
-    check(KendallTau);
+    check(KnownMeasure::at(MeasureName::Dcg, None));
+    check(KnownMeasure::at(MeasureName::Ap, None));
+    check(KnownMeasure::at(MeasureName::Rr, None));
+    check(KnownMeasure { linear: true, ..KnownMeasure::at(MeasureName::Rr, 5) });
+    check(KnownMeasure::err(4, None));
+    check(KnownMeasure::at(MeasureName::Precision, 5));
+    check(KnownMeasure::at(MeasureName::Recall, 5));
+    check(KnownMeasure::at(MeasureName::Success, 5));
+    check(KnownMeasure::at(MeasureName::RPrecision, None));
+    check(KnownMeasure { persistence: 0.8, ..KnownMeasure::at(MeasureName::Rbp, None) });
+    check(KnownMeasure::at(MeasureName::KendallTau, None));
 }
 
 #[test]

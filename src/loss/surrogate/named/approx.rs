@@ -1,15 +1,6 @@
 //! Surrogates at approximate positions (approximation-framework).
 
-use burn::config::Config;
-
-use crate::loss::declare::declare;
-use crate::loss::error::LossError;
-use crate::loss::surrogate::names::{MeasureName, RelaxationName};
-use crate::loss::surrogate::relaxed_measure::RelaxedMeasureConfig;
-use crate::loss::surrogate::transform::Surrogate;
-use crate::loss::temperature::Temperature;
-use crate::measure::Gain;
-use crate::op::Step;
+use super::*;
 
 named! {
     temperature: "alpha", sharper: sharper_if_larger, paper_value: 10.0, setter: with_alpha;
@@ -26,7 +17,6 @@ named! {
         formula: "1 - 1/|l| sum_i l_i / p_i (1 + sum_{j != i} l_j sigmoid(beta (p_i - p_j))), p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))",
         cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
         paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (22)",
-        temperature: "Temperature::spreads(20.0)",
         /// The steepness of the truncation function; must be above 0.
         beta: f64 = 10.0,
         /// The smooth step function `phi` of the approximate positions.
@@ -42,7 +32,6 @@ named! {
         formula: "-sum_i G(y_i) / log2(1 + p_i), p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))",
         cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
         paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (20), (21)",
-        temperature: "Temperature::spreads(20.0)",
         /// The function that maps a label to its gain.
         gain: Gain = "Gain::Exp2",
         /// The smooth step function `phi` of the approximate positions.
@@ -60,7 +49,6 @@ named! {
         formula: "1 - 1/Z sum_i G(y_i) / log2(1 + p_i) [sigmoid(beta (k + 1/2 - p_i))], p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))",
         cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
         paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (20), (21), (16)",
-        temperature: "Temperature::spreads(20.0)",
         /// The steepness of the smooth cut-off, above 0; ignored unless `k` is set.
         beta: f64 = 10.0,
         /// The number of top ranks that count; `None` counts all ranks.
@@ -81,7 +69,6 @@ named! {
         formula: "1 - 1/k sum_i l_i sigmoid(beta (k + 1/2 - p_i)), p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))",
         cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
         paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (13), (20)",
-        temperature: "Temperature::spreads(20.0)",
         /// The steepness of the smooth cut-off; must be above 0.
         beta: f64 = 10.0,
         /// The number of top ranks that count, 1 or more.
@@ -103,7 +90,6 @@ named! {
         formula: "1 - sum_i l_i / p_i prod_{j != i} (1 - l_j sigmoid(beta (p_i - p_j))), p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))",
         cost: "O(n^2)",
         paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (20), section 4.3",
-        temperature: "Temperature::spreads(20.0)",
         /// The steepness of the truncation function; must be above 0.
         beta: f64 = 10.0,
         /// The smooth step function `phi` of the approximate positions.

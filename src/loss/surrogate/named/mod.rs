@@ -1,11 +1,16 @@
 //! The surrogates that papers name: each is a measure through a relaxation, with its own parameters and defaults. A row
 //! of [`named!`] is all there is to one of them.
 
-use super::names::{MeasureName, RelaxationName};
+use super::names::{Cell, DiscountShape, MeasureName, RelaxationName};
+use super::relaxation::{RankExpectationMethod, RankModel};
+use super::relaxed_measure::RelaxedMeasureConfig;
+use super::transform::Surrogate;
+use crate::loss::author::*;
+use crate::op::Step;
 
 /// Defines the surrogates of one family from rows. A row has the loss's documentation, its name, type and
-/// configuration, the measure and the relaxation that it joins, what the registry says of it, the default temperature
-/// in spreads, and the other parameters with their defaults. Parameters have the names that [`RelaxedMeasureConfig`]
+/// configuration, the measure and the relaxation that it joins, what the registry says of it, and the parameters with
+/// their defaults, but for the temperature, whose default is that of the relaxation. Parameters have the names that [`RelaxedMeasureConfig`]
 /// gives them. In
 /// `where`, a row may set further parameters, which its users cannot change.
 ///
@@ -22,7 +27,6 @@ macro_rules! named {
                 formula: $formula:literal,
                 cost: $cost:literal,
                 paper: $paper:literal,
-                temperature: $default:tt,
                 $($(#[$parameter_doc:meta])* $parameter:ident: $kind:ident $(<$inner:ident>)? $(= $parameter_default:tt)?,)*
             }
         )+
@@ -30,6 +34,8 @@ macro_rules! named {
         $(
             pub(in crate::loss) mod $name {
                 use super::*;
+
+                const TEMPERATURE: Temperature = Temperature::spreads(RelaxationName::$relaxation.temperature());
 
                 declare! {
                     $config,
@@ -49,7 +55,7 @@ macro_rules! named {
                 #[non_exhaustive]
                 pub struct $config {
                     #[doc = temperature_doc!($relaxation)]
-                    #[config(default = $default)]
+                    #[config(default = "TEMPERATURE")]
                     pub temperature: Temperature,
                     $(
                         $(#[$parameter_doc])*
@@ -85,8 +91,8 @@ macro_rules! named {
             }
         )+
 
-        /// The name of each loss of this family, with its measure and relaxation.
-        pub(super) const NAMED: &[(&str, MeasureName, RelaxationName)] =
+        /// The losses of this family.
+        pub(super) const NAMED: &[Row] =
             &[$((stringify!($name), MeasureName::$measure, RelaxationName::$relaxation)),+];
     };
 }
@@ -117,8 +123,16 @@ pub(in crate::loss) use approx::*;
 pub(in crate::loss) use smooth::*;
 pub(in crate::loss) use soft::*;
 
-/// Returns the name, measure and relaxation of every registered loss that joins a measure and a relaxation.
-pub(super) fn all() -> impl Iterator<Item = (&'static str, MeasureName, RelaxationName)> {
-    let of_pairs = [("approx_kendall_tau", MeasureName::KendallTau, RelaxationName::ApproximatePositions)];
-    [approx::NAMED, smooth::NAMED, soft::NAMED, of_pairs.as_slice()].concat().into_iter()
+/// The name of a registered loss, with the measure and the relaxation that it joins.
+type Row = (&'static str, MeasureName, RelaxationName);
+
+/// A loss over pairs that equals a measure through a relaxation.
+const OF_PAIRS: &[Row] = &[("approx_kendall_tau", MeasureName::KendallTau, RelaxationName::ApproximatePositions)];
+
+impl Cell {
+    /// Returns the name of the registered loss that equals this combination, if there is one.
+    pub fn named(self) -> Option<&'static str> {
+        let is_this = |row: &&Row| (self.measure, self.relaxation) == (row.1, row.2);
+        [approx::NAMED, smooth::NAMED, soft::NAMED, OF_PAIRS].into_iter().flatten().find(is_this).map(|row| row.0)
+    }
 }

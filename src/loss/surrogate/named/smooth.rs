@@ -1,15 +1,7 @@
 //! Surrogates with sigmoid ranks or soft rank indicators (smoothrank). With indicators, losses are not differentiable
 //! where scores tie; ties are broken by position.
 
-use burn::config::Config;
-
-use crate::loss::declare::declare;
-use crate::loss::error::LossError;
-use crate::loss::surrogate::names::{MeasureName, RelaxationName};
-use crate::loss::surrogate::relaxed_measure::RelaxedMeasureConfig;
-use crate::loss::surrogate::transform::Surrogate;
-use crate::loss::temperature::Temperature;
-use crate::measure::Gain;
+use super::*;
 
 named! {
     temperature: "sigma", sharper: sharper_if_smaller, paper_value: 1.0, setter: with_sigma;
@@ -26,7 +18,6 @@ named! {
         formula: "1 - 1/|l| sum_j P_j 1/j sum_{t <= j} P_t, P_j = sum_i l_i h_ij",
         cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
         paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, section 4.2",
-        temperature: "Temperature::spreads(0.02)",
     }
 
     /// The SmoothAP loss from ranks, the average precision at sigmoid ranks (equations 4, 5 and 9).
@@ -47,7 +38,6 @@ named! {
         formula: "1 - 1/|l| sum_ij l_i l_j T_ij / r_i, T_ij = sigmoid((s_j - s_i) / sigma), T_ii = diagonal, r_i = 1 + sum_{j != i} T_ij",
         cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
         paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, eq. (9)",
-        temperature: "Temperature::spreads(0.05)",
         /// A document's own term `T_ii`, from 0 to 1. With 1, the indicator is exact; 0.5 is the value in the paper.
         diagonal: f64 = 1.0,
     }
@@ -61,7 +51,6 @@ named! {
         formula: "- sum_i G(y_i) / log2(1 + r_i), r_i = 1 + sum_{j != i} sigmoid((s_j - s_i) / sigma)",
         cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
         paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, eq. (5)",
-        temperature: "Temperature::spreads(0.05)",
         /// The function that maps a label to its gain.
         gain: Gain = "Gain::Exp2",
     }
@@ -82,7 +71,6 @@ named! {
         formula: "1 - 1/Z sum_ij G(y_i) D(j) h_ij, h_ij = softmax_i(-(s_i - s_d(j))^2 / sigma)",
         cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
         paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, eq. (7), (8)",
-        temperature: "Temperature::spreads(0.02)",
         /// The number of top ranks that count; `None` counts all ranks.
         k: Option<usize>,
         /// The function that maps a label to its gain.
@@ -99,7 +87,6 @@ named! {
         formula: "1 - 1/k sum_{j <= k} sum_i l_i h_ij, h_ij = softmax_i(-(s_i - s_d(j))^2 / sigma)",
         cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
         paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, section 4.2",
-        temperature: "Temperature::spreads(0.02)",
         /// The number of top ranks that count, 1 or more.
         k: usize = 5,
     }
@@ -120,7 +107,6 @@ named! {
         formula: "1 - sum_j P_j / j prod_{t < j} (1 - P_t), P_j = sum_i l_i h_ij; linear: 1 - sum_j P_j / j",
         cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
         paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, section 4.1",
-        temperature: "Temperature::spreads(0.02)",
         /// Whether to use the paper's form, which is exact only for queries with one relevant document.
         linear: bool = false,
     }

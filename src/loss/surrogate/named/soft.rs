@@ -1,17 +1,7 @@
 //! Surrogates that are expectations over noisy scores, as in SoftRank (softrank-directness, section III). `M` is the
 //! number of exponentials, about 14 in float32.
 
-use burn::config::Config;
-
-use crate::loss::declare::declare;
-use crate::loss::error::LossError;
-use crate::loss::surrogate::names::DiscountShape;
-use crate::loss::surrogate::names::{MeasureName, RelaxationName};
-use crate::loss::surrogate::relaxation::{RankExpectationMethod, RankModel};
-use crate::loss::surrogate::relaxed_measure::RelaxedMeasureConfig;
-use crate::loss::surrogate::transform::Surrogate;
-use crate::loss::temperature::Temperature;
-use crate::measure::Gain;
+use super::*;
 
 named! {
     temperature: "sigma", sharper: sharper_if_smaller, paper_value: 1.0, setter: with_sigma;
@@ -34,7 +24,6 @@ named! {
         formula: "1 - 1/|l| sum_i l_i E[(1 + sum of l_j over j above i) / (1 + R_i)], R_i = number of j above i, P(j above i) = (1 + erf((s_j - s_i) / (2 sigma))) / 2",
         cost: "O(M n^2), M = 14; O(M n log n) in the exact model",
         paper: "the model of He and Liu, Are algorithms directly optimizing IR measures really direct?, section III, for AP",
-        temperature: "Temperature::spreads(0.1)",
         /// The model for the distribution of ranks.
         model: RankModel = "RankModel::Independent",
     }
@@ -51,7 +40,6 @@ named! {
         formula: "- sum_j G(y_j) E[D(1 + R_j)], R_j = sum of Bernoulli((1 + erf((s_k - s_j) / (2 sigma))) / 2) over k != j",
         cost: "O(M n^2), M = 14; O(k n^2) with a cut-off; O(n^3) for other discounts",
         paper: "He and Liu, Are algorithms directly optimizing IR measures really direct?, section III",
-        temperature: "Temperature::spreads(0.1)",
         /// The number of top ranks that count; `None` counts all ranks.
         k: Option<usize>,
         /// The function that maps a label to its gain.
@@ -81,7 +69,6 @@ named! {
         formula: "1 - sum_i g_i E[prod of (1 - g_j) over j above i / (1 + R_i)], g = (2^y - 1) / 2^maximum_grade, R_i = number of j above i, P(j above i | x) = Phi((s_j - s_i) / sigma - x), x normal",
         cost: "O(M n log n), M = 14; O(M n^2) with independent trials",
         paper: "the noise of He and Liu, Are algorithms directly optimizing IR measures really direct?, section III, for the measure of Chapelle et al., Expected reciprocal rank for graded relevance",
-        temperature: "Temperature::spreads(0.1)",
         /// The label of a perfect document, from 1 to 30; no larger label is allowed.
         maximum_grade: u32 = 4,
         /// The model for the distribution of ranks.
@@ -106,7 +93,6 @@ named! {
         formula: "1 - 1/Z sum_j G(y_j) E[D(1 + R_j)], R_j = sum of Bernoulli((1 + erf((s_k - s_j) / (2 sigma))) / 2) over k != j",
         cost: "O(M n^2), M = 14; O(k n^2) with a cut-off; O(n^3) for other discounts",
         paper: "He and Liu, Are algorithms directly optimizing IR measures really direct?, section III",
-        temperature: "Temperature::spreads(0.1)",
         /// The number of top ranks that count; `None` counts all ranks.
         k: Option<usize>,
         /// The function that maps a label to its gain.
@@ -135,7 +121,6 @@ named! {
         formula: "1 - 1/k sum_j l_j P(R_j < k), R_j = sum of Bernoulli((1 + erf((s_k - s_j) / (2 sigma))) / 2) over k != j",
         cost: "O(k n^2)",
         paper: "He and Liu, Are algorithms directly optimizing IR measures really direct?, section III",
-        temperature: "Temperature::spreads(0.1)",
         /// The number of top ranks that count, 1 or more.
         k: usize = 5,
         /// The model for the distribution of ranks.
@@ -162,7 +147,6 @@ named! {
         formula: "1 - sum_i l_i E[prod of (1 - l_j) over j above i / (1 + R_i)], R_i = number of j above i, P(j above i | x) = Phi((s_j - s_i) / sigma - x), x normal",
         cost: "O(M n log n), M = 14; O(M n^2) with independent trials",
         paper: "the noise of He and Liu, Are algorithms directly optimizing IR measures really direct?, section III, for the reciprocal rank",
-        temperature: "Temperature::spreads(0.1)",
         /// The model for the distribution of ranks.
         model: RankModel = "RankModel::Exact",
     }

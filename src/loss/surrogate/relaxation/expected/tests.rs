@@ -3,10 +3,8 @@
 use burn::tensor::{DType, Device, Tensor};
 
 use super::*;
-use crate::loss::surrogate::measures::{AveragePrecision, ExpectedReciprocalRank, Ndcg, ReciprocalRank};
-use crate::loss::surrogate::relevance_measures::{
-    KendallTau, PrecisionAt, RPrecision, RankBiasedPrecision, RecallAt, SuccessAt,
-};
+use crate::loss::MeasureName;
+use crate::loss::surrogate::measures::KnownMeasure;
 use crate::loss::{
     Explained, PositionMeasure, RankingLoss, RelaxationName, RelaxedMeasureConfig, Surrogate, Temperature, explain,
 };
@@ -29,10 +27,10 @@ fn through(measure: impl PositionMeasure + 'static, model: RankModel, evaluation
 }
 
 fn losses(model: RankModel) -> [(&'static str, Box<dyn RankingLoss>); 3] {
-    let err = ExpectedReciprocalRank::new(2, None);
+    let err = KnownMeasure::err(2, None);
     [
-        ("AP", loss(AveragePrecision::default(), model)),
-        ("RR", loss(ReciprocalRank::default(), model)),
+        ("AP", loss(KnownMeasure::at(MeasureName::Ap, None), model)),
+        ("RR", loss(KnownMeasure::at(MeasureName::Rr, None), model)),
         ("ERR", loss(err, model)),
     ]
 }
@@ -121,10 +119,10 @@ fn every_set_of_documents_above_is_counted() {
 
 /// Returns average precision, reciprocal rank and ERR with the cut-off.
 fn cut(model: RankModel, k: Option<usize>) -> [(&'static str, Box<dyn RankingLoss>); 3] {
-    let err = ExpectedReciprocalRank::new(2, k);
+    let err = KnownMeasure::err(2, k);
     [
-        ("AP", loss(AveragePrecision { k }, model)),
-        ("RR", loss(ReciprocalRank { k, linear: false }, model)),
+        ("AP", loss(KnownMeasure::at(MeasureName::Ap, k), model)),
+        ("RR", loss(KnownMeasure::at(MeasureName::Rr, k), model)),
         ("ERR", loss(err, model)),
     ]
 }
@@ -154,17 +152,29 @@ fn sets_of_relevant_documents_are_counted() {
     type Term<'a> = Box<dyn Fn(usize, u32) -> f64 + 'a>;
     for model in MODELS {
         let cases: [(&str, Box<dyn RankingLoss>, Term); 5] = [
-            ("recall", loss(RecallAt { k: 2 }, model), Box::new(|i, above| relevant(i) * within(2, above) / 4.0)),
-            ("success@1", loss(SuccessAt { k: 1 }, model), Box::new(|i, above| relevant(i) * within(1, above))),
+            (
+                "recall",
+                loss(KnownMeasure::at(MeasureName::Recall, 2), model),
+                Box::new(|i, above| relevant(i) * within(2, above) / 4.0),
+            ),
+            (
+                "success@1",
+                loss(KnownMeasure::at(MeasureName::Success, 1), model),
+                Box::new(|i, above| relevant(i) * within(1, above)),
+            ),
             (
                 "success@2",
-                loss(SuccessAt { k: 2 }, model),
+                loss(KnownMeasure::at(MeasureName::Success, 2), model),
                 Box::new(|i, above| relevant(i) * first(above) * within(2, above)),
             ),
-            ("r_precision", loss(RPrecision, model), Box::new(|i, above| relevant(i) * within(4, above) / 4.0)),
+            (
+                "r_precision",
+                loss(KnownMeasure::at(MeasureName::RPrecision, None), model),
+                Box::new(|i, above| relevant(i) * within(4, above) / 4.0),
+            ),
             (
                 "rbp",
-                loss(RankBiasedPrecision { persistence: 0.7 }, model),
+                loss(KnownMeasure { persistence: 0.7, ..KnownMeasure::at(MeasureName::Rbp, None) }, model),
                 Box::new(|i, above| relevant(i) * 0.3 * 0.7f64.powi(above.count_ones() as i32)),
             ),
         ];
@@ -179,7 +189,7 @@ fn sets_of_relevant_documents_are_counted() {
                 tau = (tau.0 + 2.0 * above - 1.0, tau.1 + 1.0);
             }
         }
-        let found = explained(&*loss(KendallTau, model), &SCORES).value;
+        let found = explained(&*loss(KnownMeasure::at(MeasureName::KendallTau, None), model), &SCORES).value;
         assert!((found - tau.0 / tau.1).abs() < 1e-12, "tau, {model:?}: {found}");
     }
 }
@@ -189,7 +199,9 @@ fn sets_of_relevant_documents_are_counted() {
 fn the_exact_model_of_success_is_a_chance() {
     let relevant = [1.0, 1.0, 1.0, 0.0];
     let tied = |model| {
-        explain(&*loss(SuccessAt { k: 1 }, model), &[0.3, 0.3, 0.3, -9.0], &relevant, DType::F64).unwrap().value
+        explain(&*loss(KnownMeasure::at(MeasureName::Success, 1), model), &[0.3, 0.3, 0.3, -9.0], &relevant, DType::F64)
+            .unwrap()
+            .value
     };
     assert!((tied(RankModel::Exact) - 1.0).abs() < 1e-6);
     assert!((tied(RankModel::Independent) - 0.75).abs() < 1e-6);
@@ -205,12 +217,13 @@ fn sums_of_single_ranks_are_those_of_the_model() {
         for evaluation in
             [RankExpectationMethod::Auto, RankExpectationMethod::Recursion, RankExpectationMethod::Exponentials]
         {
-            let found = explained(&through(Ndcg::default(), model, evaluation), &SCORES).value;
+            let found =
+                explained(&through(KnownMeasure::at(MeasureName::Ndcg, None), model, evaluation), &SCORES).value;
             assert!((found - expected).abs() < 5e-8, "{evaluation:?}, {model:?}: {found} {expected}");
         }
         let expected =
             enumerated(&SCORES, model, |i, above| f64::from(u8::from(LABELS[i] >= 1.0 && rank(above) <= 2)) / 2.0);
-        let found = explained(loss(PrecisionAt { k: 2 }, model).as_ref(), &SCORES).value;
+        let found = explained(loss(KnownMeasure::at(MeasureName::Precision, 2), model).as_ref(), &SCORES).value;
         assert!((found - expected).abs() < 1e-8, "precision, {model:?}: {found} {expected}");
     }
 }
@@ -219,14 +232,16 @@ fn sums_of_single_ranks_are_those_of_the_model() {
 fn gradients_are_differences() {
     const STEP: f64 = 1e-4;
     for model in MODELS {
-        let sums: [(&str, Box<dyn RankingLoss>); 2] =
-            [("NDCG", loss(Ndcg::default(), model)), ("P@2", loss(PrecisionAt { k: 2 }, model))];
+        let sums: [(&str, Box<dyn RankingLoss>); 2] = [
+            ("NDCG", loss(KnownMeasure::at(MeasureName::Ndcg, None), model)),
+            ("P@2", loss(KnownMeasure::at(MeasureName::Precision, 2), model)),
+        ];
         let others: [(&str, Box<dyn RankingLoss>); 5] = [
-            ("success", loss(SuccessAt { k: 2 }, model)),
-            ("recall", loss(RecallAt { k: 2 }, model)),
-            ("r_precision", loss(RPrecision, model)),
-            ("rbp", loss(RankBiasedPrecision { persistence: 0.8 }, model)),
-            ("tau", loss(KendallTau, model)),
+            ("success", loss(KnownMeasure::at(MeasureName::Success, 2), model)),
+            ("recall", loss(KnownMeasure::at(MeasureName::Recall, 2), model)),
+            ("r_precision", loss(KnownMeasure::at(MeasureName::RPrecision, None), model)),
+            ("rbp", loss(KnownMeasure { persistence: 0.8, ..KnownMeasure::at(MeasureName::Rbp, None) }, model)),
+            ("tau", loss(KnownMeasure::at(MeasureName::KendallTau, None), model)),
         ];
         for (name, loss) in losses(model).into_iter().chain(sums).chain(cut(model, Some(3))).chain(others) {
             let gradient = explained(loss.as_ref(), &SCORES).grad;
