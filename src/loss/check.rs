@@ -1,6 +1,6 @@
 //! Checks the shapes, scores, labels, weights and offsets of batches and datasets.
 
-use burn::tensor::{Bool, DType, Device, Tensor};
+use burn::tensor::{Device, Tensor};
 
 use super::about::About;
 use super::error::{self, LossError};
@@ -40,31 +40,10 @@ pub fn check_lists<T: Copy + Into<f64>>(
         }
     }
     let counts = |place: usize| mask.is_none_or(|mask| mask[place]);
-    let places = scores.iter().zip(labels).enumerate().filter(|(place, _)| counts(*place));
-    check_places(about, places.map(|(place, (&score, &label))| (place, score.into(), label.into())), documents)
-}
-
-/// Checks the score and label at each given place; `documents` is the number of places in a list.
-pub(super) fn check_places(
-    about: &About<'_>,
-    places: impl Iterator<Item = (usize, f64, f64)>,
-    documents: usize,
-) -> Result<(), LossError> {
-    for (place, score, label) in places {
-        check_document(about, place / documents, place % documents, score, label)?;
-    }
-    Ok(())
-}
-
-/// Checks the score and label of every document in one query.
-pub(super) fn check_query(
-    about: &About<'_>,
-    query: usize,
-    documents: impl Iterator<Item = (f64, f64)>,
-) -> Result<(), LossError> {
-    documents
-        .enumerate()
-        .try_for_each(|(document, (score, label))| check_document(about, query, document, score, label))
+    let mut places = scores.iter().zip(labels).enumerate().filter(|(place, _)| counts(*place));
+    places.try_for_each(|(place, (&score, &label))| {
+        check_document(about, place / documents, place % documents, score.into(), label.into())
+    })
 }
 
 fn check_document(about: &About<'_>, query: usize, document: usize, score: f64, label: f64) -> Result<(), LossError> {
@@ -74,29 +53,40 @@ fn check_document(about: &About<'_>, query: usize, document: usize, score: f64, 
     check_label(about, query, document, label)
 }
 
-/// Checks the shapes of a batch, and its scores and labels where the mask is true.
-pub(super) fn check_batch(
-    about: &About<'_>,
-    scores: &Tensor<2>,
-    labels: &Tensor<2>,
-    mask: &Tensor<2, Bool>,
-) -> Result<(), LossError> {
-    let [queries, documents] = scores.dims();
+/// Checks the device, every score, every label that the loss reads, and every document weight of padded lists.
+pub(super) fn check_values(about: &About<'_>, lists: &Lists) -> Result<(), LossError> {
+    let [queries, documents] = lists.scores.dims();
     if queries * documents == 0 {
         return Err(LossError::Empty { found: vec![queries, documents] });
     }
-    check_shapes(scores, labels, mask)?;
-    check_device(scores)?;
-    let scores = scores.to_data().convert_dtype(DType::F64);
-    let labels = labels.to_data().convert_dtype(DType::F64);
-    let mask = mask.to_data();
-    let places = scores.iter::<f64>().zip(labels.iter::<f64>()).zip(mask.iter::<bool>());
-    let places = places.enumerate().filter(|(_, (_, document))| *document);
-    check_places(about, places.map(|(place, ((score, label), _))| (place, score, label)), documents)
+    check_device(&lists.scores)?;
+    check_documents(about, &lists.read_by(about))?;
+    if about.needs_teacher {
+        let taught = lists.taught().ok_or(LossError::NoTeacher { loss: about.name })?;
+        check_documents(&About::new(about.name, about.orientation), &taught)?;
+    }
+    let weights = lists.document_weights.iter().flat_map(|weights| weights.to_data().iter::<f64>().collect::<Vec<_>>());
+    match weights.enumerate().find(|(_, weight)| !(weight.is_finite() && *weight >= 0.0)) {
+        Some((place, found)) => {
+            let (query, document) = (lists.number(place / documents), place % documents);
+            Err(LossError::DocumentWeight { query, document, found })
+        }
+        None => Ok(()),
+    }
+}
+
+fn check_documents(about: &About<'_>, lists: &Lists) -> Result<(), LossError> {
+    check_shapes(&lists.scores, &lists.labels, &lists.padded)?;
+    let [_, documents] = lists.scores.dims();
+    let (scores, labels, padded) = (lists.scores.to_data(), lists.labels.to_data(), lists.padded.to_data());
+    let places = scores.iter::<f64>().zip(labels.iter::<f64>()).zip(padded.iter::<bool>()).enumerate();
+    places.filter(|(_, (_, padded))| !padded).try_for_each(|(place, ((score, label), _))| {
+        check_document(about, lists.number(place / documents), place % documents, score, label)
+    })
 }
 
 /// Checks that the device supports the type of the scores, and that the batch fits the memory budget.
-pub(super) fn check_device(scores: &Tensor<2>) -> Result<(), LossError> {
+fn check_device(scores: &Tensor<2>) -> Result<(), LossError> {
     let dtype = scores.dtype();
     if !scores.device().supports_dtype(dtype) {
         return Err(LossError::Type { found: dtype });
@@ -145,21 +135,6 @@ pub(super) fn check_weights(weights: &Tensor<1>, queries: (&'static str, &[usize
     let data = weights.to_data();
     let bad = data.iter::<f64>().enumerate().find(|(_, weight)| !weight.is_finite() || *weight < 0.0);
     bad.map_or(Ok(()), |(query, found)| Err(LossError::Weight { query, found }))
-}
-
-/// Checks the document weights of padded lists, if there are any.
-pub(super) fn check_document_weights(lists: &Lists) -> Result<(), LossError> {
-    let Some(weights) = &lists.document_weights else { return Ok(()) };
-    let [_, documents] = weights.dims();
-    let mut weights = weights.to_data().iter::<f64>().collect::<Vec<_>>().into_iter().enumerate();
-    weights.try_for_each(|(place, weight)| check_document_weight(place / documents, place % documents, weight))
-}
-
-pub(super) fn check_document_weight(query: usize, document: usize, found: f64) -> Result<(), LossError> {
-    match found.is_finite() && found >= 0.0 {
-        true => Ok(()),
-        false => Err(LossError::DocumentWeight { query, document, found }),
-    }
 }
 
 pub(super) fn check_label(about: &About<'_>, query: usize, document: usize, found: f64) -> Result<(), LossError> {

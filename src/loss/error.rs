@@ -277,37 +277,19 @@ pub(crate) fn not_negative(loss: &'static str, parameter: &str, value: f64) -> R
     }
 }
 
-/// Returns the cut-off if it is `None` or keeps at least one rank, and an error otherwise.
-pub(crate) fn cutoff(loss: &'static str, k: Option<usize>) -> Result<Option<usize>, LossError> {
-    match k {
-        Some(0) => Err(LossError::parameter(loss, "k", 0, "a cut-off of 1 or more, or none")),
-        k => Ok(k),
-    }
+/// Returns the number if it is at least 1, and an error otherwise.
+pub(crate) fn at_least_one(loss: &'static str, key: &str, found: usize, expected: &str) -> Result<usize, LossError> {
+    if found == 0 { Err(LossError::parameter(loss, key, found, expected)) } else { Ok(found) }
 }
 
-/// Returns the number if it is `None` or at least 1, and an error otherwise.
-pub(crate) fn at_least_one(
-    loss: &'static str,
-    name: &'static str,
-    found: Option<usize>,
-) -> Result<Option<usize>, LossError> {
-    match found {
-        Some(0) => Err(LossError::parameter(loss, name, 0, "1 or more, or none")),
-        found => Ok(found),
-    }
+/// Returns the cut-off if it is `None` or keeps at least one rank, and an error otherwise.
+pub(crate) fn cutoff(loss: &'static str, k: Option<usize>) -> Result<Option<usize>, LossError> {
+    k.map(|k| at_least_one(loss, "k", k, "a cut-off of 1 or more, or none")).transpose()
 }
 
 /// Returns the number of draws if it is at least 1, and an error otherwise.
 pub(crate) fn samples(loss: &'static str, samples: usize) -> Result<usize, LossError> {
-    match samples {
-        0 => Err(LossError::parameter(loss, "samples", 0, "a number of samples, 1 or more")),
-        samples => Ok(samples),
-    }
-}
-
-/// For a measure that needs a cut-off, returns the cut-off if it is at least 1, and an error otherwise.
-pub(crate) fn required_cutoff(loss: &'static str, k: usize) -> Result<usize, LossError> {
-    if k == 0 { Err(LossError::parameter(loss, "k", 0, "a cut-off of 1 or more")) } else { Ok(k) }
+    at_least_one(loss, "samples", samples, "a number of samples, 1 or more")
 }
 
 /// The largest label that a loss with an exponential gain accepts.

@@ -26,14 +26,9 @@ impl Estimate {
         let gains = lists.gains(gain);
         let ideal = lists.ideal_dcg(gains.clone(), &Discount::Log2, k);
         let worth = gains / ideal.unsqueeze_dim(1);
-        Self::mean(draws, |draw| of(&worth, draw))
-    }
-
-    /// Averages the estimates that `of` returns for the draws 0 to `draws - 1`; `draws` is at least 1.
-    fn mean(draws: usize, of: impl Fn(usize) -> Self) -> Self {
         let sum = (1..draws)
-            .map(&of)
-            .fold(of(0), |sum, one| Self { value: sum.value + one.value, slopes: sum.slopes + one.slopes });
+            .map(|draw| of(&worth, draw))
+            .fold(of(&worth, 0), |sum, one| Self { value: sum.value + one.value, slopes: sum.slopes + one.slopes });
         let share = 1.0 / draws as f64;
         Self { value: sum.value * share, slopes: sum.slopes * share }
     }

@@ -5,8 +5,8 @@ use burn::tensor::{DType, Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
 use super::about::Orientation;
+use super::check::check_values;
 use super::error::LossError;
-use super::input::Sealed;
 use super::lists::Lists;
 use super::ranking_loss::{RankingLoss, idle_queries};
 
@@ -83,15 +83,10 @@ pub fn explain_taught(
     let learnable = idle_queries(loss, &in_f32(labels), &taught, &[0, labels.len()])?.is_empty();
     let device = device.clone().autodiff();
     let shape = [1, scores.len()];
-    let tensor = |values: &[f64]| Tensor::<2>::from_data(TensorData::new(values.to_vec(), shape), (&device, dtype));
-    let (scores, labels) = (tensor(scores).require_grad(), tensor(labels));
-    let mask = Tensor::<2>::ones(shape, &device).greater_elem(0.0);
-    let mut lists = Lists::padded(scores.clone(), labels, mask);
-    if let Some(teacher) = teacher {
-        let has = TensorData::new(teacher.iter().map(|score| !score.is_nan()).collect::<Vec<_>>(), shape);
-        lists = lists.with_teacher_where(tensor(teacher), Tensor::from_data(has, &device));
-    }
-    lists.check(&loss.about())?;
+    let scores = TensorData::new(scores.to_vec(), shape);
+    let scores = Tensor::<2>::from_data(scores, (&device, dtype)).require_grad();
+    let lists = Lists::of_one(scores.clone(), labels, teacher);
+    check_values(&loss.about(), &lists)?;
     loss.about().check_memory(1, shape[1], dtype, &device)?;
     let output = loss.forward_lists(&lists, Reduction::Sum);
     let value: f64 = output.to_data().iter::<f64>().sum();

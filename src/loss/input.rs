@@ -4,7 +4,7 @@ use burn::nn::loss::Reduction;
 use burn::tensor::{Bool, Tensor};
 
 use super::about::About;
-use super::check::{check_batch, check_document_weights, check_weight_shape, check_weights};
+use super::check::{check_values, check_weight_shape, check_weights};
 use super::error::LossError;
 use super::lists::Lists;
 use super::packed::PackedLists;
@@ -35,9 +35,6 @@ pub trait Sealed {
     /// weights.
     fn queries(&self) -> (&'static str, Vec<usize>);
 
-    /// Checks every score, label and weight.
-    fn check(&self, about: &About<'_>) -> Result<(), LossError>;
-
     /// Returns the lists with the mask inverted, or `None` for packed lists.
     fn inverted(&self) -> Option<Lists>;
 }
@@ -57,17 +54,6 @@ impl Sealed for Lists {
 
     fn queries(&self) -> (&'static str, Vec<usize>) {
         ("scores", self.scores.dims().into())
-    }
-
-    fn check(&self, about: &About<'_>) -> Result<(), LossError> {
-        let lists = self.read_by(about);
-        check_batch(about, &lists.scores, &lists.labels, &lists.padded.clone().bool_not())?;
-        if about.needs_teacher {
-            let taught = self.taught().ok_or(LossError::NoTeacher { loss: about.name })?;
-            let any = About::new(about.name, about.orientation);
-            check_batch(&any, &taught.scores, &taught.labels, &taught.padded.bool_not())?;
-        }
-        check_document_weights(self)
     }
 
     fn inverted(&self) -> Option<Lists> {
@@ -90,10 +76,6 @@ impl Sealed for PackedLists {
 
     fn queries(&self) -> (&'static str, Vec<usize>) {
         ("queries", vec![self.segments().queries()])
-    }
-
-    fn check(&self, about: &About<'_>) -> Result<(), LossError> {
-        self.check_documents(about)
     }
 
     fn inverted(&self) -> Option<Lists> {
@@ -129,7 +111,7 @@ pub(super) fn check_input(
     about: &About<'_>,
     learnable: &dyn Fn(&Lists) -> Tensor<1, Bool>,
 ) -> Result<(), LossError> {
-    lists.check(about)?;
+    lists.rectangles().into_iter().try_for_each(|lists| check_values(about, lists))?;
     let (what, shape) = lists.queries();
     if let Some(weights) = lists.query_weights() {
         check_weights(weights, (what, &shape))?;

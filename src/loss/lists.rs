@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use burn::tensor::activation::softmax;
 use burn::tensor::{Bool, DType, IndexingUpdateOp, Int, Tensor};
 
 use super::about::About;
@@ -323,6 +324,13 @@ impl Lists {
         log_softmax(x, self.mask.clone())
     }
 
+    /// Returns the softmax over the documents of a list for each rank, `[B, ranks, N]`, 0 at padded documents.
+    pub(super) fn softmax_of_ranks(&self, logits: Tensor<3>) -> Tensor<3> {
+        let padded = self.padded.clone().unsqueeze_dim::<3>(1).expand(logits.dims());
+        // The fill value is finite, so a row with only padding does not give 0 / 0.
+        softmax(logits.mask_fill(padded, -1e30), 2) * self.mask.clone().unsqueeze_dim::<3>(1)
+    }
+
     /// Returns whether each query has two documents with different labels, `[B]`.
     pub fn has_two_labels(&self) -> Tensor<1, Bool> {
         self.has_two(self.labels.clone())
@@ -403,6 +411,18 @@ pub(super) fn order_of_ranks(ranks: Tensor<2>) -> Tensor<2, Int> {
     let places = (ranks - 1.0).int().clamp(0, n as i64 - 1);
     let documents = Tensor::<1, Int>::arange(0..n as i64, &places.device()).unsqueeze::<2>().expand([batch, n]);
     places.zeros_like().scatter(1, places, documents, IndexingUpdateOp::Add).clamp(0, n as i64 - 1)
+}
+
+/// Returns the values as a row, `[1, values]`, on the device and in the type of `like`.
+pub(super) fn row_like(values: &[f64], like: &Tensor<2>) -> Tensor<2> {
+    Tensor::<1>::from_data(values, (&like.device(), like.dtype())).unsqueeze()
+}
+
+/// Returns the numbers 1 to N, `[B, N]`, on the device and in the type of `like`, `[B, N]`.
+pub(super) fn places_like(like: &Tensor<2>) -> Tensor<2> {
+    let [batch, n] = like.dims();
+    let places = Tensor::<1, Int>::arange(1..n as i64 + 1, &like.device()).float().cast(like.dtype());
+    places.unsqueeze::<2>().expand([batch, n])
 }
 
 /// Replaces 0 with 1, so the result can be a divisor.

@@ -82,43 +82,42 @@ impl Noise {
     /// Returns the noise for each document, `[B, N]`, 0 at padded places; `draw` is the index of the draw. The noise
     /// carries no gradient.
     pub fn of_documents(self, distribution: Distribution, draw: usize, lists: &Lists) -> Tensor<2> {
-        let [batch, n] = lists.scores.dims();
+        let noise = self.of_rows(lists, &lists.scores, |list, n| self.of_ranks(distribution, draw, list, n));
+        noise.expand(lists.scores.dims()).gather(1, (lists.ranks() - 1.0).int()) * lists.mask.clone()
+    }
+
+    /// Adds standard Gumbel noise to `scores`, `[B, N]`, by the place of each document in its list; `draw` is the index
+    /// of the draw.
+    pub fn added(self, lists: &Lists, scores: Tensor<2>, draw: usize) -> Tensor<2> {
+        let noise = self.of_rows(lists, &scores, |list, n| gumbel_noise(self.seed, draw, list, n));
+        scores + noise
+    }
+
+    /// Returns the noise that `of` draws for a list and a number of documents, `[B, N]`, or `[1, N]` if all lists share
+    /// it, in the type of `like`.
+    fn of_rows(self, lists: &Lists, like: &Tensor<2>, of: impl Fn(usize, usize) -> Vec<f64> + Sync) -> Tensor<2> {
+        let [batch, n] = like.dims();
         let rows = if self.by_row { batch } else { 1 };
-        let list = |row| if self.by_row { lists.number(row) } else { 0 };
-        let noise = (0..rows).flat_map(|row| self.of_ranks(distribution, draw, list(row), n)).collect();
-        let options = (&lists.scores.device(), lists.scores.dtype());
-        let noise = Tensor::<2>::from_data(TensorData::new::<f64, _>(noise, [rows, n]), options).expand([batch, n]);
-        noise.gather(1, (lists.ranks() - 1.0).int()) * lists.mask.clone()
+        let noise = parallel::map(0..rows, |row| of(if self.by_row { lists.number(row) } else { 0 }, n)).concat();
+        Tensor::from_data(TensorData::new(noise, [rows, n]), (&like.device(), like.dtype()))
     }
 }
 
 /// Draws standard Gumbel noise `-log(-log u)` for the first `n` places of the list with index `list`.
-fn gumbel_noise(seed: u64, sample: usize, list: usize, n: usize) -> impl Iterator<Item = f64> {
-    let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "gumbel", sample as u64));
+fn gumbel_noise(seed: u64, draw: usize, list: usize, n: usize) -> Vec<f64> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "gumbel", draw as u64));
     random.set_stream(list as u64);
     // 1 - u is in (0, 1], so the inner logarithm is finite. The outer one needs a value below 1.
-    let mut uniform = move || (1.0 - random.random::<f64>()).min(1.0 - f64::EPSILON);
-    (0..n).map(move |_| -(-uniform().ln()).ln())
+    let mut uniform = || (1.0 - random.random::<f64>()).min(1.0 - f64::EPSILON);
+    (0..n).map(|_| -(-uniform().ln()).ln()).collect()
 }
 
-/// Adds the same noise to the scores of every query, `[B, N]`.
-pub(super) fn perturbed(scores: Tensor<2>, seed: u64, sample: usize) -> Tensor<2> {
-    let [_, n] = scores.dims();
-    let noise = gumbel_noise(seed, sample, 0, n).collect();
-    add(scores, noise, [1, n])
-}
-
-/// Adds separate noise to the scores of each list, `[B, N]`.
-pub(super) fn perturbed_by_list(lists: &Lists, scores: Tensor<2>, seed: u64, sample: usize) -> Tensor<2> {
-    let [batch, n] = scores.dims();
-    let of = |row| gumbel_noise(seed, sample, lists.number(row), n).collect::<Vec<f64>>();
-    add(scores, parallel::map(0..batch, of).concat(), [batch, n])
-}
-
-fn add(scores: Tensor<2>, noise: Vec<f64>, shape: [usize; 2]) -> Tensor<2> {
-    let options = (&scores.device(), scores.dtype());
-    let noise = Tensor::<2>::from_data(TensorData::new(noise, shape), options);
-    scores + noise
+/// Returns the mean of `of(draw)` over the draws 0 to `draws - 1`; `draws` is at least 1.
+pub(super) fn mean_over_draws(draws: usize, of: impl Fn(usize) -> Tensor<1>) -> Tensor<1> {
+    match draws {
+        1 => of(0),
+        _ => (1..draws).map(&of).fold(of(0), |sum, one| sum + one) * (1.0 / draws as f64),
+    }
 }
 
 #[cfg(test)]
@@ -164,13 +163,9 @@ mod tests {
         assert_ne!(of(again, [[3.0, 1.0, 2.0, 0.0]; 2])[..3], own[..3]);
     }
 
-    fn noise(seed: u64, sample: usize, row: usize, n: usize) -> Vec<f64> {
-        gumbel_noise(seed, sample, row, n).collect()
-    }
-
     #[test]
     fn the_moments_are_those_of_the_distribution() {
-        let noise = noise(7, 0, 0, 100_000);
+        let noise = gumbel_noise(7, 0, 0, 100_000);
         let mean = noise.iter().sum::<f64>() / noise.len() as f64;
         let variance = noise.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / noise.len() as f64;
         assert!((mean - 0.577_215_664_9).abs() < 0.02, "{mean}");
@@ -179,9 +174,9 @@ mod tests {
 
     #[test]
     fn a_longer_list_begins_with_the_same_noise() {
-        assert_eq!(noise(1, 2, 0, 10)[..4], noise(1, 2, 0, 4));
-        assert_ne!(noise(1, 2, 0, 4), noise(1, 3, 0, 4));
-        assert_ne!(noise(1, 2, 0, 4), noise(1, 2, 1, 4));
+        assert_eq!(gumbel_noise(1, 2, 0, 10)[..4], gumbel_noise(1, 2, 0, 4));
+        assert_ne!(gumbel_noise(1, 2, 0, 4), gumbel_noise(1, 3, 0, 4));
+        assert_ne!(gumbel_noise(1, 2, 0, 4), gumbel_noise(1, 2, 1, 4));
     }
 
     #[test]
@@ -195,8 +190,8 @@ mod tests {
             let values: Vec<f32> = scores.into_data().iter::<f32>().collect();
             values.chunks(n).map(|row| row[..4].to_vec()).collect()
         };
-        let by_list = |lists: &Lists| rows(perturbed_by_list(lists, lists.scores.clone(), 5, 1));
-        let (shared, own) = (rows(perturbed(lists(4).scores, 5, 1)), by_list(&lists(4)));
+        let by_list = |lists: &Lists| rows(Noise { seed: 5, by_row: true }.added(lists, lists.scores.clone(), 1));
+        let (shared, own) = (rows(Noise::shared(5).added(&lists(4), lists(4).scores, 1)), by_list(&lists(4)));
         assert!(shared[0] == shared[1] && shared[0] == shared[2] && shared[0] == own[0]);
         assert!(own[0] != own[1] && own[1] != own[2] && own[0] != own[2]);
         assert_eq!(by_list(&lists(9)), own);

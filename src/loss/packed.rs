@@ -2,8 +2,6 @@
 
 use burn::tensor::{Int, Tensor, TensorData};
 
-use super::about::About;
-use super::check::{check_device, check_document_weight, check_query};
 use super::error::LossError;
 use super::lists::{Among, Lists};
 use crate::data::Segments;
@@ -23,9 +21,6 @@ pub struct PackedLists {
     order: Option<Tensor<1, Int>>,
     segments: Segments,
     scores: Tensor<1>,
-    labels: Tensor<1>,
-    document_weights: Option<Tensor<1>>,
-    teacher: Option<Tensor<1>>,
     /// The weight of each query, or `None` if all queries count the same.
     pub(super) query_weights: Option<Tensor<1>>,
 }
@@ -114,8 +109,7 @@ impl PackedLists {
         }
         let order =
             (!order.is_sorted()).then(|| Tensor::from_data(TensorData::new(order, [segments.queries()]), &device));
-        let (segments, document_weights, teacher, query_weights) = (segments.clone(), None, None, None);
-        Ok(Self { rectangles, order, segments, scores, labels, document_weights, teacher, query_weights })
+        Ok(Self { rectangles, order, segments: segments.clone(), scores, query_weights: None })
     }
 
     /// Sets a weight of 0 or above for each document. [`About::document_weights`](super::About::document_weights) says
@@ -129,8 +123,7 @@ impl PackedLists {
     #[track_caller]
     pub fn with_document_weights(self, weights: Tensor<1>) -> Self {
         assert_same("with_document_weights", ("scores", &self.scores), &[("weights", &weights)]);
-        let lists = self.with(&weights, Lists::with_document_weights);
-        Self { document_weights: Some(weights), ..lists }
+        self.with(&weights, Lists::with_document_weights)
     }
 
     /// Sets a weight of 0 or above for each query, as [`Lists::with_query_weights`] does.
@@ -151,8 +144,7 @@ impl PackedLists {
     #[track_caller]
     pub fn with_teacher(self, scores: Tensor<1>) -> Self {
         assert_same("with_teacher", ("scores", &self.scores), &[("the teacher's scores", &scores)]);
-        let lists = self.with(&scores, Lists::with_teacher);
-        Self { teacher: Some(scores), ..lists }
+        self.with(&scores, Lists::with_teacher)
     }
 
     /// For each rectangle, calls `add` with the padded lists and the values that `x` holds for the documents in these
@@ -181,32 +173,6 @@ impl PackedLists {
 
     pub(super) fn padded(&self) -> impl Iterator<Item = &Lists> {
         self.rectangles.iter().map(|rectangle| &rectangle.lists)
-    }
-
-    /// Checks that the device computes in the type of the scores, then checks every score, label and weight.
-    pub(super) fn check_documents(&self, about: &About<'_>) -> Result<(), LossError> {
-        self.padded().try_for_each(|lists| check_device(&lists.scores))?;
-        let read = |x: &Tensor<1>| self.segments.in_order(x.to_data().iter::<f64>().collect());
-        let (scores, any) = (read(&self.scores), About::new(about.name, about.orientation));
-        let labels = match &self.teacher {
-            Some(teacher) if !about.needs_teacher => read(teacher),
-            _ => read(&self.labels),
-        };
-        let teacher = match (&self.teacher, about.needs_teacher) {
-            (None, true) => return Err(LossError::NoTeacher { loss: about.name }),
-            (Some(teacher), true) => Some(read(teacher)),
-            (_, false) => None,
-        };
-        let weights = self.document_weights.as_ref().map(read);
-        (0..self.segments.queries()).try_for_each(|query| {
-            let places = self.segments.range(query);
-            check_query(about, query, places.clone().map(|place| (scores[place], labels[place])))?;
-            if let Some(teacher) = &teacher {
-                check_query(&any, query, places.clone().map(|place| (scores[place], teacher[place])))?;
-            }
-            let mut weights = weights.iter().flat_map(|weights| &weights[places.clone()]).enumerate();
-            weights.try_for_each(|(document, &weight)| check_document_weight(query, document, weight))
-        })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use burn::nn::loss::Reduction;
-use burn::tensor::{Bool, Tensor, TensorData};
+use burn::tensor::{Bool, Element, Tensor, TensorData};
 
 use super::about::{About, Change};
 use super::check::check_offsets;
@@ -254,6 +254,19 @@ impl Lists {
         losses.mask_fill(learnable.bool_not(), 0.0)
     }
 
+    /// Creates one list without padding from its scores, `[1, documents]`, its labels, and the scores of a teacher, NaN
+    /// where there is none.
+    pub(super) fn of_one<T: Element>(scores: Tensor<2>, labels: &[T], teacher: Option<&[T]>) -> Self {
+        let (shape, options) = (scores.dims(), (&scores.device(), scores.dtype()));
+        let tensor = |values: &[T]| Tensor::<2>::from_data(TensorData::new(values.to_vec(), shape), options);
+        let mask = Tensor::<2, Bool>::full(shape, true, &scores.device());
+        let lists = Self::padded(scores, tensor(labels), mask);
+        match teacher.map(tensor) {
+            Some(teacher) => lists.with_teacher_where(teacher.clone(), teacher.is_nan().bool_not()),
+            None => lists,
+        }
+    }
+
     /// Checks that a loss accepts the lists, without reading a tensor back from the device.
     fn check_for(&self, about: &About<'_>) -> Result<(), LossError> {
         if self.document_weights.is_some() {
@@ -303,16 +316,9 @@ pub(crate) fn idle_queries<L: RankingLoss + ?Sized>(
         if range.is_empty() {
             return false;
         }
-        let shape = [1, range.len()];
-        let tensor = |values: &[f32]| Tensor::<2>::from_data(TensorData::new(values.to_vec(), shape), &device);
-        let labels = tensor(&labels[range.clone()]);
-        let mask = Tensor::<2>::ones(shape, &device).greater_elem(0.0);
-        let mut lists = Lists::padded(labels.zeros_like(), labels, mask);
-        if !teacher.is_empty() {
-            let has = teacher[range.clone()].iter().map(|score| !score.is_nan()).collect();
-            let has = Tensor::<2, Bool>::from_data(TensorData::new::<bool, _>(has, shape), &device);
-            lists = lists.with_teacher_where(tensor(&teacher[range]), has);
-        }
+        let scores = Tensor::<2>::zeros([1, range.len()], &device);
+        let teacher = (!teacher.is_empty()).then(|| &teacher[range.clone()]);
+        let lists = Lists::of_one(scores, &labels[range.clone()], teacher);
         loss.learnable(&lists.read_by(&about)).into_data().iter::<bool>().all(|found| found)
     };
     Ok(offsets.windows(2).enumerate().filter(|(_, range)| !learnable(range)).map(|(query, _)| query).collect())

@@ -107,9 +107,8 @@ impl RankingLoss for ListMle {
             terms = terms * weights.clone().gather(1, order);
         }
         if let Some(discount) = &self.discount {
-            let weights = discount_table(discount, n, None);
-            let options = (&terms.device(), terms.dtype());
-            terms = terms * Tensor::<1>::from_data(weights.as_slice(), options).unsqueeze::<2>();
+            let weights = row_like(&discount_table(discount, n, None), &terms);
+            terms = terms * weights;
         }
         sum_documents(terms.narrow(1, 0, self.k.unwrap_or(n).min(n)))
     }

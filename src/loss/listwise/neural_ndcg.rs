@@ -12,8 +12,6 @@
 //! to 0 are skipped. If the scores are spread out, nearly all entries round to 0. With 0 iterations, only the k rows
 //! within the cut-off are computed. A query whose labels are all equal has loss 0.
 
-use burn::tensor::{Int, activation::softmax};
-
 use crate::loss::author::*;
 use crate::op::{NeuralSortMatrix, distances, neural_sort_sum};
 
@@ -112,8 +110,7 @@ impl RankingLoss for NeuralNdcg {
         let lists = &self.scale.of(lists, 0);
         let gains = lists.weighted(lists.gains(&self.gain));
         let ideal = lists.ideal_dcg(gains.clone(), &Discount::Log2, self.k);
-        let discounts = discount_table(&Discount::Log2, lists.scores.dims()[1], self.k);
-        let options = (&gains.device(), gains.dtype());
+        let discounts = row_like(&discount_table(&Discount::Log2, lists.scores.dims()[1], self.k), &gains);
         let sort = NeuralSortMatrix {
             temperature: self.temperature,
             iterations: self.iterations,
@@ -122,8 +119,7 @@ impl RankingLoss for NeuralNdcg {
         };
         // An offset shared by all scores adds the same amount to every logit of a row.
         let found = neural_sort_sum(lists.centered(), gains, lists.mask.clone(), sort);
-        let discounts = Tensor::<1>::from_data(discounts.as_slice(), options);
-        let dcg = sum_documents(found * discounts.unsqueeze::<2>());
+        let dcg = sum_documents(found * discounts);
         (dcg / ideal).neg() + 1.0
     }
 }
@@ -131,29 +127,13 @@ impl RankingLoss for NeuralNdcg {
 /// Returns NeuralSort's matrix, `[B, N (rank), N (document)]`. Padded columns and the rows beyond the number of
 /// documents are 0.
 pub fn neural_sort(lists: &Lists, temperature: f64) -> Tensor<3> {
-    let documents: Tensor<2> = lists.counts().unsqueeze_dim(1);
-    let spread = distances(&lists.scores, &lists.mask);
-    let slope: Tensor<2> = ranks(lists) * -2.0 + documents + 1.0;
-    let scores = lists.centered().unsqueeze_dim::<3>(1);
-    let logits = (slope.unsqueeze_dim::<3>(2) * scores - spread.unsqueeze_dim::<3>(1)) * (1.0 / temperature);
-    let padded = lists.padded.clone().unsqueeze_dim::<3>(1).expand(logits.shape());
-    // The fill value is finite, so a row with only padding does not give 0 / 0.
-    let p = softmax(logits.mask_fill(padded, -1e30), 2);
-    p * rank_rows(lists).unsqueeze_dim::<3>(2) * lists.mask.clone().unsqueeze_dim::<3>(1)
-}
-
-/// Returns the ranks 1 to N, `[1, N]`.
-fn ranks(lists: &Lists) -> Tensor<2> {
-    let [_, n] = lists.scores.dims();
-    let index = Tensor::<1, Int>::arange(1..n as i64 + 1, &lists.scores.device());
-    index.float().cast(lists.scores.dtype()).unsqueeze::<2>()
-}
-
-/// Returns a tensor `[B, N]` that is 1 at the ranks of a query's documents and 0 beyond them.
-fn rank_rows(lists: &Lists) -> Tensor<2> {
-    let documents: Tensor<2> = lists.counts().unsqueeze_dim(1);
-    let [batch, n] = lists.scores.dims();
-    ranks(lists).expand([batch, n]).lower_equal(documents.expand([batch, n])).float().cast(lists.scores.dtype())
+    let (ranks, documents) = (places_like(&lists.mask), lists.mask.clone().sum_dim(1).expand(lists.mask.dims()));
+    let of_ranks = ranks.clone().lower_equal(documents.clone()).float().cast(lists.mask.dtype());
+    let slope = ranks * -2.0 + documents + 1.0;
+    let scores = lists.centered();
+    let spread = distances(&scores, &lists.mask).unsqueeze_dim::<3>(1);
+    let logits = (slope.unsqueeze_dim::<3>(2) * scores.unsqueeze_dim::<3>(1) - spread) * (1.0 / temperature);
+    lists.softmax_of_ranks(logits) * of_ranks.unsqueeze_dim::<3>(2)
 }
 
 #[cfg(test)]
@@ -239,16 +219,24 @@ mod tests {
         }
     }
 
+    /// Returns 1 at the ranks of a query's documents and 0 beyond them, `[B, N]`.
+    fn rank_rows(lists: &Lists) -> Tensor<2> {
+        let documents = lists.counts().unsqueeze_dim::<2>(1).expand(lists.mask.dims());
+        places_like(&lists.mask).lower_equal(documents).float().cast(DType::F64)
+    }
+
     /// Evaluates the formula with the whole matrix, `[B, N, N]`, by automatic differentiation.
     fn whole_matrix(lists: &Lists, temperature: f64, k: usize, iterations: usize, transposed: bool) -> Tensor<1> {
         let [_, n] = lists.scores.dims();
         let mask = lists.mask.clone().unsqueeze_dim::<3>(1);
         let spread: Tensor<2> = (differences(&lists.scores).abs() * mask.clone()).sum_dim(2).squeeze_dim(2);
-        let slope: Tensor<2> = ranks(lists) * -2.0 + lists.counts().unsqueeze_dim::<2>(1) + 1.0;
+        let slope: Tensor<2> = places_like(&lists.mask) * -2.0 + lists.counts().unsqueeze_dim::<2>(1) + 1.0;
         let logits = slope.unsqueeze_dim::<3>(2) * lists.scores.clone().unsqueeze_dim::<3>(1);
         let logits = (logits - spread.unsqueeze_dim::<3>(1)) * (1.0 / temperature);
         let padded = lists.padded.clone().unsqueeze_dim::<3>(1).expand(logits.shape());
-        let mut p = softmax(logits.mask_fill(padded, -1e30), 2) * rank_rows(lists).unsqueeze_dim::<3>(2) * mask;
+        let mut p = burn::tensor::activation::softmax(logits.mask_fill(padded, -1e30), 2)
+            * rank_rows(lists).unsqueeze_dim::<3>(2)
+            * mask;
         // Rows and columns of padding have the sum 0 and are divided by 1.
         let padded = [
             (1, lists.padded.clone().float().cast(DType::F64).unsqueeze_dim::<3>(1)),

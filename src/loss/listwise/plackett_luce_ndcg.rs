@@ -113,9 +113,7 @@ impl PlackettLuceNdcg {
         let by_rank = |values: Tensor<2>| values.gather(1, order.clone());
         let (mask, worth, scores) = (by_rank(lists.mask.clone()), by_rank(worth.clone()), by_rank(scores));
         let padded = mask.clone().lower_elem(0.5);
-        let table = discount_table(&Discount::Log2, n, self.k);
-        let options = (&worth.device(), worth.dtype());
-        let discounts = Tensor::<1>::from_data(table.as_slice(), options).unsqueeze::<2>().expand([batch, n]);
+        let discounts = row_like(&discount_table(&Discount::Log2, n, self.k), &worth).expand([batch, n]);
         let placed = worth.clone() * discounts.clone();
         let value = sum_documents(placed.clone());
         // `W_k`, and its part below rank k.

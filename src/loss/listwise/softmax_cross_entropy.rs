@@ -16,7 +16,7 @@
 //! The cost is O(n) for each draw. A query whose labels are all equal has loss 0.
 
 use crate::loss::author::*;
-use crate::loss::noise::{perturbed, perturbed_by_list};
+use crate::loss::noise::mean_over_draws;
 
 declare! {
     SoftmaxCrossEntropyConfig,
@@ -59,8 +59,7 @@ impl SoftmaxCrossEntropyConfig {
             normalize: self.normalize,
             gumbel_samples: self.gumbel_samples,
             temperature: error::positive(NAME, "temperature", self.temperature)?,
-            seed: self.seed,
-            noise_by_row: self.noise_by_row,
+            noise: Noise { seed: self.seed, by_row: self.noise_by_row },
             gain: Gain::Linear,
         })
     }
@@ -73,8 +72,8 @@ pub struct SoftmaxCrossEntropy {
     normalize: bool,
     gumbel_samples: usize,
     temperature: f64,
-    seed: u64,
-    noise_by_row: bool,
+    #[module(skip)]
+    noise: Noise,
     /// The linear gain, which rejects negative labels because labels act as weights.
     #[module(skip)]
     gain: Gain,
@@ -88,7 +87,7 @@ impl RankingLoss for SoftmaxCrossEntropy {
     fn changed(&self, change: Change<'_>) -> Changed {
         Ok(match change {
             Change::Noise(seed) if self.gumbel_samples > 0 => {
-                Some(Box::new(Self { seed: seed(self.seed), noise_by_row: true, ..self.clone() }))
+                Some(Box::new(Self { noise: self.noise.reseeded(seed), ..self.clone() }))
             }
             _ => None,
         })
@@ -101,16 +100,7 @@ impl RankingLoss for SoftmaxCrossEntropy {
         };
         let loss = match self.gumbel_samples {
             0 => cross_entropy(lists.centered()),
-            samples => {
-                let draw = |sample| {
-                    cross_entropy(match self.noise_by_row {
-                        true => perturbed_by_list(lists, lists.centered(), self.seed, sample),
-                        false => perturbed(lists.centered(), self.seed, sample),
-                    })
-                };
-                let first = draw(0);
-                (1..samples).map(draw).fold(first, |sum, loss| sum + loss) * (samples as f64).recip()
-            }
+            samples => mean_over_draws(samples, |draw| cross_entropy(self.noise.added(lists, lists.centered(), draw))),
         };
         if self.normalize { loss / one_in_place_of_zero(sum_documents(target.clone())) } else { loss }
     }

@@ -69,10 +69,11 @@ impl LambdaNdcgConfig {
     /// Returns an error if `sigma` is not a finite number above 0, `k` or `truncation` is 0, or the table of gains is
     /// invalid.
     pub fn init(&self) -> Result<LambdaNdcg, LossError> {
+        let truncation = |last| error::at_least_one(NAME, "truncation", last, "1 or more, or none");
         Ok(LambdaNdcg {
             sigma: error::positive(NAME, "sigma", self.sigma)?,
             k: error::cutoff(NAME, self.k)?,
-            truncation: error::at_least_one(NAME, "truncation", self.truncation)?,
+            truncation: self.truncation.map(truncation).transpose()?,
             gain: error::gain(NAME, &self.gain)?,
             score_normalization: self.score_normalization,
             query_normalization: self.query_normalization,

@@ -4,8 +4,6 @@
 //! If documents have weights, a pair has the weight of its more relevant document, and the mean over pairs is a
 //! weighted mean.
 
-use burn::tensor::Int;
-
 use crate::loss::author::*;
 use crate::loss::curvature;
 use crate::op::{PairLoss, PairWeight, SlicePairWeight, pair_loss};
@@ -77,9 +75,7 @@ pub(in crate::loss) fn loss_over_others(
     weight: &PairWeight,
     loss: PairLoss,
 ) -> Tensor<2> {
-    let [batch, n] = x.dims();
-    let place = Tensor::<1, Int>::arange(0..n as i64, &x.device()).float().cast(x.dtype());
-    let place = place.unsqueeze::<2>().expand([batch, n]);
+    let place = places_like(&x);
     // The pairs with i after j in the list, then those with i before j.
     let one_way = |order: Tensor<2>| pair_loss(x.clone(), order, mask.clone(), weight, loss);
     one_way(place.clone()) + one_way(place.neg())

@@ -68,19 +68,13 @@ pub(super) fn changes(measure: SwapMeasure, ranked: Ranked, k: usize) -> Tensor<
     changes.triu(1)
 }
 
-/// Returns the value of each rank, `[1, N]`, on the device and in the type of `like`.
-fn values_like(measure: SwapMeasure, k: usize, like: &Tensor<2>) -> Tensor<2> {
-    let values = measure.values(like.dims()[1], k);
-    Tensor::<1>::from_data(values.as_slice(), (&like.device(), like.dtype())).unsqueeze()
-}
-
 /// Returns `|x_p - x_q|` for all places `p` and `q`, at `[.., p, q]`.
 fn gaps(x: Tensor<2>) -> Tensor<3> {
     differences(&x).abs()
 }
 
 fn relevance_changes(measure: SwapMeasure, relevance: Tensor<2>, k: usize) -> Tensor<3> {
-    let u = values_like(measure, k, &relevance).expand(relevance.dims());
+    let u = row_like(&measure.values(relevance.dims()[1], k), &relevance).expand(relevance.dims());
     let count = relevance.clone().cumsum(1);
     let found = relevance.clone() * u.clone();
     let [right, wrong] = match measure {
@@ -105,7 +99,7 @@ fn relevance_changes(measure: SwapMeasure, relevance: Tensor<2>, k: usize) -> Te
 
 fn stop_changes(measure: SwapMeasure, stops: Tensor<2>, k: usize) -> Tensor<3> {
     let [batch, n] = stops.dims();
-    let u = values_like(measure, k, &stops).expand([batch, n]);
+    let u = row_like(&measure.values(n, k), &stops).expand([batch, n]);
     let goes_on = stops.clone().neg() + 1.0;
     // Shifts running products or sums by one place, so each covers only the preceding places.
     let before = |all: Tensor<3>, start: f64| {

@@ -18,6 +18,7 @@
 use burn::tensor::activation::log_sigmoid;
 
 use crate::loss::author::*;
+use crate::loss::noise::mean_over_draws;
 use crate::op::rank;
 
 declare! {
@@ -94,8 +95,7 @@ impl RankingLoss for YetiLoss {
         let gains = lists.gains(&self.gain);
         let ideal = lists.ideal_dcg(gains.clone(), &Discount::Log2, self.k);
         let (scores, worth) = (lists.centered(), gains / ideal.unsqueeze_dim(1));
-        let of = |draw| self.of_one_draw(lists, &scores, &worth, draw);
-        (1..self.samples).map(of).fold(of(0), |sum, one| sum + one) * (1.0 / self.samples as f64)
+        mean_over_draws(self.samples, |draw| self.of_one_draw(lists, &scores, &worth, draw))
     }
 }
 
@@ -113,8 +113,7 @@ impl YetiLoss {
         let below = lists.mask.clone().gather(1, order.clone()).narrow(1, 1, n - 1);
         let discounts = discount_table(&Discount::Log2, n, self.k);
         let steps: Vec<f64> = discounts.windows(2).map(|pair| pair[0] - pair[1]).collect();
-        let steps = Tensor::<1>::from_data(steps.as_slice(), (&worth.device(), worth.dtype()));
-        let exchange = drop(worth) * below * steps.unsqueeze_dim::<2>(0);
+        let exchange = drop(worth) * below * row_like(&steps, worth);
         let ahead = drop(scores) * exchange.clone().sign();
         sum_documents(exchange.abs() * log_sigmoid(ahead)).neg()
     }

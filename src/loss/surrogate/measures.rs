@@ -57,7 +57,9 @@ impl PositionMeasure for KnownMeasure {
 
     fn check(&self, loss: &'static str) -> Result<(), LossError> {
         self.name.parameters().iter().try_for_each(|&key| match key {
-            "k" if self.name.default_cutoff().is_some() => error::required_cutoff(loss, self.cutoff()).map(drop),
+            "k" if self.name.default_cutoff().is_some() => {
+                error::at_least_one(loss, key, self.cutoff(), "a cut-off of 1 or more").map(drop)
+            }
             "k" => error::cutoff(loss, self.k).map(drop),
             "gain" => error::gain(loss, &self.gain).map(drop),
             "discount" => error::discount(loss, &self.discount),

@@ -21,7 +21,7 @@ use super::measures::{KnownMeasure, stops};
 use super::names::{Cell, DiscountShape, MeasureName, RelaxationName};
 use super::position_measure::PositionMeasure;
 use super::relaxation::{KnownRelaxation, RankExpectationMethod, RankModel, Relaxation};
-use super::transform::{GumbelNoise, Surrogate, TypeOneBound};
+use super::transform::{Surrogate, TypeOneBound};
 use crate::json::{Map, Value};
 use crate::loss::entry::{LossEntry, boxed, value_of};
 use crate::loss::error::LossError;
@@ -167,9 +167,8 @@ impl RelaxedMeasureConfig {
         measure: Arc<dyn PositionMeasure>,
         relaxation: Arc<dyn Relaxation>,
     ) -> Result<Surrogate, LossError> {
-        let noise = GumbelNoise { samples: self.gumbel_samples, seed: self.seed, by_row: false };
         let surrogate = Surrogate::joined(name, measure, relaxation)?;
-        surrogate.with_noise(Some(noise).filter(|noise| noise.samples > 0)).with_bound(self.bound)
+        surrogate.with_noise(self.gumbel_samples, self.seed).with_bound(self.bound)
     }
 
     /// Returns the cut-off of a measure that takes one.
@@ -328,7 +327,8 @@ mod tests {
     use super::*;
     use crate::json::json;
     use crate::loss::Change;
-    use crate::loss::noise::perturbed;
+    use crate::loss::lists::Lists;
+    use crate::loss::noise::Noise;
     use crate::loss::{Explained, LossSpec, RankingLoss, explain, registry};
     use crate::testing::values;
 
@@ -380,7 +380,8 @@ mod tests {
             let by_hand = |draw: usize| {
                 let scores =
                     burn::tensor::Tensor::<2>::from_data([SCORES], (&burn::tensor::Device::flex(), DType::F64));
-                let noisy = values(perturbed(scores, 5, draw));
+                let lists = Lists::padded(scores.clone(), scores.clone(), scores.clone().is_finite());
+                let noisy = values(Noise::shared(5).added(&lists, scores, draw));
                 explained(&*plain, &noisy).loss
             };
             form.insert("gumbel_samples".into(), 2.into());

@@ -10,7 +10,7 @@ use super::relaxation::{KnownRelaxation, Relaxation, Relaxed};
 use super::relaxed_measure::RelaxedMeasureConfig;
 use super::*;
 use crate::loss::about::Orientation;
-use crate::loss::noise::perturbed;
+use crate::loss::noise::Noise;
 use crate::loss::{Explained, Lists, LossError, LossSpec, RankingLoss, Temperature, explain};
 use crate::measure::{Convention, Discount, Gain, Measure, Ranking};
 use crate::testing::{scattered, values};
@@ -314,7 +314,8 @@ fn gumbel_samples_average_the_approximate_measure() {
     assert_ne!(one(5), ndcg(2, 5)(&SCORES));
     // Adding the noise by hand gives the same.
     let scores = Tensor::<2>::from_data([SCORES], (&Device::flex(), DType::F64));
-    let by_hand = ndcg(0, 0)(&values(perturbed(scores, 5, 0)));
+    let lists = Lists::padded(scores.clone(), scores.clone(), scores.clone().is_finite());
+    let by_hand = ndcg(0, 0)(&values(Noise::shared(5).added(&lists, scores, 0)));
     assert!((one(5) - by_hand).abs() < 1e-12);
 }
 

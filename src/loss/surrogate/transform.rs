@@ -15,7 +15,7 @@ use super::relaxation::{Approximation, Relaxation, numbers_per_pair};
 use crate::loss::about::{About, ByLength, Change, Orientation, of_pairs};
 use crate::loss::error::LossError;
 use crate::loss::lists::Lists;
-use crate::loss::noise::{perturbed, perturbed_by_list};
+use crate::loss::noise::{Noise, mean_over_draws};
 use crate::loss::ranking_loss::{Changed, RankingLoss, assert_per_query};
 use crate::loss::temperature::Scale;
 
@@ -28,8 +28,10 @@ pub struct Surrogate {
     name: &'static str,
     measure: Arc<dyn PositionMeasure>,
     relaxation: Arc<dyn Relaxation>,
-    /// The noise that is added to the scores.
-    noise: Option<GumbelNoise>,
+    /// The number of draws of Gumbel noise over which the loss is averaged (Bruch et al., A stochastic treatment of
+    /// learning to rank scoring functions), or 0 for no noise.
+    gumbel_samples: usize,
+    noise: Noise,
     bound: Option<TypeOneBound>,
     scale: Scale,
     uses: Uses,
@@ -64,29 +66,6 @@ impl TypeOneBound {
             Self::Exponential => measures.neg().exp(),
             Self::Logistic => log_sigmoid(measures) * (-1.0 / LN_2),
         }
-    }
-}
-
-/// Standard Gumbel noise on the scores, over whose draws a loss is averaged (Bruch et al., A stochastic treatment of
-/// learning to rank scoring functions). The noise depends on the seed, the index of the draw, and the document's place
-/// in its list.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct GumbelNoise {
-    pub(super) samples: usize,
-    pub(super) seed: u64,
-    /// Whether each row of a batch gets its own noise.
-    pub(super) by_row: bool,
-}
-
-impl GumbelNoise {
-    fn added(self, lists: &Lists, draw: usize) -> Lists {
-        let scores = lists.scores.clone();
-        let noisy = match self.by_row {
-            true => perturbed_by_list(lists, scores, self.seed, draw),
-            false => perturbed(scores, self.seed, draw),
-        };
-        // Removes the noise at padded places.
-        Lists { scores: noisy * lists.mask.clone(), ..lists.clone() }
     }
 }
 
@@ -135,7 +114,8 @@ impl Surrogate {
     ) -> Result<Self, LossError> {
         let scale = relaxation.temperature_unit().into();
         let uses = measure.uses();
-        let loss = Self { name, measure, relaxation, noise: None, bound: None, scale, uses };
+        let (gumbel_samples, noise) = (0, Noise::shared(0));
+        let loss = Self { name, measure, relaxation, gumbel_samples, noise, bound: None, scale, uses };
         loss.measure.check(name)?;
         loss.check_relaxation()?;
         Ok(loss)
@@ -146,9 +126,9 @@ impl Surrogate {
         self.relaxation.known().map_or(Ok(()), |known| known.check_sums(self.name, &self.uses.functions))
     }
 
-    /// Adds noise to the scores.
-    pub(super) fn with_noise(self, noise: Option<GumbelNoise>) -> Self {
-        Self { noise, ..self }
+    /// Averages the loss over draws of Gumbel noise that is added to the scores, or adds none if `samples` is 0.
+    pub(super) fn with_noise(self, samples: usize, seed: u64) -> Self {
+        Self { gumbel_samples: samples, noise: Noise::shared(seed), ..self }
     }
 
     /// Makes training minimize an upper bound on one minus the measure.
@@ -171,22 +151,23 @@ impl Surrogate {
         let lists = &self.scale.of(lists, self.relaxation.short_list_power());
         let needing = lists.clone().needing(self.measure.needed_positions(lists));
         let value = |draw| {
-            let relaxed = match self.noise {
-                Some(noise) => self.relaxation.relax(&noise.added(&needing, draw)),
-                None => self.relaxation.relax(&needing),
+            let relaxed = match self.gumbel_samples {
+                0 => self.relaxation.relax(&needing),
+                _ => {
+                    // The mask removes the noise at padded places.
+                    let scores = self.noise.added(lists, lists.scores.clone(), draw) * lists.mask.clone();
+                    self.relaxation.relax(&Lists { scores, ..needing.clone() })
+                }
             };
             let value = self.measure.value(&MeasureContext::new(lists, relaxed, self.uses.only_sums()));
             assert_per_query(self.measure.name(), "values", value.dims(), lists);
             of(value)
         };
-        match self.draws() {
-            1 => value(0),
-            draws => (1..draws).map(value).fold(value(0), |sum, value| sum + value) * (1.0 / draws as f64),
-        }
+        mean_over_draws(self.draws(), value)
     }
 
     fn draws(&self) -> usize {
-        self.noise.map_or(1, |noise| noise.samples)
+        self.gumbel_samples.max(1)
     }
 }
 
@@ -212,10 +193,9 @@ impl RankingLoss for Surrogate {
 
     fn changed(&self, change: Change<'_>) -> Changed {
         let changed = match change {
-            Change::Noise(seed) => self.noise.map(|noise| {
-                let noise = GumbelNoise { seed: seed(noise.seed), by_row: true, ..noise };
-                self.clone().with_noise(Some(noise))
-            }),
+            Change::Noise(seed) => {
+                (self.gumbel_samples > 0).then(|| Self { noise: self.noise.reseeded(seed), ..self.clone() })
+            }
             Change::FullGradient => self.scale.differentiated().map(|scale| Self { scale, ..self.clone() }),
             Change::Parameter(parameter, value) => {
                 let relaxation = self.relaxation.with_parameter(parameter, value);

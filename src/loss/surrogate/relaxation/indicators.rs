@@ -20,12 +20,13 @@
 //! therefore needs a cut-off or a large `alpha`. Each rank is computed after the rank above it, so the computation
 //! graph is as deep as the number of ranks.
 
+use burn::tensor::Tensor;
 use burn::tensor::activation::softmax;
-use burn::tensor::{Int, Tensor};
 
 use super::relaxed::{Form, Indicators};
-use crate::loss::lists::{Lists, order_of_ranks};
-use crate::op::{NeuralSortMatrix, distances, indicator_sum, neural_sort_sum};
+use crate::loss::lists::{Lists, order_of_ranks, places_like};
+use crate::loss::listwise;
+use crate::op::{NeuralSortMatrix, indicator_sum, neural_sort_sum};
 
 /// Replaces ranks with soft indicators `h_ij = softmax_i(-(s_i - s_d(j))^2 / sigma)` (smoothrank, section 4). Soft
 /// indicators have no derivative where scores tie.
@@ -52,14 +53,7 @@ fn at_ranks_by_distance(lists: &Lists, top: usize, logit: impl FnOnce(Tensor<3>)
     let scores = lists.centered();
     let sorted = scores.clone().gather(1, order_of_ranks(lists.ranks())).narrow(1, 0, top.min(n));
     let (columns, rows) = (scores.unsqueeze_dim::<3>(1), sorted.unsqueeze_dim::<3>(2));
-    softmax_over_documents(lists, logit(columns - rows))
-}
-
-/// Computes a softmax over the documents of a list, `[batch, ranks, documents]`. The values are 0 at padded documents.
-fn softmax_over_documents(lists: &Lists, logits: Tensor<3>) -> Tensor<3> {
-    let padded = lists.padded.clone().unsqueeze_dim::<3>(1).expand(logits.dims());
-    // The fill value is finite, so a row with only padding does not give 0 / 0.
-    softmax(logits.mask_fill(padded, -1e30), 2) * lists.mask.clone().unsqueeze_dim::<3>(1)
+    lists.softmax_of_ranks(logit(columns - rows))
 }
 
 /// Replaces ranks with the rows of NeuralSort's matrix that the measure needs, with the temperature `sigma`.
@@ -69,20 +63,11 @@ pub(super) fn neural_sort(lists: &Lists, sigma: f64, top: Option<usize>) -> Form
     let (scores, mask) = (lists.centered(), lists.mask.clone());
     let at_ranks = move |values| neural_sort_sum(scores.clone(), values, mask.clone(), sort);
     let all = lists.clone();
-    Form::Indicators(Indicators::of_ranks(lists, at_ranks).with_matrix(move || neural_sort_matrix(&all, sigma, top)))
-}
-
-/// Returns NeuralSort's matrix, `[batch, ranks, documents]`, which is 0 at padded documents and at ranks beyond those
-/// needed.
-fn neural_sort_matrix(lists: &Lists, sigma: f64, top: usize) -> Tensor<3> {
-    let (scores, mask) = (lists.centered(), lists.mask.clone());
-    let [batch, n] = mask.dims();
-    let ranks = Tensor::<1, Int>::arange(1..n as i64 + 1, &mask.device()).float().cast(mask.dtype());
-    let needed = ranks.clone().lower_equal_elem(top.min(n) as i64).float().cast(mask.dtype());
-    let slopes = mask.clone().sum_dim(1).expand([batch, n]) + 1.0 - ranks.unsqueeze::<2>() * 2.0;
-    let spread = distances(&scores, &mask);
-    let logits = slopes.unsqueeze_dim::<3>(2) * scores.unsqueeze_dim::<3>(1) - spread.unsqueeze_dim::<3>(1);
-    softmax_over_documents(lists, logits * (1.0 / sigma)) * needed.reshape([1, n, 1])
+    let matrix = move || {
+        let needed = places_like(&all.mask).lower_equal_elem(top as f64).float().cast(all.mask.dtype());
+        listwise::neural_sort(&all, sigma) * needed.unsqueeze_dim::<3>(2)
+    };
+    Form::Indicators(Indicators::of_ranks(lists, at_ranks).with_matrix(matrix))
 }
 
 /// The largest `alpha s_i` at which a gradient still passes through the factor of document `i`.

@@ -15,7 +15,7 @@ use std::fmt::{self, Debug, Formatter};
 use std::sync::Arc;
 
 use burn::tensor::DType;
-use expected::{ExpectedDiscount, check_sum};
+use expected::ExpectedDiscount;
 
 use super::names::RelaxationName;
 use super::position_function::PositionFunction;
@@ -23,8 +23,7 @@ use super::position_measure::Operations;
 use crate::loss::about::of_pairs;
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
-use crate::loss::temperature::Smoothing;
-use crate::loss::temperature::{Temperature, TemperatureUnit};
+use crate::loss::temperature::{Smoothing, Temperature, TemperatureUnit};
 use crate::op::Step;
 
 /// Replaces the ranks of a list with quantities that usually have a gradient.
@@ -152,26 +151,17 @@ impl Relaxation for KnownRelaxation {
     }
 
     fn check(&self, loss: &'static str) -> Result<(), LossError> {
-        let between = |key: &'static str, value: f64, is_valid: bool, expected: &str| match is_valid {
-            true => Ok(()),
-            false => Err(LossError::parameter(loss, key, value, expected)),
-        };
-        for &key in self.name.parameters() {
-            match key {
-                "beta" => error::positive(loss, key, self.beta).map(drop)?,
-                "diagonal" => {
-                    let is_valid = (0.0..=1.0).contains(&self.diagonal);
-                    between(key, self.diagonal, is_valid, "a number from 0 to 1")?;
-                }
-                "delta" => {
-                    let is_valid = self.delta > 0.0 && self.delta < 0.5;
-                    between(key, self.delta, is_valid, "a number above 0 and below 0.5")?;
-                }
-                "alpha" | "sigma" => error::positive(loss, key, self.temperature.value).map(drop)?,
-                _ => {}
+        self.name.parameters().iter().try_for_each(|&key| match key {
+            "alpha" | "sigma" => error::positive(loss, key, self.temperature.value).map(drop),
+            "beta" => error::positive(loss, key, self.beta).map(drop),
+            "diagonal" if !(0.0..=1.0).contains(&self.diagonal) => {
+                Err(LossError::parameter(loss, key, self.diagonal, "a number from 0 to 1"))
             }
-        }
-        Ok(())
+            "delta" if !(self.delta > 0.0 && self.delta < 0.5) => {
+                Err(LossError::parameter(loss, key, self.delta, "a number above 0 and below 0.5"))
+            }
+            _ => Ok(()),
+        })
     }
 
     fn smoothing(&self) -> Option<Smoothing> {
@@ -272,10 +262,15 @@ impl KnownRelaxation {
         loss: &'static str,
         functions: &[(PositionFunction, Option<usize>)],
     ) -> Result<(), LossError> {
-        if self.name != RelaxationName::ExpectedRanks {
-            return Ok(());
-        }
-        functions.iter().try_for_each(|(f, k)| check_sum(loss, self.discount(f, *k), self.evaluation, f, *k))
+        let is_expected = self.name == RelaxationName::ExpectedRanks;
+        functions.iter().filter(|_| is_expected).try_for_each(|(f, k)| match (self.discount(f, *k), self.evaluation) {
+            (Some(expected), _) => expected.check(loss),
+            (None, RankExpectationMethod::Exponentials) if f.exponential().is_none() || k.is_some() => {
+                let expected = "auto, recursion or cutoff: the measure's function of a rank is not a discount";
+                Err(LossError::parameter(loss, "evaluation", "exponentials", expected))
+            }
+            (None, _) => Ok(()),
+        })
     }
 
     /// Describes the approximation of `E[f]` within the cut-off `k`, and its measured errors, on lists of up to
@@ -294,7 +289,8 @@ impl KnownRelaxation {
     }
 
     fn discount(&self, f: &PositionFunction, k: Option<usize>) -> Option<ExpectedDiscount> {
-        ExpectedDiscount::of(f, k, self.temperature.value, self.evaluation, self.model)
+        let (sigma, evaluation, model) = (self.temperature.value, self.evaluation, self.model);
+        Some(ExpectedDiscount { discount: f.discount()?.clone(), k, sigma, evaluation, model })
     }
 }
 

@@ -14,10 +14,10 @@
 //! O(n^2) time and memory, without reading anything back from the device. Pooling adjacent violators would take O(n)
 //! time, but it must process the documents one after another.
 
-use burn::tensor::{DType, Int, Tensor};
+use burn::tensor::{DType, Tensor};
 
 use super::relaxed::{Form, PairSteps, Positions};
-use crate::loss::lists::{Lists, order_of_ranks};
+use crate::loss::lists::{Lists, order_of_ranks, places_like};
 use crate::op::{Step, differences};
 
 /// Replaces ranks with approximate positions, `p_x = 1 + sum_{y != x} phi(alpha (s_y - s_x))` (approximation-framework,
@@ -52,9 +52,7 @@ pub(super) fn projected_ranks(lists: &Lists, sigma: f64, beta: f64) -> Form {
     let order = order_of_ranks(ranks.clone());
     let mask = lists.mask.clone().gather(1, order.clone());
     let z = lists.centered().gather(1, order) * (-1.0 / sigma);
-    let [batch, n] = z.dims();
-    let index = Tensor::<1, Int>::arange(1..n as i64 + 1, &z.device()).float().cast(z.dtype());
-    let index = index.unsqueeze::<2>().expand([batch, n]);
+    let index = places_like(&z);
     let means = block_means(z.clone().detach() - index.clone(), mask);
     let mean = |x: Tensor<2>| -> Tensor<2> { means.clone().matmul(x.unsqueeze_dim::<3>(2)).squeeze_dim(2) };
     let positions = z.clone() - mean(z) + mean(index);
@@ -69,11 +67,10 @@ fn block_means(y: Tensor<2>, mask: Tensor<2>) -> Tensor<3> {
     let [batch, n] = y.dims();
     let square = [batch, n, n];
     let wide = |x: Tensor<2>| x.unsqueeze_dim::<3>(1).expand(square);
-    let index = Tensor::<1, Int>::arange(0..n as i64, &y.device()).float().cast(y.dtype()).unsqueeze::<2>();
     let sums = y.clone().cumsum(1);
     // The mean from a to b, at [.., a, b] with a <= b.
     let total = differences(&sums) + y.clone().unsqueeze_dim::<3>(2);
-    let apart = differences(&index).expand(square);
+    let apart = differences(&places_like(&y));
     let before = apart.clone().lower_elem(0.0);
     let outside = before.clone().bool_or(wide(mask.clone()).lower_elem(0.5));
     let averages = (total / (apart.mask_fill(before.clone(), 0.0) + 1.0)).mask_fill(outside, FAR);

@@ -20,13 +20,12 @@ use std::sync::Arc;
 
 use burn::tensor::{DType, Tensor};
 
-use super::exponential_fit::{ExponentialFit, ExponentialFitError, exponential_fit, is_completely_monotone};
+use super::exponential_fit::{ExponentialFit, exponential_fit, is_completely_monotone};
 use super::{Approximation, RankExpectationMethod, RankModel};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::{Lists, discount_table};
-use crate::loss::surrogate::position_function::PositionFunction;
 use crate::measure::Discount;
-use crate::op::{Above, AboveExpectation, ExponentialTerm, above_expectation, mask_of_counted, noisy_rank_recursion};
+use crate::op::{Above, AboveExpectation, above_expectation, mask_of_counted, noisy_rank_recursion};
 
 /// A rank discount, and how to compute its expectation over the rank distribution.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,24 +43,12 @@ pub struct ExpectedDiscount {
 }
 
 impl ExpectedDiscount {
-    /// Returns the expectation of the function `f` of the rank within the cut-off `k`, or `None` if `f` is not a
-    /// discount.
-    pub(crate) fn of(
-        f: &PositionFunction,
-        k: Option<usize>,
-        sigma: f64,
-        evaluation: RankExpectationMethod,
-        model: RankModel,
-    ) -> Option<Self> {
-        Some(Self { discount: f.discount()?.clone(), k, sigma, evaluation, model })
-    }
-
     /// Checks the parameters. Error messages use `loss` as the name of the loss.
     ///
     /// # Errors
     /// Returns an error if `sigma` is not a finite number above 0, `k` is 0, or the exponent is negative or not finite.
     /// Also returns an error if `evaluation` is `exponentials` and the discount is not completely monotone.
-    pub(super) fn check(&self, loss: &'static str) -> Result<(), LossError> {
+    pub fn check(&self, loss: &'static str) -> Result<(), LossError> {
         error::positive(loss, "sigma", self.sigma)?;
         error::cutoff(loss, self.k)?;
         if let Discount::Power { exponent } = self.discount {
@@ -84,13 +71,20 @@ impl ExpectedDiscount {
     /// The error of the fit is at most 1e-8 in float64. In float32, the error is at most `2e-9 n`, with `n` rounded up
     /// to a power of two, or 2e-6 if that is larger. The bound grows with `n` because `n` rounding errors add up.
     ///
-    /// # Errors
-    /// Returns an error if the discount is not completely monotone, or if lists of `n` documents are too long for this
+    /// Returns `None` if the discount is not completely monotone, or if lists of `n` documents are too long for this
     /// tolerance.
-    pub fn fit(&self, n: usize, scores: DType) -> Result<Arc<ExponentialFit>, ExponentialFitError> {
-        let length = n.next_power_of_two() as f64;
-        let tolerance = if scores == DType::F64 { 1e-8 } else { (2e-9 * length).max(2e-6) };
-        exponential_fit(&self.discount, n, tolerance, scores)
+    pub fn fit(&self, n: usize, scores: DType) -> Option<Arc<ExponentialFit>> {
+        let tolerance = tolerance(n, scores);
+        exponential_fit(&self.discount, n, tolerance, scores).filter(|fit| fit.error(scores) <= tolerance)
+    }
+
+    /// Returns the [`fit`](Self::fit) for lists of up to `n` documents. If the fit misses its tolerance, returns the
+    /// closest sum of exponentials instead.
+    pub(super) fn closest_fit(&self, n: usize, scores: DType) -> Option<Arc<ExponentialFit>> {
+        self.fit(n, scores).or_else(|| {
+            let closest = exponential_fit(&self.discount, n, tolerance(n, scores), scores)?;
+            exponential_fit(&self.discount, n, closest.error(scores), scores)
+        })
     }
 
     /// Returns the method that computes the expectation for lists of `n` documents. `Auto` uses a cut-off only if it is
@@ -122,18 +116,24 @@ impl ExpectedDiscount {
         if evaluation != RankExpectationMethod::Exponentials {
             return Ok(exact(evaluation));
         }
-        match self.fit(n, scores) {
-            Ok(fit) => Ok(Approximation {
-                documents: n,
-                evaluation,
+        let tolerance = tolerance(n, scores);
+        match exponential_fit(&self.discount, n, tolerance, scores) {
+            Some(fit) if fit.error(scores) <= tolerance => Ok(Approximation {
                 terms: fit.terms.len(),
                 error_f64: fit.error_f64,
                 error_f32: fit.error_f32,
+                ..exact(evaluation)
             }),
-            Err(_) if self.evaluation == RankExpectationMethod::Auto => Ok(exact(RankExpectationMethod::Recursion)),
-            Err(error) => {
-                Err(LossError::parameter(loss, "evaluation", "exponentials", format!("auto or recursion: {error}")))
+            Some(fit) if self.evaluation == RankExpectationMethod::Exponentials => {
+                let (length, terms, found) = (fit.length, fit.terms.len(), fit.error(scores));
+                let expected = format!(
+                    "auto or recursion: discount {:?}, ranks 1 to {length}: {terms} exponentials leave an error of \
+                     {found:.1e}, expected at most {tolerance:.1e}",
+                    self.discount
+                );
+                Err(LossError::parameter(loss, "evaluation", "exponentials", expected))
             }
+            _ => Ok(exact(RankExpectationMethod::Recursion)),
         }
     }
 
@@ -143,40 +143,26 @@ impl ExpectedDiscount {
     /// - output: `[batch, documents]`, with finite but meaningless values at padding and at documents whose expectation
     ///   is not needed
     pub fn expectation(&self, lists: &Lists) -> Tensor<2> {
-        let [_, n] = lists.scores.dims();
-        let dtype = lists.scores.dtype();
+        let (scores, mask) = (lists.scores.clone(), lists.mask.clone());
+        let a = mask_of_counted(&mask, lists.needed.clone());
+        let noise = self.model.noise(self.sigma);
         let evaluation = self.resolve(lists.longest());
         // A fit that misses its tolerance is not used; the recursion is exact.
         if evaluation == RankExpectationMethod::Exponentials
-            && let Ok(fit) = self.fit(lists.longest(), dtype)
+            && let Some(fit) = self.fit(lists.longest(), scores.dtype())
         {
-            return self.by_exponentials(lists, fit.terms.clone());
+            let expectation = AboveExpectation { noise, terms: fit.terms.clone(), above: Above::Nothing };
+            return above_expectation(scores, a, mask.clone(), mask, &expectation);
         }
+        let [_, n] = mask.dims();
         let ranks = if evaluation == RankExpectationMethod::Cutoff { self.k.unwrap_or(n).min(n) } else { n };
-        let (scores, mask) = (lists.scores.clone(), lists.mask.clone());
-        let discounts = discount_table(&self.discount, ranks, self.k);
-        let a = mask_of_counted(&mask, lists.needed.clone());
-        noisy_rank_recursion(scores, a, mask, &self.model.noise(self.sigma), &discounts)
+        noisy_rank_recursion(scores, a, mask, &noise, &discount_table(&self.discount, ranks, self.k))
     }
+}
 
-    fn by_exponentials(&self, lists: &Lists, terms: Vec<ExponentialTerm>) -> Tensor<2> {
-        let (scores, mask) = (lists.scores.clone(), lists.mask.clone());
-        let expectation = AboveExpectation { noise: self.model.noise(self.sigma), terms, above: Above::Nothing };
-        let a = mask_of_counted(&mask, lists.needed.clone());
-        above_expectation(scores, a, mask.clone(), mask, &expectation)
-    }
-
-    /// Returns the [`fit`](Self::fit) for lists of up to `n` documents. If the fit misses its tolerance, returns the
-    /// closest sum of exponentials instead.
-    ///
-    /// # Errors
-    /// Returns an error if the discount is not completely monotone.
-    pub(super) fn closest_fit(&self, n: usize, scores: DType) -> Result<Arc<ExponentialFit>, ExponentialFitError> {
-        self.fit(n, scores).or_else(|error| match error {
-            ExponentialFitError::Tolerance { found, .. } => exponential_fit(&self.discount, n, found, scores),
-            other => Err(other),
-        })
-    }
+/// Returns the largest error of a fit for lists of up to `n` documents and scores of the given type.
+fn tolerance(n: usize, scores: DType) -> f64 {
+    if scores == DType::F64 { 1e-8 } else { (2e-9 * n.next_power_of_two() as f64).max(2e-6) }
 }
 
 #[cfg(test)]

@@ -23,37 +23,16 @@ mod exponential_fit;
 #[cfg(test)]
 mod tests;
 
-use burn::tensor::{Int, Tensor, TensorData};
+use burn::tensor::{Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
-use crate::loss::error::LossError;
-use crate::loss::lists::Lists;
+use crate::loss::lists::{Lists, places_like};
 use crate::loss::surrogate::position_function::PositionFunction;
 use crate::op::{
     Above, AboveExpectation, AboveRecursion, Comparison, ScoreNoise, above_expectation, above_recursion, differences,
     mask_of_counted, noisy_rank_recursion,
 };
 pub(super) use expected_discount::ExpectedDiscount;
-
-/// Checks that the evaluation method chosen by the user can compute the expectation of `f` within the cut-off `k`.
-/// `discount` is the expectation if `f` is a discount.
-pub(super) fn check_sum(
-    loss: &'static str,
-    discount: Option<ExpectedDiscount>,
-    evaluation: RankExpectationMethod,
-    f: &PositionFunction,
-    k: Option<usize>,
-) -> Result<(), LossError> {
-    match discount {
-        Some(expected) => expected.check(loss),
-        None if f.exponential().is_some() && k.is_none() => Ok(()),
-        None if evaluation == RankExpectationMethod::Exponentials => {
-            let expected = "auto, recursion or cutoff: the measure's function of a rank is not a discount";
-            Err(LossError::parameter(loss, "evaluation", "exponentials", expected))
-        }
-        None => Ok(()),
-    }
-}
 
 /// The ranks of lists whose scores have Gaussian noise. The surrogate tends to the measure as `sigma` tends to 0. For a
 /// sum of a function of one document's rank, the error is within the bound in Theorem 2.
@@ -84,7 +63,8 @@ impl ExpectedRanks {
 
     /// Returns the parameters of the expectation of `f` within the cut-off `k`, or `None` if `f` is not a discount.
     fn discount(&self, f: &PositionFunction, k: Option<usize>) -> Option<ExpectedDiscount> {
-        ExpectedDiscount::of(f, k, self.sigma, self.evaluation, self.model)
+        let Self { sigma, evaluation, model, .. } = *self;
+        Some(ExpectedDiscount { discount: f.discount()?.clone(), k, sigma, evaluation, model })
     }
 
     /// Returns `a_x E[f(R_x) (b_x + sum of b_y over y above x)]`, or `a_x E[f(R_x) prod of (1 - b_y) over y above x]`,
@@ -102,7 +82,7 @@ impl ExpectedRanks {
         let [batch, n] = scores.dims();
         if self.may_use_exponentials(k)
             && let Some(discount) = self.discount(f, k)
-            && let Ok(fit) = discount.closest_fit(self.lists.longest(), scores.dtype())
+            && let Some(fit) = discount.closest_fit(self.lists.longest(), scores.dtype())
         {
             let expectation = AboveExpectation { noise: self.noise(), terms: fit.terms.clone(), above };
             return above_expectation(scores, a, b, mask, &expectation);
@@ -133,10 +113,7 @@ impl ExpectedRanks {
     /// Returns `a_x P(R_x <= k)`, `[batch, documents]`, with a separate cut-off `k` for each query, `[batch]`.
     pub(crate) fn within(&self, a: Tensor<2>, k: Tensor<1>) -> Tensor<2> {
         let (scores, mask) = (self.lists.scores.clone(), self.lists.mask.clone());
-        let [batch, n] = scores.dims();
-        let ranks = Tensor::<1, Int>::arange(1..n as i64 + 1, &k.device()).float().cast(k.dtype());
-        let ranks = ranks.unsqueeze::<2>().expand([batch, n]);
-        let inside = ranks.lower_equal(k.unsqueeze_dim::<2>(1).expand([batch, n]));
+        let inside = places_like(&scores).lower_equal(k.unsqueeze_dim::<2>(1).expand(scores.dims()));
         let values = inside.float().cast(scores.dtype());
         let recursion = AboveRecursion { noise: self.noise(), above: Above::Nothing };
         above_recursion(scores, a, mask.clone(), mask, values, &recursion)
