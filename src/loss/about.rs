@@ -3,12 +3,14 @@
 
 use burn::tensor::{DType, Device};
 
-use super::check::{check_label, check_memory, check_offsets};
+use super::check::{check_label, check_offsets};
 use super::curvature::Curved;
 use super::error::LossError;
 use super::surrogate::Approximation;
 use super::temperature::Smoothing;
+use crate::device::in_host_memory;
 use crate::measure::Gain;
+use crate::memory::{self, Shortage};
 
 /// How to turn the surrogate's value for a query into the loss to minimize.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -209,7 +211,13 @@ impl<'a> About<'a> {
         scores: DType,
         device: &Device,
     ) -> Result<(), LossError> {
-        check_memory(self.name, self.pair_memory(batch, documents, scores), [batch, documents], device)
+        if !in_host_memory(device) {
+            return Ok(());
+        }
+        let loss = self.name;
+        memory::ask(self.pair_memory(batch, documents, scores)).map_err(|Shortage { needed, free: available }| {
+            LossError::Memory { loss, batch, documents, needed, available }
+        })
     }
 
     /// Checks the labels of a dataset against the domain of the gain. The labels of query `q` are

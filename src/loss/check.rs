@@ -1,12 +1,10 @@
 //! Checks the shapes, scores, labels, weights and offsets of batches and datasets.
 
-use burn::tensor::{Device, Tensor};
+use burn::tensor::Tensor;
 
 use super::about::About;
-use super::error::{self, LossError};
+use super::error::{self, LossError, same_shape};
 use super::lists::{Lists, check_shapes};
-use crate::device::in_host_memory;
-use crate::memory::{self, Shortage};
 use crate::op::{BeyondBudget, beyond_budget};
 
 /// Checks lists of `documents` places each, stored one after another in flat arrays. Every score must be finite, and
@@ -28,17 +26,13 @@ pub fn check_lists<T: Copy + Into<f64>>(
     if scores.is_empty() || documents == 0 {
         return Err(LossError::Empty { found: vec![scores.len().checked_div(documents).unwrap_or(0), documents] });
     }
-    let different = |what, found: usize, expected: usize| {
-        Err(LossError::Shape { what, found: vec![found], other: "scores", expected: vec![expected] })
-    };
+    let count = [scores.len()];
+    let expected = ("scores", &count[..]);
     if !scores.len().is_multiple_of(documents) {
-        return different("lists", documents, scores.len());
+        return same_shape(("lists", &[documents]), expected);
     }
-    for (what, found) in [("labels", labels.len()), ("mask", mask.map_or(scores.len(), <[bool]>::len))] {
-        if found != scores.len() {
-            return different(what, found, scores.len());
-        }
-    }
+    same_shape(("labels", &[labels.len()]), expected)?;
+    same_shape(("mask", &[mask.map_or(scores.len(), <[bool]>::len)]), expected)?;
     let counts = |place: usize| mask.is_none_or(|mask| mask[place]);
     let mut places = scores.iter().zip(labels).enumerate().filter(|(place, _)| counts(*place));
     places.try_for_each(|(place, (&score, &label))| {
@@ -94,26 +88,6 @@ fn check_device(scores: &Tensor<2>) -> Result<(), LossError> {
     beyond_budget(scores).map_or(Ok(()), |BeyondBudget { unlisted, needed, budget }| {
         let (backend, feature, found) = (unlisted.backend, unlisted.feature, scores.dims().to_vec());
         Err(LossError::Budget { backend, feature, found, needed, budget })
-    })
-}
-
-/// Checks that the free memory, if the system reports it, can hold the document pairs that a loss stores. `bytes` is
-/// the number that [`About::pair_memory`](super::About::pair_memory) gives for `batch` lists of `documents` documents.
-pub(in crate::loss) fn check_memory(
-    loss: &'static str,
-    bytes: u64,
-    [batch, documents]: [usize; 2],
-    device: &Device,
-) -> Result<(), LossError> {
-    if !in_host_memory(device) {
-        return Ok(());
-    }
-    memory::ask(bytes).map_err(|Shortage { needed, free: available }| LossError::Memory {
-        loss,
-        batch,
-        documents,
-        needed,
-        available,
     })
 }
 

@@ -12,16 +12,12 @@
 
 use std::sync::Arc;
 
-use burn::config::Config;
-use burn::tensor::{Bool, DType, Tensor};
+use burn::tensor::{Bool, DType};
 use serde::{Deserialize, Serialize};
 
-use super::about::{About, ByLength, Change, Orientation};
-use super::curvature::{Curved, Derivatives};
+use super::about::ByLength;
+use super::author::*;
 use super::entry;
-use super::error::{self, LossError};
-use super::lists::{Lists, one_in_place_of_zero, sum_documents};
-use super::ranking_loss::{Changed, RankingLoss};
 use super::registry::{LOSSES, LossSpec};
 use super::surrogate::Approximation;
 use super::unit_gradients::QUERY_GRADIENTS;
@@ -232,19 +228,17 @@ pub(super) fn with_teacher(
     if let Some(gradients) = gradients.filter(|_| !params.contains_key(QUERY_GRADIENTS)) {
         params.insert(QUERY_GRADIENTS.to_string(), gradients.clone());
     }
-    let config = entry::configure(loss, DistillationConfig::new(), &own).map_err(|error| match error {
-        LossError::Parameter { refusal, .. } => refused(refusal),
-        other => other,
-    })?;
-    let spec: LossSpec = crate::json::from_value(Value::Object(params)).map_err(refused)?;
-    let teacher = spec.build().map_err(|error| match error {
+    let of_teacher = |error| match error {
         LossError::Parameter { refusal, .. } => refused(refusal),
         LossError::UnknownLoss { found, .. } => {
             let expected = "one that `burn-rank models --losses` lists";
             refused(Refusal::unknown("name", "loss", found, LOSSES.iter().map(|entry| entry.name), expected))
         }
         other => other,
-    })?;
+    };
+    let config = entry::configure(loss, DistillationConfig::new(), &own).map_err(of_teacher)?;
+    let spec: LossSpec = crate::json::from_value(Value::Object(params)).map_err(refused)?;
+    let teacher = spec.build().map_err(of_teacher)?;
     Ok(Box::new(config.join(labels.into(), teacher.into())?))
 }
 

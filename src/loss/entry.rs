@@ -106,12 +106,17 @@ pub(super) fn configure<C: Config>(loss: &'static str, default: C, params: &Map)
 pub(super) fn merged(loss: &'static str, mut defaults: Map, params: &Map) -> Result<Map, LossError> {
     for (key, value) in params {
         let Some(slot) = defaults.get_mut(key) else {
-            let refusal = Refusal::unknown(key, "parameter", key, defaults.keys(), "").of(loss);
-            return Err(LossError::Parameter { loss, refusal });
+            return Err(unknown_parameter(loss, key, &defaults));
         };
         *slot = value.clone();
     }
     Ok(defaults)
+}
+
+/// Returns the error about a parameter that the loss does not have.
+pub(super) fn unknown_parameter(loss: &'static str, key: &str, defaults: &Map) -> LossError {
+    let known = defaults.keys().map(String::as_str).chain([QUERY_GRADIENTS]);
+    LossError::Parameter { loss, refusal: Refusal::unknown(key, "parameter", key, known, "").of(loss) }
 }
 
 /// Creates a configuration from a map that contains every parameter. `given` contains only the parameters that the user

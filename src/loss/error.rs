@@ -246,6 +246,17 @@ impl LossError {
     }
 }
 
+/// Returns an error unless the input `what` has the shape of another one.
+pub(crate) fn same_shape(
+    (what, found): (&'static str, &[usize]),
+    (other, expected): (&'static str, &[usize]),
+) -> Result<(), LossError> {
+    match found == expected {
+        true => Ok(()),
+        false => Err(LossError::Shape { what, found: found.into(), other, expected: expected.into() }),
+    }
+}
+
 /// The largest allowed value of a parameter; its inverse is the smallest allowed value of a positive parameter. Within
 /// these bounds, the square of a parameter times a score fits into `f32`.
 const LARGEST: f64 = 1e12;
@@ -255,12 +266,8 @@ pub(crate) fn positive(loss: &'static str, parameter: &str, value: f64) -> Resul
     if !(value.is_finite() && value > 0.0) {
         Err(LossError::parameter(loss, parameter, value, "a finite number above 0"))
     } else if !(1.0 / LARGEST..=LARGEST).contains(&value) {
-        Err(LossError::parameter(
-            loss,
-            parameter,
-            format!("{value:e}"),
-            "from 1e-12 to 1e12, which float32 can work with",
-        ))
+        let expected = "from 1e-12 to 1e12, which float32 can work with";
+        Err(LossError::parameter(loss, parameter, format!("{value:e}"), expected))
     } else {
         Ok(value)
     }

@@ -1,9 +1,6 @@
 //! Losses whose gradient is estimated from sampled rankings.
 
-use burn::tensor::Tensor;
-
-use super::lists::{Lists, one_in_place_of_zero, sum_documents};
-use crate::measure::{Discount, Gain};
+use super::author::*;
 
 /// The value and gradient of a measure, estimated from sampled rankings.
 pub(super) struct Estimate {

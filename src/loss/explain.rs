@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::about::Orientation;
 use super::check::check_values;
-use super::error::LossError;
+use super::error::{LossError, same_shape};
 use super::lists::Lists;
 use super::ranking_loss::{RankingLoss, idle_queries};
 
@@ -66,11 +66,9 @@ pub fn explain_taught(
     dtype: DType,
     device: &Device,
 ) -> Result<Explained, LossError> {
-    let others = [("labels", Some(labels)), ("the teacher's scores", teacher)];
-    for (what, found) in others.into_iter().filter_map(|(what, values)| Some((what, values?.len()))) {
-        if found != scores.len() {
-            return Err(LossError::Shape { what, found: vec![found], other: "scores", expected: vec![scores.len()] });
-        }
+    same_shape(("labels", &[labels.len()]), ("scores", &[scores.len()]))?;
+    if let Some(teacher) = teacher {
+        same_shape(("the teacher's scores", &[teacher.len()]), ("scores", &[scores.len()]))?;
     }
     if scores.is_empty() {
         return Err(LossError::Empty { found: vec![0] });

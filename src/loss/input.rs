@@ -36,7 +36,9 @@ pub trait Sealed {
     fn queries(&self) -> (&'static str, Vec<usize>);
 
     /// Returns the lists with the mask inverted, or `None` for packed lists.
-    fn inverted(&self) -> Option<Lists>;
+    fn inverted(&self) -> Option<Lists> {
+        None
+    }
 }
 
 impl Sealed for Lists {
@@ -63,11 +65,15 @@ impl Sealed for Lists {
 
 impl Sealed for PackedLists {
     fn rectangles(&self) -> Vec<&Lists> {
-        self.padded().collect()
+        self.rectangles.iter().map(|rectangle| &rectangle.lists).collect()
     }
 
     fn in_order(&self, values: Vec<Tensor<1>>) -> Tensor<1> {
-        self.by_query(values)
+        let values = Tensor::cat(values, 0);
+        match &self.order {
+            Some(order) => values.select(0, order.clone()),
+            None => values,
+        }
     }
 
     fn query_weights(&self) -> Option<&Tensor<1>> {
@@ -76,10 +82,6 @@ impl Sealed for PackedLists {
 
     fn queries(&self) -> (&'static str, Vec<usize>) {
         ("queries", vec![self.segments().queries()])
-    }
-
-    fn inverted(&self) -> Option<Lists> {
-        None
     }
 }
 

@@ -7,7 +7,7 @@ use burn::tensor::activation::softmax;
 use burn::tensor::{Bool, DType, IndexingUpdateOp, Int, Tensor};
 
 use super::about::About;
-use super::error::LossError;
+use super::error::{LossError, same_shape};
 use crate::measure::{Discount, Gain};
 use crate::op::{Step, at_rank, centered, counted_step_sum, exp2, ideal_dcg, log_softmax, rank, step_sum};
 use crate::shape::assert_same;
@@ -363,13 +363,10 @@ impl Lists {
 
 /// Checks that the tensors of a batch have the same shape.
 pub(super) fn check_shapes(scores: &Tensor<2>, labels: &Tensor<2>, mask: &Tensor<2, Bool>) -> Result<(), LossError> {
-    let expected = scores.dims();
-    for (what, found) in [("labels", labels.dims()), ("mask", mask.dims())] {
-        if found != expected {
-            return Err(LossError::Shape { what, found: found.into(), other: "scores", expected: expected.into() });
-        }
-    }
-    Ok(())
+    let shape = scores.dims();
+    let expected = ("scores", &shape[..]);
+    same_shape(("labels", &labels.dims()), expected)?;
+    same_shape(("mask", &mask.dims()), expected)
 }
 
 /// Converts a mask that is true at padding into a mask that is true at documents. In burn, the `mask_pad` of an

@@ -2,7 +2,7 @@
 
 use burn::tensor::{Int, Tensor, TensorData};
 
-use super::error::LossError;
+use super::error::{LossError, same_shape};
 use super::lists::{Among, Lists};
 use crate::data::Segments;
 use crate::data::padding::Padding;
@@ -15,10 +15,10 @@ use crate::shape::assert_same;
 /// Each list keeps its index in the packed batch, so the split does not change its noise.
 #[derive(Debug, Clone)]
 pub struct PackedLists {
-    rectangles: Vec<Rectangle>,
+    pub(super) rectangles: Vec<Rectangle>,
     /// For each query, the index of its loss in the joined losses of all rectangles; `None` if the queries are already
     /// in order.
-    order: Option<Tensor<1, Int>>,
+    pub(super) order: Option<Tensor<1, Int>>,
     segments: Segments,
     scores: Tensor<1>,
     /// The weight of each query, or `None` if all queries count the same.
@@ -27,8 +27,8 @@ pub struct PackedLists {
 
 /// Lists of similar length, padded to a common length.
 #[derive(Debug, Clone)]
-struct Rectangle {
-    lists: Lists,
+pub(super) struct Rectangle {
+    pub(super) lists: Lists,
     /// For each place in the rectangle, the row of its document in the packed tensors; `None` if the rectangle contains
     /// all rows in order, without padding.
     rows: Option<Tensor<1, Int>>,
@@ -85,10 +85,7 @@ impl Lists {
 impl PackedLists {
     fn new(scores: Tensor<1>, labels: Tensor<1>, segments: &Segments) -> Result<Self, LossError> {
         segments.check("scores", scores.dims()[0])?;
-        if labels.dims() != scores.dims() {
-            let (found, expected) = (labels.dims().into(), scores.dims().into());
-            return Err(LossError::Shape { what: "labels", found, other: "scores", expected });
-        }
+        same_shape(("labels", &labels.dims()), ("scores", &scores.dims()))?;
         let (device, groups) = (scores.device(), segments.rectangles());
         let rows: Vec<i64> = segments.rows().map(|row| row as i64).collect();
         let longest = segments.lengths().max().unwrap_or(0);
@@ -160,19 +157,6 @@ impl PackedLists {
     /// Returns which documents belong to which query.
     pub fn segments(&self) -> &Segments {
         &self.segments
-    }
-
-    /// Joins the values of the padded lists in the order of the queries, `[queries]`.
-    pub(super) fn by_query(&self, values: Vec<Tensor<1>>) -> Tensor<1> {
-        let values = Tensor::cat(values, 0);
-        match &self.order {
-            Some(order) => values.select(0, order.clone()),
-            None => values,
-        }
-    }
-
-    pub(super) fn padded(&self) -> impl Iterator<Item = &Lists> {
-        self.rectangles.iter().map(|rectangle| &rectangle.lists)
     }
 }
 

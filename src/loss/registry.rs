@@ -17,7 +17,6 @@ use super::unit_gradients::{QUERY_GRADIENTS, QueryGradients, UnitGradients};
 use super::{listwise, pairwise, pointwise, surrogate};
 use crate::every_loss;
 use crate::foreign_names::ours;
-use crate::refusal::Found;
 use crate::text::nearest;
 
 macro_rules! entries {
@@ -48,15 +47,7 @@ pub(super) fn build(name: &str, params: &Map) -> Result<Box<dyn RankingLoss>, Lo
     let mut own = params.clone();
     let gradients = own.shift_remove(QUERY_GRADIENTS);
     let teacher = own.shift_remove(TEACHER);
-    let loss = entry.build(&own).map_err(|mut error| {
-        if let LossError::Parameter { refusal, .. } = &mut error
-            && let Found::Unknown(unknown) = &mut refusal.found
-            && unknown.what == "parameter"
-        {
-            unknown.known.push(QUERY_GRADIENTS.to_string());
-        }
-        error
-    })?;
+    let loss = entry.build(&own)?;
     let kind = gradients.as_ref().map(|gradients| value_of(entry.name, QUERY_GRADIENTS, gradients)).transpose()?;
     let loss = match kind {
         None | Some(QueryGradients::Raw) => loss,

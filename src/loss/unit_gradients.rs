@@ -15,14 +15,11 @@
 
 use std::sync::Arc;
 
-use burn::module::{Content, Module, ModuleDisplay, ModuleDisplayDefault};
-use burn::tensor::{Bool, Tensor};
+use burn::module::{Content, ModuleDisplay, ModuleDisplayDefault};
+use burn::tensor::Bool;
 use serde::{Deserialize, Serialize};
 
-use super::about::{About, Change};
-use super::curvature::{Curved, Derivatives};
-use super::lists::Lists;
-use super::ranking_loss::{Changed, RankingLoss};
+use super::author::*;
 use crate::op::{SHORTEST_GRADIENT, with_unit_gradient};
 
 /// The configuration key of [`QueryGradients`], which every registered loss accepts.

@@ -125,22 +125,15 @@ impl Measure {
     /// Returns an error unless a cut-off is at least 1 and a persistence lies between 0 and 1. A user-defined measure
     /// must not have the name of a measure of this crate.
     pub(super) fn check(&self) -> Result<(), MeasureError> {
-        if let Measure::Own(own) = self {
-            let name = own.name();
-            if name.is_empty() || name.parse::<Measure>().is_ok() {
+        // A parameter is valid if its text is.
+        let read = self.to_string().parse::<Measure>();
+        match self {
+            Measure::Own(own) if own.name().is_empty() || read.is_ok() => {
                 let expected = "a name that no measure of this crate has".to_string();
-                return Err(MeasureError::MeasureParameter { found: name.to_string(), expected });
+                Err(MeasureError::MeasureParameter { found: own.name().to_string(), expected })
             }
-            return Ok(());
-        }
-        let valid = match self {
-            Measure::Rbp { persistence } => *persistence > 0.0 && *persistence < 1.0,
-            _ => self.cutoff() != Some(0),
-        };
-        let family = FAMILIES.iter().find(|family| family.name == self.family());
-        match family.filter(|_| !valid) {
-            Some(family) => Err(MeasureError::MeasureParameter { found: self.to_string(), expected: expected(family) }),
-            None => Ok(()),
+            Measure::Own(_) => Ok(()),
+            _ => read.map(drop),
         }
     }
 
@@ -156,11 +149,7 @@ impl Measure {
             | Measure::Success(k)
             | Measure::Err(k) => k,
             Measure::Wta => Some(1),
-            Measure::RPrecision
-            | Measure::Rbp { .. }
-            | Measure::KendallTau
-            | Measure::PairAccuracy
-            | Measure::Own(_) => None,
+            _ => None,
         }
     }
 }

@@ -24,16 +24,6 @@ pub struct Preset {
     change: fn(&mut Convention),
 }
 
-fn file_order_zero(convention: &mut Convention) {
-    convention.ties = Ties::FileOrder;
-    convention.empty = EmptyQuery::Value(0.0);
-}
-
-fn file_order_one(convention: &mut Convention) {
-    convention.ties = Ties::FileOrder;
-    convention.empty = EmptyQuery::Value(1.0);
-}
-
 impl Convention {
     /// All presets; each one states only the fields in which it differs from `standard`.
     pub const PRESETS: &'static [Preset] = &[
@@ -46,7 +36,7 @@ impl Convention {
             name: "letor",
             description: "the LETOR evaluation tool: discount 1, 1, then ln 2/ln r; ties in file order; empty queries 0",
             change: |c| {
-                file_order_zero(c);
+                (c.ties, c.empty) = (Ties::FileOrder, EmptyQuery::Value(0.0));
                 c.discount = Discount::Letor;
             },
         },
@@ -74,7 +64,7 @@ impl Convention {
             name: "lightgbm",
             description: "LightGBM: ties in file order; AP@k divides by min(k, relevant); empty queries 1 where a measure is 0/0, such as NDCG and AP",
             change: |c| {
-                file_order_one(c);
+                (c.ties, c.empty) = (Ties::FileOrder, EmptyQuery::Value(1.0));
                 c.average_precision_denominator = AveragePrecisionDenominator::CutoffOrRelevant;
             },
         },
@@ -82,7 +72,7 @@ impl Convention {
             name: "xgboost",
             description: "XGBoost: ties in file order; AP@k divides by min(k, relevant), P@k by the documents retrieved; empty queries 1 where a measure is 0/0, such as NDCG and AP; XGBoost's plain ndcg and map are ndcg@32 and map@32",
             change: |c| {
-                file_order_one(c);
+                (c.ties, c.empty) = (Ties::FileOrder, EmptyQuery::Value(1.0));
                 c.precision_denominator = PrecisionDenominator::Retrieved;
                 c.average_precision_denominator = AveragePrecisionDenominator::CutoffOrRelevant;
             },
@@ -91,7 +81,7 @@ impl Convention {
             name: "rax",
             description: "google/rax: ties in file order; P@k divides by the documents retrieved; a score of -inf means not retrieved; empty queries 0",
             change: |c| {
-                file_order_zero(c);
+                (c.ties, c.empty) = (Ties::FileOrder, EmptyQuery::Value(0.0));
                 c.precision_denominator = PrecisionDenominator::Retrieved;
             },
         },
@@ -99,7 +89,7 @@ impl Convention {
             name: "tfranking",
             description: "TensorFlow Ranking: as rax, and a judgment below 0 is padding",
             change: |c| {
-                file_order_zero(c);
+                (c.ties, c.empty) = (Ties::FileOrder, EmptyQuery::Value(0.0));
                 c.precision_denominator = PrecisionDenominator::Retrieved;
                 c.negative_label = NegativeLabel::Absent;
             },

@@ -144,10 +144,6 @@ impl Workspace {
                 return Err(MeasureError::Length { what, found, expected: documents });
             }
         }
-        let ids = match (convention.ties, ranking.ids) {
-            (Ties::DocumentIdDescending, ids) => ids,
-            _ => None,
-        };
         self.keys.clear();
         self.unranked.clear();
         for (document, (&score, &label)) in ranking.scores.iter().zip(ranking.labels).enumerate() {
@@ -164,13 +160,12 @@ impl Workspace {
             }
         }
         self.keys.sort_unstable();
-        match ids {
-            Some(ids) => order_ties_by_id(&mut self.keys, |document| ids[document].as_str()),
-            // Without equal scores, no identifiers are needed.
-            None if convention.ties == Ties::DocumentIdDescending && has_ties(&self.keys) => {
+        // Without equal scores, no identifiers are needed.
+        if convention.ties == Ties::DocumentIdDescending && has_ties(&self.keys) {
+            let Some(ids) = ranking.ids else {
                 return Err(MeasureError::NoDocumentIds { convention: convention.name.clone() });
-            }
-            None => {}
+            };
+            order_ties_by_id(&mut self.keys, |document| ids[document].as_str());
         }
         self.labels.clear();
         self.labels.extend(self.keys.iter().map(|&key| f64::from(ranking.labels[document_of(key)]).max(0.0)));

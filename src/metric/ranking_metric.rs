@@ -155,17 +155,9 @@ pub struct RankingMetric {
     name: Arc<String>,
     evaluator: Evaluator,
     state: NumericMetricState,
-    last: LastBatch,
+    /// Whether the most recent batch has a value: some of its queries count, or it could not be measured.
+    has_value: bool,
     explained: bool,
-}
-
-/// The state of the most recent batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LastBatch {
-    /// The batch has a value: some of its queries count, or it could not be measured.
-    HasValue,
-    /// The batch has no value because none of its queries counts, or there was no batch yet.
-    NoValue,
 }
 
 impl RankingMetric {
@@ -179,7 +171,7 @@ impl RankingMetric {
     pub fn new(measure: Measure, convention: &Convention) -> Result<Self, MeasureError> {
         let name = Arc::new(format!("{measure} ({})", convention.name));
         let evaluator = Evaluator::new(&[measure], convention)?;
-        Ok(Self { name, evaluator, state: NumericMetricState::new(), last: LastBatch::NoValue, explained: false })
+        Ok(Self { name, evaluator, state: NumericMetricState::new(), has_value: false, explained: false })
     }
 
     #[track_caller]
@@ -246,10 +238,10 @@ impl Metric for RankingMetric {
         let values = self.values(item)?;
         let Some(mean) = mean_of(values.iter().copied()) else {
             // The state still holds the batch before, whose entry would be logged a second time.
-            self.last = LastBatch::NoValue;
+            self.has_value = false;
             return Ok(SerializedEntry::not_available(None));
         };
-        self.last = LastBatch::HasValue;
+        self.has_value = true;
         self.state.update(mean, values.len());
         Ok(self.state.compute_update(FormatOptions::new(self.name()).precision(4)))
     }
@@ -260,14 +252,14 @@ impl Metric for RankingMetric {
 
     fn clear(&mut self) {
         self.state.reset();
-        self.last = LastBatch::NoValue;
+        self.has_value = false;
         self.explained = false;
     }
 }
 
 impl Numeric for RankingMetric {
     fn value(&self) -> Option<NumericEntry> {
-        (self.last == LastBatch::HasValue).then(|| self.state.current_value())
+        self.has_value.then(|| self.state.current_value())
     }
 
     fn running_value(&self) -> Option<NumericEntry> {

@@ -21,7 +21,7 @@ use burn::tensor::Bool;
 use burn::tensor::activation::{log_sigmoid, sigmoid};
 
 use super::lambda_ndcg::{SCORE_OFFSET, query_factor, query_factors};
-use super::swap_change::{Ranked, SwapMeasure, Swaps, changes};
+use super::swap_change::{SwapMeasure, Swaps, changes};
 use crate::loss::author::*;
 use crate::loss::curvature::by_score;
 use crate::loss::surrogate::measures::stops;
@@ -125,11 +125,7 @@ impl RankingLoss for LambdaMeasure {
         // Everything is in the order of ranks from here on.
         let order = order_of_ranks(lists.ranks());
         let by_rank = |values: Tensor<2>| values.gather(1, order.clone());
-        let ranked = if self.is_graded() {
-            Ranked::Stops(by_rank(lists.gains(&self.stops)))
-        } else {
-            Ranked::Relevance(by_rank(lists.relevance()))
-        };
+        let ranked = by_rank(if self.is_graded() { lists.gains(&self.stops) } else { lists.relevance() });
         let (labels, mask) = (by_rank(lists.labels.clone()), by_rank(lists.mask.clone()));
         let mut weight = changes(self.measure, ranked, self.cutoff()) * mask.unsqueeze_dim::<3>(1);
         let apart = differences(&by_rank(lists.centered()));
@@ -157,7 +153,7 @@ impl Curved for LambdaMeasure {
         let by_rank: Vec<f64> = order.iter().map(|&document| f64::from(labels[document])).collect();
         let swaps = Swaps::new(self.measure, &by_rank, &self.stops, self.cutoff());
         let apart = scores.windows(2).any(|pair| pair[0] != pair[1]);
-        let mut found = Derivatives { loss: 0.0, gradient: vec![0.0; n], curvature: vec![0.0; n] };
+        let mut found = Derivatives::none(n);
         let mut slopes = 0.0;
         for p in 0..n {
             for (q, change) in (p + 1..).zip(swaps.after(p)).filter(|(_, change)| *change > 0.0) {

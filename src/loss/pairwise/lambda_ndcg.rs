@@ -151,8 +151,8 @@ impl RankingLoss for LambdaNdcg {
 
 impl Curved for LambdaNdcg {
     fn derivatives(&self, labels: &[f32], scores: &[f64], weights: Option<&[f32]>) -> Derivatives {
-        let Places { gain, discount, rank } = self.places(labels, scores);
-        let (gain, discount, rank) = (&gain[..], &discount[..], &rank[..]);
+        let places = self.places(labels, scores);
+        let [gain, discount, rank] = places.each_ref().map(Vec::as_slice);
         let apart = scores.windows(2).any(|pair| pair[0] != pair[1]);
         let distance = (self.score_normalization && apart).then_some(Distance { scores, offset: SCORE_OFFSET });
         let weight = SlicePairWeight::Lambda { gain, discount, rank, absolute: 1.0, gap: 0.0, distance };
@@ -164,22 +164,14 @@ impl Curved for LambdaNdcg {
     }
 }
 
-/// The values, one per document, from which pair weights are computed.
-struct Places {
-    /// The document's gain divided by the ideal DCG.
-    gain: Vec<f64>,
-    /// The discount at the document's rank.
-    discount: Vec<f64>,
-    /// The document's rank by score, counted from 1. Equal scores are ranked by position.
-    rank: Vec<f64>,
-}
-
 impl LambdaNdcg {
     fn ideal_cutoff(&self) -> Option<usize> {
         self.k.or(self.truncation)
     }
 
-    fn places(&self, labels: &[f32], scores: &[f64]) -> Places {
+    /// Returns for each document its gain divided by the ideal DCG, the discount at its rank by score, and this rank,
+    /// counted from 1. Equal scores are ranked by position.
+    fn places(&self, labels: &[f32], scores: &[f64]) -> [Vec<f64>; 3] {
         let last = self.k.unwrap_or(usize::MAX);
         let discount = |rank: usize| if rank <= last { Discount::Log2.at(rank) } else { 0.0 };
         let mut gain: Vec<f64> = labels.iter().map(|&label| self.gain.of(f64::from(label))).collect();
@@ -188,12 +180,12 @@ impl LambdaNdcg {
         let cutoff = self.ideal_cutoff().unwrap_or(usize::MAX);
         let ideal: f64 = best.iter().take(cutoff).zip(1..).map(|(gain, rank)| gain * discount(rank)).sum();
         gain.iter_mut().for_each(|gain| *gain = if ideal > 0.0 { *gain / ideal } else { 0.0 });
-        let mut places = Places { gain, discount: vec![0.0; labels.len()], rank: vec![0.0; labels.len()] };
+        let (mut discounts, mut ranks) = (vec![0.0; labels.len()], vec![0.0; labels.len()]);
         for (document, rank) in curvature::by_score(scores).into_iter().zip(1..) {
-            places.discount[document] = discount(rank);
-            places.rank[document] = rank as f64;
+            discounts[document] = discount(rank);
+            ranks[document] = rank as f64;
         }
-        places
+        [gain, discounts, ranks]
     }
 }
 

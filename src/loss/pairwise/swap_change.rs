@@ -50,20 +50,13 @@ impl SwapMeasure {
     }
 }
 
-/// The values from which a measure is computed: one value per document, in rank order, `[B, N]`.
-pub(super) enum Ranked {
-    /// The relevance of each document, 1 or 0.
-    Relevance(Tensor<2>),
-    /// The probability that a reader who reaches a document stops at it.
-    Stops(Tensor<2>),
-}
-
 /// Returns, at `[.., p, q]` with `p < q`, how much the measure changes if the documents at places `p` and `q` swap. All
-/// other elements of the result, `[B, N, N]`, are 0. The changes carry no gradient.
-pub(super) fn changes(measure: SwapMeasure, ranked: Ranked, k: usize) -> Tensor<3> {
-    let changes = match ranked {
-        Ranked::Relevance(relevance) => relevance_changes(measure, relevance, k),
-        Ranked::Stops(stops) => stop_changes(measure, stops, k),
+/// other elements of the result, `[B, N, N]`, are 0. `ranked` is the relevance of each document in rank order, `[B, N]`,
+/// or for ERR the probability that a reader who reaches a document stops at it. The changes carry no gradient.
+pub(super) fn changes(measure: SwapMeasure, ranked: Tensor<2>, k: usize) -> Tensor<3> {
+    let changes = match measure {
+        SwapMeasure::Err => stop_changes(ranked, k),
+        _ => relevance_changes(measure, ranked, k),
     };
     changes.triu(1)
 }
@@ -97,9 +90,9 @@ fn relevance_changes(measure: SwapMeasure, relevance: Tensor<2>, k: usize) -> Te
     gaps(right) * in_order + gaps(wrong) * misplaced
 }
 
-fn stop_changes(measure: SwapMeasure, stops: Tensor<2>, k: usize) -> Tensor<3> {
+fn stop_changes(stops: Tensor<2>, k: usize) -> Tensor<3> {
     let [batch, n] = stops.dims();
-    let u = row_like(&measure.values(n, k), &stops).expand([batch, n]);
+    let u = row_like(&SwapMeasure::Err.values(n, k), &stops).expand([batch, n]);
     let goes_on = stops.clone().neg() + 1.0;
     // Shifts running products or sums by one place, so each covers only the preceding places.
     let before = |all: Tensor<3>, start: f64| {
@@ -236,8 +229,8 @@ mod tests {
                 let tensor =
                     |values: Vec<f64>| Tensor::<2>::from_data(TensorData::new(values, [1, 7]), (&device, DType::F64));
                 let ranked = match measure {
-                    SwapMeasure::Err => Ranked::Stops(tensor(LABELS.iter().map(|&label| stops().of(label)).collect())),
-                    _ => Ranked::Relevance(tensor(LABELS.iter().map(|&label| f64::from(label >= 1.0)).collect())),
+                    SwapMeasure::Err => tensor(LABELS.iter().map(|&label| stops().of(label)).collect()),
+                    _ => tensor(LABELS.iter().map(|&label| f64::from(label >= 1.0)).collect()),
                 };
                 let all: Vec<f64> = changes(measure, ranked, k).into_data().iter().collect();
                 for p in 0..7 {

@@ -13,14 +13,11 @@
 //! Positions and ranks are computed only once for each list, even if the measure uses several operations.
 //! The file `relaxation/expected/mod.rs` states the cost of each operation for expected ranks.
 
-use burn::tensor::Tensor;
-
 use super::operations::{by_chances, by_indicators, by_steps, log_sigmoid, product_above, sigmoid};
 use super::position_function::PositionFunction;
 use super::relaxation::{Form, Indicators, Positions, Relaxed};
-use crate::loss::lists::{Lists, one_in_place_of_zero, sum_documents};
+use crate::loss::author::*;
 use crate::loss::pairwise::pair_sum::loss_over_others;
-use crate::measure::Gain;
 use crate::op::{Above, PairLoss, PairWeight, Step, at_rank, differences, ideal_dcg, pair_loss, step_sum};
 use crate::shape::assert_same;
 

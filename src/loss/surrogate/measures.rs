@@ -1,16 +1,14 @@
 //! The measures of this crate, written as formulas over positions for [`Surrogate`](super::Surrogate).
 //! [`MeasureContext`] documents the operations that a measure may use, and [`MeasureName`] the measures.
 
-use burn::tensor::{Bool, Tensor};
+use burn::tensor::Bool;
 
 use super::context::MeasureContext;
 use super::names::MeasureName;
 use super::position_function::PositionFunction;
-use super::position_measure::{PositionMeasure, Uses};
-use crate::loss::about::Orientation;
-use crate::loss::error::{self, LARGEST_GRADE, LossError};
-use crate::loss::lists::Lists;
-use crate::measure::{Discount, Gain};
+use super::position_measure::{Operations, PositionMeasure, Uses};
+use crate::loss::author::*;
+use crate::loss::error::LARGEST_GRADE;
 
 /// A measure of this crate, with the parameters of all of them; each uses those that [`MeasureName::parameters`] names.
 #[derive(Debug, Clone, PartialEq)]
@@ -99,15 +97,17 @@ impl PositionMeasure for KnownMeasure {
 
     fn uses(&self) -> Uses {
         use MeasureName::{Ap, Dcg, Err, KendallTau, Ndcg, Precision, RPrecision, Rbp, Recall, Rr, Success};
-        let uses = match self.name {
-            Ndcg | Dcg | Precision | Recall | Rbp => Uses::sums(),
-            Rr if self.linear => Uses::sums(),
-            Ap | Rr | Success => Uses::comparisons(),
-            RPrecision => return Uses::comparisons(),
-            Err => Uses::product_above(),
-            KendallTau => return Uses::concordance(),
+        let operations = match self.name {
+            Ndcg | Dcg | Precision | Recall | Rbp => Operations::Sums,
+            Rr if self.linear => Operations::Sums,
+            Ap | Rr | Success | RPrecision => Operations::Comparisons,
+            Err => Operations::ProductAbove,
+            KendallTau => Operations::Concordance,
         };
-        uses.and_function(&self.function(), self.k)
+        match self.name {
+            RPrecision | KendallTau => Uses::of(operations),
+            _ => Uses::of(operations).and_function(&self.function(), self.k),
+        }
     }
 
     fn value(&self, list: &MeasureContext) -> Tensor<1> {

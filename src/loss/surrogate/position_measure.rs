@@ -2,14 +2,11 @@
 
 use std::fmt::Debug;
 
-use burn::tensor::{Bool, Tensor};
+use burn::tensor::Bool;
 
 use super::context::MeasureContext;
 use super::position_function::PositionFunction;
-use crate::loss::about::Orientation;
-use crate::loss::error::LossError;
-use crate::loss::lists::Lists;
-use crate::measure::Gain;
+use crate::loss::author::*;
 
 /// A measure of a ranked list, written as a formula over positions. [`MeasureName`](super::MeasureName) lists the
 /// measures of this crate.
@@ -119,7 +116,7 @@ impl Uses {
     /// Only [`MeasureContext::sum`], of the function `f` of the rank within the cut-off `k`, besides what depends on no
     /// position, such as [`MeasureContext::ideal`].
     pub fn sums_of(f: &PositionFunction, k: Option<usize>) -> Self {
-        Self::sums().and_function(f, k)
+        Self::of(Operations::Sums).and_function(f, k)
     }
 
     /// Adds a function of the rank with its cut-off.
@@ -128,23 +125,7 @@ impl Uses {
         self
     }
 
-    pub(super) fn sums() -> Self {
-        Self::of(Operations::Sums)
-    }
-
-    pub(super) fn comparisons() -> Self {
-        Self::of(Operations::Comparisons)
-    }
-
-    pub(super) fn product_above() -> Self {
-        Self::of(Operations::ProductAbove)
-    }
-
-    pub(super) fn concordance() -> Self {
-        Self::of(Operations::Concordance)
-    }
-
-    fn of(operations: Operations) -> Self {
+    pub(super) fn of(operations: Operations) -> Self {
         Self { operations, functions: Vec::new() }
     }
 

@@ -14,7 +14,6 @@
 
 use std::sync::Arc;
 
-use burn::config::Config;
 use serde::de::DeserializeOwned;
 
 use super::measures::{KnownMeasure, stops};
@@ -23,11 +22,9 @@ use super::position_measure::PositionMeasure;
 use super::relaxation::{KnownRelaxation, RankExpectationMethod, RankModel, Relaxation};
 use super::transform::{Surrogate, TypeOneBound};
 use crate::json::{Map, Value};
-use crate::loss::entry::{LossEntry, boxed, value_of};
-use crate::loss::error::LossError;
-use crate::loss::temperature::Smoothing;
-use crate::loss::temperature::{self, TEMPERATURE_UNIT, Temperature, Tempered};
-use crate::measure::Gain;
+use crate::loss::author::*;
+use crate::loss::entry::{LossEntry, boxed, unknown_parameter, value_of};
+use crate::loss::temperature::{self, Smoothing, TEMPERATURE_UNIT, Tempered};
 use crate::op::Step;
 use crate::refusal::Refusal;
 
@@ -259,29 +256,28 @@ fn forms() -> Vec<Map> {
     cells.chain(noisy).chain(bounded).collect()
 }
 
-/// Returns the default configuration of the measure and relaxation that the parameters select. The default measure or
-/// relaxation replaces a missing or unknown name.
-fn named_cell(params: &Map) -> RelaxedMeasureConfig {
+/// Returns the default configuration of the measure and relaxation that the parameters select.
+fn named_cell(params: &Map) -> Result<RelaxedMeasureConfig, LossError> {
     let RelaxedMeasureConfig { measure, relaxation, .. } = RelaxedMeasureConfig::new();
-    RelaxedMeasureConfig::of(
-        part(params, "measure", measure).unwrap_or(measure),
-        part(params, "relaxation", relaxation).unwrap_or(relaxation),
-    )
+    let (measure, relaxation) = (part(params, "measure", measure)?, part(params, "relaxation", relaxation)?);
+    Ok(RelaxedMeasureConfig::of(measure, relaxation))
 }
 
 /// Returns the default temperature of a registered loss, from its name and parameters. Other losses have no default
 /// temperature in spreads, because no search for one has been made.
 pub(in crate::loss) fn default_temperature(name: &str, params: &Map, times: f64) -> Option<f64> {
     let cell = match name {
-        NAME => named_cell(params).cell(),
+        NAME => named_cell(params).ok()?.cell(),
         _ => Cell::all().find(|cell| cell.named() == Some(name))?,
     };
     Some(cell.default_temperature(times))
 }
 
-/// Returns every parameter of the selected measure and relaxation, with its default.
+/// Returns every parameter of the selected measure and relaxation, with its default. An unknown name selects the
+/// default measure and relaxation.
 fn defaults(params: &Map) -> Map {
-    let cell = named_cell(params);
+    let RelaxedMeasureConfig { measure, relaxation, .. } = RelaxedMeasureConfig::new();
+    let cell = named_cell(params).unwrap_or_else(|_| RelaxedMeasureConfig::of(measure, relaxation));
     temperature::defaults(&cell, params).into_iter().filter(|(key, _)| cell.has(key)).collect()
 }
 
@@ -292,17 +288,15 @@ fn part<T: DeserializeOwned>(params: &Map, key: &str, default: T) -> Result<T, L
 
 /// Creates the configuration of the selected measure and relaxation, with these parameters.
 fn configured(params: &Map) -> Result<RelaxedMeasureConfig, LossError> {
-    let cell = named_cell(params);
-    part(params, "measure", cell.measure)?;
-    part(params, "relaxation", cell.relaxation)?;
+    let cell = named_cell(params)?;
     match params.keys().find(|key| !cell.has(key)) {
-        Some(key) => Err(LossError::Parameter { loss: NAME, refusal: not_of(&cell, key) }),
+        Some(key) => Err(not_of(&cell, key)),
         None => temperature::configure(NAME, cell, params),
     }
 }
 
 /// Returns the reason for rejecting a key: it is unknown, or it belongs to another measure or relaxation.
-fn not_of(cell: &RelaxedMeasureConfig, key: &str) -> Refusal {
+fn not_of(cell: &RelaxedMeasureConfig, key: &str) -> LossError {
     let measures = MeasureName::ALL.iter().map(|measure| (measure.name(), measure.parameters()));
     let relaxations = RelaxationName::ALL.iter().map(|relaxation| (relaxation.name(), relaxation.parameters()));
     let owners: Vec<String> = measures
@@ -311,13 +305,12 @@ fn not_of(cell: &RelaxedMeasureConfig, key: &str) -> Refusal {
         .map(|(name, _)| format!("`{name}`"))
         .collect();
     if owners.is_empty() {
-        let known = defaults(&named_form(cell.cell()));
-        return Refusal::unknown(key, "parameter", key, known.keys(), "").of(NAME);
+        return unknown_parameter(NAME, key, &defaults(&named_form(cell.cell())));
     }
     let (measure, relaxation) = (cell.measure.name(), cell.relaxation.name());
     let words =
         format!("neither `{measure}` nor `{relaxation}` has this parameter; it belongs to {}", owners.join(", "));
-    Refusal::fault(key, words)
+    LossError::Parameter { loss: NAME, refusal: Refusal::fault(key, words) }
 }
 
 #[cfg(test)]

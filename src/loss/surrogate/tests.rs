@@ -5,7 +5,7 @@ use burn::tensor::{DType, Device, Tensor};
 use super::context::MeasureContext;
 use super::measures::KnownMeasure;
 use super::position_function::PositionFunction;
-use super::position_measure::{PositionMeasure, Uses};
+use super::position_measure::{Operations, PositionMeasure, Uses};
 use super::relaxation::{KnownRelaxation, Relaxation, Relaxed};
 use super::relaxed_measure::RelaxedMeasureConfig;
 use super::*;
@@ -216,7 +216,7 @@ impl PositionMeasure for Meeting {
     }
 
     fn uses(&self) -> Uses {
-        Uses::comparisons().and_function(&self.f, self.k)
+        Uses::of(Operations::Comparisons).and_function(&self.f, self.k)
     }
 
     fn value(&self, list: &MeasureContext) -> Tensor<1> {

@@ -4,20 +4,18 @@ use std::f64::consts::LN_2;
 use std::fmt::{Display, Formatter};
 use std::sync::Arc;
 
-use burn::module::{Content, DisplaySettings, Module, ModuleDisplay, ModuleDisplayDefault};
+use burn::module::{Content, DisplaySettings, ModuleDisplay, ModuleDisplayDefault};
 use burn::tensor::activation::log_sigmoid;
-use burn::tensor::{Bool, DType, Tensor};
+use burn::tensor::{Bool, DType};
 use serde::{Deserialize, Serialize};
 
 use super::context::MeasureContext;
 use super::position_measure::{Operations, PositionMeasure, Uses};
 use super::relaxation::{Approximation, Relaxation, numbers_per_pair};
-use crate::loss::about::{About, ByLength, Change, Orientation, of_pairs};
-use crate::loss::error::LossError;
-use crate::loss::lists::Lists;
-use crate::loss::noise::{Noise, mean_over_draws};
-use crate::loss::ranking_loss::{Changed, RankingLoss, assert_per_query};
-use crate::loss::temperature::Scale;
+use crate::loss::about::{ByLength, of_pairs};
+use crate::loss::author::*;
+use crate::loss::noise::mean_over_draws;
+use crate::loss::ranking_loss::assert_per_query;
 
 /// A loss and burn module that computes a measure under a relaxation. [`RelaxedMeasureConfig`] creates one if the
 /// measure or the relaxation is of this crate; [`Surrogate::new`] joins a measure and a relaxation that you write.
@@ -145,27 +143,6 @@ impl Surrogate {
         }
     }
 
-    /// For each query, returns the mean of `of(surrogate)` over the draws of the noise, `[B]`.
-    #[track_caller]
-    fn mean_over_draws(&self, lists: &Lists, of: impl Fn(Tensor<1>) -> Tensor<1>) -> Tensor<1> {
-        let lists = &self.scale.of(lists, self.relaxation.short_list_power());
-        let needing = lists.clone().needing(self.measure.needed_positions(lists));
-        let value = |draw| {
-            let relaxed = match self.gumbel_samples {
-                0 => self.relaxation.relax(&needing),
-                _ => {
-                    // The mask removes the noise at padded places.
-                    let scores = self.noise.added(lists, lists.scores.clone(), draw) * lists.mask.clone();
-                    self.relaxation.relax(&Lists { scores, ..needing.clone() })
-                }
-            };
-            let value = self.measure.value(&MeasureContext::new(lists, relaxed, self.uses.only_sums()));
-            assert_per_query(self.measure.name(), "values", value.dims(), lists);
-            of(value)
-        };
-        mean_over_draws(self.draws(), value)
-    }
-
     fn draws(&self) -> usize {
         self.gumbel_samples.max(1)
     }
@@ -212,11 +189,25 @@ impl RankingLoss for Surrogate {
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
-        if let Some(bound) = self.bound {
-            return self.mean_over_draws(lists, |value| bound.of(value));
-        }
-        let values = self.mean_over_draws(lists, |value| value);
-        match self.measure.orientation() {
+        let lists = &self.scale.of(lists, self.relaxation.short_list_power());
+        let needing = lists.clone().needing(self.measure.needed_positions(lists));
+        let values = mean_over_draws(self.draws(), |draw| {
+            let relaxed = match self.gumbel_samples {
+                0 => self.relaxation.relax(&needing),
+                _ => {
+                    // The mask removes the noise at padded places.
+                    let scores = self.noise.added(lists, lists.scores.clone(), draw) * lists.mask.clone();
+                    self.relaxation.relax(&Lists { scores, ..needing.clone() })
+                }
+            };
+            let value = self.measure.value(&MeasureContext::new(lists, relaxed, self.uses.only_sums()));
+            assert_per_query(self.measure.name(), "values", value.dims(), lists);
+            match self.bound {
+                Some(bound) => bound.of(value),
+                None => value,
+            }
+        });
+        match self.about().orientation {
             Orientation::NormalizedMeasure => values.neg() + 1.0,
             Orientation::Measure => values.neg(),
             Orientation::Loss => values,

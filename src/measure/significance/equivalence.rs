@@ -19,7 +19,7 @@
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use super::{SignificanceError, mean};
+use super::{SignificanceError, check_rows, mean, queries};
 
 /// The standard error that replaces 0 if the differences do not vary at all.
 const LEAST_ERROR: f64 = 1e-6;
@@ -166,20 +166,8 @@ pub fn equivalence(differences: &[Vec<f64>], margin: f64) -> Result<Equivalence,
     if !(margin > 0.0 && margin.is_finite()) {
         return Err(SignificanceError::Parameter { parameter: "margin", found: margin, expected: "a number above 0" });
     }
-    let (seeds, queries) = (differences.len(), differences.first().map_or(0, Vec::len));
-    for (what, found) in [("seeds", seeds), ("queries", queries)] {
-        if found < 2 {
-            return Err(SignificanceError::TooFew { what, found, expected: 2 });
-        }
-    }
-    for of_seed in differences {
-        if of_seed.len() != queries {
-            return Err(SignificanceError::Queries { first: queries, second: of_seed.len() });
-        }
-        if let Some(at) = of_seed.iter().position(|value| !value.is_finite()) {
-            return Err(SignificanceError::Value { query: at + 1, found: of_seed[at] });
-        }
-    }
+    check_rows("seeds", differences)?;
+    queries(differences)?;
     let crossed = Crossed::new(differences);
     let difference = mean(&differences.iter().map(|of_seed| mean(of_seed)).collect::<Vec<f64>>());
     let ninety = crossed.reach(0.9);
@@ -192,7 +180,7 @@ pub fn equivalence(differences: &[Vec<f64>], margin: f64) -> Result<Equivalence,
         EquivalenceVerdict::NotDecided
     };
     let seeds_to_decide = (verdict == EquivalenceVerdict::NotDecided)
-        .then(|| (seeds + 1..=MOST_SEEDS).find(|&more| same(crossed.with_seeds(more).reach(0.9))))
+        .then(|| (differences.len() + 1..=MOST_SEEDS).find(|&more| same(crossed.with_seeds(more).reach(0.9))))
         .flatten();
     let (standard_error, freedom) = crossed.error();
     let interval = [difference - ninety, difference + ninety];

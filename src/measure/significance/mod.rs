@@ -209,6 +209,25 @@ fn compare_telling(
     })
 }
 
+/// Checks that a table has at least two rows, called `what`, each with at least two finite values.
+fn check_rows(what: &'static str, rows: &[Vec<f64>]) -> Result<(), SignificanceError> {
+    let too_few = |what, found| Err(SignificanceError::TooFew { what, found, expected: 2 });
+    if rows.len() < 2 {
+        return too_few(what, rows.len());
+    }
+    rows.iter().try_for_each(|row| if row.len() < 2 { too_few("queries", row.len()) } else { check_values(row) })
+}
+
+/// Returns the number of queries in each row, and an error if the rows differ in it.
+fn queries<T>(rows: &[impl AsRef<[T]>]) -> Result<usize, SignificanceError> {
+    let mut lengths = rows.iter().map(|row| row.as_ref().len());
+    let first = lengths.next().unwrap_or(0);
+    match lengths.find(|second| *second != first) {
+        Some(second) => Err(SignificanceError::Queries { first, second }),
+        None => Ok(first),
+    }
+}
+
 fn check_values(values: &[f64]) -> Result<(), SignificanceError> {
     match values.iter().position(|value| !value.is_finite()) {
         Some(query) => Err(SignificanceError::Value { query: query + 1, found: values[query] }),

@@ -1,6 +1,6 @@
 //! Compares several systems on the same queries, both each pair separately and all pairs together.
 
-use super::{Comparison, ComparisonConfig, SignificanceError, Tell, compare_telling, tukey_hsd};
+use super::{Comparison, ComparisonConfig, SignificanceError, Tell, compare_telling, queries, tukey_hsd};
 
 /// Compares every pair of systems. The values are given as `systems[system][query]`, for two or more systems with the
 /// same queries in the same order. A query that the convention excludes (`None`) for any system is left out for all
@@ -27,10 +27,7 @@ pub fn compare_all_telling(
     if systems.len() < 2 {
         return Err(SignificanceError::TooFew { what: "systems", found: systems.len(), expected: 2 });
     }
-    let queries = systems[0].len();
-    if let Some(other) = systems.iter().find(|values| values.len() != queries) {
-        return Err(SignificanceError::Queries { first: queries, second: other.len() });
-    }
+    let queries = queries(systems)?;
     let counts = |query: &usize| systems.iter().all(|values| values[*query].is_some());
     let counted: Vec<usize> = (0..queries).filter(counts).collect();
     let values = |system: usize| -> Vec<Option<f64>> { counted.iter().map(|query| systems[system][*query]).collect() };

@@ -18,7 +18,7 @@ use serde::Serialize;
 use statrs::function::erf::erfc;
 use statrs::function::gamma::ln_gamma;
 
-use super::{SignificanceError, check_values, mean};
+use super::{SignificanceError, check_rows, mean, queries};
 use crate::parallel;
 use crate::quadrature::gauss_legendre;
 
@@ -45,10 +45,8 @@ pub struct TukeyPair {
 /// Returns [`SignificanceError::TooFew`] for fewer than two systems or queries. Returns [`SignificanceError::Queries`]
 /// if systems differ in length, and [`SignificanceError::Value`] for a value that is not finite.
 pub fn tukey_hsd(systems: &[Vec<f64>]) -> Result<Vec<TukeyPair>, SignificanceError> {
-    let queries = check(systems)?;
-    if let Some(other) = systems.iter().find(|values| values.len() != queries) {
-        return Err(SignificanceError::Queries { first: queries, second: other.len() });
-    }
+    check_rows("systems", systems)?;
+    let queries = queries(systems)?;
     let means: Vec<f64> = systems.iter().map(|values| mean(values)).collect();
     let overall = mean(&means);
     let mut residual = 0.0;
@@ -68,27 +66,12 @@ pub fn tukey_hsd(systems: &[Vec<f64>]) -> Result<Vec<TukeyPair>, SignificanceErr
 /// Returns [`SignificanceError::TooFew`] for fewer than two systems, or for a system with fewer than two queries.
 /// Returns [`SignificanceError::Value`] for a value that is not finite.
 pub fn tukey_hsd_independent(systems: &[Vec<f64>]) -> Result<Vec<TukeyPair>, SignificanceError> {
-    check(systems)?;
+    check_rows("systems", systems)?;
     let means: Vec<f64> = systems.iter().map(|values| mean(values)).collect();
     let within = |(values, mean): (&Vec<f64>, &f64)| values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
     let freedom = (systems.iter().map(Vec::len).sum::<usize>() - systems.len()) as f64;
     let error = systems.iter().zip(&means).map(within).sum::<f64>() / freedom;
     Ok(pairs(systems, &means, error, freedom))
-}
-
-/// Checks that there are at least two systems, each with at least two finite values. Returns the number of values of
-/// the first system.
-fn check(systems: &[Vec<f64>]) -> Result<usize, SignificanceError> {
-    if systems.len() < 2 {
-        return Err(SignificanceError::TooFew { what: "systems", found: systems.len(), expected: 2 });
-    }
-    for values in systems {
-        if values.len() < 2 {
-            return Err(SignificanceError::TooFew { what: "queries", found: values.len(), expected: 2 });
-        }
-        check_values(values)?;
-    }
-    Ok(systems[0].len())
 }
 
 fn pairs(systems: &[Vec<f64>], means: &[f64], error: f64, freedom: f64) -> Vec<TukeyPair> {

@@ -18,13 +18,11 @@
 
 use std::sync::Arc;
 
-use burn::tensor::{DType, Tensor};
+use burn::tensor::DType;
 
 use super::exponential_fit::{ExponentialFit, exponential_fit, is_completely_monotone};
 use super::{Approximation, RankExpectationMethod, RankModel};
-use crate::loss::error::{self, LossError};
-use crate::loss::lists::{Lists, discount_table};
-use crate::measure::Discount;
+use crate::loss::author::*;
 use crate::op::{Above, AboveExpectation, above_expectation, mask_of_counted, noisy_rank_recursion};
 
 /// A rank discount, and how to compute its expectation over the rank distribution.
