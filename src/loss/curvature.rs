@@ -61,6 +61,13 @@ pub(super) fn by_score(scores: &[f64]) -> Vec<usize> {
     order.into_iter().map(|(_, document)| document).collect()
 }
 
+/// Returns the logarithm of the softmax of some numbers.
+pub(super) fn log_softmax(numbers: impl Iterator<Item = f64> + Clone) -> Vec<f64> {
+    let highest = numbers.clone().fold(f64::NEG_INFINITY, f64::max);
+    let log_sum = numbers.clone().map(|number| (number - highest).exp()).sum::<f64>().ln();
+    numbers.map(|number| number - highest - log_sum).collect()
+}
+
 /// Returns the derivatives of `sum_{y_i > y_j} u_i w_ij log(1 + exp(-sigma (s_i - s_j)))`, and the sum of the pairs'
 /// absolute slopes. The pair weights `w` and the document weights `u` are treated as constants. If `within` is given, a
 /// pair counts only if it contains one of the `within` documents with the highest scores.

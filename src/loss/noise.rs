@@ -11,7 +11,9 @@ use burn::tensor::{Tensor, TensorData};
 use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
+use super::about::Change;
 use super::lists::Lists;
+use super::ranking_loss::{Changed, RankingLoss};
 use crate::parallel;
 use crate::seed::seed_for;
 
@@ -70,6 +72,12 @@ impl Noise {
     /// Returns noise with the new seed `seed(self.seed)`, drawn separately for each row.
     pub fn reseeded(self, seed: &dyn Fn(u64) -> u64) -> Self {
         Self { seed: seed(self.seed), by_row: true }
+    }
+
+    /// Returns the loss that `with` builds from new noise, if the change asks for it.
+    pub fn changed<L: RankingLoss + 'static>(self, change: Change<'_>, with: impl FnOnce(Self) -> L) -> Changed {
+        let Change::Noise(seed) = change else { return Ok(None) };
+        Ok(Some(Box::new(with(self.reseeded(seed)))))
     }
 
     /// Draws noise for the ranks 1 to `n` in the list with index `list`; `draw` is the index of the draw.

@@ -59,17 +59,16 @@ impl<'a> Rankings<'a> {
                 return Err(MeasureError::Length { what, found, expected: documents });
             }
         }
-        let offsets = |found: String| Err(MeasureError::Offsets { found, documents });
-        match (self.offsets.first(), self.offsets.last()) {
-            (None, _) | (_, None) => return offsets("are absent".to_string()),
-            (Some(&first), _) if first != 0 => return offsets(format!("start at {first}")),
-            (_, Some(&last)) if last != documents => return offsets(format!("end at {last}")),
-            _ => {}
-        }
-        match self.offsets.windows(2).position(|pair| pair[0] > pair[1]) {
-            Some(query) => offsets(format!("fall from {} to {}", self.offsets[query], self.offsets[query + 1])),
-            None => Ok(()),
-        }
+        let found = match self.offsets {
+            [] => Some("are absent".to_string()),
+            [first, ..] if *first != 0 => Some(format!("start at {first}")),
+            [.., last] if *last != documents => Some(format!("end at {last}")),
+            offsets => {
+                let falls = offsets.windows(2).find(|pair| pair[0] > pair[1]);
+                falls.map(|pair| format!("fall from {} to {}", pair[0], pair[1]))
+            }
+        };
+        found.map_or(Ok(()), |found| Err(MeasureError::Offsets { found, documents }))
     }
 }
 

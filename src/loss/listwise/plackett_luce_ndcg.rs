@@ -62,12 +62,10 @@ impl PlackettLuceNdcgConfig {
     /// # Errors
     /// Returns an error if `k` or `samples` is 0, or if the table of gains is invalid.
     pub fn init(&self) -> Result<PlackettLuceNdcg, LossError> {
-        Ok(PlackettLuceNdcg {
-            k: error::cutoff(NAME, self.k)?,
-            gain: error::gain(NAME, &self.gain)?,
-            samples: error::samples(NAME, self.samples)?,
-            noise: Noise::shared(self.seed),
-        })
+        error::cutoff(NAME, self.k)?;
+        error::gain(NAME, &self.gain)?;
+        error::samples(NAME, self.samples)?;
+        Ok(PlackettLuceNdcg { config: self.clone(), noise: Noise::shared(self.seed) })
     }
 }
 
@@ -76,29 +74,25 @@ impl PlackettLuceNdcgConfig {
 #[doc(alias = "policy gradient")]
 #[derive(Module, Debug)]
 pub struct PlackettLuceNdcg {
-    k: Option<usize>,
+    /// The checked parameters.
     #[module(skip)]
-    gain: Gain,
-    samples: usize,
+    config: PlackettLuceNdcgConfig,
     #[module(skip)]
     noise: Noise,
 }
 
 impl RankingLoss for PlackettLuceNdcg {
     fn about(&self) -> About<'_> {
-        About::new(NAME, Orientation::NormalizedMeasure).with_gain(&self.gain).with_estimated_gradient()
+        About::new(NAME, Orientation::NormalizedMeasure).with_gain(&self.config.gain).with_estimated_gradient()
     }
 
     fn changed(&self, change: Change<'_>) -> Changed {
-        Ok(match change {
-            Change::Noise(seed) => Some(Box::new(Self { noise: self.noise.reseeded(seed), ..self.clone() })),
-            _ => None,
-        })
+        self.noise.changed(change, |noise| Self { noise, ..self.clone() })
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let of_draw = |worth: &Tensor<2>, draw| self.of_one_ranking(lists, worth, draw);
-        Estimate::ndcg(lists, &self.gain, self.k, self.samples, of_draw).loss(lists)
+        Estimate::ndcg(lists, &self.config.gain, self.config.k, self.config.samples, of_draw).loss(lists)
     }
 }
 
@@ -113,7 +107,7 @@ impl PlackettLuceNdcg {
         let by_rank = |values: Tensor<2>| values.gather(1, order.clone());
         let (mask, worth, scores) = (by_rank(lists.mask.clone()), by_rank(worth.clone()), by_rank(scores));
         let padded = mask.clone().lower_elem(0.5);
-        let discounts = row_like(&discount_table(&Discount::Log2, n, self.k), &worth).expand([batch, n]);
+        let discounts = row_like(&discount_table(&Discount::Log2, n, self.config.k), &worth).expand([batch, n]);
         let placed = worth.clone() * discounts.clone();
         let value = sum_documents(placed.clone());
         // `W_k`, and its part below rank k.

@@ -55,13 +55,9 @@ impl SoftmaxCrossEntropyConfig {
     /// # Errors
     /// Returns an error if `temperature` is not a finite number above 0.
     pub fn init(&self) -> Result<SoftmaxCrossEntropy, LossError> {
-        Ok(SoftmaxCrossEntropy {
-            normalize: self.normalize,
-            gumbel_samples: self.gumbel_samples,
-            temperature: error::positive(NAME, "temperature", self.temperature)?,
-            noise: Noise { seed: self.seed, by_row: self.noise_by_row },
-            gain: Gain::Linear,
-        })
+        error::positive(NAME, "temperature", self.temperature)?;
+        let noise = Noise { seed: self.seed, by_row: self.noise_by_row };
+        Ok(SoftmaxCrossEntropy { config: self.clone(), noise, gain: Gain::Linear })
     }
 }
 
@@ -69,9 +65,9 @@ impl SoftmaxCrossEntropyConfig {
 #[doc(alias = "softmax loss")]
 #[derive(Module, Debug)]
 pub struct SoftmaxCrossEntropy {
-    normalize: bool,
-    gumbel_samples: usize,
-    temperature: f64,
+    /// The checked parameters.
+    #[module(skip)]
+    config: SoftmaxCrossEntropyConfig,
     #[module(skip)]
     noise: Noise,
     /// The linear gain, which rejects negative labels because labels act as weights.
@@ -85,24 +81,22 @@ impl RankingLoss for SoftmaxCrossEntropy {
     }
 
     fn changed(&self, change: Change<'_>) -> Changed {
-        Ok(match change {
-            Change::Noise(seed) if self.gumbel_samples > 0 => {
-                Some(Box::new(Self { noise: self.noise.reseeded(seed), ..self.clone() }))
-            }
-            _ => None,
-        })
+        match self.config.gumbel_samples {
+            0 => Ok(None),
+            _ => self.noise.changed(change, |noise| Self { noise, ..self.clone() }),
+        }
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let target = lists.weighted(lists.labels.clone());
         let cross_entropy = |scores: Tensor<2>| {
-            sum_documents(target.clone() * lists.log_softmax(scores * self.temperature.recip())).neg()
+            sum_documents(target.clone() * lists.log_softmax(scores * self.config.temperature.recip())).neg()
         };
-        let loss = match self.gumbel_samples {
+        let loss = match self.config.gumbel_samples {
             0 => cross_entropy(lists.centered()),
             samples => mean_over_draws(samples, |draw| cross_entropy(self.noise.added(lists, lists.centered(), draw))),
         };
-        if self.normalize { loss / one_in_place_of_zero(sum_documents(target.clone())) } else { loss }
+        if self.config.normalize { loss / one_in_place_of_zero(sum_documents(target.clone())) } else { loss }
     }
 }
 

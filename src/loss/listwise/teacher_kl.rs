@@ -9,6 +9,7 @@
 //! Cost: O(n). A query whose documents have the same teacher's score has loss 0.
 
 use crate::loss::author::*;
+use crate::loss::curvature::log_softmax;
 
 declare! {
     TeacherKlConfig,
@@ -79,13 +80,6 @@ impl Curved for TeacherKl {
         }
         found
     }
-}
-
-/// Returns the logarithm of the softmax of some numbers.
-fn log_softmax(numbers: impl Iterator<Item = f64> + Clone) -> Vec<f64> {
-    let highest = numbers.clone().fold(f64::NEG_INFINITY, f64::max);
-    let log_sum = numbers.clone().map(|number| (number - highest).exp()).sum::<f64>().ln();
-    numbers.map(|number| number - highest - log_sum).collect()
 }
 
 #[cfg(test)]

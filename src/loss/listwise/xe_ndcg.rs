@@ -13,6 +13,7 @@
 //! The cost is O(n), plus a sort if `gamma` is drawn. A query whose labels are all equal has loss 0.
 
 use crate::loss::author::*;
+use crate::loss::curvature::{by_score, log_softmax};
 
 declare! {
     XeNdcgConfig,
@@ -68,12 +69,10 @@ impl RankingLoss for XeNdcg {
     }
 
     fn changed(&self, change: Change<'_>) -> Changed {
-        Ok(match change {
-            Change::Noise(seed) if self.gamma.is_none() => {
-                Some(Box::new(Self { noise: self.noise.reseeded(seed), ..self.clone() }))
-            }
-            _ => None,
-        })
+        match self.gamma {
+            Some(_) => Ok(None),
+            None => self.noise.changed(change, |noise| Self { noise, ..self.clone() }),
+        }
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
@@ -98,18 +97,14 @@ impl Curved for XeNdcg {
         match self.gamma {
             Some(gamma) => target.iter_mut().for_each(|target| *target -= gamma),
             None => {
-                let mut order: Vec<usize> = (0..n).collect();
-                order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
                 let drawn = self.noise.of_ranks(Distribution::Uniform, 0, 0, n);
-                order.iter().zip(drawn).for_each(|(&document, gamma)| target[document] -= gamma);
+                by_score(scores).into_iter().zip(drawn).for_each(|(document, gamma)| target[document] -= gamma);
             }
         }
         let total: f64 = target.iter().sum();
-        let highest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let log_sum = scores.iter().map(|score| (score - highest).exp()).sum::<f64>().ln();
-        for (document, target) in target.into_iter().enumerate() {
-            let (share, log_chance) = (target / total, scores[document] - highest - log_sum);
-            let chance = log_chance.exp();
+        let log_chances = log_softmax(scores.iter().copied());
+        for (document, (target, log_chance)) in target.into_iter().zip(log_chances).enumerate() {
+            let (share, chance) = (target / total, log_chance.exp());
             found.loss -= share * log_chance;
             found.gradient[document] = chance - share;
             found.curvature[document] = chance * (1.0 - chance);

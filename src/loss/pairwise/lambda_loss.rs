@@ -76,13 +76,11 @@ impl LambdaLossConfig {
     /// Returns an error if `sigma` is not a finite number above 0, `mu` is negative, `k` is 0, or the table of gains is
     /// invalid.
     pub fn init(&self) -> Result<LambdaLoss, LossError> {
-        Ok(LambdaLoss {
-            weights: self.weights,
-            mu: error::not_negative(NAME, "mu", self.mu)?,
-            sigma: error::positive(NAME, "sigma", self.sigma)?,
-            k: error::cutoff(NAME, self.k)?,
-            gain: error::gain(NAME, &self.gain)?,
-        })
+        error::not_negative(NAME, "mu", self.mu)?;
+        error::positive(NAME, "sigma", self.sigma)?;
+        error::cutoff(NAME, self.k)?;
+        error::gain(NAME, &self.gain)?;
+        Ok(LambdaLoss { config: self.clone() })
     }
 }
 
@@ -91,42 +89,39 @@ impl LambdaLossConfig {
 #[doc(alias = "NDCGLoss")]
 #[derive(Module, Debug)]
 pub struct LambdaLoss {
+    /// The checked parameters.
     #[module(skip)]
-    weights: LambdaLossWeights,
-    mu: f64,
-    sigma: f64,
-    k: Option<usize>,
-    #[module(skip)]
-    gain: Gain,
+    config: LambdaLossConfig,
 }
 
 impl RankingLoss for LambdaLoss {
     fn about(&self) -> About<'_> {
         About::new(NAME, Orientation::Loss)
-            .with_gain(&self.gain)
+            .with_gain(&self.config.gain)
             .with_document_weights()
             .with_held_constant(Some("the weights of pairs"))
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
-        let (scores, mask) = (lists.centered() * self.sigma, lists.mask.clone());
+        let &LambdaLossConfig { weights, mu, sigma, k, ref gain } = &self.config;
+        let (scores, mask) = (lists.centered() * sigma, lists.mask.clone());
         let ordered = |absolute, gap| {
-            let weight = lambda_weight(lists, &self.gain, [self.k; 2], (absolute, gap), None);
+            let weight = lambda_weight(lists, gain, [k; 2], (absolute, gap), None);
             pair_loss(scores.clone(), lists.labels.clone(), mask.clone(), &weight, PairLoss::Logistic) * LOG2_E
         };
         // The value of a document is the sum over the pairs in which it comes first.
-        sum_documents(lists.weighted(match self.weights {
+        sum_documents(lists.weighted(match weights {
             LambdaLossWeights::NdcgLoss1 => {
-                let discount = lists.discounts_at(lists.ranks(), &Discount::Log2, self.k);
-                let gains = lists.gains(&self.gain);
-                let ideal = lists.ideal_dcg(gains.clone(), &Discount::Log2, self.k);
+                let discount = lists.discounts_at(lists.ranks(), &Discount::Log2, k);
+                let gains = lists.gains(gain);
+                let ideal = lists.ideal_dcg(gains.clone(), &Discount::Log2, k);
                 let weight = gains * discount / ideal.unsqueeze_dim(1);
                 let others = PairWeight::Document(weight.clone());
                 // The pair i = j has loss log2 2 = 1.
                 weight + loss_over_others(scores, mask, &others, PairLoss::Logistic) * LOG2_E
             }
             LambdaLossWeights::NdcgLoss2 => ordered(0.0, 1.0),
-            LambdaLossWeights::NdcgLoss2Pp => ordered(1.0, self.mu),
+            LambdaLossWeights::NdcgLoss2Pp => ordered(1.0, mu),
         }))
     }
 }

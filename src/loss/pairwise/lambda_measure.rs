@@ -72,15 +72,9 @@ impl LambdaMeasureConfig {
     /// Returns an error if `sigma` is not a finite number above 0, `k` is 0, or `maximum_grade` is outside 1 to 30.
     pub fn init(&self) -> Result<LambdaMeasure, LossError> {
         error::maximum_grade(NAME, self.maximum_grade)?;
-        let required = (self.measure == SwapMeasure::Precision).then_some(5);
-        Ok(LambdaMeasure {
-            measure: self.measure,
-            k: error::cutoff(NAME, self.k)?.or(required),
-            stops: stops(self.maximum_grade),
-            sigma: error::positive(NAME, "sigma", self.sigma)?,
-            score_normalization: self.score_normalization,
-            query_normalization: self.query_normalization,
-        })
+        error::cutoff(NAME, self.k)?;
+        error::positive(NAME, "sigma", self.sigma)?;
+        Ok(LambdaMeasure { config: self.clone(), stops: stops(self.maximum_grade) })
     }
 }
 
@@ -89,24 +83,22 @@ impl LambdaMeasureConfig {
 #[doc(alias = "LambdaMAP")]
 #[derive(Module, Debug)]
 pub struct LambdaMeasure {
+    /// The checked parameters.
     #[module(skip)]
-    measure: SwapMeasure,
-    k: Option<usize>,
+    config: LambdaMeasureConfig,
     /// The probability that a reader stops at each label, for expected reciprocal rank.
     #[module(skip)]
     stops: Gain,
-    sigma: f64,
-    score_normalization: bool,
-    query_normalization: bool,
 }
 
 impl LambdaMeasure {
     fn is_graded(&self) -> bool {
-        self.measure == SwapMeasure::Err
+        self.config.measure == SwapMeasure::Err
     }
 
     fn cutoff(&self) -> usize {
-        self.k.unwrap_or(usize::MAX)
+        let default = if self.config.measure == SwapMeasure::Precision { 5 } else { usize::MAX };
+        self.config.k.unwrap_or(default)
     }
 }
 
@@ -122,36 +114,38 @@ impl RankingLoss for LambdaMeasure {
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        let &LambdaMeasureConfig { measure, sigma, score_normalization, query_normalization, .. } = &self.config;
         // Everything is in the order of ranks from here on.
         let order = order_of_ranks(lists.ranks());
         let by_rank = |values: Tensor<2>| values.gather(1, order.clone());
         let ranked = by_rank(if self.is_graded() { lists.gains(&self.stops) } else { lists.relevance() });
         let (labels, mask) = (by_rank(lists.labels.clone()), by_rank(lists.mask.clone()));
-        let mut weight = changes(self.measure, ranked, self.cutoff()) * mask.unsqueeze_dim::<3>(1);
+        let mut weight = changes(measure, ranked, self.cutoff()) * mask.unsqueeze_dim::<3>(1);
         let apart = differences(&by_rank(lists.centered()));
-        if self.score_normalization {
+        if score_normalization {
             // The first and the last rank are furthest apart.
             let distance = apart.clone().detach().abs();
             let equal = distance.clone().max_dim(2).max_dim(1).equal_elem(0.0).expand(distance.dims());
             weight = weight / (distance + SCORE_OFFSET).mask_fill(equal, 1.0);
         }
         // The score of the more relevant document minus the score of the other.
-        let t = apart * differences(&labels).sign() * self.sigma;
+        let t = apart * differences(&labels).sign() * sigma;
         let sum = |pairs: Tensor<3>| -> Tensor<1> { sum_documents(pairs.sum_dim(2).squeeze_dim(2)) };
         let losses = sum(weight.clone() * log_sigmoid(t.clone())).neg();
-        if !self.query_normalization {
+        if !query_normalization {
             return losses;
         }
-        losses * query_factors(sum(weight * sigmoid(t.detach().neg())) * self.sigma)
+        losses * query_factors(sum(weight * sigmoid(t.detach().neg())) * sigma)
     }
 }
 
 impl Curved for LambdaMeasure {
     fn derivatives(&self, labels: &[f32], scores: &[f64], _: Option<&[f32]>) -> Derivatives {
+        let &LambdaMeasureConfig { measure, sigma, score_normalization, query_normalization, .. } = &self.config;
         let n = labels.len();
         let order = by_score(scores);
         let by_rank: Vec<f64> = order.iter().map(|&document| f64::from(labels[document])).collect();
-        let swaps = Swaps::new(self.measure, &by_rank, &self.stops, self.cutoff());
+        let swaps = Swaps::new(measure, &by_rank, &self.stops, self.cutoff());
         let apart = scores.windows(2).any(|pair| pair[0] != pair[1]);
         let mut found = Derivatives::none(n);
         let mut slopes = 0.0;
@@ -162,12 +156,12 @@ impl Curved for LambdaMeasure {
                     (more, less) = (less, more);
                 }
                 let difference = scores[more] - scores[less];
-                let divisor = if self.score_normalization && apart { SCORE_OFFSET + difference.abs() } else { 1.0 };
+                let divisor = if score_normalization && apart { SCORE_OFFSET + difference.abs() } else { 1.0 };
                 let weight = change / divisor;
-                let t = self.sigma * difference;
+                let t = sigma * difference;
                 let u = (-t.abs()).exp();
                 let wrong = if t < 0.0 { 1.0 } else { u } / (1.0 + u);
-                let (slope, bend) = (weight * self.sigma * wrong, weight * self.sigma.powi(2) * u / (1.0 + u).powi(2));
+                let (slope, bend) = (weight * sigma * wrong, weight * sigma.powi(2) * u / (1.0 + u).powi(2));
                 found.loss += weight * ((-t).max(0.0) + u.ln_1p());
                 found.gradient[more] -= slope;
                 found.gradient[less] += slope;
@@ -176,7 +170,7 @@ impl Curved for LambdaMeasure {
                 slopes += slope;
             }
         }
-        if self.query_normalization {
+        if query_normalization {
             found.multiply(query_factor(slopes));
         }
         found

@@ -69,15 +69,13 @@ impl LambdaNdcgConfig {
     /// Returns an error if `sigma` is not a finite number above 0, `k` or `truncation` is 0, or the table of gains is
     /// invalid.
     pub fn init(&self) -> Result<LambdaNdcg, LossError> {
-        let truncation = |last| error::at_least_one(NAME, "truncation", last, "1 or more, or none");
-        Ok(LambdaNdcg {
-            sigma: error::positive(NAME, "sigma", self.sigma)?,
-            k: error::cutoff(NAME, self.k)?,
-            truncation: self.truncation.map(truncation).transpose()?,
-            gain: error::gain(NAME, &self.gain)?,
-            score_normalization: self.score_normalization,
-            query_normalization: self.query_normalization,
-        })
+        error::positive(NAME, "sigma", self.sigma)?;
+        error::cutoff(NAME, self.k)?;
+        if let Some(last) = self.truncation {
+            error::at_least_one(NAME, "truncation", last, "1 or more, or none")?;
+        }
+        error::gain(NAME, &self.gain)?;
+        Ok(LambdaNdcg { config: self.clone() })
     }
 }
 
@@ -86,13 +84,9 @@ impl LambdaNdcgConfig {
 #[doc(alias = "LambdaMART")]
 #[derive(Module, Debug)]
 pub struct LambdaNdcg {
-    sigma: f64,
-    k: Option<usize>,
-    truncation: Option<usize>,
+    /// The checked parameters.
     #[module(skip)]
-    gain: Gain,
-    score_normalization: bool,
-    query_normalization: bool,
+    config: LambdaNdcgConfig,
 }
 
 /// The number that is added to the absolute score difference before a pair's weight is divided by the sum. It avoids
@@ -116,18 +110,19 @@ pub(super) fn query_factors(slopes: Tensor<1>) -> Tensor<1> {
 impl RankingLoss for LambdaNdcg {
     fn about(&self) -> About<'_> {
         About::new(NAME, Orientation::Loss)
-            .with_gain(&self.gain)
+            .with_gain(&self.config.gain)
             .with_document_weights()
             .with_curvature(self)
             .with_held_constant(Some("the weights of pairs"))
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
-        let distance = self.score_normalization.then_some(SCORE_OFFSET);
-        let weight = lambda_weight(lists, &self.gain, [self.k, self.ideal_cutoff()], (1.0, 0.0), distance);
-        let (scores, labels, mask) = (lists.centered() * self.sigma, lists.labels.clone(), lists.mask.clone());
+        let config = &self.config;
+        let distance = config.score_normalization.then_some(SCORE_OFFSET);
+        let weight = lambda_weight(lists, &config.gain, [config.k, self.ideal_cutoff()], (1.0, 0.0), distance);
+        let (scores, labels, mask) = (lists.centered() * config.sigma, lists.labels.clone(), lists.mask.clone());
         // Pairs of two documents beyond the truncation are subtracted again.
-        let beyond = self.truncation.map(|last| {
+        let beyond = config.truncation.map(|last| {
             let within = lists.ranks().lower_equal_elem(last as f64);
             mask.clone().mask_fill(within, 0.0)
         });
@@ -141,23 +136,24 @@ impl RankingLoss for LambdaNdcg {
             }))
         };
         let losses = sum(scores.clone(), PairLoss::Logistic);
-        if !self.query_normalization {
+        if !config.query_normalization {
             return losses;
         }
         // The slope of the logistic loss is the soft zero-one loss.
-        losses * query_factors(sum(scores.detach(), PairLoss::SoftZeroOne) * self.sigma)
+        losses * query_factors(sum(scores.detach(), PairLoss::SoftZeroOne) * config.sigma)
     }
 }
 
 impl Curved for LambdaNdcg {
     fn derivatives(&self, labels: &[f32], scores: &[f64], weights: Option<&[f32]>) -> Derivatives {
+        let config = &self.config;
         let places = self.places(labels, scores);
         let [gain, discount, rank] = places.each_ref().map(Vec::as_slice);
         let apart = scores.windows(2).any(|pair| pair[0] != pair[1]);
-        let distance = (self.score_normalization && apart).then_some(Distance { scores, offset: SCORE_OFFSET });
+        let distance = (config.score_normalization && apart).then_some(Distance { scores, offset: SCORE_OFFSET });
         let weight = SlicePairWeight::Lambda { gain, discount, rank, absolute: 1.0, gap: 0.0, distance };
-        let (mut found, slopes) = curvature::logistic(labels, scores, self.sigma, weight, weights, self.truncation);
-        if self.query_normalization {
+        let (mut found, slopes) = curvature::logistic(labels, scores, config.sigma, weight, weights, config.truncation);
+        if config.query_normalization {
             found.multiply(query_factor(slopes));
         }
         found
@@ -166,15 +162,15 @@ impl Curved for LambdaNdcg {
 
 impl LambdaNdcg {
     fn ideal_cutoff(&self) -> Option<usize> {
-        self.k.or(self.truncation)
+        self.config.k.or(self.config.truncation)
     }
 
     /// Returns for each document its gain divided by the ideal DCG, the discount at its rank by score, and this rank,
     /// counted from 1. Equal scores are ranked by position.
     fn places(&self, labels: &[f32], scores: &[f64]) -> [Vec<f64>; 3] {
-        let last = self.k.unwrap_or(usize::MAX);
+        let last = self.config.k.unwrap_or(usize::MAX);
         let discount = |rank: usize| if rank <= last { Discount::Log2.at(rank) } else { 0.0 };
-        let mut gain: Vec<f64> = labels.iter().map(|&label| self.gain.of(f64::from(label))).collect();
+        let mut gain: Vec<f64> = labels.iter().map(|&label| self.config.gain.of(f64::from(label))).collect();
         let mut best = gain.clone();
         best.sort_unstable_by(|a, b| b.total_cmp(a));
         let cutoff = self.ideal_cutoff().unwrap_or(usize::MAX);

@@ -54,12 +54,10 @@ impl YetiLossConfig {
     /// # Errors
     /// Returns an error if `k` or `samples` is 0, or if the table of gains is invalid.
     pub fn init(&self) -> Result<YetiLoss, LossError> {
-        Ok(YetiLoss {
-            k: error::cutoff(NAME, self.k)?,
-            gain: error::gain(NAME, &self.gain)?,
-            samples: error::samples(NAME, self.samples)?,
-            noise: Noise::shared(self.seed),
-        })
+        error::cutoff(NAME, self.k)?;
+        error::gain(NAME, &self.gain)?;
+        error::samples(NAME, self.samples)?;
+        Ok(YetiLoss { config: self.clone(), noise: Noise::shared(self.seed) })
     }
 }
 
@@ -67,24 +65,20 @@ impl YetiLossConfig {
 #[doc(alias = "YetiRank")]
 #[derive(Module, Debug)]
 pub struct YetiLoss {
-    k: Option<usize>,
+    /// The checked parameters.
     #[module(skip)]
-    gain: Gain,
-    samples: usize,
+    config: YetiLossConfig,
     #[module(skip)]
     noise: Noise,
 }
 
 impl RankingLoss for YetiLoss {
     fn about(&self) -> About<'_> {
-        About::new(NAME, Orientation::Loss).with_gain(&self.gain)
+        About::new(NAME, Orientation::Loss).with_gain(&self.config.gain)
     }
 
     fn changed(&self, change: Change<'_>) -> Changed {
-        Ok(match change {
-            Change::Noise(seed) => Some(Box::new(Self { noise: self.noise.reseeded(seed), ..self.clone() })),
-            _ => None,
-        })
+        self.noise.changed(change, |noise| Self { noise, ..self.clone() })
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
@@ -92,10 +86,10 @@ impl RankingLoss for YetiLoss {
             // Without neighbors, the loss is 0, or NaN where a score is NaN, but it has a gradient.
             return sum_documents(lists.scores.clone() * 0.0);
         }
-        let gains = lists.gains(&self.gain);
-        let ideal = lists.ideal_dcg(gains.clone(), &Discount::Log2, self.k);
+        let gains = lists.gains(&self.config.gain);
+        let ideal = lists.ideal_dcg(gains.clone(), &Discount::Log2, self.config.k);
         let (scores, worth) = (lists.centered(), gains / ideal.unsqueeze_dim(1));
-        mean_over_draws(self.samples, |draw| self.of_one_draw(lists, &scores, &worth, draw))
+        mean_over_draws(self.config.samples, |draw| self.of_one_draw(lists, &scores, &worth, draw))
     }
 }
 
@@ -111,7 +105,7 @@ impl YetiLoss {
             ranked.clone().narrow(1, 0, n - 1) - ranked.narrow(1, 1, n - 1)
         };
         let below = lists.mask.clone().gather(1, order.clone()).narrow(1, 1, n - 1);
-        let discounts = discount_table(&Discount::Log2, n, self.k);
+        let discounts = discount_table(&Discount::Log2, n, self.config.k);
         let steps: Vec<f64> = discounts.windows(2).map(|pair| pair[0] - pair[1]).collect();
         let exchange = drop(worth) * below * row_like(&steps, worth);
         let ahead = drop(scores) * exchange.clone().sign();

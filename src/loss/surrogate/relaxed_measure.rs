@@ -236,23 +236,16 @@ fn named_form(Cell { measure, relaxation }: Cell) -> Map {
 /// Returns one configuration for each measure under each relaxation. Adds one for AP under each relaxation with noise,
 /// and one for AP with each bound.
 fn forms() -> Vec<Map> {
-    let cells = Cell::all().map(|cell| {
-        let mut form = named_form(cell);
-        // A list that is within the cut-off has the same recall in any order.
-        if cell.measure.default_cutoff().is_some() {
-            form.insert("k".to_string(), Value::from(2));
-        }
-        form
-    });
-    let with = |relaxation: RelaxationName, key: &str, value: Value| {
-        let mut form = named_form(Cell { measure: MeasureName::Ap, relaxation });
-        form.insert(key.to_string(), value);
-        form
+    let form = |cell, parameter: Option<(&str, Value)>| {
+        let parameter = parameter.map(|(key, value)| (key.to_string(), value));
+        named_form(cell).into_iter().chain(parameter).collect()
     };
-    let noisy = RelaxationName::ALL.iter().map(|&relaxation| with(relaxation, "gumbel_samples", Value::from(2)));
-    let bounded = TypeOneBound::ALL
-        .iter()
-        .map(|bound| with(RelaxationName::ApproximatePositions, "bound", Value::from(bound.name())));
+    // A list that is within the cut-off has the same recall in any order.
+    let cells = Cell::all().map(|cell| form(cell, cell.measure.default_cutoff().map(|_| ("k", 2.into()))));
+    let of_ap = |relaxation, key, value: Value| form(Cell { measure: MeasureName::Ap, relaxation }, Some((key, value)));
+    let noisy = RelaxationName::ALL.iter().map(|&relaxation| of_ap(relaxation, "gumbel_samples", 2.into()));
+    let bound = |bound: TypeOneBound| of_ap(RelaxationName::ApproximatePositions, "bound", bound.name().into());
+    let bounded = TypeOneBound::ALL.into_iter().map(bound);
     cells.chain(noisy).chain(bounded).collect()
 }
 
