@@ -77,6 +77,7 @@ fn in_words(found: &Unexpected, expected: &str) -> String {
     match expected {
         "a boolean" => "true or false".to_string(),
         "f32" | "f64" => "a number".to_string(),
+        "path string" => "a string".to_string(),
         "a sequence" => "a list".to_string(),
         "unit" => "only the name".to_string(),
         "newtype variant" | "tuple variant" | "struct variant" => "a table with one key".to_string(),

@@ -9,7 +9,8 @@ use std::{iter, vec};
 
 use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, Error, Expected, IntoDeserializer, MapAccess, SeqAccess, Visitor,
+    Deserialize, DeserializeOwned, DeserializeSeed, Deserializer, Error, Expected, IntoDeserializer, MapAccess,
+    SeqAccess, Visitor,
 };
 use serde::forward_to_deserialize_any;
 
@@ -88,17 +89,6 @@ impl<'de> Deserializer<'de> for Decoder {
         }
     }
 
-    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        self.deserialize_string(visitor)
-    }
-
-    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        match self.0 {
-            Value::String(text) => visitor.visit_string(text),
-            _ => Err(self.refused("a string")),
-        }
-    }
-
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
         match self.0 {
             Value::Object(fields) => visitor.visit_map(Fields { rest: fields.into_iter(), field: None }),
@@ -142,18 +132,15 @@ impl<'de> Deserializer<'de> for Decoder {
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit_struct seq tuple tuple_struct
-        identifier ignored_any
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit_struct seq tuple
+        tuple_struct identifier ignored_any
     }
 }
 
 /// Decodes a table in which the field `kind` chooses the variant; see [`tagged!`].
 fn of_kind<'de, V: Visitor<'de>>(mut fields: Map, visitor: V) -> Result<V::Value, Refusal> {
-    let kind = match fields.shift_remove(KIND) {
-        Some(Value::String(kind)) => kind,
-        Some(other) => return Err(Decoder(other).refused("a string").under(KIND)),
-        None => return Err(Refusal::missing_field(KIND)),
-    };
+    let kind = fields.shift_remove(KIND).ok_or_else(|| Refusal::missing_field(KIND))?;
+    let kind = String::deserialize(Decoder(kind)).map_err(|refusal| refusal.under(KIND))?;
     let variant = MapDeserializer::new(iter::once((kind, Decoder(Value::Object(fields)))));
     visitor.visit_enum(MapAccessDeserializer::new(variant)).map_err(|refusal| match refusal.unknown_name() {
         Some(_) if refusal.key.is_empty() => refusal.under(KIND),
@@ -184,10 +171,6 @@ impl<'de> SeqAccess<'de> for Items {
         self.next += 1;
         seed.deserialize(Decoder(item)).map(Some).map_err(|refusal| refusal.under(&format!("[{at}]")))
     }
-
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.rest.len())
-    }
 }
 
 /// The fields of a table. An error in a field names the field's key.
@@ -215,10 +198,6 @@ impl<'de> MapAccess<'de> for Fields {
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Refusal> {
         let (key, value) = self.field.take().expect("the key is read before its value");
         seed.deserialize(Decoder(value)).map_err(|refusal| refusal.under(&key))
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.rest.len())
     }
 }
 
