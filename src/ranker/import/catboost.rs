@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 
 use super::trees::TreeList;
-use super::{ImportEntry, Imported, content, parse, unsupported};
+use super::{ImportEntry, Imported, allowed, content, parse, supported};
 use crate::json::json;
 use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
 use crate::ranker::tree_ensemble::{NodeStatistics, Sums};
@@ -110,21 +110,13 @@ fn decode(text: &str) -> Result<Imported, String> {
         ("text", text_features.len()),
         ("embedding", embedding_features.len()),
     ] {
-        if others > 0 {
-            let what = format!("{kind} features ({others})");
-            return Err(unsupported(what, "numerical features only"));
-        }
+        supported(others == 0, format_args!("{kind} features ({others})"), "numerical features only")?;
     }
     let loss = file.model_info["params"]["loss_function"]["type"].as_str().unwrap_or_default();
-    if TRANSFORMED.contains(&loss) {
-        let expected = "a loss whose predictions are the scores, such as YetiRank";
-        return Err(unsupported(format!("the loss `{loss}`"), expected));
-    }
+    let expected = "a loss whose predictions are the scores, such as YetiRank";
+    supported(!TRANSFORMED.contains(&loss), format_args!("the loss `{loss}`"), expected)?;
     let (scale, bias) = file.scale_and_bias;
-    let [bias] = bias[..] else {
-        let what = format!("a bias of {} values", bias.len());
-        return Err(unsupported(what, "one score per document"));
-    };
+    supported(bias.len() == 1, format_args!("a bias of {} values", bias.len()), "one score per document")?;
     let reader = Reader { features: places(&float_features)?, scale };
     let mut trees = TreeList::default();
     match (&file.oblivious_trees, &file.trees) {
@@ -140,12 +132,9 @@ fn decode(text: &str) -> Result<Imported, String> {
                 trees.push(&nodes, &statistics(&nodes, &weights))?;
             }
         }
-        _ => {
-            let expected = "either of `oblivious_trees` and `trees`";
-            return Err(content("the file", "both or neither", expected));
-        }
+        _ => return Err(content("the file", "both or neither", "either of `oblivious_trees` and `trees`")),
     }
-    trees.push_constant(bias)?;
+    trees.push_constant(bias[0])?;
     let features = float_features.iter().map(|feature| feature.flat_feature_index as usize + 1).max().unwrap_or(0);
     let names: Vec<String> = float_features.into_iter().map(|feature| feature.feature_id).collect();
     Ok(Imported {
@@ -163,9 +152,8 @@ fn places(features: &[FloatFeature]) -> Result<HashMap<u32, (u32, bool)>, String
             "AsTrue" => true,
             "AsFalse" | "AsIs" => false,
             other => {
-                let place = format!("feature {}: nan_value_treatment", feature.feature_index);
-                let expected = "`AsIs`, `AsFalse` or `AsTrue`";
-                return Err(content(place, format!("`{other}`"), expected));
+                let place = format_args!("feature {}: nan_value_treatment", feature.feature_index);
+                return Err(content(place, format_args!("`{other}`"), "`AsIs`, `AsFalse` or `AsTrue`"));
             }
         };
         Ok((feature.feature_index, (feature.flat_feature_index, is_high)))
@@ -180,14 +168,12 @@ struct Reader {
 
 impl Reader {
     fn split(&self, tree: usize, split: &Split, left: usize, right: usize) -> Result<ForeignNode, String> {
-        if split.split_type != "FloatFeature" {
-            let what = format!("splits of type `{}` (tree {tree})", split.split_type);
-            return Err(unsupported(what, "numerical features only"));
-        }
-        let Some(&(feature, is_high)) = self.features.get(&split.float_feature_index) else {
-            let found = format!("feature {}", split.float_feature_index);
-            return Err(content(format!("tree {tree}"), found, "one of `float_features`"));
-        };
+        let (kind, number) = (split.split_type.as_str(), split.float_feature_index);
+        let what = format_args!("splits of type `{kind}` (tree {tree})");
+        supported(kind == "FloatFeature", what, "numerical features only")?;
+        let refuse =
+            || content(format_args!("tree {tree}"), format_args!("feature {number}"), "one of `float_features`");
+        let &(feature, is_high) = self.features.get(&number).ok_or_else(refuse)?;
         let (at_most, missing_left) = (split.border.min(f32::MAX), !is_high);
         Ok(ForeignNode::Split(ForeignSplit { feature, at_most, missing_left, zero_missing: false, left, right }))
     }
@@ -201,11 +187,9 @@ impl Reader {
     fn oblivious(&self, tree: usize, from: &ObliviousTree) -> Result<Vec<ForeignNode>, String> {
         let splits = from.splits.as_deref().unwrap_or_default();
         let leaves = from.leaf_values.len();
-        if splits.len() >= usize::BITS as usize || leaves != 1 << splits.len() {
-            let found = format!("{leaves} leaf values");
-            let expected = format!("2 to the power of {}, the number of splits", splits.len());
-            return Err(content(format!("tree {tree}"), found, expected));
-        }
+        let is_power = splits.len() < usize::BITS as usize && leaves == 1 << splits.len();
+        let expected = format_args!("2 to the power of {}, the number of splits", splits.len());
+        allowed(is_power, format_args!("tree {tree}"), format_args!("{leaves} leaf values"), expected)?;
         let mut nodes = Vec::with_capacity(2 * leaves - 1);
         for (level, split) in splits.iter().rev().enumerate() {
             for _ in 0..1usize << level {
