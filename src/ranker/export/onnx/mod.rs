@@ -8,7 +8,6 @@
 //! crate, and scorers use single precision. If the features have names, the metadata of the model have the entry
 //! `feature_names`, a JSON list in the order of the columns of `features`.
 
-mod attention;
 mod graph;
 mod members;
 mod messages;
@@ -82,8 +81,8 @@ fn scores<'g>(prefix: &str, scorer: &Scorer, x: Value<'g>) -> Value<'g> {
     match scorer {
         Scorer::Linear(scorer) => scorer::linear_scorer(prefix, scorer, x),
         Scorer::Mlp(scorer) => scorer::mlp_scorer(prefix, scorer, x),
-        Scorer::Attention(scorer) => attention::attention_scorer(prefix, scorer, x),
-        Scorer::LatentCross(scorer) => attention::latent_cross_scorer(prefix, scorer, x),
+        Scorer::Attention(scorer) => scorer::attention_scorer(prefix, scorer, x),
+        Scorer::LatentCross(scorer) => scorer::latent_cross_scorer(prefix, scorer, x),
     }
 }
 

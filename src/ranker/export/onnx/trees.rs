@@ -10,7 +10,7 @@ use super::graph::Value;
 use super::messages::Attribute;
 use super::normalizer;
 use crate::data::{Normalizer, NormalizerKind};
-use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
+use crate::ranker::foreign_node::ForeignSplit;
 use crate::ranker::tree_ensemble::{LEAF, TreeEnsemble, ZERO};
 
 /// Adds the trees to the graph of the raw features and returns their summed scores, which have the shape
@@ -60,39 +60,31 @@ fn without_zeros<'g>(trees: &TreeEnsemble, x: Value<'g>) -> Result<Value<'g>, St
 
 /// Returns the attribute lists of `TreeEnsembleRegressor`, each with an entry per node or per leaf.
 fn attributes(trees: &[RawTree]) -> Vec<Attribute> {
-    let of_tree = |(tree, from): (i64, &'_ RawTree)| {
-        (0..).zip(from.nodes.clone()).map(move |(number, node)| (tree, number, node))
+    let tree_ids: Vec<i64> = (0..).zip(trees).flat_map(|(id, tree)| vec![id; tree.nodes.len()]).collect();
+    let node_ids: Vec<i64> = trees.iter().flat_map(|tree| 0..tree.nodes.len() as i64).collect();
+    let of_splits = |name: &str, value: fn(&ForeignSplit) -> i64| {
+        Attribute::ints(name, &trees.iter().flat_map(|tree| tree.each(value, |_| 0)).collect::<Vec<i64>>())
     };
-    let nodes: Vec<(i64, i64, ForeignNode)> = (0..).zip(trees).flat_map(of_tree).collect();
-    let leaf = |&(tree, number, node): &(i64, i64, ForeignNode)| match node {
-        ForeignNode::Leaf(value) => Some((tree, number, value as f32)),
-        ForeignNode::Split(_) => None,
+    let modes = trees.iter().flat_map(|tree| tree.each(|_| "BRANCH_LEQ".to_string(), |_| "LEAF".to_string()));
+    let thresholds: Vec<f32> = trees.iter().flat_map(|tree| tree.each(|split| split.at_most, |_| 0.0)).collect();
+    let leaves = || trees.iter().flat_map(|tree| tree.each(|_| None, |value| Some(value as f32)));
+    let of_leaves = |name: &str, ids: &[i64]| {
+        let ids: Vec<i64> = ids.iter().zip(leaves()).filter_map(|(id, leaf)| leaf.map(|_| *id)).collect();
+        Attribute::ints(name, &ids)
     };
-    let leaves: Vec<(i64, i64, f32)> = nodes.iter().filter_map(leaf).collect();
-    let split = |(.., node): &(i64, i64, ForeignNode)| match *node {
-        ForeignNode::Split(split) => Some(split),
-        ForeignNode::Leaf(_) => None,
-    };
-    let splits: Vec<Option<ForeignSplit>> = nodes.iter().map(split).collect();
-    let ints = |name: &str, values: Vec<i64>| Attribute::ints(name, &values);
-    let of_splits = |name: &str, value: fn(ForeignSplit) -> i64| {
-        ints(name, splits.iter().map(|split| split.map_or(0, value)).collect())
-    };
-    let mode = |split: &Option<ForeignSplit>| split.map_or("LEAF", |_| "BRANCH_LEQ").to_string();
-    let thresholds: Vec<f32> = splits.iter().map(|split| split.map_or(0.0, |split| split.at_most)).collect();
     vec![
         Attribute::int("n_targets", 1),
-        ints("nodes_treeids", nodes.iter().map(|(tree, ..)| *tree).collect()),
-        ints("nodes_nodeids", nodes.iter().map(|(_, number, _)| *number).collect()),
+        Attribute::ints("nodes_treeids", &tree_ids),
+        Attribute::ints("nodes_nodeids", &node_ids),
         of_splits("nodes_featureids", |split| split.feature.into()),
-        Attribute::strings("nodes_modes", splits.iter().map(mode).collect()),
+        Attribute::strings("nodes_modes", modes.collect()),
         Attribute::floats("nodes_values", &thresholds),
         of_splits("nodes_truenodeids", |split| split.left as i64),
         of_splits("nodes_falsenodeids", |split| split.right as i64),
         of_splits("nodes_missing_value_tracks_true", |split| split.missing_left.into()),
-        ints("target_treeids", leaves.iter().map(|(tree, ..)| *tree).collect()),
-        ints("target_nodeids", leaves.iter().map(|(_, number, _)| *number).collect()),
-        ints("target_ids", vec![0; leaves.len()]),
-        Attribute::floats("target_weights", &leaves.iter().map(|(.., value)| *value).collect::<Vec<f32>>()),
+        of_leaves("target_treeids", &tree_ids),
+        of_leaves("target_nodeids", &node_ids),
+        of_leaves("target_ids", &vec![0; node_ids.len()]),
+        Attribute::floats("target_weights", &leaves().flatten().collect::<Vec<f32>>()),
     ]
 }
