@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::trees::TreeList;
 use super::{ImportEntry, Imported, allowed, content, parse, supported};
@@ -46,16 +47,13 @@ struct File {
     trees: Option<Vec<Node>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Features {
-    #[serde(default)]
     float_features: Vec<FloatFeature>,
-    #[serde(default)]
-    categorical_features: Vec<serde::de::IgnoredAny>,
-    #[serde(default)]
-    text_features: Vec<serde::de::IgnoredAny>,
-    #[serde(default)]
-    embedding_features: Vec<serde::de::IgnoredAny>,
+    categorical_features: Vec<IgnoredAny>,
+    text_features: Vec<IgnoredAny>,
+    embedding_features: Vec<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
@@ -119,19 +117,12 @@ fn decode(text: &str) -> Result<Imported, String> {
     supported(bias.len() == 1, format_args!("a bias of {} values", bias.len()), "one score per document")?;
     let reader = Reader { features: places(&float_features)?, scale };
     let mut trees = TreeList::default();
-    match (&file.oblivious_trees, &file.trees) {
+    let mut push = |(nodes, weights): Tree| trees.push(&nodes, &statistics(&nodes, &weights));
+    match (file.oblivious_trees, file.trees) {
         (Some(oblivious), None) => {
-            for (number, tree) in oblivious.iter().enumerate() {
-                let nodes = reader.oblivious(number, tree)?;
-                trees.push(&nodes, &statistics(&nodes, &tree.leaf_weights))?;
-            }
+            (0..).zip(oblivious).try_for_each(|(number, tree)| push(reader.oblivious(number, tree)?))?;
         }
-        (None, Some(nested)) => {
-            for (number, root) in nested.iter().enumerate() {
-                let (nodes, weights) = reader.nested(number, root)?;
-                trees.push(&nodes, &statistics(&nodes, &weights))?;
-            }
-        }
+        (None, Some(nested)) => (0..).zip(&nested).try_for_each(|(number, root)| push(reader.nested(number, root)?))?,
         _ => return Err(content("the file", "both or neither", "either of `oblivious_trees` and `trees`")),
     }
     trees.push_constant(bias[0])?;
@@ -161,6 +152,9 @@ fn places(features: &[FloatFeature]) -> Result<HashMap<u32, (u32, bool)>, String
     features.iter().map(place).collect()
 }
 
+/// The nodes of a tree, and the weights of its leaves.
+type Tree = (Vec<ForeignNode>, Vec<f64>);
+
 struct Reader {
     features: HashMap<u32, (u32, bool)>,
     scale: f64,
@@ -184,8 +178,8 @@ impl Reader {
 
     /// Reads an oblivious tree as a heap, in which the children of node `n` are `2 n + 1` and `2 n + 2`. CatBoost's
     /// first split determines the lowest bit of the leaf's number, so CatBoost's last split becomes the root.
-    fn oblivious(&self, tree: usize, from: &ObliviousTree) -> Result<Vec<ForeignNode>, String> {
-        let splits = from.splits.as_deref().unwrap_or_default();
+    fn oblivious(&self, tree: usize, from: ObliviousTree) -> Result<Tree, String> {
+        let splits = from.splits.unwrap_or_default();
         let leaves = from.leaf_values.len();
         let is_power = splits.len() < usize::BITS as usize && leaves == 1 << splits.len();
         let expected = format_args!("2 to the power of {}, the number of splits", splits.len());
@@ -198,15 +192,13 @@ impl Reader {
             }
         }
         nodes.extend(from.leaf_values.iter().map(|&value| self.leaf(value)));
-        Ok(nodes)
+        Ok((nodes, from.leaf_weights))
     }
 
-    /// Reads a tree of nested nodes and the weights of its leaves.
-    fn nested(&self, tree: usize, root: &Node) -> Result<(Vec<ForeignNode>, Vec<f64>), String> {
-        let refuse = |found: &str| {
-            let expected = "a split with `left` and `right`, or one value";
-            Err(content(format!("tree {tree}"), found, expected))
-        };
+    /// Reads a tree of nested nodes.
+    fn nested(&self, tree: usize, root: &Node) -> Result<Tree, String> {
+        let expected = "a split with `left` and `right`, or one value";
+        let refuse = |found| Err(content(format_args!("tree {tree}"), found, expected));
         // The search is breadth-first, so a node's children are placed after all nodes that wait.
         let mut waiting = std::collections::VecDeque::from([root]);
         let (mut nodes, mut weights) = (Vec::new(), Vec::new());

@@ -89,20 +89,17 @@ struct Trees {
     trees: Vec<Tree>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Tree {
     left_children: Vec<i64>,
     right_children: Vec<i64>,
     split_indices: Vec<u32>,
     split_conditions: Vec<f32>,
     default_left: Vec<Flag>,
-    #[serde(default)]
     sum_hessian: Vec<f32>,
-    #[serde(default)]
     loss_changes: Vec<f32>,
-    #[serde(default)]
     split_type: Vec<u8>,
-    #[serde(default)]
     categories: Vec<i64>,
     /// The number of values of a leaf is `size_leaf_vector`.
     tree_param: serde_json::Value,
