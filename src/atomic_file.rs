@@ -134,8 +134,7 @@ pub fn replace_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result
 pub struct Pending {
     path: PathBuf,
     temporary: PathBuf,
-    /// The open file; `None` after the rename to the final name.
-    file: Option<BufWriter<File>>,
+    file: BufWriter<File>,
 }
 
 impl Pending {
@@ -143,14 +142,13 @@ impl Pending {
     pub fn create(path: &Path) -> io::Result<Self> {
         let temporary = temporary_name(path)?;
         let file = BufWriter::new(File::options().write(true).create_new(true).open(&temporary)?);
-        Ok(Self { path: path.to_path_buf(), temporary, file: Some(file) })
+        Ok(Self { path: path.to_path_buf(), temporary, file })
     }
 
     /// Writes the buffered bytes to the disk.
     fn sync(&mut self) -> io::Result<()> {
-        let file = self.file.as_mut().ok_or_else(|| io::Error::other("written already"))?;
-        file.flush()?;
-        file.get_ref().sync_all()
+        self.file.flush()?;
+        self.file.get_ref().sync_all()
     }
 
     /// Syncs the file and renames it to its final name.
@@ -159,9 +157,8 @@ impl Pending {
         self.rename()
     }
 
-    fn rename(mut self) -> io::Result<()> {
+    fn rename(self) -> io::Result<()> {
         fs::rename(&self.temporary, &self.path)?;
-        self.file = None;
         sync_folder(&self.path);
         Ok(())
     }
@@ -179,22 +176,18 @@ fn temporary_name(path: &Path) -> io::Result<PathBuf> {
 
 impl Write for Pending {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.as_mut().map_or(Ok(0), |file| file.write(bytes))
+        self.file.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.as_mut().map_or(Ok(()), BufWriter::flush)
+        self.file.flush()
     }
 }
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        if let Some(file) = self.file.take() {
-            // Closes the file before it is removed; what is still buffered is discarded.
-            drop(file.into_parts());
-            // The first error is the one to report; a leftover temporary file does no harm.
-            let _ = fs::remove_file(&self.temporary);
-        }
+        // After the rename there is no such file. The first error is the one to report; a leftover file does no harm.
+        let _ = fs::remove_file(&self.temporary);
     }
 }
 

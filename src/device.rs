@@ -13,7 +13,7 @@
 #[cfg(feature = "learners")]
 use std::cell::Cell;
 use std::fmt::Display;
-use std::panic::{self, AssertUnwindSafe};
+use std::panic;
 
 #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
 use burn::tensor::DeviceKind;
@@ -253,21 +253,20 @@ pub fn open(name: &str) -> Result<Device, DeviceError> {
     if !backend.built {
         return Err(DeviceError::NotBuilt { found: name.to_string(), backend: backend.name });
     }
-    let select = select(name, backend.name, selector)?;
     #[cfg(feature = "_cube")]
     if !matches!(backend.name, "flex" | "ndarray" | "tch" | "remote") {
         limit_fusion();
     }
-    let opened = panic::catch_unwind(AssertUnwindSafe(|| {
-        let device = select()?;
+    let opened = panic::catch_unwind(|| {
+        let device = select(name, backend.name, selector)?;
         let sum: f32 = Tensor::<1>::from_floats([1.0, 2.0], &device).sum().into_scalar();
         Ok((device, sum))
-    }));
+    });
     let unavailable = |reason| Err(DeviceError::Unavailable { found: name.to_string(), reason });
     match opened {
         Ok(Ok((device, 3.0))) => Ok(device),
         Ok(Ok((_, sum))) => unavailable(format!("1 + 2 gave {sum}")),
-        Ok(Err(reason)) => unavailable(reason),
+        Ok(Err(error)) => Err(error),
         Err(cause) => {
             let text = cause.downcast_ref::<String>().cloned();
             let text = text.or_else(|| cause.downcast_ref::<&str>().map(|s| s.to_string()));
@@ -283,69 +282,54 @@ pub(crate) fn root_cause(error: impl Display) -> String {
     root.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("the backend gave no reason").to_owned()
 }
 
-/// A function that opens a device, or returns an error message.
-type Select = Box<dyn Fn() -> Result<Device, String>>;
-
-/// Wraps a function that always returns a device. Errors of this device appear only at its first computation.
-#[allow(dead_code, reason = "depends on the features")]
-fn lazy(device: impl Fn() -> Device + 'static) -> Select {
-    Box::new(move || Ok(device()))
-}
-
+/// Returns the device that a selector names among those of a backend. Most devices give an error only at their first
+/// computation.
 #[cfg_attr(
     any(feature = "ndarray", feature = "tch"),
     allow(deprecated, reason = "burn gives up ndarray and LibTorch; both are supported for users of older models")
 )]
-fn select(found: &str, backend: &'static str, selector: Option<&str>) -> Result<Select, DeviceError> {
+fn select(found: &str, backend: &'static str, selector: Option<&str>) -> Result<Device, DeviceError> {
     let wrong = |expected| {
         let selector = selector.unwrap_or_default().to_string();
         DeviceError::Selector { found: found.to_string(), selector, expected }
     };
     match backend {
         #[cfg(any(feature = "flex", test))]
-        "flex" if selector.is_none() => Ok(lazy(Device::flex)),
+        "flex" if selector.is_none() => Ok(Device::flex()),
         #[cfg(feature = "ndarray")]
-        "ndarray" if selector.is_none() => Ok(lazy(Device::ndarray)),
+        "ndarray" if selector.is_none() => Ok(Device::ndarray()),
         #[cfg(feature = "tch")]
         "tch" => libtorch(selector).ok_or_else(|| wrong("none, cuda:N or mps")),
         #[cfg(feature = "remote")]
-        "remote" => selector
-            .filter(|url| url.starts_with("ws://"))
-            .map(|url| remote(url.to_owned()))
-            .ok_or_else(|| wrong("the address of a server, as in remote:ws://host:3000")),
+        "remote" => {
+            let expected = "the address of a server, as in remote:ws://host:3000";
+            let url = selector.filter(|url| url.starts_with("ws://")).ok_or_else(|| wrong(expected))?;
+            let device = Device::remote_options(&burn::remote::RemoteHost::websocket(url)).init();
+            device.map_err(|error| DeviceError::Unavailable { found: found.to_string(), reason: root_cause(error) })
+        }
         #[cfg(feature = "cuda")]
-        "cuda" => index(selector).map(|i| lazy(move || Device::cuda(i))).ok_or_else(|| wrong("an index, as in cuda:0")),
+        "cuda" => index(selector).map(Device::cuda).ok_or_else(|| wrong("an index, as in cuda:0")),
         #[cfg(feature = "rocm")]
-        "rocm" => index(selector).map(|i| lazy(move || Device::rocm(i))).ok_or_else(|| wrong("an index, as in rocm:0")),
+        "rocm" => index(selector).map(Device::rocm).ok_or_else(|| wrong("an index, as in rocm:0")),
         #[cfg(feature = "wgpu")]
-        "wgpu" => kind(selector).map(|k| lazy(move || Device::wgpu(k.clone()))).ok_or_else(|| wrong(KINDS)),
+        "wgpu" => kind(selector).map(Device::wgpu).ok_or_else(|| wrong(KINDS)),
         #[cfg(feature = "vulkan")]
-        "vulkan" => kind(selector).map(|k| lazy(move || Device::vulkan(k.clone()))).ok_or_else(|| wrong(KINDS)),
+        "vulkan" => kind(selector).map(Device::vulkan).ok_or_else(|| wrong(KINDS)),
         #[cfg(feature = "metal")]
-        "metal" => kind(selector).map(|k| lazy(move || Device::metal(k.clone()))).ok_or_else(|| wrong(KINDS)),
+        "metal" => kind(selector).map(Device::metal).ok_or_else(|| wrong(KINDS)),
         _ => Err(wrong("none")),
     }
 }
 
 #[cfg(feature = "tch")]
 #[allow(deprecated, reason = "burn gives up LibTorch; it is supported for users of older models")]
-fn libtorch(selector: Option<&str>) -> Option<Select> {
+fn libtorch(selector: Option<&str>) -> Option<Device> {
     match selector.map(|text| text.split_once(':').unwrap_or((text, "0"))) {
-        None => Some(lazy(Device::libtorch)),
-        Some(("mps", "0")) => Some(lazy(Device::libtorch_mps)),
-        Some(("cuda", number)) => {
-            let number: usize = number.parse().ok()?;
-            Some(lazy(move || Device::libtorch_cuda(number)))
-        }
+        None => Some(Device::libtorch()),
+        Some(("mps", "0")) => Some(Device::libtorch_mps()),
+        Some(("cuda", number)) => Some(Device::libtorch_cuda(number.parse::<usize>().ok()?)),
         Some(_) => None,
     }
-}
-
-/// Returns a function that connects to the first device of the server at `url`.
-#[cfg(feature = "remote")]
-fn remote(url: String) -> Select {
-    use burn::remote::RemoteHost;
-    Box::new(move || Device::remote_options(&RemoteHost::websocket(&url)).init().map_err(root_cause))
 }
 
 #[cfg(any(feature = "cuda", feature = "rocm"))]

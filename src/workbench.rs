@@ -26,6 +26,7 @@ pub use crate::data::source::Source;
 pub use crate::data::synth::{HiddenScorer, label};
 pub use crate::data::trec::write::{check_field, check_query};
 pub use crate::file_kind::FileKind;
+pub use crate::foreign_names::ours as names_here;
 pub use crate::loss::curvature::{Curved, Derivatives};
 pub use crate::loss::surrogate::Approximation;
 pub use crate::loss::surrogate::names::{Cell, CellCost};
@@ -99,11 +100,6 @@ pub const CONFIGURATION: [&str; 8] = [
     include_str!("../docs/reference/configuration/loss_keys.md"),
     include_str!("../docs/reference/configuration/data.md"),
 ];
-
-/// Returns the names here for a name of another tool for ranking, the likeliest first.
-pub fn names_here(foreign: &str) -> impl Iterator<Item = &'static str> {
-    crate::foreign_names::ours(foreign)
-}
 
 /// Text for people.
 pub mod text {

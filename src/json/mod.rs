@@ -1,20 +1,23 @@
-//! Decodes JSON values as types. An error is a [`Refusal`] with the key, the value found and the value expected.
+//! Decodes JSON values as types. An error is a [`Refusal`] with the key, the value found and the value expected, in the
+//! words of a configuration file.
 
-mod error;
 pub(crate) mod tagged;
 #[cfg(test)]
 mod tests;
 
+use std::fmt::Display;
 use std::{iter, vec};
 
 use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, Error, Expected, IntoDeserializer, MapAccess, SeqAccess, Visitor,
+    Deserialize, DeserializeOwned, DeserializeSeed, Deserializer, Error, Expected, IntoDeserializer, MapAccess,
+    SeqAccess, Unexpected, Visitor,
 };
 use serde::forward_to_deserialize_any;
 
 use self::tagged::{KIND, TAGGED};
-use crate::refusal::Refusal;
+use crate::refusal::{Found, Refusal};
+use crate::text::one_of;
 
 #[cfg_attr(not(any(feature = "ranker", test)), allow(unused_imports))]
 pub(crate) use serde_json::json;
@@ -38,7 +41,7 @@ struct Decoder(Value);
 
 impl Decoder {
     fn refused(&self, expected: impl Expected) -> Refusal {
-        Refusal::invalid_type(error::unexpected(&self.0), &expected)
+        Refusal::invalid_type(unexpected(&self.0), &expected)
     }
 }
 
@@ -61,7 +64,7 @@ impl<'de> Deserializer<'de> for Decoder {
                 let value = visitor.visit_seq(&mut items)?;
                 match items.next == length {
                     true => Ok(value),
-                    false => Err(Refusal::new("", error::list_of(length), error::list_of(items.next))),
+                    false => Err(Refusal::new("", list_of(length), list_of(items.next))),
                 }
             }
             Value::Object(fields) => visitor.visit_map(Fields { rest: fields.into_iter(), field: None }),
@@ -85,17 +88,6 @@ impl<'de> Deserializer<'de> for Decoder {
             Some(Some(name)) => Err(Refusal::unknown_field(name, &[]).under(name)),
             Some(None) => visitor.visit_unit(),
             None => self.deserialize_any(visitor),
-        }
-    }
-
-    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        self.deserialize_string(visitor)
-    }
-
-    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        match self.0 {
-            Value::String(text) => visitor.visit_string(text),
-            _ => Err(self.refused("a string")),
         }
     }
 
@@ -142,18 +134,15 @@ impl<'de> Deserializer<'de> for Decoder {
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit_struct seq tuple tuple_struct
-        identifier ignored_any
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit_struct seq tuple
+        tuple_struct identifier ignored_any
     }
 }
 
 /// Decodes a table in which the field `kind` chooses the variant; see [`tagged!`].
 fn of_kind<'de, V: Visitor<'de>>(mut fields: Map, visitor: V) -> Result<V::Value, Refusal> {
-    let kind = match fields.shift_remove(KIND) {
-        Some(Value::String(kind)) => kind,
-        Some(other) => return Err(Decoder(other).refused("a string").under(KIND)),
-        None => return Err(Refusal::missing_field(KIND)),
-    };
+    let kind = fields.shift_remove(KIND).ok_or_else(|| Refusal::missing_field(KIND))?;
+    let kind = String::deserialize(Decoder(kind)).map_err(|refusal| refusal.under(KIND))?;
     let variant = MapDeserializer::new(iter::once((kind, Decoder(Value::Object(fields)))));
     visitor.visit_enum(MapAccessDeserializer::new(variant)).map_err(|refusal| match refusal.unknown_name() {
         Some(_) if refusal.key.is_empty() => refusal.under(KIND),
@@ -184,10 +173,6 @@ impl<'de> SeqAccess<'de> for Items {
         self.next += 1;
         seed.deserialize(Decoder(item)).map(Some).map_err(|refusal| refusal.under(&format!("[{at}]")))
     }
-
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.rest.len())
-    }
 }
 
 /// The fields of a table. An error in a field names the field's key.
@@ -216,10 +201,110 @@ impl<'de> MapAccess<'de> for Fields {
         let (key, value) = self.field.take().expect("the key is read before its value");
         seed.deserialize(Decoder(value)).map_err(|refusal| refusal.under(&key))
     }
+}
 
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.rest.len())
+impl Error for Refusal {
+    fn custom<T: Display>(message: T) -> Self {
+        Self::fault("", message)
     }
+
+    fn invalid_type(found: Unexpected, expected: &dyn Expected) -> Self {
+        let expected = in_words(&found, &expected.to_string());
+        let found = match found {
+            Unexpected::Bool(value) => Found::Value(value.to_string()),
+            Unexpected::Unsigned(value) => Found::Value(value.to_string()),
+            Unexpected::Signed(value) => Found::Value(value.to_string()),
+            Unexpected::Float(value) => Found::Value(Value::from(value).to_string()),
+            Unexpected::Str(text) => Found::Value(format!("{text:?}")),
+            Unexpected::Unit | Unexpected::Option => Found::Described("nothing"),
+            Unexpected::Seq => Found::Described("a list"),
+            Unexpected::Map => Found::Described("a table"),
+            Unexpected::UnitVariant => Found::Described("only a name"),
+            other => Found::Value(other.to_string()),
+        };
+        Self { key: String::new(), found, expected }
+    }
+
+    fn invalid_value(found: Unexpected, expected: &dyn Expected) -> Self {
+        Self::invalid_type(found, expected)
+    }
+
+    fn invalid_length(found: usize, expected: &dyn Expected) -> Self {
+        Self::new("", list_of(found), in_words(&Unexpected::Seq, &expected.to_string()))
+    }
+
+    fn unknown_field(name: &str, known: &'static [&'static str]) -> Self {
+        Self::unknown("", "field", name, known.iter().copied(), one_of(known))
+    }
+
+    fn unknown_variant(name: &str, known: &'static [&'static str]) -> Self {
+        Self::unknown("", "variant", name, known.iter().copied(), one_of(known))
+    }
+
+    fn missing_field(name: &'static str) -> Self {
+        Self { key: String::new(), found: Found::Missing(name.to_string()), expected: String::new() }
+    }
+}
+
+/// Describes a value as serde does.
+fn unexpected(value: &Value) -> Unexpected<'_> {
+    match value {
+        Value::Null => Unexpected::Unit,
+        Value::Bool(value) => Unexpected::Bool(*value),
+        Value::Number(number) => match (number.as_u64(), number.as_i64()) {
+            (Some(value), _) => Unexpected::Unsigned(value),
+            (_, Some(value)) => Unexpected::Signed(value),
+            _ => Unexpected::Float(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        Value::String(text) => Unexpected::Str(text),
+        Value::Array(_) => Unexpected::Seq,
+        Value::Object(_) => Unexpected::Map,
+    }
+}
+
+/// Describes a list of this length in words.
+fn list_of(length: impl Display) -> String {
+    format!("a list of {length}")
+}
+
+/// Returns serde's description of a type in the words of a configuration file.
+fn in_words(found: &Unexpected, expected: &str) -> String {
+    match expected {
+        "a boolean" => "true or false".to_string(),
+        "f32" | "f64" => "a number".to_string(),
+        "path string" => "a string".to_string(),
+        "a sequence" => "a list".to_string(),
+        "unit" => "only the name".to_string(),
+        "newtype variant" | "tuple variant" | "struct variant" => "a table with one key".to_string(),
+        _ => {
+            let length = ["a tuple of size ", "an array of length "].iter().find_map(|of| expected.strip_prefix(of));
+            length.map(list_of).or_else(|| whole_number(found, expected)).unwrap_or_else(|| expected.to_string())
+        }
+    }
+}
+
+/// Describes the numbers of an integer type, such as `u8`, with the bound that `found` exceeds.
+fn whole_number(found: &Unexpected, integer: &str) -> Option<String> {
+    let is_signed = integer.starts_with('i');
+    let bits: u32 = match integer.strip_prefix(['i', 'u'])? {
+        "size" => usize::BITS,
+        bits => bits.parse().ok().filter(|bits| *bits <= 64)?,
+    };
+    let (least, most) = match is_signed {
+        true => (-1 << (bits - 1), (1 << (bits - 1)) - 1),
+        false => (0, (1i128 << bits) - 1),
+    };
+    let found = match found {
+        Unexpected::Unsigned(value) => i128::from(*value),
+        Unexpected::Signed(value) => i128::from(*value),
+        _ => 0,
+    };
+    Some(match is_signed {
+        _ if found > most => format!("a whole number up to {most}"),
+        true if found < least => format!("a whole number from {least}"),
+        true => "a whole number".to_string(),
+        false => "a whole number, 0 or above".to_string(),
+    })
 }
 
 /// Returns the keys of a struct in the order of its fields, as listed by its derived implementation of `Deserialize`.

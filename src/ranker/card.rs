@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::artifact::Estimate;
 use super::artifact::Ranker;
 use super::model::Model;
-use crate::scorer::Scorer;
+use crate::scorer::{AttentionScorerConfig, LatentCrossScorerConfig, Scorer};
 use crate::text::{acts_on_terminal, counted, escape_markdown, markdown_code};
 
 /// The fixed text that follows the table of a model card and precedes the features.
@@ -86,10 +86,10 @@ impl Ranker {
         card.push_str("\n## Configuration\n\n```json\n");
         // JSON does not escape some characters that control a terminal.
         for c in serde_json::to_string_pretty(&metadata.config).unwrap_or_default().chars() {
-            let _ = match c {
-                c if c != '\n' && acts_on_terminal(c) => write!(card, "\\u{:04x}", u32::from(c)),
-                c => card.write_char(c),
-            };
+            match c {
+                c if c != '\n' && acts_on_terminal(c) => card.push_str(&format!("\\u{:04x}", u32::from(c))),
+                c => card.push(c),
+            }
         }
         card.push_str("\n```\n");
         card
@@ -129,33 +129,34 @@ fn about(estimate: &Estimate) -> String {
 fn describe(model: &Model) -> String {
     match model {
         Model::Scorer(Scorer::Linear(_)) => "A linear ranker.".into(),
-        Model::Scorer(Scorer::Mlp(scorer)) => {
-            format!("A multi-layer perceptron with hidden layers of {:?} neurons.", scorer.config().hidden)
-        }
+        Model::Scorer(Scorer::Mlp(scorer)) => format!("{}.", perceptron(&scorer.config().hidden)),
         Model::Scorer(Scorer::Attention(scorer)) => {
-            let config = scorer.config();
-            format!("Self-attention over the list: {} blocks of width {}.", config.blocks, config.width)
+            let AttentionScorerConfig { blocks, width, .. } = scorer.config();
+            format!("Self-attention over the list: {blocks} blocks of width {width}.")
         }
         Model::Scorer(Scorer::LatentCross(scorer)) => {
-            let config = scorer.config();
-            format!(
-                "A multi-layer perceptron with hidden layers of {:?} neurons, crossed with self-attention over the list: {} \
-                 blocks of width {}.",
-                config.hidden, config.blocks, config.width
-            )
+            let LatentCrossScorerConfig { hidden, blocks, width, .. } = scorer.config();
+            let perceptron = perceptron(hidden);
+            format!("{perceptron}, crossed with self-attention over the list: {blocks} blocks of width {width}.")
         }
         Model::Trees(trees) => format!("A sum of {} regression trees.", trees.trees()),
         Model::Ensemble(members) => format!("A weighted sum of {} scorers.", members.len()),
         Model::Kernel(expansion) => format!("A sum of {} Gaussian kernels.", expansion.coefficients.len()),
-        Model::Members(members) => match members.fixed_deviations() {
-            Some(_) => format!("A weighted mean of {} rankers.", members.members().len()),
-            None => format!(
-                "A weighted mean of {} rankers, whose scores are standardized over the documents of a query. Another \
-                 document can change the order of two others.",
-                members.members().len()
-            ),
-        },
+        Model::Members(members) => {
+            let standardized = match members.fixed_deviations() {
+                Some(_) => "",
+                None => {
+                    ", whose scores are standardized over the documents of a query. Another document can change the order \
+                     of two others"
+                }
+            };
+            format!("A weighted mean of {} rankers{standardized}.", members.members().len())
+        }
     }
+}
+
+fn perceptron(hidden: &[usize]) -> String {
+    format!("A multi-layer perceptron with hidden layers of {hidden:?} neurons")
 }
 
 /// Returns the name by which configuration files refer to an enum variant that has no fields.

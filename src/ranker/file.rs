@@ -128,13 +128,10 @@ fn encoded(values: &Values) -> (Dtype, Vec<u8>) {
 
 fn values(view: &TensorView) -> Option<Values> {
     let data = view.data();
-    let word = |chunk: &[u8]| [chunk[0], chunk[1], chunk[2], chunk[3]];
     Some(match view.dtype() {
-        Dtype::F32 => Values::F32(data.chunks_exact(4).map(|chunk| f32::from_le_bytes(word(chunk))).collect()),
-        Dtype::U32 => Values::U32(data.chunks_exact(4).map(|chunk| u32::from_le_bytes(word(chunk))).collect()),
-        Dtype::F64 => Values::F64(
-            data.chunks_exact(8).map(|chunk| f64::from_le_bytes(chunk.try_into().expect("8 bytes"))).collect(),
-        ),
+        Dtype::F32 => Values::F32(data.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()),
+        Dtype::U32 => Values::U32(data.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect()),
+        Dtype::F64 => Values::F64(data.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect()),
         _ => return None,
     })
 }

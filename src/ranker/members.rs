@@ -175,7 +175,7 @@ impl Members {
             if member.ranker.normalizer() != normalizer {
                 return None;
             }
-            all.append_scaled(trees, share / deviation?);
+            all.append(trees.arrays().clone(), share / deviation?);
         }
         Some((normalizer, all))
     }
@@ -183,9 +183,9 @@ impl Members {
     /// Splits the members into the parts that are saved. The arrays of a member are named after its number.
     pub(super) fn to_parts(&self) -> Parts {
         let (mut members, mut arrays) = (Vec::new(), Vec::new());
-        for (number, (member, _, deviation)) in self.shares().enumerate() {
-            let Parts { kind, config, arrays: own } = Parts::from_model(member.ranker.model());
-            let (name, weight, saved) = (&member.name, member.weight, member.ranker.saved());
+        for (number, (Member { name, weight, ranker }, _, deviation)) in self.shares().enumerate() {
+            let Parts { kind, config, arrays: own } = Parts::from_model(ranker.model());
+            let saved = ranker.saved();
             let mut entry = json!({ "name": name, "weight": weight, "ranker": saved, "kind": kind, "config": config });
             if let Some(deviation) = deviation {
                 entry["deviation"] = json!(deviation);
@@ -206,21 +206,21 @@ impl Members {
         }
         let entries: Vec<Value> = crate::json::from_value(config["members"].clone())
             .map_err(|error| ModelError(format!("model configuration: members: {error}")))?;
-        let mut members = Vec::with_capacity(entries.len());
+        let (mut members, mut deviations) = (Vec::new(), Vec::new());
         for (number, entry) in entries.iter().enumerate() {
             let text = |key: &str| entry[key].as_str().unwrap_or_default().to_owned();
-            let name = text("name");
+            let (name, weight) = (text("name"), entry["weight"].as_f64().unwrap_or(f64::NAN));
             let arrays = arrays_of.remove(&number.to_string()).unwrap_or_default();
             let parts = Parts { kind: text("kind"), config: entry["config"].clone(), arrays };
             let built = Ranker::from_saved(parts, entry["ranker"].clone(), device);
             let ranker = built.map_err(|reason| ModelError(format!("member `{name}`: {reason}")))?;
-            members.push(Member { name, weight: entry["weight"].as_f64().unwrap_or(f64::NAN), ranker });
+            members.push(Member { name, weight, ranker });
+            deviations.extend(entry["deviation"].as_f64());
         }
         if let Some(array) = arrays_of.values().flatten().next() {
             return Err(ModelError(format!("unexpected array `{}`: no member has it", array.name)));
         }
         let mut built = Self::new(members).map_err(|error| ModelError(error.to_string()))?;
-        let deviations: Vec<f64> = entries.iter().filter_map(|entry| entry["deviation"].as_f64()).collect();
         let usable = deviations.iter().all(|deviation| (f64::MIN_POSITIVE..=f64::MAX).contains(deviation));
         if !usable || ![0, entries.len()].contains(&deviations.len()) {
             let expected = "one for each member or none, finite and above 0";

@@ -37,17 +37,13 @@ pub use export::ExportFormat;
 pub use import::ImportFormat;
 #[cfg(any(feature = "learners", test))]
 pub(crate) use kernel_expansion::KernelExpansion;
-#[cfg(feature = "learners")]
-pub(crate) use kernel_expansion::kernels;
 pub use members::{Member, Members};
 pub use model::Model;
-#[cfg(feature = "learners")]
-pub(crate) use model::Prepared;
-#[cfg(feature = "learners")]
-pub(crate) use parts::Parts;
 pub use permutation::PermutationImportance;
 pub use tree_ensemble::TreeEnsemble;
 #[cfg(test)]
 pub(crate) use tree_ensemble::{LEAF, TreeArrays};
 #[cfg(any(feature = "learners", test))]
 pub(crate) use tree_ensemble::{Node, NodeStatistics};
+#[cfg(feature = "learners")]
+pub(crate) use {kernel_expansion::kernels, model::Prepared, parts::Parts};

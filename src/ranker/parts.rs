@@ -86,14 +86,12 @@ impl Parts {
             }
             Model::Ensemble(members) => {
                 let mut collector = Collector::default();
-                for (number, (_, scorer)) in members.iter().enumerate() {
+                let entry = |(number, (weight, scorer)): (usize, &(f64, Scorer))| {
                     collector.path = vec![number.to_string()];
                     scorer.visit(&mut collector);
-                }
-                let members: Vec<Value> = members
-                    .iter()
-                    .map(|(weight, scorer)| json!({ "weight": weight, "scorer": scorer.config() }))
-                    .collect();
+                    json!({ "weight": weight, "scorer": scorer.config() })
+                };
+                let members: Vec<Value> = members.iter().enumerate().map(entry).collect();
                 let config = json!({ "members": members, "features": model.features() });
                 Self { kind: "ensemble".into(), config, arrays: collector.arrays }
             }

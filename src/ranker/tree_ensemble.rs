@@ -26,7 +26,7 @@ pub enum Node {
         /// Position of the right child.
         right: u32,
         /// Whether a missing value goes left.
-        #[serde(default, skip_serializing_if = "goes_right")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         missing_left: bool,
     },
     /// A leaf, which adds `value` to the score.
@@ -34,10 +34,6 @@ pub enum Node {
         /// The value that the leaf adds.
         value: f64,
     },
-}
-
-fn goes_right(missing_left: &bool) -> bool {
-    !missing_left
 }
 
 /// The named arrays of a [`TreeEnsemble`]. The array `roots` has one entry per tree; `missing_left` and `zero_missing`
@@ -85,11 +81,6 @@ pub(crate) struct NodeStatistics {
 }
 
 impl NodeStatistics {
-    /// Returns the name and the length of each list of statistics.
-    fn lengths(&self) -> [(&'static str, usize); 3] {
-        [("count", self.count.len()), ("weight", self.weight.len()), ("gain", self.gain.len())]
-    }
-
     /// Returns the statistics of the given nodes, in the order of `nodes`.
     #[cfg(feature = "import")]
     pub(super) fn select(&self, nodes: &[usize]) -> Self {
@@ -238,45 +229,39 @@ impl TreeEnsemble {
             added.value.push(value);
         }
         check(self.feature_count, &added)?;
-        let first = self.arrays.feature.len() as u32;
-        let moved = |child: &u32| child + first;
-        self.arrays.statistics.extend(first as usize, added.statistics, tree.len());
-        self.arrays.roots.push(first);
-        self.arrays.left.extend(added.left.iter().map(moved));
-        self.arrays.right.extend(added.right.iter().map(moved));
-        self.arrays.missing_left.extend(added.missing_left.iter().map(moved));
-        self.arrays.feature.append(&mut added.feature);
-        self.arrays.threshold.append(&mut added.threshold);
-        self.arrays.value.append(&mut added.value);
+        self.append(added, 1.0);
         Ok(())
     }
 
-    /// Adds the trees of another ensemble of the same features, with every leaf multiplied by `scale`.
-    #[cfg(feature = "export")]
-    pub(super) fn append_scaled(&mut self, other: &Self, scale: f64) {
-        let added = &other.arrays;
-        let first = self.arrays.feature.len();
-        let moved = |nodes: &[u32]| nodes.iter().map(|node| node + first as u32).collect::<Vec<u32>>();
+    /// Adds checked trees of the same features, with every leaf multiplied by `scale`.
+    pub(super) fn append(&mut self, added: TreeArrays, scale: f64) {
         let TreeArrays { roots, feature, threshold, left, right, value, missing_left, zero_missing, statistics } =
             &mut self.arrays;
-        statistics.extend(first, added.statistics.clone(), added.feature.len());
-        roots.extend(moved(&added.roots));
-        feature.extend(&added.feature);
-        threshold.extend(&added.threshold);
-        left.extend(moved(&added.left));
-        right.extend(moved(&added.right));
+        let first = feature.len() as u32;
+        statistics.extend(feature.len(), added.statistics, added.feature.len());
+        feature.extend(added.feature);
+        threshold.extend(added.threshold);
         value.extend(added.value.iter().map(|value| value * scale));
-        missing_left.extend(moved(&added.missing_left));
-        zero_missing.extend(moved(&added.zero_missing));
+        for (nodes, added) in [
+            (roots, added.roots),
+            (left, added.left),
+            (right, added.right),
+            (missing_left, added.missing_left),
+            (zero_missing, added.zero_missing),
+        ] {
+            nodes.extend(added.iter().map(|node| node + first));
+        }
     }
 }
 
 fn check(feature_count: usize, arrays: &TreeArrays) -> Result<(), ModelError> {
     let TreeArrays { roots, feature, threshold, left, right, value, missing_left, zero_missing, statistics } = arrays;
     let nodes = feature.len();
+    let NodeStatistics { count, weight, gain } = statistics;
     let lengths =
         [("threshold", threshold.len()), ("left", left.len()), ("right", right.len()), ("value", value.len())];
-    let known = statistics.lengths().into_iter().filter(|(_, length)| *length > 0);
+    let known = [("count", count.len()), ("weight", weight.len()), ("gain", gain.len())];
+    let known = known.into_iter().filter(|(_, length)| *length > 0);
     if let Some((array, found)) = lengths.into_iter().chain(known).find(|(_, length)| *length != nodes) {
         return Err(ModelError(format!("tree ensemble: `{array}` has {found} entries, `feature` has {nodes}")));
     }
@@ -308,7 +293,7 @@ fn check(feature_count: usize, arrays: &TreeArrays) -> Result<(), ModelError> {
             }
         }
     }
-    for (array, known) in [("weight", &statistics.weight), ("gain", &statistics.gain)] {
+    for (array, known) in [("weight", weight), ("gain", gain)] {
         if let Some(index) = known.iter().position(|number| !number.is_finite()) {
             return entry(array, index, known[index].to_string(), "a finite number".into());
         }

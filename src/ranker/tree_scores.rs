@@ -22,13 +22,10 @@ struct WalkStep {
 }
 
 impl TreeEnsemble {
-    /// Returns the value that one tree adds to the score of a document.
-    fn tree_score(&self, root: u32, row: &[f32]) -> f64 {
-        let mut node = root as usize;
-        while self.arrays.feature[node] != LEAF {
-            node = self.child(node, row);
-        }
-        self.arrays.value[node]
+    /// Returns the nodes from a root to the leaf that a document reaches.
+    fn path(&self, root: u32, row: &[f32]) -> impl Iterator<Item = usize> {
+        let next = |&node: &usize| (self.arrays.feature[node] != LEAF).then(|| self.child(node, row));
+        std::iter::successors(Some(root as usize), next)
     }
 
     /// Returns the child to which a split sends a document.
@@ -48,14 +45,7 @@ impl TreeEnsemble {
     pub(crate) fn reached(&self, features: &[f32]) -> Vec<u32> {
         let mut counts = vec![0; self.arrays.feature.len()];
         for row in features.chunks_exact(self.feature_count.max(1)) {
-            for &root in &self.arrays.roots {
-                let mut node = root as usize;
-                counts[node] += 1;
-                while self.arrays.feature[node] != LEAF {
-                    node = self.child(node, row);
-                    counts[node] += 1;
-                }
-            }
+            self.arrays.roots.iter().flat_map(|&root| self.path(root, row)).for_each(|node| counts[node] += 1);
         }
         counts
     }
@@ -65,7 +55,8 @@ impl TreeEnsemble {
     /// # Panics
     /// Panics if `row` has fewer features than the ensemble.
     pub fn score(&self, row: &[f32]) -> f64 {
-        self.arrays.roots.iter().fold(0.0, |sum, &root| self.sums.add(sum, self.tree_score(root, row)))
+        let value = |&root| self.path(root, row).last().map_or(0.0, |leaf| self.arrays.value[leaf]);
+        self.arrays.roots.iter().map(value).fold(0.0, |sum, value| self.sums.add(sum, value))
     }
 
     /// Computes the scores of several documents in parallel.

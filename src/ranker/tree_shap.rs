@@ -67,7 +67,10 @@ impl<'a> TreeShap<'a> {
                 shares[child] = if counts[node] > 0 { f64::from(counts[child]) / f64::from(counts[node]) } else { 0.5 };
             }
         }
-        let nodes = quadrature(depth(trees).min(trees.feature_count()).div_ceil(2).max(1));
+        let count = depth(trees).min(trees.feature_count()).div_ceil(2).max(1);
+        // Moved from [-1, 1] to [0, 1].
+        let node = |(x, weight)| Node { at: 0.5 * (1.0 + x), weight: 0.5 * weight };
+        let nodes = gauss_legendre(count).into_iter().map(node).collect();
         let mut shap = Self { trees, shares, nodes, expected: 0.0 };
         shap.expected = arrays.roots.iter().map(|&root| shap.expected_of(root as usize)).sum();
         Ok(shap)
@@ -206,12 +209,6 @@ struct Path {
 struct Node {
     at: f64,
     weight: f64,
-}
-
-/// Returns the nodes of Gauss-Legendre quadrature over [0, 1].
-fn quadrature(count: usize) -> Vec<Node> {
-    let nodes = gauss_legendre(count).into_iter();
-    nodes.map(|(x, weight)| Node { at: 0.5 * (1.0 + x), weight: 0.5 * weight }).collect()
 }
 
 #[cfg(test)]

@@ -97,31 +97,17 @@ impl AttentionScorerConfig {
         self.input.check()
     }
 
-    pub(super) fn parameters(&self, features: usize) -> usize {
-        self.parameters_with(features, 1)
-    }
-
     /// Returns the number of parameters of a scorer whose output layer has `outputs` neurons.
-    pub(super) fn parameters_with(&self, features: usize, outputs: usize) -> usize {
+    pub(super) fn parameters(&self, features: usize, outputs: usize) -> f64 {
         let (width, layer) = (self.width, layers::linear_parameters);
-        let norm = width.saturating_mul(2);
-        let block = [
-            layer(width, width).saturating_mul(4),
-            norm.saturating_mul(2),
-            layer(width, self.feed_forward),
-            layer(self.feed_forward, width),
-        ];
-        let block = block.into_iter().fold(0, usize::saturating_add);
-        let ends = [layer(features, width), norm, layer(width, outputs)];
-        ends.into_iter().fold(block.saturating_mul(self.blocks), usize::saturating_add)
-    }
-
-    pub(super) fn init(&self, features: usize, rng: &mut ChaCha8Rng, device: &Device) -> AttentionScorer {
-        self.init_with(features, 1, rng, device)
+        let norm = 2.0 * width as f64;
+        let feed_forward = layer(width, self.feed_forward) + layer(self.feed_forward, width);
+        let block = 4.0 * layer(width, width) + 2.0 * norm + feed_forward;
+        layer(features, width) + self.blocks as f64 * block + norm + layer(width, outputs)
     }
 
     /// Creates a self-attention scorer whose output layer has `outputs` neurons.
-    pub(super) fn init_with(
+    pub(super) fn init(
         &self,
         features: usize,
         outputs: usize,
@@ -130,20 +116,21 @@ impl AttentionScorerConfig {
     ) -> AttentionScorer {
         let width = self.width;
         let norm = || LayerNormConfig::new(width).init(device);
-        let input = layers::linear(features, width, true, rng, device);
+        let mut layer = |inputs, outputs| layers::linear(inputs, outputs, true, rng, device);
+        let input = layer(features, width);
         let blocks = (0..self.blocks)
             .map(|_| Block {
                 attention_norm: norm(),
-                query: layers::linear(width, width, true, rng, device),
-                key: layers::linear(width, width, true, rng, device),
-                value: layers::linear(width, width, true, rng, device),
-                merge: layers::linear(width, width, true, rng, device),
+                query: layer(width, width),
+                key: layer(width, width),
+                value: layer(width, width),
+                merge: layer(width, width),
                 feed_forward_norm: norm(),
-                expand: layers::linear(width, self.feed_forward, true, rng, device),
-                contract: layers::linear(self.feed_forward, width, true, rng, device),
+                expand: layer(width, self.feed_forward),
+                contract: layer(self.feed_forward, width),
             })
             .collect();
-        let output = layers::linear(width, outputs, true, rng, device);
+        let output = layer(width, outputs);
         AttentionScorer { input, blocks, norm: norm(), output, config: self.clone() }
     }
 }

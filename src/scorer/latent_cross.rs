@@ -103,15 +103,14 @@ impl LatentCrossScorerConfig {
         self.hidden.last().copied().unwrap_or(1)
     }
 
-    pub(super) fn parameters(&self, features: usize) -> usize {
-        let attention = self.attention().parameters_with(features, self.crossed());
-        self.perceptron().parameters(features).saturating_add(attention)
+    pub(super) fn parameters(&self, features: usize) -> f64 {
+        self.perceptron().parameters(features) + self.attention().parameters(features, self.crossed())
     }
 
     pub(super) fn init(&self, features: usize, rng: &mut ChaCha8Rng, device: &Device) -> LatentCrossScorer {
         LatentCrossScorer {
             perceptron: self.perceptron().init(features, rng, device),
-            attention: self.attention().init_with(features, self.crossed(), rng, device),
+            attention: self.attention().init(features, self.crossed(), rng, device),
             config: self.clone(),
         }
     }

@@ -25,8 +25,8 @@ pub(super) fn linear(inputs: usize, outputs: usize, bias: bool, rng: &mut ChaCha
 }
 
 /// Returns the number of weights and biases of a linear layer.
-pub(super) fn linear_parameters(inputs: usize, outputs: usize) -> usize {
-    inputs.saturating_add(1).saturating_mul(outputs)
+pub(super) fn linear_parameters(inputs: usize, outputs: usize) -> f64 {
+    (inputs as f64 + 1.0) * outputs as f64
 }
 
 /// Dropout whose masks are drawn on the host. The masks are the same on every device and do not depend on other

@@ -67,34 +67,29 @@ impl MlpScorerConfig {
         self.input.check()
     }
 
-    pub(super) fn parameters(&self, features: usize) -> usize {
+    /// Returns the numbers of inputs and of neurons of each layer; the last layer is the output.
+    fn layers(&self, features: usize) -> impl Iterator<Item = (usize, usize)> {
+        let neurons = || self.hidden.iter().copied();
+        [features].into_iter().chain(neurons()).zip(neurons().chain([1]))
+    }
+
+    pub(super) fn parameters(&self, features: usize) -> f64 {
         let norm = match self.norm {
-            NormKind::None => 0,
-            NormKind::Layer => 2,
-            NormKind::Batch => 4,
+            NormKind::None => 0.0,
+            NormKind::Layer => 2.0,
+            NormKind::Batch => 4.0,
         };
-        let mut inputs = features;
-        let mut count = 0usize;
-        for &neurons in self.hidden.iter().chain([&1]) {
-            count = count.saturating_add(layers::linear_parameters(inputs, neurons));
-            inputs = neurons;
-        }
-        self.hidden.iter().fold(count, |count, &neurons| count.saturating_add(neurons.saturating_mul(norm)))
+        let neurons: f64 = self.hidden.iter().map(|&neurons| neurons as f64).sum();
+        let layers = self.layers(features).map(|(inputs, neurons)| layers::linear_parameters(inputs, neurons));
+        layers.sum::<f64>() + norm * neurons
     }
 
     pub(super) fn init(&self, features: usize, rng: &mut ChaCha8Rng, device: &Device) -> MlpScorer {
-        let mut inputs = features;
-        let mut hidden = Vec::with_capacity(self.hidden.len());
-        for &neurons in &self.hidden {
-            hidden.push(layers::linear(inputs, neurons, true, rng, device));
-            inputs = neurons;
-        }
-        MlpScorer {
-            hidden,
-            norms: self.hidden.iter().filter_map(|&neurons| Norm::new(self.norm, neurons, device)).collect(),
-            output: layers::linear(inputs, 1, true, rng, device),
-            config: self.clone(),
-        }
+        let layer = |(inputs, neurons)| layers::linear(inputs, neurons, true, rng, device);
+        let mut hidden: Vec<Linear> = self.layers(features).map(layer).collect();
+        let output = hidden.pop().expect("a layer");
+        let norms = self.hidden.iter().filter_map(|&neurons| Norm::new(self.norm, neurons, device)).collect();
+        MlpScorer { hidden, norms, output, config: self.clone() }
     }
 }
 

@@ -135,12 +135,13 @@ impl ScorerConfig {
     /// Returns the number of values, including running statistics, in a scorer for documents with `features` features.
     /// A number that would exceed `usize::MAX` is returned as `usize::MAX`.
     pub fn parameters(&self, features: usize) -> usize {
-        match self {
-            Self::Linear(config) => features.saturating_add(usize::from(config.bias)),
+        let parameters = match self {
+            Self::Linear(config) => features as f64 + f64::from(config.bias),
             Self::Mlp(config) => config.parameters(features),
-            Self::Attention(config) => config.parameters(features),
+            Self::Attention(config) => config.parameters(features, 1),
             Self::LatentCross(config) => config.parameters(features),
-        }
+        };
+        parameters as usize
     }
 
     /// Creates a scorer for documents with `features` features. The weights depend only on `seed`, so they are the same
@@ -162,7 +163,7 @@ impl ScorerConfig {
         Ok(match self {
             Self::Linear(config) => Scorer::Linear(config.init(features, &mut rng, device)),
             Self::Mlp(config) => Scorer::Mlp(config.init(features, &mut rng, device)),
-            Self::Attention(config) => Scorer::Attention(config.init(features, &mut rng, device)),
+            Self::Attention(config) => Scorer::Attention(config.init(features, 1, &mut rng, device)),
             Self::LatentCross(config) => Scorer::LatentCross(config.init(features, &mut rng, device)),
         })
     }

@@ -157,9 +157,18 @@ impl RawTree {
         Ok(tree)
     }
 
+    /// Returns a value for each node.
+    pub fn each<T>(&self, split: impl Fn(&ForeignSplit) -> T, leaf: impl Fn(f64) -> T) -> Vec<T> {
+        let value = |node: &ForeignNode| match node {
+            ForeignNode::Split(of) => split(of),
+            ForeignNode::Leaf(value) => leaf(*value),
+        };
+        self.nodes.iter().map(value).collect()
+    }
+
     /// Rejects a tree with a split that sends missing values left, for formats that always send them right.
     pub fn check_missing(&self) -> Result<(), String> {
-        if self.nodes.iter().any(|node| matches!(node, ForeignNode::Split(split) if split.missing_left)) {
+        if self.each(|split| split.missing_left, |_| false).contains(&true) {
             let expected = "missing values that go right, as after training with `missing` = \"zero\"; LightGBM \
                             text, XGBoost JSON and ONNX hold both ways";
             return Err(format!("splits at which missing values go left: expected {expected}"));

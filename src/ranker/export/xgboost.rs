@@ -134,13 +134,13 @@ fn encode_dump(ranker: &Ranker) -> Result<Vec<u8>, String> {
 /// left.
 fn trees(ranker: &Ranker) -> Result<Vec<RawTree>, String> {
     let mut trees = raw_trees(ranker)?;
-    let splits = trees.iter_mut().flat_map(|tree| &mut tree.nodes).filter_map(|node| match node {
-        ForeignNode::Split(split) => Some(split),
-        ForeignNode::Leaf(_) => None,
-    });
-    // No finite condition is above all floats, and none is below the smallest, so the sides of the split are exchanged.
-    for split in splits.filter(|split| split.at_most == f32::MAX) {
-        *split = split.exchanged(f32::NEG_INFINITY);
+    for node in trees.iter_mut().flat_map(|tree| &mut tree.nodes) {
+        // No finite condition is above all floats, and none is below the smallest, so the sides are exchanged.
+        if let ForeignNode::Split(split) = node
+            && split.at_most == f32::MAX
+        {
+            *split = split.exchanged(f32::NEG_INFINITY);
+        }
     }
     if trees.is_empty() {
         // XGBoost requires a tree; this one adds 0.
@@ -197,17 +197,28 @@ struct Tree {
 impl Tree {
     fn new(id: usize, from: &RawTree, known: &Known, features: usize) -> Self {
         let nodes = from.nodes.len();
-        let of_nodes = |list: &[f32]| {
-            let mut list: Vec<f32> = from.places.iter().map(|&place| list[place]).collect();
+        // The tree that adds 0 has no places.
+        let of_nodes = |known: &dyn Fn(usize) -> f32| {
+            let mut list: Vec<f32> = from.places.iter().map(|&place| known(place)).collect();
             list.resize(nodes, 0.0);
             list
         };
-        let mut tree = Self {
+        let mut parents = vec![NO_PARENT; nodes];
+        for (place, sides) in from.each(|split| Some([split.left, split.right]), |_| None).iter().enumerate() {
+            sides.iter().flatten().for_each(|&side| parents[side] = place as i32);
+        }
+        Self {
             id,
-            loss_changes: of_nodes(&known.gain),
-            parents: vec![NO_PARENT; nodes],
+            base_weights: of_nodes(&|place| known.value[place] as f32),
+            default_left: from.each(|split| split.missing_left.into(), |_| 0),
+            left_children: from.each(|split| split.left as i32, |_| NO_CHILD),
+            loss_changes: of_nodes(&|place| known.gain[place]),
+            parents,
+            right_children: from.each(|split| split.right as i32, |_| NO_CHILD),
+            split_conditions: from.each(condition, |value| value as f32),
+            split_indices: from.each(|split| split.feature, |_| 0),
             split_type: vec![0; nodes],
-            sum_hessian: of_nodes(&known.cover),
+            sum_hessian: of_nodes(&|place| known.cover[place]),
             tree_param: BTreeMap::from([
                 ("num_deleted", "0".to_string()),
                 ("num_feature", features.to_string()),
@@ -215,25 +226,6 @@ impl Tree {
                 ("size_leaf_vector", "1".to_string()),
             ]),
             ..Self::default()
-        };
-        for (place, node) in from.nodes.iter().enumerate() {
-            let (left, right, feature, condition, value, default_left) = match node {
-                ForeignNode::Leaf(value) => (NO_CHILD, NO_CHILD, 0, *value as f32, *value as f32, false),
-                ForeignNode::Split(split) => {
-                    tree.parents[split.left] = place as i32;
-                    tree.parents[split.right] = place as i32;
-                    let (left, right) = (split.left as i32, split.right as i32);
-                    let value = known.value[from.places[place]] as f32;
-                    (left, right, split.feature, condition(split), value, split.missing_left)
-                }
-            };
-            tree.left_children.push(left);
-            tree.right_children.push(right);
-            tree.split_indices.push(feature);
-            tree.split_conditions.push(condition);
-            tree.base_weights.push(value);
-            tree.default_left.push(default_left.into());
         }
-        tree
     }
 }

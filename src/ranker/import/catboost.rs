@@ -8,9 +8,10 @@
 use std::collections::HashMap;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::trees::TreeList;
-use super::{ImportEntry, Imported, content, parse, unsupported};
+use super::{ImportEntry, Imported, allowed, content, parse, supported};
 use crate::json::json;
 use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
 use crate::ranker::tree_ensemble::{NodeStatistics, Sums};
@@ -46,16 +47,13 @@ struct File {
     trees: Option<Vec<Node>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Features {
-    #[serde(default)]
     float_features: Vec<FloatFeature>,
-    #[serde(default)]
-    categorical_features: Vec<serde::de::IgnoredAny>,
-    #[serde(default)]
-    text_features: Vec<serde::de::IgnoredAny>,
-    #[serde(default)]
-    embedding_features: Vec<serde::de::IgnoredAny>,
+    categorical_features: Vec<IgnoredAny>,
+    text_features: Vec<IgnoredAny>,
+    embedding_features: Vec<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
@@ -110,42 +108,24 @@ fn decode(text: &str) -> Result<Imported, String> {
         ("text", text_features.len()),
         ("embedding", embedding_features.len()),
     ] {
-        if others > 0 {
-            let what = format!("{kind} features ({others})");
-            return Err(unsupported(what, "numerical features only"));
-        }
+        supported(others == 0, format_args!("{kind} features ({others})"), "numerical features only")?;
     }
     let loss = file.model_info["params"]["loss_function"]["type"].as_str().unwrap_or_default();
-    if TRANSFORMED.contains(&loss) {
-        let expected = "a loss whose predictions are the scores, such as YetiRank";
-        return Err(unsupported(format!("the loss `{loss}`"), expected));
-    }
+    let expected = "a loss whose predictions are the scores, such as YetiRank";
+    supported(!TRANSFORMED.contains(&loss), format_args!("the loss `{loss}`"), expected)?;
     let (scale, bias) = file.scale_and_bias;
-    let [bias] = bias[..] else {
-        let what = format!("a bias of {} values", bias.len());
-        return Err(unsupported(what, "one score per document"));
-    };
+    supported(bias.len() == 1, format_args!("a bias of {} values", bias.len()), "one score per document")?;
     let reader = Reader { features: places(&float_features)?, scale };
     let mut trees = TreeList::default();
-    match (&file.oblivious_trees, &file.trees) {
+    let mut push = |(nodes, weights): Tree| trees.push(&nodes, &statistics(&nodes, &weights));
+    match (file.oblivious_trees, file.trees) {
         (Some(oblivious), None) => {
-            for (number, tree) in oblivious.iter().enumerate() {
-                let nodes = reader.oblivious(number, tree)?;
-                trees.push(&nodes, &statistics(&nodes, &tree.leaf_weights))?;
-            }
+            (0..).zip(oblivious).try_for_each(|(number, tree)| push(reader.oblivious(number, tree)?))?;
         }
-        (None, Some(nested)) => {
-            for (number, root) in nested.iter().enumerate() {
-                let (nodes, weights) = reader.nested(number, root)?;
-                trees.push(&nodes, &statistics(&nodes, &weights))?;
-            }
-        }
-        _ => {
-            let expected = "either of `oblivious_trees` and `trees`";
-            return Err(content("the file", "both or neither", expected));
-        }
+        (None, Some(nested)) => (0..).zip(&nested).try_for_each(|(number, root)| push(reader.nested(number, root)?))?,
+        _ => return Err(content("the file", "both or neither", "either of `oblivious_trees` and `trees`")),
     }
-    trees.push_constant(bias)?;
+    trees.push_constant(bias[0])?;
     let features = float_features.iter().map(|feature| feature.flat_feature_index as usize + 1).max().unwrap_or(0);
     let names: Vec<String> = float_features.into_iter().map(|feature| feature.feature_id).collect();
     Ok(Imported {
@@ -163,15 +143,17 @@ fn places(features: &[FloatFeature]) -> Result<HashMap<u32, (u32, bool)>, String
             "AsTrue" => true,
             "AsFalse" | "AsIs" => false,
             other => {
-                let place = format!("feature {}: nan_value_treatment", feature.feature_index);
-                let expected = "`AsIs`, `AsFalse` or `AsTrue`";
-                return Err(content(place, format!("`{other}`"), expected));
+                let place = format_args!("feature {}: nan_value_treatment", feature.feature_index);
+                return Err(content(place, format_args!("`{other}`"), "`AsIs`, `AsFalse` or `AsTrue`"));
             }
         };
         Ok((feature.feature_index, (feature.flat_feature_index, is_high)))
     };
     features.iter().map(place).collect()
 }
+
+/// The nodes of a tree, and the weights of its leaves.
+type Tree = (Vec<ForeignNode>, Vec<f64>);
 
 struct Reader {
     features: HashMap<u32, (u32, bool)>,
@@ -180,14 +162,12 @@ struct Reader {
 
 impl Reader {
     fn split(&self, tree: usize, split: &Split, left: usize, right: usize) -> Result<ForeignNode, String> {
-        if split.split_type != "FloatFeature" {
-            let what = format!("splits of type `{}` (tree {tree})", split.split_type);
-            return Err(unsupported(what, "numerical features only"));
-        }
-        let Some(&(feature, is_high)) = self.features.get(&split.float_feature_index) else {
-            let found = format!("feature {}", split.float_feature_index);
-            return Err(content(format!("tree {tree}"), found, "one of `float_features`"));
-        };
+        let (kind, number) = (split.split_type.as_str(), split.float_feature_index);
+        let what = format_args!("splits of type `{kind}` (tree {tree})");
+        supported(kind == "FloatFeature", what, "numerical features only")?;
+        let refuse =
+            || content(format_args!("tree {tree}"), format_args!("feature {number}"), "one of `float_features`");
+        let &(feature, is_high) = self.features.get(&number).ok_or_else(refuse)?;
         let (at_most, missing_left) = (split.border.min(f32::MAX), !is_high);
         Ok(ForeignNode::Split(ForeignSplit { feature, at_most, missing_left, zero_missing: false, left, right }))
     }
@@ -198,14 +178,12 @@ impl Reader {
 
     /// Reads an oblivious tree as a heap, in which the children of node `n` are `2 n + 1` and `2 n + 2`. CatBoost's
     /// first split determines the lowest bit of the leaf's number, so CatBoost's last split becomes the root.
-    fn oblivious(&self, tree: usize, from: &ObliviousTree) -> Result<Vec<ForeignNode>, String> {
-        let splits = from.splits.as_deref().unwrap_or_default();
+    fn oblivious(&self, tree: usize, from: ObliviousTree) -> Result<Tree, String> {
+        let splits = from.splits.unwrap_or_default();
         let leaves = from.leaf_values.len();
-        if splits.len() >= usize::BITS as usize || leaves != 1 << splits.len() {
-            let found = format!("{leaves} leaf values");
-            let expected = format!("2 to the power of {}, the number of splits", splits.len());
-            return Err(content(format!("tree {tree}"), found, expected));
-        }
+        let is_power = splits.len() < usize::BITS as usize && leaves == 1 << splits.len();
+        let expected = format_args!("2 to the power of {}, the number of splits", splits.len());
+        allowed(is_power, format_args!("tree {tree}"), format_args!("{leaves} leaf values"), expected)?;
         let mut nodes = Vec::with_capacity(2 * leaves - 1);
         for (level, split) in splits.iter().rev().enumerate() {
             for _ in 0..1usize << level {
@@ -214,15 +192,13 @@ impl Reader {
             }
         }
         nodes.extend(from.leaf_values.iter().map(|&value| self.leaf(value)));
-        Ok(nodes)
+        Ok((nodes, from.leaf_weights))
     }
 
-    /// Reads a tree of nested nodes and the weights of its leaves.
-    fn nested(&self, tree: usize, root: &Node) -> Result<(Vec<ForeignNode>, Vec<f64>), String> {
-        let refuse = |found: &str| {
-            let expected = "a split with `left` and `right`, or one value";
-            Err(content(format!("tree {tree}"), found, expected))
-        };
+    /// Reads a tree of nested nodes.
+    fn nested(&self, tree: usize, root: &Node) -> Result<Tree, String> {
+        let expected = "a split with `left` and `right`, or one value";
+        let refuse = |found| Err(content(format_args!("tree {tree}"), found, expected));
         // The search is breadth-first, so a node's children are placed after all nodes that wait.
         let mut waiting = std::collections::VecDeque::from([root]);
         let (mut nodes, mut weights) = (Vec::new(), Vec::new());

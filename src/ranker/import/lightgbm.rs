@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::str::FromStr;
 
 use super::trees::{TreeList, largest_at_most};
-use super::{ImportEntry, Imported, content, unsupported};
+use super::{ImportEntry, Imported, allowed, content, supported};
 use crate::json::json;
 use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
 use crate::ranker::tree_ensemble::{NodeStatistics, Sums, ZERO};
@@ -51,11 +51,9 @@ fn decode(text: &str) -> Result<Imported, String> {
         blocks.push(Block { line, ..block });
         next = after;
     }
-    if next.is_none() || blocks.len() != announced {
-        let found = format!("{} trees{}", blocks.len(), if next.is_none() { " and the end of the file" } else { "" });
-        let expected = format!("{announced} trees and `{END}`, as `tree_sizes` says");
-        return Err(content("the file", found, expected));
-    }
+    let end = if next.is_none() { " and the end of the file" } else { "" };
+    let (found, expected) = (blocks.len(), format_args!("{announced} trees and `{END}`, as `tree_sizes` says"));
+    allowed(next.is_some() && found == announced, "the file", format_args!("{found} trees{end}"), expected)?;
     let share = if header.has("average_output") { blocks.len().max(1) as f64 } else { 1.0 };
     let mut trees = TreeList::default();
     for block in &blocks {
@@ -126,23 +124,17 @@ impl<'a> Block<'a> {
     /// Checks that the header announces a single sum of trees whose scores are not transformed.
     fn check(&self) -> Result<(), String> {
         let version = self.text("version");
-        if !["v2", "v3", "v4"].contains(&version) {
-            return Err(unsupported(format!("version `{version}`"), "v2, v3 or v4"));
-        }
+        supported(["v2", "v3", "v4"].contains(&version), format_args!("version `{version}`"), "v2, v3 or v4")?;
         for name in ["num_class", "num_tree_per_iteration"] {
             let outputs: usize = self.number(name)?;
-            if outputs != 1 {
-                return Err(unsupported(format!("{name}={outputs}"), "one score per document"));
-            }
+            supported(outputs == 1, format_args!("{name}={outputs}"), "one score per document")?;
         }
         let objective = self.text("objective");
         let name = objective.split(' ').next().unwrap_or("");
         let is_transformed = objective.split(' ').any(|word| word == "sqrt");
-        if !objective.is_empty() && (!OBJECTIVES.contains(&name) || is_transformed) {
-            let expected = "an objective whose predictions are the sums of the trees, such as lambdarank";
-            return Err(unsupported(format!("the objective `{objective}`"), expected));
-        }
-        Ok(())
+        let is_sum = objective.is_empty() || OBJECTIVES.contains(&name) && !is_transformed;
+        let expected = "an objective whose predictions are the sums of the trees, such as lambdarank";
+        supported(is_sum, format_args!("the objective `{objective}`"), expected)
     }
 
     /// Reads the nodes of a tree; all splits come before all leaves. Leaf values are divided by `share`, the number of
@@ -150,14 +142,13 @@ impl<'a> Block<'a> {
     fn tree(&self, share: f64) -> Result<Vec<ForeignNode>, String> {
         let leaves: usize = self.number("num_leaves")?;
         let splits = leaves.saturating_sub(1);
-        let unsupported =
-            |what: &str, expected| Err(unsupported(format!("{what} (tree at line {})", self.line), expected));
-        if self.has("num_cat") && self.number::<usize>("num_cat")? != 0 {
-            return unsupported("categorical splits", "numerical features only");
-        }
-        if self.has("is_linear") && self.number::<u8>("is_linear")? != 0 {
-            return unsupported("linear leaves", "leaves of one value");
-        }
+        let supported = |is_supported, what: &str, expected| {
+            supported(is_supported, format_args!("{what} (tree at line {})", self.line), expected)
+        };
+        let numerical = |is_numerical| supported(is_numerical, "categorical splits", "numerical features only");
+        numerical(!self.has("num_cat") || self.number::<usize>("num_cat")? == 0)?;
+        let has_values = !self.has("is_linear") || self.number::<u8>("is_linear")? == 0;
+        supported(has_values, "linear leaves", "leaves of one value")?;
         let values: Vec<f64> = self.list("leaf_value", leaves)?;
         let features: Vec<u32> = self.list("split_feature", splits)?;
         let thresholds: Vec<f64> = self.list("threshold", splits)?;
@@ -171,9 +162,7 @@ impl<'a> Block<'a> {
         };
         let mut nodes = Vec::with_capacity(values.len() + features.len());
         for split in 0..splits {
-            if decisions[split] & CATEGORICAL != 0 {
-                return unsupported("categorical splits", "numerical features only");
-            }
+            numerical(decisions[split] & CATEGORICAL == 0)?;
             let (at_most, missing_left, zero_missing) =
                 decision(thresholds[split], decisions[split]).ok_or_else(|| {
                     let found = format!("a split by {} of type {}", thresholds[split], decisions[split]);

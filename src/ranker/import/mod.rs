@@ -76,6 +76,16 @@ fn unsupported(found: impl Display, expected: impl Display) -> String {
     format!(" with {found} cannot be read: expected {expected}")
 }
 
+/// Refuses a value that the format does not allow, unless `is_allowed`; see [`content`].
+fn allowed(is_allowed: bool, place: impl Display, found: impl Display, expected: impl Display) -> Result<(), String> {
+    if is_allowed { Ok(()) } else { Err(content(place, found, expected)) }
+}
+
+/// Refuses a property, unless it `is_supported`; see [`unsupported`].
+fn supported(is_supported: bool, found: impl Display, expected: impl Display) -> Result<(), String> {
+    if is_supported { Ok(()) } else { Err(unsupported(found, expected)) }
+}
+
 /// A ranker format of another system.
 #[derive(Debug, Clone, Copy)]
 pub struct ImportFormat(&'static ImportEntry);

@@ -11,7 +11,7 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use super::trees::TreeList;
-use super::{ImportEntry, Imported, content, unsupported};
+use super::{ImportEntry, Imported, allowed, content, supported};
 use crate::json::json;
 use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
 use crate::ranker::tree_ensemble::{NodeStatistics, Sums};
@@ -36,16 +36,16 @@ const DEEPEST: usize = 10_000;
 fn decode(text: &str) -> Result<Imported, String> {
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     let learner = first.strip_prefix(COMMENT).map(str::trim);
-    if let Some(learner) = learner.filter(|name| !LEARNERS.contains(name)) {
-        let expected = "LambdaMART or MART, whose rankers are weighted sums of trees";
-        return Err(unsupported(format!("the learner `{learner}`"), expected));
-    }
+    let is_known = learner.is_none_or(|name| LEARNERS.contains(&name));
+    let learner = learner.unwrap_or_default();
+    let expected = "LambdaMART or MART, whose rankers are weighted sums of trees";
+    supported(is_known, format_args!("the learner `{learner}`"), expected)?;
     // Only comments may precede the XML.
     let start = text.find('<').unwrap_or(text.len());
-    let before = text[..start].lines().find(|line| !line.trim().is_empty() && !line.trim().starts_with(COMMENT));
-    if let Some(line) = before {
-        let expected = format!("lines that begin with `{COMMENT}`, then <ensemble>");
-        return Err(content("the file", format!("`{line}`"), expected));
+    for line in text[..start].lines() {
+        let is_comment = line.trim().is_empty() || line.trim().starts_with(COMMENT);
+        let expected = format_args!("lines that begin with `{COMMENT}`, then <ensemble>");
+        allowed(is_comment, "the file", format_args!("`{line}`"), expected)?;
     }
     let mut parser = Parser { reader: Reader::from_str(&text[start..]), text, start };
     let trees = parser.ensemble()?;
@@ -53,7 +53,7 @@ fn decode(text: &str) -> Result<Imported, String> {
     Ok(Imported {
         trees: trees.finish(features, Sums::Single)?,
         feature_names: None,
-        about: json!({ "objective": learner.unwrap_or_default(), "other_features": "ignored" }),
+        about: json!({ "objective": learner, "other_features": "ignored" }),
     })
 }
 

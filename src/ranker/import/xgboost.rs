@@ -8,7 +8,7 @@
 use serde::Deserialize;
 
 use super::trees::{TreeList, largest_below};
-use super::{ImportEntry, Imported, content, parse, unsupported};
+use super::{ImportEntry, Imported, allowed, content, parse, supported, unsupported};
 use crate::json::json;
 use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
 use crate::ranker::tree_ensemble::{NodeStatistics, Sums};
@@ -57,7 +57,8 @@ struct Learner {
     feature_names: Vec<String>,
     gradient_booster: Booster,
     learner_model_param: Parameters,
-    objective: Objective,
+    /// The name of the objective is `name`.
+    objective: serde_json::Value,
 }
 
 #[derive(Deserialize)]
@@ -66,11 +67,6 @@ struct Parameters {
     num_class: Option<String>,
     num_target: Option<String>,
     num_feature: String,
-}
-
-#[derive(Deserialize)]
-struct Objective {
-    name: String,
 }
 
 #[derive(Deserialize)]
@@ -86,38 +82,27 @@ struct Booster {
 /// The fields of a tree booster in the file. The fields are optional, because boosters without trees lack them.
 #[derive(Deserialize)]
 struct Trees {
-    gbtree_model_param: Option<TreeCount>,
+    /// The number of trees is `num_trees`.
+    #[serde(default)]
+    gbtree_model_param: serde_json::Value,
     #[serde(default)]
     trees: Vec<Tree>,
 }
 
-#[derive(Deserialize)]
-struct TreeCount {
-    num_trees: String,
-}
-
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Tree {
     left_children: Vec<i64>,
     right_children: Vec<i64>,
     split_indices: Vec<u32>,
     split_conditions: Vec<f32>,
     default_left: Vec<Flag>,
-    #[serde(default)]
     sum_hessian: Vec<f32>,
-    #[serde(default)]
     loss_changes: Vec<f32>,
-    #[serde(default)]
     split_type: Vec<u8>,
-    #[serde(default)]
     categories: Vec<i64>,
-    tree_param: TreeParameters,
-}
-
-#[derive(Deserialize)]
-struct TreeParameters {
-    #[serde(default)]
-    size_leaf_vector: String,
+    /// The number of values of a leaf is `size_leaf_vector`.
+    tree_param: serde_json::Value,
 }
 
 /// A flag, which older versions of XGBoost write as a boolean.
@@ -131,34 +116,25 @@ enum Flag {
 fn decode(text: &str) -> Result<Imported, String> {
     let File { learner, version } = parse(text)?;
     let version_text = version.iter().map(u64::to_string).collect::<Vec<_>>().join(".");
-    if version.first().is_none_or(|&major| !(1..=NEWEST).contains(&major)) {
-        return Err(unsupported(format!("version `{version_text}`"), "version 1, 2 or 3"));
-    }
+    let is_known = version.first().is_some_and(|major| (1..=NEWEST).contains(major));
+    supported(is_known, format_args!("version `{version_text}`"), "version 1, 2 or 3")?;
     let Parameters { base_score, num_class, num_target, num_feature } = &learner.learner_model_param;
     for (name, value) in [("num_class", num_class), ("num_target", num_target)] {
-        if value.as_deref().is_some_and(|value| !["0", "1"].contains(&value)) {
-            let what = format!("{name} = {}", value.as_deref().unwrap_or_default());
-            return Err(unsupported(what, "one score per document"));
-        }
+        let value = value.as_deref().unwrap_or("1");
+        supported(["0", "1"].contains(&value), format_args!("{name} = {value}"), "one score per document")?;
     }
-    let objective = &learner.objective.name;
-    if !OBJECTIVES.contains(&objective.as_str()) {
-        let expected = "an objective whose predictions are the sums of the trees, such as rank:ndcg";
-        return Err(unsupported(format!("the objective `{objective}`"), expected));
-    }
+    let objective = learner.objective["name"].as_str().unwrap_or_default();
+    let expected = "an objective whose predictions are the sums of the trees, such as rank:ndcg";
+    supported(OBJECTIVES.contains(&objective), format_args!("the objective `{objective}`"), expected)?;
     let features = whole(num_feature, "learner_model_param.num_feature")?;
     let mut trees = TreeList::default();
     trees.push_constant(f64::from(base_score_of(base_score)?))?;
     let (model, weights) = trees_of(learner.gradient_booster)?;
-    let Some(count) = &model.gbtree_model_param else {
-        let expected = "the number of trees";
-        return Err(content("gradient_booster", "no `gbtree_model_param`", expected));
-    };
-    let announced = whole(&count.num_trees, "gbtree_model_param.num_trees")?;
-    if announced != model.trees.len() {
-        let found = format!("{} trees", model.trees.len());
-        return Err(content("gradient_booster", found, format!("{announced}")));
-    }
+    let refuse = || content("gradient_booster", "no `gbtree_model_param`", "the number of trees");
+    let count = model.gbtree_model_param["num_trees"].as_str().ok_or_else(refuse)?;
+    let announced = whole(count, "gbtree_model_param.num_trees")?;
+    let found = model.trees.len();
+    allowed(found == announced, "gradient_booster", format_args!("{found} trees"), announced)?;
     for (number, tree) in model.trees.iter().enumerate() {
         let nodes = tree.nodes(number, weights.as_ref().map_or(1.0, |weights| weights[number]))?;
         trees.push(&nodes, &tree.statistics())?;
@@ -179,10 +155,8 @@ fn base_score_of(value: &serde_json::Value) -> Result<f32, String> {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let number = text.trim().trim_start_matches('[').trim_end_matches(']').trim();
     let number = number.parse().ok().filter(|number: &f32| number.is_finite());
-    number.ok_or_else(|| {
-        let place = "learner_model_param.base_score";
-        content(place, format!("`{text}`"), "one number, for one score per document")
-    })
+    let expected = "one number, for one score per document";
+    number.ok_or_else(|| content("learner_model_param.base_score", format_args!("`{text}`"), expected))
 }
 
 /// Returns the trees of a booster, and their weights if any weight differs from 1.
@@ -193,11 +167,9 @@ fn trees_of(booster: Booster) -> Result<(Trees, Option<Vec<f32>>), String> {
         "gbtree" => Ok((booster.model.ok_or_else(|| missing("model"))?, None)),
         "dart" => {
             let model = booster.gbtree.and_then(|trees| trees.model).ok_or_else(|| missing("gbtree"))?;
-            if booster.weight_drop.len() != model.trees.len() {
-                let found = format!("{} weights", booster.weight_drop.len());
-                let expected = format!("{}, one for each tree", model.trees.len());
-                return Err(content("weight_drop", found, expected));
-            }
+            let (weights, trees) = (booster.weight_drop.len(), model.trees.len());
+            let expected = format_args!("{trees}, one for each tree");
+            allowed(weights == trees, "weight_drop", format_args!("{weights} weights"), expected)?;
             Ok((model, Some(booster.weight_drop)))
         }
         other => Err(unsupported(format!("the booster `{other}`"), expected)),
@@ -206,15 +178,11 @@ fn trees_of(booster: Booster) -> Result<(Trees, Option<Vec<f32>>), String> {
 
 impl Tree {
     fn nodes(&self, number: usize, weight: f32) -> Result<Vec<ForeignNode>, String> {
-        let place = || format!("tree {number}");
-        if self.split_type.iter().any(|&kind| kind != 0) || !self.categories.is_empty() {
-            let what = format!("categorical splits ({})", place());
-            return Err(unsupported(what, "numerical features only"));
-        }
-        if !["", "0", "1"].contains(&self.tree_param.size_leaf_vector.as_str()) {
-            let what = format!("leaves of {} values", self.tree_param.size_leaf_vector);
-            return Err(unsupported(what, "one score per document"));
-        }
+        let is_numerical = self.split_type.iter().all(|&kind| kind == 0) && self.categories.is_empty();
+        supported(is_numerical, format_args!("categorical splits (tree {number})"), "numerical features only")?;
+        let values = self.tree_param["size_leaf_vector"].as_str().unwrap_or_default();
+        let what = format_args!("leaves of {values} values");
+        supported(["", "0", "1"].contains(&values), what, "one score per document")?;
         let nodes = self.left_children.len();
         let lengths = [
             ("right_children", self.right_children.len()),
@@ -222,9 +190,9 @@ impl Tree {
             ("split_conditions", self.split_conditions.len()),
             ("default_left", self.default_left.len()),
         ];
-        if let Some((name, length)) = lengths.iter().find(|(_, length)| *length != nodes) {
-            let found = format!("`{name}` of {length}");
-            return Err(content(place(), found, format!("{nodes} nodes, as `left_children`")));
+        for (name, length) in lengths {
+            let (place, found) = (format_args!("tree {number}"), format_args!("`{name}` of {length}"));
+            allowed(length == nodes, place, found, format_args!("{nodes} nodes, as `left_children`"))?;
         }
         let node = |node: usize| {
             // -1 marks a leaf, whose value replaces the threshold.

@@ -1,5 +1,8 @@
 //! `GraphBuilder` builds an ONNX graph node by node and returns its bytes.
 
+use std::cell::RefCell;
+use std::ops::{Add, Div, Mul, Sub};
+
 use prost::Message;
 
 use super::messages::{Attribute, Dim, Graph, Model, Node, OperatorSet, Property, Tensor, ValueInfo, data_type};
@@ -20,19 +23,84 @@ const MASK: &str = "mask";
 /// The name of the output, whose shape is `[documents]` or `[queries, documents]`.
 const OUTPUT: &str = "scores";
 
-/// The name of a tensor in the graph.
-#[derive(Debug, Clone)]
-pub(super) struct Value(String);
+/// A tensor in a graph. Arithmetic with tensors adds operators to the graph.
+#[derive(Clone, Copy)]
+pub(super) struct Value<'g> {
+    pub graph: &'g GraphBuilder,
+    /// The position of the name in the names of the graph.
+    name: usize,
+}
+
+macro_rules! operators {
+    ($($operator:ident $method:ident),+) => {
+        $(impl $operator for Value<'_> {
+            type Output = Self;
+
+            fn $method(self, other: Self) -> Self {
+                self.graph.node(stringify!($operator), &[self, other])
+            }
+        })+
+    };
+}
+
+operators!(Add add, Sub sub, Mul mul, Div div);
+
+impl Value<'_> {
+    /// Applies an operator of one input, without attributes.
+    pub fn apply(self, operator: &str) -> Self {
+        self.graph.node(operator, &[self])
+    }
+
+    pub fn max(self, other: Self) -> Self {
+        self.graph.node("Max", &[self, other])
+    }
+
+    pub fn min(self, other: Self) -> Self {
+        self.graph.node("Min", &[self, other])
+    }
+
+    /// Converts the tensor to 64-bit floats.
+    pub fn as_double(self) -> Self {
+        self.graph.node_with("Cast", &[self], vec![Attribute::int("to", data_type::DOUBLE.into())])
+    }
+
+    /// Converts the tensor to 32-bit floats.
+    pub fn as_float(self) -> Self {
+        self.graph.node_with("Cast", &[self], vec![Attribute::int("to", data_type::FLOAT.into())])
+    }
+
+    /// Reshapes the tensor. In the new shape, -1 stands for the remaining length, and 0 keeps the old length of that
+    /// dimension.
+    pub fn reshaped(self, shape: &[i64]) -> Self {
+        let shape = self.graph.integers(&format!("shape_{}", joined(shape)), &[shape.len()], shape);
+        self.graph.node("Reshape", &[self, shape])
+    }
+
+    /// Reshapes a matrix with one row per document to `[queries, documents, ...]`. For a graph that scores one query,
+    /// the first dimension has length 1.
+    pub fn by_query(self, tail: &[i64]) -> Self {
+        let Some(mask) = self.graph.mask() else {
+            return self.reshaped(&[&[1, -1], tail].concat());
+        };
+        let lists = mask.apply("Shape");
+        let tail = self.graph.integers(&format!("tail_{}", joined(tail)), &[tail.len()], tail);
+        let shape = self.graph.node_with("Concat", &[lists, tail], vec![Attribute::int("axis", 0)]);
+        self.graph.node("Reshape", &[self, shape])
+    }
+}
+
+fn joined(shape: &[i64]) -> String {
+    shape.iter().map(i64::to_string).collect::<Vec<_>>().join("_")
+}
 
 /// An ONNX graph that is being built.
 #[derive(Default)]
 pub(super) struct GraphBuilder {
-    nodes: Vec<Node>,
-    constants: Vec<Tensor>,
+    nodes: RefCell<Vec<Node>>,
+    constants: RefCell<Vec<Tensor>>,
+    names: RefCell<Vec<String>>,
     /// The start of the names of constants: each member of an ensemble has constants of its own.
-    scope: String,
-    /// The rows that take the place of the input, after a normalizer of all members.
-    rows: Option<Value>,
+    scope: RefCell<String>,
     /// Whether the graph accepts many queries, padded to one length.
     is_batch: bool,
 }
@@ -45,127 +113,97 @@ impl GraphBuilder {
 
     /// Returns the raw features, which are the input of the graph. Their shape is `[documents, features]` for one query
     /// or `[queries, documents, features]` for many.
-    pub fn input(&self) -> Value {
-        Value(INPUT.into())
-    }
-
-    /// Returns the rows that take the place of the input, which have the shape `[documents, features]`.
-    pub fn rows(&self) -> Option<Value> {
-        self.rows.clone()
-    }
-
-    /// Runs `build` on this graph for a member of an ensemble, whose raw features are `rows`. The names of the member's
-    /// constants begin with `scope`.
-    pub fn within<R>(&mut self, scope: &str, rows: Value, build: impl FnOnce(&mut Self) -> R) -> R {
-        let outer = (self.scope.clone(), self.rows.clone());
-        self.scope += scope;
-        self.rows = Some(rows);
-        let built = build(self);
-        (self.scope, self.rows) = outer;
-        built
+    pub fn input(&self) -> Value<'_> {
+        self.named(INPUT.into())
     }
 
     /// Returns the mask of a graph for many queries. The mask has the shape `[queries, documents]` and is false for
     /// padding. Returns `None` for a graph that scores one query at a time.
-    pub fn mask(&self) -> Option<Value> {
-        self.is_batch.then(|| Value(MASK.into()))
+    pub fn mask(&self) -> Option<Value<'_>> {
+        self.is_batch.then(|| self.named(MASK.into()))
     }
 
-    /// Reshapes a value. In the new shape, -1 stands for the remaining length, and 0 keeps the old length of that
-    /// dimension.
-    pub fn reshaped(&mut self, value: &Value, shape: &[i64]) -> Value {
-        let name = shape.iter().map(i64::to_string).collect::<Vec<_>>().join("_");
-        let shape = self.integers(&format!("shape_{name}"), &[shape.len()], shape);
-        self.node("Reshape", &[value, &shape])
+    fn named(&self, name: String) -> Value<'_> {
+        let mut names = self.names.borrow_mut();
+        names.push(name);
+        Value { graph: self, name: names.len() - 1 }
     }
 
-    /// Reshapes a matrix with one row per document to `[queries, documents, ...]`. For a graph that scores one query,
-    /// the first dimension has length 1.
-    pub fn by_query(&mut self, value: &Value, tail: &[i64]) -> Value {
-        let Some(mask) = self.mask() else {
-            return self.reshaped(value, &[&[1, -1], tail].concat());
-        };
-        let lists = self.node("Shape", &[&mask]);
-        let name = tail.iter().map(i64::to_string).collect::<Vec<_>>().join("_");
-        let tail = self.integers(&format!("tail_{name}"), &[tail.len()], tail);
-        let shape = self.node_with("Concat", &[&lists, &tail], vec![Attribute::int("axis", 0)]);
-        self.node("Reshape", &[value, &shape])
+    /// Runs `build` on this graph for a member of an ensemble. The names of the member's constants begin with `scope`.
+    pub fn within<R>(&self, scope: &str, build: impl FnOnce() -> R) -> R {
+        let length = self.scope.borrow().len();
+        self.scope.borrow_mut().push_str(scope);
+        let built = build();
+        self.scope.borrow_mut().truncate(length);
+        built
     }
 
     /// Adds a constant of 32-bit floats. Reuses the constant if the graph already has a constant of this name.
-    pub fn floats(&mut self, name: &str, shape: &[usize], values: &[f32]) -> Value {
+    pub fn floats(&self, name: &str, shape: &[usize], values: &[f32]) -> Value<'_> {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         self.constant(name, data_type::FLOAT, shape, bytes)
     }
 
     /// Adds a constant of 64-bit floats. Reuses the constant if the graph already has a constant of this name.
-    pub fn doubles(&mut self, name: &str, shape: &[usize], values: &[f64]) -> Value {
+    pub fn doubles(&self, name: &str, shape: &[usize], values: &[f64]) -> Value<'_> {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         self.constant(name, data_type::DOUBLE, shape, bytes)
     }
 
     /// Adds a constant of 64-bit integers. Reuses the constant if the graph already has a constant of this name.
-    pub fn integers(&mut self, name: &str, shape: &[usize], values: &[i64]) -> Value {
+    pub fn integers(&self, name: &str, shape: &[usize], values: &[i64]) -> Value<'_> {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         self.constant(name, data_type::INT64, shape, bytes)
     }
 
-    fn constant(&mut self, name: &str, data_type: i32, shape: &[usize], raw_data: Vec<u8>) -> Value {
+    fn constant(&self, name: &str, data_type: i32, shape: &[usize], raw_data: Vec<u8>) -> Value<'_> {
         let dims = shape.iter().map(|&length| length as i64).collect();
-        let name = format!("{}{name}", self.scope);
+        let name = format!("{}{name}", self.scope.borrow());
         let constant = Tensor { dims, data_type, name: name.clone(), raw_data };
-        match self.constants.iter().find(|known| known.name == name) {
+        let mut constants = self.constants.borrow_mut();
+        match constants.iter().find(|known| known.name == name) {
             Some(known) => debug_assert_eq!(*known, constant, "one name, two constants"),
-            None => self.constants.push(constant),
+            None => constants.push(constant),
         }
-        Value(name)
+        self.named(name)
     }
 
     /// Adds an operator without attributes.
-    pub fn node(&mut self, operator: &str, inputs: &[&Value]) -> Value {
+    pub fn node(&self, operator: &str, inputs: &[Value]) -> Value<'_> {
         self.node_with(operator, inputs, vec![])
     }
 
     /// Adds an operator with attributes.
-    pub fn node_with(&mut self, operator: &str, inputs: &[&Value], attributes: Vec<Attribute>) -> Value {
-        let name = format!("{}_{}", operator.to_lowercase(), self.nodes.len());
+    pub fn node_with(&self, operator: &str, inputs: &[Value], attributes: Vec<Attribute>) -> Value<'_> {
+        let name = format!("{}_{}", operator.to_lowercase(), self.nodes.borrow().len());
         self.push(operator, inputs, attributes, name)
     }
 
     /// Adds a tree operator to the graph.
-    pub fn tree_node(&mut self, operator: &str, input: &Value, attributes: Vec<Attribute>) -> Value {
+    pub fn tree_node(&self, operator: &str, input: Value, attributes: Vec<Attribute>) -> Value<'_> {
         let value = self.node_with(operator, &[input], attributes);
-        self.nodes.last_mut().expect("it was pushed").domain = TREES.into();
+        self.nodes.borrow_mut().last_mut().expect("it was pushed").domain = TREES.into();
         value
     }
 
-    /// Converts a value to 64-bit floats.
-    pub fn as_double(&mut self, value: &Value) -> Value {
-        self.node_with("Cast", &[value], vec![Attribute::int("to", data_type::DOUBLE.into())])
-    }
-
-    /// Converts a value to 32-bit floats.
-    pub fn as_float(&mut self, value: &Value) -> Value {
-        self.node_with("Cast", &[value], vec![Attribute::int("to", data_type::FLOAT.into())])
-    }
-
-    fn push(&mut self, operator: &str, inputs: &[&Value], attribute: Vec<Attribute>, output: String) -> Value {
-        self.nodes.push(Node {
-            input: inputs.iter().map(|value| value.0.clone()).collect(),
+    fn push(&self, operator: &str, inputs: &[Value], attribute: Vec<Attribute>, output: String) -> Value<'_> {
+        let name_of = |value: &Value| self.names.borrow()[value.name].clone();
+        self.nodes.borrow_mut().push(Node {
+            input: inputs.iter().map(name_of).collect(),
             output: vec![output.clone()],
             name: output.clone(),
             op_type: operator.into(),
             attribute,
             domain: String::new(),
         });
-        Value(output)
+        self.named(output)
     }
 
     /// Returns the bytes of the finished model. The model's output `scores` has one score for each document, and 0 for
     /// padding. `metadata_props` are entries of the model's metadata.
     pub fn finish(
-        mut self,
-        scores: &Value,
+        &self,
+        scores: Value,
         features: usize,
         description: String,
         metadata_props: Vec<Property>,
@@ -173,30 +211,30 @@ impl GraphBuilder {
         let dims = |names: &[&str]| names.iter().map(|name| Dim::Name((*name).into())).collect::<Vec<_>>();
         let documents = dims(if self.is_batch { &["queries", "documents"] } else { &["documents"] });
         let with_features = [&documents[..], &[Dim::Length(features as i64)]].concat();
-        let mut input = vec![ValueInfo::floats(INPUT, &with_features)];
+        let mut input = vec![ValueInfo::tensor(INPUT, data_type::FLOAT, &with_features)];
         match self.mask() {
             None => {
                 let last = self.integers("last_dimension", &[1], &[1]);
-                self.push("Squeeze", &[scores, &last], vec![], OUTPUT.into());
+                self.push("Squeeze", &[scores, last], vec![], OUTPUT.into());
             }
             Some(mask) => {
-                input.push(ValueInfo::bools(MASK, &documents));
-                let shape = self.node("Shape", &[&mask]);
-                let scores = self.node("Reshape", &[scores, &shape]);
+                input.push(ValueInfo::tensor(MASK, data_type::BOOL, &documents));
+                let scores = self.node("Reshape", &[scores, mask.apply("Shape")]);
                 let zero = self.floats("no_score", &[], &[0.0]);
-                self.push("Where", &[&mask, &scores, &zero], vec![], OUTPUT.into());
+                self.push("Where", &[mask, scores, zero], vec![], OUTPUT.into());
             }
         }
         let mut opset_import = vec![OperatorSet { domain: String::new(), version: OPSET }];
-        if self.nodes.iter().any(|node| node.domain == TREES) {
+        let node = self.nodes.take();
+        if node.iter().any(|node| node.domain == TREES) {
             opset_import.push(OperatorSet { domain: TREES.into(), version: TREES_OPSET });
         }
         let graph = Graph {
-            node: self.nodes,
+            node,
             name: "ranker".into(),
-            initializer: self.constants,
+            initializer: self.constants.take(),
             input,
-            output: vec![ValueInfo::floats(OUTPUT, &documents)],
+            output: vec![ValueInfo::tensor(OUTPUT, data_type::FLOAT, &documents)],
         };
         let model = Model {
             ir_version: IR_VERSION,

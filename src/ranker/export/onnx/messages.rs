@@ -11,15 +11,6 @@ pub(super) mod data_type {
     pub const DOUBLE: i32 = 11;
 }
 
-/// The values of `AttributeProto.AttributeType` that exported graphs use.
-mod attribute_type {
-    pub const FLOAT: i32 = 1;
-    pub const INT: i32 = 2;
-    pub const FLOATS: i32 = 6;
-    pub const INTS: i32 = 7;
-    pub const STRINGS: i32 = 8;
-}
-
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Model {
     #[prost(int64, tag = "1")]
@@ -98,29 +89,30 @@ pub(super) struct Attribute {
     pub ints: Vec<i64>,
     #[prost(string, repeated, tag = "9")]
     pub strings: Vec<String>,
+    /// The value of `AttributeProto.AttributeType` for the field in use.
     #[prost(int32, tag = "20")]
     pub r#type: i32,
 }
 
 impl Attribute {
     pub fn float(name: &str, f: f32) -> Self {
-        Self { name: name.into(), f, r#type: attribute_type::FLOAT, ..Self::default() }
+        Self { name: name.into(), f, r#type: 1, ..Self::default() }
     }
 
     pub fn int(name: &str, i: i64) -> Self {
-        Self { name: name.into(), i, r#type: attribute_type::INT, ..Self::default() }
+        Self { name: name.into(), i, r#type: 2, ..Self::default() }
     }
 
     pub fn ints(name: &str, ints: &[i64]) -> Self {
-        Self { name: name.into(), ints: ints.to_vec(), r#type: attribute_type::INTS, ..Self::default() }
+        Self { name: name.into(), ints: ints.to_vec(), r#type: 7, ..Self::default() }
     }
 
     pub fn floats(name: &str, floats: &[f32]) -> Self {
-        Self { name: name.into(), floats: floats.to_vec(), r#type: attribute_type::FLOATS, ..Self::default() }
+        Self { name: name.into(), floats: floats.to_vec(), r#type: 6, ..Self::default() }
     }
 
     pub fn strings(name: &str, strings: Vec<String>) -> Self {
-        Self { name: name.into(), strings, r#type: attribute_type::STRINGS, ..Self::default() }
+        Self { name: name.into(), strings, r#type: 8, ..Self::default() }
     }
 }
 
@@ -146,17 +138,8 @@ pub(super) struct ValueInfo {
 }
 
 impl ValueInfo {
-    /// Describes a tensor of 32-bit floats.
-    pub fn floats(name: &str, dims: &[Dim]) -> Self {
-        Self::tensor(name, data_type::FLOAT, dims)
-    }
-
-    /// Describes a tensor of booleans.
-    pub fn bools(name: &str, dims: &[Dim]) -> Self {
-        Self::tensor(name, data_type::BOOL, dims)
-    }
-
-    fn tensor(name: &str, elem_type: i32, dims: &[Dim]) -> Self {
+    /// Describes a tensor of the given data type.
+    pub fn tensor(name: &str, elem_type: i32, dims: &[Dim]) -> Self {
         let shape = Shape { dim: dims.iter().map(|dim| Dimension { value: Some(dim.clone()) }).collect() };
         let tensor = TensorType { elem_type, shape: Some(shape) };
         Self { name: name.into(), r#type: Some(Type { tensor_type: Some(tensor) }) }

@@ -8,7 +8,6 @@
 //! crate, and scorers use single precision. If the features have names, the metadata of the model have the entry
 //! `feature_names`, a JSON list in the order of the columns of `features`.
 
-mod attention;
 mod graph;
 mod members;
 mod messages;
@@ -50,57 +49,48 @@ pub(super) const BATCH: ExportEntry = ExportEntry {
     ..ENTRY
 };
 
-fn encode(mut graph: GraphBuilder, ranker: &Ranker, description: &str) -> Result<Vec<u8>, String> {
-    let scores = scores_of(&mut graph, ranker)?;
+fn encode(graph: GraphBuilder, ranker: &Ranker, description: &str) -> Result<Vec<u8>, String> {
+    let scores = scores_of(ranker, normalizer::raw(&graph, ranker.features()))?;
     let (mut description, mut properties) = (description.to_string(), Vec::new());
     if let Some(names) = &ranker.metadata().feature_names {
         description += " The columns of `features` have the order of `feature_names` in the metadata.";
         let value = serde_json::Value::from(names.clone()).to_string();
         properties.push(Property { key: "feature_names".to_string(), value });
     }
-    Ok(graph.finish(&scores, ranker.features(), description, properties))
+    Ok(graph.finish(scores, ranker.features(), description, properties))
 }
 
-/// Adds a ranker to the graph and returns its scores, which have the shape `[documents, 1]`.
-fn scores_of(graph: &mut GraphBuilder, ranker: &Ranker) -> Result<Value, String> {
+/// Adds a ranker to the graph of the raw features and returns its scores, which have the shape `[documents, 1]`.
+fn scores_of<'g>(ranker: &Ranker, features: Value<'g>) -> Result<Value<'g>, String> {
     let normalizer = ranker.normalizer();
     if let Model::Trees(trees) = ranker.model() {
-        return trees::tree_scores(graph, trees, normalizer);
+        return trees::tree_scores(trees, normalizer, features);
     }
-    let x = normalizer::filled(graph, normalizer);
+    let x = normalizer::filled(normalizer, features);
     Ok(match ranker.model() {
         Model::Trees(_) => unreachable!("trees normalize their thresholds"),
-        Model::Scorer(scorer) => scores(graph, "", scorer, &x),
-        Model::Ensemble(members) => {
-            ensemble(graph, members, &x).ok_or("a sum of scorers: expected at least one scorer")?
-        }
-        Model::Kernel(expansion) => scorer::kernel_scores(graph, expansion, &x),
-        Model::Members(members) => members::member_scores(graph, members, &x)?,
+        Model::Scorer(scorer) => scores("", scorer, x),
+        Model::Ensemble(members) => ensemble(members, x).ok_or("a sum of scorers: expected at least one scorer")?,
+        Model::Kernel(expansion) => scorer::kernel_scores(expansion, x),
+        Model::Members(members) => members::member_scores(members, x)?,
     })
 }
 
 /// Adds a scorer to the graph and returns its scores, which have the shape `[documents, 1]`.
-fn scores(graph: &mut GraphBuilder, prefix: &str, scorer: &Scorer, x: &Value) -> Value {
+fn scores<'g>(prefix: &str, scorer: &Scorer, x: Value<'g>) -> Value<'g> {
     match scorer {
-        Scorer::Linear(scorer) => scorer::linear_scorer(graph, prefix, scorer, x),
-        Scorer::Mlp(scorer) => scorer::mlp_scorer(graph, prefix, scorer, x),
-        Scorer::Attention(scorer) => attention::attention_scorer(graph, prefix, scorer, x),
-        Scorer::LatentCross(scorer) => attention::latent_cross_scorer(graph, prefix, scorer, x),
+        Scorer::Linear(scorer) => scorer::linear_scorer(prefix, scorer, x),
+        Scorer::Mlp(scorer) => scorer::mlp_scorer(prefix, scorer, x),
+        Scorer::Attention(scorer) => scorer::attention_scorer(prefix, scorer, x),
+        Scorer::LatentCross(scorer) => scorer::latent_cross_scorer(prefix, scorer, x),
     }
 }
 
 /// Adds an ensemble's weighted sum of scores to the graph. Like [`Model::predict`], the graph adds in double precision.
-fn ensemble(graph: &mut GraphBuilder, members: &[(f64, Scorer)], x: &Value) -> Option<Value> {
-    let mut sum: Option<Value> = None;
-    for (number, (weight, scorer)) in members.iter().enumerate() {
-        let score = scores(graph, &format!("{number}."), scorer, x);
-        let score = graph.as_double(&score);
-        let weight = graph.doubles(&format!("{number}.member_weight"), &[], &[*weight]);
-        let part = graph.node("Mul", &[&score, &weight]);
-        sum = Some(match sum {
-            Some(sum) => graph.node("Add", &[&sum, &part]),
-            None => part,
-        });
-    }
-    sum.map(|sum| graph.as_float(&sum))
+fn ensemble<'g>(members: &[(f64, Scorer)], x: Value<'g>) -> Option<Value<'g>> {
+    let parts = members.iter().enumerate().map(|(number, (weight, scorer))| {
+        let score = scores(&format!("{number}."), scorer, x).as_double();
+        score * x.graph.doubles(&format!("{number}.member_weight"), &[], &[*weight])
+    });
+    parts.reduce(|sum, part| sum + part).map(Value::as_float)
 }

@@ -9,155 +9,126 @@ use crate::data::{FeatureMap, Normalizer};
 ///
 /// # Shapes
 /// - output: `[documents, features]`, 32-bit floats
-pub(super) fn raw(graph: &mut GraphBuilder, features: usize) -> Value {
-    if let Some(rows) = graph.rows() {
-        return rows;
-    }
+pub(super) fn raw(graph: &GraphBuilder, features: usize) -> Value<'_> {
     let input = graph.input();
     let Some(mask) = graph.mask() else { return input };
-    let mask = graph.reshaped(&mask, &[0, 0, 1]);
+    let mask = mask.reshaped(&[0, 0, 1]);
     let zero = graph.floats("no_feature", &[], &[0.0]);
-    let clean = graph.node("Where", &[&mask, &input, &zero]);
-    graph.reshaped(&clean, &[-1, features as i64])
+    graph.node("Where", &[mask, input, zero]).reshaped(&[-1, features as i64])
 }
 
 /// Adds the input columns of a scorer to the graph, one row per document, padding included. The columns are the
 /// normalized features. If the normalizer fills missing values, columns that mark missing values follow the features.
 ///
 /// # Shapes
+/// - `features`: `[documents, features]`
 /// - output: `[documents, columns]`, 32-bit floats
-pub(super) fn filled(graph: &mut GraphBuilder, normalizer: &Normalizer) -> Value {
-    let features = raw(graph, normalizer.features());
+pub(super) fn filled<'g>(normalizer: &Normalizer, features: Value<'g>) -> Value<'g> {
     let Some(Indicators { means, columns }) = normalizer.missing() else {
-        return normalized_from(graph, normalizer, &features, false);
+        return normalized(normalizer, features, false);
     };
-    let missing = graph.node("IsNaN", &[&features]);
-    let normalized = normalized_from(graph, normalizer, &features, true);
+    let (graph, missing) = (features.graph, features.apply("IsNaN"));
+    let normalized = normalized(normalizer, features, true);
     let means = graph.floats("missing.means", &[means.len()], means);
-    let filled = graph.node("Where", &[&missing, &means, &normalized]);
+    let filled = graph.node("Where", &[missing, means, normalized]);
     if columns.is_empty() {
         return filled;
     }
     let places: Vec<i64> = columns.iter().map(|feature| *feature as i64 - 1).collect();
     let places = graph.integers("missing.columns", &[places.len()], &places);
-    let missing = graph.node_with("Gather", &[&missing, &places], vec![Attribute::int("axis", 1)]);
-    let missing = graph.as_float(&missing);
-    graph.node_with("Concat", &[&filled, &missing], vec![Attribute::int("axis", 1)])
+    let missing = graph.node_with("Gather", &[missing, places], vec![Attribute::int("axis", 1)]).as_float();
+    graph.node_with("Concat", &[filled, missing], vec![Attribute::int("axis", 1)])
 }
 
 /// Adds the normalized features to the graph, with one row for each document, padding included. `may_miss` says whether
 /// features can be NaN.
 ///
 /// # Shapes
-/// - output: `[documents, features]`, 32-bit floats
-pub(super) fn normalized(graph: &mut GraphBuilder, normalizer: &Normalizer, may_miss: bool) -> Value {
-    let features = raw(graph, normalizer.features());
-    normalized_from(graph, normalizer, &features, may_miss)
-}
-
-fn normalized_from(graph: &mut GraphBuilder, normalizer: &Normalizer, raw: &Value, may_miss: bool) -> Value {
-    let (features, count) = (raw.clone(), normalizer.features());
+/// - `features` and output: `[documents, features]`, 32-bit floats
+pub(super) fn normalized<'g>(normalizer: &Normalizer, features: Value<'g>, may_miss: bool) -> Value<'g> {
     if matches!(normalizer.map(), FeatureMap::None) {
         return features;
     }
-    let x = graph.as_double(&features);
+    let (graph, x) = (features.graph, features.as_double());
     let value = match normalizer.map() {
         FeatureMap::None => x,
         FeatureMap::QueryMinMax => match graph.mask() {
-            None => query_min_max(graph, &features, &x, may_miss),
-            Some(mask) => query_min_max_of_many(graph, &mask, &x, count, may_miss),
+            None => query_min_max(features, x, may_miss),
+            Some(mask) => query_min_max_of_many(mask, x, normalizer.features(), may_miss),
         },
-        FeatureMap::ZScore { mean, scale } => z_score(graph, &x, mean, scale),
+        FeatureMap::ZScore { mean, scale } => z_score(x, mean, scale),
         FeatureMap::ClippedZScore { mean, scale } => {
-            let value = z_score(graph, &x, mean, scale);
+            let value = z_score(x, mean, scale);
             let least = graph.doubles("normalizer.least", &[], &[-8.0]);
             let most = graph.doubles("normalizer.most", &[], &[8.0]);
-            let value = graph.node("Max", &[&value, &least]);
-            graph.node("Min", &[&value, &most])
+            value.max(least).min(most)
         }
         FeatureMap::Log1p { scale } => {
             let scale = graph.doubles("normalizer.scale", &[scale.len()], scale);
-            let value = signed_log1p(graph, &x);
-            graph.node("Mul", &[&value, &scale])
+            signed_log1p(x) * scale
         }
-        FeatureMap::Quantile { values } => quantile(graph, &features, &x, values),
-        FeatureMap::Gauss { values, places } => gauss(graph, &features, &x, values, places),
+        FeatureMap::Quantile { values } => quantile(features, x, values),
+        FeatureMap::Gauss { values, places } => gauss(features, x, values, places),
     };
-    graph.as_float(&value)
+    value.as_float()
 }
 
 /// Adds `(x - mean) scale` to the graph.
-fn z_score(graph: &mut GraphBuilder, x: &Value, mean: &[f64], scale: &[f64]) -> Value {
-    let mean = graph.doubles("normalizer.mean", &[mean.len()], mean);
-    let scale = graph.doubles("normalizer.scale", &[scale.len()], scale);
-    let centered = graph.node("Sub", &[x, &mean]);
-    graph.node("Mul", &[&centered, &scale])
+fn z_score<'g>(x: Value<'g>, mean: &[f64], scale: &[f64]) -> Value<'g> {
+    let mean = x.graph.doubles("normalizer.mean", &[mean.len()], mean);
+    let scale = x.graph.doubles("normalizer.scale", &[scale.len()], scale);
+    (x - mean) * scale
 }
 
 /// Adds `sign(x) ln(1 + |x|)` to the graph, in double precision.
-pub(super) fn signed_log1p(graph: &mut GraphBuilder, x: &Value) -> Value {
-    let one = graph.doubles("one", &[], &[1.0]);
-    let size = graph.node("Abs", &[x]);
-    let size = graph.node("Add", &[&size, &one]);
-    let size = graph.node("Log", &[&size]);
-    let sign = graph.node("Sign", &[x]);
-    graph.node("Mul", &[&sign, &size])
+pub(super) fn signed_log1p(x: Value) -> Value {
+    let one = x.graph.doubles("one", &[], &[1.0]);
+    let size = (x.apply("Abs") + one).apply("Log");
+    x.apply("Sign") * size
 }
 
-/// Adds `(x - min) / (max - min)` over the documents of the query to the graph. For a constant feature, the quotient is
-/// 0 / 1, which is 0.
-fn query_min_max(graph: &mut GraphBuilder, features: &Value, x: &Value, may_miss: bool) -> Value {
-    let over_documents = || vec![Attribute::ints("axes", &[0]), Attribute::int("keepdims", 1)];
+/// Adds `(x - min) / (max - min)` over the documents of the query to the graph.
+fn query_min_max<'g>(features: Value<'g>, x: Value<'g>, may_miss: bool) -> Value<'g> {
+    let graph = x.graph;
     // What a reduction returns for NaN depends on the position of the NaN, so missing values are replaced by numbers
     // outside the range.
-    let missing = may_miss.then(|| graph.node("IsNaN", &[features]));
-    let mut extreme = |operator: &str, outside: f32, name: &str| {
-        let inside = match &missing {
-            None => features.clone(),
-            Some(missing) => {
-                let outside = graph.floats(name, &[], &[outside]);
-                graph.node("Where", &[missing, &outside, features])
-            }
-        };
-        graph.node_with(operator, &[&inside], over_documents())
+    let missing = may_miss.then(|| features.apply("IsNaN"));
+    let extreme = |operator: &str, outside: f32, name: &str| {
+        let inside = missing
+            .map_or(features, |missing| graph.node("Where", &[missing, graph.floats(name, &[], &[outside]), features]));
+        graph.node_with(operator, &[inside], vec![Attribute::ints("axes", &[0]), Attribute::int("keepdims", 1)])
     };
     let (low, high) = (extreme("ReduceMin", f32::MAX, "largest"), extreme("ReduceMax", f32::MIN, "least"));
-    let (low, high) = (graph.as_double(&low), graph.as_double(&high));
-    let range = graph.node("Sub", &[&high, &low]);
-    let range = one_in_place_of_zero(graph, &range);
-    let above = graph.node("Sub", &[x, &low]);
-    graph.node("Div", &[&above, &range])
+    share(x, low.as_double(), high.as_double())
 }
 
 /// Applies [`query_min_max`] to each query of a batch separately.
-fn query_min_max_of_many(graph: &mut GraphBuilder, mask: &Value, x: &Value, features: usize, may_miss: bool) -> Value {
-    let x = graph.by_query(x, &[features as i64]);
-    let mask = graph.reshaped(mask, &[0, 0, 1]);
-    let missing = may_miss.then(|| graph.node("IsNaN", &[&x]));
-    let mut extreme = |operator: &str, outside: f64, name: &str| {
+fn query_min_max_of_many<'g>(mask: Value<'g>, x: Value<'g>, features: usize, may_miss: bool) -> Value<'g> {
+    let (graph, x) = (x.graph, x.by_query(&[features as i64]));
+    let mask = mask.reshaped(&[0, 0, 1]);
+    let missing = may_miss.then(|| x.apply("IsNaN"));
+    let extreme = |operator: &str, outside: f64, name: &str| {
         let outside = graph.doubles(name, &[], &[outside]);
-        let inside = graph.node("Where", &[&mask, &x, &outside]);
-        let inside = match &missing {
-            None => inside,
-            Some(missing) => graph.node("Where", &[missing, &outside, &inside]),
-        };
-        graph.node_with(operator, &[&inside], vec![Attribute::ints("axes", &[1]), Attribute::int("keepdims", 1)])
+        let inside = graph.node("Where", &[mask, x, outside]);
+        let inside = missing.map_or(inside, |missing| graph.node("Where", &[missing, outside, inside]));
+        graph.node_with(operator, &[inside], vec![Attribute::ints("axes", &[1]), Attribute::int("keepdims", 1)])
     };
-    let low = extreme("ReduceMin", f64::MAX, "largest");
-    let high = extreme("ReduceMax", f64::MIN, "least");
-    let range = graph.node("Sub", &[&high, &low]);
-    let range = one_in_place_of_zero(graph, &range);
-    let above = graph.node("Sub", &[&x, &low]);
-    let share = graph.node("Div", &[&above, &range]);
-    graph.reshaped(&share, &[-1, features as i64])
+    let (low, high) = (extreme("ReduceMin", f64::MAX, "largest"), extreme("ReduceMax", f64::MIN, "least"));
+    share(x, low, high).reshaped(&[-1, features as i64])
+}
+
+/// Adds `(x - low) / (high - low)` to the graph. For a constant feature, the quotient is 0 / 1, which is 0.
+fn share<'g>(x: Value<'g>, low: Value<'g>, high: Value<'g>) -> Value<'g> {
+    let range = one_in_place_of_zero(high - low);
+    (x - low) / range
 }
 
 /// Replaces 0 with 1 in a divisor. The quotient stays correct if the dividend is 0 wherever the divisor is 0.
-fn one_in_place_of_zero(graph: &mut GraphBuilder, value: &Value) -> Value {
-    let zero = graph.doubles("zero", &[], &[0.0]);
-    let one = graph.doubles("one", &[], &[1.0]);
-    let positive = graph.node("Greater", &[value, &zero]);
-    graph.node("Where", &[&positive, value, &one])
+fn one_in_place_of_zero(value: Value) -> Value {
+    let zero = value.graph.doubles("zero", &[], &[0.0]);
+    let one = value.graph.doubles("one", &[], &[1.0]);
+    let positive = value.graph.node("Greater", &[value, zero]);
+    value.graph.node("Where", &[positive, value, one])
 }
 
 /// A table for looking up feature values, with a row of ascending values for each feature.
@@ -165,20 +136,20 @@ fn one_in_place_of_zero(graph: &mut GraphBuilder, value: &Value) -> Value {
 /// Each row is padded with infinity to a length that is one less than a power of two. Bisection takes the same number
 /// of steps in every padded row, so one gather per step serves all documents. For a constant feature, the row contains
 /// only the value 0.
-struct Table {
-    values: Value,
+struct Table<'g> {
+    values: Value<'g>,
     /// The index at which each feature's row starts.
-    rows: Value,
+    rows: Value<'g>,
     /// The index of the last value in each row, not counting padding.
-    last: Value,
-    none: Value,
-    one: Value,
+    last: Value<'g>,
+    none: Value<'g>,
+    one: Value<'g>,
     count: usize,
     width: usize,
 }
 
-impl Table {
-    fn new(graph: &mut GraphBuilder, values: &[Vec<f32>]) -> Self {
+impl<'g> Table<'g> {
+    fn new(graph: &'g GraphBuilder, values: &[Vec<f32>]) -> Self {
         let longest = values.iter().map(Vec::len).max().unwrap_or(0).max(1);
         let width = (longest + 1).next_power_of_two() - 1;
         let count = values.len();
@@ -194,28 +165,25 @@ impl Table {
     }
 
     /// Returns the length of each step of the bisection, and the position in each row to probe first.
-    fn steps(&self, graph: &mut GraphBuilder) -> Vec<(Value, Value)> {
+    fn steps(&self) -> Vec<[Value<'g>; 2]> {
+        let graph = self.values.graph;
         let lengths = std::iter::successors(Some(self.width.div_ceil(2)), |step| Some(step / 2));
-        lengths
-            .take_while(|&step| step > 0)
-            .map(|step| {
-                let rows: Vec<i64> = (0..self.count).map(|feature| (feature * self.width + step - 1) as i64).collect();
-                let length = graph.integers(&format!("step_{step}"), &[], &[step as i64]);
-                (length, graph.integers(&format!("normalizer.rows_{step}"), &[self.count], &rows))
-            })
-            .collect()
+        let step = |step: usize| {
+            let rows: Vec<i64> = (0..self.count).map(|feature| (feature * self.width + step - 1) as i64).collect();
+            let length = graph.integers(&format!("step_{step}"), &[], &[step as i64]);
+            [length, graph.integers(&format!("normalizer.rows_{step}"), &[self.count], &rows)]
+        };
+        lengths.take_while(|&step| step > 0).map(step).collect()
     }
 
     /// For each document and feature, counts the values in the feature's row that are below the document's value
     /// (`Less`) or not above it (`LessOrEqual`).
-    fn count(&self, graph: &mut GraphBuilder, features: &Value, comparison: &str) -> Value {
-        let mut found = self.none.clone();
-        for (length, probe) in &self.steps(graph) {
-            let probe = graph.node("Add", &[&found, probe]);
-            let quantile = graph.node("Gather", &[&self.values, &probe]);
-            let passed = graph.node(comparison, &[&quantile, features]);
-            let step = graph.node("Where", &[&passed, length, &self.none]);
-            found = graph.node("Add", &[&found, &step]);
+    fn count(&self, features: Value<'g>, comparison: &str) -> Value<'g> {
+        let (graph, mut found) = (features.graph, self.none);
+        for [length, probe] in self.steps() {
+            let quantile = graph.node("Gather", &[self.values, found + probe]);
+            let passed = graph.node(comparison, &[quantile, features]);
+            found = found + graph.node("Where", &[passed, length, self.none]);
         }
         found
     }
@@ -223,16 +191,13 @@ impl Table {
     /// Returns the indices of the two table values between which a document's value lies. `below` is the number of
     /// table values below the document's value. If the document's value lies below the table, both indices point to the
     /// first value. If it lies above the table, both point to the last value.
-    fn sides(&self, graph: &mut GraphBuilder, below: &Value) -> [Value; 2] {
-        let lower = graph.node("Sub", &[below, &self.one]);
-        [graph.node("Max", &[&lower, &self.none]), graph.node("Min", &[below, &self.last])]
+    fn sides(&self, below: Value<'g>) -> [Value<'g>; 2] {
+        [(below - self.one).max(self.none), below.min(self.last)]
     }
 
     /// Looks up the entry at position `place` in each row of `numbers`, which has the same layout as this table.
-    fn at(&self, graph: &mut GraphBuilder, numbers: &Value, place: &Value) -> Value {
-        let place = graph.node("Add", &[place, &self.rows]);
-        let number = graph.node("Gather", &[numbers, &place]);
-        graph.as_double(&number)
+    fn at(&self, numbers: Value<'g>, place: Value<'g>) -> Value<'g> {
+        place.graph.node("Gather", &[numbers, place + self.rows]).as_double()
     }
 }
 
@@ -248,57 +213,40 @@ fn padded<T: Copy>(rows: &[Vec<T>], width: usize, empty: T, filler: T) -> Vec<T>
 
 /// Replaces each feature of a document with its position among the feature's quantiles, from 0 to 1. A constant feature
 /// has position 0.
-fn quantile(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec<f32>]) -> Value {
-    let table = Table::new(graph, values);
+fn quantile<'g>(features: Value<'g>, x: Value<'g>, values: &[Vec<f32>]) -> Value<'g> {
+    let (graph, table) = (x.graph, Table::new(x.graph, values));
     let two = graph.doubles("two", &[], &[2.0]);
-    let below = table.count(graph, features, "Less");
-    let not_above = table.count(graph, features, "LessOrEqual");
+    let below = table.count(features, "Less");
+    let not_above = table.count(features, "LessOrEqual");
 
     // A value equal to several quantiles gets the middle of their positions.
-    let sum = graph.node("Add", &[&below, &not_above]);
-    let sum = graph.node("Sub", &[&sum, &table.one]);
-    let sum = graph.as_double(&sum);
-    let middle = graph.node("Div", &[&sum, &two]);
+    let middle = (below + not_above - table.one).as_double() / two;
     // A value between two quantiles is interpolated between their positions. For a value outside the table, both
     // quantiles are the first or the last one, and the position is clamped.
-    let [lower, upper] = table.sides(graph, &below);
-    let low = table.at(graph, &table.values, &lower);
-    let high = table.at(graph, &table.values, &upper);
-    let range = graph.node("Sub", &[&high, &low]);
-    let range = one_in_place_of_zero(graph, &range);
-    let above = graph.node("Sub", &[x, &low]);
-    let share = graph.node("Div", &[&above, &range]);
-    let lower = graph.as_double(&lower);
-    let between = graph.node("Add", &[&lower, &share]);
-    let (first, last) = (graph.as_double(&table.none), graph.as_double(&table.last));
-    let between = graph.node("Max", &[&between, &first]);
-    let between = graph.node("Min", &[&between, &last]);
+    let [lower, upper] = table.sides(below);
+    let share = share(x, table.at(table.values, lower), table.at(table.values, upper));
+    let between = lower.as_double() + share;
+    let (first, last) = (table.none.as_double(), table.last.as_double());
+    let between = between.max(first).min(last);
 
-    let equal = graph.node("Less", &[&below, &not_above]);
-    let position = graph.node("Where", &[&equal, &middle, &between]);
-    let divisor = one_in_place_of_zero(graph, &last);
-    graph.node("Div", &[&position, &divisor])
+    let equal = graph.node("Less", &[below, not_above]);
+    let position = graph.node("Where", &[equal, middle, between]);
+    position / one_in_place_of_zero(last)
 }
 
 /// Computes the position of each feature value by linear interpolation between the two nearest knots. A constant
 /// feature has position 0.
-fn gauss(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec<f32>], places: &[Vec<f64>]) -> Value {
-    let table = Table::new(graph, values);
+fn gauss<'g>(features: Value<'g>, x: Value<'g>, values: &[Vec<f32>], places: &[Vec<f64>]) -> Value<'g> {
+    let table = Table::new(x.graph, values);
     let places = padded(places, table.width, 0.0, 0.0);
-    let places = graph.doubles("normalizer.places", &[table.count * table.width], &places);
-    let below = table.count(graph, features, "Less");
-    let [lower, upper] = table.sides(graph, &below);
-    let low = table.at(graph, &table.values, &lower);
-    let high = table.at(graph, &table.values, &upper);
-    let (first, last) = (table.at(graph, &places, &lower), table.at(graph, &places, &upper));
+    let places = x.graph.doubles("normalizer.places", &[table.count * table.width], &places);
+    let [lower, upper] = table.sides(table.count(features, "Less"));
+    let (low, high) = (table.at(table.values, lower), table.at(table.values, upper));
+    let (first, last) = (table.at(places, lower), table.at(places, upper));
     // Interpolates downward from the upper knot. For a value outside, both knots are the same, so nothing is
     // subtracted.
-    let range = graph.node("Sub", &[&high, &low]);
-    let range = one_in_place_of_zero(graph, &range);
-    let under = graph.node("Sub", &[&high, x]);
-    let share = graph.node("Div", &[&under, &range]);
-    let step = graph.node("Sub", &[&last, &first]);
-    let step = graph.node("Mul", &[&share, &step]);
-    let place = graph.node("Sub", &[&last, &step]);
-    graph.node("Max", &[&place, &first])
+    let range = one_in_place_of_zero(high - low);
+    let share = (high - x) / range;
+    let place = last - share * (last - first);
+    place.max(first)
 }

@@ -6,27 +6,27 @@
 //! normalizer `query_min_max` becomes part of the graph.
 
 use super::super::raw_trees::{RawTree, check_normalized_zeros};
-use super::graph::{GraphBuilder, Value};
+use super::graph::Value;
 use super::messages::Attribute;
 use super::normalizer;
 use crate::data::{Normalizer, NormalizerKind};
-use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
+use crate::ranker::foreign_node::ForeignSplit;
 use crate::ranker::tree_ensemble::{LEAF, TreeEnsemble, ZERO};
 
-/// Adds the trees to the graph and returns their summed scores, which have the shape `[documents, 1]`.
-pub(super) fn tree_scores(
-    graph: &mut GraphBuilder,
+/// Adds the trees to the graph of the raw features and returns their summed scores, which have the shape
+/// `[documents, 1]`.
+pub(super) fn tree_scores<'g>(
     trees: &TreeEnsemble,
     fitted: &Normalizer,
-) -> Result<Value, String> {
-    let (x, raw_is_split) = match fitted.kind() {
-        NormalizerKind::QueryMinMax => (normalizer::normalized(graph, fitted, true), false),
-        _ => (normalizer::raw(graph, trees.feature_count()), true),
+    features: Value<'g>,
+) -> Result<Value<'g>, String> {
+    let none = Normalizer::unfitted(trees.feature_count());
+    let (x, splits_of) = match fitted.kind() {
+        NormalizerKind::QueryMinMax => (normalizer::normalized(fitted, features, true), &none),
+        _ => (features, fitted),
     };
     check_normalized_zeros(trees, fitted)?;
-    let x = without_zeros(graph, trees, &x)?;
-    let none = Normalizer::unfitted(trees.feature_count());
-    let splits_of = if raw_is_split { fitted } else { &none };
+    let x = without_zeros(trees, x)?;
     let roots = trees.arrays().roots.iter();
     let mut raw: Vec<RawTree> =
         roots.map(|&root| RawTree::of_32_bits(trees, root, splits_of)).collect::<Result<_, _>>()?;
@@ -34,14 +34,14 @@ pub(super) fn tree_scores(
         // The operator requires a tree; this one adds 0.
         raw.push(RawTree::zero());
     }
-    Ok(graph.tree_node("TreeEnsembleRegressor", &x, attributes(&raw)))
+    Ok(x.graph.tree_node("TreeEnsembleRegressor", x, attributes(&raw)))
 }
 
 /// Replaces 0 with NaN in the features whose splits treat 0 as missing.
-fn without_zeros(graph: &mut GraphBuilder, trees: &TreeEnsemble, x: &Value) -> Result<Value, String> {
+fn without_zeros<'g>(trees: &TreeEnsemble, x: Value<'g>) -> Result<Value<'g>, String> {
     let arrays = trees.arrays();
     if arrays.zero_missing.is_empty() {
-        return Ok(x.clone());
+        return Ok(x);
     }
     let mut largest = vec![-1.0; trees.feature_count()];
     arrays.zero_missing.iter().for_each(|&node| largest[arrays.feature[node as usize] as usize] = ZERO);
@@ -52,54 +52,39 @@ fn without_zeros(graph: &mut GraphBuilder, trees: &TreeEnsemble, x: &Value) -> R
             return Err(format!("splits that disagree about 0: expected {expected}"));
         }
     }
-    let largest = graph.floats("zeros", &[largest.len()], &largest);
-    let missing = graph.floats("missing", &[], &[f32::NAN]);
-    let size = graph.node("Abs", &[x]);
-    let is_zero = graph.node("LessOrEqual", &[&size, &largest]);
-    Ok(graph.node("Where", &[&is_zero, &missing, x]))
+    let largest = x.graph.floats("zeros", &[largest.len()], &largest);
+    let missing = x.graph.floats("missing", &[], &[f32::NAN]);
+    let is_zero = x.graph.node("LessOrEqual", &[x.apply("Abs"), largest]);
+    Ok(x.graph.node("Where", &[is_zero, missing, x]))
 }
 
 /// Returns the attribute lists of `TreeEnsembleRegressor`, each with an entry per node or per leaf.
 fn attributes(trees: &[RawTree]) -> Vec<Attribute> {
-    let nodes = || {
-        let of_tree = |(tree, from): (i64, &RawTree)| {
-            let nodes: Vec<(i64, i64, ForeignNode)> =
-                (0..).zip(&from.nodes).map(|(number, node)| (tree, number, *node)).collect();
-            nodes
-        };
-        (0..).zip(trees).flat_map(of_tree)
+    let tree_ids: Vec<i64> = (0..).zip(trees).flat_map(|(id, tree)| vec![id; tree.nodes.len()]).collect();
+    let node_ids: Vec<i64> = trees.iter().flat_map(|tree| 0..tree.nodes.len() as i64).collect();
+    let of_splits = |name: &str, value: fn(&ForeignSplit) -> i64| {
+        Attribute::ints(name, &trees.iter().flat_map(|tree| tree.each(value, |_| 0)).collect::<Vec<i64>>())
     };
-    let leaves = || {
-        nodes().filter_map(|(tree, number, node)| match node {
-            ForeignNode::Leaf(value) => Some((tree, number, value as f32)),
-            ForeignNode::Split(_) => None,
-        })
+    let modes = trees.iter().flat_map(|tree| tree.each(|_| "BRANCH_LEQ".to_string(), |_| "LEAF".to_string()));
+    let thresholds: Vec<f32> = trees.iter().flat_map(|tree| tree.each(|split| split.at_most, |_| 0.0)).collect();
+    let leaves = || trees.iter().flat_map(|tree| tree.each(|_| None, |value| Some(value as f32)));
+    let of_leaves = |name: &str, ids: &[i64]| {
+        let ids: Vec<i64> = ids.iter().zip(leaves()).filter_map(|(id, leaf)| leaf.map(|_| *id)).collect();
+        Attribute::ints(name, &ids)
     };
-    let splits = || {
-        nodes().map(|(.., node)| match node {
-            ForeignNode::Split(split) => Some(split),
-            ForeignNode::Leaf(_) => None,
-        })
-    };
-    let of_splits = |name: &str, value: fn(ForeignSplit) -> i64| {
-        Attribute::ints(name, &splits().map(|split| split.map_or(0, value)).collect::<Vec<i64>>())
-    };
-    let ints = |name: &str, values: Vec<i64>| Attribute::ints(name, &values);
-    let mode = |split: Option<ForeignSplit>| split.map_or("LEAF", |_| "BRANCH_LEQ").to_string();
-    let thresholds: Vec<f32> = splits().map(|split| split.map_or(0.0, |split| split.at_most)).collect();
     vec![
         Attribute::int("n_targets", 1),
-        ints("nodes_treeids", nodes().map(|(tree, ..)| tree).collect()),
-        ints("nodes_nodeids", nodes().map(|(_, number, _)| number).collect()),
+        Attribute::ints("nodes_treeids", &tree_ids),
+        Attribute::ints("nodes_nodeids", &node_ids),
         of_splits("nodes_featureids", |split| split.feature.into()),
-        Attribute::strings("nodes_modes", splits().map(mode).collect()),
+        Attribute::strings("nodes_modes", modes.collect()),
         Attribute::floats("nodes_values", &thresholds),
         of_splits("nodes_truenodeids", |split| split.left as i64),
         of_splits("nodes_falsenodeids", |split| split.right as i64),
         of_splits("nodes_missing_value_tracks_true", |split| split.missing_left.into()),
-        ints("target_treeids", leaves().map(|(tree, ..)| tree).collect()),
-        ints("target_nodeids", leaves().map(|(_, number, _)| number).collect()),
-        ints("target_ids", vec![0; leaves().count()]),
-        Attribute::floats("target_weights", &leaves().map(|(.., value)| value).collect::<Vec<f32>>()),
+        of_leaves("target_treeids", &tree_ids),
+        of_leaves("target_nodeids", &node_ids),
+        of_leaves("target_ids", &vec![0; node_ids.len()]),
+        Attribute::floats("target_weights", &leaves().flatten().collect::<Vec<f32>>()),
     ]
 }
