@@ -1,10 +1,6 @@
 //! Converts columns of numbers, dates and times to numbers that increase with time.
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType, DurationSecondType,
-};
-use arrow_array::{Array, ArrowPrimitiveType, Float64Array, downcast_temporal_array};
+use arrow_array::{Array, Float64Array, downcast_primitive_array};
 use arrow_buffer::ArrowNativeType;
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 
@@ -42,20 +38,13 @@ fn moments(column: &dyn Array) -> Result<Float64Array, ArrowError> {
         DataType::Date64 | DataType::Timestamp(TimeUnit::Millisecond, _) => (1000, 1),
         DataType::Timestamp(TimeUnit::Second, _) => (SECOND, 1),
         DataType::Timestamp(TimeUnit::Nanosecond, _) => (1, 1000),
+        other @ DataType::Interval(_) => return Err(no_conversion(other, "numbers")),
         _ => (1, 1),
     };
-    Ok(downcast_temporal_array!(
+    Ok(downcast_primitive_array!(
         column => column.iter().map(|value| Some((value?.to_i64()?.checked_mul(factor)? / divisor) as f64)).collect(),
-        DataType::Duration(TimeUnit::Second) => durations::<DurationSecondType>(column),
-        DataType::Duration(TimeUnit::Millisecond) => durations::<DurationMillisecondType>(column),
-        DataType::Duration(TimeUnit::Microsecond) => durations::<DurationMicrosecondType>(column),
-        DataType::Duration(TimeUnit::Nanosecond) => durations::<DurationNanosecondType>(column),
         other => return Err(no_conversion(other, "numbers")),
     ))
-}
-
-fn durations<T: ArrowPrimitiveType<Native = i64>>(column: &dyn Array) -> Float64Array {
-    column.as_primitive::<T>().unary(|duration| duration as f64)
 }
 
 /// Reads a date with or without a time (ISO 8601), as `2024-05-01`, `2024-05-01T10:30`, `2024-05-01 10:30:59.25Z` or
