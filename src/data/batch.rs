@@ -89,7 +89,6 @@ pub(crate) enum Keep {
     /// All queries.
     All,
     /// Queries with two documents of different labels.
-    #[cfg_attr(not(feature = "learners"), allow(dead_code))]
     TwoLabels,
 }
 
@@ -118,7 +117,6 @@ impl Default for BatchPlannerConfig {
 
 impl BatchPlannerConfig {
     /// Returns options for scoring: every query occurs once, and batches are sorted by list length.
-    #[cfg_attr(not(feature = "learners"), allow(dead_code))]
     pub fn in_order(max_cells: usize) -> Self {
         Self { max_cells, shuffle: false, ..Self::default() }
     }

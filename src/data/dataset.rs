@@ -160,7 +160,6 @@ impl RankingDataset {
     }
 
     /// Returns the range of queries in each part.
-    #[cfg_attr(not(feature = "ranker"), allow(dead_code))]
     pub(crate) fn parts(&self) -> impl Iterator<Item = Range<usize>> {
         let shards = Shards::new(self.queries(), self.features.parts().count());
         (0..shards.count()).map(move |shard| shards.range(shard))
@@ -210,7 +209,6 @@ impl RankingDataset {
     }
 
     /// Returns the identifier of the query of document `d`, and the document's place in the query, from 0.
-    #[cfg(feature = "ranker")]
     pub(crate) fn place_of(&self, d: usize) -> (&str, usize) {
         let query = self.offsets.partition_point(|&offset| offset <= d).saturating_sub(1);
         (&self.query_ids[query], d - self.offsets[query])
@@ -341,13 +339,11 @@ impl RankingDataset {
 
     /// Cuts the queries into consecutive blocks. A block has at most `cells` values (documents x features), unless it
     /// consists of a single query.
-    #[cfg(feature = "ranker")]
     pub(crate) fn blocks(&self, cells: usize) -> Vec<Range<usize>> {
         self.blocks_of(0..self.queries(), cells)
     }
 
     /// Cuts a range of queries into blocks, as [`blocks`](Self::blocks) does.
-    #[cfg(feature = "ranker")]
     pub(crate) fn blocks_of(&self, queries: Range<usize>, cells: usize) -> Vec<Range<usize>> {
         let mut blocks: Vec<Range<usize>> = Vec::new();
         for q in queries {
@@ -452,7 +448,6 @@ impl RankingDataset {
     /// Returns a hash that identifies the dataset, without another pass over a file whose values were already hashed.
     /// The hash is usually the [`data_hash`](Self::data_hash). If features are normalized at each use, the hash covers
     /// the raw values in the file and the normalizer.
-    #[cfg(any(feature = "learners", test))]
     pub(crate) fn fingerprint(&self) -> String {
         self.hash_with(|hash| self.features.fingerprint_into(self.feature_count, hash))
     }

@@ -6,6 +6,9 @@
 //! writes runs and judgments. Files are read by path; functions with names ending in `_from` read any other [`Input`].
 //! A [`ClickModel`] generates clicks on rankings.
 
+// Some features of the library use more of the data than others.
+#![cfg_attr(not(all(feature = "columnar", feature = "export", feature = "learners")), allow(dead_code))]
+
 pub(crate) mod assembly;
 pub(crate) mod batch;
 mod builder;

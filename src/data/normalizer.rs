@@ -109,7 +109,6 @@ const FARTHEST_Z_SCORE: f64 = 8.0;
 
 impl Normalizer {
     /// Returns a normalizer that leaves features as they are.
-    #[cfg(feature = "ranker")]
     pub(crate) fn unfitted(features: usize) -> Self {
         Self { features, map: FeatureMap::None, missing: None }
     }
@@ -139,7 +138,6 @@ impl Normalizer {
     }
 
     /// Returns whether the normalizer leaves features as they are.
-    #[cfg(feature = "ranker")]
     pub(crate) fn changes_nothing(&self) -> bool {
         matches!(self.map, FeatureMap::None) && self.missing.is_none()
     }
@@ -161,14 +159,12 @@ impl Normalizer {
     }
 
     /// Returns the map that is applied to each feature.
-    #[cfg(feature = "export")]
     pub(crate) fn map(&self) -> &FeatureMap {
         &self.map
     }
 
     /// Returns the normalized value of one feature, counted from 0. The normalized value never decreases as `x` grows.
     /// For `query_min_max` the value is `None`, because it depends on the other documents.
-    #[cfg(feature = "export")]
     pub(crate) fn value(&self, feature: usize, x: f32) -> Option<f32> {
         match &self.map {
             FeatureMap::None => Some(x),
@@ -631,7 +627,6 @@ mod tests {
         );
     }
 
-    #[cfg(feature = "export")]
     #[test]
     fn a_single_value_is_the_value_in_a_row_and_never_falls() {
         for kind in KINDS {

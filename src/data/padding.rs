@@ -41,13 +41,11 @@ impl Padding {
     }
 
     /// Returns the documents of the rows, row by row.
-    #[cfg(feature = "learners")]
     pub(crate) fn documents(&self) -> impl Iterator<Item = usize> {
         self.rows.iter().cloned().flatten()
     }
 
     /// Returns the document at each place of the rows, row by row, and `None` at padding.
-    #[cfg(feature = "learners")]
     pub(crate) fn places(&self) -> Vec<Option<usize>> {
         let row =
             |documents: &Range<usize>| documents.clone().map(Some).chain(std::iter::repeat(None)).take(self.width);
@@ -55,7 +53,6 @@ impl Padding {
     }
 
     /// If features are in a file, starts a thread that loads the features of these documents before they are needed.
-    #[cfg(feature = "ranker")]
     pub(crate) fn read_ahead(&self, features: &Features) {
         features.read_ahead(self.rows.clone());
     }
@@ -97,7 +94,6 @@ impl Padding {
     /// # Shapes
     /// - `padded` has the shape `[rows, width]`.
     /// - `values` holds one value for each document; documents that are not in any row keep their value.
-    #[cfg(any(feature = "ranker", test))]
     pub(crate) fn scatter<T: Element>(&self, padded: Tensor<2>, values: &mut [T]) {
         let padded: Vec<T> = padded.into_data().iter::<T>().collect();
         for (row, documents) in padded.chunks_exact(self.width.max(1)).zip(&self.rows) {

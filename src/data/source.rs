@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Chain, Cursor, ErrorKind, Read};
+use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -83,7 +83,7 @@ impl Source {
             let first = memchr::memchr(b'\n', &block[searched..]).map_or(block.len(), |end| searched + end);
             if first > self.most_line_bytes {
                 let at_least = if first < block.len() || self.at_end { "" } else { "at least " };
-                return Err(self.long_line(&format!("a line of {at_least}{first} bytes")));
+                return Err(self.long_line(format!("a line of {at_least}{first} bytes")));
             }
             if let Some(end) = memchr::memrchr(b'\n', &block[searched..]) {
                 if !self.at_end {
@@ -113,18 +113,13 @@ impl Source {
             return Ok(());
         }
         match block.split(|&byte| byte == b'\n').find(|line| line.len() > self.most_line_bytes) {
-            Some(line) => Err(self.long_line(&format!("a line of {} bytes", line.len()))),
+            Some(line) => Err(self.long_line(format!("a line of {} bytes", line.len()))),
             None => Ok(()),
         }
     }
 
-    fn long_line(&self, found: &str) -> DataError {
-        DataError::Limit {
-            path: self.path.clone(),
-            found: found.to_owned(),
-            limit: format!("{} bytes", self.most_line_bytes),
-            option: "max_line_bytes",
-        }
+    fn long_line(&self, found: String) -> DataError {
+        DataError::limit(&self.path, found, format!("{} bytes", self.most_line_bytes), "max_line_bytes")
     }
 
     /// Returns the number of bytes of text read so far. The count for a compressed file is at most [`COUNTED_RATIO`]
@@ -140,12 +135,8 @@ impl Source {
         if self.bytes <= limit {
             return Ok(());
         }
-        Err(DataError::Limit {
-            path: self.path.clone(),
-            found: format!("more than {limit} bytes of decompressed text"),
-            limit: format!("{limit} bytes"),
-            option,
-        })
+        let found = format!("more than {limit} bytes of decompressed text");
+        Err(DataError::limit(&self.path, found, format!("{limit} bytes"), option))
     }
 }
 
@@ -199,24 +190,18 @@ fn sniff(
     mut reader: impl Read + Send + 'static,
     size: Option<u64>,
 ) -> Result<(Box<dyn Read + Send>, Option<Size>), DataError> {
-    let mut magic = [0; 2];
-    let mut length = 0;
-    while length < magic.len() {
-        match reader.read(&mut magic[length..]) {
-            Ok(0) => break,
-            Ok(read) => length += read,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(DataError::io(path)(error)),
-        }
-    }
-    let whole: Chain<_, _> = Cursor::new(magic[..length].to_vec()).chain(reader);
-    if magic[..length] != GZIP {
+    let mut magic = Vec::new();
+    reader.by_ref().take(GZIP.len() as u64).read_to_end(&mut magic).map_err(DataError::io(path))?;
+    let is_gzip = magic == GZIP;
+    let whole = Cursor::new(magic).chain(reader);
+    if !is_gzip {
         return Ok((Box::new(whole), None));
     }
     let bytes = Arc::new(AtomicU64::new(0));
     let counted = Counted { reader: whole, bytes: bytes.clone() };
     let size = size.map_or(Size::SoFar(bytes), Size::Whole);
-    Ok((Box::new(Gunzip::new(counted)), Some(size)))
+    let member = Some(GzDecoder::new(BufReader::with_capacity(1 << 16, counted)));
+    Ok((Box::new(Gunzip { member, at_start: true }), Some(size)))
 }
 
 /// The first bytes of gzip.
@@ -229,12 +214,6 @@ struct Gunzip<R> {
     /// The reader of the current member; `None` at the end.
     member: Option<GzDecoder<BufReader<R>>>,
     at_start: bool,
-}
-
-impl<R: Read> Gunzip<R> {
-    fn new(reader: R) -> Self {
-        Self { member: Some(GzDecoder::new(BufReader::with_capacity(1 << 16, reader))), at_start: true }
-    }
 }
 
 impl<R: Read> Read for Gunzip<R> {

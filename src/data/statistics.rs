@@ -75,7 +75,6 @@ impl RankingDataset {
     }
 
     /// Says why no query has two documents with different labels.
-    #[cfg(feature = "ranker")]
     pub(crate) fn one_label_in_words(&self) -> String {
         let has_one = |q: usize| self.range(q).len() == 1;
         match self.labels.split_first() {
@@ -97,7 +96,6 @@ impl RankingDataset {
 
     /// Returns whether some documents have a value of this feature and other documents have none; features are counted
     /// from 0.
-    #[cfg(feature = "learners")]
     pub(crate) fn is_partly_missing(&self, feature: usize) -> bool {
         (1..self.documents()).contains(&self.features.missing_of(self.feature_count, feature))
     }

@@ -1,6 +1,7 @@
 //! Appends the rows of a table to a dataset, and reports the first value that cannot be used.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,13 +13,11 @@ use super::map::FileMap;
 use super::schema::{Features, Layout, check_width, is_list_of_float32};
 use super::stored::Stored;
 use super::times::times;
-use super::unfit;
 use super::values::{SHOWN, Uneven, first_length, floats, items, plain_items, shown, side_by_side, texts, with_nan};
-use crate::data::assembly::{Again, Assembly, Differing, Differs, zero_missing};
-use crate::data::error::DataError;
+use crate::data::assembly::{Again, Assembly, zero_missing};
+use crate::data::error::{DataError, unfit};
 use crate::data::letor::{LABEL, LARGEST};
-use crate::data::options::{KeyColumn, Keys};
-use crate::data::options::{MISSING_HINT, Missing, ReadOptions};
+use crate::data::options::{KeyColumn, MISSING_HINT, Missing, ReadOptions};
 use crate::parallel;
 use crate::text::{counted, shortened};
 
@@ -140,12 +139,13 @@ impl<'a, 'b> Appender<'a, 'b> {
         if documents.saturating_mul(width) <= self.most_cells {
             return Ok(());
         }
-        Err(DataError::Limit {
-            path: self.path.to_path_buf(),
-            found: format!("{documents} documents x {width} features"),
-            limit: format!("{} cells for a file of this size", self.most_cells),
-            option: "max_cells",
-        })
+        let found = format!("{documents} documents x {width} features");
+        Err(DataError::limit(
+            self.path,
+            found,
+            format!("{} cells for a file of this size", self.most_cells),
+            "max_cells",
+        ))
     }
 
     pub fn append(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
@@ -211,19 +211,7 @@ impl<'a, 'b> Appender<'a, 'b> {
             if let Some(stored) = self.stored.take() {
                 self.copy_stored(stored)?;
             }
-            let (path, before) = (self.path, self.documents_before);
-            let key = self.assembly.like.key.map(|key| key.name().to_owned()).unwrap_or_default();
-            let refuse = |document: usize, Differing { what, found, expected }: Differing| DataError::Cell {
-                path: path.to_path_buf(),
-                row: document - before + 1,
-                column: match what {
-                    Differs::QueryWeight => "query_weight".to_owned(),
-                    Differs::Group => key.clone(),
-                },
-                found,
-                expected: format!("{expected}, as in the query's rows before"),
-            };
-            return self.assembly.put_together(before, &refuse);
+            return self.assembly.put_together(self.documents_before);
         }
         self.assembly.in_file = self.stored.map(Stored::into_features);
         Ok(())
@@ -270,15 +258,10 @@ impl<'a, 'b> Appender<'a, 'b> {
             let end = (start + 1..queries.len()).find(|row| !same(row)).unwrap_or(queries.len());
             let row = self.row(start);
             let added = self.assembly.add_group(query.to_owned(), end - start, self.documents_before, row);
-            added.map_err(|Again { query, first_path, first_line }| DataError::Cell {
-                path: self.path.to_path_buf(),
-                row,
-                column: batch.schema_ref().field(column).name().clone(),
-                found: format!("query `{}` again", shortened(&query, SHOWN)),
-                expected: format!(
-                    "all its rows in one file (it began in row {first_line} of {})",
-                    first_path.display()
-                ),
+            added.map_err(|Again { query, first_path, first_line }| {
+                let found = format!("query `{}` again", shortened(&query, SHOWN));
+                let began = format!("it began in row {first_line} of {}", first_path.display());
+                self.fault(batch, column, start, found, format!("all its rows in one file ({began})"))
             })?;
             start = end;
         }
@@ -292,17 +275,10 @@ impl<'a, 'b> Appender<'a, 'b> {
         }
         if let Some(column) = self.layout.query_weight {
             let weights = self.numbers(batch, column, "the weight of a query (a finite number of at least 0)")?;
-            let before = self.assembly.dataset.documents();
-            for (row, &weight) in weights.iter().enumerate() {
-                let query = self.assembly.dataset.offsets.partition_point(|&offset| offset <= before + row) - 1;
-                match self.assembly.query_weights.get(query) {
-                    None => self.assembly.query_weights.push(weight),
-                    Some(&first) if first == weight => {}
-                    Some(first) => {
-                        let expected = format!("{first}, as in the query's rows before");
-                        return Err(self.cell(batch, column, row, &expected));
-                    }
-                }
+            for (row, weight) in weights.iter().enumerate() {
+                let run = self.run(row);
+                let same = one_of_run(&mut self.assembly.query_weights, run, weight);
+                same.map_err(|expected| self.cell(batch, column, row, &expected))?;
             }
         }
         Ok(())
@@ -335,10 +311,6 @@ impl<'a, 'b> Appender<'a, 'b> {
     /// For each run of a query's rows, records the value by which queries are split: the group or the latest time.
     fn append_keys(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
         let (Some(key), Some(column)) = (self.assembly.like.key, self.layout.key) else { return Ok(()) };
-        let before = self.assembly.dataset.documents();
-        let runs = |row: usize, assembly: &Assembly| {
-            assembly.dataset.offsets.partition_point(|&offset| offset <= before + row) - 1
-        };
         match key {
             KeyColumn::Group(_) => {
                 let groups = texts(batch.column(column)).map_err(|error| self.unreadable(error))?;
@@ -346,17 +318,9 @@ impl<'a, 'b> Appender<'a, 'b> {
                     if groups.is_null(row) || groups.value(row).is_empty() {
                         return Err(self.cell(batch, column, row, "the group of a query"));
                     }
-                    let (run, group) = (runs(row, self.assembly), groups.value(row));
-                    let keys = self.assembly.keys.get_or_insert_with(|| Keys::Groups(Vec::new()));
-                    let Keys::Groups(found) = keys else { continue };
-                    match found.get(run) {
-                        None => found.push(group.to_owned()),
-                        Some(first) if first == group => {}
-                        Some(first) => {
-                            let expected = format!("{first}, as in the query's rows before");
-                            return Err(self.cell(batch, column, row, &expected));
-                        }
-                    }
+                    let run = self.run(row);
+                    let same = one_of_run(&mut self.assembly.groups, run, groups.value(row));
+                    same.map_err(|expected| self.cell(batch, column, row, &expected))?;
                 }
             }
             KeyColumn::Time(_) => {
@@ -369,11 +333,9 @@ impl<'a, 'b> Appender<'a, 'b> {
                     if times.is_null(row) || !times.value(row).is_finite() {
                         return Err(self.cell(batch, column, row, "a number, a date or a time (ISO 8601)"));
                     }
-                    let (run, time) = (runs(row, self.assembly), times.value(row));
-                    let keys = self.assembly.keys.get_or_insert_with(|| Keys::Times(Vec::new()));
-                    let Keys::Times(found) = keys else { continue };
-                    match found.get_mut(run) {
-                        None => found.push(time),
+                    let (run, time) = (self.run(row), times.value(row));
+                    match self.assembly.times.get_mut(run) {
+                        None => self.assembly.times.push(time),
                         Some(latest) => *latest = latest.max(time),
                     }
                 }
@@ -436,12 +398,9 @@ impl<'a, 'b> Appender<'a, 'b> {
     fn list_items(&mut self, batch: &RecordBatch, column: usize) -> Result<ScalarBuffer<f32>, DataError> {
         let lists = batch.column(column);
         let width = self.list_width(lists)?;
-        let items = items(lists, width).map_err(|Uneven { row, length }| DataError::Cell {
-            path: self.path.to_path_buf(),
-            row: self.row(row),
-            column: batch.schema_ref().field(column).name().clone(),
-            found: length.map_or_else(|| "null".to_owned(), |length| format!("{length} values")),
-            expected: format!("{width}, as in the other rows"),
+        let items = items(lists, width).map_err(|Uneven { row, length }| {
+            let found = length.map_or_else(|| "null".to_owned(), |length| format!("{length} values"));
+            self.fault(batch, column, row, found, format!("{width}, as in the other rows"))
         })?;
         floats(&items).map(|items| with_nan(&items)).map_err(|error| self.unreadable(error))
     }
@@ -458,9 +417,8 @@ impl<'a, 'b> Appender<'a, 'b> {
             Features::Each(columns) => Err(self.cell(batch, columns[feature], row, &expected)),
             Features::List(column) => {
                 let found = items(batch.column(*column), width).map(|items| shown(&items, at)).unwrap_or_default();
-                let column = batch.schema_ref().field(*column).name().clone();
                 let expected = or_largest(&found, &expected);
-                Err(DataError::Cell { path: self.path.to_path_buf(), row: self.row(row), column, found, expected })
+                Err(self.fault(batch, *column, row, found, expected))
             }
         }
     }
@@ -470,20 +428,42 @@ impl<'a, 'b> Appender<'a, 'b> {
         self.assembly.dataset.documents() - self.documents_before + row + 1
     }
 
+    /// Returns the run of a query's rows to which a row of the current batch belongs.
+    fn run(&self, row: usize) -> usize {
+        let document = self.assembly.dataset.documents() + row;
+        self.assembly.dataset.offsets.partition_point(|&offset| offset <= document) - 1
+    }
+
+    /// Returns the error for the value in a cell of the current batch.
     fn cell(&self, batch: &RecordBatch, column: usize, row: usize, expected: &str) -> DataError {
         let found = shown(batch.column(column), row);
-        DataError::Cell {
-            path: self.path.to_path_buf(),
-            row: self.row(row),
-            column: batch.schema_ref().field(column).name().clone(),
-            expected: or_largest(&found, expected),
-            found,
-        }
+        let expected = or_largest(&found, expected);
+        self.fault(batch, column, row, found, expected)
+    }
+
+    fn fault(&self, batch: &RecordBatch, column: usize, row: usize, found: String, expected: String) -> DataError {
+        let (path, row) = (self.path.to_path_buf(), self.row(row));
+        DataError::Cell { path, row, column: batch.schema_ref().field(column).name().clone(), found, expected }
     }
 
     fn unreadable(&self, error: ArrowError) -> DataError {
         unfit(self.path, error.to_string(), "columns that can be read as numbers and text")
     }
+}
+
+/// Adds the value of a row to the values of the runs of queries' rows, each of which has one value. If the first row of
+/// the run has another value, returns the value expected, in words.
+fn one_of_run<T: PartialEq<V> + Display, V: ToOwned<Owned = T> + ?Sized>(
+    values: &mut Vec<T>,
+    run: usize,
+    value: &V,
+) -> Result<(), String> {
+    match values.get(run) {
+        Some(first) if first != value => return Err(format!("{first}, as in the query's rows before")),
+        Some(_) => {}
+        None => values.push(value.to_owned()),
+    }
+    Ok(())
 }
 
 /// Returns `expected`, which describes the allowed numbers in an error message. If the number in `found` is beyond the

@@ -13,14 +13,13 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 
 use super::append::{Appender, TEACHER_SCORE, or_largest};
+use super::check_groups;
 use super::schema::{self, Layout};
 use super::values::SHOWN;
-use super::{check_groups, unfit};
 use crate::data::assembly::Assembly;
-use crate::data::error::{DataError, comma_in_words, quoted};
+use crate::data::error::{DataError, comma_in_words, quoted, unfit};
 use crate::data::letor::parse_f32;
-use crate::data::source::Input;
-use crate::data::source::Source;
+use crate::data::source::{BLOCK, Input, Source};
 use crate::parallel;
 use crate::text::{counted, shortened};
 
@@ -111,13 +110,9 @@ fn next_rows(source: &mut Source, block: &mut Vec<u8>, path: &Path, most: usize)
         }
         quotes += memchr::memchr_iter(b'"', &more).count();
         block.append(&mut more);
-        if block.len() > most.max(2 * crate::data::source::BLOCK) {
-            return Err(DataError::Limit {
-                path: path.to_path_buf(),
-                found: format!("a quote that does not end within {} bytes", block.len()),
-                limit: format!("{most} bytes"),
-                option: "max_line_bytes",
-            });
+        if block.len() > most.max(2 * BLOCK) {
+            let found = format!("a quote that does not end within {} bytes", block.len());
+            return Err(DataError::limit(path, found, format!("{most} bytes"), "max_line_bytes"));
         }
     }
     Ok(())

@@ -5,12 +5,10 @@ use std::path::Path;
 
 use arrow_schema::{DataType, Field, Schema};
 
-use super::unfit;
 use super::values::is_text;
 use crate::data::assembly::Assembly;
-use crate::data::error::{DataError, comma_in_words, quoted};
-use crate::data::options::Weights;
-use crate::data::options::{Columns, KeyColumn, Like};
+use crate::data::error::{DataError, comma_in_words, quoted, unfit};
+use crate::data::options::{Columns, KeyColumn, Like, Weights};
 use crate::foreign_names::ours;
 use crate::text::{counted, did_you_mean, first_of, nearest, plural};
 

@@ -218,7 +218,6 @@ impl Features {
     }
 
     /// Returns the memory limit for streamed values, in bytes; `None` if values are not streamed.
-    #[cfg_attr(not(feature = "learners"), allow(dead_code))]
     pub(crate) fn memory(&self) -> Option<usize> {
         self.streaming.map(|streaming| streaming.memory)
     }
@@ -269,7 +268,6 @@ impl Features {
     }
 
     /// If values are in a file, starts a thread that loads the given rows before they are needed.
-    #[cfg_attr(not(feature = "ranker"), allow(dead_code))]
     pub(crate) fn read_ahead(&self, rows: Vec<Range<usize>>) {
         if let Some(file) = self.file().filter(|file| file.is_read()).cloned() {
             // The thread computes nothing: nobody has to wait for it, and it may be missing.

@@ -82,7 +82,6 @@ impl Features {
     }
 
     /// Returns how many rows, out of `all`, are read by the process that reads the most.
-    #[cfg_attr(not(feature = "learners"), allow(dead_code))]
     pub(crate) fn most_own_rows(&self, all: usize, readers: &ProcessGroup) -> usize {
         self.parts.most_rows(all, readers)
     }
@@ -113,13 +112,11 @@ impl Features {
     }
 
     /// Returns the values in a range of columns, as one list per column, with a single pass over a file.
-    #[cfg_attr(not(feature = "learners"), allow(dead_code))]
     pub(crate) fn columns(&self, width: usize, columns: Range<usize>) -> Vec<Vec<f32>> {
         self.own_columns(width, columns, ProcessGroup::ALONE)
     }
 
     /// Returns the values in a range of columns, as one list per column, for the rows that this process reads.
-    #[cfg_attr(not(feature = "learners"), allow(dead_code))]
     pub(crate) fn own_columns(&self, width: usize, columns: Range<usize>, readers: &ProcessGroup) -> Vec<Vec<f32>> {
         let rows = self.most_own_rows(self.documents(width), readers);
         let mut values: Vec<Vec<f32>> = columns.clone().map(|_| Vec::with_capacity(rows)).collect();
@@ -154,7 +151,6 @@ impl Features {
     }
 
     /// Adds the raw values to a hash; if values are normalized on the way, also adds the normalizer.
-    #[cfg(any(feature = "learners", test))]
     pub(in crate::data) fn fingerprint_into(&self, width: usize, hash: &mut Sha256) {
         match self.raw() {
             Some((raw, width)) => raw.hash_into(width, hash),

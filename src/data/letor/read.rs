@@ -4,11 +4,10 @@ use std::path::Path;
 
 use super::parse::{Fault, Parsed, Rules};
 use super::{beside, parse};
-use crate::data::assembly::{Again, Assembly, Differing, too_many_cells};
-use crate::data::error::DataError;
+use crate::data::assembly::{Again, Assembly, too_many_cells};
+use crate::data::error::{DataError, unfit};
 use crate::data::options::{Groups, ReadOptions, Weights};
-use crate::data::source::Input;
-use crate::data::source::Source;
+use crate::data::source::{Input, Source};
 use crate::parallel;
 use crate::refusal::Refusal;
 
@@ -74,15 +73,17 @@ struct FileState<'a> {
 pub(in crate::data) fn read_text(assembly: &mut Assembly, input: Input) -> Result<(), DataError> {
     let (path, is_file) = (&input.name().to_path_buf(), input.is_file());
     let options = assembly.options;
-    check_beside(options, path, is_file)?;
+    if !is_file {
+        check_stream(options, path)?;
+    }
     let mut source = Source::open(input, options)?;
     if !options.columns.is_default() {
         let expected = "a table: option `columns` names columns, and text has none";
-        return Err(DataError::Table { path: path.clone(), found: "text".to_owned(), expected: expected.to_owned() });
+        return Err(unfit(path, "text", expected));
     }
     if let Some(key) = assembly.like.key {
         let expected = format!("a table with a column `{}`, by which the data are split", key.name());
-        return Err(DataError::Table { path: path.clone(), found: "text".to_owned(), expected });
+        return Err(unfit(path, "text", expected));
     }
     assembly.begin_file(path, options.sort);
     let documents_before = assembly.dataset.documents();
@@ -104,15 +105,7 @@ pub(in crate::data) fn read_text(assembly: &mut Assembly, input: Input) -> Resul
     if options.positions {
         assembly.positions.extend(beside::positions_of_documents(path, documents)?);
     }
-    // Lines say nothing of their query but its identifier.
-    let refuse = |line, differing: Differing| DataError::Syntax {
-        path: path.clone(),
-        line,
-        column: 1,
-        found: differing.found,
-        expected: differing.expected,
-    };
-    assembly.put_together(documents_before, &refuse)?;
+    assembly.put_together(documents_before)?;
     if options.query_weights == Weights::File {
         let queries = assembly.dataset.queries() - assembly.query_weights.len();
         assembly.query_weights.extend(beside::weights_of_queries(path, queries)?);
@@ -120,25 +113,22 @@ pub(in crate::data) fn read_text(assembly: &mut Assembly, input: Input) -> Resul
     Ok(())
 }
 
-/// Rejects options that need a file next to the input if the input is not a file.
-fn check_beside(options: &ReadOptions, path: &Path, is_file: bool) -> Result<(), DataError> {
-    if !is_file && options.groups == Groups::QueryFile {
-        let expected = format!("`auto` or `qid`: there is no file of group sizes next to {}", path.display());
-        return Err(Refusal::new("groups", "query-file", expected).into());
+/// Rejects options that need a file next to the input, which is not a file.
+fn check_stream(options: &ReadOptions, path: &Path) -> Result<(), Refusal> {
+    let lacks = |other: &str, what: &str| format!("{other}: there is no file of {what} next to {}", path.display());
+    match () {
+        () if options.groups == Groups::QueryFile => {
+            Err(Refusal::new("groups", "query-file", lacks("`auto` or `qid`", "group sizes")))
+        }
+        () if options.positions => Err(Refusal::described("positions", "a stream", lacks("a file", "positions"))),
+        () if !options.query_weights.is_none() => {
+            Err(Refusal::new("query_weights", "file", lacks("`none`", "query weights")))
+        }
+        () if !options.document_weights.is_none() => {
+            Err(Refusal::new("document_weights", "file", lacks("`none`", "document weights")))
+        }
+        () => Ok(()),
     }
-    if !is_file && options.positions {
-        let expected = format!("a file: there is no file of positions next to {}", path.display());
-        return Err(Refusal::described("positions", "a stream", expected).into());
-    }
-    let weights = [
-        ("query_weights", "query weights", options.query_weights),
-        ("document_weights", "document weights", options.document_weights),
-    ];
-    if let Some((key, what, _)) = weights.iter().find(|(_, _, source)| !is_file && !source.is_none()) {
-        let expected = format!("`none`: there is no file of {what} next to {}", path.display());
-        return Err(Refusal::new(*key, "file", expected).into());
-    }
-    Ok(())
 }
 
 /// Appends all blocks of a text. Batches form a pipeline: while one batch is parsed, the previous batch is appended and
@@ -212,8 +202,7 @@ fn merge(assembly: &mut Assembly, slot: &mut Slot, state: &mut FileState) -> Res
     }
     match parsed.fault.take() {
         Some(Fault::Syntax { line, column, found, expected }) => {
-            let line = state.lines + line + 1;
-            return Err(DataError::Syntax { path: path.to_path_buf(), line, column, found, expected });
+            return Err(DataError::syntax(path, (state.lines + line + 1, column), found, expected));
         }
         Some(Fault::Cells) => return Err(too_many_cells(path, slot.most_cells_of_block)),
         None => {}
@@ -246,10 +235,7 @@ fn merge(assembly: &mut Assembly, slot: &mut Slot, state: &mut FileState) -> Res
 /// Checks that all documents of a file have `qid:` or that none has it, and that this agrees with the options.
 fn check_queries(groups: Groups, has_queries: bool, state: &mut FileState, line: usize) -> Result<(), DataError> {
     let path = state.path;
-    let fault = |found: &str, expected: &str| {
-        let (found, expected) = (found.to_owned(), expected.to_owned());
-        Err(DataError::Syntax { path: path.to_path_buf(), line, column: 1, found, expected })
-    };
+    let fault = |found: &str, expected: &str| Err(DataError::syntax(path, (line, 1), found, expected));
     if groups == Groups::QueryFile {
         state.has_queries = Some(false);
         return Ok(());
@@ -259,8 +245,8 @@ fn check_queries(groups: Groups, has_queries: bool, state: &mut FileState, line:
         Some(false) if has_queries => fault("`qid:ID`", "no `qid:ID`, as on the lines before"),
         None if !has_queries && groups == Groups::Qid => fault("no `qid:ID`", "`label qid:ID index:value ...`"),
         None if !has_queries && !state.is_file => fault("no `qid:ID`", "`qid:ID` on every line"),
-        None if !has_queries && beside::SIZES.find(path).is_none() => {
-            let beside = beside::SIZES.name(path);
+        None if !has_queries && beside::find(path, beside::SIZES).is_none() => {
+            let beside = beside::name(path, beside::SIZES);
             fault("no `qid:ID`", &format!("`qid:ID` on every line, or group sizes in {}", beside.display()))
         }
         _ => {

@@ -7,7 +7,7 @@ use super::qrels::Qrels;
 use super::run::{Run, read_run_from};
 use super::write::document_names;
 use crate::data::dataset::RankingDataset;
-use crate::data::error::DataError;
+use crate::data::error::{DataError, inconsistent};
 use crate::data::source::Input;
 use crate::measure::trec_eval::TrecQuery;
 
@@ -98,10 +98,9 @@ pub fn read_run_scores_from(input: Input, dataset: &RankingDataset) -> Result<Ve
         let names = document_names(dataset, query);
         let places: HashMap<&str, usize> = names.iter().map(AsRef::as_ref).zip(dataset.range(query)).collect();
         let place = |id: &str| {
-            places.get(id).copied().ok_or_else(|| DataError::Inconsistent {
-                what: format!("a document of query `{name}` in the run"),
-                found: format!("`{id}`"),
-                expected: "a document of that query in the data".to_owned(),
+            places.get(id).copied().ok_or_else(|| {
+                let what = format!("a document of query `{name}` in the run");
+                inconsistent(what, format!("`{id}`"), "a document of that query in the data")
             })
         };
         documents.iter().map(|(id, score)| Ok((place(id)?, *score))).collect()

@@ -6,8 +6,7 @@ use std::path::Path;
 use super::line::{DataLines, Line};
 use crate::data::error::DataError;
 use crate::data::options::ReadOptions;
-use crate::data::source::Input;
-use crate::data::source::Source;
+use crate::data::source::{Input, Source};
 use crate::file_kind::FileKind;
 
 const EXPECTED: &str = "`query iteration document relevance`";

@@ -82,15 +82,11 @@ where
 
 /// Reads a run in batches, and fills one batch while another is parsed. Returns `None` if a query occurs again after a
 /// different query.
-fn read<T, E>(
+fn read<T: Send, E: From<DataError> + Send>(
     input: Input,
     extent: Extent,
     of_query: &(impl Fn(&str, &[(&str, f32)]) -> Result<T, E> + Sync),
-) -> Result<Option<Run<T>>, E>
-where
-    T: Send,
-    E: From<DataError> + Send,
-{
+) -> Result<Option<Run<T>>, E> {
     let path = &input.name().to_path_buf();
     let is_file = input.is_file();
     let of_run = |error: DataError| match is_file {

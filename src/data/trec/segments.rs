@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use super::line::{DataLines, Line};
 use crate::data::error::DataError;
 use crate::data::options::ReadOptions;
-use crate::data::source::Input;
-use crate::data::source::Source;
+use crate::data::source::{Input, Source};
 
 /// A range of consecutive lines that belong to the same query.
 #[derive(Clone)]
