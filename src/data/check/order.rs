@@ -38,11 +38,9 @@ impl Pairs {
         Some(self.alike.max(self.reversed) as f64 / told_apart as f64).filter(|share| *share >= ORDERED)
     }
 
-    /// Returns the share of pairs in the order of their labels; `None` if the share is too small to call the documents
-    /// sorted.
-    pub fn sorted(&self) -> Option<f64> {
-        let share = self.alike as f64 / self.all.max(1) as f64;
-        Some(share).filter(|share| self.all >= PAIRS && *share >= ORDERED)
+    /// Returns whether so many pairs follow the order of their labels that the documents count as sorted.
+    pub fn are_sorted(&self) -> bool {
+        self.all >= PAIRS && self.alike as f64 / self.all as f64 >= ORDERED
     }
 
     /// Counts the pairs of one query. `levels` holds, for each document, the rank of its label among the query's
