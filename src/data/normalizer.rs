@@ -197,27 +197,20 @@ impl Normalizer {
             }
             FeatureMap::Log1p { scale } => scales(scale),
             FeatureMap::Quantile { values } => {
-                let is_range = |values: &[f32]| {
-                    values.iter().all(|value| value.is_finite()) && values.is_sorted() && values.first() < values.last()
-                };
                 let expected = "no values, or finite ones in ascending order, not all equal";
-                let usable = |values: &Vec<f32>| values.is_empty() || is_range(values);
+                let usable = |values: &Vec<f32>| {
+                    let is_range = values.is_sorted() && values.first() < values.last();
+                    values.is_empty() || (is_range && values.iter().all(|value| value.is_finite()))
+                };
                 self.check_each("normalizer.values", values, usable, expected)
             }
             FeatureMap::Gauss { values, places } => {
-                let rises = |first: &f64, second: &f64| first < second;
-                let usable = |values: &Vec<f32>| {
-                    values.iter().all(|value| value.is_finite()) && values.is_sorted_by(|first, second| first < second)
-                };
                 let expected = "finite values in ascending order, all different";
-                self.check_each("normalizer.values", values, usable, expected)?;
-                let usable =
-                    |places: &Vec<f64>| places.iter().all(|place| place.is_finite()) && places.is_sorted_by(rises);
-                self.check_each("normalizer.places", places, usable, expected)?;
-                let lengths: Vec<usize> = values.iter().map(Vec::len).collect();
-                let mut of = lengths.iter();
-                let expected = "one for each of its values";
-                self.check_each("normalizer.places", places, |places| of.next() == Some(&places.len()), expected)
+                self.check_each("normalizer.values", values, |values| rise(values, f32::is_finite), expected)?;
+                self.check_each("normalizer.places", places, |places| rise(places, f64::is_finite), expected)?;
+                let mut lengths = values.iter().map(Vec::len);
+                let fits = |places: &Vec<f64>| lengths.next() == Some(places.len());
+                self.check_each("normalizer.places", places, fits, "one for each of its values")
             }
         }
     }
@@ -233,13 +226,10 @@ impl Normalizer {
             let expected = format!("one for each of {} features", self.features);
             return Err(Refusal::new(key, format!("{} values", values.len()), expected));
         }
-        match values.iter().position(|value| !is_valid(value)) {
-            Some(feature) => {
-                let found = format!("{:?} for feature {}", values[feature], feature + 1);
-                Err(Refusal::new(key, found, expected))
-            }
-            None => Ok(()),
-        }
+        values.iter().position(|value| !is_valid(value)).map_or(Ok(()), |feature| {
+            let found = format!("{:?} for feature {}", values[feature], feature + 1);
+            Err(Refusal::new(key, found, expected))
+        })
     }
 
     /// Normalizes one query, `[documents x features]`, row-major, in place. `[documents x features]`, row-major.
@@ -261,37 +251,34 @@ impl Normalizer {
     /// Normalizes whole rows in place; for `query_min_max`, they must be the rows of one query. Missing values stay
     /// missing.
     pub(super) fn apply_rows(&self, rows: &mut [f32]) {
-        let documents = rows.chunks_exact_mut(self.features);
         match &self.map {
             FeatureMap::None => {}
             FeatureMap::QueryMinMax => query_min_max(rows, self.features),
-            FeatureMap::ZScore { mean, scale } => documents.for_each(|row| {
-                for ((value, &mean), &scale) in row.iter_mut().zip(mean).zip(scale) {
-                    *value = z_score(*value, mean, scale);
-                }
-            }),
-            FeatureMap::ClippedZScore { mean, scale } => documents.for_each(|row| {
-                for ((value, &mean), &scale) in row.iter_mut().zip(mean).zip(scale) {
-                    *value = clipped_z_score(*value, mean, scale);
-                }
-            }),
-            FeatureMap::Log1p { scale } => documents.for_each(|row| {
-                for (value, &scale) in row.iter_mut().zip(scale) {
-                    *value = log1p(*value, scale);
-                }
-            }),
-            FeatureMap::Quantile { values } => documents.for_each(|row| {
-                for (value, values) in row.iter_mut().zip(values) {
-                    *value = share_below(*value, values);
-                }
-            }),
-            FeatureMap::Gauss { values, places } => documents.for_each(|row| {
-                for ((value, values), places) in row.iter_mut().zip(values).zip(places) {
-                    *value = between_knots(*value, values, places);
-                }
-            }),
+            FeatureMap::ZScore { mean, scale } => each(rows, mean, scale, |x, &mean, &scale| z_score(x, mean, scale)),
+            FeatureMap::ClippedZScore { mean, scale } => {
+                each(rows, mean, scale, |x, &mean, &scale| clipped_z_score(x, mean, scale));
+            }
+            FeatureMap::Log1p { scale } => each(rows, scale, scale, |x, &scale, _| log1p(x, scale)),
+            FeatureMap::Quantile { values } => each(rows, values, values, |x, values, _| share_below(x, values)),
+            FeatureMap::Gauss { values, places } => {
+                each(rows, values, places, |x, values, places| between_knots(x, values, places));
+            }
         }
     }
+}
+
+/// Maps the values of rows, where each feature has a parameter in `first` and one in `second`.
+fn each<P, Q>(rows: &mut [f32], first: &[P], second: &[Q], map: impl Fn(f32, &P, &Q) -> f32) {
+    for row in rows.chunks_exact_mut(first.len()) {
+        for ((value, first), second) in row.iter_mut().zip(first).zip(second) {
+            *value = map(*value, first, second);
+        }
+    }
+}
+
+/// Returns whether numbers are finite, and each is above the one before.
+fn rise<T: Copy + PartialOrd>(numbers: &[T], is_finite: fn(T) -> bool) -> bool {
+    numbers.iter().all(|number| is_finite(*number)) && numbers.is_sorted_by(|first, second| first < second)
 }
 
 fn z_score(x: f32, mean: f64, scale: f64) -> f32 {
