@@ -78,7 +78,7 @@ impl RankingBatch {
             teacher: dataset
                 .gather_teacher(&padding)
                 .map(|[scores, has]| (Tensor::from_data(sent(scores), device), Tensor::from_data(sent(has), device))),
-            positions: dataset.positions.gather(&padding).map(|positions| Tensor::from_data(sent(positions), device)),
+            positions: dataset.gather_positions(&padding).map(|positions| Tensor::from_data(sent(positions), device)),
         }
     }
 }

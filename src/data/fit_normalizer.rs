@@ -128,13 +128,9 @@ impl Normalizer {
             parallel::for_each(documents, |rows| self.apply_rows(rows));
             return;
         }
-        let mut queries = Vec::with_capacity(data.queries());
         let mut rest = data.features.to_mut_slice();
-        for pair in data.offsets.windows(2) {
-            let (query, behind) = rest.split_at_mut((pair[1] - pair[0]) * self.features);
-            queries.push(query);
-            rest = behind;
-        }
+        let mut rows = |pair: &[usize]| rest.split_off_mut(..(pair[1] - pair[0]) * self.features).unwrap_or_default();
+        let queries: Vec<&mut [f32]> = data.offsets.windows(2).map(&mut rows).collect();
         parallel::for_each(queries, |rows| self.apply_rows(rows));
     }
 }
@@ -167,19 +163,12 @@ fn is_normalized_by_query(train: &RankingDataset) -> bool {
         varying.fold((0u64, 0u64), |(all, whole), range| (all + 1, whole + u64::from(range == (0.0, 1.0))))
     };
     let sum = |one: (u64, u64), other: (u64, u64)| (one.0 + other.0, one.1 + other.1);
-    let (mut found, mut rows) = ((0, 0), Vec::new());
-    let mut start = queries.start;
-    while start < queries.end {
-        let first = train.offsets[start];
-        let fits = |&row: &usize| (row - first) * width <= CELLS;
-        let end = (start + train.offsets[start + 1..=queries.end].partition_point(fits)).max(start + 1);
-        let last = train.offsets[end];
-        rows.resize((last - first) * width, 0.0);
-        train.features.copy_rows(width, first..last, &mut rows);
-        let of = |q: usize| of_query(&rows[(train.offsets[q] - first) * width..(train.offsets[q + 1] - first) * width]);
-        found = parallel::map(start..end, of).into_iter().fold(found, sum);
-        start = end;
-    }
+    let mut found = (0, 0);
+    train.each_block(queries, CELLS, |queries, rows| {
+        let value = |q: usize| (train.offsets[q] - train.offsets[queries.start]) * width;
+        let of = |q: usize| of_query(&rows[value(q)..value(q + 1)]);
+        found = parallel::map(queries.clone(), of).into_iter().fold(found, sum);
+    });
     let numbers = readers.gather_numbers(vec![found.0 as f64, found.1 as f64]);
     let (all, whole) = numbers.chunks_exact(2).fold((0.0, 0.0), |(all, whole), own| (all + own[0], whole + own[1]));
     all > 0.0 && whole >= NORMALIZED * all
@@ -277,27 +266,15 @@ fn values_at(train: &RankingDataset, places: impl Fn(usize) -> Vec<usize> + Sync
     parallel::map(0..width, of)
 }
 
-/// Returns the share of the normal distribution below each knot of `gauss`.
-fn gauss_shares() -> Vec<f64> {
-    let step = 2.0 * FARTHEST / (QUANTILES - 1) as f64;
-    (0..QUANTILES).map(|knot| normal::share_below(knot as f64 * step - FARTHEST)).collect()
-}
-
-/// Converts shares from 0 to 1 to ranks among `values` sorted values.
-fn places_of(shares: &[f64], values: usize) -> Vec<usize> {
-    match values.checked_sub(1) {
-        Some(last) => shares.iter().map(|share| ((share * values as f64) as usize).min(last)).collect(),
-        None => Vec::new(),
-    }
-}
-
 fn fit_gauss(train: &RankingDataset) -> FeatureMap {
-    let shares = gauss_shares();
+    // The share of the normal distribution below each knot.
+    let step = 2.0 * FARTHEST / (QUANTILES - 1) as f64;
+    let shares: Vec<f64> = (0..QUANTILES).map(|knot| normal::share_below(knot as f64 * step - FARTHEST)).collect();
     // The smallest value, the values of the knots, and the largest value.
     let ranks = |values: usize| {
-        let ends = (values > 0).then(|| (0, values - 1));
-        let inner = places_of(&shares, values);
-        ends.map_or_else(Vec::new, |(first, last)| iter::once(first).chain(inner).chain(iter::once(last)).collect())
+        let Some(last) = values.checked_sub(1) else { return Vec::new() };
+        let inner = shares.iter().map(|share| ((share * values as f64) as usize).min(last));
+        iter::once(0).chain(inner).chain(iter::once(last)).collect()
     };
     let knots = values_at(train, ranks);
     let of_feature = |of_knot: &Vec<_>| put_together(of_knot, &shares);

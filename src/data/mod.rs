@@ -41,9 +41,8 @@ pub(crate) mod shards;
 pub(crate) mod source;
 mod statistics;
 pub(crate) mod synth;
-mod teacher;
+mod training;
 pub mod trec;
-mod weights;
 #[cfg(feature = "learners")]
 pub(crate) mod windows;
 

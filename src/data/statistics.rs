@@ -103,11 +103,7 @@ impl RankingDataset {
     /// Returns the smallest and the largest value of each feature, ignoring missing values. A feature without values
     /// gets (0, 0).
     pub fn feature_ranges(&self) -> Vec<(f32, f32)> {
-        let width = self.feature_count;
-        if width == 0 || self.documents() == 0 {
-            return vec![(0.0, 0.0); width];
-        }
-        self.features.ranges(width)
+        self.features.ranges(self.feature_count)
     }
 }
 

@@ -186,7 +186,8 @@ impl InFile {
                 for rows in blocks {
                     let mut buffer = empty.try_recv().unwrap_or_default();
                     buffer.resize(rows.len() * width, 0.0);
-                    self.file.read(rows, &mut buffer);
+                    let read = |part, values, piece: &mut [f32]| self.file.source.read(part, values, piece);
+                    self.file.each_piece_of(rows, &mut buffer, read);
                     if filled.send(buffer).is_err() {
                         break;
                     }
@@ -290,11 +291,6 @@ impl Slices {
     /// Copies rows to `out`, and caches the rows around them for later calls.
     fn copy(&self, rows: Range<usize>, out: &mut [f32]) {
         self.each_piece_of(rows, out, |part, values, piece| self.source.copy(part, values, piece));
-    }
-
-    /// Copies rows to `out` without caching them.
-    fn read(&self, rows: Range<usize>, out: &mut [f32]) {
-        self.each_piece_of(rows, out, |part, values, piece| self.source.read(part, values, piece));
     }
 
     /// Cuts a range of rows into pieces, each within one slice. For each piece, calls `of_piece` with the number of its

@@ -9,6 +9,7 @@ use sha2::digest::Output;
 use sha2::digest::common::hazmat::{SerializableState, SerializedState};
 use sha2::{Digest, Sha256};
 
+use super::in_file::InFile;
 use super::survey::{self, Survey};
 use super::{Features, Known, Place};
 use crate::data::error::DataError;
@@ -136,13 +137,12 @@ impl Features {
         self.file()?.normalizer()
     }
 
-    /// Returns the values as they are in the file, with the number of them in a row; `None` if they are not normalized
-    /// on the way.
-    fn raw(&self) -> Option<(Self, usize)> {
-        let (raw, width) = self.file()?.raw()?;
-        let Self { parts, group, streaming, known, .. } = self;
-        let (parts, group, known) = (parts.clone(), group.clone(), known.clone());
-        Some((Self { place: Place::File(raw), parts, group, streaming: *streaming, known }, width))
+    /// Returns the values before they are normalized on the way, with the number of them in a row.
+    fn raw(&self, width: usize) -> (Cow<'_, Self>, usize) {
+        match self.file().and_then(InFile::raw) {
+            Some((raw, width)) => (Cow::Owned(Self { place: Place::File(raw), ..self.clone() }), width),
+            None => (Cow::Borrowed(self), width),
+        }
     }
 
     /// Adds all values to a hash, or the hash of each part if the documents are cut into parts.
@@ -152,10 +152,8 @@ impl Features {
 
     /// Adds the raw values to a hash; if values are normalized on the way, also adds the normalizer.
     pub(in crate::data) fn fingerprint_into(&self, width: usize, hash: &mut Sha256) {
-        match self.raw() {
-            Some((raw, width)) => raw.hash_into(width, hash),
-            None => self.hash_into(width, hash),
-        }
+        let (raw, width) = self.raw(width);
+        raw.hash_into(width, hash);
         if let Some(normalizer) = self.normalizer() {
             hash.update(serde_json::to_vec(normalizer).unwrap_or_default());
         }
@@ -163,10 +161,8 @@ impl Features {
 
     /// Adds the values of a file to a hash as they are before normalization, in a pass that the readers share.
     pub(in crate::data) fn hash_raw_into(&self, width: usize, hash: &mut Sha256) {
-        match self.raw() {
-            Some((raw, width)) => raw.hash_by(width, hash, self.readers()),
-            None => self.hash_by(width, hash, self.readers()),
-        }
+        let (raw, width) = self.raw(width);
+        raw.hash_by(width, hash, self.readers());
     }
 
     /// Adds all values to a hash, in a pass that the readers share. If values are not normalized on the way, the result
@@ -243,9 +239,9 @@ impl Features {
 
     /// Returns the survey of the values before they are normalized on the way, which is made only once.
     fn raw_survey(&self, width: usize) -> Cow<'_, Survey> {
-        let survey = self.known.survey.get_or_init(|| match self.raw() {
-            Some((raw, width)) => raw.surveyed(width, ProcessGroup::ALONE),
-            None => self.surveyed(width, ProcessGroup::ALONE),
+        let survey = self.known.survey.get_or_init(|| {
+            let (raw, width) = self.raw(width);
+            raw.surveyed(width, ProcessGroup::ALONE)
         });
         match self.is_in_file() || survey.width() == width {
             true => Cow::Borrowed(survey),
