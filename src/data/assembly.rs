@@ -68,6 +68,8 @@ pub(super) struct Assembly<'a> {
     /// Until the end of the file is reached, each run of documents counts as a query.
     apart: Vec<(usize, usize)>,
     files: Vec<PathBuf>,
+    /// The number of documents of the files before the current one.
+    pub documents_before: usize,
     /// The largest feature number that occurs in each file.
     widths: Vec<usize>,
 }
@@ -143,6 +145,7 @@ impl<'a> Assembly<'a> {
             puts_together: false,
             apart: Vec::new(),
             files: Vec::new(),
+            documents_before: 0,
             widths: Vec::new(),
         }
     }
@@ -152,6 +155,7 @@ impl<'a> Assembly<'a> {
     pub fn begin_file(&mut self, path: &Path, puts_together: bool) {
         self.puts_together = puts_together;
         self.files.push(path.to_path_buf());
+        self.documents_before = self.dataset.documents();
         self.widths.push(0);
     }
 
@@ -163,18 +167,11 @@ impl<'a> Assembly<'a> {
     }
 
     /// Adds consecutive documents of a query that begin at `line`. The documents join the last query if it has the same
-    /// identifier and is in the current file, which began after `documents_before` documents. A query that occurs again
-    /// in another file is an error. A query that occurs again in the same file is also an error, unless the file was
-    /// begun with `puts_together`.
-    pub fn add_group(
-        &mut self,
-        query: String,
-        documents: usize,
-        documents_before: usize,
-        line: usize,
-    ) -> Result<(), Again> {
+    /// identifier and is in the current file. A query that occurs again in another file is an error. A query that occurs
+    /// again in the same file is also an error, unless the file was begun with `puts_together`.
+    pub fn add_group(&mut self, query: String, documents: usize, line: usize) -> Result<(), Again> {
         let continues =
-            self.dataset.documents_grouped() > documents_before && self.dataset.query_ids.last() == Some(&query);
+            self.dataset.documents_grouped() > self.documents_before && self.dataset.query_ids.last() == Some(&query);
         if continues {
             if let Some(end) = self.dataset.offsets.last_mut() {
                 *end += documents;
@@ -228,11 +225,12 @@ impl<'a> Assembly<'a> {
     }
 
     /// Moves the documents of each query in the current file next to the query's first document, in the order of the
-    /// file. The current file began after `documents_before` documents.
-    pub fn put_together(&mut self, documents_before: usize) -> Result<(), DataError> {
+    /// file.
+    pub fn put_together(&mut self) -> Result<(), DataError> {
         if self.apart.is_empty() {
             return Ok(());
         }
+        let documents_before = self.documents_before;
         let first = self.dataset.offsets.partition_point(|&offset| offset < documents_before);
         let mut home: Vec<usize> = (first..self.dataset.queries()).collect();
         for (run, begun) in self.apart.drain(..) {
@@ -280,7 +278,7 @@ impl<'a> Assembly<'a> {
         if let Some((column, (run, found, expected))) = weights.or(groups) {
             return Err(DataError::Cell {
                 path: self.files.last().cloned().unwrap_or_default(),
-                row: self.dataset.offsets[run] - self.dataset.offsets[first] + 1,
+                row: self.dataset.offsets[run] - self.documents_before + 1,
                 column: column.to_owned(),
                 found,
                 expected: format!("{expected}, as in the query's rows before"),
@@ -295,6 +293,23 @@ impl<'a> Assembly<'a> {
         keep_first(&mut self.groups, first, home);
         keep_first(&mut self.times, first, home);
         Ok(())
+    }
+
+    /// Makes room for `rows` rows of `count` features, which `bytes` bytes of text hold. Before the first rows, makes room
+    /// for those of all files: about as many bytes make a row in the rest of them.
+    pub fn make_room(&mut self, rows: usize, bytes: usize, count: usize, have_ids: bool) -> Result<(), DataError> {
+        let width = count.max(self.rows.count);
+        if self.rows.rows == 0 {
+            let all = u128::from(self.expected_bytes) * rows as u128 / bytes.max(1) as u128;
+            let most = self.options.most_cells(self.expected_bytes) / width.max(1);
+            let [asked, wanted] = [all, all + all / 64]
+                .map(|expected| usize::try_from(expected).unwrap_or(usize::MAX).min(most).max(rows));
+            self.ask_memory(asked, width, self.bytes_of(asked, width, have_ids))?;
+            // A smaller matrix may still fit. Without such room, a growing matrix is copied, which takes twice its
+            // memory during the copy.
+            let _ = self.rows.reserve(wanted, width);
+        }
+        self.ask_memory(self.dataset.documents() + rows, width, self.rows.grows_by(rows, count))
     }
 
     /// Returns the number of bytes that documents take: their features, labels, weights, and perhaps their identifiers.

@@ -93,7 +93,13 @@ pub fn separator_of_name(name: &Path) -> Option<u8> {
 #[cfg(feature = "columnar")]
 fn read_table(assembly: &mut Assembly, input: Input, beginning: &[u8], separator: Option<u8>) -> Result<(), DataError> {
     use super::columnar::{self, Format};
+    use super::options::Groups;
+    use crate::refusal::Refusal;
 
+    if assembly.options.groups == Groups::QueryFile {
+        let expected = format!("`auto` or `qid`: {} has a column of queries", input.name().display());
+        return Err(Refusal::new("groups", "query-file", expected).into());
+    }
     match separator {
         Some(separator) => columnar::read_csv(assembly, input, separator),
         None if beginning.starts_with(b"PAR1") => columnar::read(assembly, input, Format::Parquet),

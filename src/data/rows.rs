@@ -81,21 +81,9 @@ impl Rows {
         self.stride = stride;
     }
 
-    /// Makes room for `rows` rows of `count` columns, if there is enough memory. Without such room, a growing matrix is
-    /// copied, which takes twice its memory during the copy.
-    pub fn expect(&mut self, rows: usize, count: usize) {
-        // A smaller matrix may still fit.
-        let _ = self.reserve(rows, count);
-    }
-
     /// Makes room for `rows` rows of `count` columns.
     pub fn reserve(&mut self, rows: usize, count: usize) -> Result<(), TryReserveError> {
         self.values.try_reserve_exact(rows.saturating_mul(count))
-    }
-
-    /// Appends the rows of another matrix.
-    pub fn append(&mut self, other: &Rows) {
-        self.append_dense(&other.values, other.stride, other.count, other.rows);
     }
 
     /// Appends `rows` rows that are stored with `stride` columns each, of which only the first `count` are in use.

@@ -88,11 +88,7 @@ impl Segments {
         if let Some(query) = lengths.iter().position(|&length| length == 0) {
             return Err(SegmentsError::Empty { query });
         }
-        let ends = lengths.iter().scan(0usize, |end, &length| {
-            *end = end.saturating_add(length);
-            Some(*end)
-        });
-        Self::new(std::iter::once(0).chain(ends).collect(), None)
+        Self::new(offsets_of(lengths).collect(), None)
     }
 
     /// Creates segments of consecutive queries from their starts, followed by the end of the last one. Query `q` has
@@ -224,6 +220,16 @@ impl Segments {
         }
         groups
     }
+}
+
+/// Returns the index at which each query starts, followed by the number of documents, from the numbers of documents of
+/// consecutive queries.
+pub(super) fn offsets_of(lengths: &[usize]) -> impl Iterator<Item = usize> {
+    let ends = lengths.iter().scan(0usize, |end, &length| {
+        *end = end.saturating_add(length);
+        Some(*end)
+    });
+    std::iter::once(0).chain(ends)
 }
 
 /// The largest number of groups of queries.

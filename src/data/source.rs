@@ -125,13 +125,13 @@ impl Source {
     /// Returns the number of bytes of text read so far. The count for a compressed file is at most [`COUNTED_RATIO`]
     /// times the file's own size.
     pub fn bytes_that_count(&self) -> u64 {
-        let counted = self.compressed.as_ref().map(|size| size.bytes().saturating_mul(COUNTED_RATIO));
+        let counted = self.compressed.as_ref().map(|size| size.load(Ordering::Relaxed).saturating_mul(COUNTED_RATIO));
         counted.map_or(self.bytes, |most| self.bytes.min(most))
     }
 
     fn check_limit(&self) -> Result<(), DataError> {
         let Some(size) = &self.compressed else { return Ok(()) };
-        let (limit, option) = most_decompressed(size.bytes(), self.most_ratio, self.most_bytes);
+        let (limit, option) = most_decompressed(size.load(Ordering::Relaxed), self.most_ratio, self.most_bytes);
         if self.bytes <= limit {
             return Ok(());
         }
@@ -140,21 +140,8 @@ impl Source {
     }
 }
 
-/// The compressed size of an input in bytes, which is known in advance only for a file.
-pub(crate) enum Size {
-    Whole(u64),
-    /// The number of bytes read from a stream so far.
-    SoFar(Arc<AtomicU64>),
-}
-
-impl Size {
-    fn bytes(&self) -> u64 {
-        match self {
-            Size::Whole(bytes) => *bytes,
-            Size::SoFar(bytes) => bytes.load(Ordering::Relaxed),
-        }
-    }
-}
+/// The compressed size of an input in bytes: that of the file or, for a stream, what was read so far.
+pub(crate) type Size = Arc<AtomicU64>;
 
 /// Counts the bytes read from a reader.
 struct Counted<R> {
@@ -199,7 +186,7 @@ fn sniff(
     }
     let bytes = Arc::new(AtomicU64::new(0));
     let counted = Counted { reader: whole, bytes: bytes.clone() };
-    let size = size.map_or(Size::SoFar(bytes), Size::Whole);
+    let size = size.map_or(bytes, |whole| Arc::new(AtomicU64::new(whole)));
     let member = Some(GzDecoder::new(BufReader::with_capacity(1 << 16, counted)));
     Ok((Box::new(Gunzip { member, at_start: true }), Some(size)))
 }

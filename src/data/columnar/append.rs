@@ -17,7 +17,7 @@ use super::values::{SHOWN, Uneven, first_length, floats, items, plain_items, sho
 use crate::data::assembly::{Again, Assembly, zero_missing};
 use crate::data::error::{DataError, unfit};
 use crate::data::letor::{LABEL, LARGEST};
-use crate::data::options::{KeyColumn, MISSING_HINT, Missing, ReadOptions};
+use crate::data::options::{KeyColumn, MISSING_HINT, Missing};
 use crate::parallel;
 use crate::text::{counted, shortened};
 
@@ -40,7 +40,6 @@ pub(super) struct Appender<'a, 'b> {
     pub layout: Layout,
     /// The largest number of cells that the dataset may have.
     most_cells: usize,
-    documents_before: usize,
     /// The features read so far, if they stay in the file; `None` if they are copied into memory.
     stored: Option<Stored>,
     /// Returns the identifier of a query for its text in the file, or `None` if the text is not an identifier.
@@ -49,8 +48,7 @@ pub(super) struct Appender<'a, 'b> {
 
 impl<'a, 'b> Appender<'a, 'b> {
     pub fn new(assembly: &'a mut Assembly<'b>, path: &'a Path, layout: Layout, most_cells: usize) -> Self {
-        let documents_before = assembly.dataset.documents();
-        Self { assembly, path, layout, most_cells, documents_before, stored: None, query_of: |text| Some(text) }
+        Self { assembly, path, layout, most_cells, stored: None, query_of: |text| Some(text) }
     }
 
     /// Prepares to leave features in their file instead of copying them into memory. Features can stay in the file only
@@ -81,10 +79,10 @@ impl<'a, 'b> Appender<'a, 'b> {
     pub fn expect(&mut self, rows: usize) -> Result<(), DataError> {
         self.check_columns()?;
         let width = self.layout.width.unwrap_or(0).max(self.assembly.rows.count);
-        self.check_cells(self.documents_before.saturating_add(rows), width)?;
+        let documents = self.assembly.dataset.documents().saturating_add(rows);
+        self.check_cells(documents, width)?;
         let no_memory = |_| DataError::io(self.path)(std::io::ErrorKind::OutOfMemory.into());
         if self.stored.is_none() {
-            let documents = self.documents_before.saturating_add(rows);
             let bytes = self.assembly.bytes_of(rows, width, self.layout.document.is_some());
             self.assembly.ask_memory(documents, width, bytes)?;
             self.assembly.rows.reserve(rows, width).map_err(no_memory)?;
@@ -92,30 +90,14 @@ impl<'a, 'b> Appender<'a, 'b> {
         self.assembly.dataset.labels.try_reserve_exact(rows).map_err(no_memory)
     }
 
-    pub fn options(&self) -> &ReadOptions {
-        self.assembly.options
-    }
-
     /// Sets the largest number of cells that the dataset may have, which rises as more text is read.
     pub fn allow(&mut self, most_cells: usize) {
         self.most_cells = most_cells;
     }
 
-    /// Reserves memory for `rows` rows. Before the first rows, memory for all files is reserved. The estimate is based
-    /// on `bytes`, the number of bytes that hold these rows.
-    pub fn expect_like(&mut self, rows: usize, bytes: usize) -> Result<(), DataError> {
-        let width = self.layout.width.unwrap_or(0).max(self.assembly.rows.count);
-        let documents = self.assembly.dataset.documents();
-        if self.assembly.rows.rows == 0 {
-            let all = u128::from(self.assembly.expected_bytes) * rows as u128 / bytes.max(1) as u128;
-            let most = self.assembly.options.most_cells(self.assembly.expected_bytes) / width.max(1);
-            let expected = usize::try_from(all + all / 64).unwrap_or(usize::MAX).min(most).max(rows);
-            let all = self.assembly.bytes_of(expected, width, self.layout.document.is_some());
-            self.assembly.ask_memory(expected, width, all)?;
-            self.assembly.rows.expect(expected, width);
-        }
-        let growth = self.assembly.rows.grows_by(rows, width);
-        self.assembly.ask_memory(documents.saturating_add(rows), width, growth)
+    /// Makes room for `rows` rows, which `bytes` bytes of text hold.
+    pub fn make_room(&mut self, rows: usize, bytes: usize) -> Result<(), DataError> {
+        self.assembly.make_room(rows, bytes, self.layout.width.unwrap_or(0), self.layout.document.is_some())
     }
 
     /// Rejects a table with missing or extra feature columns, because every later column would be read as the wrong
@@ -202,7 +184,7 @@ impl<'a, 'b> Appender<'a, 'b> {
     /// Finishes the file. Checks the number of rows and moves the rows of each query together. If features stay in the
     /// file, hands them to the dataset.
     pub fn finish(mut self, rows: Option<usize>) -> Result<(), DataError> {
-        let found = self.assembly.dataset.documents() - self.documents_before;
+        let found = self.assembly.dataset.documents() - self.assembly.documents_before;
         if let Some(rows) = rows.filter(|rows| found != *rows) {
             return Err(unfit(self.path, counted(found, "row"), format!("{rows}, as it states")));
         }
@@ -211,7 +193,7 @@ impl<'a, 'b> Appender<'a, 'b> {
             if let Some(stored) = self.stored.take() {
                 self.copy_stored(stored)?;
             }
-            return self.assembly.put_together(self.documents_before);
+            return self.assembly.put_together();
         }
         self.assembly.in_file = self.stored.map(Stored::into_features);
         Ok(())
@@ -257,7 +239,7 @@ impl<'a, 'b> Appender<'a, 'b> {
             let same = |row: &usize| queries.is_valid(*row) && queries.value(*row) == text;
             let end = (start + 1..queries.len()).find(|row| !same(row)).unwrap_or(queries.len());
             let row = self.row(start);
-            let added = self.assembly.add_group(query.to_owned(), end - start, self.documents_before, row);
+            let added = self.assembly.add_group(query.to_owned(), end - start, row);
             added.map_err(|Again { query, first_path, first_line }| {
                 let found = format!("query `{}` again", shortened(&query, SHOWN));
                 let began = format!("it began in row {first_line} of {}", first_path.display());
@@ -425,7 +407,7 @@ impl<'a, 'b> Appender<'a, 'b> {
 
     /// Returns the position of a row of the current batch in its file, counted from 1.
     fn row(&self, row: usize) -> usize {
-        self.assembly.dataset.documents() - self.documents_before + row + 1
+        self.assembly.dataset.documents() - self.assembly.documents_before + row + 1
     }
 
     /// Returns the run of a query's rows to which a row of the current batch belongs.

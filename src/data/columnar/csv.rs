@@ -13,7 +13,6 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 
 use super::append::{Appender, TEACHER_SCORE, or_largest};
-use super::check_groups;
 use super::schema::{self, Layout};
 use super::values::SHOWN;
 use crate::data::assembly::Assembly;
@@ -29,20 +28,20 @@ const SAMPLE: usize = 1000;
 /// Reads a file or reader whose columns are separated by `separator`, and appends its rows to the dataset.
 pub(in crate::data) fn read_csv(assembly: &mut Assembly, input: Input, separator: u8) -> Result<(), DataError> {
     let path = &input.name().to_path_buf();
-    check_groups(assembly.options, path)?;
+    let options = assembly.options;
     assembly.begin_file(path, true);
-    let mut source = Source::open(input, assembly.options)?;
+    let mut source = Source::open(input, options)?;
     let mut next = Vec::new();
-    next_rows(&mut source, &mut next, path, assembly.options.max_line_bytes)?;
+    next_rows(&mut source, &mut next, path, options.max_line_bytes)?;
     let names = take_header(&mut next, separator, path)?;
     check_columns(names.len(), path, assembly)?;
     if next.is_empty() {
-        next_rows(&mut source, &mut next, path, assembly.options.max_line_bytes)?;
+        next_rows(&mut source, &mut next, path, options.max_line_bytes)?;
     }
     let types = types(&names, &next, separator, path, assembly)?;
     let layout = Layout::of(&types, path, assembly)?;
     let (before, teacher) = (assembly.bytes, layout.teacher);
-    let most = assembly.options.most_cells(before + source.bytes_that_count());
+    let most = options.most_cells(before + source.bytes_that_count());
     let mut appender = Appender::new(assembly, path, layout, most);
     appender.query_of = query_of;
     appender.check_columns()?;
@@ -53,24 +52,24 @@ pub(in crate::data) fn read_csv(assembly: &mut Assembly, input: Input, separator
         // Twice the threads, so that all have work until the last block.
         let mut blocks = vec![std::mem::take(&mut next)];
         while blocks.len() < 2 * rayon::current_num_threads() {
-            next_rows(&mut source, &mut next, path, appender.options().max_line_bytes)?;
+            next_rows(&mut source, &mut next, path, options.max_line_bytes)?;
             if next.is_empty() {
                 break;
             }
             blocks.push(std::mem::take(&mut next));
         }
         let decoded: Vec<Result<RecordBatch, Fault>> = parallel::map(&blocks, |block| decoder.decode(block));
-        appender.allow(appender.options().most_cells(before + source.bytes_that_count()));
+        appender.allow(options.most_cells(before + source.bytes_that_count()));
         let bytes: usize = blocks.iter().map(Vec::len).sum();
         let of_blocks: usize = decoded.iter().flatten().map(RecordBatch::num_rows).sum();
-        appender.expect_like(of_blocks, bytes)?;
+        appender.make_room(of_blocks, bytes)?;
         for (batch, block) in decoded.into_iter().zip(&blocks) {
             let batch = batch.map_err(|fault| fault.at(rows, path))?;
             appender.append(&batch).map_err(|error| decoder.as_written(error, block, rows))?;
             rows += batch.num_rows();
         }
         if next.is_empty() {
-            next_rows(&mut source, &mut next, path, appender.options().max_line_bytes)?;
+            next_rows(&mut source, &mut next, path, options.max_line_bytes)?;
         }
     }
     if rows == 0 {

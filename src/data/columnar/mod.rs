@@ -59,9 +59,8 @@ use bytes::Bytes;
 
 use super::assembly::Assembly;
 use super::error::{DataError, unfit};
-use super::options::{Groups, ReadOptions};
+use super::options::ReadOptions;
 use super::source::{Input, most_decompressed};
-use crate::refusal::Refusal;
 use append::Appender;
 pub(super) use csv::read_csv;
 use schema::Layout;
@@ -123,7 +122,6 @@ type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>;
 pub(super) fn read(assembly: &mut Assembly, input: Input, format: Format) -> Result<(), DataError> {
     let path = &input.name().to_path_buf();
     let options = assembly.options;
-    check_groups(options, path)?;
     assembly.begin_file(path, true);
     let (bytes, map) = map::bytes_of(input, options.max_decompressed_bytes)?;
     let table = open(bytes, format, path, assembly)?;
@@ -145,15 +143,6 @@ pub(super) fn read(assembly: &mut Assembly, input: Input, format: Format) -> Res
     }
     appender.finish(Some(rows))?;
     assembly.bytes += bytes_that_count;
-    Ok(())
-}
-
-/// Rejects the option `groups = "query-file"`, because a table has its own column of queries.
-fn check_groups(options: &ReadOptions, path: &Path) -> Result<(), DataError> {
-    if options.groups == Groups::QueryFile {
-        let expected = format!("`auto` or `qid`: {} has a column of queries", path.display());
-        return Err(Refusal::new("groups", "query-file", expected).into());
-    }
     Ok(())
 }
 

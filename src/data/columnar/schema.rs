@@ -46,16 +46,17 @@ pub(super) enum Features {
 /// A role that columns can have, with the option that names the column and the usual names for the role.
 pub(super) struct Role {
     option: &'static str,
+    named: fn(&Columns) -> &Option<String>,
     usual: &'static [&'static str],
 }
 
-const LABEL: Role = Role { option: "label", usual: &["label"] };
-const QUERY: Role = Role { option: "query", usual: &["query", "qid"] };
-const DOCUMENT: Role = Role { option: "id", usual: &["document", "docid"] };
-const WEIGHT: Role = Role { option: "weight", usual: &["weight"] };
-const QUERY_WEIGHT: Role = Role { option: "query_weight", usual: &["query_weight"] };
-const TEACHER: Role = Role { option: "teacher", usual: &[] };
-const POSITION: Role = Role { option: "position", usual: &[] };
+const LABEL: Role = Role { option: "label", named: |columns| &columns.label, usual: &["label"] };
+const QUERY: Role = Role { option: "query", named: |columns| &columns.query, usual: &["query", "qid"] };
+const DOCUMENT: Role = Role { option: "id", named: |columns| &columns.id, usual: &["document", "docid"] };
+const WEIGHT: Role = Role { option: "weight", named: |columns| &columns.weight, usual: &["weight"] };
+const QUERY_WEIGHT: Role = Role { option: "query_weight", named: |_| &None, usual: &["query_weight"] };
+const TEACHER: Role = Role { option: "teacher", named: |columns| &columns.teacher, usual: &[] };
+const POSITION: Role = Role { option: "position", named: |columns| &columns.position, usual: &[] };
 pub(super) const ROLES: [Role; 7] = [LABEL, QUERY, DOCUMENT, WEIGHT, QUERY_WEIGHT, TEACHER, POSITION];
 const FEATURES: &str = "features";
 
@@ -65,10 +66,7 @@ pub(super) const NAMES: &str = "feature_names";
 impl Role {
     /// Returns the name that the option gives to the column of this role.
     fn named<'a>(&self, columns: &'a Columns) -> Option<&'a str> {
-        let Columns { label, query, id, weight, teacher, position, .. } = columns;
-        let of_training = [("weight", weight), ("teacher", teacher), ("position", position)];
-        let mut names = [("label", label), ("query", query), ("id", id)].into_iter().chain(of_training);
-        names.find(|(option, _)| *option == self.option)?.1.as_deref()
+        (self.named)(columns).as_deref()
     }
 }
 
@@ -181,17 +179,18 @@ impl Table<'_> {
         self.schema.fields().iter().map(|field| field.name().as_str())
     }
 
+    fn name(&self, column: usize) -> &str {
+        self.schema.field(column).name()
+    }
+
     fn place(&self, name: &str) -> Option<usize> {
         self.names().position(|other| other == name)
     }
 
     /// Returns whether a column is not read. Columns that were dropped when the ranker was trained are not read either.
     fn is_dropped(&self, name: &str) -> bool {
-        let ranker = self.like.ranker.as_ref().map(|columns| &columns.drop);
-        [Some(&self.options.drop), ranker]
-            .into_iter()
-            .flatten()
-            .any(|dropped| dropped.iter().any(|other| other == name))
+        let of_ranker = self.like.ranker.iter().flat_map(|columns| &columns.drop);
+        self.options.drop.iter().chain(of_ranker).any(|dropped| dropped == name)
     }
 
     /// Rejects an option that drops a missing column: the name may be misspelled, and the intended column would become
@@ -257,13 +256,11 @@ impl Table<'_> {
         if let Some(column) = of_ranker.and_then(|name| self.place(name)) {
             return self.fitting(column, fits, expected).map(Some);
         }
-        let fields = self.schema.fields();
-        let is_one = |name: &str| role.usual.contains(&name) && !self.is_dropped(name);
-        let mut there = (0..fields.len()).filter(|&column| is_one(fields[column].name()));
-        let Some(column) = there.next() else { return Ok(None) };
-        if let Some(other) = there.next() {
-            let found = format!("columns `{}` and `{}`", fields[column].name(), fields[other].name());
-            return Err(unfit(self.path, found, "one of them"));
+        let is_one = |(_, name): &(usize, &str)| role.usual.contains(name) && !self.is_dropped(name);
+        let mut there = self.names().enumerate().filter(is_one);
+        let Some((column, name)) = there.next() else { return Ok(None) };
+        if let Some((_, other)) = there.next() {
+            return Err(unfit(self.path, format!("columns `{name}` and `{other}`"), "one of them"));
         }
         self.fitting(column, fits, expected).map(Some)
     }
@@ -309,7 +306,7 @@ impl Table<'_> {
             let names = self.names_of_lists(column, width, assembly)?;
             return Ok((Features::List(column), width, names));
         }
-        let is_other = |column: &usize| !taken.contains(&Some(*column)) && !self.is_dropped(fields[*column].name());
+        let is_other = |column: &usize| !taken.contains(&Some(*column)) && !self.is_dropped(self.name(*column));
         let mut each: Vec<usize> = (0..fields.len()).filter(is_other).collect();
         let known = self.known_names(assembly);
         self.leave_out_index(&mut each, known);
@@ -323,7 +320,7 @@ impl Table<'_> {
             }
             _ => self.in_order(&each, known, self.knower())?,
         };
-        let names: Vec<String> = each.iter().map(|&column| fields[column].name().clone()).collect();
+        let names: Vec<String> = each.iter().map(|&column| self.name(column).to_owned()).collect();
         let width = each.len();
         Ok((Features::Each(each), Some(width), Some(names)))
     }
@@ -372,8 +369,8 @@ impl Table<'_> {
     fn leave_out_index(&self, each: &mut Vec<usize>, known: &[String]) {
         let index = self.index();
         each.retain(|&column| {
-            let name = self.schema.field(column).name();
-            let is_index = index.contains(name) && !known.contains(name);
+            let name = self.name(column);
+            let is_index = index.iter().any(|other| other == name) && !known.iter().any(|other| other == name);
             if is_index && self.like.ranker.is_none() {
                 log::warn!(
                     "{}: column {} is left out: it is the index of a pandas frame, and `reset_index` would make it \
@@ -388,15 +385,15 @@ impl Table<'_> {
 
     /// Rejects a feature column that holds no numbers, or whose name usually stands for another role.
     fn check_features(&self, each: &[usize]) -> Result<(), DataError> {
-        let fields = self.schema.fields();
-        let no_numbers = |column: &&usize| !is_number(fields[**column].data_type());
-        let without: Vec<&str> = each.iter().filter(no_numbers).map(|&column| fields[column].name().as_str()).collect();
-        if let Some(&column) = each.iter().find(no_numbers) {
-            let expected = format!("numbers, as every column of a feature has {}", self.to_drop(&without));
+        let no_numbers = |column: &usize| !is_number(self.schema.field(*column).data_type());
+        let without: Vec<usize> = each.iter().copied().filter(no_numbers).collect();
+        if let Some(&column) = without.first() {
+            let names: Vec<&str> = without.iter().map(|&column| self.name(column)).collect();
+            let expected = format!("numbers, as every column of a feature has {}", self.to_drop(&names));
             return Err(self.of_type(column, &expected));
         }
         for &column in each {
-            let name = fields[column].name().as_str();
+            let name = self.name(column);
             if name.is_empty() {
                 let found = format!("column {} without a name", column + 1);
                 return Err(unfit(self.path, found, format!("a name for each feature {}", self.to_drop(&[name]))));
@@ -418,12 +415,10 @@ impl Table<'_> {
 
     /// Returns the columns of features in the order of the known feature names.
     fn in_order(&self, each: &[usize], known: &[String], of: &str) -> Result<Vec<usize>, DataError> {
-        let fields = self.schema.fields();
         if known.iter().any(String::is_empty) {
             return Ok(each.to_vec());
         }
-        let places: HashMap<&str, usize> =
-            each.iter().map(|&column| (fields[column].name().as_str(), column)).collect();
+        let places: HashMap<&str, usize> = each.iter().map(|&column| (self.name(column), column)).collect();
         let has_numbers = self.like.ranker.is_some() && are_numbers(known);
         let is_short = has_numbers && !places.contains_key(known[0].as_str());
         let changed = self.changed_names(each);
@@ -438,7 +433,7 @@ impl Table<'_> {
         if let Some(first) = lacking.first() {
             let what = format!("no {} {}", plural(lacking.len(), "column"), first_of(lacking.iter().copied()));
             let found = format!("{what} among {} of features", counted(each.len(), "column"));
-            let near = nearest(first, each.iter().map(|&column| fields[column].name().as_str()));
+            let near = nearest(first, each.iter().map(|&column| self.name(column)));
             let expected = format!("one for each feature of {of}{}", did_you_mean(&near));
             return Err(unfit(self.path, found, expected));
         }
@@ -449,12 +444,12 @@ impl Table<'_> {
         let known_columns: HashSet<usize> = ordered.iter().copied().collect();
         let other = each.iter().find(|column| !known_columns.contains(column));
         if let Some(&other) = other.filter(|_| self.like.ranker.is_none()) {
-            let name = fields[other].name();
+            let name = self.name(other);
             let found = format!("column {} among {} of features", shown(name), counted(each.len(), "column"));
             let expected = format!("{}, one for each feature of {of} {}", known.len(), self.to_drop(&[name]));
             return Err(unfit(self.path, found, expected));
         }
-        match ordered.iter().find(|&&column| !is_number(fields[column].data_type())) {
+        match ordered.iter().find(|&&column| !is_number(self.schema.field(column).data_type())) {
             Some(&column) => Err(self.of_type(column, "numbers, as every column of a feature has")),
             None => Ok(ordered),
         }
@@ -462,8 +457,8 @@ impl Table<'_> {
 
     /// Returns the error for a table without the features of a ranker that knows them only by numbers.
     fn lacks_numbers(&self, each: &[usize], last: usize) -> DataError {
-        let names: Vec<&str> = each.iter().map(|&column| self.schema.field(column).name().as_str()).collect();
-        let found = format!("{} {}", plural(names.len(), "column"), first_of(names.into_iter()));
+        let found =
+            format!("{} {}", plural(each.len(), "column"), first_of(each.iter().map(|&column| self.name(column))));
         let expected = format!(
             "the features 1 to {last} of a ranker that knows no names: a column `{FEATURES}` of lists, or columns called \
              `{NUMBERED}1` or `1` and so on"
@@ -477,14 +472,10 @@ impl Table<'_> {
             let number = name.strip_prefix(prefix).and_then(|number| number.parse::<usize>().ok());
             number.is_some_and(|number| number > last)
         };
-        match each.iter().map(|&column| self.schema.field(column).name().as_str()).find(beyond) {
-            Some(name) => Err(unfit(
-                self.path,
-                format!("column {}", shown(name)),
-                format!("the features 1 to {last} of the ranker"),
-            )),
-            None => Ok(()),
-        }
+        each.iter().map(|&column| self.name(column)).find(beyond).map_or(Ok(()), |name| {
+            let expected = format!("the features 1 to {last} of the ranker");
+            Err(unfit(self.path, format!("column {}", shown(name)), expected))
+        })
     }
 
     /// Returns the columns by the letters and digits of their names, if the ranker is from a system that replaces other
@@ -492,7 +483,7 @@ impl Table<'_> {
     fn changed_names(&self, each: &[usize]) -> HashMap<String, Option<usize>> {
         let mut places = HashMap::new();
         for &column in each.iter().filter(|_| self.like.has_changed_names) {
-            let name = letters(self.schema.field(column).name());
+            let name = letters(self.name(column));
             places.entry(name).and_modify(|place| *place = None).or_insert(Some(column));
         }
         places

@@ -142,11 +142,8 @@ pub(super) fn plain_items(column: &dyn Array, width: usize) -> Option<ScalarBuff
 
 /// Returns the length of the first list.
 pub(super) fn first_length(column: &dyn Array) -> usize {
-    let lists = |lists: Option<usize>| lists.unwrap_or(0);
-    match column.as_list_opt::<i32>() {
-        Some(list) => list.value_length(0) as usize,
-        None => lists(column.as_list_opt::<i64>().map(|list| list.value_length(0) as usize)),
-    }
+    let large = || column.as_list_opt::<i64>().map(|lists| lists.value_length(0) as usize);
+    column.as_list_opt::<i32>().map(|lists| lists.value_length(0) as usize).or_else(large).unwrap_or(0)
 }
 
 /// Joins columns into row-major values, with NaN in place of nulls.

@@ -7,6 +7,7 @@ use super::{beside, parse};
 use crate::data::assembly::{Again, Assembly, too_many_cells};
 use crate::data::error::{DataError, unfit};
 use crate::data::options::{Groups, ReadOptions, Weights};
+use crate::data::rows::Rows;
 use crate::data::source::{Input, Source};
 use crate::parallel;
 use crate::refusal::Refusal;
@@ -62,8 +63,6 @@ struct FileState<'a> {
     path: &'a Path,
     /// The number of lines in the blocks appended so far.
     lines: usize,
-    /// The number of documents that were read from earlier files.
-    documents_before: usize,
     has_queries: Option<bool>,
     /// Whether the input is a file on disk, so that a file with group sizes may exist in the same folder.
     is_file: bool,
@@ -86,14 +85,13 @@ pub(in crate::data) fn read_text(assembly: &mut Assembly, input: Input) -> Resul
         return Err(unfit(path, "text", expected));
     }
     assembly.begin_file(path, options.sort);
-    let documents_before = assembly.dataset.documents();
-    let mut state = FileState { path, lines: 0, documents_before, has_queries: None, is_file };
+    let mut state = FileState { path, lines: 0, has_queries: None, is_file };
     read_blocks(assembly, &mut source, &mut state)?;
     assembly.bytes += source.bytes_that_count();
-    if assembly.dataset.documents() == documents_before {
+    let documents = assembly.dataset.documents() - assembly.documents_before;
+    if documents == 0 {
         return Err(DataError::Empty { path: path.to_path_buf(), expected: "`label qid:ID index:value ...`" });
     }
-    let documents = assembly.dataset.documents() - documents_before;
     if state.has_queries != Some(true) {
         for size in beside::group_sizes(path, documents)? {
             assembly.add_numbered_group(size);
@@ -105,7 +103,7 @@ pub(in crate::data) fn read_text(assembly: &mut Assembly, input: Input) -> Resul
     if options.positions {
         assembly.positions.extend(beside::positions_of_documents(path, documents)?);
     }
-    assembly.put_together(documents_before)?;
+    assembly.put_together()?;
     if options.query_weights == Weights::File {
         let queries = assembly.dataset.queries() - assembly.query_weights.len();
         assembly.query_weights.extend(beside::weights_of_queries(path, queries)?);
@@ -190,7 +188,7 @@ fn merge(assembly: &mut Assembly, slot: &mut Slot, state: &mut FileState) -> Res
     }
     for group in parsed.groups.drain(..) {
         let line = state.lines + group.line + 1;
-        let added = assembly.add_group(group.query, group.documents, state.documents_before, line);
+        let added = assembly.add_group(group.query, group.documents, line);
         added.map_err(|Again { query, first_path, first_line }| DataError::InterleavedQuery {
             path: path.to_path_buf(),
             line,
@@ -212,20 +210,11 @@ fn merge(assembly: &mut Assembly, slot: &mut Slot, state: &mut FileState) -> Res
     if documents.saturating_mul(columns) > slot.most_cells {
         return Err(too_many_cells(path, slot.most_cells));
     }
-    if assembly.rows.rows == 0 {
-        // About as many bytes of text make a document in the rest of the files.
-        let expected = u128::from(assembly.expected_bytes) * parsed.labels.len() as u128;
-        let expected = usize::try_from(expected / slot.text.len().max(1) as u128).unwrap_or(0);
-        let most = assembly.options.most_cells(assembly.expected_bytes) / columns.max(1);
-        let bytes = assembly.bytes_of(expected.min(most), columns, !parsed.document_ids.is_empty());
-        assembly.ask_memory(expected.min(most), columns, bytes)?;
-        assembly.rows.expect(expected.saturating_add(expected / 64).min(most), columns);
-    }
+    let Rows { values, stride, count, rows, .. } = &parsed.rows;
+    assembly.make_room(*rows, slot.text.len(), *count, !parsed.document_ids.is_empty())?;
     assembly.add_document_ids(&mut parsed.document_ids, documents);
-    let growth = assembly.rows.grows_by(parsed.rows.rows, parsed.rows.count);
-    assembly.ask_memory(documents, columns, growth)?;
-    assembly.rows.append(&parsed.rows);
-    assembly.note_width(parsed.rows.count);
+    assembly.rows.append_dense(values, *stride, *count, *rows);
+    assembly.note_width(*count);
     assembly.dataset.labels.extend_from_slice(&parsed.labels);
     assembly.missing |= parsed.missing;
     state.lines += parsed.lines;

@@ -69,15 +69,10 @@ impl<'a> Line<'a> {
     /// Returns the first `N` fields; `expected` is the required form of the line.
     pub(super) fn fields<const N: usize>(&self, expected: &str) -> Result<[Field; N], DataError> {
         let mut fields = [(0, 0); N];
-        let mut at = 0;
+        let (mut last, end) = ((0, 0), self.bytes.len());
         for field in &mut fields {
-            at += self.bytes[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-            let end = at + self.bytes[at..].iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
-            if at == end {
-                return Err(self.fault((at, end), expected));
-            }
-            *field = (at, end);
-            at = end;
+            last = self.after(last).ok_or_else(|| self.fault((end, end), expected))?;
+            *field = last;
         }
         Ok(fields)
     }
