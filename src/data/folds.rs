@@ -5,6 +5,8 @@
 //! validates on S4 and tests on S5. Every query is in the test set of exactly one fold.
 
 use std::collections::HashMap;
+use std::fs::DirEntry;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use chacha20::ChaCha8Rng;
@@ -54,10 +56,8 @@ pub fn discover(folder: &Path) -> Result<Vec<Fold>, DataError> {
     if SETS.iter().flat_map(|set| set.iter()).any(|set| file(folder, &[set]).is_some()) {
         return Ok(vec![named_files(folder, 1)?]);
     }
-    let found = match names.is_empty() {
-        true => "an empty folder".to_owned(),
-        false => first_of(names.iter().map(String::as_str)),
-    };
+    let found =
+        if names.is_empty() { "an empty folder".to_owned() } else { first_of(names.iter().map(String::as_str)) };
     let near = did_you_mean(&near(&names, &SETS.concat()));
     let expected = format!("folders Fold1, Fold2, ..., or parts S1, S2, ..., or {FILES}{near}");
     Err(DataError::folds(folder, found, expected))
@@ -275,10 +275,9 @@ fn file(folder: &Path, names: &[&str]) -> Option<PathBuf> {
 }
 
 fn names(folder: &Path) -> Result<Vec<String>, DataError> {
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(DataError::io(folder))? {
-        names.push(entry.map_err(DataError::io(folder))?.file_name().to_string_lossy().into_owned());
-    }
+    let name = |entry: io::Result<DirEntry>| Ok(entry?.file_name().to_string_lossy().into_owned());
+    let names: io::Result<Vec<String>> = std::fs::read_dir(folder).and_then(|entries| entries.map(name).collect());
+    let mut names = names.map_err(DataError::io(folder))?;
     names.sort_unstable();
     Ok(names)
 }

@@ -54,11 +54,8 @@ fn read_input(assembly: &mut Assembly, input: Input) -> Result<(), DataError> {
         return read_table(assembly, input, &beginning, separator);
     }
     // Text of another kind is not data.
-    let file = input.is_file().then(|| input.name().to_path_buf());
-    read_text(assembly, input).map_err(|error| match &file {
-        Some(file) => error.or_kind(file, FileKind::Letor, EXPECTED),
-        None => error,
-    })
+    let or_kind = input.or_kind(FileKind::Letor, EXPECTED.to_owned());
+    read_text(assembly, input).map_err(or_kind)
 }
 
 /// The formats that can be read.
@@ -120,7 +117,7 @@ const BEGINNING: usize = 1 << 16;
 /// returned as a reader, because its first bytes cannot be read twice.
 fn beginning(input: Input) -> Result<(Input, Vec<u8>), DataError> {
     let mut bytes = Vec::new();
-    let (name, reader) = input.into_parts();
+    let Input { name, reader } = input;
     let is_pipe = || name.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir());
     let mut reader = match reader {
         Some(reader) => reader,

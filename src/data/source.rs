@@ -12,6 +12,7 @@ use flate2::bufread::GzDecoder;
 
 use super::options::ReadOptions;
 use crate::data::error::DataError;
+use crate::file_kind::FileKind;
 
 /// The size of a block in bytes. The block size is fixed, so blocks do not depend on the number of threads.
 pub(crate) const BLOCK: usize = 2 << 20;
@@ -163,7 +164,7 @@ impl<R: Read> Read for Counted<R> {
 /// # Errors
 /// Returns [`DataError::Io`] if the input cannot be opened or read.
 pub(crate) fn open(input: Input) -> Result<(Box<dyn Read + Send>, Option<Size>), DataError> {
-    let (path, reader) = input.into_parts();
+    let Input { name: path, reader } = input;
     if let Some(reader) = reader {
         return sniff(&path, reader, None);
     }
@@ -218,22 +219,20 @@ impl<R: Read> Read for Gunzip<R> {
             match reader.fill_buf()? {
                 [] => break,
                 [0x1f, ..] => self.member = Some(GzDecoder::new(reader)),
-                // Padding, as on tapes.
-                [0, ..] => {
-                    let is_padding =
-                        reader.bytes().try_fold(true, |zero, byte| Ok::<_, io::Error>(zero && byte? == 0))?;
-                    return if is_padding { Ok(0) } else { Err(behind()) };
+                // Zeros are padding, as on tapes.
+                _ => {
+                    if let Some(byte) = reader.bytes().find(|byte| !matches!(byte, Ok(0))) {
+                        byte?;
+                        let words =
+                            "found other bytes behind the text compressed by gzip, expected the end of the file";
+                        return Err(io::Error::new(ErrorKind::InvalidData, words));
+                    }
+                    break;
                 }
-                _ => return Err(behind()),
             }
         }
         Ok(0)
     }
-}
-
-fn behind() -> io::Error {
-    let words = "found other bytes behind the text compressed by gzip, expected the end of the file";
-    io::Error::new(ErrorKind::InvalidData, words)
 }
 
 /// Explains in words an error that the decoder returned.
@@ -260,8 +259,9 @@ fn damage(error: io::Error) -> io::Error {
 /// # Ok::<(), burn_rank::data::DataError>(())
 /// ```
 pub struct Input {
-    name: PathBuf,
-    reader: Option<Box<dyn Read + Send>>,
+    pub(super) name: PathBuf,
+    /// `None` for a file.
+    pub(super) reader: Option<Box<dyn Read + Send>>,
 }
 
 impl Input {
@@ -285,9 +285,13 @@ impl Input {
         self.reader.is_none()
     }
 
-    /// Splits the input into its name and, unless it is a file, its reader.
-    pub(super) fn into_parts(self) -> (PathBuf, Option<Box<dyn Read + Send>>) {
-        (self.name, self.reader)
+    /// Returns a function that names the kind of a file in an error about its text ([`DataError::or_kind`]).
+    pub(super) fn or_kind(&self, fits: FileKind, expected: String) -> impl Fn(DataError) -> DataError + Sync + use<> {
+        let file = self.is_file().then(|| self.name.clone());
+        move |error| match &file {
+            Some(file) => error.or_kind(file, fits, &expected),
+            None => error,
+        }
     }
 }
 

@@ -77,7 +77,7 @@ pub(super) fn group_sizes(data: &Path, documents: usize) -> Result<Vec<usize>, D
     Ok(sizes)
 }
 
-/// Reads exactly `count` entries from a companion file; for another number of them, `wrong_count` creates the error from
+/// Reads exactly `count` entries from a companion file. For another number, `wrong_count` creates the error from
 /// the path of the file, the number, and the path of the data.
 fn exactly<T>(
     data: &Path,

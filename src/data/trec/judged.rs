@@ -59,17 +59,14 @@ where
         }
     }
     for (query, value) in qrels.queries.iter().zip(values) {
+        if value.is_none() {
+            judged.missing.push(query.clone());
+        }
         let value = match value {
-            Some(value) => value,
-            None => {
-                judged.missing.push(query.clone());
-                if !complete {
-                    continue;
-                }
-                of_query(query, &TrecQuery { run: &[], qrels: &qrels.judgments(query) })?
-            }
+            None if complete => Some(of_query(query, &TrecQuery { run: &[], qrels: &qrels.judgments(query) })?),
+            value => value,
         };
-        judged.queries.push((query.clone(), value));
+        judged.queries.extend(value.map(|value| (query.clone(), value)));
     }
     judged.queries.sort_by(|a, b| a.0.cmp(&b.0));
     judged.missing.sort_unstable();
