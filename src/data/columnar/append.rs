@@ -12,8 +12,7 @@ use arrow_schema::{ArrowError, Schema};
 use super::map::FileMap;
 use super::schema::{Features, Layout, check_width, is_list_of_float32};
 use super::stored::Stored;
-use super::times::times;
-use super::values::{SHOWN, Uneven, first_length, floats, items, plain_items, shown, side_by_side, texts, with_nan};
+use super::values::{SHOWN, first_length, floats, items, plain_items, shown, side_by_side, texts, times, with_nan};
 use crate::data::assembly::{Again, Assembly, zero_missing};
 use crate::data::error::{DataError, unfit};
 use crate::data::letor::{LABEL, LARGEST};
@@ -38,8 +37,8 @@ pub(super) struct Appender<'a, 'b> {
     assembly: &'a mut Assembly<'b>,
     path: &'a Path,
     pub layout: Layout,
-    /// The largest number of cells that the dataset may have.
-    most_cells: usize,
+    /// The largest number of cells that the dataset may have, which rises as more text is read.
+    pub most_cells: usize,
     /// The features read so far, if they stay in the file; `None` if they are copied into memory.
     stored: Option<Stored>,
     /// Returns the identifier of a query for its text in the file, or `None` if the text is not an identifier.
@@ -90,11 +89,6 @@ impl<'a, 'b> Appender<'a, 'b> {
         self.assembly.dataset.labels.try_reserve_exact(rows).map_err(no_memory)
     }
 
-    /// Sets the largest number of cells that the dataset may have, which rises as more text is read.
-    pub fn allow(&mut self, most_cells: usize) {
-        self.most_cells = most_cells;
-    }
-
     /// Makes room for `rows` rows, which `bytes` bytes of text hold.
     pub fn make_room(&mut self, rows: usize, bytes: usize) -> Result<(), DataError> {
         self.assembly.make_room(rows, bytes, self.layout.width.unwrap_or(0), self.layout.document.is_some())
@@ -122,12 +116,8 @@ impl<'a, 'b> Appender<'a, 'b> {
             return Ok(());
         }
         let found = format!("{documents} documents x {width} features");
-        Err(DataError::limit(
-            self.path,
-            found,
-            format!("{} cells for a file of this size", self.most_cells),
-            "max_cells",
-        ))
+        let limit = format!("{} cells for a file of this size", self.most_cells);
+        Err(DataError::limit(self.path, found, limit, "max_cells"))
     }
 
     pub fn append(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
@@ -143,10 +133,7 @@ impl<'a, 'b> Appender<'a, 'b> {
     /// Records where the features of a batch are in the file, instead of copying them. Once a batch has nulls, the
     /// features of all batches are copied into memory.
     fn store(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
-        let Features::List(column) = self.layout.features else { return Ok(()) };
-        if self.stored.is_none() {
-            return Ok(());
-        }
+        let (&Features::List(column), Some(_)) = (&self.layout.features, &self.stored) else { return Ok(()) };
         let width = self.list_width(batch.column(column))?;
         let fits = width > 0 && self.assembly.options.features.is_none_or(|asked| asked == width);
         let values = plain_items(batch.column(column), width).filter(|_| fits);
@@ -189,7 +176,7 @@ impl<'a, 'b> Appender<'a, 'b> {
             return Err(unfit(self.path, counted(found, "row"), format!("{rows}, as it states")));
         }
         self.assembly.note_width(self.layout.width.unwrap_or(0));
-        if self.assembly.is_apart() {
+        if !self.assembly.apart.is_empty() {
             if let Some(stored) = self.stored.take() {
                 self.copy_stored(stored)?;
             }
@@ -209,16 +196,15 @@ impl<'a, 'b> Appender<'a, 'b> {
         self.append_teacher(batch)?;
         self.append_positions(batch)?;
         self.append_keys(batch)?;
+        let mut ids = Vec::new();
         if let Some(column) = self.layout.document {
-            let ids = texts(batch.column(column)).map_err(|error| self.unreadable(error))?;
-            let documents = self.assembly.dataset.documents() + batch.num_rows();
-            if ids.iter().flatten().any(|id| !id.is_empty()) {
-                let mut ids = ids.iter().map(|id| id.unwrap_or_default().to_owned()).collect();
-                self.assembly.add_document_ids(&mut ids, documents);
+            let texts = texts(batch.column(column)).map_err(|error| self.unreadable(error))?;
+            if texts.iter().flatten().any(|id| !id.is_empty()) {
+                ids = texts.iter().map(|id| id.unwrap_or_default().to_owned()).collect();
             }
         }
         let documents = self.assembly.dataset.documents() + batch.num_rows();
-        self.assembly.add_document_ids(&mut Vec::new(), documents);
+        self.assembly.add_document_ids(&mut ids, documents);
         self.append_features(batch)?;
         // A label of -0 becomes 0, as in text.
         self.assembly.dataset.labels.extend(labels.iter().map(|label| label + 0.0));
@@ -380,7 +366,7 @@ impl<'a, 'b> Appender<'a, 'b> {
     fn list_items(&mut self, batch: &RecordBatch, column: usize) -> Result<ScalarBuffer<f32>, DataError> {
         let lists = batch.column(column);
         let width = self.list_width(lists)?;
-        let items = items(lists, width).map_err(|Uneven { row, length }| {
+        let items = items(lists, width).map_err(|(row, length)| {
             let found = length.map_or_else(|| "null".to_owned(), |length| format!("{length} values"));
             self.fault(batch, column, row, found, format!("{width}, as in the other rows"))
         })?;
@@ -393,8 +379,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         let unusable = |value: &f32| value.is_infinite() || (value.is_nan() && refuses_missing);
         let Some(at) = values.iter().position(unusable) else { return Ok(()) };
         let (row, feature) = (at / width, at % width);
-        let hint = if values[at].is_nan() { format!(" ({MISSING_HINT})") } else { String::new() };
-        let expected = format!("a finite value of feature {}{hint}", feature + 1);
+        let expected = finite_value(feature, values[at]);
         match &self.layout.features {
             Features::Each(columns) => Err(self.cell(batch, columns[feature], row, &expected)),
             Features::List(column) => {
@@ -446,6 +431,12 @@ fn one_of_run<T: PartialEq<V> + Display, V: ToOwned<Owned = T> + ?Sized>(
         None => values.push(value.to_owned()),
     }
     Ok(())
+}
+
+/// Returns what is expected in place of a value of a feature, counted from 0, that cannot be used.
+pub(super) fn finite_value(feature: usize, value: f32) -> String {
+    let hint = if value.is_nan() { format!(" ({MISSING_HINT})") } else { String::new() };
+    format!("a finite value of feature {}{hint}", feature + 1)
 }
 
 /// Returns `expected`, which describes the allowed numbers in an error message. If the number in `found` is beyond the

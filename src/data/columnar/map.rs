@@ -185,7 +185,7 @@ impl AsRef<[u8]> for Owner {
 
 /// Returns the bytes of an input and, if the input is a file, its mapping. A reader may provide at most `most` bytes.
 pub(super) fn bytes_of(input: Input, most: u64) -> Result<(Bytes, Option<Arc<FileMap>>), DataError> {
-    let (path, reader) = input.into_parts();
+    let Input { name: path, reader } = input;
     let Some(reader) = reader else {
         let map = Arc::new(FileMap::open(&path)?);
         return Ok((Bytes::from_owner(Owner(map.clone())), Some(map)));

@@ -43,7 +43,6 @@ mod map;
 mod parquet;
 mod schema;
 mod stored;
-mod times;
 mod values;
 mod write;
 
@@ -60,7 +59,7 @@ use bytes::Bytes;
 use super::assembly::Assembly;
 use super::error::{DataError, unfit};
 use super::options::ReadOptions;
-use super::source::{Input, most_decompressed};
+use super::source::{COUNTED_RATIO, Input, most_decompressed};
 use append::Appender;
 pub(super) use csv::read_csv;
 use schema::Layout;
@@ -108,10 +107,6 @@ struct Table {
     rows: usize,
     /// The number of bytes that compressed buffers or columns need once they are decompressed.
     decompressed: u64,
-    /// The size, in bytes, that is assumed for the file in limits that grow with the size of the input.
-    bytes_that_count: u64,
-    /// Whether the buffers of the file are used without copying them.
-    is_in_place: bool,
     /// Decodes the columns with the given indices, in ascending order, part by part.
     decode: Box<dyn FnOnce(Vec<usize>) -> Result<Batches, ArrowError>>,
 }
@@ -124,8 +119,11 @@ pub(super) fn read(assembly: &mut Assembly, input: Input, format: Format) -> Res
     let options = assembly.options;
     assembly.begin_file(path, true);
     let (bytes, map) = map::bytes_of(input, options.max_decompressed_bytes)?;
-    let table = open(bytes, format, path, assembly)?;
-    let Table { schema, rows, bytes_that_count, is_in_place, decode, .. } = table;
+    let size = bytes.len() as u64;
+    let Table { schema, rows, decompressed, decode } = open(bytes, format, path, assembly)?;
+    let is_in_place = format == Format::Arrow && decompressed == 0;
+    // The size that is assumed for the file in limits that grow with the size of the input.
+    let bytes_that_count = if is_in_place { size } else { size.saturating_mul(COUNTED_RATIO) };
     let layout = Layout::of(&schema, path, assembly)?;
     if rows == 0 {
         return Err(unfit(path, "no document", "at least one row"));

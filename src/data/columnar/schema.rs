@@ -85,7 +85,11 @@ impl Layout {
     /// Finds the columns of each role and checks their types.
     pub fn of(schema: &Schema, path: &Path, assembly: &Assembly) -> Result<Self, DataError> {
         let (options, like) = (assembly.options, assembly.like);
-        let columns = Table { schema, path, options: &options.columns, like };
+        let known = match (like.feature_names, &assembly.feature_columns) {
+            ([], before) => before.as_deref().unwrap_or_default(),
+            (known, _) => known,
+        };
+        let columns = Table { schema, path, options: &options.columns, like, known };
         columns.check_dropped()?;
         columns.check_names()?;
         let label = match like.ignores_labels {
@@ -98,10 +102,10 @@ impl Layout {
         let weight = columns.optional(&WEIGHT, is_number, "numbers")?;
         let query_weight = columns.optional(&QUERY_WEIGHT, is_number, "numbers")?;
         // A column that is not read is no feature either.
-        let may_lack = |name: &String| like.ignores_teacher_and_positions && columns.place(name).is_none();
-        let of_training = |role: &Role, fits, expected| match role.named(&options.columns).map(str::to_owned) {
-            Some(name) if may_lack(&name) => Ok(None),
-            _ => columns.optional(role, fits, expected),
+        let of_training = |role: &Role, fits, expected| {
+            let is_absent = role.named(&options.columns).is_some_and(|name| columns.place(name).is_none());
+            let may_lack = like.ignores_teacher_and_positions && is_absent;
+            if may_lack { Ok(None) } else { columns.optional(role, fits, expected) }
         };
         let teacher = of_training(&TEACHER, is_number, "numbers")?;
         let position = of_training(&POSITION, is_query, "text or whole numbers")?;
@@ -119,7 +123,7 @@ impl Layout {
             return Err(unfit(path, "no column of positions", "one by option `columns.position`".to_owned()));
         }
         let taken = [label, Some(query), document, weight, query_weight, teacher, position, key];
-        let (features, width, names) = columns.features(&taken, assembly)?;
+        let (features, width, names) = columns.features(&taken)?;
         check_width(path, width, assembly)?;
         let weight = weight.filter(|_| options.document_weights == Weights::File);
         let query_weight = query_weight.filter(|_| options.query_weights == Weights::File);
@@ -172,6 +176,8 @@ struct Table<'a> {
     path: &'a Path,
     options: &'a Columns,
     like: &'a Like<'a>,
+    /// The names that the features must have; empty if they are not known.
+    known: &'a [String],
 }
 
 impl Table<'_> {
@@ -201,7 +207,9 @@ impl Table<'_> {
             return Ok(());
         }
         match self.options.drop.iter().find(|name| self.place(name).is_none()) {
-            Some(name) => Err(self.lacks(name, &format!("a column {} (option `columns.drop`)", shown(name)))),
+            Some(name) => {
+                Err(self.lacks(self.near(name), &format!("a column {} (option `columns.drop`)", shown(name))))
+            }
             None => Ok(()),
         }
     }
@@ -234,13 +242,8 @@ impl Table<'_> {
             let expected = format!("a column {known}, or another named by option `columns.{}`", role.option);
             // A column that other tools would read in this role is likelier than one of a similar name.
             let is_role = |name: &&str| of_ranker.is_none() && ours(name).any(|ours| ours == role.option);
-            match self.names().find(is_role) {
-                Some(name) => {
-                    let found = format!("columns {}", first_of(self.names()));
-                    unfit(self.path, found, format!("{expected}{}", did_you_mean(&Some(name.to_owned()))))
-                }
-                None => self.lacks(of_ranker.unwrap_or(role.usual[0]), &expected),
-            }
+            let near = self.names().find(is_role).map(str::to_owned);
+            self.lacks(near.or_else(|| self.near(of_ranker.unwrap_or(role.usual[0]))), &expected)
         })
     }
 
@@ -249,7 +252,7 @@ impl Table<'_> {
             // An option of the command outweighs what the ranker dropped.
             let place = self.place(name).filter(|_| !self.options.drop.iter().any(|dropped| dropped == name));
             let expected_name = || format!("a column {} (option `columns.{}`)", shown(name), role.option);
-            let column = place.ok_or_else(|| self.lacks(name, &expected_name()))?;
+            let column = place.ok_or_else(|| self.lacks(self.near(name), &expected_name()))?;
             return self.fitting(column, fits, expected).map(Some);
         }
         let of_ranker = self.like.ranker.as_ref().and_then(|columns| role.named(columns));
@@ -267,8 +270,8 @@ impl Table<'_> {
 
     fn key(&self, key: &KeyColumn) -> Result<usize, DataError> {
         let name = key.name();
-        let lacks = || self.lacks(name, &format!("a column {}, by which the data are split", shown(name)));
-        let column = self.place(name).ok_or_else(lacks)?;
+        let expected = || format!("a column {}, by which the data are split", shown(name));
+        let column = self.place(name).ok_or_else(|| self.lacks(self.near(name), &expected()))?;
         match key {
             KeyColumn::Group(_) => self.fitting(column, is_identifier, "text or integers, as groups have"),
             KeyColumn::Time(_) => self.fitting(column, is_time, "numbers, dates, times, or text with these"),
@@ -279,19 +282,20 @@ impl Table<'_> {
         if fits(self.schema.field(column).data_type()) { Ok(column) } else { Err(self.of_type(column, expected)) }
     }
 
-    /// Returns the error for a table that lacks a column.
-    fn lacks(&self, name: &str, expected: &str) -> DataError {
-        let near = did_you_mean(&nearest(name, self.names()).filter(|near| near != name));
-        unfit(self.path, format!("columns {}", first_of(self.names())), format!("{expected}{near}"))
+    /// Returns the name of a column that is most similar to the name of one that the table lacks.
+    fn near(&self, name: &str) -> Option<String> {
+        nearest(name, self.names()).filter(|near| near != name)
+    }
+
+    /// Returns the error for a table that lacks a column, and may have a similar one.
+    fn lacks(&self, near: Option<String>, expected: &str) -> DataError {
+        let found = format!("columns {}", first_of(self.names()));
+        unfit(self.path, found, format!("{expected}{}", did_you_mean(&near)))
     }
 
     /// Returns the feature columns, with the number and the names of the features.
     #[allow(clippy::type_complexity)]
-    fn features(
-        &self,
-        taken: &[Option<usize>],
-        assembly: &Assembly,
-    ) -> Result<(Features, Option<usize>, Option<Vec<String>>), DataError> {
+    fn features(&self, taken: &[Option<usize>]) -> Result<(Features, Option<usize>, Option<Vec<String>>), DataError> {
         let fields = self.schema.fields();
         let lists = |column: &usize| fields[*column].name() == FEATURES && item(fields[*column].data_type()).is_some();
         if let Some(column) = (0..fields.len()).find(lists) {
@@ -303,34 +307,21 @@ impl Table<'_> {
                 DataType::FixedSizeList(_, width) => Some(usize::try_from(*width).unwrap_or(usize::MAX)),
                 _ => None,
             };
-            let names = self.names_of_lists(column, width, assembly)?;
-            return Ok((Features::List(column), width, names));
+            return Ok((Features::List(column), width, self.names_of_lists(column, width)?));
         }
         let is_other = |column: &usize| !taken.contains(&Some(*column)) && !self.is_dropped(self.name(*column));
         let mut each: Vec<usize> = (0..fields.len()).filter(is_other).collect();
-        let known = self.known_names(assembly);
-        self.leave_out_index(&mut each, known);
+        self.leave_out_index(&mut each);
         if each.is_empty() {
             return Err(unfit(self.path, "no features", "a column `features` of lists, or one column per feature"));
         }
-        let each = match self.like.feature_names {
-            [] if known.is_empty() => {
-                self.check_features(&each)?;
-                each
-            }
-            _ => self.in_order(&each, known, self.knower())?,
-        };
-        let names: Vec<String> = each.iter().map(|&column| self.name(column).to_owned()).collect();
-        let width = each.len();
-        Ok((Features::Each(each), Some(width), Some(names)))
-    }
-
-    /// Returns the names that the features must have; empty if they are not known.
-    fn known_names<'b>(&'b self, assembly: &'b Assembly) -> &'b [String] {
-        match (self.like.feature_names, &assembly.feature_columns) {
-            ([], before) => before.as_deref().unwrap_or_default(),
-            (known, _) => known,
+        if self.known.is_empty() {
+            self.check_features(&each)?;
+        } else {
+            each = self.in_order(&each)?;
         }
+        let names: Vec<String> = each.iter().map(|&column| self.name(column).to_owned()).collect();
+        Ok((Features::Each(each), Some(names.len()), Some(names)))
     }
 
     /// Says where the known names come from.
@@ -344,16 +335,11 @@ impl Table<'_> {
 
     /// Returns the names of the features that the column of lists states, if it states one for each. Names in another
     /// order than the known names are refused, because a list gives features by their places.
-    fn names_of_lists(
-        &self,
-        column: usize,
-        width: Option<usize>,
-        assembly: &Assembly,
-    ) -> Result<Option<Vec<String>>, DataError> {
+    fn names_of_lists(&self, column: usize, width: Option<usize>) -> Result<Option<Vec<String>>, DataError> {
         let stated = self.schema.field(column).metadata().get(NAMES);
         let names: Option<Vec<String>> = stated.and_then(|text| serde_json::from_str(text).ok());
         let Some(names) = names.filter(|names| Some(names.len()) == width) else { return Ok(None) };
-        let known = self.known_names(assembly);
+        let known = self.known;
         let is_free = known.iter().any(String::is_empty) || are_numbers(known) || self.like.has_changed_names;
         match names.iter().zip(known).position(|(name, known)| name != known) {
             Some(at) if !is_free => Err(unfit(
@@ -366,11 +352,11 @@ impl Table<'_> {
     }
 
     /// Leaves out the index of a frame of pandas, which is no feature unless a known feature has its name.
-    fn leave_out_index(&self, each: &mut Vec<usize>, known: &[String]) {
+    fn leave_out_index(&self, each: &mut Vec<usize>) {
         let index = self.index();
         each.retain(|&column| {
             let name = self.name(column);
-            let is_index = index.iter().any(|other| other == name) && !known.iter().any(|other| other == name);
+            let is_index = index.iter().any(|other| other == name) && !self.known.iter().any(|other| other == name);
             if is_index && self.like.ranker.is_none() {
                 log::warn!(
                     "{}: column {} is left out: it is the index of a pandas frame, and `reset_index` would make it \
@@ -414,7 +400,8 @@ impl Table<'_> {
     }
 
     /// Returns the columns of features in the order of the known feature names.
-    fn in_order(&self, each: &[usize], known: &[String], of: &str) -> Result<Vec<usize>, DataError> {
+    fn in_order(&self, each: &[usize]) -> Result<Vec<usize>, DataError> {
+        let (known, of) = (self.known, self.knower());
         if known.iter().any(String::is_empty) {
             return Ok(each.to_vec());
         }
