@@ -66,7 +66,7 @@ pub(super) struct Assembly<'a> {
     puts_together: bool,
     /// Runs of documents that continue a query of the current file, each with the number of the query's first run.
     /// Until the end of the file is reached, each run of documents counts as a query.
-    apart: Vec<(usize, usize)>,
+    pub apart: Vec<(usize, usize)>,
     files: Vec<PathBuf>,
     /// The number of documents of the files before the current one.
     pub documents_before: usize,
@@ -124,7 +124,7 @@ impl<'a> Assembly<'a> {
         Self {
             options,
             dataset: RankingDataset { offsets: vec![0], ..RankingDataset::default() },
-            rows: Rows::of_absent(options.absent_value()),
+            rows: Rows { absent: options.absent_value(), ..Rows::default() },
             columns: options.features,
             bytes: 0,
             expected_bytes: bytes.fold(0, u64::saturating_add),
@@ -219,11 +219,6 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// Returns whether a query of the current file occurred again after another query.
-    pub fn is_apart(&self) -> bool {
-        !self.apart.is_empty()
-    }
-
     /// Moves the documents of each query in the current file next to the query's first document, in the order of the
     /// file.
     pub fn put_together(&mut self) -> Result<(), DataError> {
@@ -242,14 +237,10 @@ impl<'a> Assembly<'a> {
         let documents: Vec<usize> = order.iter().flat_map(|&run| self.dataset.range(run)).collect();
         let data = &mut self.dataset;
         let (mut ids, mut offsets) = (data.query_ids.split_off(first), vec![documents_before]);
-        for &run in &order {
-            let end = offsets[offsets.len() - 1] + data.range(run).len();
-            if home[run - first] == run {
-                data.query_ids.push(std::mem::take(&mut ids[run - first]));
-                offsets.push(end);
-            } else if let Some(last) = offsets.last_mut() {
-                *last = end;
-            }
+        for runs in order.chunk_by(|one, next| home[one - first] == home[next - first]) {
+            let documents: usize = runs.iter().map(|&run| data.range(run).len()).sum();
+            data.query_ids.push(std::mem::take(&mut ids[runs[0] - first]));
+            offsets.push(offsets[offsets.len() - 1] + documents);
         }
         data.offsets.truncate(first);
         data.offsets.append(&mut offsets);
@@ -436,14 +427,10 @@ fn fill_missing(dataset: &mut RankingDataset) {
     for range in dataset.offsets.windows(2).map(|ends| ends[0]..ends[1]) {
         let rows = &mut features[range.start * width..range.end * width];
         for feature in 0..width {
-            let column = || rows[feature..].iter().step_by(width);
-            if column().any(|value| value.is_nan()) {
-                let smallest = column().copied().fold(f32::INFINITY, f32::min);
-                let smallest = if smallest.is_finite() { smallest } else { 0.0 };
-                for value in rows[feature..].iter_mut().step_by(width).filter(|value| value.is_nan()) {
-                    *value = smallest;
-                }
-            }
+            let smallest = rows[feature..].iter().step_by(width).copied().fold(f32::INFINITY, f32::min);
+            let smallest = if smallest.is_finite() { smallest } else { 0.0 };
+            let values = rows[feature..].iter_mut().step_by(width);
+            values.filter(|value| value.is_nan()).for_each(|value| *value = smallest);
         }
     }
 }

@@ -81,13 +81,13 @@ impl RankingDataset {
             return Err(Refusal::new(format!("offsets[{}]", at + 1), self.offsets[at + 1], expected).into());
         }
         let ids = |ids: &[String]| (ids.len(), "identifier");
-        check_count("query_ids", ids(&self.query_ids), (self.queries(), "query"), "")?;
+        check_count("query_ids", ids(&self.query_ids), (self.queries(), "query"))?;
         if !self.document_ids.is_empty() {
-            check_count("document_ids", ids(&self.document_ids), (documents, "document"), ", or none")?;
+            check_count("document_ids", ids(&self.document_ids), (documents, "document, or none"))?;
         }
         if !self.feature_names.is_empty() {
             let names = (self.feature_names.len(), "name");
-            check_count("feature_names", names, (self.feature_count, "feature"), ", or none")?;
+            check_count("feature_names", names, (self.feature_count, "feature, or none"))?;
         }
         if !self.read_order.is_empty() {
             let mut places = self.read_order.clone();
@@ -429,7 +429,7 @@ impl RankingDataset {
     /// Returns the SHA-256 hash of the dataset's entire contents, in hexadecimal. The hash does not depend on file
     /// names, compression, line ends or the way in which numbers were written.
     pub fn data_hash(&self) -> String {
-        self.hash_with(|hash| self.features.hash_into(self.feature_count, hash))
+        self.hash_with(|hash| self.features.hash_into(self.feature_count, hash, ProcessGroup::ALONE))
     }
 
     /// Returns the [hash](Self::data_hash) of the data that every process holds in full. If a group shares the reading

@@ -304,18 +304,12 @@ pub(super) fn inconsistent(what: impl Into<String>, found: impl ToString, expect
     DataError::Inconsistent { what: what.into(), found: found.to_string(), expected: expected.to_string() }
 }
 
-/// Checks that a part of a dataset has one `what` for each of `count` documents, queries or features (`of`). `or` ends the
-/// words about what is expected.
-pub(super) fn check_count(
-    key: &str,
-    (found, what): (usize, &str),
-    (count, of): (usize, &str),
-    or: &str,
-) -> Result<(), Refusal> {
+/// Checks that a part of a dataset has one `what` for each of `count` documents, queries or features (`of`).
+pub(super) fn check_count(key: &str, (found, what): (usize, &str), (count, of): (usize, &str)) -> Result<(), Refusal> {
     if found == count {
         return Ok(());
     }
-    Err(Refusal::new(key, counted(found, what), format!("{count}, one per {of}{or}")))
+    Err(Refusal::new(key, counted(found, what), format!("{count}, one per {of}")))
 }
 
 /// Says why a text with a comma is not read as a number, in words that follow `numbers`; empty for other texts.

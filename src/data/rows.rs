@@ -20,15 +20,10 @@ pub(super) struct Rows {
     /// The number of rows so far.
     pub rows: usize,
     /// The value of a feature that a row lacks: 0 or NaN.
-    absent: f32,
+    pub absent: f32,
 }
 
 impl Rows {
-    /// Creates a matrix without rows. Features that are not set will have the value `absent`.
-    pub fn of_absent(absent: f32) -> Self {
-        Self { absent, ..Self::default() }
-    }
-
     /// Removes all rows but keeps their memory; later rows have `stride` columns.
     pub fn reset(&mut self, stride: usize, absent: f32) {
         self.absent = absent;

@@ -96,12 +96,8 @@ impl RankingDataset {
 
     /// Checks what [`with_query_weights`](Self::with_query_weights) and its neighbors check.
     pub(super) fn check_training(&self) -> Result<(), Refusal> {
-        if !self.query_weights.is_empty() {
-            check_weights("query", &self.query_weights, self.queries())?;
-        }
-        if !self.document_weights.is_empty() {
-            check_weights("document", &self.document_weights, self.documents())?;
-        }
+        check_weights("query", &self.query_weights, self.queries())?;
+        check_weights("document", &self.document_weights, self.documents())?;
         self.check_teacher()?;
         self.check_positions()
     }
@@ -111,7 +107,7 @@ impl RankingDataset {
         if scores.is_empty() {
             return Ok(());
         }
-        check_count("teacher", (scores.len(), "score"), (self.documents(), "document"), "")?;
+        check_count("teacher", (scores.len(), "score"), (self.documents(), "document"))?;
         if let Some(place) = scores.iter().position(|score| score.is_infinite()) {
             let expected = "a finite number, or NaN for a document without a score";
             return Err(Refusal::new(format!("teacher[{place}]"), scores[place], expected));
@@ -126,7 +122,7 @@ impl RankingDataset {
         if self.positions.is_empty() {
             return Ok(());
         }
-        check_count("positions", (self.positions.of.len(), "position"), (self.documents(), "document"), ", or none")
+        check_count("positions", (self.positions.of.len(), "position"), (self.documents(), "document, or none"))
     }
 
     /// Gathers the teacher's scores into rows, with 0 for documents without a score, and whether each place has one.
@@ -151,6 +147,7 @@ pub(super) fn scores_or_zero(scores: impl Iterator<Item = f32>) -> (Vec<f32>, Ve
 
 /// Checks given weights. Weights that are all 1 become an empty vector.
 fn given(what: &str, mut weights: Vec<f32>, count: usize) -> Result<Vec<f32>, Refusal> {
+    check_count(&format!("{what}_weights"), (weights.len(), "weight"), (count, what))?;
     check_weights(what, &weights, count)?;
     if weights.iter().all(|&weight| weight == 1.0) {
         weights.clear();
@@ -158,15 +155,18 @@ fn given(what: &str, mut weights: Vec<f32>, count: usize) -> Result<Vec<f32>, Re
     Ok(weights)
 }
 
-/// Checks `count` weights. Each weight must be finite and at least 0, and at least one must be above 0.
+/// Checks `count` weights, if there are any. Each weight must be finite and at least 0, and at least one must be above 0.
 fn check_weights(what: &str, weights: &[f32], count: usize) -> Result<(), Refusal> {
+    if weights.is_empty() {
+        return Ok(());
+    }
     let key = format!("{what}_weights");
-    check_count(&key, (weights.len(), "weight"), (count, what), "")?;
+    check_count(&key, (weights.len(), "weight"), (count, what))?;
     if let Some(place) = weights.iter().position(|weight| !(*weight >= 0.0 && weight.is_finite())) {
         let at = format!("{key}[{place}]");
         return Err(Refusal::new(at, weights[place], "a finite number of at least 0"));
     }
-    if !weights.is_empty() && weights.iter().all(|&weight| weight == 0.0) {
+    if weights.iter().all(|&weight| weight == 0.0) {
         return Err(Refusal::new(key, "0 everywhere", format!("above 0 for some {what}")));
     }
     Ok(())

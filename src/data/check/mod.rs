@@ -228,16 +228,13 @@ impl Check {
     fn check_width(&mut self, set: &SetReport) {
         let Some(first) = self.sets.first() else { return };
         let (found, expected) = (set.statistics.features, first.statistics.features);
-        let words = format!("{} here, {expected} in {}", counted(found, "feature"), first.name);
         // Sparse text may leave out the last features, but additional features are rejected.
-        let (level, words) = match found.cmp(&expected) {
+        let (level, advice) = match found.cmp(&expected) {
             Ordering::Equal => return,
-            Ordering::Less => (
-                Level::Note,
-                format!("{words}: in text, the last ones count as 0, unless data.read gives their number"),
-            ),
-            Ordering::Greater => (Level::Problem, format!("{words}: set data.read.features to their number")),
+            Ordering::Less => (Level::Note, "in text, the last ones count as 0, unless data.read gives their number"),
+            Ordering::Greater => (Level::Problem, "set data.read.features to their number"),
         };
+        let words = format!("{} here, {expected} in {}: {advice}", counted(found, "feature"), first.name);
         self.find(level, Kind::FeatureCount, set, vec![found.to_string()], words);
     }
 
@@ -246,28 +243,20 @@ impl Check {
         let ids = |of: &dyn Fn(usize) -> bool| -> Vec<String> {
             (0..data.queries()).filter(|&q| of(q)).map(|q| data.query_ids[q].clone()).collect()
         };
+        let some = |count: usize, what: &str, ids: &[String]| {
+            format!("{count} of {} {} {what}{}", counted(queries, "query"), have(count), as_in_query(ids))
+        };
+        let (one_label, empty) = (ids(&|q| !data.has_two_labels(q)), ids(&|q| !data.has_relevant(q)));
         if queries == single_label_queries {
             let words = format!("{}: there is nothing to learn", data.one_label_in_words());
-            self.find(Level::Problem, Kind::OneLabel, set, ids(&|q| !data.has_two_labels(q)), words);
+            self.find(Level::Problem, Kind::OneLabel, set, one_label, words);
         } else if single_label_queries > 0 {
-            let ids = ids(&|q| !data.has_two_labels(q));
-            let words = format!(
-                "{single_label_queries} of {} {} one label only{}: nothing is learned there",
-                counted(queries, "query"),
-                have(single_label_queries),
-                as_in_query(&ids)
-            );
-            self.find(Level::Note, Kind::OneLabel, set, ids, words);
+            let words = some(single_label_queries, "one label only", &one_label) + ": nothing is learned there";
+            self.find(Level::Note, Kind::OneLabel, set, one_label, words);
         }
         if empty_queries > 0 {
-            let ids = ids(&|q| !data.has_relevant(q));
-            let words = format!(
-                "{empty_queries} of {} {} no relevant document, of label 1 or above{}",
-                counted(queries, "query"),
-                have(empty_queries),
-                as_in_query(&ids)
-            );
-            self.find(Level::Note, Kind::NoRelevant, set, ids, words);
+            let words = some(empty_queries, "no relevant document, of label 1 or above", &empty);
+            self.find(Level::Note, Kind::NoRelevant, set, empty, words);
         }
         let labels: Vec<f32> = set.labels().collect();
         let with = |of: &dyn Fn(f32) -> bool| -> Vec<String> {
