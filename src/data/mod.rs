@@ -28,7 +28,6 @@ pub(crate) mod indicators;
 pub mod letor;
 #[cfg(feature = "train")]
 mod loader;
-mod normal;
 mod normalizer;
 pub(crate) mod options;
 mod order_statistics;

@@ -380,7 +380,7 @@ mod tests {
 
     use super::*;
     use crate::data::dataset::RankingDataset;
-    use crate::data::normal;
+    use crate::data::fit_normalizer::share_below as normal_share_below;
 
     /// Returns two queries, of three and two documents; the third feature is constant.
     fn data() -> RankingDataset {
@@ -471,7 +471,7 @@ mod tests {
         let column = (0..100_000u64).map(|at| (at * 7_919 % 100_000) as f32).collect();
         let (values, places) = knots(column);
         let shares: Vec<f64> =
-            (0..257).map(|knot| normal::share_below(-3.09 + f64::from(knot) * 6.18 / 256.0)).collect();
+            (0..257).map(|knot| normal_share_below(-3.09 + f64::from(knot) * 6.18 / 256.0)).collect();
         let inner = shares.iter().map(|share| (share * 1e5).floor() as f32);
         assert_eq!(values, iter::once(0.0).chain(inner).chain(iter::once(99_999.0)).collect::<Vec<_>>());
         assert!((places[0] + 3.2906).abs() < 1e-3 && (places[258] - 3.2906).abs() < 1e-3, "{places:?}");
@@ -487,10 +487,10 @@ mod tests {
         let (values, places) = knots(column);
         assert_eq!(values[0], 0.0);
         let shares: Vec<f64> =
-            (0..257).map(|knot| normal::share_below(-3.09 + f64::from(knot) * 6.18 / 256.0)).collect();
+            (0..257).map(|knot| normal_share_below(-3.09 + f64::from(knot) * 6.18 / 256.0)).collect();
         let last = shares.iter().rposition(|share| (share * 1e4) as usize <= 6_000).unwrap();
         let middle = (shares[0] + shares[last]) / 2.0;
-        assert!((normal::share_below(places[0]) - middle).abs() < 1e-13 && (middle - 0.3).abs() < 6e-3);
+        assert!((normal_share_below(places[0]) - middle).abs() < 1e-13 && (middle - 0.3).abs() < 6e-3);
         // Not the mean of their places, which is lower.
         assert!(places[0] > (-3.09 + (-3.09 + last as f64 * 6.18 / 256.0)) / 2.0 + 0.5);
         // Few values: each at about the middle of its share of the documents.
@@ -498,7 +498,7 @@ mod tests {
         assert_eq!(values, [1.0, 2.0, 3.0, 4.0, 5.0]);
         for (at, place) in places.iter().enumerate() {
             let expected = [0.1005, 0.3, 0.5, 0.7, 0.8995][at];
-            assert!((normal::share_below(*place) - expected).abs() < 6e-3, "{at}: {place}");
+            assert!((normal_share_below(*place) - expected).abs() < 6e-3, "{at}: {place}");
         }
         assert!((places[0] + places[4]).abs() < 0.03 && places[2].abs() < 0.03, "{places:?}");
     }
@@ -509,7 +509,7 @@ mod tests {
         column[77] = 9.0;
         let (values, places) = knots(column.clone());
         assert_eq!(values, [7.0, 9.0]);
-        assert!(places[0].abs() < 1e-12 && (normal::share_below(places[1]) - 0.9995).abs() < 1e-6, "{places:?}");
+        assert!(places[0].abs() < 1e-12 && (normal_share_below(places[1]) - 0.9995).abs() < 1e-6, "{places:?}");
         column[78] = -5.0;
         let (values, places) = knots(column.clone());
         assert_eq!(values, [-5.0, 7.0, 9.0]);

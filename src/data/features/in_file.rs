@@ -6,7 +6,6 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock, mpsc};
 
-use super::Rows;
 use super::survey::Survey;
 use crate::data::error::DataError;
 use crate::data::indicators::Indicators;
@@ -50,11 +49,9 @@ pub trait Source: Send + Sync {
     /// Loads a range of values from a slice into the cache, because they will be copied soon.
     fn expect(&self, part: usize, values: Range<usize>);
 
-    /// Returns whether a missing value is an error.
-    fn refuses_missing(&self) -> bool;
-
-    /// Returns the error for a value that is not allowed; `row` and `feature` are numbered from 0.
-    fn unusable(&self, row: usize, feature: usize, value: f32) -> DataError;
+    /// Returns the error for an infinite or missing value, unless a missing one is allowed; `row` and `feature` are
+    /// numbered from 0.
+    fn unusable(&self, row: usize, feature: usize, value: f32) -> Option<DataError>;
 }
 
 /// The features in a file, `[rows x width]`.
@@ -217,31 +214,32 @@ impl InFile {
     /// that of the values in the file.
     pub fn check(&self, survey: &Survey) -> Result<(), DataError> {
         let Slices { source, width, .. } = &*self.file;
-        let missing = survey.first_missing.filter(|_| source.refuses_missing()).map(|place| (place, f32::NAN));
-        let first = survey.first_infinite.into_iter().chain(missing).min_by_key(|(place, _)| *place);
-        let Some((place, value)) = first else { return Ok(()) };
-        Err(source.unusable(place / width, place % width, value))
+        let missing = survey.first_missing.map(|place| (place, f32::NAN));
+        let mut found: Vec<(usize, f32)> = survey.first_infinite.into_iter().chain(missing).collect();
+        found.sort_unstable_by_key(|(place, _)| *place);
+        let unusable = |(place, value): (usize, f32)| source.unusable(place / width, place % width, value);
+        found.into_iter().find_map(unusable).map_or(Ok(()), Err)
     }
-}
 
-impl Rows for InFile {
-    fn len(&self) -> usize {
+    /// Returns the number of values.
+    pub fn len(&self) -> usize {
         self.file.rows() * self.width()
     }
 
-    fn all(&self) -> &[f32] {
+    /// Returns all values. Unless the file holds them in one slice, they are copied into memory, where they stay.
+    pub fn all(&self) -> &[f32] {
         if self.normalized.is_none() && self.file.source.parts() == 1 {
             return self.file.source.part(0);
         }
         self.all.get_or_init(|| {
             let mut all = vec![0.0; self.len()];
-            self.copy(self.width(), 0..self.file.rows(), &mut all);
+            self.copy(0..self.file.rows(), &mut all);
             all
         })
     }
 
     /// Copies rows on several threads. If there is a normalizer, the copies are normalized and filled as it prescribes.
-    fn copy(&self, _: usize, rows: Range<usize>, out: &mut [f32]) {
+    pub fn copy(&self, rows: Range<usize>, out: &mut [f32]) {
         let width = self.width();
         parallel::for_each(out.chunks_mut(ROWS * width).enumerate(), |(chunk, out)| {
             let start = rows.start + chunk * ROWS;
@@ -249,7 +247,8 @@ impl Rows for InFile {
         });
     }
 
-    fn each_block(&self, _: usize, rows: Range<usize>, unit: usize, of_block: &mut dyn FnMut(&[f32])) {
+    /// Calls `of_block` with consecutive blocks of some rows, of a multiple of `unit` rows each except the last.
+    pub fn each_block(&self, rows: Range<usize>, unit: usize, of_block: &mut dyn FnMut(&[f32])) {
         let width = self.width();
         let step = (PASS / width / unit).max(1) * unit;
         let blocks = rows.clone().step_by(step).map(|start| start..rows.end.min(start + step));
@@ -263,7 +262,7 @@ impl Rows for InFile {
                 Some(block) => of_block(block),
                 None => {
                     buffer.resize(rows.len() * width, 0.0);
-                    self.copy(width, rows, &mut buffer);
+                    self.copy(rows, &mut buffer);
                     of_block(&buffer);
                 }
             }
@@ -308,14 +307,12 @@ impl Slices {
         });
     }
 
-    /// Returns rows without copying them, if they are in one slice.
+    /// Returns rows, of which there are some, without copying them, if they are in one slice.
     fn slice(&self, rows: Range<usize>) -> Option<&[f32]> {
-        let mut pieces = Vec::new();
-        self.each_piece(rows, |part, values| pieces.push((part, values)));
-        match &pieces[..] {
-            [(part, values)] => Some(&self.source.part(*part)[values.clone()]),
-            _ => None,
-        }
+        let part = self.starts.partition_point(|start| *start <= rows.start) - 1;
+        let (first, end) = (self.starts[part], self.starts[part + 1]);
+        let values = || (rows.start - first) * self.width..(rows.end - first) * self.width;
+        (rows.end <= end).then(|| &self.source.part(part)[values()])
     }
 }
 
