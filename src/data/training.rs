@@ -41,29 +41,6 @@ impl RankingDataset {
         Ok(self)
     }
 
-    /// Sets the score that a teacher gives each document, with NaN for a document that it has not scored. A loss that
-    /// reads a teacher ([`About::reads_teacher`](crate::loss::About::reads_teacher)) learns from these scores. An empty
-    /// vector removes the teacher.
-    ///
-    /// # Errors
-    /// Returns [`DataError::Refused`] if the numbers of scores and documents differ, if a score is infinite, or if no
-    /// document has a score.
-    pub fn with_teacher(mut self, scores: Vec<f32>) -> Result<Self, DataError> {
-        self.teacher = scores;
-        self.check_teacher()?;
-        Ok(self)
-    }
-
-    /// Sets the position at which each document was shown; [`Positions::default`] removes them.
-    ///
-    /// # Errors
-    /// Returns [`DataError::Refused`] if the numbers of positions and documents differ.
-    pub fn with_positions(mut self, positions: Positions) -> Result<Self, DataError> {
-        self.positions = positions;
-        self.check_positions()?;
-        Ok(self)
-    }
-
     /// Returns the dataset without weights, teacher and positions, because measures and model selection do not use them.
     pub fn without_weights(self) -> Self {
         Self {
@@ -101,6 +78,21 @@ impl RankingDataset {
         self.check_teacher()?;
         self.check_positions()
     }
+}
+
+impl RankingDataset {
+    /// Sets the score that a teacher gives each document, with NaN for a document that it has not scored. A loss that
+    /// reads a teacher ([`About::reads_teacher`](crate::loss::About::reads_teacher)) learns from these scores. An empty
+    /// vector removes the teacher.
+    ///
+    /// # Errors
+    /// Returns [`DataError::Refused`] if the numbers of scores and documents differ, if a score is infinite, or if no
+    /// document has a score.
+    pub fn with_teacher(mut self, scores: Vec<f32>) -> Result<Self, DataError> {
+        self.teacher = scores;
+        self.check_teacher()?;
+        Ok(self)
+    }
 
     fn check_teacher(&self) -> Result<(), Refusal> {
         let scores = &self.teacher;
@@ -118,13 +110,6 @@ impl RankingDataset {
         Ok(())
     }
 
-    fn check_positions(&self) -> Result<(), Refusal> {
-        if self.positions.is_empty() {
-            return Ok(());
-        }
-        check_count("positions", (self.positions.of.len(), "position"), (self.documents(), "document, or none"))
-    }
-
     /// Gathers the teacher's scores into rows, with 0 for documents without a score, and whether each place has one.
     pub(crate) fn gather_teacher(&self, padding: &Padding) -> Option<[TensorData; 2]> {
         if self.teacher.is_empty() {
@@ -132,6 +117,25 @@ impl RankingDataset {
         }
         let (scores, has) = scores_or_zero(padding.gather(&self.teacher).iter::<f32>());
         Some([TensorData::new(scores, padding.shape()), TensorData::new(has, padding.shape())])
+    }
+}
+
+impl RankingDataset {
+    /// Sets the position at which each document was shown; [`Positions::default`] removes them.
+    ///
+    /// # Errors
+    /// Returns [`DataError::Refused`] if the numbers of positions and documents differ.
+    pub fn with_positions(mut self, positions: Positions) -> Result<Self, DataError> {
+        self.positions = positions;
+        self.check_positions()?;
+        Ok(self)
+    }
+
+    fn check_positions(&self) -> Result<(), Refusal> {
+        if self.positions.is_empty() {
+            return Ok(());
+        }
+        check_count("positions", (self.positions.of.len(), "position"), (self.documents(), "document, or none"))
     }
 
     /// Gathers positions into rows, with 0 for padding.

@@ -101,12 +101,13 @@ impl Source for Stored {
         }
     }
 
-    fn unusable(&self, row: usize, feature: usize, value: f32) -> Option<DataError> {
-        if value.is_nan() && !self.refuses_missing {
-            return None;
-        }
+    fn refuses_missing(&self) -> bool {
+        self.refuses_missing
+    }
+
+    fn unusable(&self, row: usize, feature: usize, value: f32) -> DataError {
         let (path, column) = (self.path.clone(), self.column.clone());
         let (found, expected) = (shown(&Float32Array::from(vec![value]), 0), finite_value(feature, value));
-        Some(DataError::Cell { path, row: row + 1, column, found, expected })
+        DataError::Cell { path, row: row + 1, column, found, expected }
     }
 }

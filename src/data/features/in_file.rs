@@ -49,9 +49,11 @@ pub trait Source: Send + Sync {
     /// Loads a range of values from a slice into the cache, because they will be copied soon.
     fn expect(&self, part: usize, values: Range<usize>);
 
-    /// Returns the error for an infinite or missing value, unless a missing one is allowed; `row` and `feature` are
-    /// numbered from 0.
-    fn unusable(&self, row: usize, feature: usize, value: f32) -> Option<DataError>;
+    /// Returns whether a missing value is an error.
+    fn refuses_missing(&self) -> bool;
+
+    /// Returns the error for a value that is not allowed; `row` and `feature` are numbered from 0.
+    fn unusable(&self, row: usize, feature: usize, value: f32) -> DataError;
 }
 
 /// The features in a file, `[rows x width]`.
@@ -214,11 +216,9 @@ impl InFile {
     /// that of the values in the file.
     pub fn check(&self, survey: &Survey) -> Result<(), DataError> {
         let Slices { source, width, .. } = &*self.file;
-        let missing = survey.first_missing.map(|place| (place, f32::NAN));
-        let mut found: Vec<(usize, f32)> = survey.first_infinite.into_iter().chain(missing).collect();
-        found.sort_unstable_by_key(|(place, _)| *place);
-        let unusable = |(place, value): (usize, f32)| source.unusable(place / width, place % width, value);
-        found.into_iter().find_map(unusable).map_or(Ok(()), Err)
+        let missing = survey.first_missing.filter(|_| source.refuses_missing()).map(|place| (place, f32::NAN));
+        let first = survey.first_infinite.into_iter().chain(missing).min_by_key(|(place, _)| *place);
+        first.map_or(Ok(()), |(place, value)| Err(source.unusable(place / width, place % width, value)))
     }
 
     /// Returns the number of values.

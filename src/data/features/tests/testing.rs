@@ -55,9 +55,15 @@ impl Source for Slices {
         self.count(part, &values);
     }
 
-    fn unusable(&self, row: usize, feature: usize, value: f32) -> Option<DataError> {
-        let path = format!("row {row}, feature {feature}: {value}").into();
-        (value.is_infinite() || self.refuses_missing).then(|| DataError::Io { path, source: std::io::Error::other("") })
+    fn refuses_missing(&self) -> bool {
+        self.refuses_missing
+    }
+
+    fn unusable(&self, row: usize, feature: usize, value: f32) -> DataError {
+        DataError::Io {
+            path: format!("row {row}, feature {feature}: {value}").into(),
+            source: std::io::Error::other(""),
+        }
     }
 }
 
