@@ -159,7 +159,7 @@ fn given(what: &str, mut weights: Vec<f32>, count: usize) -> Result<Vec<f32>, Re
     Ok(weights)
 }
 
-/// Checks `count` weights, if there are any. Each weight must be finite and at least 0, and at least one must be above 0.
+/// Checks `count` weights, or none. Each weight must be finite and at least 0, and at least one must be above 0.
 fn check_weights(what: &str, weights: &[f32], count: usize) -> Result<(), Refusal> {
     if weights.is_empty() {
         return Ok(());
