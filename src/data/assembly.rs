@@ -167,8 +167,8 @@ impl<'a> Assembly<'a> {
     }
 
     /// Adds consecutive documents of a query that begin at `line`. The documents join the last query if it has the same
-    /// identifier and is in the current file. A query that occurs again in another file is an error. A query that occurs
-    /// again in the same file is also an error, unless the file was begun with `puts_together`.
+    /// identifier and is in the current file. A query that occurs again in another file is an error. A query that
+    /// occurs again in the same file is also an error, unless the file was begun with `puts_together`.
     pub fn add_group(&mut self, query: String, documents: usize, line: usize) -> Result<(), Again> {
         let continues =
             self.dataset.documents_grouped() > self.documents_before && self.dataset.query_ids.last() == Some(&query);
@@ -286,8 +286,8 @@ impl<'a> Assembly<'a> {
         Ok(())
     }
 
-    /// Makes room for `rows` rows of `count` features, which `bytes` bytes of text hold. Before the first rows, makes room
-    /// for those of all files: about as many bytes make a row in the rest of them.
+    /// Makes room for `rows` rows of `count` features, which `bytes` bytes of text hold. Before the first rows, makes
+    /// room for those of all files: about as many bytes make a row in the rest of them.
     pub fn make_room(&mut self, rows: usize, bytes: usize, count: usize, have_ids: bool) -> Result<(), DataError> {
         let width = count.max(self.rows.count);
         if self.rows.rows == 0 {

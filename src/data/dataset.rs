@@ -349,8 +349,8 @@ impl RankingDataset {
         blocks
     }
 
-    /// Calls `of_block` with blocks of a range of queries, as [`blocks`](Self::blocks) cuts them, and with the features of
-    /// their documents.
+    /// Calls `of_block` with blocks of a range of queries, as [`blocks`](Self::blocks) cuts them, and with the features
+    /// of their documents.
     pub(crate) fn each_block(
         &self,
         queries: Range<usize>,

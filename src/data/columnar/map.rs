@@ -78,8 +78,8 @@ impl FileMap {
         });
     }
 
-    /// Calls `of_piece` with the number of each block that holds some of the bytes, with the range of these bytes in the
-    /// block, and with the part of `out` that receives them.
+    /// Calls `of_piece` with the number of each block that holds some of the bytes, with the range of these bytes in
+    /// the block, and with the part of `out` that receives them.
     fn each_piece(
         &self,
         bytes: Range<usize>,

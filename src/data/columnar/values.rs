@@ -170,8 +170,8 @@ const SECOND: i64 = 1_000_000;
 const DAY: i64 = 86_400 * SECOND;
 
 /// Converts a column of numbers, dates or times to numbers that increase with time. The second result tells whether the
-/// column holds dates or times, which become microseconds. Text is read as a number, date or time. Values that cannot be
-/// read become null.
+/// column holds dates or times, which become microseconds. Text is read as a number, date or time. Values that cannot
+/// be read become null.
 pub(super) fn times(column: &dyn Array) -> Result<(Float64Array, bool), ArrowError> {
     if column.data_type().is_temporal() {
         return Ok((moments(column)?, true));

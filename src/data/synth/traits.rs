@@ -33,8 +33,8 @@ pub(super) fn bell(random: &mut ChaCha8Rng) -> f64 {
     (sum as f64 / 65_535.0 - 2.0) * 3f64.sqrt()
 }
 
-/// The value of a feature from the weighted sum `x` of its traits and noise, its `level`, the inverse document frequency
-/// (`rarity`) in its stream, and the number of the query's `terms`.
+/// The value of a feature from the weighted sum `x` of its traits and noise, its `level`, the inverse document
+/// frequency (`rarity`) in its stream, and the number of the query's `terms`.
 type Family = fn(x: f64, level: f64, rarity: f64, terms: f64) -> f64;
 
 /// The families of features, each with the web feature that it imitates.
