@@ -74,7 +74,7 @@ impl Features {
     /// Returns all values. Nothing is copied if the values are in memory, or if a mapped file holds them in one batch.
     /// Otherwise, the first call copies all values into memory, where they stay.
     pub fn to_slice(&self) -> &[f32] {
-        self.file.as_ref().map_or(&self.values, InFile::all)
+        self.file.as_ref().map_or(&self.values[..], InFile::all)
     }
 
     /// Returns all values as a mutable slice. Values read from a file are copied into memory; the file itself is not
