@@ -4,12 +4,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::dataset::RankingDataset;
-use super::error::DataError;
-#[cfg(feature = "columnar")]
+use super::error::{DataError, unfit};
 use super::features::Features;
-use super::options::Keys;
-use super::options::Like;
-use super::options::{Missing, ReadOptions, Weights};
+use super::options::{KeyColumn, Keys, Like, Missing, ReadOptions, Weights};
 use super::positions::Positions;
 use super::reading::FileWidth;
 use super::rows::Rows;
@@ -46,24 +43,21 @@ pub(super) struct Assembly<'a> {
     /// Whether the data read so far have a missing value.
     pub missing: bool,
     /// The values of a file that is the only input; they are not copied into `rows`.
-    #[cfg(feature = "columnar")]
     pub in_file: Option<Features>,
     /// The number of inputs (files and readers) from which the dataset is read.
-    #[cfg(feature = "columnar")]
     pub inputs: usize,
     /// The properties that every file must share.
     pub like: &'a Like<'a>,
     /// The end of the error message about too many features. It says where the allowed number comes from.
     pub features_from: &'static str,
     /// The feature names of the latest table with one column per feature; `None` before the first such table.
-    #[cfg(feature = "columnar")]
     pub feature_columns: Option<Vec<String>>,
-    /// The group or time of each run of documents, by which queries are later split into folds or sets.
-    #[cfg(feature = "columnar")]
-    pub keys: Option<Keys>,
+    /// The group of each run of documents, if queries are later split by groups.
+    pub groups: Vec<String>,
+    /// The time of each run of documents, if queries are later split by times.
+    pub times: Vec<f64>,
     /// Whether the time column by which queries are split holds dates or times rather than numbers; `None` before its
     /// first value.
-    #[cfg(feature = "columnar")]
     pub has_dates: Option<bool>,
     /// The file and the line where each query first occurred, by query identifier.
     begun: HashMap<String, Begun>,
@@ -72,8 +66,10 @@ pub(super) struct Assembly<'a> {
     puts_together: bool,
     /// Runs of documents that continue a query of the current file, each with the number of the query's first run.
     /// Until the end of the file is reached, each run of documents counts as a query.
-    apart: Vec<(usize, usize)>,
+    pub apart: Vec<(usize, usize)>,
     files: Vec<PathBuf>,
+    /// The number of documents of the files before the current one.
+    pub documents_before: usize,
     /// The largest feature number that occurs in each file.
     widths: Vec<usize>,
 }
@@ -99,9 +95,8 @@ pub(super) fn assemble<'a>(
     mut read: impl FnMut(&mut Assembly<'a>, Input) -> Result<(), DataError>,
 ) -> Result<Assembled, DataError> {
     options.check()?;
-    let mut assembly = Assembly::new(options, like);
     let inputs: Vec<Input> = inputs.into_iter().collect();
-    assembly.expect(&inputs);
+    let mut assembly = Assembly::new(options, like, &inputs);
     for input in inputs {
         read(&mut assembly, input)?;
     }
@@ -123,48 +118,36 @@ pub(super) struct Again {
 }
 
 impl<'a> Assembly<'a> {
-    pub fn new(options: &'a ReadOptions, like: &'a Like<'a>) -> Self {
+    fn new(options: &'a ReadOptions, like: &'a Like<'a>, inputs: &[Input]) -> Self {
+        let files = inputs.iter().filter(|input| input.is_file());
+        let bytes = files.filter_map(|input| input.name().metadata().ok()).map(|about| about.len());
         Self {
             options,
             dataset: RankingDataset { offsets: vec![0], ..RankingDataset::default() },
-            rows: Rows::of_absent(options.absent_value()),
+            rows: Rows { absent: options.absent_value(), ..Rows::default() },
             columns: options.features,
             bytes: 0,
-            expected_bytes: 0,
+            expected_bytes: bytes.fold(0, u64::saturating_add),
             query_weights: Vec::new(),
             document_weights: Vec::new(),
             teacher: Vec::new(),
             positions: Positions::default(),
             missing: options.absent_value().is_nan(),
-            #[cfg(feature = "columnar")]
             in_file: None,
-            #[cfg(feature = "columnar")]
-            inputs: 0,
+            inputs: inputs.len(),
             like,
             features_from: like.features_from.unwrap_or(OPTION),
-            #[cfg(feature = "columnar")]
             feature_columns: None,
-            #[cfg(feature = "columnar")]
-            keys: None,
-            #[cfg(feature = "columnar")]
+            groups: Vec::new(),
+            times: Vec::new(),
             has_dates: None,
             begun: HashMap::new(),
             puts_together: false,
             apart: Vec::new(),
             files: Vec::new(),
+            documents_before: 0,
             widths: Vec::new(),
         }
-    }
-
-    /// Sums the sizes of the input files, so memory for the feature matrix can be reserved at once.
-    fn expect(&mut self, inputs: &[Input]) {
-        #[cfg(feature = "columnar")]
-        {
-            self.inputs = inputs.len();
-        }
-        let files = inputs.iter().filter(|input| input.is_file());
-        let bytes = files.filter_map(|input| input.name().metadata().ok()).map(|about| about.len());
-        self.expected_bytes = bytes.fold(0, u64::saturating_add);
     }
 
     /// Begins a file. If `puts_together` is true, the caller must call [`put_together`](Self::put_together) at the end
@@ -172,6 +155,7 @@ impl<'a> Assembly<'a> {
     pub fn begin_file(&mut self, path: &Path, puts_together: bool) {
         self.puts_together = puts_together;
         self.files.push(path.to_path_buf());
+        self.documents_before = self.dataset.documents();
         self.widths.push(0);
     }
 
@@ -183,18 +167,11 @@ impl<'a> Assembly<'a> {
     }
 
     /// Adds consecutive documents of a query that begin at `line`. The documents join the last query if it has the same
-    /// identifier and is in the current file, which began after `documents_before` documents. A query that occurs again
-    /// in another file is an error. A query that occurs again in the same file is also an error, unless the file was
-    /// begun with `puts_together`.
-    pub fn add_group(
-        &mut self,
-        query: String,
-        documents: usize,
-        documents_before: usize,
-        line: usize,
-    ) -> Result<(), Again> {
+    /// identifier and is in the current file. A query that occurs again in another file is an error. A query that
+    /// occurs again in the same file is also an error, unless the file was begun with `puts_together`.
+    pub fn add_group(&mut self, query: String, documents: usize, line: usize) -> Result<(), Again> {
         let continues =
-            self.dataset.documents_grouped() > documents_before && self.dataset.query_ids.last() == Some(&query);
+            self.dataset.documents_grouped() > self.documents_before && self.dataset.query_ids.last() == Some(&query);
         if continues {
             if let Some(end) = self.dataset.offsets.last_mut() {
                 *end += documents;
@@ -209,9 +186,13 @@ impl<'a> Assembly<'a> {
             }
             None => drop(self.begun.insert(query.clone(), Begun { file, line, run })),
         }
+        self.push_run(query, documents);
+        Ok(())
+    }
+
+    fn push_run(&mut self, query: String, documents: usize) {
         self.dataset.query_ids.push(query);
         self.dataset.offsets.push(self.dataset.documents_grouped() + documents);
-        Ok(())
     }
 
     /// Adds a query without an identifier. The query is named by its number, counted across all files. If an earlier
@@ -223,8 +204,7 @@ impl<'a> Assembly<'a> {
         }
         let begun = Begun { file: self.files.len() - 1, line: 1, run: self.dataset.queries() };
         self.begun.insert(number.to_string(), begun);
-        self.dataset.query_ids.push(number.to_string());
-        self.dataset.offsets.push(self.dataset.documents_grouped() + documents);
+        self.push_run(number.to_string(), documents);
     }
 
     /// Appends document identifiers, then empty identifiers until there are `documents` identifiers. An empty `ids`
@@ -239,43 +219,28 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// Returns whether a query of the current file occurred again after another query.
-    #[cfg(feature = "columnar")]
-    pub fn is_apart(&self) -> bool {
-        !self.apart.is_empty()
-    }
-
     /// Moves the documents of each query in the current file next to the query's first document, in the order of the
-    /// file. The current file began after `documents_before` documents. If a value differs within a query, `refuse`
-    /// creates the error. `refuse` receives the first document (from 0) whose value differs, the value found, and the
-    /// value expected.
-    pub fn put_together(
-        &mut self,
-        documents_before: usize,
-        refuse: &dyn Fn(usize, Differing) -> DataError,
-    ) -> Result<(), DataError> {
+    /// file.
+    pub fn put_together(&mut self) -> Result<(), DataError> {
         if self.apart.is_empty() {
             return Ok(());
         }
+        let documents_before = self.documents_before;
         let first = self.dataset.offsets.partition_point(|&offset| offset < documents_before);
         let mut home: Vec<usize> = (first..self.dataset.queries()).collect();
         for (run, begun) in self.apart.drain(..) {
             home[run - first] = begun;
         }
-        self.check_runs(first, &home, refuse)?;
+        self.check_runs(first, &home)?;
         let mut order: Vec<usize> = (first..self.dataset.queries()).collect();
         order.sort_by_key(|&run| home[run - first]);
         let documents: Vec<usize> = order.iter().flat_map(|&run| self.dataset.range(run)).collect();
         let data = &mut self.dataset;
         let (mut ids, mut offsets) = (data.query_ids.split_off(first), vec![documents_before]);
-        for &run in &order {
-            let end = offsets[offsets.len() - 1] + data.range(run).len();
-            if home[run - first] == run {
-                data.query_ids.push(std::mem::take(&mut ids[run - first]));
-                offsets.push(end);
-            } else if let Some(last) = offsets.last_mut() {
-                *last = end;
-            }
+        for runs in order.chunk_by(|one, next| home[one - first] == home[next - first]) {
+            let documents: usize = runs.iter().map(|&run| data.range(run).len()).sum();
+            data.query_ids.push(std::mem::take(&mut ids[runs[0] - first]));
+            offsets.push(offsets[offsets.len() - 1] + documents);
         }
         data.offsets.truncate(first);
         data.offsets.append(&mut offsets);
@@ -297,42 +262,45 @@ impl<'a> Assembly<'a> {
 
     /// Checks that all runs of a query have the same weight and group. Keeps one weight and one group or time per
     /// query. `home[i]` is the first run with the same query as run `first + i`.
-    fn check_runs(
-        &mut self,
-        first: usize,
-        home: &[usize],
-        refuse: &dyn Fn(usize, Differing) -> DataError,
-    ) -> Result<(), DataError> {
-        let starts = &self.dataset.offsets;
-        let begins = |run: usize| starts[run];
-        if self.query_weights.len() > first {
+    fn check_runs(&mut self, first: usize, home: &[usize]) -> Result<(), DataError> {
+        let group = self.like.key.map_or("", KeyColumn::name);
+        let weights = differing(&self.query_weights, first, home).map(|found| ("query_weight", found));
+        let groups = differing(&self.groups, first, home).map(|found| (group, found));
+        if let Some((column, (run, found, expected))) = weights.or(groups) {
+            return Err(DataError::Cell {
+                path: self.files.last().cloned().unwrap_or_default(),
+                row: self.dataset.offsets[run] - self.documents_before + 1,
+                column: column.to_owned(),
+                found,
+                expected: format!("{expected}, as in the query's rows before"),
+            });
+        }
+        if !self.times.is_empty() {
             for (run, &home) in (first..).zip(home) {
-                let (found, expected) = (self.query_weights[run], self.query_weights[home]);
-                if found != expected {
-                    let (found, expected) = (found.to_string(), expected.to_string());
-                    return Err(refuse(begins(run), Differing { what: Differs::QueryWeight, found, expected }));
-                }
+                self.times[home] = self.times[home].max(self.times[run]);
             }
-            keep_first(&mut self.query_weights, first, home);
         }
-        #[cfg(feature = "columnar")]
-        match &mut self.keys {
-            Some(Keys::Groups(groups)) => {
-                if let Some((run, &home)) = (first..).zip(home).find(|&(run, &home)| groups[run] != groups[home]) {
-                    let (found, expected) = (groups[run].clone(), groups[home].clone());
-                    return Err(refuse(begins(run), Differing { what: Differs::Group, found, expected }));
-                }
-                keep_first(groups, first, home);
-            }
-            Some(Keys::Times(times)) => {
-                for (run, &home) in (first..).zip(home) {
-                    times[home] = times[home].max(times[run]);
-                }
-                keep_first(times, first, home);
-            }
-            None => {}
-        }
+        keep_first(&mut self.query_weights, first, home);
+        keep_first(&mut self.groups, first, home);
+        keep_first(&mut self.times, first, home);
         Ok(())
+    }
+
+    /// Makes room for `rows` rows of `count` features, which `bytes` bytes of text hold. Before the first rows, makes
+    /// room for those of all files: about as many bytes make a row in the rest of them.
+    pub fn make_room(&mut self, rows: usize, bytes: usize, count: usize, have_ids: bool) -> Result<(), DataError> {
+        let width = count.max(self.rows.count);
+        if self.rows.rows == 0 {
+            let all = u128::from(self.expected_bytes) * rows as u128 / bytes.max(1) as u128;
+            let most = self.options.most_cells(self.expected_bytes) / width.max(1);
+            let [asked, wanted] = [all, all + all / 64]
+                .map(|expected| usize::try_from(expected).unwrap_or(usize::MAX).min(most).max(rows));
+            self.ask_memory(asked, width, self.bytes_of(asked, width, have_ids))?;
+            // A smaller matrix may still fit. Without such room, a growing matrix is copied, which takes twice its
+            // memory during the copy.
+            let _ = self.rows.reserve(wanted, width);
+        }
+        self.ask_memory(self.dataset.documents() + rows, width, self.rows.grows_by(rows, count))
     }
 
     /// Returns the number of bytes that documents take: their features, labels, weights, and perhaps their identifiers.
@@ -364,11 +332,9 @@ impl<'a> Assembly<'a> {
         }
         self.dataset.feature_count = features;
         self.dataset.features = std::mem::take(&mut self.rows).finish(features).into();
-        #[cfg(feature = "columnar")]
         if let Some(file) = self.in_file.take() {
             self.take_file(file)?;
         }
-        #[cfg(feature = "columnar")]
         if let Some(names) = self.feature_columns.take() {
             self.check_unnamed(names.len())?;
             self.dataset.feature_names = names;
@@ -387,28 +353,19 @@ impl<'a> Assembly<'a> {
             self.dataset.read_order.extend(self.dataset.read_order.len()..self.dataset.documents());
         }
         let widths = self.files.into_iter().zip(self.widths).map(|(path, features)| FileWidth { path, features });
-        #[cfg(feature = "columnar")]
-        let keys = self.keys;
-        #[cfg(not(feature = "columnar"))]
-        let keys = None;
+        let keys = self.like.key.map(|key| match key {
+            KeyColumn::Group(_) => Keys::Groups(self.groups),
+            KeyColumn::Time(_) => Keys::Times(self.times),
+        });
         Ok(Assembled { data: self.dataset, widths: widths.collect(), keys })
     }
 }
 
-/// A property that must be the same for all documents of a query.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Differs {
-    QueryWeight,
-    #[cfg_attr(not(feature = "columnar"), allow(dead_code))]
-    Group,
-}
-
-/// A property with two different values in the same query, for an error message.
-pub(super) struct Differing {
-    #[cfg_attr(not(feature = "columnar"), allow(dead_code))]
-    pub what: Differs,
-    pub found: String,
-    pub expected: String,
+/// Returns the first run whose value differs from that of its query's first run, with both values in words.
+fn differing<T: PartialEq + ToString>(values: &[T], first: usize, home: &[usize]) -> Option<(usize, String, String)> {
+    let mut pairs = (first..values.len()).zip(home);
+    let (run, &home) = pairs.find(|&(run, &home)| values[run] != values[home])?;
+    Some((run, values[run].to_string(), values[home].to_string()))
 }
 
 /// Moves values so that place `first + i` gets the value of document `order[i]`. Does nothing if no document has a
@@ -430,7 +387,6 @@ fn keep_first<T>(values: &mut Vec<T>, first: usize, home: &[usize]) {
     });
 }
 
-#[cfg(feature = "columnar")]
 impl Assembly<'_> {
     /// Rejects a file whose features have only numbers if it has more of them than the tables of the set have columns.
     /// Feature 1 of such a file is the first column of the first table.
@@ -438,7 +394,7 @@ impl Assembly<'_> {
         let wide = self.files.iter().zip(&self.widths).find(|(_, width)| **width > columns);
         wide.map_or(Ok(()), |(path, &width)| {
             let expected = format!("at most {columns}, as many as the tables of the set have columns of features");
-            Err(DataError::Table { path: path.clone(), found: counted(width, "feature"), expected })
+            Err(unfit(path, counted(width, "feature"), expected))
         })
     }
 
@@ -460,12 +416,8 @@ impl Assembly<'_> {
 }
 
 pub(super) fn too_many_cells(path: &Path, most: usize) -> DataError {
-    DataError::Limit {
-        path: path.to_path_buf(),
-        found: format!("more than {most} cells (documents x features)"),
-        limit: format!("{most} cells for a text of this size"),
-        option: "max_cells",
-    }
+    let found = format!("more than {most} cells (documents x features)");
+    DataError::limit(path, found, format!("{most} cells for a text of this size"), "max_cells")
 }
 
 /// Replaces each NaN with the smallest value of its feature in its query, or with 0 if the query has no such value.
@@ -475,20 +427,15 @@ fn fill_missing(dataset: &mut RankingDataset) {
     for range in dataset.offsets.windows(2).map(|ends| ends[0]..ends[1]) {
         let rows = &mut features[range.start * width..range.end * width];
         for feature in 0..width {
-            let column = || rows[feature..].iter().step_by(width);
-            if column().any(|value| value.is_nan()) {
-                let smallest = column().copied().fold(f32::INFINITY, f32::min);
-                let smallest = if smallest.is_finite() { smallest } else { 0.0 };
-                for value in rows[feature..].iter_mut().step_by(width).filter(|value| value.is_nan()) {
-                    *value = smallest;
-                }
-            }
+            let smallest = rows[feature..].iter().step_by(width).copied().fold(f32::INFINITY, f32::min);
+            let smallest = if smallest.is_finite() { smallest } else { 0.0 };
+            let values = rows[feature..].iter_mut().step_by(width);
+            values.filter(|value| value.is_nan()).for_each(|value| *value = smallest);
         }
     }
 }
 
 /// Replaces missing values with 0.
-#[cfg(feature = "columnar")]
 pub(super) fn zero_missing(values: &mut [f32]) {
     values.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
 }

@@ -6,8 +6,6 @@
 //! small. Queries are put into buckets by list length. In a bucket, the longest list is less than a quarter longer than
 //! the shortest. Queries are shuffled within buckets, and then the batches are shuffled.
 
-use std::collections::HashMap;
-
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
@@ -78,7 +76,7 @@ impl RankingBatch {
             teacher: dataset
                 .gather_teacher(&padding)
                 .map(|[scores, has]| (Tensor::from_data(sent(scores), device), Tensor::from_data(sent(has), device))),
-            positions: dataset.positions.gather(&padding).map(|positions| Tensor::from_data(sent(positions), device)),
+            positions: dataset.gather_positions(&padding).map(|positions| Tensor::from_data(sent(positions), device)),
         }
     }
 }
@@ -89,7 +87,6 @@ pub(crate) enum Keep {
     /// All queries.
     All,
     /// Queries with two documents of different labels.
-    #[cfg_attr(not(feature = "learners"), allow(dead_code))]
     TwoLabels,
 }
 
@@ -118,20 +115,15 @@ impl Default for BatchPlannerConfig {
 
 impl BatchPlannerConfig {
     /// Returns options for scoring: every query occurs once, and batches are sorted by list length.
-    #[cfg_attr(not(feature = "learners"), allow(dead_code))]
     pub fn in_order(max_cells: usize) -> Self {
         Self { max_cells, shuffle: false, ..Self::default() }
     }
 
     /// Checks that the sizes of batches are not 0.
     fn check(&self) -> Result<(), Refusal> {
-        if self.max_cells == 0 {
-            return Err(Refusal::new("max_cells", 0, "at least 1"));
-        }
-        if self.queries == Some(0) {
-            return Err(Refusal::new("queries", 0, "at least 1"));
-        }
-        Ok(())
+        let sizes = [("max_cells", Some(self.max_cells)), ("queries", self.queries)];
+        let none = sizes.into_iter().find(|(_, size)| *size == Some(0));
+        none.map_or(Ok(()), |(key, _)| Err(Refusal::new(key, 0, "at least 1")))
     }
 }
 
@@ -187,13 +179,18 @@ impl BatchPlanner {
 
     /// Returns the number of queries and the length of the longest list for each batch of the first epoch.
     pub(crate) fn shapes(&self) -> Vec<(usize, usize)> {
-        let lengths: HashMap<usize, usize> = self.queries.iter().copied().collect();
-        let longest = |batch: &[usize]| batch.iter().map(|query| lengths[query]).max().unwrap_or(0);
-        self.epoch(0).iter().map(|batch| (batch.len(), longest(batch))).collect()
+        let longest = |batch: &[(usize, usize)]| batch.iter().map(|(_, length)| *length).max().unwrap_or(0);
+        self.batches(0).iter().map(|batch| (batch.len(), longest(batch))).collect()
     }
 
     /// Returns the batches of an epoch, each as a list of query indices. The same seed and epoch give the same batches.
     pub fn epoch(&self, epoch: u64) -> Vec<Vec<usize>> {
+        let queries = |batch: Vec<(usize, usize)>| batch.into_iter().map(|(query, _)| query).collect();
+        self.batches(epoch).into_iter().map(queries).collect()
+    }
+
+    /// Returns the batches of an epoch, each as queries with the lengths of their lists.
+    fn batches(&self, epoch: u64) -> Vec<Vec<(usize, usize)>> {
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, "batches", epoch));
         let mut queries = self.queries.clone();
         if self.config.shuffle {
@@ -205,12 +202,10 @@ impl BatchPlanner {
         }
         // The longest list of the batch being filled; the first query of a batch resets it.
         let mut longest = 0;
-        let batches = groups(queries, |batch, (_, length)| {
+        let mut batches = groups(queries, |batch, (_, length)| {
             longest = if batch.len() == 1 { batch[0].1 } else { longest }.max(length);
             self.has_room(batch.len(), longest)
         });
-        let mut batches: Vec<Vec<usize>> =
-            batches.into_iter().map(|batch| batch.into_iter().map(|(query, _)| query).collect()).collect();
         if self.config.shuffle {
             batches.shuffle(&mut random);
         }

@@ -2,6 +2,7 @@
 
 use super::dataset::RankingDataset;
 use super::error::DataError;
+use super::segments::offsets_of;
 use crate::refusal::Refusal;
 
 /// The parts of a [`RankingDataset`] to be built from values in memory.
@@ -56,11 +57,7 @@ impl RankingDatasetBuilder {
 
     /// Sets the number of documents of each query, in the order of the documents.
     pub fn query_sizes(mut self, sizes: &[usize]) -> Self {
-        let ends = sizes.iter().scan(0usize, |end, size| {
-            *end = end.saturating_add(*size);
-            Some(*end)
-        });
-        self.data.offsets = std::iter::once(0).chain(ends).collect();
+        self.data.offsets = offsets_of(sizes).collect();
         self
     }
 
@@ -115,10 +112,9 @@ impl RankingDatasetBuilder {
         }
         data.query_ids = query_ids.unwrap_or_else(|| (1..=data.queries()).map(|number| number.to_string()).collect());
         data.check()?;
-        let data = match query_weights {
-            Some(weights) => data.with_query_weights(weights)?,
-            None => data,
-        };
+        if let Some(weights) = query_weights {
+            data = data.with_query_weights(weights)?;
+        }
         match document_weights {
             Some(weights) => data.with_document_weights(weights),
             None => Ok(data),

@@ -17,8 +17,7 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
 use super::dataset::RankingDataset;
-use super::dataset::inconsistent;
-use super::error::DataError;
+use super::error::{DataError, inconsistent};
 use super::positions::Positions;
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
@@ -81,14 +80,9 @@ impl ClickModel {
     /// # Errors
     /// Returns [`Refusal`] for the first parameter that is out of range.
     pub fn check(&self) -> Result<(), Refusal> {
-        if !(0.0..=10.0).contains(&self.eta) {
-            return Err(Refusal::new("eta", self.eta, "from 0 to 10"));
-        }
-        if !(0.0..=1.0).contains(&self.noise) {
-            return Err(Refusal::new("noise", self.noise, "from 0 to 1"));
-        }
-        if !(0.0..=1.0).contains(&self.shuffle) {
-            return Err(Refusal::new("shuffle", self.shuffle, "from 0 to 1"));
+        let ranges = [("eta", self.eta, 10.0), ("noise", self.noise, 1.0), ("shuffle", self.shuffle, 1.0)];
+        if let Some((key, value, most)) = ranges.into_iter().find(|(_, value, most)| !(0.0..=*most).contains(value)) {
+            return Err(Refusal::new(key, value, format!("from 0 to {most}")));
         }
         if self.sessions == 0 {
             return Err(Refusal::new("sessions", 0, "at least 1"));

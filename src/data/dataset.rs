@@ -6,11 +6,10 @@ use std::ops::Range;
 
 use sha2::{Digest, Sha256};
 
-use super::error::DataError;
+use super::error::{DataError, check_count, inconsistent};
 use super::features::{Features, hash_floats};
 use super::positions::Positions;
-use super::shards::Parts;
-use super::shards::Shards;
+use super::shards::{Parts, Shards};
 use crate::distributed::ProcessGroup;
 use crate::measure::Rankings;
 use crate::refusal::Refusal;
@@ -81,18 +80,14 @@ impl RankingDataset {
             let expected = format!("more than {}, the previous one", self.offsets[at]);
             return Err(Refusal::new(format!("offsets[{}]", at + 1), self.offsets[at + 1], expected).into());
         }
-        let each = |key: &str, (found, what): (usize, &str), (count, of): (usize, &str)| match found == count {
-            true => Ok(()),
-            false => Err(Refusal::new(key, counted(found, what), format!("{count}, one per {of}"))),
-        };
-        let or_none = |refusal: Refusal| Refusal { expected: refusal.expected.clone() + ", or none", ..refusal };
-        each("query_ids", (self.query_ids.len(), "identifier"), (self.queries(), "query"))?;
+        let ids = |ids: &[String]| (ids.len(), "identifier");
+        check_count("query_ids", ids(&self.query_ids), (self.queries(), "query"))?;
         if !self.document_ids.is_empty() {
-            each("document_ids", (self.document_ids.len(), "identifier"), (documents, "document")).map_err(or_none)?;
+            check_count("document_ids", ids(&self.document_ids), (documents, "document, or none"))?;
         }
         if !self.feature_names.is_empty() {
             let names = (self.feature_names.len(), "name");
-            each("feature_names", names, (self.feature_count, "feature")).map_err(or_none)?;
+            check_count("feature_names", names, (self.feature_count, "feature, or none"))?;
         }
         if !self.read_order.is_empty() {
             let mut places = self.read_order.clone();
@@ -102,10 +97,7 @@ impl RankingDataset {
                 return Err(Refusal::new("read_order", "another order", expected).into());
             }
         }
-        self.check_query_weights()?;
-        self.check_document_weights()?;
-        self.check_teacher()?;
-        self.check_positions()?;
+        self.check_training()?;
         let mut seen = HashSet::new();
         if let Some(at) = self.query_ids.iter().position(|id| !seen.insert(id.as_str())) {
             let key = format!("query_ids[{at}]");
@@ -160,7 +152,6 @@ impl RankingDataset {
     }
 
     /// Returns the range of queries in each part.
-    #[cfg_attr(not(feature = "ranker"), allow(dead_code))]
     pub(crate) fn parts(&self) -> impl Iterator<Item = Range<usize>> {
         let shards = Shards::new(self.queries(), self.features.parts().count());
         (0..shards.count()).map(move |shard| shards.range(shard))
@@ -210,7 +201,6 @@ impl RankingDataset {
     }
 
     /// Returns the identifier of the query of document `d`, and the document's place in the query, from 0.
-    #[cfg(feature = "ranker")]
     pub(crate) fn place_of(&self, d: usize) -> (&str, usize) {
         let query = self.offsets.partition_point(|&offset| offset <= d).saturating_sub(1);
         (&self.query_ids[query], d - self.offsets[query])
@@ -341,13 +331,11 @@ impl RankingDataset {
 
     /// Cuts the queries into consecutive blocks. A block has at most `cells` values (documents x features), unless it
     /// consists of a single query.
-    #[cfg(feature = "ranker")]
     pub(crate) fn blocks(&self, cells: usize) -> Vec<Range<usize>> {
         self.blocks_of(0..self.queries(), cells)
     }
 
     /// Cuts a range of queries into blocks, as [`blocks`](Self::blocks) does.
-    #[cfg(feature = "ranker")]
     pub(crate) fn blocks_of(&self, queries: Range<usize>, cells: usize) -> Vec<Range<usize>> {
         let mut blocks: Vec<Range<usize>> = Vec::new();
         for q in queries {
@@ -359,6 +347,23 @@ impl RankingDataset {
             }
         }
         blocks
+    }
+
+    /// Calls `of_block` with blocks of a range of queries, as [`blocks`](Self::blocks) cuts them, and with the features
+    /// of their documents.
+    pub(crate) fn each_block(
+        &self,
+        queries: Range<usize>,
+        cells: usize,
+        mut of_block: impl FnMut(Range<usize>, &[f32]),
+    ) {
+        let mut rows = Vec::new();
+        for block in self.blocks_of(queries, cells) {
+            let documents = self.offsets[block.start]..self.offsets[block.end];
+            rows.resize(documents.len() * self.feature_count, 0.0);
+            self.features.copy_rows(self.feature_count, documents, &mut rows);
+            of_block(block, &rows);
+        }
     }
 
     /// Joins the queries of several datasets, in order.
@@ -374,11 +379,12 @@ impl RankingDataset {
         let names = names.filter(|names| parts.iter().all(|part| part.feature_names == **names));
         out.feature_names = names.cloned().unwrap_or_default();
         let mut seen = HashSet::new();
-        let has_ids = parts.iter().any(|part| !part.document_ids.is_empty());
-        let has_weights = parts.iter().any(|part| !part.query_weights.is_empty());
-        let has_teacher = parts.iter().any(|part| !part.teacher.is_empty());
-        let has_document_weights = parts.iter().any(|part| !part.document_weights.is_empty());
-        let has_positions = parts.iter().any(|part| !part.positions.is_empty());
+        let some = |has_none: fn(&RankingDataset) -> bool| !parts.iter().all(|part| has_none(part));
+        let has_ids = some(|part| part.document_ids.is_empty());
+        let has_weights = some(|part| part.query_weights.is_empty());
+        let has_teacher = some(|part| part.teacher.is_empty());
+        let has_document_weights = some(|part| part.document_weights.is_empty());
+        let has_positions = some(|part| part.positions.is_empty());
         for part in parts {
             if part.feature_count != out.feature_count {
                 return Err(inconsistent("number of features of a part", part.feature_count, out.feature_count));
@@ -387,25 +393,15 @@ impl RankingDataset {
                 return Err(inconsistent("positions of a part", "none", "positions in all parts, or in none"));
             }
             if let Some(id) = part.query_ids.iter().find(|id| !seen.insert(id.as_str())) {
-                return Err(inconsistent(
-                    "a query identifier",
-                    format!("`{id}` again"),
-                    "one query with that identifier",
-                ));
+                let expected = "one query with that identifier";
+                return Err(inconsistent("a query identifier", format!("`{id}` again"), expected));
             }
             out.append(&mut features, part, 0..part.queries());
-            if has_ids {
-                out.document_ids.resize(out.documents(), String::new());
-            }
-            if has_weights {
-                out.query_weights.resize(out.queries(), 1.0);
-            }
-            if has_document_weights {
-                out.document_weights.resize(out.documents(), 1.0);
-            }
-            if has_teacher {
-                out.teacher.resize(out.documents(), f32::NAN);
-            }
+            let (queries, documents) = (out.queries(), out.documents());
+            out.document_ids.resize(if has_ids { documents } else { 0 }, String::new());
+            out.query_weights.resize(if has_weights { queries } else { 0 }, 1.0);
+            out.document_weights.resize(if has_document_weights { documents } else { 0 }, 1.0);
+            out.teacher.resize(if has_teacher { documents } else { 0 }, f32::NAN);
         }
         out.features = features.into();
         Ok(out)
@@ -423,12 +419,8 @@ impl RankingDataset {
     fn check_labels(&self, allowed: impl Fn(f32) -> bool, expected: &str) -> Result<(), DataError> {
         for q in 0..self.queries() {
             if let Some(document) = self.query_labels(q).iter().position(|&label| !allowed(label)) {
-                return Err(DataError::Label {
-                    query: self.query_ids[q].clone(),
-                    document: document + 1,
-                    found: self.query_labels(q)[document],
-                    expected: expected.to_owned(),
-                });
+                let (query, found) = (self.query_ids[q].clone(), self.query_labels(q)[document]);
+                return Err(DataError::Label { query, document: document + 1, found, expected: expected.to_owned() });
             }
         }
         Ok(())
@@ -437,7 +429,7 @@ impl RankingDataset {
     /// Returns the SHA-256 hash of the dataset's entire contents, in hexadecimal. The hash does not depend on file
     /// names, compression, line ends or the way in which numbers were written.
     pub fn data_hash(&self) -> String {
-        self.hash_with(|hash| self.features.hash_into(self.feature_count, hash))
+        self.hash_with(|hash| self.features.hash_into(self.feature_count, hash, ProcessGroup::ALONE))
     }
 
     /// Returns the [hash](Self::data_hash) of the data that every process holds in full. If a group shares the reading
@@ -452,7 +444,6 @@ impl RankingDataset {
     /// Returns a hash that identifies the dataset, without another pass over a file whose values were already hashed.
     /// The hash is usually the [`data_hash`](Self::data_hash). If features are normalized at each use, the hash covers
     /// the raw values in the file and the normalizer.
-    #[cfg(any(feature = "learners", test))]
     pub(crate) fn fingerprint(&self) -> String {
         self.hash_with(|hash| self.features.fingerprint_into(self.feature_count, hash))
     }
@@ -493,8 +484,4 @@ impl RankingDataset {
         }
         hexadecimal(&hash.finalize())
     }
-}
-
-pub(super) fn inconsistent(what: impl Into<String>, found: impl ToString, expected: impl ToString) -> DataError {
-    DataError::Inconsistent { what: what.into(), found: found.to_string(), expected: expected.to_string() }
 }

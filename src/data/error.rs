@@ -258,17 +258,58 @@ impl DataError {
         move |source| DataError::Io { path, source }
     }
 
+    /// Returns the error of a failed write to an output, which has no name.
+    pub(in crate::data) fn of_output(source: std::io::Error) -> Self {
+        Self::Io { path: PathBuf::new(), source }
+    }
+
+    /// Returns the error for a text with `found` at a line and a column, both from 1.
+    pub(in crate::data) fn syntax(
+        path: &Path,
+        (line, column): (usize, usize),
+        found: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Self {
+        Self::Syntax { path: path.to_path_buf(), line, column, found: found.into(), expected: expected.into() }
+    }
+
+    /// Returns the error for a file with `found`, more than `limit`, which the option `option` sets.
+    pub(in crate::data) fn limit(path: &Path, found: String, limit: String, option: &'static str) -> Self {
+        Self::Limit { path: path.to_path_buf(), found, limit, option }
+    }
+
+    /// Returns the error for a folder without a set of folds.
+    pub(in crate::data) fn folds(path: &Path, found: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self::Folds { path: path.to_path_buf(), found: found.into(), expected: expected.into() }
+    }
+
     /// Replaces an error about a file's text with an error that names the kind of the file. The error stays as it is if
     /// the file is of the kind `fits`, or if naming its kind would not help.
     pub(crate) fn or_kind(self, file: &Path, fits: FileKind, expected: &str) -> DataError {
         let is_about_text = matches!(self, Self::Syntax { .. } | Self::Limit { .. } | Self::Empty { .. });
         match FileKind::of_file(file) {
-            Some(kind) if is_about_text && !kind.is_plain() && kind != fits => {
-                Self::Table { path: file.into(), found: kind.in_words().to_owned(), expected: expected.to_owned() }
-            }
+            Some(kind) if is_about_text && !kind.is_plain() && kind != fits => unfit(file, kind.in_words(), expected),
             _ => self,
         }
     }
+}
+
+/// Returns the error for a table with the wrong columns, or for a file of another kind.
+pub(in crate::data) fn unfit(path: &Path, found: impl Into<String>, expected: impl Into<String>) -> DataError {
+    DataError::Table { path: path.to_path_buf(), found: found.into(), expected: expected.into() }
+}
+
+/// Returns the error for a part of a dataset that contradicts another part.
+pub(super) fn inconsistent(what: impl Into<String>, found: impl ToString, expected: impl ToString) -> DataError {
+    DataError::Inconsistent { what: what.into(), found: found.to_string(), expected: expected.to_string() }
+}
+
+/// Checks that a part of a dataset has one `what` for each of `count` documents, queries or features (`of`).
+pub(super) fn check_count(key: &str, (found, what): (usize, &str), (count, of): (usize, &str)) -> Result<(), Refusal> {
+    if found == count {
+        return Ok(());
+    }
+    Err(Refusal::new(key, counted(found, what), format!("{count}, one per {of}")))
 }
 
 /// Says why a text with a comma is not read as a number, in words that follow `numbers`; empty for other texts.

@@ -1,15 +1,17 @@
 //! Fits normalizers to datasets, and applies them.
 
+use std::f64::consts::TAU;
 use std::iter;
+use std::sync::LazyLock;
 
 use super::dataset::RankingDataset;
 use super::error::DataError;
 use super::indicators::Indicators;
-use super::normal;
 use super::normalizer::{FeatureMap, Normalizer, NormalizerKind};
 use super::order_statistics::order_statistics;
 use super::shards::CHUNK;
 use crate::parallel;
+use crate::quadrature::gauss_legendre;
 
 /// The largest number of quantiles that are kept for each feature.
 const QUANTILES: usize = 257;
@@ -49,8 +51,8 @@ impl Normalizer {
                 return Self::fit(train, kind);
             }
             NormalizerKind::Log1p => {
-                let varies = train.feature_ranges().into_iter().map(varies);
-                FeatureMap::Log1p { scale: varies.map(|varies| f64::from(u8::from(varies))).collect() }
+                let scale = |range| f64::from(u8::from(varies(range)));
+                FeatureMap::Log1p { scale: train.feature_ranges().into_iter().map(scale).collect() }
             }
             NormalizerKind::Quantile => fit_quantiles(train),
             NormalizerKind::Gauss => fit_gauss(train),
@@ -128,13 +130,9 @@ impl Normalizer {
             parallel::for_each(documents, |rows| self.apply_rows(rows));
             return;
         }
-        let mut queries = Vec::with_capacity(data.queries());
         let mut rest = data.features.to_mut_slice();
-        for pair in data.offsets.windows(2) {
-            let (query, behind) = rest.split_at_mut((pair[1] - pair[0]) * self.features);
-            queries.push(query);
-            rest = behind;
-        }
+        let mut rows = |pair: &[usize]| rest.split_off_mut(..(pair[1] - pair[0]) * self.features).unwrap_or_default();
+        let queries: Vec<&mut [f32]> = data.offsets.windows(2).map(&mut rows).collect();
         parallel::for_each(queries, |rows| self.apply_rows(rows));
     }
 }
@@ -167,19 +165,12 @@ fn is_normalized_by_query(train: &RankingDataset) -> bool {
         varying.fold((0u64, 0u64), |(all, whole), range| (all + 1, whole + u64::from(range == (0.0, 1.0))))
     };
     let sum = |one: (u64, u64), other: (u64, u64)| (one.0 + other.0, one.1 + other.1);
-    let (mut found, mut rows) = ((0, 0), Vec::new());
-    let mut start = queries.start;
-    while start < queries.end {
-        let first = train.offsets[start];
-        let fits = |&row: &usize| (row - first) * width <= CELLS;
-        let end = (start + train.offsets[start + 1..=queries.end].partition_point(fits)).max(start + 1);
-        let last = train.offsets[end];
-        rows.resize((last - first) * width, 0.0);
-        train.features.copy_rows(width, first..last, &mut rows);
-        let of = |q: usize| of_query(&rows[(train.offsets[q] - first) * width..(train.offsets[q + 1] - first) * width]);
-        found = parallel::map(start..end, of).into_iter().fold(found, sum);
-        start = end;
-    }
+    let mut found = (0, 0);
+    train.each_block(queries, CELLS, |queries, rows| {
+        let value = |q: usize| (train.offsets[q] - train.offsets[queries.start]) * width;
+        let of = |q: usize| of_query(&rows[value(q)..value(q + 1)]);
+        found = parallel::map(queries.clone(), of).into_iter().fold(found, sum);
+    });
     let numbers = readers.gather_numbers(vec![found.0 as f64, found.1 as f64]);
     let (all, whole) = numbers.chunks_exact(2).fold((0.0, 0.0), |(all, whole), own| (all + own[0], whole + own[1]));
     all > 0.0 && whole >= NORMALIZED * all
@@ -191,14 +182,12 @@ fn fit_z_score(train: &RankingDataset) -> (Vec<f64>, Vec<f64>) {
     let survey = train.features.survey(train.feature_count);
     let counts: Vec<f64> = survey.missing_of.iter().map(|missing| (train.documents() - missing) as f64).collect();
     let mean: Vec<f64> = survey.sums.iter().zip(&counts).map(|(sum, count)| sum / count).collect();
-    let squares = squares(train, &mean);
-    let varies = survey.ranges().into_iter().map(varies);
-    let scale = varies
-        .zip(squares.into_iter().zip(&counts))
-        .map(|(varies, (sum, count))| if varies { 1.0 / (sum / count).sqrt() } else { 0.0 });
     // A deviation below the smallest double would give an infinite scale.
-    let scale = scale.map(|scale| if scale.is_finite() { scale } else { 0.0 }).collect();
-    (mean.iter().map(|mean| if mean.is_finite() { *mean } else { 0.0 }).collect(), scale)
+    let finite = |number: f64| if number.is_finite() { number } else { 0.0 };
+    let variances = squares(train, &mean).into_iter().zip(&counts).map(|(sum, count)| sum / count);
+    let scale = |(range, variance): ((f32, f32), f64)| if varies(range) { finite(1.0 / variance.sqrt()) } else { 0.0 };
+    let scales = survey.ranges().into_iter().zip(variances).map(scale).collect();
+    (mean.into_iter().map(finite).collect(), scales)
 }
 
 /// Returns, for each feature, the sum of `(x - mean)^2` over the documents in which the feature is present. The sum is
@@ -207,7 +196,7 @@ fn squares(data: &RankingDataset, mean: &[f64]) -> Vec<f64> {
     let width = data.feature_count;
     let of_chunk = |rows: &[f32]| {
         let mut sums = vec![0.0f64; width];
-        for row in rows.chunks_exact(width) {
+        for row in rows.chunks_exact(width.max(1)) {
             for ((sum, mean), value) in sums.iter_mut().zip(mean).zip(row) {
                 if !value.is_nan() {
                     let difference = f64::from(*value) - mean;
@@ -217,33 +206,8 @@ fn squares(data: &RankingDataset, mean: &[f64]) -> Vec<f64> {
         }
         sums
     };
-    if data.features.parts().count() == 1 {
-        let mut total = vec![0.0f64; width];
-        data.features.each_chunk(width, data.features.readers(), of_chunk, |sums| add(&mut total, sums));
-        return total;
-    }
-    let of_part = |part: usize| {
-        let mut total = vec![0.0f64; width];
-        if width > 0 {
-            data.features.each_block_of_part(width, part, DOCUMENTS, |rows| {
-                let chunks = parallel::map(rows.chunks(DOCUMENTS * width), of_chunk);
-                chunks.iter().for_each(|sums| add(&mut total, sums));
-            });
-        }
-        total
-    };
-    let parts = data.features.parts().gather_numbers(data.features.readers(), of_part);
-    parts
-        .into_iter()
-        .reduce(|mut total, part| {
-            add(&mut total, &part);
-            total
-        })
-        .unwrap_or_default()
-}
-
-fn add(total: &mut [f64], more: &[f64]) {
-    total.iter_mut().zip(more).for_each(|(total, more)| *total += more);
+    let add = |total: &mut Vec<f64>, sums: &[f64]| total.iter_mut().zip(sums).for_each(|(total, more)| *total += more);
+    data.features.fold(width, data.features.readers(), vec![0.0; width], of_chunk, add, Vec::clone)
 }
 
 fn fit_quantiles(train: &RankingDataset) -> FeatureMap {
@@ -258,15 +222,7 @@ fn values_at(train: &RankingDataset, places: impl Fn(usize) -> Vec<usize> + Sync
     let width = train.feature_count;
     if train.features.is_in_file() {
         let of = |feature: usize| places(train.documents() - train.features.missing_of(width, feature));
-        let asked: Vec<Vec<usize>> = (0..width).map(of).collect();
-        let mut once = asked.clone();
-        once.iter_mut().for_each(Vec::dedup);
-        let mut found = order_statistics(&train.features, &once);
-        for (values, asked) in found.iter_mut().zip(&asked) {
-            let same = asked.chunk_by(|one, next| one == next).zip(&*values);
-            *values = same.flat_map(|(same, value)| std::iter::repeat_n(*value, same.len())).collect();
-        }
-        return found;
+        return order_statistics(&train.features, &(0..width).map(of).collect::<Vec<Vec<usize>>>());
     }
     let of = |feature: usize| {
         let column = train.features.to_slice().iter().copied().skip(feature).step_by(width);
@@ -277,27 +233,15 @@ fn values_at(train: &RankingDataset, places: impl Fn(usize) -> Vec<usize> + Sync
     parallel::map(0..width, of)
 }
 
-/// Returns the share of the normal distribution below each knot of `gauss`.
-fn gauss_shares() -> Vec<f64> {
-    let step = 2.0 * FARTHEST / (QUANTILES - 1) as f64;
-    (0..QUANTILES).map(|knot| normal::share_below(knot as f64 * step - FARTHEST)).collect()
-}
-
-/// Converts shares from 0 to 1 to ranks among `values` sorted values.
-fn places_of(shares: &[f64], values: usize) -> Vec<usize> {
-    match values.checked_sub(1) {
-        Some(last) => shares.iter().map(|share| ((share * values as f64) as usize).min(last)).collect(),
-        None => Vec::new(),
-    }
-}
-
 fn fit_gauss(train: &RankingDataset) -> FeatureMap {
-    let shares = gauss_shares();
+    // The share of the normal distribution below each knot.
+    let step = 2.0 * FARTHEST / (QUANTILES - 1) as f64;
+    let shares: Vec<f64> = (0..QUANTILES).map(|knot| share_below(knot as f64 * step - FARTHEST)).collect();
     // The smallest value, the values of the knots, and the largest value.
     let ranks = |values: usize| {
-        let ends = (values > 0).then(|| (0, values - 1));
-        let inner = places_of(&shares, values);
-        ends.map_or_else(Vec::new, |(first, last)| iter::once(first).chain(inner).chain(iter::once(last)).collect())
+        let Some(last) = values.checked_sub(1) else { return Vec::new() };
+        let inner = shares.iter().map(|share| ((share * values as f64) as usize).min(last));
+        iter::once(0).chain(inner).chain(iter::once(last)).collect()
     };
     let knots = values_at(train, ranks);
     let of_feature = |of_knot: &Vec<_>| put_together(of_knot, &shares);
@@ -320,16 +264,16 @@ fn put_together(found: &[f32], shares: &[f64]) -> (Vec<f32>, Vec<f64>) {
     for same in of_knot.chunk_by(|one, next| one == next) {
         let last = first + same.len() - 1;
         values.push(same[0]);
-        places.push(normal::place_of((shares[first] + shares[last]) / 2.0));
+        places.push(place_of((shares[first] + shares[last]) / 2.0));
         first = last + 1;
     }
     if *low < values[0] {
         values.insert(0, *low);
-        places.insert(0, normal::place_of(shares[0] / 2.0));
+        places.insert(0, place_of(shares[0] / 2.0));
     }
     if values.last() < Some(high) {
         values.push(*high);
-        places.push(normal::place_of((1.0 + shares[shares.len() - 1]) / 2.0));
+        places.push(place_of((1.0 + shares[shares.len() - 1]) / 2.0));
     }
     (values, places)
 }
@@ -343,4 +287,74 @@ fn quantile_ranks(values: usize) -> Vec<usize> {
         return Vec::new();
     }
     (0..=parts).map(|index| (index * last + parts / 2) / parts).collect()
+}
+
+/// Nodes and weights for integrating the normal density over up to 8 standard deviations, with no error other than
+/// rounding.
+static RULE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(40));
+
+fn density(z: f64) -> f64 {
+    (-z * z / 2.0).exp() / TAU.sqrt()
+}
+
+/// Returns `Phi(z)`, the probability that a standard normal variable is below `z`, for `z` from -8 to 8.
+pub(super) fn share_below(z: f64) -> f64 {
+    let half = z / 2.0;
+    let integral: f64 = RULE.iter().map(|(node, weight)| weight * density(half * (1.0 + node))).sum();
+    0.5 + half * integral
+}
+
+/// Returns `Phi^-1(share)`, the number below which a standard normal variable lies with probability `share`, for shares
+/// from 1e-12 to 1 - 1e-12.
+fn place_of(share: f64) -> f64 {
+    let (mut low, mut high) = (-8.0f64, 8.0f64);
+    let mut z = 0.0f64;
+    // Newton's method, by halves where it would leave what is left.
+    for _ in 0..100 {
+        let excess = share_below(z) - share;
+        if excess > 0.0 {
+            high = z;
+        } else {
+            low = z;
+        }
+        let step = excess / density(z);
+        let next = z - step;
+        // The next error is the square of this one.
+        if step.abs() < 1e-9 {
+            return next;
+        }
+        z = if low < next && next < high { next } else { f64::midpoint(low, high) };
+    }
+    z
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Compares the distribution function with table values (Abramowitz and Stegun, table 26.1).
+    #[test]
+    fn shares_are_those_of_the_table() {
+        for (z, share) in [
+            (0.0, 0.5),
+            (0.5, 0.691_462_461_274_013),
+            (1.0, 0.841_344_746_068_543),
+            (2.0, 0.977_249_868_051_821),
+            (3.0, 0.998_650_101_968_370),
+            (4.0, 0.999_968_328_758_167),
+        ] {
+            assert!((share_below(z) - share).abs() < 1e-14, "{z}: {}", share_below(z));
+            assert!((share_below(-z) - (1.0 - share)).abs() < 1e-14, "-{z}");
+        }
+    }
+
+    #[test]
+    fn places_are_the_inverse() {
+        for at in -312..=312 {
+            let z = f64::from(at) / 100.0;
+            let found = place_of(share_below(z));
+            assert!((found - z).abs() < 1e-12, "{z}: {found}");
+        }
+        assert!(place_of(1e-12) < -7.0 && place_of(1.0 - 1e-12) > 7.0 && place_of(0.5).abs() < 1e-14);
+    }
 }

@@ -5,7 +5,8 @@
 //! validates on S4 and tests on S5. Every query is in the test set of exactly one fold.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::fs::DirEntry;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use chacha20::ChaCha8Rng;
@@ -55,13 +56,11 @@ pub fn discover(folder: &Path) -> Result<Vec<Fold>, DataError> {
     if SETS.iter().flat_map(|set| set.iter()).any(|set| file(folder, &[set]).is_some()) {
         return Ok(vec![named_files(folder, 1)?]);
     }
-    let found = match names.is_empty() {
-        true => "an empty folder".to_owned(),
-        false => first_of(names.iter().map(String::as_str)),
-    };
+    let found =
+        if names.is_empty() { "an empty folder".to_owned() } else { first_of(names.iter().map(String::as_str)) };
     let near = did_you_mean(&near(&names, &SETS.concat()));
     let expected = format!("folders Fold1, Fold2, ..., or parts S1, S2, ..., or {FILES}{near}");
-    Err(DataError::Folds { path: folder.to_path_buf(), found, expected })
+    Err(DataError::folds(folder, found, expected))
 }
 
 /// Shuffles the queries of a dataset with the seed `seed`, splits them into `parts` parts, and rotates the parts. Sizes
@@ -112,24 +111,41 @@ pub(crate) fn split_by(
     } else {
         deal(units, folds)
     };
-    let of_parts = |members: &mut dyn Iterator<Item = usize>| {
-        let mut chosen: Vec<usize> = members.flat_map(|part| parts[part].iter().copied()).collect();
-        chosen.sort_unstable();
-        chosen
+    // In a split by time, no part is rotated, and a fold trains on all parts before its own.
+    let fold = |first: usize| match is_by_time {
+        true => Fold::of(first, 0..=first, [first + 1, first + 2], &parts),
+        false => Fold::rotated(first, &parts),
     };
-    let fold = |first: usize| {
-        let mut train: Box<dyn Iterator<Item = usize>> =
-            if is_by_time { Box::new(0..=first) } else { Box::new(train_parts(first, folds)) };
-        let [validation, test] =
-            if is_by_time { [first + 1, first + 2] } else { [folds - 2, folds - 1].map(|part| (first + part) % folds) };
-        Fold {
+    let sorted = |mut queries: Vec<usize>| {
+        queries.sort_unstable();
+        queries
+    };
+    let queries = |Fold { number, train, validation, test }: Fold<Vec<usize>>| {
+        let [train, validation, test] = [train, validation, test].map(|parts| sorted(parts.concat()));
+        Fold { number, train, validation, test }
+    };
+    Ok((0..folds).map(fold).map(queries).collect())
+}
+
+impl<T: Clone> Fold<T> {
+    /// Returns the fold `first`, from 0, which trains on some parts, validates on a part and tests on another.
+    fn of(first: usize, train: impl Iterator<Item = usize>, [validation, test]: [usize; 2], parts: &[T]) -> Self {
+        let part = |part: usize| parts[part].clone();
+        Self {
             number: first + 1,
-            train: of_parts(&mut train),
-            validation: of_parts(&mut std::iter::once(validation)),
-            test: of_parts(&mut std::iter::once(test)),
+            train: train.map(part).collect(),
+            validation: vec![part(validation)],
+            test: vec![part(test)],
         }
-    };
-    Ok((0..folds).map(fold).collect())
+    }
+
+    /// Returns the fold `first`, from 0, of rotated parts. It trains on `K - 2` consecutive parts from part `first` on,
+    /// where part 0 follows the last of the `K` parts.
+    fn rotated(first: usize, parts: &[T]) -> Self {
+        let count = parts.len();
+        let part = |part: usize| (first + part) % count;
+        Self::of(first, (0..count - 2).map(part), [part(count - 2), part(count - 1)], parts)
+    }
 }
 
 /// Splits the queries of a dataset into sets that hold the given shares of the queries. If queries must stay together,
@@ -151,13 +167,9 @@ fn units(dataset: &RankingDataset, keys: Option<&Keys>, seed: u64) -> Vec<Vec<us
         Some(Keys::Groups(groups)) => {
             let (mut units, mut places) = (Vec::<Vec<usize>>::new(), HashMap::<_, usize>::new());
             for (query, group) in groups.iter().enumerate() {
-                match places.entry(group) {
-                    Entry::Occupied(place) => units[*place.get()].push(query),
-                    Entry::Vacant(place) => {
-                        place.insert(units.len());
-                        units.push(vec![query]);
-                    }
-                }
+                let place = *places.entry(group).or_insert(units.len());
+                units.resize_with(units.len().max(place + 1), Vec::new);
+                units[place].push(query);
             }
             units
         }
@@ -204,26 +216,13 @@ fn cut(units: Vec<Vec<usize>>, shares: &[f64]) -> Vec<Vec<usize>> {
     sets
 }
 
-/// Returns the indices of a fold's training parts: `parts - 2` consecutive parts from part `first` on, where part 0
-/// follows the last part.
-fn train_parts(first: usize, parts: usize) -> impl Iterator<Item = usize> {
-    (first..first + parts - 2).map(move |part| part % parts)
-}
-
 fn rotate(folder: &Path, parts: &[PathBuf]) -> Result<Vec<Fold>, DataError> {
     let count = parts.len();
     if count < 3 {
-        let found = counted(count, "part");
-        let expected = "at least three parts S1, S2, S3 (to train, validate and test)".to_owned();
-        return Err(DataError::Folds { path: folder.to_path_buf(), found, expected });
+        let expected = "at least three parts S1, S2, S3 (to train, validate and test)";
+        return Err(DataError::folds(folder, counted(count, "part"), expected));
     }
-    let fold = |first: usize| Fold {
-        number: first + 1,
-        train: train_parts(first, count).map(|part| parts[part].clone()).collect(),
-        validation: vec![parts[(first + count - 2) % count].clone()],
-        test: vec![parts[(first + count - 1) % count].clone()],
-    };
-    Ok((0..count).map(fold).collect())
+    Ok((0..count).map(|first| Fold::rotated(first, parts)).collect())
 }
 
 /// The accepted endings of file names, in order of preference. Text comes first, so adding tables to a folder of text
@@ -240,10 +239,9 @@ const FILES: &str = "train, vali (or valid, validation) and test, each as .txt, 
 fn named_files(folder: &Path, number: usize) -> Result<Fold, DataError> {
     let names = names(folder)?;
     let set = |set: &[&str]| {
-        file(folder, set).map(|path| vec![path]).ok_or_else(|| DataError::Folds {
-            path: folder.to_path_buf(),
-            found: format!("no `{}` among {}", set[0], first_of(names.iter().map(String::as_str))),
-            expected: format!("{FILES}{}", did_you_mean(&near(&names, set))),
+        file(folder, set).map(|path| vec![path]).ok_or_else(|| {
+            let found = format!("no `{}` among {}", set[0], first_of(names.iter().map(String::as_str)));
+            DataError::folds(folder, found, format!("{FILES}{}", did_you_mean(&near(&names, set))))
         })
     };
     Ok(Fold { number, train: set(SETS[0])?, validation: set(SETS[1])?, test: set(SETS[2])? })
@@ -277,10 +275,9 @@ fn file(folder: &Path, names: &[&str]) -> Option<PathBuf> {
 }
 
 fn names(folder: &Path) -> Result<Vec<String>, DataError> {
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(DataError::io(folder))? {
-        names.push(entry.map_err(DataError::io(folder))?.file_name().to_string_lossy().into_owned());
-    }
+    let name = |entry: io::Result<DirEntry>| Ok(entry?.file_name().to_string_lossy().into_owned());
+    let names: io::Result<Vec<String>> = std::fs::read_dir(folder).and_then(|entries| entries.map(name).collect());
+    let mut names = names.map_err(DataError::io(folder))?;
     names.sort_unstable();
     Ok(names)
 }
@@ -298,11 +295,8 @@ fn numbered(
     entries.dedup_by_key(|entry| entry.0);
     for (expected, (found, name)) in (1..).zip(&entries) {
         if expected != *found {
-            return Err(DataError::Folds {
-                path: folder.to_path_buf(),
-                found: format!("`{name}` but no {prefix}{expected}"),
-                expected: format!("{prefix}1, {prefix}2, ... without a gap"),
-            });
+            let found = format!("`{name}` but no {prefix}{expected}");
+            return Err(DataError::folds(folder, found, format!("{prefix}1, {prefix}2, ... without a gap")));
         }
     }
     Ok(entries.into_iter().map(|(_, name)| folder.join(name)).collect())

@@ -5,6 +5,7 @@ use burn::data::dataloader::batcher::Batcher;
 use burn::data::dataset::{Dataset, DatasetError};
 use burn::tensor::{Bool, Device, Tensor, TensorData};
 
+use super::training::scores_or_zero;
 use super::{RankingBatch, RankingDataset, Segments};
 
 /// A query with its documents: an item of a [`RankingDataset`].
@@ -90,8 +91,7 @@ impl Batcher<RankingQuery, FlatBatch> for FlatBatcher {
         let values = |values: &[f32]| Tensor::<1>::from_data(TensorData::from(values), device);
         let present = |of: &[f32]| (!of.is_empty()).then(|| values(of));
         let features: Vec<f32> = items.iter().flat_map(|item| item.documents.query_features(0)).copied().collect();
-        let scores: Vec<f32> = data.teacher.iter().map(|score| if score.is_nan() { 0.0 } else { *score }).collect();
-        let has: Vec<bool> = data.teacher.iter().map(|score| !score.is_nan()).collect();
+        let (scores, has) = scores_or_zero(data.teacher.iter().copied());
         FlatBatch {
             features: Tensor::from_data(TensorData::new(features, [data.documents(), data.feature_count]), device),
             labels: values(&data.labels),

@@ -6,6 +6,9 @@
 //! writes runs and judgments. Files are read by path; functions with names ending in `_from` read any other [`Input`].
 //! A [`ClickModel`] generates clicks on rankings.
 
+// Some features of the library use more of the data than others.
+#![cfg_attr(not(all(feature = "columnar", feature = "export", feature = "learners")), allow(dead_code))]
+
 pub(crate) mod assembly;
 pub(crate) mod batch;
 mod builder;
@@ -25,7 +28,6 @@ pub(crate) mod indicators;
 pub mod letor;
 #[cfg(feature = "train")]
 mod loader;
-mod normal;
 mod normalizer;
 pub(crate) mod options;
 mod order_statistics;
@@ -38,9 +40,8 @@ pub(crate) mod shards;
 pub(crate) mod source;
 mod statistics;
 pub(crate) mod synth;
-mod teacher;
+mod training;
 pub mod trec;
-mod weights;
 #[cfg(feature = "learners")]
 pub(crate) mod windows;
 

@@ -109,7 +109,6 @@ const FARTHEST_Z_SCORE: f64 = 8.0;
 
 impl Normalizer {
     /// Returns a normalizer that leaves features as they are.
-    #[cfg(feature = "ranker")]
     pub(crate) fn unfitted(features: usize) -> Self {
         Self { features, map: FeatureMap::None, missing: None }
     }
@@ -139,7 +138,6 @@ impl Normalizer {
     }
 
     /// Returns whether the normalizer leaves features as they are.
-    #[cfg(feature = "ranker")]
     pub(crate) fn changes_nothing(&self) -> bool {
         matches!(self.map, FeatureMap::None) && self.missing.is_none()
     }
@@ -161,14 +159,12 @@ impl Normalizer {
     }
 
     /// Returns the map that is applied to each feature.
-    #[cfg(feature = "export")]
     pub(crate) fn map(&self) -> &FeatureMap {
         &self.map
     }
 
     /// Returns the normalized value of one feature, counted from 0. The normalized value never decreases as `x` grows.
     /// For `query_min_max` the value is `None`, because it depends on the other documents.
-    #[cfg(feature = "export")]
     pub(crate) fn value(&self, feature: usize, x: f32) -> Option<f32> {
         match &self.map {
             FeatureMap::None => Some(x),
@@ -201,27 +197,20 @@ impl Normalizer {
             }
             FeatureMap::Log1p { scale } => scales(scale),
             FeatureMap::Quantile { values } => {
-                let is_range = |values: &[f32]| {
-                    values.iter().all(|value| value.is_finite()) && values.is_sorted() && values.first() < values.last()
-                };
                 let expected = "no values, or finite ones in ascending order, not all equal";
-                let usable = |values: &Vec<f32>| values.is_empty() || is_range(values);
+                let usable = |values: &Vec<f32>| {
+                    let is_range = values.is_sorted() && values.first() < values.last();
+                    values.is_empty() || (is_range && values.iter().all(|value| value.is_finite()))
+                };
                 self.check_each("normalizer.values", values, usable, expected)
             }
             FeatureMap::Gauss { values, places } => {
-                let rises = |first: &f64, second: &f64| first < second;
-                let usable = |values: &Vec<f32>| {
-                    values.iter().all(|value| value.is_finite()) && values.is_sorted_by(|first, second| first < second)
-                };
                 let expected = "finite values in ascending order, all different";
-                self.check_each("normalizer.values", values, usable, expected)?;
-                let usable =
-                    |places: &Vec<f64>| places.iter().all(|place| place.is_finite()) && places.is_sorted_by(rises);
-                self.check_each("normalizer.places", places, usable, expected)?;
-                let lengths: Vec<usize> = values.iter().map(Vec::len).collect();
-                let mut of = lengths.iter();
-                let expected = "one for each of its values";
-                self.check_each("normalizer.places", places, |places| of.next() == Some(&places.len()), expected)
+                self.check_each("normalizer.values", values, |values| rise(values, f32::is_finite), expected)?;
+                self.check_each("normalizer.places", places, |places| rise(places, f64::is_finite), expected)?;
+                let mut lengths = values.iter().map(Vec::len);
+                let fits = |places: &Vec<f64>| lengths.next() == Some(places.len());
+                self.check_each("normalizer.places", places, fits, "one for each of its values")
             }
         }
     }
@@ -237,13 +226,10 @@ impl Normalizer {
             let expected = format!("one for each of {} features", self.features);
             return Err(Refusal::new(key, format!("{} values", values.len()), expected));
         }
-        match values.iter().position(|value| !is_valid(value)) {
-            Some(feature) => {
-                let found = format!("{:?} for feature {}", values[feature], feature + 1);
-                Err(Refusal::new(key, found, expected))
-            }
-            None => Ok(()),
-        }
+        values.iter().position(|value| !is_valid(value)).map_or(Ok(()), |feature| {
+            let found = format!("{:?} for feature {}", values[feature], feature + 1);
+            Err(Refusal::new(key, found, expected))
+        })
     }
 
     /// Normalizes one query, `[documents x features]`, row-major, in place. `[documents x features]`, row-major.
@@ -265,37 +251,34 @@ impl Normalizer {
     /// Normalizes whole rows in place; for `query_min_max`, they must be the rows of one query. Missing values stay
     /// missing.
     pub(super) fn apply_rows(&self, rows: &mut [f32]) {
-        let documents = rows.chunks_exact_mut(self.features);
         match &self.map {
             FeatureMap::None => {}
             FeatureMap::QueryMinMax => query_min_max(rows, self.features),
-            FeatureMap::ZScore { mean, scale } => documents.for_each(|row| {
-                for ((value, &mean), &scale) in row.iter_mut().zip(mean).zip(scale) {
-                    *value = z_score(*value, mean, scale);
-                }
-            }),
-            FeatureMap::ClippedZScore { mean, scale } => documents.for_each(|row| {
-                for ((value, &mean), &scale) in row.iter_mut().zip(mean).zip(scale) {
-                    *value = clipped_z_score(*value, mean, scale);
-                }
-            }),
-            FeatureMap::Log1p { scale } => documents.for_each(|row| {
-                for (value, &scale) in row.iter_mut().zip(scale) {
-                    *value = log1p(*value, scale);
-                }
-            }),
-            FeatureMap::Quantile { values } => documents.for_each(|row| {
-                for (value, values) in row.iter_mut().zip(values) {
-                    *value = share_below(*value, values);
-                }
-            }),
-            FeatureMap::Gauss { values, places } => documents.for_each(|row| {
-                for ((value, values), places) in row.iter_mut().zip(values).zip(places) {
-                    *value = between_knots(*value, values, places);
-                }
-            }),
+            FeatureMap::ZScore { mean, scale } => each(rows, mean, scale, |x, &mean, &scale| z_score(x, mean, scale)),
+            FeatureMap::ClippedZScore { mean, scale } => {
+                each(rows, mean, scale, |x, &mean, &scale| clipped_z_score(x, mean, scale));
+            }
+            FeatureMap::Log1p { scale } => each(rows, scale, scale, |x, &scale, _| log1p(x, scale)),
+            FeatureMap::Quantile { values } => each(rows, values, values, |x, values, _| share_below(x, values)),
+            FeatureMap::Gauss { values, places } => {
+                each(rows, values, places, |x, values, places| between_knots(x, values, places));
+            }
         }
     }
+}
+
+/// Maps the values of rows, where each feature has a parameter in `first` and one in `second`.
+fn each<P, Q>(rows: &mut [f32], first: &[P], second: &[Q], map: impl Fn(f32, &P, &Q) -> f32) {
+    for row in rows.chunks_exact_mut(first.len()) {
+        for ((value, first), second) in row.iter_mut().zip(first).zip(second) {
+            *value = map(*value, first, second);
+        }
+    }
+}
+
+/// Returns whether numbers are finite, and each is above the one before.
+fn rise<T: Copy + PartialOrd>(numbers: &[T], is_finite: fn(T) -> bool) -> bool {
+    numbers.iter().all(|number| is_finite(*number)) && numbers.is_sorted_by(|first, second| first < second)
 }
 
 fn z_score(x: f32, mean: f64, scale: f64) -> f32 {
@@ -397,7 +380,7 @@ mod tests {
 
     use super::*;
     use crate::data::dataset::RankingDataset;
-    use crate::data::normal;
+    use crate::data::fit_normalizer::share_below as normal_share_below;
 
     /// Returns two queries, of three and two documents; the third feature is constant.
     fn data() -> RankingDataset {
@@ -488,7 +471,7 @@ mod tests {
         let column = (0..100_000u64).map(|at| (at * 7_919 % 100_000) as f32).collect();
         let (values, places) = knots(column);
         let shares: Vec<f64> =
-            (0..257).map(|knot| normal::share_below(-3.09 + f64::from(knot) * 6.18 / 256.0)).collect();
+            (0..257).map(|knot| normal_share_below(-3.09 + f64::from(knot) * 6.18 / 256.0)).collect();
         let inner = shares.iter().map(|share| (share * 1e5).floor() as f32);
         assert_eq!(values, iter::once(0.0).chain(inner).chain(iter::once(99_999.0)).collect::<Vec<_>>());
         assert!((places[0] + 3.2906).abs() < 1e-3 && (places[258] - 3.2906).abs() < 1e-3, "{places:?}");
@@ -504,10 +487,10 @@ mod tests {
         let (values, places) = knots(column);
         assert_eq!(values[0], 0.0);
         let shares: Vec<f64> =
-            (0..257).map(|knot| normal::share_below(-3.09 + f64::from(knot) * 6.18 / 256.0)).collect();
+            (0..257).map(|knot| normal_share_below(-3.09 + f64::from(knot) * 6.18 / 256.0)).collect();
         let last = shares.iter().rposition(|share| (share * 1e4) as usize <= 6_000).unwrap();
         let middle = (shares[0] + shares[last]) / 2.0;
-        assert!((normal::share_below(places[0]) - middle).abs() < 1e-13 && (middle - 0.3).abs() < 6e-3);
+        assert!((normal_share_below(places[0]) - middle).abs() < 1e-13 && (middle - 0.3).abs() < 6e-3);
         // Not the mean of their places, which is lower.
         assert!(places[0] > (-3.09 + (-3.09 + last as f64 * 6.18 / 256.0)) / 2.0 + 0.5);
         // Few values: each at about the middle of its share of the documents.
@@ -515,7 +498,7 @@ mod tests {
         assert_eq!(values, [1.0, 2.0, 3.0, 4.0, 5.0]);
         for (at, place) in places.iter().enumerate() {
             let expected = [0.1005, 0.3, 0.5, 0.7, 0.8995][at];
-            assert!((normal::share_below(*place) - expected).abs() < 6e-3, "{at}: {place}");
+            assert!((normal_share_below(*place) - expected).abs() < 6e-3, "{at}: {place}");
         }
         assert!((places[0] + places[4]).abs() < 0.03 && places[2].abs() < 0.03, "{places:?}");
     }
@@ -526,7 +509,7 @@ mod tests {
         column[77] = 9.0;
         let (values, places) = knots(column.clone());
         assert_eq!(values, [7.0, 9.0]);
-        assert!(places[0].abs() < 1e-12 && (normal::share_below(places[1]) - 0.9995).abs() < 1e-6, "{places:?}");
+        assert!(places[0].abs() < 1e-12 && (normal_share_below(places[1]) - 0.9995).abs() < 1e-6, "{places:?}");
         column[78] = -5.0;
         let (values, places) = knots(column.clone());
         assert_eq!(values, [-5.0, 7.0, 9.0]);
@@ -631,7 +614,6 @@ mod tests {
         );
     }
 
-    #[cfg(feature = "export")]
     #[test]
     fn a_single_value_is_the_value_in_a_row_and_never_falls() {
         for kind in KINDS {

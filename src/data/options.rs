@@ -168,32 +168,22 @@ impl ReadOptions {
             ("max_decompressed_bytes", Some(self.max_decompressed_bytes)),
             ("max_compression_ratio", Some(self.max_compression_ratio)),
         ];
-        match limits.into_iter().find(|(_, value)| *value == Some(0)) {
-            Some((option, _)) => Err(Refusal::new(option, 0, "at least 1")),
-            None if self.absent == Absent::Missing && self.missing == Missing::Error => {
-                let expected = "`zero`, or `keep`, `indicator`, `zero` or `query-min` for `missing`, which now rejects \
-                    missing values";
-                Err(Refusal::new("absent", "missing", expected))
+        if let Some((option, _)) = limits.into_iter().find(|(_, value)| *value == Some(0)) {
+            return Err(Refusal::new(option, 0, "at least 1"));
+        }
+        let rejects = self.missing == Missing::Error;
+        let or = "or `keep`, `indicator`, `zero` or `query-min` for `missing`, which now rejects missing values";
+        if rejects && self.absent == Absent::Missing {
+            return Err(Refusal::new("absent", "missing", format!("`zero`, {or}")));
+        }
+        match self.missing_value {
+            Some(value) if !value.is_finite() => {
+                let expected = "a finite number; NULL and nan are missing values anyway";
+                Err(Refusal::new("missing_value", value, expected))
             }
-            None => self.check_missing_value(),
+            Some(value) if rejects => Err(Refusal::new("missing_value", value, format!("none, {or}"))),
+            _ => Ok(()),
         }
-    }
-
-    fn check_missing_value(&self) -> Result<(), Refusal> {
-        let Some(value) = self.missing_value else { return Ok(()) };
-        if !value.is_finite() {
-            return Err(Refusal::new(
-                "missing_value",
-                value,
-                "a finite number; NULL and nan are missing values anyway",
-            ));
-        }
-        if self.missing == Missing::Error {
-            let expected =
-                "none, or `keep`, `indicator`, `zero` or `query-min` for `missing`, which now rejects missing values";
-            return Err(Refusal::new("missing_value", value, expected));
-        }
-        Ok(())
     }
 
     /// Returns the number that marks a missing value, as a 32-bit float. If no number marks missing values, returns

@@ -17,8 +17,8 @@ const ROWS: usize = 512;
 const COLUMNS: usize = 8;
 
 /// Returns, for each feature, the values at `ranks` in the order of [`f32::total_cmp`]. Missing values are ignored. The
-/// ranks of a feature are given in ascending order, and count from 0. The results equal the values of a sorted copy,
-/// bit for bit. A group that shares the reading adds up its counts.
+/// ranks of a feature are given in ascending order, possibly with repetitions, and count from 0. The results equal the
+/// values of a sorted copy, bit for bit. A group that shares the reading adds up its counts.
 pub(super) fn order_statistics(features: &Features, ranks: &[Vec<usize>]) -> Vec<Vec<f32>> {
     let readers = features.readers();
     let most = ranks.iter().map(Vec::len).max().unwrap_or(0);
@@ -26,8 +26,11 @@ pub(super) fn order_statistics(features: &Features, ranks: &[Vec<usize>]) -> Vec
     let mut values = Vec::with_capacity(ranks.len());
     for (group, ranks_of_group) in ranks.chunks(at_once).enumerate() {
         let first = group * at_once;
-        let mut columns: Vec<Column> =
-            ranks_of_group.iter().enumerate().map(|(at, ranks)| Column::new(first + at, ranks)).collect();
+        let column = |(feature, ranks): (usize, &Vec<usize>)| {
+            let wanted = ranks.iter().map(|&rank| Wanted { prefix: 0, rank }).collect();
+            Column { feature, wanted, prefixes: Vec::new(), counts: Vec::new() }
+        };
+        let mut columns: Vec<Column> = (first..).zip(ranks_of_group).map(column).collect();
         for pass in 0..PASSES.len() {
             columns.iter_mut().for_each(|column| column.begin(pass));
             features.each_own_block(ranks.len(), readers, 1, |rows| {
@@ -43,7 +46,8 @@ pub(super) fn order_statistics(features: &Features, ranks: &[Vec<usize>]) -> Vec
             }
             columns.iter_mut().for_each(|column| column.end(pass));
         }
-        values.extend(columns.into_iter().map(Column::values));
+        let values_of = |column: &Column| column.wanted.iter().map(|wanted| value(wanted.prefix)).collect();
+        values.extend(columns.iter().map(values_of));
     }
     values
 }
@@ -84,11 +88,6 @@ struct Column {
 }
 
 impl Column {
-    fn new(feature: usize, ranks: &[usize]) -> Self {
-        let wanted = ranks.iter().map(|&rank| Wanted { prefix: 0, rank }).collect();
-        Self { feature, wanted, prefixes: Vec::new(), counts: Vec::new() }
-    }
-
     fn begin(&mut self, pass: usize) {
         self.prefixes = self.wanted.iter().map(|wanted| wanted.prefix).collect();
         self.prefixes.dedup();
@@ -126,10 +125,6 @@ impl Column {
             }
             *wanted = Wanted { prefix: wanted.prefix * bins as u32 + bin as u32, rank: wanted.rank - before };
         }
-    }
-
-    fn values(self) -> Vec<f32> {
-        self.wanted.iter().map(|wanted| value(wanted.prefix)).collect()
     }
 }
 

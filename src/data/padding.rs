@@ -41,13 +41,11 @@ impl Padding {
     }
 
     /// Returns the documents of the rows, row by row.
-    #[cfg(feature = "learners")]
     pub(crate) fn documents(&self) -> impl Iterator<Item = usize> {
         self.rows.iter().cloned().flatten()
     }
 
     /// Returns the document at each place of the rows, row by row, and `None` at padding.
-    #[cfg(feature = "learners")]
     pub(crate) fn places(&self) -> Vec<Option<usize>> {
         let row =
             |documents: &Range<usize>| documents.clone().map(Some).chain(std::iter::repeat(None)).take(self.width);
@@ -55,7 +53,6 @@ impl Padding {
     }
 
     /// If features are in a file, starts a thread that loads the features of these documents before they are needed.
-    #[cfg(feature = "ranker")]
     pub(crate) fn read_ahead(&self, features: &Features) {
         features.read_ahead(self.rows.clone());
     }
@@ -65,12 +62,7 @@ impl Padding {
     /// # Shapes
     /// - `values` holds one value for each document.
     pub(crate) fn gather<T: Element>(&self, values: &[T]) -> TensorData {
-        // One thread: the copy takes less time than waking another.
-        let mut padded = vec![T::default(); self.rows.len() * self.width];
-        for (row, documents) in padded.chunks_exact_mut(self.width.max(1)).zip(&self.rows) {
-            row[..documents.len()].copy_from_slice(&values[documents.clone()]);
-        }
-        TensorData::new(padded, self.shape())
+        self.filled(|row, documents| row.copy_from_slice(&values[documents]))
     }
 
     /// Gathers features into rows, `[rows, width, features]`, with 0 for padding.
@@ -79,17 +71,29 @@ impl Padding {
     /// - `features` holds `count` values for each document, in order.
     pub(crate) fn gather_features(&self, features: &Features, count: usize) -> TensorData {
         let [rows, width] = self.shape();
-        let padded = self.rows_by(count, |documents, row| features.copy_rows(count, documents, row));
+        let mut padded = vec![0.0; rows * width * count];
+        if !padded.is_empty() {
+            let rows = padded.chunks_exact_mut(width * count).zip(&self.rows);
+            parallel::for_each(rows, |(row, documents)| {
+                features.copy_rows(count, documents.clone(), &mut row[..documents.len() * count]);
+            });
+        }
         TensorData::new(padded, [rows, width, count])
     }
 
     /// Returns a mask, `[rows, width]`, which is true for documents and false for padding.
     pub(crate) fn mask(&self, device: &Device) -> Tensor<2, Bool> {
-        let mut mask = vec![false; self.rows.len() * self.width];
-        for (row, documents) in mask.chunks_exact_mut(self.width.max(1)).zip(&self.rows) {
-            row[..documents.len()].fill(true);
+        Tensor::from_data(sent(self.filled(|row, _| row.fill(true))), device)
+    }
+
+    /// Fills the documents of each row, and leaves the default for padding.
+    fn filled<T: Element>(&self, fill: impl Fn(&mut [T], Range<usize>)) -> TensorData {
+        // One thread: the copy takes less time than waking another.
+        let mut padded = vec![T::default(); self.rows.len() * self.width];
+        for (row, documents) in padded.chunks_exact_mut(self.width.max(1)).zip(&self.rows) {
+            fill(&mut row[..documents.len()], documents.clone());
         }
-        Tensor::from_data(sent(TensorData::new(mask, self.shape())), device)
+        TensorData::new(padded, self.shape())
     }
 
     /// Copies values from padded rows to the documents in the flat list. Values of padding are dropped.
@@ -97,22 +101,11 @@ impl Padding {
     /// # Shapes
     /// - `padded` has the shape `[rows, width]`.
     /// - `values` holds one value for each document; documents that are not in any row keep their value.
-    #[cfg(any(feature = "ranker", test))]
     pub(crate) fn scatter<T: Element>(&self, padded: Tensor<2>, values: &mut [T]) {
         let padded: Vec<T> = padded.into_data().iter::<T>().collect();
         for (row, documents) in padded.chunks_exact(self.width.max(1)).zip(&self.rows) {
             values[documents.clone()].copy_from_slice(&row[..documents.len()]);
         }
-    }
-
-    /// Fills rows. `copy` receives the documents of a row, and a slice with room for `size` values per document.
-    fn rows_by<T: Element>(&self, size: usize, copy: impl Fn(Range<usize>, &mut [T]) + Sync) -> Vec<T> {
-        let mut padded = vec![T::default(); self.rows.len() * self.width * size];
-        if !padded.is_empty() {
-            let rows = padded.chunks_exact_mut(self.width * size).zip(&self.rows);
-            parallel::for_each(rows, |(row, documents)| copy(documents.clone(), &mut row[..documents.len() * size]));
-        }
-        padded
     }
 }
 

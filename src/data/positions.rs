@@ -6,14 +6,6 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use burn::tensor::TensorData;
-
-use super::dataset::RankingDataset;
-use super::error::DataError;
-use super::padding::Padding;
-use crate::refusal::Refusal;
-use crate::text::counted;
-
 /// The position of each document of a dataset; empty if positions are not known.
 ///
 /// ```
@@ -62,15 +54,12 @@ impl Positions {
     pub(super) fn extend<S: AsRef<str>>(&mut self, names: impl IntoIterator<Item = S>) {
         let mut places: HashMap<String, u32> = self.names.iter().cloned().zip(0..).collect();
         for name in names {
-            let place = match places.get(name.as_ref()) {
-                Some(&place) => place,
-                None => {
-                    let place = self.names.len() as u32;
-                    places.insert(name.as_ref().to_owned(), place);
-                    self.names.push(name.as_ref().to_owned());
-                    place
-                }
-            };
+            let place = places.get(name.as_ref()).copied().unwrap_or_else(|| {
+                let place = self.names.len() as u32;
+                places.insert(name.as_ref().to_owned(), place);
+                self.names.push(name.as_ref().to_owned());
+                place
+            });
             self.of.push(place);
         }
     }
@@ -90,80 +79,5 @@ impl Positions {
     /// Returns the name of each document's position.
     pub(in crate::data) fn of_each(&self) -> impl Iterator<Item = &str> {
         self.of.iter().map(|&place| self.names[place as usize].as_str())
-    }
-
-    /// Gathers positions into rows, with 0 for padding.
-    pub(crate) fn gather(&self, padding: &Padding) -> Option<TensorData> {
-        (!self.is_empty()).then(|| padding.gather(&self.of).convert::<i64>())
-    }
-}
-
-impl RankingDataset {
-    /// Sets the position at which each document was shown; [`Positions::default`] removes them.
-    ///
-    /// # Errors
-    /// Returns [`DataError::Refused`] if the numbers of positions and documents differ.
-    pub fn with_positions(mut self, positions: Positions) -> Result<Self, DataError> {
-        self.positions = positions;
-        self.check_positions()?;
-        Ok(self)
-    }
-
-    pub(super) fn check_positions(&self) -> Result<(), DataError> {
-        let (found, documents) = (self.positions.of.len(), self.documents());
-        if found == 0 || found == documents {
-            return Ok(());
-        }
-        let found = counted(found, "position");
-        Err(Refusal::new("positions", found, format!("{documents}, one per document, or none")).into())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn three() -> RankingDataset {
-        let data = RankingDataset::builder().features(vec![1.0, 2.0, 1.0], 1).labels(vec![0.0, 1.0, 1.0]);
-        data.query_sizes(&[2, 1]).build().unwrap()
-    }
-
-    #[test]
-    fn positions_follow_their_documents() {
-        let data = three().with_positions(Positions::new(["top", "2", "2"])).unwrap();
-        assert_eq!(data.positions.counts(), [1, 2]);
-        let turned = data.select(&[1, 0]);
-        assert_eq!(turned.positions.of_each().collect::<Vec<_>>(), ["2", "top", "2"]);
-        let padding = Padding::from_queries(&data, &[1, 0]);
-        let gathered = data.positions.gather(&padding).unwrap();
-        assert_eq!(gathered.iter::<i64>().collect::<Vec<_>>(), [1, 0, 0, 1]);
-        let mut other = three().with_positions(Positions::new(["2", "3", "top"])).unwrap();
-        other.query_ids = vec!["a".to_string(), "b".to_string()];
-        let joined = RankingDataset::concat(&[&data, &other]).unwrap();
-        assert_eq!(joined.positions.names(), ["top", "2", "3"]);
-        assert_eq!(joined.positions.of_documents(), [0, 1, 1, 1, 2, 0]);
-        joined.check().unwrap();
-        other.positions = Positions::default();
-        let message = RankingDataset::concat(&[&data, &other]).unwrap_err().to_string();
-        assert_eq!(message, "dataset: positions of a part is none, expected positions in all parts, or in none");
-    }
-
-    #[test]
-    fn positions_are_part_of_the_hash_and_of_training_alone() {
-        let plain = three();
-        let data = plain.clone().with_positions(Positions::new(["1", "2", "1"])).unwrap();
-        assert_ne!(data.data_hash(), plain.data_hash());
-        assert_ne!(
-            data.data_hash(),
-            plain.clone().with_positions(Positions::new(["1", "2", "2"])).unwrap().data_hash()
-        );
-        // Names that do not occur change nothing.
-        assert_eq!(data.select(&[1]).data_hash(), {
-            let one = plain.select(&[1]);
-            one.with_positions(Positions::new(["1"])).unwrap().data_hash()
-        });
-        assert_eq!(data.without_weights(), plain);
-        let message = plain.with_positions(Positions::new(["1"])).unwrap_err().to_string();
-        assert_eq!(message, "positions = 1 position: expected 3, one per document, or none");
     }
 }

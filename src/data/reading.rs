@@ -9,10 +9,9 @@ use flate2::read::GzDecoder;
 
 use super::assembly::{Assembled, Assembly, assemble};
 use super::dataset::RankingDataset;
-use super::error::DataError;
+use super::error::{DataError, unfit};
 use super::letor::read_text;
-use super::options::Like;
-use super::options::ReadOptions;
+use super::options::{Like, ReadOptions};
 use super::source::Input;
 use crate::file_kind::{BINARY, FileKind};
 
@@ -46,14 +45,17 @@ pub fn read_like(
 
 fn read_input(assembly: &mut Assembly, input: Input) -> Result<(), DataError> {
     let (input, beginning) = beginning(input)?;
-    // Text of another kind is not data; a table is always read as a table.
-    let is_table =
-        matches!(FileKind::of(&beginning), FileKind::Columnar(_)) || separator(input.name(), &beginning).is_some();
-    let file = (input.is_file() && !(cfg!(feature = "columnar") && is_table)).then(|| input.name().to_path_buf());
-    read_one(assembly, input, &beginning).map_err(|error| match &file {
-        Some(file) => error.or_kind(file, FileKind::Letor, EXPECTED),
-        None => error,
-    })
+    let (kind, separator) = (FileKind::of(&beginning), separator(input.name(), &beginning));
+    if let FileKind::UnreadTable(found) = kind {
+        // Resembles a table that is read, such as an encrypted Parquet file.
+        return Err(unfit(input.name(), found, EXPECTED));
+    }
+    if matches!(kind, FileKind::Columnar(_)) || separator.is_some() {
+        return read_table(assembly, input, &beginning, separator);
+    }
+    // Text of another kind is not data.
+    let or_kind = input.or_kind(FileKind::Letor, EXPECTED.to_owned());
+    read_text(assembly, input).map_err(or_kind)
 }
 
 /// The formats that can be read.
@@ -86,37 +88,26 @@ pub fn separator_of_name(name: &Path) -> Option<u8> {
 }
 
 #[cfg(feature = "columnar")]
-fn read_one(assembly: &mut Assembly, input: Input, beginning: &[u8]) -> Result<(), DataError> {
+fn read_table(assembly: &mut Assembly, input: Input, beginning: &[u8], separator: Option<u8>) -> Result<(), DataError> {
     use super::columnar::{self, Format};
+    use super::options::Groups;
+    use crate::refusal::Refusal;
 
-    if beginning.starts_with(b"ARROW1") {
-        columnar::read(assembly, input, Format::Arrow)
-    } else if let Some(separator) = separator(input.name(), beginning) {
-        columnar::read_csv(assembly, input, separator)
-    } else if beginning.starts_with(b"PAR1") {
-        columnar::read(assembly, input, Format::Parquet)
-    } else {
-        not_a_table(&input, beginning)?;
-        read_text(assembly, input)
+    if assembly.options.groups == Groups::QueryFile {
+        let expected = format!("`auto` or `qid`: {} has a column of queries", input.name().display());
+        return Err(Refusal::new("groups", "query-file", expected).into());
+    }
+    match separator {
+        Some(separator) => columnar::read_csv(assembly, input, separator),
+        None if beginning.starts_with(b"PAR1") => columnar::read(assembly, input, Format::Parquet),
+        None => columnar::read(assembly, input, Format::Arrow),
     }
 }
 
 #[cfg(not(feature = "columnar"))]
-fn read_one(assembly: &mut Assembly, input: Input, beginning: &[u8]) -> Result<(), DataError> {
-    let is_table = separator(input.name(), beginning).is_some();
-    if is_table || beginning.starts_with(b"ARROW1") || beginning.starts_with(b"PAR1") {
-        let expected = "LETOR text: tables need the feature `columnar`".to_owned();
-        let found = "a table in Arrow, Parquet or CSV".to_owned();
-        return Err(DataError::Table { path: input.name().to_path_buf(), found, expected });
-    }
-    not_a_table(&input, beginning)?;
-    read_text(assembly, input)
-}
-
-/// Rejects formats that resemble supported tables, such as Arrow streams and encrypted Parquet files.
-fn not_a_table(input: &Input, beginning: &[u8]) -> Result<(), DataError> {
-    let FileKind::UnreadTable(found) = FileKind::of(beginning) else { return Ok(()) };
-    Err(DataError::Table { path: input.name().to_path_buf(), found: found.to_owned(), expected: EXPECTED.to_owned() })
+fn read_table(_: &mut Assembly, input: Input, _: &[u8], _: Option<u8>) -> Result<(), DataError> {
+    let expected = "LETOR text: tables need the feature `columnar`";
+    Err(unfit(input.name(), "a table in Arrow, Parquet or CSV", expected))
 }
 
 /// The number of bytes at the beginning of a file from which its format is recognized.
@@ -126,7 +117,7 @@ const BEGINNING: usize = 1 << 16;
 /// returned as a reader, because its first bytes cannot be read twice.
 fn beginning(input: Input) -> Result<(Input, Vec<u8>), DataError> {
     let mut bytes = Vec::new();
-    let (name, reader) = input.into_parts();
+    let Input { name, reader } = input;
     let is_pipe = || name.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir());
     let mut reader = match reader {
         Some(reader) => reader,

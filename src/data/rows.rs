@@ -20,15 +20,10 @@ pub(super) struct Rows {
     /// The number of rows so far.
     pub rows: usize,
     /// The value of a feature that a row lacks: 0 or NaN.
-    absent: f32,
+    pub absent: f32,
 }
 
 impl Rows {
-    /// Creates a matrix without rows. Features that are not set will have the value `absent`.
-    pub fn of_absent(absent: f32) -> Self {
-        Self { absent, ..Self::default() }
-    }
-
     /// Removes all rows but keeps their memory; later rows have `stride` columns.
     pub fn reset(&mut self, stride: usize, absent: f32) {
         self.absent = absent;
@@ -81,21 +76,9 @@ impl Rows {
         self.stride = stride;
     }
 
-    /// Makes room for `rows` rows of `count` columns, if there is enough memory. Without such room, a growing matrix is
-    /// copied, which takes twice its memory during the copy.
-    pub fn expect(&mut self, rows: usize, count: usize) {
-        // A smaller matrix may still fit.
-        let _ = self.reserve(rows, count);
-    }
-
     /// Makes room for `rows` rows of `count` columns.
     pub fn reserve(&mut self, rows: usize, count: usize) -> Result<(), TryReserveError> {
         self.values.try_reserve_exact(rows.saturating_mul(count))
-    }
-
-    /// Appends the rows of another matrix.
-    pub fn append(&mut self, other: &Rows) {
-        self.append_dense(&other.values, other.stride, other.count, other.rows);
     }
 
     /// Appends `rows` rows that are stored with `stride` columns each, of which only the first `count` are in use.

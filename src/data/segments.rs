@@ -88,11 +88,7 @@ impl Segments {
         if let Some(query) = lengths.iter().position(|&length| length == 0) {
             return Err(SegmentsError::Empty { query });
         }
-        let ends = lengths.iter().scan(0usize, |end, &length| {
-            *end = end.saturating_add(length);
-            Some(*end)
-        });
-        Self::new(std::iter::once(0).chain(ends).collect(), None)
+        Self::new(offsets_of(lengths).collect(), None)
     }
 
     /// Creates segments of consecutive queries from their starts, followed by the end of the last one. Query `q` has
@@ -226,6 +222,16 @@ impl Segments {
     }
 }
 
+/// Returns the index at which each query starts, followed by the number of documents, from the numbers of documents of
+/// consecutive queries.
+pub(super) fn offsets_of(lengths: &[usize]) -> impl Iterator<Item = usize> {
+    let ends = lengths.iter().scan(0usize, |end, &length| {
+        *end = end.saturating_add(length);
+        Some(*end)
+    });
+    std::iter::once(0).chain(ends)
+}
+
 /// The largest number of groups of queries.
 const RECTANGLES: usize = 4;
 
@@ -237,37 +243,31 @@ const LAUNCHES: usize = 4096;
 /// ascending order. `sorted` holds the lengths of all lists in ascending order.
 fn tops(sorted: &[usize]) -> Vec<usize> {
     // The distinct lengths, each with the number of lists up to it.
-    let mut lengths: Vec<(usize, usize)> = Vec::new();
-    for (list, &length) in sorted.iter().enumerate() {
-        match lengths.last_mut() {
-            Some(last) if last.0 == length => last.1 = list + 1,
-            _ => lengths.push((length, list + 1)),
-        }
-    }
-    // The cost of the lists up to each length in so many groups, and the group's first length.
+    let up_to = |lists: &mut usize, same: &[usize]| {
+        *lists += same.len();
+        Some((same[0], *lists))
+    };
+    let lengths: Vec<(usize, usize)> = sorted.chunk_by(|a, b| a == b).scan(0, up_to).collect();
     let cost = |from: usize, to: usize| {
         let before = from.checked_sub(1).map_or(0, |from| lengths[from].1);
         (lengths[to].1 - before).saturating_mul(lengths[to].0).saturating_add(LAUNCHES)
     };
-    let mut best: Vec<Vec<(usize, usize)>> = vec![(0..lengths.len()).map(|to| (cost(0, to), 0)).collect()];
-    for groups in 1..RECTANGLES.min(lengths.len()) {
-        let before = &best[groups - 1];
-        let cheapest = |to: usize| {
-            let cuts = (1..=to).map(|from| (before[from - 1].0.saturating_add(cost(from, to)), from));
-            cuts.min().unwrap_or((usize::MAX, 0))
-        };
-        best.push((0..lengths.len()).map(cheapest).collect());
-    }
+    // The cost of the lists up to each length in so many groups, and the longest list of each group.
+    let mut best: Vec<(usize, Vec<usize>)> = (0..lengths.len()).map(|to| (cost(0, to), vec![lengths[to].0])).collect();
     let last = lengths.len() - 1;
-    let groups = (0..best.len()).min_by_key(|&groups| best[groups][last].0).unwrap_or(0);
-    let mut tops = vec![lengths[last].0];
-    let mut to = last;
-    for groups in (1..=groups).rev() {
-        to = best[groups][to].1 - 1;
-        tops.push(lengths[to].0);
+    let mut cheapest = best[last].clone();
+    for _ in 1..RECTANGLES.min(lengths.len()) {
+        let with_one_more = |to: usize| {
+            let cuts = (1..=to).map(|from| (best[from - 1].0.saturating_add(cost(from, to)), from));
+            let (cost, from) = cuts.min().unwrap_or((usize::MAX, 1));
+            (cost, [&best[from - 1].1[..], &[lengths[to].0]].concat())
+        };
+        best = (0..lengths.len()).map(with_one_more).collect();
+        if best[last].0 < cheapest.0 {
+            cheapest.clone_from(&best[last]);
+        }
     }
-    tops.reverse();
-    tops
+    cheapest.1
 }
 
 #[cfg(test)]

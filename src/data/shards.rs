@@ -9,7 +9,6 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-#[cfg(feature = "learners")]
 use rand::seq::SliceRandom;
 
 use crate::distributed::ProcessGroup;
@@ -45,7 +44,6 @@ impl Shards {
 
     /// Returns, for each query of an epoch in turn, the part from which it is taken. After any number of queries, the
     /// number that a part has provided differs from its share by at most one.
-    #[cfg(feature = "learners")]
     pub(crate) fn turns(&self) -> Vec<usize> {
         if self.count == 1 {
             return vec![0; self.queries];
@@ -61,7 +59,6 @@ impl Shards {
     }
 
     /// Returns the queries in `queries` that belong to a part, in their order.
-    #[cfg(feature = "learners")]
     pub(crate) fn share(&self, shard: usize, queries: &[usize]) -> Vec<usize> {
         let own = self.range(shard);
         queries.iter().copied().filter(|query| own.contains(query)).collect()
@@ -69,7 +66,6 @@ impl Shards {
 
     /// Returns all queries in random order, divided into steps of `queries` queries; one step may have fewer. Each step
     /// takes queries from every part in proportion to the part's size, to within two queries.
-    #[cfg(feature = "learners")]
     pub(crate) fn steps(&self, queries: usize, random: &mut impl rand::Rng) -> Vec<Vec<usize>> {
         let shuffled = |shard| {
             let mut order: Vec<usize> = self.range(shard).collect();
@@ -157,7 +153,7 @@ pub(super) fn numbers(bytes: &[u8]) -> Vec<f64> {
     bytes.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect()
 }
 
-#[cfg(all(test, feature = "learners"))]
+#[cfg(test)]
 mod tests {
     use chacha20::ChaCha8Rng;
     use proptest::prelude::*;

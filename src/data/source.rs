@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Chain, Cursor, ErrorKind, Read};
+use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,6 +12,7 @@ use flate2::bufread::GzDecoder;
 
 use super::options::ReadOptions;
 use crate::data::error::DataError;
+use crate::file_kind::FileKind;
 
 /// The size of a block in bytes. The block size is fixed, so blocks do not depend on the number of threads.
 pub(crate) const BLOCK: usize = 2 << 20;
@@ -83,7 +84,7 @@ impl Source {
             let first = memchr::memchr(b'\n', &block[searched..]).map_or(block.len(), |end| searched + end);
             if first > self.most_line_bytes {
                 let at_least = if first < block.len() || self.at_end { "" } else { "at least " };
-                return Err(self.long_line(&format!("a line of {at_least}{first} bytes")));
+                return Err(self.long_line(format!("a line of {at_least}{first} bytes")));
             }
             if let Some(end) = memchr::memrchr(b'\n', &block[searched..]) {
                 if !self.at_end {
@@ -113,57 +114,35 @@ impl Source {
             return Ok(());
         }
         match block.split(|&byte| byte == b'\n').find(|line| line.len() > self.most_line_bytes) {
-            Some(line) => Err(self.long_line(&format!("a line of {} bytes", line.len()))),
+            Some(line) => Err(self.long_line(format!("a line of {} bytes", line.len()))),
             None => Ok(()),
         }
     }
 
-    fn long_line(&self, found: &str) -> DataError {
-        DataError::Limit {
-            path: self.path.clone(),
-            found: found.to_owned(),
-            limit: format!("{} bytes", self.most_line_bytes),
-            option: "max_line_bytes",
-        }
+    fn long_line(&self, found: String) -> DataError {
+        DataError::limit(&self.path, found, format!("{} bytes", self.most_line_bytes), "max_line_bytes")
     }
 
     /// Returns the number of bytes of text read so far. The count for a compressed file is at most [`COUNTED_RATIO`]
     /// times the file's own size.
     pub fn bytes_that_count(&self) -> u64 {
-        let counted = self.compressed.as_ref().map(|size| size.bytes().saturating_mul(COUNTED_RATIO));
+        let counted = self.compressed.as_ref().map(|size| size.load(Ordering::Relaxed).saturating_mul(COUNTED_RATIO));
         counted.map_or(self.bytes, |most| self.bytes.min(most))
     }
 
     fn check_limit(&self) -> Result<(), DataError> {
         let Some(size) = &self.compressed else { return Ok(()) };
-        let (limit, option) = most_decompressed(size.bytes(), self.most_ratio, self.most_bytes);
+        let (limit, option) = most_decompressed(size.load(Ordering::Relaxed), self.most_ratio, self.most_bytes);
         if self.bytes <= limit {
             return Ok(());
         }
-        Err(DataError::Limit {
-            path: self.path.clone(),
-            found: format!("more than {limit} bytes of decompressed text"),
-            limit: format!("{limit} bytes"),
-            option,
-        })
+        let found = format!("more than {limit} bytes of decompressed text");
+        Err(DataError::limit(&self.path, found, format!("{limit} bytes"), option))
     }
 }
 
-/// The compressed size of an input in bytes, which is known in advance only for a file.
-pub(crate) enum Size {
-    Whole(u64),
-    /// The number of bytes read from a stream so far.
-    SoFar(Arc<AtomicU64>),
-}
-
-impl Size {
-    fn bytes(&self) -> u64 {
-        match self {
-            Size::Whole(bytes) => *bytes,
-            Size::SoFar(bytes) => bytes.load(Ordering::Relaxed),
-        }
-    }
-}
+/// The compressed size of an input in bytes: that of the file or, for a stream, what was read so far.
+pub(crate) type Size = Arc<AtomicU64>;
 
 /// Counts the bytes read from a reader.
 struct Counted<R> {
@@ -185,7 +164,7 @@ impl<R: Read> Read for Counted<R> {
 /// # Errors
 /// Returns [`DataError::Io`] if the input cannot be opened or read.
 pub(crate) fn open(input: Input) -> Result<(Box<dyn Read + Send>, Option<Size>), DataError> {
-    let (path, reader) = input.into_parts();
+    let Input { name: path, reader } = input;
     if let Some(reader) = reader {
         return sniff(&path, reader, None);
     }
@@ -199,24 +178,18 @@ fn sniff(
     mut reader: impl Read + Send + 'static,
     size: Option<u64>,
 ) -> Result<(Box<dyn Read + Send>, Option<Size>), DataError> {
-    let mut magic = [0; 2];
-    let mut length = 0;
-    while length < magic.len() {
-        match reader.read(&mut magic[length..]) {
-            Ok(0) => break,
-            Ok(read) => length += read,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(DataError::io(path)(error)),
-        }
-    }
-    let whole: Chain<_, _> = Cursor::new(magic[..length].to_vec()).chain(reader);
-    if magic[..length] != GZIP {
+    let mut magic = Vec::new();
+    reader.by_ref().take(GZIP.len() as u64).read_to_end(&mut magic).map_err(DataError::io(path))?;
+    let is_gzip = magic == GZIP;
+    let whole = Cursor::new(magic).chain(reader);
+    if !is_gzip {
         return Ok((Box::new(whole), None));
     }
     let bytes = Arc::new(AtomicU64::new(0));
     let counted = Counted { reader: whole, bytes: bytes.clone() };
-    let size = size.map_or(Size::SoFar(bytes), Size::Whole);
-    Ok((Box::new(Gunzip::new(counted)), Some(size)))
+    let size = size.map_or(bytes, |whole| Arc::new(AtomicU64::new(whole)));
+    let member = Some(GzDecoder::new(BufReader::with_capacity(1 << 16, counted)));
+    Ok((Box::new(Gunzip { member, at_start: true }), Some(size)))
 }
 
 /// The first bytes of gzip.
@@ -229,12 +202,6 @@ struct Gunzip<R> {
     /// The reader of the current member; `None` at the end.
     member: Option<GzDecoder<BufReader<R>>>,
     at_start: bool,
-}
-
-impl<R: Read> Gunzip<R> {
-    fn new(reader: R) -> Self {
-        Self { member: Some(GzDecoder::new(BufReader::with_capacity(1 << 16, reader))), at_start: true }
-    }
 }
 
 impl<R: Read> Read for Gunzip<R> {
@@ -252,22 +219,20 @@ impl<R: Read> Read for Gunzip<R> {
             match reader.fill_buf()? {
                 [] => break,
                 [0x1f, ..] => self.member = Some(GzDecoder::new(reader)),
-                // Padding, as on tapes.
-                [0, ..] => {
-                    let is_padding =
-                        reader.bytes().try_fold(true, |zero, byte| Ok::<_, io::Error>(zero && byte? == 0))?;
-                    return if is_padding { Ok(0) } else { Err(behind()) };
+                // Zeros are padding, as on tapes.
+                _ => {
+                    if let Some(byte) = reader.bytes().find(|byte| !matches!(byte, Ok(0))) {
+                        byte?;
+                        let words =
+                            "found other bytes behind the text compressed by gzip, expected the end of the file";
+                        return Err(io::Error::new(ErrorKind::InvalidData, words));
+                    }
+                    break;
                 }
-                _ => return Err(behind()),
             }
         }
         Ok(0)
     }
-}
-
-fn behind() -> io::Error {
-    let words = "found other bytes behind the text compressed by gzip, expected the end of the file";
-    io::Error::new(ErrorKind::InvalidData, words)
 }
 
 /// Explains in words an error that the decoder returned.
@@ -294,8 +259,9 @@ fn damage(error: io::Error) -> io::Error {
 /// # Ok::<(), burn_rank::data::DataError>(())
 /// ```
 pub struct Input {
-    name: PathBuf,
-    reader: Option<Box<dyn Read + Send>>,
+    pub(super) name: PathBuf,
+    /// `None` for a file.
+    pub(super) reader: Option<Box<dyn Read + Send>>,
 }
 
 impl Input {
@@ -319,9 +285,13 @@ impl Input {
         self.reader.is_none()
     }
 
-    /// Splits the input into its name and, unless it is a file, its reader.
-    pub(super) fn into_parts(self) -> (PathBuf, Option<Box<dyn Read + Send>>) {
-        (self.name, self.reader)
+    /// Returns a function that names the kind of a file in an error about its text ([`DataError::or_kind`]).
+    pub(super) fn or_kind(&self, fits: FileKind, expected: String) -> impl Fn(DataError) -> DataError + Sync + use<> {
+        let file = self.is_file().then(|| self.name.clone());
+        move |error| match &file {
+            Some(file) => error.or_kind(file, fits, &expected),
+            None => error,
+        }
     }
 }
 

@@ -47,10 +47,9 @@ impl RankingDataset {
         }
         let mut lengths: Vec<usize> = (0..self.queries()).map(|q| self.range(q).len()).collect();
         lengths.sort_unstable();
-        let mut list_lengths: BTreeMap<usize, usize> = BTreeMap::new();
-        for length in lengths.iter().filter(|&&length| length > 0) {
-            *list_lengths.entry(1 << length.ilog2()).or_default() += 1;
-        }
+        let power = |length: &usize| length.checked_ilog2().map(|power| 1 << power);
+        let powers: Vec<usize> = lengths.iter().filter_map(power).collect();
+        let last = lengths.len().saturating_sub(1);
         let length = |index: usize| lengths.get(index).copied().unwrap_or(0);
         Statistics {
             queries: self.queries(),
@@ -59,12 +58,8 @@ impl RankingDataset {
             empty_queries: (0..self.queries()).filter(|&q| !self.has_relevant(q)).count(),
             single_label_queries: (0..self.queries()).filter(|&q| !self.has_two_labels(q)).count(),
             labels: labels.into_iter().map(|(bits, count)| (f32::from_bits(bits), count)).collect(),
-            list_lengths: list_lengths.into_iter().collect(),
-            length_range: (
-                length(0),
-                length(lengths.len().saturating_sub(1) / 2),
-                length(lengths.len().saturating_sub(1)),
-            ),
+            list_lengths: powers.chunk_by(|a, b| a == b).map(|same| (same[0], same.len())).collect(),
+            length_range: (length(0), length(last / 2), length(last)),
             missing_values: (0..self.feature_count).map(|of| self.features.missing_of(self.feature_count, of)).sum(),
         }
     }
@@ -75,7 +70,6 @@ impl RankingDataset {
     }
 
     /// Says why no query has two documents with different labels.
-    #[cfg(feature = "ranker")]
     pub(crate) fn one_label_in_words(&self) -> String {
         let has_one = |q: usize| self.range(q).len() == 1;
         match self.labels.split_first() {
@@ -97,7 +91,6 @@ impl RankingDataset {
 
     /// Returns whether some documents have a value of this feature and other documents have none; features are counted
     /// from 0.
-    #[cfg(feature = "learners")]
     pub(crate) fn is_partly_missing(&self, feature: usize) -> bool {
         (1..self.documents()).contains(&self.features.missing_of(self.feature_count, feature))
     }
@@ -105,11 +98,7 @@ impl RankingDataset {
     /// Returns the smallest and the largest value of each feature, ignoring missing values. A feature without values
     /// gets (0, 0).
     pub fn feature_ranges(&self) -> Vec<(f32, f32)> {
-        let width = self.feature_count;
-        if width == 0 || self.documents() == 0 {
-            return vec![(0.0, 0.0); width];
-        }
-        self.features.ranges(width)
+        self.features.ranges(self.feature_count)
     }
 }
 

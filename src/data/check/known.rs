@@ -19,155 +19,84 @@ struct Published {
     /// The number of queries in all files of the set.
     queries: usize,
     documents: usize,
-    /// Known bounds of feature values: a range of feature numbers, with the smallest and the largest possible value.
-    ranges: &'static [(RangeInclusive<usize>, f32, f32)],
-    /// An explanation, for users, of why a value may lie outside the range of its feature.
+    bounds: Bounds,
+}
+
+/// Known bounds of feature values.
+#[derive(Debug)]
+struct Bounds {
+    /// The numbers of features whose values lie between 0 and 1.
+    of: &'static [RangeInclusive<usize>],
+    /// An explanation, for users, of why a value may lie outside.
     outside: &'static str,
 }
 
-/// Bounds of features in MSLR: features 6 to 10 are shares of query terms, and 96 to 100 say whether all terms occur.
-const MSLR: &[(RangeInclusive<usize>, f32, f32)] = &[(6..=10, 0.0, 1.0), (96..=100, 0.0, 1.0)];
-const NORMALIZED: &str = "of this set, only the files called QueryLevelNorm are normalized by query, and this file is \
-    not";
+const UNKNOWN: Bounds = Bounds { of: &[], outside: "" };
+/// Features 6 to 10 are shares of query terms, and 96 to 100 say whether all terms occur.
+const MSLR: Bounds =
+    Bounds { of: &[6..=10, 96..=100], outside: "shares of query terms and the Boolean model lie between 0 and 1" };
+const YAHOO: Bounds = Bounds { of: &[1..=usize::MAX], outside: "all its features lie between 0 and 1" };
+const LETOR: Bounds = Bounds {
+    of: &[1..=usize::MAX],
+    outside: "of this set, only the files called QueryLevelNorm are normalized by query, and this file is not",
+};
 
+const fn set(
+    name: &'static str,
+    features: RangeInclusive<usize>,
+    label: u32,
+    queries: usize,
+    documents: usize,
+    bounds: Bounds,
+) -> Published {
+    Published { name, features, label, queries, documents, bounds }
+}
+
+/// The sets, each with its numbers of features, its largest label, and its numbers of queries and documents.
 const PUBLISHED: [Published; 10] = [
     // Microsoft Research, "Microsoft Learning to Rank Datasets": 136 features and their list, labels 0 to 4, 10,000
     // queries. Documents: the files.
-    Published {
-        name: "MSLR-WEB10K",
-        features: 136..=136,
-        label: 4,
-        queries: 10_000,
-        documents: 1_200_192,
-        ranges: MSLR,
-        outside: "shares of query terms and the Boolean model lie between 0 and 1",
-    },
+    set("MSLR-WEB10K", 136..=136, 4, 10_000, 1_200_192, MSLR),
     // The same page: "more than 30,000 queries". Both numbers: the files.
-    Published {
-        name: "MSLR-WEB30K",
-        features: 136..=136,
-        label: 4,
-        queries: 31_531,
-        documents: 3_771_125,
-        ranges: MSLR,
-        outside: "shares of query terms and the Boolean model lie between 0 and 1",
-    },
+    set("MSLR-WEB30K", 136..=136, 4, 31_531, 3_771_125, MSLR),
     // Istella, README of "Istella LETOR": 33,018 queries, 220 features; the documents by TensorFlow Datasets, `istella`.
-    Published {
-        name: "Istella",
-        features: 219..=220,
-        label: 4,
-        queries: 33_018,
-        documents: 10_454_629,
-        ranges: &[],
-        outside: "",
-    },
+    set("Istella", 219..=220, 4, 33_018, 10_454_629, UNKNOWN),
     // Istella, README of "Istella-S LETOR": 3,408,630 pairs, about 103 a query.
-    Published {
-        name: "Istella-S",
-        features: 219..=220,
-        label: 4,
-        queries: 33_018,
-        documents: 3_408_630,
-        ranges: &[],
-        outside: "",
-    },
+    set("Istella-S", 219..=220, 4, 33_018, 3_408_630, UNKNOWN),
     // Chapelle and Chang, "Yahoo! Learning to Rank Challenge Overview", JMLR W&CP 14, 2011, table 1: sums of the three
     // files; 700 features in [0, 1], of which set 1 has 519 and set 2 has 596.
-    Published {
-        name: "Yahoo C14 set 2",
-        features: 699..=700,
-        label: 4,
-        queries: 6_330,
-        documents: 172_870,
-        ranges: &[(1..=700, 0.0, 1.0)],
-        outside: "all its features lie between 0 and 1",
-    },
-    Published {
-        name: "Yahoo C14 set 1",
-        features: 699..=700,
-        label: 4,
-        queries: 29_921,
-        documents: 709_877,
-        ranges: &[(1..=700, 0.0, 1.0)],
-        outside: "all its features lie between 0 and 1",
-    },
+    set("Yahoo C14 set 2", 699..=700, 4, 6_330, 172_870, YAHOO),
+    set("Yahoo C14 set 1", 699..=700, 4, 29_921, 709_877, YAHOO),
     // Qin, Liu, Xu and Li, "LETOR: A benchmark collection for research on learning to rank for information retrieval",
     // Information Retrieval 13, 2010: 106 queries, 45 features, labels 0 to 2.
-    Published {
-        name: "OHSUMED of LETOR 3.0",
-        features: 45..=45,
-        label: 2,
-        queries: 106,
-        documents: 16_140,
-        ranges: &[(1..=45, 0.0, 1.0)],
-        outside: NORMALIZED,
-    },
+    set("OHSUMED of LETOR 3.0", 45..=45, 2, 106, 16_140, LETOR),
     // The same paper: 64 features, labels 0 and 1, at most 150 queries (HP2003, NP2003) with at most 1,000 documents.
-    Published {
-        name: "a .Gov set of LETOR 3.0",
-        features: 64..=64,
-        label: 1,
-        queries: 150,
-        documents: 150_000,
-        ranges: &[(1..=64, 0.0, 1.0)],
-        outside: NORMALIZED,
-    },
+    set("a .Gov set of LETOR 3.0", 64..=64, 1, 150, 150_000, LETOR),
     // Qin and Liu, "Introducing LETOR 4.0 datasets", arXiv:1306.2597, 2013: 46 features, labels 0 to 2.
-    Published {
-        name: "MQ2008 of LETOR 4.0",
-        features: 46..=46,
-        label: 2,
-        queries: 784,
-        documents: 15_211,
-        ranges: &[(1..=46, 0.0, 1.0)],
-        outside: NORMALIZED,
-    },
-    Published {
-        name: "MQ2007 of LETOR 4.0",
-        features: 46..=46,
-        label: 2,
-        queries: 1_692,
-        documents: 69_623,
-        ranges: &[(1..=46, 0.0, 1.0)],
-        outside: NORMALIZED,
-    },
+    set("MQ2008 of LETOR 4.0", 46..=46, 2, 784, 15_211, LETOR),
+    set("MQ2007 of LETOR 4.0", 46..=46, 2, 1_692, 69_623, LETOR),
 ];
 
 /// Returns the names of the published sets that the data resemble, and the ways in which the data differ from them.
 pub(super) fn recognize(sets: &[SetReport]) -> (Vec<String>, Vec<Finding>) {
     let features = sets.iter().map(|set| set.statistics.features).max().unwrap_or(0);
-    let of_shape: Vec<&Published> = PUBLISHED.iter().filter(|known| known.features.contains(&features)).collect();
-    let compared: Vec<(&Published, Vec<Finding>)> =
-        of_shape.into_iter().map(|known| (known, known.compare(sets))).collect();
+    let of_shape = PUBLISHED.iter().filter(|known| known.features.contains(&features));
+    let mut nearest: Vec<(&Published, Vec<Finding>)> = of_shape.map(|known| (known, known.compare(sets))).collect();
     // With two things off they are not the set, but data of the same width.
-    let fewest = compared.iter().map(|(_, off)| off.len()).min().filter(|fewest| *fewest <= 1);
-    let mut nearest = compared.into_iter().filter(|(_, off)| Some(off.len()) == fewest).peekable();
+    let fewest = nearest.iter().map(|(_, off)| off.len()).min().filter(|fewest| *fewest <= 1);
+    nearest.retain(|(_, off)| Some(off.len()) == fewest);
+    let names = nearest.iter().map(|(known, _)| known.name.to_owned()).collect();
     // A difference is reported once, for the last: the largest set.
-    let mut off = Vec::new();
-    let mut names = Vec::new();
-    while let Some((known, findings)) = nearest.next() {
-        names.push(known.name.to_string());
-        if nearest.peek().is_none() {
-            off = findings;
-        }
-    }
-    (names, off)
+    (names, nearest.pop().map(|(_, off)| off).unwrap_or_default())
 }
 
 impl Published {
     /// Returns every difference between this published set and the given sets, which may be parts of it.
     fn compare(&self, sets: &[SetReport]) -> Vec<Finding> {
         let mut off = Vec::new();
-        let mut add = |of: &SetReport, count: usize, examples: Vec<String>, words: String| {
-            off.push(Finding {
-                level: Level::Note,
-                kind: Kind::Published,
-                set: of.name.clone(),
-                count,
-                examples,
-                message: words,
-            });
+        let mut add = |of: &SetReport, count: usize, examples: Vec<String>, message: String| {
+            let (level, kind, set) = (Level::Note, Kind::Published, of.name.clone());
+            off.push(Finding { level, kind, set, count, examples, message });
         };
         let Some(last) = sets.last() else { return off };
         let queries: usize = sets.iter().map(|set| set.statistics.queries).sum();
@@ -185,12 +114,13 @@ impl Published {
         for set in sets {
             let outside = |feature: &usize| {
                 let (low, high) = set.ranges[feature - 1];
-                self.ranges.iter().any(|(of, least, most)| of.contains(feature) && !(*least <= low && high <= *most))
+                self.bounds.of.iter().any(|of| of.contains(feature)) && !(0.0 <= low && high <= 1.0)
             };
             let outside: Vec<usize> = (1..=set.ranges.len()).filter(outside).collect();
             if !outside.is_empty() {
                 let names = features_in_words(&outside);
-                let words = format!("values of {names} lie outside the range of {}: {}", self.name, self.outside);
+                let words =
+                    format!("values of {names} lie outside the range of {}: {}", self.name, self.bounds.outside);
                 add(set, outside.len(), outside.iter().map(usize::to_string).collect(), words);
                 break;
             }

@@ -176,7 +176,7 @@ impl Check {
                 "{share:.3}% of the values are missing, in {}: missing = \"indicator\" in [data.read] keeps them",
                 self.in_words(&missing)
             );
-            self.find(Level::Note, Kind::MissingValue, &set, &self.called(&missing), words);
+            self.find(Level::Note, Kind::MissingValue, &set, self.called(&missing), words);
         }
         drop(survey);
         let hashes = hashes(data);
@@ -201,13 +201,8 @@ impl Check {
         Report { sets: self.sets, published, findings: self.findings }
     }
 
-    fn find(&mut self, level: Level, kind: Kind, set: &SetReport, about: &[String], message: String) {
-        let examples = about.iter().take(EXAMPLES).cloned().collect();
-        self.find_some(level, kind, set, &Several { count: about.len(), examples }, message);
-    }
-
-    fn find_some(&mut self, level: Level, kind: Kind, set: &SetReport, found: &Several, message: String) {
-        let (set, Several { count, examples }) = (set.name.clone(), found.clone());
+    fn find(&mut self, level: Level, kind: Kind, set: &SetReport, about: impl Into<Several>, message: String) {
+        let (set, Several { count, examples }) = (set.name.clone(), about.into());
         self.findings.push(Finding { level, kind, set, count, examples, message });
     }
 
@@ -233,17 +228,14 @@ impl Check {
     fn check_width(&mut self, set: &SetReport) {
         let Some(first) = self.sets.first() else { return };
         let (found, expected) = (set.statistics.features, first.statistics.features);
-        let words = format!("{} here, {expected} in {}", counted(found, "feature"), first.name);
         // Sparse text may leave out the last features, but additional features are rejected.
-        let (level, words) = match found.cmp(&expected) {
+        let (level, advice) = match found.cmp(&expected) {
             Ordering::Equal => return,
-            Ordering::Less => (
-                Level::Note,
-                format!("{words}: in text, the last ones count as 0, unless data.read gives their number"),
-            ),
-            Ordering::Greater => (Level::Problem, format!("{words}: set data.read.features to their number")),
+            Ordering::Less => (Level::Note, "in text, the last ones count as 0, unless data.read gives their number"),
+            Ordering::Greater => (Level::Problem, "set data.read.features to their number"),
         };
-        self.find(level, Kind::FeatureCount, set, &[found.to_string()], words);
+        let words = format!("{} here, {expected} in {}: {advice}", counted(found, "feature"), first.name);
+        self.find(level, Kind::FeatureCount, set, vec![found.to_string()], words);
     }
 
     fn check_labels(&mut self, set: &SetReport, data: &RankingDataset) {
@@ -251,28 +243,20 @@ impl Check {
         let ids = |of: &dyn Fn(usize) -> bool| -> Vec<String> {
             (0..data.queries()).filter(|&q| of(q)).map(|q| data.query_ids[q].clone()).collect()
         };
+        let some = |count: usize, what: &str, ids: &[String]| {
+            format!("{count} of {} {} {what}{}", counted(queries, "query"), have(count), as_in_query(ids))
+        };
+        let (one_label, empty) = (ids(&|q| !data.has_two_labels(q)), ids(&|q| !data.has_relevant(q)));
         if queries == single_label_queries {
             let words = format!("{}: there is nothing to learn", data.one_label_in_words());
-            self.find(Level::Problem, Kind::OneLabel, set, &ids(&|q| !data.has_two_labels(q)), words);
+            self.find(Level::Problem, Kind::OneLabel, set, one_label, words);
         } else if single_label_queries > 0 {
-            let ids = ids(&|q| !data.has_two_labels(q));
-            let words = format!(
-                "{single_label_queries} of {} {} one label only{}: nothing is learned there",
-                counted(queries, "query"),
-                have(single_label_queries),
-                as_in_query(&ids)
-            );
-            self.find(Level::Note, Kind::OneLabel, set, &ids, words);
+            let words = some(single_label_queries, "one label only", &one_label) + ": nothing is learned there";
+            self.find(Level::Note, Kind::OneLabel, set, one_label, words);
         }
         if empty_queries > 0 {
-            let ids = ids(&|q| !data.has_relevant(q));
-            let words = format!(
-                "{empty_queries} of {} {} no relevant document, of label 1 or above{}",
-                counted(queries, "query"),
-                have(empty_queries),
-                as_in_query(&ids)
-            );
-            self.find(Level::Note, Kind::NoRelevant, set, &ids, words);
+            let words = some(empty_queries, "no relevant document, of label 1 or above", &empty);
+            self.find(Level::Note, Kind::NoRelevant, set, empty, words);
         }
         let labels: Vec<f32> = set.labels().collect();
         let with = |of: &dyn Fn(f32) -> bool| -> Vec<String> {
@@ -284,7 +268,7 @@ impl Check {
                 "labels up to {largest}: losses with the gain 2^y - 1 accept labels from 0 to {LARGEST_LABEL}; map \
                  them to grades from 0 to 4, or set gain = \"linear\" in the convention and the loss"
             );
-            self.find(Level::Problem, Kind::LabelLevel, set, &large, words);
+            self.find(Level::Problem, Kind::LabelLevel, set, large, words);
         }
         let fractions = with(&|label| label.fract() != 0.0);
         if !fractions.is_empty() {
@@ -293,11 +277,11 @@ impl Check {
                  another gain, TREC judgments and other tools need whole ones",
                 as_in(&fractions)
             );
-            self.find(Level::Note, Kind::LabelLevel, set, &fractions, words);
+            self.find(Level::Note, Kind::LabelLevel, set, fractions, words);
         }
         if labels.len() > 1 && labels[0] >= 1.0 {
             let words = format!("no label is 0, the lowest is {}: every document counts as relevant", labels[0]);
-            self.find(Level::Note, Kind::LabelLevel, set, &[labels[0].to_string()], words);
+            self.find(Level::Note, Kind::LabelLevel, set, vec![labels[0].to_string()], words);
         }
     }
 
@@ -310,13 +294,13 @@ impl Check {
                 labels do, or in reverse; leave it out if it is not known when documents are ranked",
                 self.in_words(&[feature])
             );
-            self.find(Level::Problem, Kind::GivesLabelAway, set, &self.called(&[feature]), words);
+            self.find(Level::Problem, Kind::GivesLabelAway, set, self.called(&[feature]), words);
         }
-        if places.sorted().is_some() {
+        if places.are_sorted() {
             let words = "the documents are sorted by label: tools that keep the order of the file among equal scores \
                 measure too high a value; the convention `standard` does not"
                 .to_string();
-            self.find(Level::Note, Kind::SortedByLabel, set, &[], words);
+            self.find(Level::Note, Kind::SortedByLabel, set, Several::default(), words);
         }
     }
 
@@ -324,11 +308,10 @@ impl Check {
         let constant = constant(&set.ranges, missing, set.statistics.documents);
         if constant.len() == set.ranges.len() && set.statistics.documents > 1 {
             let words = "no feature varies: there is nothing to learn".to_string();
-            self.find(Level::Problem, Kind::ConstantFeature, set, &self.called(&constant), words);
+            self.find(Level::Problem, Kind::ConstantFeature, set, self.called(&constant), words);
         } else if !constant.is_empty() {
-            let verb = if constant.len() == 1 { "has" } else { "have" };
-            let words = format!("{} {verb} one value in all documents", self.in_words(&constant));
-            self.find(Level::Note, Kind::ConstantFeature, set, &self.called(&constant), words);
+            let words = format!("{} {} one value in all documents", self.in_words(&constant), have(constant.len()));
+            self.find(Level::Note, Kind::ConstantFeature, set, self.called(&constant), words);
         }
         let size = |(low, high): &(f32, f32)| low.abs().max(high.abs());
         let huge: Vec<usize> = (1..).zip(&set.ranges).filter(|(_, range)| size(range) > HUGE).map(|(f, _)| f).collect();
@@ -339,7 +322,7 @@ impl Check {
                  missing_value={largest:e} and --missing",
                 self.in_words(&huge)
             );
-            self.find(Level::Problem, Kind::HugeFeature, set, &self.called(&huge), words);
+            self.find(Level::Problem, Kind::HugeFeature, set, self.called(&huge), words);
         } else if !huge.is_empty() {
             let verb = if huge.len() == 1 { "reaches" } else { "reach" };
             let words = format!(
@@ -347,7 +330,7 @@ impl Check {
                  \"auto\"",
                 self.in_words(&huge)
             );
-            self.find(Level::Note, Kind::HugeFeature, set, &self.called(&huge), words);
+            self.find(Level::Note, Kind::HugeFeature, set, self.called(&huge), words);
         }
     }
 
@@ -373,17 +356,17 @@ impl Check {
         let mut again = Several::default();
         found.into_iter().for_each(|(of_query, _)| again.append(of_query));
         if again.count > 0 {
-            let verb = if again.count == 1 { "has" } else { "have" };
             let labels = match otherwise {
                 0 => String::new(),
                 count => format!("; {count} of them with another label"),
             };
             let words = format!(
-                "{} {verb} the features of another one in the query{}{labels}",
+                "{} {} the features of another one in the query{}{labels}",
                 counted(again.count, "document"),
+                have(again.count),
                 as_in(&again.examples)
             );
-            self.find_some(Level::Note, Kind::DuplicateDocument, set, &again, words);
+            self.find(Level::Note, Kind::DuplicateDocument, set, again, words);
         }
     }
 
@@ -412,7 +395,7 @@ impl Check {
             if !same.is_empty() {
                 let verb = if same.len() == 1 { "is" } else { "are" };
                 let words = format!("{} {verb} in {name} too{}", counted(same.len(), "query"), as_in_query(&same));
-                self.find(Level::Problem, Kind::SameQuery, set, &same, words);
+                self.find(Level::Problem, Kind::SameQuery, set, same, words);
             }
             if !other.is_empty() {
                 let words = format!(
@@ -421,7 +404,7 @@ impl Check {
                     counted(other.len(), "query"),
                     have(other.len())
                 );
-                self.find(Level::Note, Kind::SameQuery, set, &other, words);
+                self.find(Level::Note, Kind::SameQuery, set, other, words);
             }
         }
         self.counted.push(is_counted);
@@ -435,11 +418,10 @@ impl Check {
             }
         }
         for (first, documents) in again.into_iter().enumerate().filter(|(_, documents)| documents.count > 0) {
-            let verb = if documents.count == 1 { "has" } else { "have" };
-            let name = self.sets[first].name.clone();
-            let count = counted(documents.count, "document");
-            let words = format!("{count} {verb} the features of one in {name}{}", as_in(&documents.examples));
-            self.find_some(Level::Note, Kind::SameDocument, set, &documents, words);
+            let (count, verb) = (counted(documents.count, "document"), have(documents.count));
+            let (name, example) = (&self.sets[first].name, as_in(&documents.examples));
+            let words = format!("{count} {verb} the features of one in {name}{example}");
+            self.find(Level::Note, Kind::SameDocument, set, documents, words);
         }
     }
 }
@@ -449,6 +431,14 @@ impl Check {
 struct Several {
     count: usize,
     examples: Vec<String>,
+}
+
+impl From<Vec<String>> for Several {
+    fn from(mut examples: Vec<String>) -> Self {
+        let count = examples.len();
+        examples.truncate(EXAMPLES);
+        Self { count, examples }
+    }
 }
 
 impl Several {
@@ -499,17 +489,13 @@ fn hashes(data: &RankingDataset) -> Vec<u64> {
         hash.finish().max(1)
     };
     let of_rows = |rows: &[f32]| rows.chunks(width).map(of_row).collect::<Vec<u64>>();
-    let mut hashes = Vec::with_capacity(data.documents());
-    let mut rows = Vec::new();
-    for block in data.blocks(CELLS) {
-        let documents = data.offsets[block.start]..data.offsets[block.end];
-        rows.resize(documents.len() * width, 0.0);
-        data.features.copy_rows(width, documents.clone(), &mut rows);
-        match width {
-            0 => hashes.resize(hashes.len() + documents.len(), EMPTY),
-            _ => hashes.extend(parallel::map(rows.chunks(ROWS * width), of_rows).into_iter().flatten()),
-        }
+    if width == 0 {
+        return vec![EMPTY; data.documents()];
     }
+    let mut hashes = Vec::with_capacity(data.documents());
+    data.each_block(0..data.queries(), CELLS, |_, rows| {
+        hashes.extend(parallel::map(rows.chunks(ROWS * width), of_rows).into_iter().flatten());
+    });
     hashes
 }
 

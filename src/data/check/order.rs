@@ -38,11 +38,9 @@ impl Pairs {
         Some(self.alike.max(self.reversed) as f64 / told_apart as f64).filter(|share| *share >= ORDERED)
     }
 
-    /// Returns the share of pairs in the order of their labels; `None` if the share is too small to call the documents
-    /// sorted.
-    pub fn sorted(&self) -> Option<f64> {
-        let share = self.alike as f64 / self.all.max(1) as f64;
-        Some(share).filter(|share| self.all >= PAIRS && *share >= ORDERED)
+    /// Returns whether so many pairs follow the order of their labels that the documents count as sorted.
+    pub fn are_sorted(&self) -> bool {
+        self.all >= PAIRS && self.alike as f64 / self.all as f64 >= ORDERED
     }
 
     /// Counts the pairs of one query. `levels` holds, for each document, the rank of its label among the query's
@@ -81,16 +79,17 @@ pub(super) fn pairs(data: &RankingDataset) -> (Vec<Pairs>, Pairs) {
         let mut order = Vec::new();
         let of_feature =
             |feature: usize| Pairs::of_query(rows.iter().skip(feature).step_by(width).copied(), &levels, &mut order);
-        let features: Vec<Pairs> = (0..width).map(of_feature).collect();
+        let mut features: Vec<Pairs> = (0..width).map(of_feature).collect();
         let places = (0..levels.len()).map(|place| -(place as f32));
-        (features, Pairs::of_query(places, &levels, &mut order))
+        features.push(Pairs::of_query(places, &levels, &mut order));
+        features
     };
-    let nothing = (vec![Pairs::default(); width], Pairs::default());
-    let add = |(mut features, places): (Vec<Pairs>, Pairs), (more, more_places): (Vec<Pairs>, Pairs)| {
-        features.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.add(more));
-        (features, places.add(more_places))
-    };
-    parallel::map(&queries, of_query).into_iter().fold(nothing, add)
+    let mut sums = vec![Pairs::default(); width + 1];
+    for of_query in parallel::map(&queries, of_query) {
+        sums.iter_mut().zip(of_query).for_each(|(sum, more)| *sum = sum.add(more));
+    }
+    let places = sums.pop().unwrap_or_default();
+    (sums, places)
 }
 
 /// Returns the rank of each label among the distinct labels of its query.

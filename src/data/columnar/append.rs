@@ -1,6 +1,7 @@
 //! Appends the rows of a table to a dataset, and reports the first value that cannot be used.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,14 +12,11 @@ use arrow_schema::{ArrowError, Schema};
 use super::map::FileMap;
 use super::schema::{Features, Layout, check_width, is_list_of_float32};
 use super::stored::Stored;
-use super::times::times;
-use super::unfit;
-use super::values::{SHOWN, Uneven, first_length, floats, items, plain_items, shown, side_by_side, texts, with_nan};
-use crate::data::assembly::{Again, Assembly, Differing, Differs, zero_missing};
-use crate::data::error::DataError;
+use super::values::{SHOWN, first_length, floats, items, plain_items, shown, side_by_side, texts, times, with_nan};
+use crate::data::assembly::{Again, Assembly, zero_missing};
+use crate::data::error::{DataError, unfit};
 use crate::data::letor::{LABEL, LARGEST};
-use crate::data::options::{KeyColumn, Keys};
-use crate::data::options::{MISSING_HINT, Missing, ReadOptions};
+use crate::data::options::{KeyColumn, MISSING_HINT, Missing};
 use crate::parallel;
 use crate::text::{counted, shortened};
 
@@ -39,9 +37,8 @@ pub(super) struct Appender<'a, 'b> {
     assembly: &'a mut Assembly<'b>,
     path: &'a Path,
     pub layout: Layout,
-    /// The largest number of cells that the dataset may have.
-    most_cells: usize,
-    documents_before: usize,
+    /// The largest number of cells that the dataset may have, which rises as more text is read.
+    pub most_cells: usize,
     /// The features read so far, if they stay in the file; `None` if they are copied into memory.
     stored: Option<Stored>,
     /// Returns the identifier of a query for its text in the file, or `None` if the text is not an identifier.
@@ -50,8 +47,7 @@ pub(super) struct Appender<'a, 'b> {
 
 impl<'a, 'b> Appender<'a, 'b> {
     pub fn new(assembly: &'a mut Assembly<'b>, path: &'a Path, layout: Layout, most_cells: usize) -> Self {
-        let documents_before = assembly.dataset.documents();
-        Self { assembly, path, layout, most_cells, documents_before, stored: None, query_of: |text| Some(text) }
+        Self { assembly, path, layout, most_cells, stored: None, query_of: |text| Some(text) }
     }
 
     /// Prepares to leave features in their file instead of copying them into memory. Features can stay in the file only
@@ -82,10 +78,10 @@ impl<'a, 'b> Appender<'a, 'b> {
     pub fn expect(&mut self, rows: usize) -> Result<(), DataError> {
         self.check_columns()?;
         let width = self.layout.width.unwrap_or(0).max(self.assembly.rows.count);
-        self.check_cells(self.documents_before.saturating_add(rows), width)?;
+        let documents = self.assembly.dataset.documents().saturating_add(rows);
+        self.check_cells(documents, width)?;
         let no_memory = |_| DataError::io(self.path)(std::io::ErrorKind::OutOfMemory.into());
         if self.stored.is_none() {
-            let documents = self.documents_before.saturating_add(rows);
             let bytes = self.assembly.bytes_of(rows, width, self.layout.document.is_some());
             self.assembly.ask_memory(documents, width, bytes)?;
             self.assembly.rows.reserve(rows, width).map_err(no_memory)?;
@@ -93,30 +89,9 @@ impl<'a, 'b> Appender<'a, 'b> {
         self.assembly.dataset.labels.try_reserve_exact(rows).map_err(no_memory)
     }
 
-    pub fn options(&self) -> &ReadOptions {
-        self.assembly.options
-    }
-
-    /// Sets the largest number of cells that the dataset may have, which rises as more text is read.
-    pub fn allow(&mut self, most_cells: usize) {
-        self.most_cells = most_cells;
-    }
-
-    /// Reserves memory for `rows` rows. Before the first rows, memory for all files is reserved. The estimate is based
-    /// on `bytes`, the number of bytes that hold these rows.
-    pub fn expect_like(&mut self, rows: usize, bytes: usize) -> Result<(), DataError> {
-        let width = self.layout.width.unwrap_or(0).max(self.assembly.rows.count);
-        let documents = self.assembly.dataset.documents();
-        if self.assembly.rows.rows == 0 {
-            let all = u128::from(self.assembly.expected_bytes) * rows as u128 / bytes.max(1) as u128;
-            let most = self.assembly.options.most_cells(self.assembly.expected_bytes) / width.max(1);
-            let expected = usize::try_from(all + all / 64).unwrap_or(usize::MAX).min(most).max(rows);
-            let all = self.assembly.bytes_of(expected, width, self.layout.document.is_some());
-            self.assembly.ask_memory(expected, width, all)?;
-            self.assembly.rows.expect(expected, width);
-        }
-        let growth = self.assembly.rows.grows_by(rows, width);
-        self.assembly.ask_memory(documents.saturating_add(rows), width, growth)
+    /// Makes room for `rows` rows, which `bytes` bytes of text hold.
+    pub fn make_room(&mut self, rows: usize, bytes: usize) -> Result<(), DataError> {
+        self.assembly.make_room(rows, bytes, self.layout.width.unwrap_or(0), self.layout.document.is_some())
     }
 
     /// Rejects a table with missing or extra feature columns, because every later column would be read as the wrong
@@ -140,12 +115,9 @@ impl<'a, 'b> Appender<'a, 'b> {
         if documents.saturating_mul(width) <= self.most_cells {
             return Ok(());
         }
-        Err(DataError::Limit {
-            path: self.path.to_path_buf(),
-            found: format!("{documents} documents x {width} features"),
-            limit: format!("{} cells for a file of this size", self.most_cells),
-            option: "max_cells",
-        })
+        let found = format!("{documents} documents x {width} features");
+        let limit = format!("{} cells for a file of this size", self.most_cells);
+        Err(DataError::limit(self.path, found, limit, "max_cells"))
     }
 
     pub fn append(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
@@ -161,10 +133,7 @@ impl<'a, 'b> Appender<'a, 'b> {
     /// Records where the features of a batch are in the file, instead of copying them. Once a batch has nulls, the
     /// features of all batches are copied into memory.
     fn store(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
-        let Features::List(column) = self.layout.features else { return Ok(()) };
-        if self.stored.is_none() {
-            return Ok(());
-        }
+        let (&Features::List(column), Some(_)) = (&self.layout.features, &self.stored) else { return Ok(()) };
         let width = self.list_width(batch.column(column))?;
         let fits = width > 0 && self.assembly.options.features.is_none_or(|asked| asked == width);
         let values = plain_items(batch.column(column), width).filter(|_| fits);
@@ -202,28 +171,16 @@ impl<'a, 'b> Appender<'a, 'b> {
     /// Finishes the file. Checks the number of rows and moves the rows of each query together. If features stay in the
     /// file, hands them to the dataset.
     pub fn finish(mut self, rows: Option<usize>) -> Result<(), DataError> {
-        let found = self.assembly.dataset.documents() - self.documents_before;
+        let found = self.assembly.dataset.documents() - self.assembly.documents_before;
         if let Some(rows) = rows.filter(|rows| found != *rows) {
             return Err(unfit(self.path, counted(found, "row"), format!("{rows}, as it states")));
         }
         self.assembly.note_width(self.layout.width.unwrap_or(0));
-        if self.assembly.is_apart() {
+        if !self.assembly.apart.is_empty() {
             if let Some(stored) = self.stored.take() {
                 self.copy_stored(stored)?;
             }
-            let (path, before) = (self.path, self.documents_before);
-            let key = self.assembly.like.key.map(|key| key.name().to_owned()).unwrap_or_default();
-            let refuse = |document: usize, Differing { what, found, expected }: Differing| DataError::Cell {
-                path: path.to_path_buf(),
-                row: document - before + 1,
-                column: match what {
-                    Differs::QueryWeight => "query_weight".to_owned(),
-                    Differs::Group => key.clone(),
-                },
-                found,
-                expected: format!("{expected}, as in the query's rows before"),
-            };
-            return self.assembly.put_together(before, &refuse);
+            return self.assembly.put_together();
         }
         self.assembly.in_file = self.stored.map(Stored::into_features);
         Ok(())
@@ -239,16 +196,15 @@ impl<'a, 'b> Appender<'a, 'b> {
         self.append_teacher(batch)?;
         self.append_positions(batch)?;
         self.append_keys(batch)?;
+        let mut ids = Vec::new();
         if let Some(column) = self.layout.document {
-            let ids = texts(batch.column(column)).map_err(|error| self.unreadable(error))?;
-            let documents = self.assembly.dataset.documents() + batch.num_rows();
-            if ids.iter().flatten().any(|id| !id.is_empty()) {
-                let mut ids = ids.iter().map(|id| id.unwrap_or_default().to_owned()).collect();
-                self.assembly.add_document_ids(&mut ids, documents);
+            let texts = texts(batch.column(column)).map_err(|error| self.unreadable(error))?;
+            if texts.iter().flatten().any(|id| !id.is_empty()) {
+                ids = texts.iter().map(|id| id.unwrap_or_default().to_owned()).collect();
             }
         }
         let documents = self.assembly.dataset.documents() + batch.num_rows();
-        self.assembly.add_document_ids(&mut Vec::new(), documents);
+        self.assembly.add_document_ids(&mut ids, documents);
         self.append_features(batch)?;
         // A label of -0 becomes 0, as in text.
         self.assembly.dataset.labels.extend(labels.iter().map(|label| label + 0.0));
@@ -269,16 +225,11 @@ impl<'a, 'b> Appender<'a, 'b> {
             let same = |row: &usize| queries.is_valid(*row) && queries.value(*row) == text;
             let end = (start + 1..queries.len()).find(|row| !same(row)).unwrap_or(queries.len());
             let row = self.row(start);
-            let added = self.assembly.add_group(query.to_owned(), end - start, self.documents_before, row);
-            added.map_err(|Again { query, first_path, first_line }| DataError::Cell {
-                path: self.path.to_path_buf(),
-                row,
-                column: batch.schema_ref().field(column).name().clone(),
-                found: format!("query `{}` again", shortened(&query, SHOWN)),
-                expected: format!(
-                    "all its rows in one file (it began in row {first_line} of {})",
-                    first_path.display()
-                ),
+            let added = self.assembly.add_group(query.to_owned(), end - start, row);
+            added.map_err(|Again { query, first_path, first_line }| {
+                let found = format!("query `{}` again", shortened(&query, SHOWN));
+                let began = format!("it began in row {first_line} of {}", first_path.display());
+                self.fault(batch, column, start, found, format!("all its rows in one file ({began})"))
             })?;
             start = end;
         }
@@ -292,17 +243,10 @@ impl<'a, 'b> Appender<'a, 'b> {
         }
         if let Some(column) = self.layout.query_weight {
             let weights = self.numbers(batch, column, "the weight of a query (a finite number of at least 0)")?;
-            let before = self.assembly.dataset.documents();
-            for (row, &weight) in weights.iter().enumerate() {
-                let query = self.assembly.dataset.offsets.partition_point(|&offset| offset <= before + row) - 1;
-                match self.assembly.query_weights.get(query) {
-                    None => self.assembly.query_weights.push(weight),
-                    Some(&first) if first == weight => {}
-                    Some(first) => {
-                        let expected = format!("{first}, as in the query's rows before");
-                        return Err(self.cell(batch, column, row, &expected));
-                    }
-                }
+            for (row, weight) in weights.iter().enumerate() {
+                let run = self.run(row);
+                let same = one_of_run(&mut self.assembly.query_weights, run, weight);
+                same.map_err(|expected| self.cell(batch, column, row, &expected))?;
             }
         }
         Ok(())
@@ -335,10 +279,6 @@ impl<'a, 'b> Appender<'a, 'b> {
     /// For each run of a query's rows, records the value by which queries are split: the group or the latest time.
     fn append_keys(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
         let (Some(key), Some(column)) = (self.assembly.like.key, self.layout.key) else { return Ok(()) };
-        let before = self.assembly.dataset.documents();
-        let runs = |row: usize, assembly: &Assembly| {
-            assembly.dataset.offsets.partition_point(|&offset| offset <= before + row) - 1
-        };
         match key {
             KeyColumn::Group(_) => {
                 let groups = texts(batch.column(column)).map_err(|error| self.unreadable(error))?;
@@ -346,17 +286,9 @@ impl<'a, 'b> Appender<'a, 'b> {
                     if groups.is_null(row) || groups.value(row).is_empty() {
                         return Err(self.cell(batch, column, row, "the group of a query"));
                     }
-                    let (run, group) = (runs(row, self.assembly), groups.value(row));
-                    let keys = self.assembly.keys.get_or_insert_with(|| Keys::Groups(Vec::new()));
-                    let Keys::Groups(found) = keys else { continue };
-                    match found.get(run) {
-                        None => found.push(group.to_owned()),
-                        Some(first) if first == group => {}
-                        Some(first) => {
-                            let expected = format!("{first}, as in the query's rows before");
-                            return Err(self.cell(batch, column, row, &expected));
-                        }
-                    }
+                    let run = self.run(row);
+                    let same = one_of_run(&mut self.assembly.groups, run, groups.value(row));
+                    same.map_err(|expected| self.cell(batch, column, row, &expected))?;
                 }
             }
             KeyColumn::Time(_) => {
@@ -369,11 +301,9 @@ impl<'a, 'b> Appender<'a, 'b> {
                     if times.is_null(row) || !times.value(row).is_finite() {
                         return Err(self.cell(batch, column, row, "a number, a date or a time (ISO 8601)"));
                     }
-                    let (run, time) = (runs(row, self.assembly), times.value(row));
-                    let keys = self.assembly.keys.get_or_insert_with(|| Keys::Times(Vec::new()));
-                    let Keys::Times(found) = keys else { continue };
-                    match found.get_mut(run) {
-                        None => found.push(time),
+                    let (run, time) = (self.run(row), times.value(row));
+                    match self.assembly.times.get_mut(run) {
+                        None => self.assembly.times.push(time),
                         Some(latest) => *latest = latest.max(time),
                     }
                 }
@@ -436,12 +366,9 @@ impl<'a, 'b> Appender<'a, 'b> {
     fn list_items(&mut self, batch: &RecordBatch, column: usize) -> Result<ScalarBuffer<f32>, DataError> {
         let lists = batch.column(column);
         let width = self.list_width(lists)?;
-        let items = items(lists, width).map_err(|Uneven { row, length }| DataError::Cell {
-            path: self.path.to_path_buf(),
-            row: self.row(row),
-            column: batch.schema_ref().field(column).name().clone(),
-            found: length.map_or_else(|| "null".to_owned(), |length| format!("{length} values")),
-            expected: format!("{width}, as in the other rows"),
+        let items = items(lists, width).map_err(|(row, length)| {
+            let found = length.map_or_else(|| "null".to_owned(), |length| format!("{length} values"));
+            self.fault(batch, column, row, found, format!("{width}, as in the other rows"))
         })?;
         floats(&items).map(|items| with_nan(&items)).map_err(|error| self.unreadable(error))
     }
@@ -452,38 +379,64 @@ impl<'a, 'b> Appender<'a, 'b> {
         let unusable = |value: &f32| value.is_infinite() || (value.is_nan() && refuses_missing);
         let Some(at) = values.iter().position(unusable) else { return Ok(()) };
         let (row, feature) = (at / width, at % width);
-        let hint = if values[at].is_nan() { format!(" ({MISSING_HINT})") } else { String::new() };
-        let expected = format!("a finite value of feature {}{hint}", feature + 1);
+        let expected = finite_value(feature, values[at]);
         match &self.layout.features {
             Features::Each(columns) => Err(self.cell(batch, columns[feature], row, &expected)),
             Features::List(column) => {
                 let found = items(batch.column(*column), width).map(|items| shown(&items, at)).unwrap_or_default();
-                let column = batch.schema_ref().field(*column).name().clone();
                 let expected = or_largest(&found, &expected);
-                Err(DataError::Cell { path: self.path.to_path_buf(), row: self.row(row), column, found, expected })
+                Err(self.fault(batch, *column, row, found, expected))
             }
         }
     }
 
     /// Returns the position of a row of the current batch in its file, counted from 1.
     fn row(&self, row: usize) -> usize {
-        self.assembly.dataset.documents() - self.documents_before + row + 1
+        self.assembly.dataset.documents() - self.assembly.documents_before + row + 1
     }
 
+    /// Returns the run of a query's rows to which a row of the current batch belongs.
+    fn run(&self, row: usize) -> usize {
+        let document = self.assembly.dataset.documents() + row;
+        self.assembly.dataset.offsets.partition_point(|&offset| offset <= document) - 1
+    }
+
+    /// Returns the error for the value in a cell of the current batch.
     fn cell(&self, batch: &RecordBatch, column: usize, row: usize, expected: &str) -> DataError {
         let found = shown(batch.column(column), row);
-        DataError::Cell {
-            path: self.path.to_path_buf(),
-            row: self.row(row),
-            column: batch.schema_ref().field(column).name().clone(),
-            expected: or_largest(&found, expected),
-            found,
-        }
+        let expected = or_largest(&found, expected);
+        self.fault(batch, column, row, found, expected)
+    }
+
+    fn fault(&self, batch: &RecordBatch, column: usize, row: usize, found: String, expected: String) -> DataError {
+        let (path, row) = (self.path.to_path_buf(), self.row(row));
+        DataError::Cell { path, row, column: batch.schema_ref().field(column).name().clone(), found, expected }
     }
 
     fn unreadable(&self, error: ArrowError) -> DataError {
         unfit(self.path, error.to_string(), "columns that can be read as numbers and text")
     }
+}
+
+/// Adds the value of a row to the values of the runs of queries' rows, each of which has one value. If the first row of
+/// the run has another value, returns the value expected, in words.
+fn one_of_run<T: PartialEq<V> + Display, V: ToOwned<Owned = T> + ?Sized>(
+    values: &mut Vec<T>,
+    run: usize,
+    value: &V,
+) -> Result<(), String> {
+    match values.get(run) {
+        Some(first) if first != value => return Err(format!("{first}, as in the query's rows before")),
+        Some(_) => {}
+        None => values.push(value.to_owned()),
+    }
+    Ok(())
+}
+
+/// Returns what is expected in place of a value of a feature, counted from 0, that cannot be used.
+pub(super) fn finite_value(feature: usize, value: f32) -> String {
+    let hint = if value.is_nan() { format!(" ({MISSING_HINT})") } else { String::new() };
+    format!("a finite value of feature {}{hint}", feature + 1)
 }
 
 /// Returns `expected`, which describes the allowed numbers in an error message. If the number in `found` is beyond the

@@ -13,7 +13,6 @@ use arrow_schema::ArrowError;
 use bytes::Bytes;
 
 use super::{Batches, Table};
-use crate::data::source::COUNTED_RATIO;
 
 /// The number of bytes after the footer: four for its length, and six for `ARROW1`.
 const TRAILER: usize = 10;
@@ -44,8 +43,6 @@ pub(super) fn open(bytes: Bytes) -> Result<Table, ArrowError> {
     checked.rows = 0;
     batches.iter().try_for_each(|block| checked.check(block, false)).map_err(damaged)?;
     let Checked { rows, decompressed, .. } = checked;
-    let ratio = if decompressed > 0 { COUNTED_RATIO } else { 1 };
-    let bytes_that_count = (bytes.len() as u64).saturating_mul(ratio);
     // Dictionaries are decoded only after the decompressed size was checked.
     let decode = move |columns: Vec<usize>| -> Result<Batches, ArrowError> {
         for block in &dictionaries {
@@ -55,8 +52,7 @@ pub(super) fn open(bytes: Bytes) -> Result<Table, ArrowError> {
         let batch = move |block| decoder.read_record_batch(&block, &of_block(&bytes, &block)).transpose();
         Ok(Box::new(batches.into_iter().filter_map(batch)))
     };
-    let is_in_place = decompressed == 0;
-    Ok(Table { schema, rows, decompressed, bytes_that_count, is_in_place, decode: Box::new(decode) })
+    Ok(Table { schema, rows, decompressed, decode: Box::new(decode) })
 }
 
 /// Returns the error for a damaged file.

@@ -15,12 +15,10 @@ use arrow_schema::{DataType, Field, Schema};
 use super::append::{Appender, TEACHER_SCORE, or_largest};
 use super::schema::{self, Layout};
 use super::values::SHOWN;
-use super::{check_groups, unfit};
 use crate::data::assembly::Assembly;
-use crate::data::error::{DataError, comma_in_words, quoted};
+use crate::data::error::{DataError, comma_in_words, quoted, unfit};
 use crate::data::letor::parse_f32;
-use crate::data::source::Input;
-use crate::data::source::Source;
+use crate::data::source::{BLOCK, Input, Source};
 use crate::parallel;
 use crate::text::{counted, shortened};
 
@@ -30,48 +28,48 @@ const SAMPLE: usize = 1000;
 /// Reads a file or reader whose columns are separated by `separator`, and appends its rows to the dataset.
 pub(in crate::data) fn read_csv(assembly: &mut Assembly, input: Input, separator: u8) -> Result<(), DataError> {
     let path = &input.name().to_path_buf();
-    check_groups(assembly.options, path)?;
+    let options = assembly.options;
     assembly.begin_file(path, true);
-    let mut source = Source::open(input, assembly.options)?;
+    let mut source = Source::open(input, options)?;
     let mut next = Vec::new();
-    next_rows(&mut source, &mut next, path, assembly.options.max_line_bytes)?;
+    next_rows(&mut source, &mut next, path, options.max_line_bytes)?;
     let names = take_header(&mut next, separator, path)?;
     check_columns(names.len(), path, assembly)?;
     if next.is_empty() {
-        next_rows(&mut source, &mut next, path, assembly.options.max_line_bytes)?;
+        next_rows(&mut source, &mut next, path, options.max_line_bytes)?;
     }
     let types = types(&names, &next, separator, path, assembly)?;
     let layout = Layout::of(&types, path, assembly)?;
     let (before, teacher) = (assembly.bytes, layout.teacher);
-    let most = assembly.options.most_cells(before + source.bytes_that_count());
+    let most = options.most_cells(before + source.bytes_that_count());
     let mut appender = Appender::new(assembly, path, layout, most);
     appender.query_of = query_of;
     appender.check_columns()?;
     let columns = appender.layout.project();
-    let decoder = Decoder { types: Arc::new(types), columns, separator, teacher };
+    let decoder = Decoder { path, types: Arc::new(types), columns, separator, teacher };
     let mut rows = 0;
     while !next.is_empty() {
         // Twice the threads, so that all have work until the last block.
         let mut blocks = vec![std::mem::take(&mut next)];
         while blocks.len() < 2 * rayon::current_num_threads() {
-            next_rows(&mut source, &mut next, path, appender.options().max_line_bytes)?;
+            next_rows(&mut source, &mut next, path, options.max_line_bytes)?;
             if next.is_empty() {
                 break;
             }
             blocks.push(std::mem::take(&mut next));
         }
-        let decoded: Vec<Result<RecordBatch, Fault>> = parallel::map(&blocks, |block| decoder.decode(block));
-        appender.allow(appender.options().most_cells(before + source.bytes_that_count()));
+        let decoded: Vec<Result<RecordBatch, DataError>> = parallel::map(&blocks, |block| decoder.decode(block));
+        appender.most_cells = options.most_cells(before + source.bytes_that_count());
         let bytes: usize = blocks.iter().map(Vec::len).sum();
         let of_blocks: usize = decoded.iter().flatten().map(RecordBatch::num_rows).sum();
-        appender.expect_like(of_blocks, bytes)?;
+        appender.make_room(of_blocks, bytes)?;
         for (batch, block) in decoded.into_iter().zip(&blocks) {
-            let batch = batch.map_err(|fault| fault.at(rows, path))?;
+            let batch = batch.map_err(|error| behind(rows, error))?;
             appender.append(&batch).map_err(|error| decoder.as_written(error, block, rows))?;
             rows += batch.num_rows();
         }
         if next.is_empty() {
-            next_rows(&mut source, &mut next, path, appender.options().max_line_bytes)?;
+            next_rows(&mut source, &mut next, path, options.max_line_bytes)?;
         }
     }
     if rows == 0 {
@@ -111,13 +109,9 @@ fn next_rows(source: &mut Source, block: &mut Vec<u8>, path: &Path, most: usize)
         }
         quotes += memchr::memchr_iter(b'"', &more).count();
         block.append(&mut more);
-        if block.len() > most.max(2 * crate::data::source::BLOCK) {
-            return Err(DataError::Limit {
-                path: path.to_path_buf(),
-                found: format!("a quote that does not end within {} bytes", block.len()),
-                limit: format!("{most} bytes"),
-                option: "max_line_bytes",
-            });
+        if block.len() > most.max(2 * BLOCK) {
+            let found = format!("a quote that does not end within {} bytes", block.len());
+            return Err(DataError::limit(path, found, format!("{most} bytes"), "max_line_bytes"));
         }
     }
     Ok(())
@@ -183,19 +177,18 @@ fn reader<R: Read>(text: R, separator: u8) -> ::csv::Reader<R> {
 /// number.
 fn types(names: &[String], block: &[u8], separator: u8, path: &Path, assembly: &Assembly) -> Result<Schema, DataError> {
     let all = names.iter().map(|name| Field::new(name, DataType::Utf8, true)).collect::<Vec<_>>();
-    let decoder = Decoder { types: Arc::new(Schema::new(all)), columns: Vec::new(), separator, teacher: None };
+    let decoder = Decoder { path, types: Arc::new(Schema::new(all)), columns: Vec::new(), separator, teacher: None };
     if let Some(row) = row_of_lone_return(block) {
-        return Err(Fault::lone_return(row).at(0, path));
+        return Err(decoder.lone_return(row));
     }
     let mut first: Vec<Option<(usize, String)>> = vec![None; names.len()];
-    let sampled = decoder.each_row(block, SAMPLE, |row, fields| {
+    decoder.each_row(block, SAMPLE, |row, fields| {
         for (first, text) in first.iter_mut().zip(fields) {
             if first.is_none() && !is_missing(text) {
                 *first = Some((row + 1, text.to_owned()));
             }
         }
-    });
-    sampled.map_err(|fault| fault.at(0, path))?;
+    })?;
     let typed = |(first, name): (Option<(usize, String)>, &String)| match first {
         Some((row, text)) if number(&text).is_none() => {
             schema::with_example(Field::new(name, DataType::Utf8, true), row, &text)
@@ -228,33 +221,17 @@ fn row_of_lone_return(block: &[u8]) -> Option<usize> {
     None
 }
 
-/// A fault in a row of a block; rows are counted from 0.
-struct Fault {
-    row: usize,
-    /// The column with the fault, unless the whole row is at fault.
-    column: Option<String>,
-    found: String,
-    expected: String,
+/// Returns the error about a block as that of a file in which the block begins after `rows` rows.
+fn behind(rows: usize, mut error: DataError) -> DataError {
+    if let DataError::Cell { row, .. } | DataError::Row { row, .. } = &mut error {
+        *row += rows;
+    }
+    error
 }
 
-impl Fault {
-    /// Returns the fault of a row with a carriage return that does not end a line.
-    fn lone_return(row: usize) -> Self {
-        Self { row, column: None, found: LONE_RETURN.to_owned(), expected: LINE_ENDS.to_owned() }
-    }
-
-    /// Returns the error for this fault, in a block that begins after `rows` rows.
-    fn at(self, rows: usize, path: &Path) -> DataError {
-        let Self { row, column, found, expected } = self;
-        match column {
-            Some(column) => DataError::Cell { path: path.to_path_buf(), row: rows + row + 1, column, found, expected },
-            None => DataError::Row { path: path.to_path_buf(), row: rows + row + 1, found, expected },
-        }
-    }
-}
-
-/// Decodes blocks of rows.
-struct Decoder {
+/// Decodes blocks of rows. Its errors count the rows of the block, from 1.
+struct Decoder<'a> {
+    path: &'a Path,
     types: Arc<Schema>,
     /// The columns to decode, in ascending order.
     columns: Vec<usize>,
@@ -263,15 +240,29 @@ struct Decoder {
     teacher: Option<usize>,
 }
 
-impl Decoder {
+impl Decoder<'_> {
     /// Decodes a block of whole rows.
-    fn decode(&self, block: &[u8]) -> Result<RecordBatch, Fault> {
+    fn decode(&self, block: &[u8]) -> Result<RecordBatch, DataError> {
         let rows = memchr::memchr_iter(b'\n', block).count();
         if let Some(batch) = self.plain(block, rows) {
             return Ok(batch);
         }
         // The reader would end a row there, so it would read more rows than there are line feeds.
-        row_of_lone_return(block).map_or_else(|| self.by_fields(block, rows), |row| Err(Fault::lone_return(row)))
+        row_of_lone_return(block).map_or_else(|| self.by_fields(block, rows), |row| Err(self.lone_return(row)))
+    }
+
+    /// Returns the error for a row with a carriage return that does not end a line.
+    fn lone_return(&self, row: usize) -> DataError {
+        self.fault(row, None, LONE_RETURN.to_owned(), LINE_ENDS.to_owned())
+    }
+
+    /// Returns the error for a row, or for a field of it; rows are counted from 0.
+    fn fault(&self, row: usize, column: Option<usize>, found: String, expected: String) -> DataError {
+        let (path, row) = (self.path.to_path_buf(), row + 1);
+        match column.and_then(|column| self.types.fields().get(column)) {
+            Some(field) => DataError::Cell { path, row, column: field.name().clone(), found, expected },
+            None => DataError::Row { path, row, found, expected },
+        }
     }
 
     /// Decodes a block of at most `rows` rows in one pass. Returns `None` if the block is not plain: it has a quote,
@@ -314,7 +305,7 @@ impl Decoder {
 
     /// Decodes a block of at most `rows` rows field by field. If the rows have their fields, the first field that is not
     /// of its column's type is at fault.
-    fn by_fields(&self, block: &[u8], rows: usize) -> Result<RecordBatch, Fault> {
+    fn by_fields(&self, block: &[u8], rows: usize) -> Result<RecordBatch, DataError> {
         let mut columns = self.empty_columns(rows);
         let mut first = None;
         self.each_row(block, usize::MAX, |row, fields| {
@@ -325,7 +316,7 @@ impl Decoder {
                 if (!columns[column].push(text) || is_word) && first.is_none() {
                     let expected = if is_teacher { TEACHER_SCORE } else { "a number" };
                     let (found, expected) = (quoted(text.as_bytes()), format!("{expected}{}", comma_in_words(text)));
-                    first = Some(Fault { row, column: Some(self.types.field(column).name().clone()), found, expected });
+                    first = Some(self.fault(row, Some(column), found, expected));
                 }
             }
         })?;
@@ -333,15 +324,19 @@ impl Decoder {
     }
 
     /// Calls `of_row` with the fields of the first rows of a block, at most `most`.
-    fn each_row(&self, block: &[u8], most: usize, mut of_row: impl FnMut(usize, &StringRecord)) -> Result<(), Fault> {
+    fn each_row(
+        &self,
+        block: &[u8],
+        most: usize,
+        mut of_row: impl FnMut(usize, &StringRecord),
+    ) -> Result<(), DataError> {
         // A quote without an end would reach into this row.
         const END: &str = ".";
         let mut reader = reader(block.chain(END.as_bytes()), self.separator);
         let mut bytes = ByteRecord::new();
         for row in 0..most {
             let start = reader.position().byte() as usize;
-            let fault =
-                |found: String, expected: &str| Fault { row, column: None, found, expected: expected.to_owned() };
+            let fault = |found: String, expected: &str| self.fault(row, None, found, expected.to_owned());
             reader.read_byte_record(&mut bytes).map_err(|error| fault(error.to_string(), "rows that can be read"))?;
             let end = reader.position().byte() as usize;
             let is_last = end > block.len();
@@ -351,9 +346,8 @@ impl Decoder {
             let (there, count) = (bytes.len(), self.types.fields().len());
             let fields = StringRecord::from_byte_record(bytes).map_err(|error| {
                 let (place, at) = (error.utf8_error().field(), error.utf8_error().valid_up_to());
-                let column = self.types.fields().get(place).map(|field| field.name().clone());
                 let found = format!("bytes such as 0x{:02x}", error.into_byte_record()[place][at]);
-                Fault { column, ..fault(found, "text in UTF-8") }
+                self.fault(row, Some(place), found, "text in UTF-8".to_owned())
             })?;
             if there != count {
                 let line = quoted(block[start..end.min(block.len())].trim_ascii());
@@ -471,12 +465,13 @@ mod tests {
     use super::*;
 
     /// Returns a decoder for rows with the columns `q`, `x`, `url` and `y`, which skips `url`.
-    fn decoder() -> Decoder {
+    fn decoder() -> Decoder<'static> {
         let field = |(name, number): (&str, bool)| {
             Field::new(name, if number { DataType::Float32 } else { DataType::Utf8 }, true)
         };
         let types = Schema::new([("q", false), ("x", true), ("url", false), ("y", true)].map(field).to_vec());
-        Decoder { types: Arc::new(types), columns: vec![0, 1, 3], separator: b',', teacher: None }
+        let path = Path::new("a.csv");
+        Decoder { path, types: Arc::new(types), columns: vec![0, 1, 3], separator: b',', teacher: None }
     }
 
     #[test]

@@ -58,15 +58,10 @@ impl FileMap {
     }
 
     /// Copies bytes of the file to `out`, and keeps the blocks that hold these bytes in memory for later calls.
-    pub fn copy(&self, bytes: Range<usize>, mut out: &mut [u8]) {
-        for block in blocks_of(&bytes) {
-            let whole = self.whole(block);
-            let wanted = whole.start.max(bytes.start)..whole.end.min(bytes.end);
-            let (piece, rest) = std::mem::take(&mut out).split_at_mut(wanted.len());
-            let wanted = wanted.start - whole.start..wanted.end - whole.start;
+    pub fn copy(&self, bytes: Range<usize>, out: &mut [u8]) {
+        self.each_piece(bytes, out, |block, wanted, piece| {
             self.blocks.with(block, |pages| self.fill(block, pages), |held| piece.copy_from_slice(&held[wanted]));
-            out = rest;
-        }
+        });
     }
 
     /// Loads the blocks that hold these bytes into memory, because they will be copied soon.
@@ -75,15 +70,27 @@ impl FileMap {
     }
 
     /// Copies bytes of the file to `out` without keeping their blocks in memory.
-    pub fn read(&self, bytes: Range<usize>, mut out: &mut [u8]) {
+    pub fn read(&self, bytes: Range<usize>, out: &mut [u8]) {
         let mut pages = Vec::new();
+        self.each_piece(bytes, out, |block, wanted, piece| {
+            pages = self.fill(block, std::mem::take(&mut pages));
+            piece.copy_from_slice(&bytemuck::cast_slice::<_, u8>(&pages)[wanted]);
+        });
+    }
+
+    /// Calls `of_piece` with the number of each block that holds some of the bytes, with the range of these bytes in
+    /// the block, and with the part of `out` that receives them.
+    fn each_piece(
+        &self,
+        bytes: Range<usize>,
+        mut out: &mut [u8],
+        mut of_piece: impl FnMut(usize, Range<usize>, &mut [u8]),
+    ) {
         for block in blocks_of(&bytes) {
             let whole = self.whole(block);
-            let wanted = whole.start.max(bytes.start)..whole.end.min(bytes.end);
+            let wanted = whole.start.max(bytes.start) - whole.start..whole.end.min(bytes.end) - whole.start;
             let (piece, rest) = std::mem::take(&mut out).split_at_mut(wanted.len());
-            pages = self.fill(block, pages);
-            let read: &[u8] = bytemuck::cast_slice(&pages);
-            piece.copy_from_slice(&read[wanted.start - whole.start..wanted.end - whole.start]);
+            of_piece(block, wanted, piece);
             out = rest;
         }
     }
@@ -178,7 +185,7 @@ impl AsRef<[u8]> for Owner {
 
 /// Returns the bytes of an input and, if the input is a file, its mapping. A reader may provide at most `most` bytes.
 pub(super) fn bytes_of(input: Input, most: u64) -> Result<(Bytes, Option<Arc<FileMap>>), DataError> {
-    let (path, reader) = input.into_parts();
+    let Input { name: path, reader } = input;
     let Some(reader) = reader else {
         let map = Arc::new(FileMap::open(&path)?);
         return Ok((Bytes::from_owner(Owner(map.clone())), Some(map)));
@@ -186,12 +193,8 @@ pub(super) fn bytes_of(input: Input, most: u64) -> Result<(Bytes, Option<Arc<Fil
     let mut bytes = Vec::new();
     reader.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(DataError::io(&path))?;
     if bytes.len() as u64 > most {
-        return Err(DataError::Limit {
-            path,
-            found: format!("more than {most} bytes"),
-            limit: format!("{most} bytes"),
-            option: "max_decompressed_bytes",
-        });
+        let (found, limit) = (format!("more than {most} bytes"), format!("{most} bytes"));
+        return Err(DataError::limit(&path, found, limit, "max_decompressed_bytes"));
     }
     Ok((Bytes::from(bytes), None))
 }

@@ -43,7 +43,6 @@ mod map;
 mod parquet;
 mod schema;
 mod stored;
-mod times;
 mod values;
 mod write;
 
@@ -58,11 +57,9 @@ use arrow_schema::{ArrowError, Schema};
 use bytes::Bytes;
 
 use super::assembly::Assembly;
-use super::error::DataError;
-use super::options::{Groups, ReadOptions};
-use super::source::Input;
-use super::source::most_decompressed;
-use crate::refusal::Refusal;
+use super::error::{DataError, unfit};
+use super::options::ReadOptions;
+use super::source::{COUNTED_RATIO, Input, most_decompressed};
 use append::Appender;
 pub(super) use csv::read_csv;
 use schema::Layout;
@@ -88,14 +85,18 @@ impl Format {
             _ => None,
         }
     }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Arrow => "Arrow",
+            Self::Parquet => "Parquet",
+        }
+    }
 }
 
 impl fmt::Display for Format {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Arrow => "Arrow",
-            Self::Parquet => "Parquet",
-        })
+        formatter.write_str(self.name())
     }
 }
 
@@ -106,10 +107,6 @@ struct Table {
     rows: usize,
     /// The number of bytes that compressed buffers or columns need once they are decompressed.
     decompressed: u64,
-    /// The size, in bytes, that is assumed for the file in limits that grow with the size of the input.
-    bytes_that_count: u64,
-    /// Whether the buffers of the file are used without copying them.
-    is_in_place: bool,
     /// Decodes the columns with the given indices, in ascending order, part by part.
     decode: Box<dyn FnOnce(Vec<usize>) -> Result<Batches, ArrowError>>,
 }
@@ -120,11 +117,13 @@ type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>;
 pub(super) fn read(assembly: &mut Assembly, input: Input, format: Format) -> Result<(), DataError> {
     let path = &input.name().to_path_buf();
     let options = assembly.options;
-    check_groups(options, path)?;
     assembly.begin_file(path, true);
     let (bytes, map) = map::bytes_of(input, options.max_decompressed_bytes)?;
-    let table = open(bytes, format, path, assembly)?;
-    let Table { schema, rows, bytes_that_count, is_in_place, decode, .. } = table;
+    let size = bytes.len() as u64;
+    let Table { schema, rows, decompressed, decode } = open(bytes, format, path, assembly)?;
+    let is_in_place = format == Format::Arrow && decompressed == 0;
+    // The size that is assumed for the file in limits that grow with the size of the input.
+    let bytes_that_count = if is_in_place { size } else { size.saturating_mul(COUNTED_RATIO) };
     let layout = Layout::of(&schema, path, assembly)?;
     if rows == 0 {
         return Err(unfit(path, "no document", "at least one row"));
@@ -145,15 +144,7 @@ pub(super) fn read(assembly: &mut Assembly, input: Input, format: Format) -> Res
     Ok(())
 }
 
-/// Rejects the option `groups = "query-file"`, because a table has its own column of queries.
-fn check_groups(options: &ReadOptions, path: &Path) -> Result<(), DataError> {
-    if options.groups == Groups::QueryFile {
-        let expected = format!("`auto` or `qid`: {} has a column of queries", path.display());
-        return Err(Refusal::new("groups", "query-file", expected).into());
-    }
-    Ok(())
-}
-
+/// Opens a table, unless its decompressed buffers would exceed the limits for compressed text.
 fn open(bytes: Bytes, format: Format, path: &Path, assembly: &Assembly) -> Result<Table, DataError> {
     let size = bytes.len() as u64;
     let table = match format {
@@ -164,23 +155,18 @@ fn open(bytes: Bytes, format: Format, path: &Path, assembly: &Assembly) -> Resul
             whole.and_then(|file| Layout::of(&file.schema, path, assembly).err()).unwrap_or(error)
         }),
     }?;
-    check_decompressed(path, table.decompressed, size, assembly.options)?;
+    let ReadOptions { max_compression_ratio, max_decompressed_bytes, .. } = *assembly.options;
+    let (limit, option) = most_decompressed(size, max_compression_ratio, max_decompressed_bytes);
+    if table.decompressed > limit {
+        let found = format!("{} bytes of decompressed columns", table.decompressed);
+        return Err(DataError::limit(path, found, format!("{limit} bytes"), option));
+    }
     Ok(table)
 }
 
 /// The kinds of tables that can be read.
 const READ: &str =
     "numbers and text, uncompressed or compressed by LZ4 or Zstandard, in a Parquet file by Snappy or gzip too";
-
-/// Rejects a file whose decompressed buffers would exceed the limits for compressed text.
-fn check_decompressed(path: &Path, found: u64, size: u64, options: &ReadOptions) -> Result<(), DataError> {
-    let (limit, option) = most_decompressed(size, options.max_compression_ratio, options.max_decompressed_bytes);
-    if found <= limit {
-        return Ok(());
-    }
-    let (found, limit) = (format!("{found} bytes of decompressed columns"), format!("{limit} bytes"));
-    Err(DataError::Limit { path: path.to_path_buf(), found, limit, option })
-}
 
 thread_local! {
     static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
@@ -195,32 +181,21 @@ pub(crate) fn is_guarded() -> bool {
 /// Runs a decoder on a file that may be damaged. If damage makes the decoder panic, the panic becomes an error, too.
 fn guarded<T>(path: &Path, format: Format, decode: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, DataError> {
     // A reason may quote any bytes of the file.
-    let harmless = |reason: &str| reason.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect();
-    let damaged = |reason: String| {
-        let format = match format {
-            Format::Arrow => "Arrow",
-            Format::Parquet => "Parquet",
-        };
-        DataError::Damaged { path: path.to_path_buf(), format, reason: harmless(&reason) }
-    };
+    let harmless =
+        |reason: &str| -> String { reason.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect() };
+    let damaged =
+        |reason: &str| DataError::Damaged { path: path.to_path_buf(), format: format.name(), reason: harmless(reason) };
     let failed = |error: ArrowError| match &error {
-        ArrowError::NotYetImplemented(found) => {
-            let found: String = harmless(found);
-            unfit(path, found, READ)
-        }
-        error => damaged(error.to_string()),
+        ArrowError::NotYetImplemented(found) => unfit(path, harmless(found), READ),
+        error => damaged(&error.to_string()),
     };
     IS_GUARDED.set(true);
     let decoded = catch_unwind(AssertUnwindSafe(decode));
     IS_GUARDED.set(false);
     match decoded {
         Ok(decoded) => decoded.map_err(failed),
-        Err(_) => Err(damaged("its parts contradict each other".to_owned())),
+        Err(_) => Err(damaged("its parts contradict each other")),
     }
-}
-
-fn unfit(path: &Path, found: impl Into<String>, expected: impl Into<String>) -> DataError {
-    DataError::Table { path: path.to_path_buf(), found: found.into(), expected: expected.into() }
 }
 
 #[cfg(test)]

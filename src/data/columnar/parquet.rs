@@ -11,7 +11,6 @@ use parquet::column::page::{Page, PageReader};
 use parquet::file::serialized_reader::SerializedPageReader;
 
 use super::{Batches, Table};
-use crate::data::source::COUNTED_RATIO;
 
 /// The number of rows that are decoded at a time.
 const ROWS: usize = 8192;
@@ -57,8 +56,7 @@ pub(super) fn open(bytes: Bytes, ignores_arrow: bool) -> Result<Table, ArrowErro
         check_dictionaries(&builder, &bytes, rows, &mask)?;
         Ok(Box::new(builder.with_projection(mask).with_batch_size(ROWS.min(rows)).build()?))
     };
-    let bytes_that_count = size.saturating_mul(COUNTED_RATIO);
-    Ok(Table { schema, rows, decompressed, bytes_that_count, is_in_place: false, decode: Box::new(decode) })
+    Ok(Table { schema, rows, decompressed, decode: Box::new(decode) })
 }
 
 /// Rejects a dictionary that claims more values than it has bytes, because the decoder would allocate memory for all of

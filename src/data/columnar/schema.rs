@@ -5,12 +5,10 @@ use std::path::Path;
 
 use arrow_schema::{DataType, Field, Schema};
 
-use super::unfit;
 use super::values::is_text;
 use crate::data::assembly::Assembly;
-use crate::data::error::{DataError, comma_in_words, quoted};
-use crate::data::options::Weights;
-use crate::data::options::{Columns, KeyColumn, Like};
+use crate::data::error::{DataError, comma_in_words, quoted, unfit};
+use crate::data::options::{Columns, KeyColumn, Like, Weights};
 use crate::foreign_names::ours;
 use crate::text::{counted, did_you_mean, first_of, nearest, plural};
 
@@ -48,16 +46,17 @@ pub(super) enum Features {
 /// A role that columns can have, with the option that names the column and the usual names for the role.
 pub(super) struct Role {
     option: &'static str,
+    named: fn(&Columns) -> &Option<String>,
     usual: &'static [&'static str],
 }
 
-const LABEL: Role = Role { option: "label", usual: &["label"] };
-const QUERY: Role = Role { option: "query", usual: &["query", "qid"] };
-const DOCUMENT: Role = Role { option: "id", usual: &["document", "docid"] };
-const WEIGHT: Role = Role { option: "weight", usual: &["weight"] };
-const QUERY_WEIGHT: Role = Role { option: "query_weight", usual: &["query_weight"] };
-const TEACHER: Role = Role { option: "teacher", usual: &[] };
-const POSITION: Role = Role { option: "position", usual: &[] };
+const LABEL: Role = Role { option: "label", named: |columns| &columns.label, usual: &["label"] };
+const QUERY: Role = Role { option: "query", named: |columns| &columns.query, usual: &["query", "qid"] };
+const DOCUMENT: Role = Role { option: "id", named: |columns| &columns.id, usual: &["document", "docid"] };
+const WEIGHT: Role = Role { option: "weight", named: |columns| &columns.weight, usual: &["weight"] };
+const QUERY_WEIGHT: Role = Role { option: "query_weight", named: |_| &None, usual: &["query_weight"] };
+const TEACHER: Role = Role { option: "teacher", named: |columns| &columns.teacher, usual: &[] };
+const POSITION: Role = Role { option: "position", named: |columns| &columns.position, usual: &[] };
 pub(super) const ROLES: [Role; 7] = [LABEL, QUERY, DOCUMENT, WEIGHT, QUERY_WEIGHT, TEACHER, POSITION];
 const FEATURES: &str = "features";
 
@@ -67,10 +66,7 @@ pub(super) const NAMES: &str = "feature_names";
 impl Role {
     /// Returns the name that the option gives to the column of this role.
     fn named<'a>(&self, columns: &'a Columns) -> Option<&'a str> {
-        let Columns { label, query, id, weight, teacher, position, .. } = columns;
-        let of_training = [("weight", weight), ("teacher", teacher), ("position", position)];
-        let mut names = [("label", label), ("query", query), ("id", id)].into_iter().chain(of_training);
-        names.find(|(option, _)| *option == self.option)?.1.as_deref()
+        (self.named)(columns).as_deref()
     }
 }
 
@@ -89,7 +85,11 @@ impl Layout {
     /// Finds the columns of each role and checks their types.
     pub fn of(schema: &Schema, path: &Path, assembly: &Assembly) -> Result<Self, DataError> {
         let (options, like) = (assembly.options, assembly.like);
-        let columns = Table { schema, path, options: &options.columns, like };
+        let known = match (like.feature_names, &assembly.feature_columns) {
+            ([], before) => before.as_deref().unwrap_or_default(),
+            (known, _) => known,
+        };
+        let columns = Table { schema, path, options: &options.columns, like, known };
         columns.check_dropped()?;
         columns.check_names()?;
         let label = match like.ignores_labels {
@@ -102,10 +102,10 @@ impl Layout {
         let weight = columns.optional(&WEIGHT, is_number, "numbers")?;
         let query_weight = columns.optional(&QUERY_WEIGHT, is_number, "numbers")?;
         // A column that is not read is no feature either.
-        let may_lack = |name: &String| like.ignores_teacher_and_positions && columns.place(name).is_none();
-        let of_training = |role: &Role, fits, expected| match role.named(&options.columns).map(str::to_owned) {
-            Some(name) if may_lack(&name) => Ok(None),
-            _ => columns.optional(role, fits, expected),
+        let of_training = |role: &Role, fits, expected| {
+            let is_absent = role.named(&options.columns).is_some_and(|name| columns.place(name).is_none());
+            let may_lack = like.ignores_teacher_and_positions && is_absent;
+            if may_lack { Ok(None) } else { columns.optional(role, fits, expected) }
         };
         let teacher = of_training(&TEACHER, is_number, "numbers")?;
         let position = of_training(&POSITION, is_query, "text or whole numbers")?;
@@ -123,7 +123,7 @@ impl Layout {
             return Err(unfit(path, "no column of positions", "one by option `columns.position`".to_owned()));
         }
         let taken = [label, Some(query), document, weight, query_weight, teacher, position, key];
-        let (features, width, names) = columns.features(&taken, assembly)?;
+        let (features, width, names) = columns.features(&taken)?;
         check_width(path, width, assembly)?;
         let weight = weight.filter(|_| options.document_weights == Weights::File);
         let query_weight = query_weight.filter(|_| options.query_weights == Weights::File);
@@ -176,11 +176,17 @@ struct Table<'a> {
     path: &'a Path,
     options: &'a Columns,
     like: &'a Like<'a>,
+    /// The names that the features must have; empty if they are not known.
+    known: &'a [String],
 }
 
 impl Table<'_> {
     fn names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.schema.fields().iter().map(|field| field.name().as_str())
+    }
+
+    fn name(&self, column: usize) -> &str {
+        self.schema.field(column).name()
     }
 
     fn place(&self, name: &str) -> Option<usize> {
@@ -189,11 +195,8 @@ impl Table<'_> {
 
     /// Returns whether a column is not read. Columns that were dropped when the ranker was trained are not read either.
     fn is_dropped(&self, name: &str) -> bool {
-        let ranker = self.like.ranker.as_ref().map(|columns| &columns.drop);
-        [Some(&self.options.drop), ranker]
-            .into_iter()
-            .flatten()
-            .any(|dropped| dropped.iter().any(|other| other == name))
+        let of_ranker = self.like.ranker.iter().flat_map(|columns| &columns.drop);
+        self.options.drop.iter().chain(of_ranker).any(|dropped| dropped == name)
     }
 
     /// Rejects an option that drops a missing column: the name may be misspelled, and the intended column would become
@@ -204,7 +207,9 @@ impl Table<'_> {
             return Ok(());
         }
         match self.options.drop.iter().find(|name| self.place(name).is_none()) {
-            Some(name) => Err(self.lacks(name, &format!("a column {} (option `columns.drop`)", shown(name)))),
+            Some(name) => {
+                Err(self.lacks(self.near(name), &format!("a column {} (option `columns.drop`)", shown(name))))
+            }
             None => Ok(()),
         }
     }
@@ -237,13 +242,8 @@ impl Table<'_> {
             let expected = format!("a column {known}, or another named by option `columns.{}`", role.option);
             // A column that other tools would read in this role is likelier than one of a similar name.
             let is_role = |name: &&str| of_ranker.is_none() && ours(name).any(|ours| ours == role.option);
-            match self.names().find(is_role) {
-                Some(name) => {
-                    let found = format!("columns {}", first_of(self.names()));
-                    unfit(self.path, found, format!("{expected}{}", did_you_mean(&Some(name.to_owned()))))
-                }
-                None => self.lacks(of_ranker.unwrap_or(role.usual[0]), &expected),
-            }
+            let near = self.names().find(is_role).map(str::to_owned);
+            self.lacks(near.or_else(|| self.near(of_ranker.unwrap_or(role.usual[0]))), &expected)
         })
     }
 
@@ -252,28 +252,26 @@ impl Table<'_> {
             // An option of the command outweighs what the ranker dropped.
             let place = self.place(name).filter(|_| !self.options.drop.iter().any(|dropped| dropped == name));
             let expected_name = || format!("a column {} (option `columns.{}`)", shown(name), role.option);
-            let column = place.ok_or_else(|| self.lacks(name, &expected_name()))?;
+            let column = place.ok_or_else(|| self.lacks(self.near(name), &expected_name()))?;
             return self.fitting(column, fits, expected).map(Some);
         }
         let of_ranker = self.like.ranker.as_ref().and_then(|columns| role.named(columns));
         if let Some(column) = of_ranker.and_then(|name| self.place(name)) {
             return self.fitting(column, fits, expected).map(Some);
         }
-        let fields = self.schema.fields();
-        let is_one = |name: &str| role.usual.contains(&name) && !self.is_dropped(name);
-        let mut there = (0..fields.len()).filter(|&column| is_one(fields[column].name()));
-        let Some(column) = there.next() else { return Ok(None) };
-        if let Some(other) = there.next() {
-            let found = format!("columns `{}` and `{}`", fields[column].name(), fields[other].name());
-            return Err(unfit(self.path, found, "one of them"));
+        let is_one = |(_, name): &(usize, &str)| role.usual.contains(name) && !self.is_dropped(name);
+        let mut there = self.names().enumerate().filter(is_one);
+        let Some((column, name)) = there.next() else { return Ok(None) };
+        if let Some((_, other)) = there.next() {
+            return Err(unfit(self.path, format!("columns `{name}` and `{other}`"), "one of them"));
         }
         self.fitting(column, fits, expected).map(Some)
     }
 
     fn key(&self, key: &KeyColumn) -> Result<usize, DataError> {
         let name = key.name();
-        let lacks = || self.lacks(name, &format!("a column {}, by which the data are split", shown(name)));
-        let column = self.place(name).ok_or_else(lacks)?;
+        let expected = || format!("a column {}, by which the data are split", shown(name));
+        let column = self.place(name).ok_or_else(|| self.lacks(self.near(name), &expected()))?;
         match key {
             KeyColumn::Group(_) => self.fitting(column, is_identifier, "text or integers, as groups have"),
             KeyColumn::Time(_) => self.fitting(column, is_time, "numbers, dates, times, or text with these"),
@@ -284,19 +282,20 @@ impl Table<'_> {
         if fits(self.schema.field(column).data_type()) { Ok(column) } else { Err(self.of_type(column, expected)) }
     }
 
-    /// Returns the error for a table that lacks a column.
-    fn lacks(&self, name: &str, expected: &str) -> DataError {
-        let near = did_you_mean(&nearest(name, self.names()).filter(|near| near != name));
-        unfit(self.path, format!("columns {}", first_of(self.names())), format!("{expected}{near}"))
+    /// Returns the name of a column that is most similar to the name of one that the table lacks.
+    fn near(&self, name: &str) -> Option<String> {
+        nearest(name, self.names()).filter(|near| near != name)
+    }
+
+    /// Returns the error for a table that lacks a column, and may have a similar one.
+    fn lacks(&self, near: Option<String>, expected: &str) -> DataError {
+        let found = format!("columns {}", first_of(self.names()));
+        unfit(self.path, found, format!("{expected}{}", did_you_mean(&near)))
     }
 
     /// Returns the feature columns, with the number and the names of the features.
     #[allow(clippy::type_complexity)]
-    fn features(
-        &self,
-        taken: &[Option<usize>],
-        assembly: &Assembly,
-    ) -> Result<(Features, Option<usize>, Option<Vec<String>>), DataError> {
+    fn features(&self, taken: &[Option<usize>]) -> Result<(Features, Option<usize>, Option<Vec<String>>), DataError> {
         let fields = self.schema.fields();
         let lists = |column: &usize| fields[*column].name() == FEATURES && item(fields[*column].data_type()).is_some();
         if let Some(column) = (0..fields.len()).find(lists) {
@@ -308,34 +307,21 @@ impl Table<'_> {
                 DataType::FixedSizeList(_, width) => Some(usize::try_from(*width).unwrap_or(usize::MAX)),
                 _ => None,
             };
-            let names = self.names_of_lists(column, width, assembly)?;
-            return Ok((Features::List(column), width, names));
+            return Ok((Features::List(column), width, self.names_of_lists(column, width)?));
         }
-        let is_other = |column: &usize| !taken.contains(&Some(*column)) && !self.is_dropped(fields[*column].name());
+        let is_other = |column: &usize| !taken.contains(&Some(*column)) && !self.is_dropped(self.name(*column));
         let mut each: Vec<usize> = (0..fields.len()).filter(is_other).collect();
-        let known = self.known_names(assembly);
-        self.leave_out_index(&mut each, known);
+        self.leave_out_index(&mut each);
         if each.is_empty() {
             return Err(unfit(self.path, "no features", "a column `features` of lists, or one column per feature"));
         }
-        let each = match self.like.feature_names {
-            [] if known.is_empty() => {
-                self.check_features(&each)?;
-                each
-            }
-            _ => self.in_order(&each, known, self.knower())?,
-        };
-        let names: Vec<String> = each.iter().map(|&column| fields[column].name().clone()).collect();
-        let width = each.len();
-        Ok((Features::Each(each), Some(width), Some(names)))
-    }
-
-    /// Returns the names that the features must have; empty if they are not known.
-    fn known_names<'b>(&'b self, assembly: &'b Assembly) -> &'b [String] {
-        match (self.like.feature_names, &assembly.feature_columns) {
-            ([], before) => before.as_deref().unwrap_or_default(),
-            (known, _) => known,
+        if self.known.is_empty() {
+            self.check_features(&each)?;
+        } else {
+            each = self.in_order(&each)?;
         }
+        let names: Vec<String> = each.iter().map(|&column| self.name(column).to_owned()).collect();
+        Ok((Features::Each(each), Some(names.len()), Some(names)))
     }
 
     /// Says where the known names come from.
@@ -349,16 +335,11 @@ impl Table<'_> {
 
     /// Returns the names of the features that the column of lists states, if it states one for each. Names in another
     /// order than the known names are refused, because a list gives features by their places.
-    fn names_of_lists(
-        &self,
-        column: usize,
-        width: Option<usize>,
-        assembly: &Assembly,
-    ) -> Result<Option<Vec<String>>, DataError> {
+    fn names_of_lists(&self, column: usize, width: Option<usize>) -> Result<Option<Vec<String>>, DataError> {
         let stated = self.schema.field(column).metadata().get(NAMES);
         let names: Option<Vec<String>> = stated.and_then(|text| serde_json::from_str(text).ok());
         let Some(names) = names.filter(|names| Some(names.len()) == width) else { return Ok(None) };
-        let known = self.known_names(assembly);
+        let known = self.known;
         let is_free = known.iter().any(String::is_empty) || are_numbers(known) || self.like.has_changed_names;
         match names.iter().zip(known).position(|(name, known)| name != known) {
             Some(at) if !is_free => Err(unfit(
@@ -371,11 +352,11 @@ impl Table<'_> {
     }
 
     /// Leaves out the index of a frame of pandas, which is no feature unless a known feature has its name.
-    fn leave_out_index(&self, each: &mut Vec<usize>, known: &[String]) {
+    fn leave_out_index(&self, each: &mut Vec<usize>) {
         let index = self.index();
         each.retain(|&column| {
-            let name = self.schema.field(column).name();
-            let is_index = index.contains(name) && !known.contains(name);
+            let name = self.name(column);
+            let is_index = index.iter().any(|other| other == name) && !self.known.iter().any(|other| other == name);
             if is_index && self.like.ranker.is_none() {
                 log::warn!(
                     "{}: column {} is left out: it is the index of a pandas frame, and `reset_index` would make it \
@@ -390,15 +371,15 @@ impl Table<'_> {
 
     /// Rejects a feature column that holds no numbers, or whose name usually stands for another role.
     fn check_features(&self, each: &[usize]) -> Result<(), DataError> {
-        let fields = self.schema.fields();
-        let no_numbers = |column: &&usize| !is_number(fields[**column].data_type());
-        let without: Vec<&str> = each.iter().filter(no_numbers).map(|&column| fields[column].name().as_str()).collect();
-        if let Some(&column) = each.iter().find(no_numbers) {
-            let expected = format!("numbers, as every column of a feature has {}", self.to_drop(&without));
+        let no_numbers = |column: &usize| !is_number(self.schema.field(*column).data_type());
+        let without: Vec<usize> = each.iter().copied().filter(no_numbers).collect();
+        if let Some(&column) = without.first() {
+            let names: Vec<&str> = without.iter().map(|&column| self.name(column)).collect();
+            let expected = format!("numbers, as every column of a feature has {}", self.to_drop(&names));
             return Err(self.of_type(column, &expected));
         }
         for &column in each {
-            let name = fields[column].name().as_str();
+            let name = self.name(column);
             if name.is_empty() {
                 let found = format!("column {} without a name", column + 1);
                 return Err(unfit(self.path, found, format!("a name for each feature {}", self.to_drop(&[name]))));
@@ -419,13 +400,12 @@ impl Table<'_> {
     }
 
     /// Returns the columns of features in the order of the known feature names.
-    fn in_order(&self, each: &[usize], known: &[String], of: &str) -> Result<Vec<usize>, DataError> {
-        let fields = self.schema.fields();
+    fn in_order(&self, each: &[usize]) -> Result<Vec<usize>, DataError> {
+        let (known, of) = (self.known, self.knower());
         if known.iter().any(String::is_empty) {
             return Ok(each.to_vec());
         }
-        let places: HashMap<&str, usize> =
-            each.iter().map(|&column| (fields[column].name().as_str(), column)).collect();
+        let places: HashMap<&str, usize> = each.iter().map(|&column| (self.name(column), column)).collect();
         let has_numbers = self.like.ranker.is_some() && are_numbers(known);
         let is_short = has_numbers && !places.contains_key(known[0].as_str());
         let changed = self.changed_names(each);
@@ -440,7 +420,7 @@ impl Table<'_> {
         if let Some(first) = lacking.first() {
             let what = format!("no {} {}", plural(lacking.len(), "column"), first_of(lacking.iter().copied()));
             let found = format!("{what} among {} of features", counted(each.len(), "column"));
-            let near = nearest(first, each.iter().map(|&column| fields[column].name().as_str()));
+            let near = nearest(first, each.iter().map(|&column| self.name(column)));
             let expected = format!("one for each feature of {of}{}", did_you_mean(&near));
             return Err(unfit(self.path, found, expected));
         }
@@ -451,12 +431,12 @@ impl Table<'_> {
         let known_columns: HashSet<usize> = ordered.iter().copied().collect();
         let other = each.iter().find(|column| !known_columns.contains(column));
         if let Some(&other) = other.filter(|_| self.like.ranker.is_none()) {
-            let name = fields[other].name();
+            let name = self.name(other);
             let found = format!("column {} among {} of features", shown(name), counted(each.len(), "column"));
             let expected = format!("{}, one for each feature of {of} {}", known.len(), self.to_drop(&[name]));
             return Err(unfit(self.path, found, expected));
         }
-        match ordered.iter().find(|&&column| !is_number(fields[column].data_type())) {
+        match ordered.iter().find(|&&column| !is_number(self.schema.field(column).data_type())) {
             Some(&column) => Err(self.of_type(column, "numbers, as every column of a feature has")),
             None => Ok(ordered),
         }
@@ -464,8 +444,8 @@ impl Table<'_> {
 
     /// Returns the error for a table without the features of a ranker that knows them only by numbers.
     fn lacks_numbers(&self, each: &[usize], last: usize) -> DataError {
-        let names: Vec<&str> = each.iter().map(|&column| self.schema.field(column).name().as_str()).collect();
-        let found = format!("{} {}", plural(names.len(), "column"), first_of(names.into_iter()));
+        let found =
+            format!("{} {}", plural(each.len(), "column"), first_of(each.iter().map(|&column| self.name(column))));
         let expected = format!(
             "the features 1 to {last} of a ranker that knows no names: a column `{FEATURES}` of lists, or columns called \
              `{NUMBERED}1` or `1` and so on"
@@ -479,14 +459,10 @@ impl Table<'_> {
             let number = name.strip_prefix(prefix).and_then(|number| number.parse::<usize>().ok());
             number.is_some_and(|number| number > last)
         };
-        match each.iter().map(|&column| self.schema.field(column).name().as_str()).find(beyond) {
-            Some(name) => Err(unfit(
-                self.path,
-                format!("column {}", shown(name)),
-                format!("the features 1 to {last} of the ranker"),
-            )),
-            None => Ok(()),
-        }
+        each.iter().map(|&column| self.name(column)).find(beyond).map_or(Ok(()), |name| {
+            let expected = format!("the features 1 to {last} of the ranker");
+            Err(unfit(self.path, format!("column {}", shown(name)), expected))
+        })
     }
 
     /// Returns the columns by the letters and digits of their names, if the ranker is from a system that replaces other
@@ -494,7 +470,7 @@ impl Table<'_> {
     fn changed_names(&self, each: &[usize]) -> HashMap<String, Option<usize>> {
         let mut places = HashMap::new();
         for &column in each.iter().filter(|_| self.like.has_changed_names) {
-            let name = letters(self.schema.field(column).name());
+            let name = letters(self.name(column));
             places.entry(name).and_modify(|place| *place = None).or_insert(Some(column));
         }
         places

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use arrow_array::Float32Array;
 use arrow_buffer::ScalarBuffer;
 
+use super::append::finite_value;
 use super::map::FileMap;
 use super::values::shown;
 use crate::data::error::DataError;
 use crate::data::features::{Features, Source};
-use crate::data::options::MISSING_HINT;
 
 /// The feature column of an Arrow file, with one part for each batch.
 pub(super) struct Stored {
@@ -106,13 +106,8 @@ impl Source for Stored {
     }
 
     fn unusable(&self, row: usize, feature: usize, value: f32) -> DataError {
-        let hint = if value.is_nan() { format!(" ({MISSING_HINT})") } else { String::new() };
-        DataError::Cell {
-            path: self.path.clone(),
-            row: row + 1,
-            column: self.column.clone(),
-            found: shown(&Float32Array::from(vec![value]), 0),
-            expected: format!("a finite value of feature {}{hint}", feature + 1),
-        }
+        let (path, column) = (self.path.clone(), self.column.clone());
+        let (found, expected) = (shown(&Float32Array::from(vec![value]), 0), finite_value(feature, value));
+        DataError::Cell { path, row: row + 1, column, found, expected }
     }
 }

@@ -11,14 +11,12 @@ use arrow_ipc::writer::FileWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
 use super::Format;
 use super::schema::NAMES;
 use crate::data::dataset::RankingDataset;
-use crate::data::dataset::inconsistent;
-use crate::data::error::DataError;
+use crate::data::error::{DataError, inconsistent};
 
 /// The largest number of rows that are given to the writer of a Parquet file at a time.
 const ROWS: usize = 1 << 16;
@@ -43,85 +41,67 @@ impl RankingDataset {
     pub fn write_columnar(self, format: Format, output: &mut dyn Write) -> Result<(), DataError> {
         TableWriter::create(self, format, output)?.finish()
     }
-    fn schema(&self, width: i32) -> Schema {
-        let item = Arc::new(Field::new("item", DataType::Float32, false));
-        let mut fields =
-            vec![Field::new("label", DataType::Float32, false), Field::new("query", DataType::LargeUtf8, false)];
-        if !self.document_ids.is_empty() {
-            fields.push(Field::new("document", DataType::LargeUtf8, true));
-        }
-        if !self.document_weights.is_empty() {
-            fields.push(Field::new("weight", DataType::Float32, false));
-        }
-        if !self.query_weights.is_empty() {
-            fields.push(Field::new("query_weight", DataType::Float32, false));
-        }
-        if !self.teacher.is_empty() {
-            fields.push(Field::new("teacher", DataType::Float32, true));
-        }
-        if !self.positions.is_empty() {
-            fields.push(Field::new("position", DataType::LargeUtf8, false));
-        }
-        let mut features = Field::new("features", DataType::FixedSizeList(item, width), false);
-        if !self.feature_names.is_empty() {
-            let names = serde_json::Value::from(self.feature_names.clone());
-            features = features.with_metadata(HashMap::from([(NAMES.to_owned(), names.to_string())]));
-        }
-        fields.push(features);
-        Schema::new(fields)
-    }
 
-    /// Builds a record batch for the documents in `rows`, whose features are given in `features`.
-    fn batch(
-        &self,
-        schema: &Arc<Schema>,
-        width: i32,
-        rows: Range<usize>,
-        features: ScalarBuffer<f32>,
-    ) -> Result<RecordBatch, ArrowError> {
+    /// Returns a batch of the documents in `rows`, whose features are given in `features`.
+    fn batch(&self, rows: Range<usize>, features: ScalarBuffer<f32>) -> Result<RecordBatch, DataError> {
         let query_of = |row: usize| self.offsets.partition_point(|&offset| offset <= row) - 1;
         let queries = query_of(rows.start)..query_of(rows.end - 1) + 1;
         let rows_of = |query: usize| self.range(query).start.max(rows.start)..self.range(query).end.min(rows.end);
         let ids = queries.clone().flat_map(|query| rows_of(query).map(move |_| self.query_ids[query].as_str()));
-        let mut columns: Vec<ArrayRef> = vec![
-            Arc::new(Float32Array::from(self.labels[rows.clone()].to_vec())),
-            Arc::new(LargeStringArray::from_iter_values(ids)),
+        let numbers = |values: &[f32]| -> ArrayRef { Arc::new(Float32Array::from(values[rows.clone()].to_vec())) };
+        let names = |names: LargeStringArray| -> ArrayRef { Arc::new(names) };
+        // Each with its name, and whether it may have nulls.
+        let mut columns = vec![
+            ("label", numbers(&self.labels), false),
+            ("query", names(LargeStringArray::from_iter_values(ids)), false),
         ];
         if !self.document_ids.is_empty() {
             let id = |id: &String| (!id.is_empty()).then(|| id.clone());
-            columns.push(Arc::new(self.document_ids[rows.clone()].iter().map(id).collect::<LargeStringArray>()));
+            columns.push(("document", names(self.document_ids[rows.clone()].iter().map(id).collect()), true));
         }
         if !self.document_weights.is_empty() {
-            columns.push(Arc::new(Float32Array::from(self.document_weights[rows.clone()].to_vec())));
+            columns.push(("weight", numbers(&self.document_weights), false));
         }
         if !self.query_weights.is_empty() {
             let weights = queries.flat_map(|query| rows_of(query).map(move |_| self.query_weights[query]));
-            columns.push(Arc::new(Float32Array::from_iter_values(weights)));
+            columns.push(("query_weight", Arc::new(Float32Array::from_iter_values(weights)), false));
         }
         if !self.teacher.is_empty() {
             let scores = self.teacher[rows.clone()].iter().map(|&score| (!score.is_nan()).then_some(score));
-            columns.push(Arc::new(scores.collect::<Float32Array>()));
+            columns.push(("teacher", Arc::new(scores.collect::<Float32Array>()), true));
         }
         if !self.positions.is_empty() {
             let positions = self.positions.of_each().skip(rows.start).take(rows.len());
-            columns.push(Arc::new(LargeStringArray::from_iter_values(positions)));
+            columns.push(("position", names(LargeStringArray::from_iter_values(positions)), false));
         }
+        let width = i32::try_from(self.feature_count)
+            .map_err(|_| inconsistent("number of features", self.feature_count, "at most 2^31 - 1"))?;
         let item = Arc::new(Field::new("item", DataType::Float32, false));
         let features = Arc::new(Float32Array::new(features, None));
-        columns.push(Arc::new(FixedSizeListArray::try_new_with_length(item, width, features, None, rows.len())?));
-        RecordBatch::try_new(schema.clone(), columns)
+        let features = FixedSizeListArray::try_new_with_length(item, width, features, None, rows.len());
+        columns.push(("features", Arc::new(features.map_err(failed)?), false));
+        let field = |(name, column, has_nulls): &(&str, ArrayRef, bool)| {
+            Field::new(*name, column.data_type().clone(), *has_nulls)
+        };
+        let mut fields: Vec<Field> = columns.iter().map(field).collect();
+        if let Some(features) = fields.last_mut().filter(|_| !self.feature_names.is_empty()) {
+            let names = serde_json::Value::from(self.feature_names.clone());
+            features.set_metadata(HashMap::from([(NAMES.to_owned(), names.to_string())]));
+        }
+        let columns = columns.into_iter().map(|(_, column, _)| column).collect();
+        RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(failed)
+    }
+
+    /// Returns a batch of the documents in `rows`, with a copy of their features.
+    fn copied(&self, rows: Range<usize>) -> Result<RecordBatch, DataError> {
+        let mut features = Vec::with_capacity(rows.len() * self.feature_count);
+        self.features.append_to(self.feature_count, rows.clone(), &mut features);
+        self.batch(rows, features.into())
     }
 }
 
-/// Writes a table part by part.
-pub(in crate::data) struct TableWriter<'a> {
-    schema: Arc<Schema>,
-    width: i32,
-    writer: Writer<'a>,
-}
-
-/// The writer for the chosen file format.
-enum Writer<'a> {
+/// Writes a table part by part, in the chosen file format.
+pub(in crate::data) enum TableWriter<'a> {
     Arrow(FileWriter<&'a mut dyn Write>),
     Parquet { writer: ArrowWriter<Written>, written: Written, output: &'a mut dyn Write },
 }
@@ -136,23 +116,26 @@ impl<'a> TableWriter<'a> {
         if format == Format::Parquet && data.feature_count == 0 {
             return Err(inconsistent("number of features", 0, "at least 1 in a Parquet file"));
         }
-        let width = i32::try_from(data.feature_count).ok();
-        let width = width.ok_or_else(|| inconsistent("number of features", data.feature_count, "at most 2^31 - 1"))?;
-        let schema = Arc::new(data.schema(width));
-        let writer = match format {
-            Format::Arrow => Writer::Arrow(FileWriter::try_new(output, &schema).map_err(failed)?),
-            Format::Parquet => {
-                let failed = |error: ParquetError| failed(error.into());
-                let level = ZstdLevel::try_new(1).map_err(failed)?;
-                let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
-                let written = Written::default();
-                let writer = ArrowWriter::try_new(written.clone(), schema.clone(), Some(properties)).map_err(failed)?;
-                Writer::Parquet { writer, written, output }
-            }
-        };
-        let mut table = Self { schema, width, writer };
+        let level = ZstdLevel::try_new(1).map_err(failed)?;
+        let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
+        let mut table = Self::of(&data.copied(0..1)?, format, Some(properties), output)?;
         table.write(data)?;
         Ok(table)
+    }
+
+    /// Begins a table with the columns of a batch.
+    fn of(
+        columns: &RecordBatch,
+        format: Format,
+        properties: Option<WriterProperties>,
+        output: &'a mut dyn Write,
+    ) -> Result<Self, DataError> {
+        if format == Format::Arrow {
+            return FileWriter::try_new(output, columns.schema_ref()).map(Self::Arrow).map_err(failed);
+        }
+        let written = Written::default();
+        let writer = ArrowWriter::try_new(written.clone(), columns.schema(), properties).map_err(failed)?;
+        Ok(Self::Parquet { writer, written, output })
     }
 
     /// Appends rows, which must have the columns of the first rows.
@@ -160,27 +143,25 @@ impl<'a> TableWriter<'a> {
     /// # Errors
     /// Returns the same errors as [`RankingDataset::write_columnar`].
     pub fn write(&mut self, mut data: RankingDataset) -> Result<(), DataError> {
-        let Self { schema, width, writer } = self;
-        match writer {
-            Writer::Arrow(writer) => {
-                let features = std::mem::take(&mut data.features).into();
-                let batch = data.batch(schema, *width, 0..data.documents(), features).map_err(failed)?;
-                writer.write(&batch).map_err(failed)
-            }
-            Writer::Parquet { writer, written, output } => {
-                let at_once = (CELLS / data.feature_count).clamp(1, ROWS);
-                for start in (0..data.documents()).step_by(at_once) {
-                    let rows = start..data.documents().min(start + at_once);
-                    let mut features = Vec::with_capacity(rows.len() * data.feature_count);
-                    data.features.append_to(data.feature_count, rows.clone(), &mut features);
-                    let batch = data.batch(schema, *width, rows, features.into()).map_err(failed)?;
-                    writer.write(&batch).map_err(|error| failed(error.into()))?;
-                    if writer.in_progress_size() > GROUP {
-                        writer.flush().map_err(|error| failed(error.into()))?;
-                    }
-                    written.pass_on(*output)?;
+        let documents = data.documents();
+        if let Self::Arrow(_) = self {
+            let features = std::mem::take(&mut data.features).into();
+            return self.append(&data.batch(0..documents, features)?);
+        }
+        let at_once = (CELLS / data.feature_count).clamp(1, ROWS);
+        let mut starts = (0..documents).step_by(at_once);
+        starts.try_for_each(|start| self.append(&data.copied(start..documents.min(start + at_once))?))
+    }
+
+    fn append(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
+        match self {
+            Self::Arrow(writer) => writer.write(batch).map_err(failed),
+            Self::Parquet { writer, written, output } => {
+                writer.write(batch).map_err(failed)?;
+                if writer.in_progress_size() > GROUP {
+                    writer.flush().map_err(failed)?;
                 }
-                Ok(())
+                written.pass_on(*output)
             }
         }
     }
@@ -190,10 +171,10 @@ impl<'a> TableWriter<'a> {
     /// # Errors
     /// Returns [`DataError::Io`], with an empty path, if a write fails.
     pub fn finish(self) -> Result<(), DataError> {
-        match self.writer {
-            Writer::Arrow(mut writer) => writer.finish().map_err(failed),
-            Writer::Parquet { writer, written, output } => {
-                writer.close().map_err(|error| failed(error.into()))?;
+        match self {
+            Self::Arrow(mut writer) => writer.finish().map_err(failed),
+            Self::Parquet { writer, written, output } => {
+                writer.close().map_err(failed)?;
                 written.pass_on(output)
             }
         }
@@ -221,45 +202,34 @@ pub struct ScoreRow<'a> {
 /// # Errors
 /// Returns [`DataError::Io`], with an empty path, if a write fails.
 pub fn write_scores_as(format: &str, rows: &[ScoreRow], output: &mut dyn Write) -> Result<(), DataError> {
-    let number = |name: &str| Field::new(name, DataType::Int64, false);
-    let schema = Arc::new(Schema::new(vec![
-        Field::new("query", DataType::LargeUtf8, false),
-        Field::new("document", DataType::LargeUtf8, true),
-        number("row"),
-        number("fold"),
-        Field::new("score", DataType::Float32, false),
-    ]));
     let documents = rows.iter().map(|row| (!row.document.is_empty()).then_some(row.document));
-    let numbers = |of: fn(&ScoreRow) -> usize| Int64Array::from_iter_values(rows.iter().map(|row| of(row) as i64));
-    let columns: Vec<ArrayRef> = vec![
-        Arc::new(LargeStringArray::from_iter_values(rows.iter().map(|row| row.query))),
-        Arc::new(documents.collect::<LargeStringArray>()),
-        Arc::new(numbers(|row| row.row)),
-        Arc::new(numbers(|row| row.fold)),
-        Arc::new(Float32Array::from_iter_values(rows.iter().map(|row| row.score))),
-    ];
-    let batch = RecordBatch::try_new(schema.clone(), columns).map_err(failed)?;
-    if format == "arrow" {
-        let mut writer = FileWriter::try_new(output, &schema).map_err(failed)?;
-        return writer.write(&batch).and_then(|()| writer.finish()).map_err(failed);
-    }
-    let of_parquet = |error: ParquetError| failed(error.into());
-    let written = Written::default();
-    let mut writer = ArrowWriter::try_new(written.clone(), schema, None).map_err(of_parquet)?;
-    writer.write(&batch).map_err(of_parquet)?;
-    writer.close().map_err(of_parquet)?;
-    written.pass_on(output)
+    let numbers = |of: fn(&ScoreRow) -> usize| -> ArrayRef {
+        Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| of(row) as i64)))
+    };
+    let queries: ArrayRef = Arc::new(LargeStringArray::from_iter_values(rows.iter().map(|row| row.query)));
+    let batch = RecordBatch::try_from_iter_with_nullable([
+        ("query", queries, false),
+        ("document", Arc::new(documents.collect::<LargeStringArray>()), true),
+        ("row", numbers(|row| row.row), false),
+        ("fold", numbers(|row| row.fold), false),
+        ("score", Arc::new(Float32Array::from_iter_values(rows.iter().map(|row| row.score))), false),
+    ]);
+    let batch = batch.map_err(failed)?;
+    let format = if format == "arrow" { Format::Arrow } else { Format::Parquet };
+    let mut table = TableWriter::of(&batch, format, None, output)?;
+    table.append(&batch)?;
+    table.finish()
 }
 
 /// Bytes that the Parquet writer has produced but that have not yet been passed to the output. This buffer stands in
 /// for the output, because the Parquet writer needs an output that can move to another thread.
 #[derive(Clone, Default)]
-struct Written(Arc<Mutex<Vec<u8>>>);
+pub(in crate::data) struct Written(Arc<Mutex<Vec<u8>>>);
 
 impl Written {
     fn pass_on(&self, output: &mut dyn Write) -> Result<(), DataError> {
         let bytes = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        output.write_all(&bytes).map_err(|source| DataError::Io { path: "".into(), source })
+        output.write_all(&bytes).map_err(DataError::of_output)
     }
 }
 
@@ -275,10 +245,9 @@ impl Write for Written {
 }
 
 /// Returns the error of a failed write, or the output's own error if the output caused it.
-fn failed(error: ArrowError) -> DataError {
-    let source = match error {
+fn failed(error: impl Into<ArrowError>) -> DataError {
+    DataError::of_output(match error.into() {
         ArrowError::IoError(_, source) => source,
         other => io::Error::other(other),
-    };
-    DataError::Io { path: "".into(), source }
+    })
 }

@@ -6,7 +6,6 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock, mpsc};
 
-use super::Rows;
 use super::survey::Survey;
 use crate::data::error::DataError;
 use crate::data::indicators::Indicators;
@@ -186,7 +185,8 @@ impl InFile {
                 for rows in blocks {
                     let mut buffer = empty.try_recv().unwrap_or_default();
                     buffer.resize(rows.len() * width, 0.0);
-                    self.file.read(rows, &mut buffer);
+                    let read = |part, values, piece: &mut [f32]| self.file.source.read(part, values, piece);
+                    self.file.each_piece_of(rows, &mut buffer, read);
                     if filled.send(buffer).is_err() {
                         break;
                     }
@@ -218,29 +218,28 @@ impl InFile {
         let Slices { source, width, .. } = &*self.file;
         let missing = survey.first_missing.filter(|_| source.refuses_missing()).map(|place| (place, f32::NAN));
         let first = survey.first_infinite.into_iter().chain(missing).min_by_key(|(place, _)| *place);
-        let Some((place, value)) = first else { return Ok(()) };
-        Err(source.unusable(place / width, place % width, value))
+        first.map_or(Ok(()), |(place, value)| Err(source.unusable(place / width, place % width, value)))
     }
-}
 
-impl Rows for InFile {
-    fn len(&self) -> usize {
+    /// Returns the number of values.
+    pub fn len(&self) -> usize {
         self.file.rows() * self.width()
     }
 
-    fn all(&self) -> &[f32] {
+    /// Returns all values. Unless the file holds them in one slice, they are copied into memory, where they stay.
+    pub fn all(&self) -> &[f32] {
         if self.normalized.is_none() && self.file.source.parts() == 1 {
             return self.file.source.part(0);
         }
         self.all.get_or_init(|| {
             let mut all = vec![0.0; self.len()];
-            self.copy(self.width(), 0..self.file.rows(), &mut all);
+            self.copy(0..self.file.rows(), &mut all);
             all
         })
     }
 
     /// Copies rows on several threads. If there is a normalizer, the copies are normalized and filled as it prescribes.
-    fn copy(&self, _: usize, rows: Range<usize>, out: &mut [f32]) {
+    pub fn copy(&self, rows: Range<usize>, out: &mut [f32]) {
         let width = self.width();
         parallel::for_each(out.chunks_mut(ROWS * width).enumerate(), |(chunk, out)| {
             let start = rows.start + chunk * ROWS;
@@ -248,7 +247,8 @@ impl Rows for InFile {
         });
     }
 
-    fn each_block(&self, _: usize, rows: Range<usize>, unit: usize, of_block: &mut dyn FnMut(&[f32])) {
+    /// Calls `of_block` with consecutive blocks of some rows, of a multiple of `unit` rows each except the last.
+    pub fn each_block(&self, rows: Range<usize>, unit: usize, of_block: &mut dyn FnMut(&[f32])) {
         let width = self.width();
         let step = (PASS / width / unit).max(1) * unit;
         let blocks = rows.clone().step_by(step).map(|start| start..rows.end.min(start + step));
@@ -262,7 +262,7 @@ impl Rows for InFile {
                 Some(block) => of_block(block),
                 None => {
                     buffer.resize(rows.len() * width, 0.0);
-                    self.copy(width, rows, &mut buffer);
+                    self.copy(rows, &mut buffer);
                     of_block(&buffer);
                 }
             }
@@ -292,11 +292,6 @@ impl Slices {
         self.each_piece_of(rows, out, |part, values, piece| self.source.copy(part, values, piece));
     }
 
-    /// Copies rows to `out` without caching them.
-    fn read(&self, rows: Range<usize>, out: &mut [f32]) {
-        self.each_piece_of(rows, out, |part, values, piece| self.source.read(part, values, piece));
-    }
-
     /// Cuts a range of rows into pieces, each within one slice. For each piece, calls `of_piece` with the number of its
     /// slice, the range of its values in the slice, and the part of `out` that receives them.
     fn each_piece_of(
@@ -312,14 +307,12 @@ impl Slices {
         });
     }
 
-    /// Returns rows without copying them, if they are in one slice.
+    /// Returns rows, of which there are some, without copying them, if they are in one slice.
     fn slice(&self, rows: Range<usize>) -> Option<&[f32]> {
-        let mut pieces = Vec::new();
-        self.each_piece(rows, |part, values| pieces.push((part, values)));
-        match &pieces[..] {
-            [(part, values)] => Some(&self.source.part(*part)[values.clone()]),
-            _ => None,
-        }
+        let part = self.starts.partition_point(|start| *start <= rows.start) - 1;
+        let (first, end) = (self.starts[part], self.starts[part + 1]);
+        let values = || (rows.start - first) * self.width..(rows.end - first) * self.width;
+        (rows.end <= end).then(|| &self.source.part(part)[values()])
     }
 }
 

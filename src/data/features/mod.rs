@@ -36,7 +36,9 @@ use survey::Survey;
 /// ```
 #[derive(Clone, Default)]
 pub struct Features {
-    place: Place,
+    /// The values in memory; empty if they are in a file.
+    values: Vec<f32>,
+    file: Option<InFile>,
     /// The parts into which the values are divided. Each pass works through the parts in order.
     parts: Parts,
     /// The group that the dataset is shared with.
@@ -45,19 +47,6 @@ pub struct Features {
     streaming: Option<Streaming>,
     /// The findings of earlier passes, which clones share.
     known: Arc<Known>,
-}
-
-/// The place of the values.
-#[derive(Clone)]
-enum Place {
-    Memory(Vec<f32>),
-    File(InFile),
-}
-
-impl Default for Place {
-    fn default() -> Self {
-        Self::Memory(Vec::new())
-    }
 }
 
 /// The limits for streamed features, in bytes.
@@ -76,49 +65,16 @@ struct Known {
     hashed: Mutex<Option<Hashed>>,
 }
 
-/// Rows of values, wherever they are. Only values in memory need to be told the number of values in a row, `width`.
-trait Rows {
-    fn len(&self) -> usize;
-
-    /// Returns all values.
-    fn all(&self) -> &[f32];
-
-    /// Copies rows to `out`.
-    fn copy(&self, width: usize, rows: Range<usize>, out: &mut [f32]);
-
-    /// Calls `of_block` with consecutive blocks of the rows. The number of rows in a block is a multiple of `unit`,
-    /// except in the last block.
-    fn each_block(&self, width: usize, rows: Range<usize>, unit: usize, of_block: &mut dyn FnMut(&[f32]));
-}
-
-impl Rows for Vec<f32> {
-    fn len(&self) -> usize {
-        self.len()
-    }
-
-    fn all(&self) -> &[f32] {
-        self
-    }
-
-    fn copy(&self, width: usize, rows: Range<usize>, out: &mut [f32]) {
-        out.copy_from_slice(&self[rows.start * width..rows.end * width]);
-    }
-
-    fn each_block(&self, width: usize, rows: Range<usize>, _: usize, of_block: &mut dyn FnMut(&[f32])) {
-        of_block(&self[rows.start * width..rows.end * width]);
-    }
-}
-
 impl Features {
     /// Creates the features of a file with `width` values in each row, at least 1.
     pub(crate) fn in_file(source: Box<dyn Source>, width: usize) -> Self {
-        Self { place: Place::File(InFile::new(source, width)), ..Self::default() }
+        Self { file: Some(InFile::new(source, width)), ..Self::default() }
     }
 
     /// Returns all values. Nothing is copied if the values are in memory, or if a mapped file holds them in one batch.
     /// Otherwise, the first call copies all values into memory, where they stay.
     pub fn to_slice(&self) -> &[f32] {
-        self.rows().all()
+        self.file.as_ref().map_or(&self.values[..], InFile::all)
     }
 
     /// Returns all values as a mutable slice. Values read from a file are copied into memory; the file itself is not
@@ -138,34 +94,20 @@ impl Features {
     fn in_memory(&mut self) -> &mut Vec<f32> {
         self.known = Arc::default();
         self.streaming = None;
-        if let Place::File(file) = &mut self.place {
-            self.place = Place::Memory(file.take_all());
+        if let Some(mut file) = self.file.take() {
+            self.values = file.take_all();
         }
-        match &mut self.place {
-            Place::Memory(values) => values,
-            Place::File(_) => unreachable!("the values were just copied into memory"),
-        }
-    }
-
-    fn rows(&self) -> &dyn Rows {
-        match &self.place {
-            Place::Memory(values) => values,
-            Place::File(file) => file,
-        }
-    }
-
-    fn file(&self) -> Option<&InFile> {
-        if let Place::File(file) = &self.place { Some(file) } else { None }
+        &mut self.values
     }
 
     /// Returns whether the values stay in a file.
     pub(crate) fn is_in_file(&self) -> bool {
-        self.file().is_some()
+        self.file.is_some()
     }
 
     /// Returns the number of values.
     pub fn len(&self) -> usize {
-        self.rows().len()
+        self.file.as_ref().map_or(self.values.len(), InFile::len)
     }
 
     /// Returns whether there are no values.
@@ -176,7 +118,7 @@ impl Features {
     /// Returns whether all values of a file were copied into memory.
     #[cfg(test)]
     pub(crate) fn is_copied(&self) -> bool {
-        self.file().is_some_and(InFile::is_copied)
+        self.file.as_ref().is_some_and(InFile::is_copied)
     }
 
     /// Divides the documents into parts, which later passes process one after another. The findings of earlier passes
@@ -218,7 +160,6 @@ impl Features {
     }
 
     /// Returns the memory limit for streamed values, in bytes; `None` if values are not streamed.
-    #[cfg_attr(not(feature = "learners"), allow(dead_code))]
     pub(crate) fn memory(&self) -> Option<usize> {
         self.streaming.map(|streaming| streaming.memory)
     }
@@ -231,7 +172,7 @@ impl Features {
 
     /// Keeps at most this many bytes of a file in memory.
     pub(super) fn keep(&self, bytes: usize) {
-        if let Some(file) = self.file() {
+        if let Some(file) = &self.file {
             file.keep(bytes);
         }
     }
@@ -239,8 +180,8 @@ impl Features {
     /// Normalizes streamed values from now on, whenever they are used. Returns false if the values are not streamed or
     /// already normalized.
     pub(super) fn normalize(&mut self, normalizer: &Normalizer, offsets: &[usize]) -> bool {
-        match &mut self.place {
-            Place::File(file) if self.streaming.is_some() && file.normalizer().is_none() => {
+        match &mut self.file {
+            Some(file) if self.streaming.is_some() && file.normalizer().is_none() => {
                 file.use_as(normalizer, offsets);
                 true
             }
@@ -250,15 +191,18 @@ impl Features {
 
     /// Fills missing values and adds the columns that mark them. Streamed values are filled whenever they are used.
     pub(super) fn fill(&mut self, normalizer: &Normalizer, missing: &Indicators, offsets: &[usize]) {
-        match &mut self.place {
-            Place::File(file) if self.streaming.is_some() => file.use_as(normalizer, offsets),
+        match &mut self.file {
+            Some(file) if self.streaming.is_some() => file.use_as(normalizer, offsets),
             _ => missing.fill_in_place(self.in_memory()),
         }
     }
 
     /// Copies a range of rows, with `width` values each, to `out`.
     pub(crate) fn copy_rows(&self, width: usize, rows: Range<usize>, out: &mut [f32]) {
-        self.rows().copy(width, rows, out);
+        match &self.file {
+            Some(file) => file.copy(rows, out),
+            None => out.copy_from_slice(&self.values[rows.start * width..rows.end * width]),
+        }
     }
 
     /// Appends a range of rows, with `width` values each, to `out`.
@@ -269,9 +213,8 @@ impl Features {
     }
 
     /// If values are in a file, starts a thread that loads the given rows before they are needed.
-    #[cfg_attr(not(feature = "ranker"), allow(dead_code))]
     pub(crate) fn read_ahead(&self, rows: Vec<Range<usize>>) {
-        if let Some(file) = self.file().filter(|file| file.is_read()).cloned() {
+        if let Some(file) = self.file.clone().filter(InFile::is_read) {
             // The thread computes nothing: nobody has to wait for it, and it may be missing.
             let read = move || rows.into_iter().for_each(|rows| file.expect(rows));
             let _ = std::thread::Builder::new().spawn(read);
@@ -281,7 +224,7 @@ impl Features {
 
 impl From<Vec<f32>> for Features {
     fn from(values: Vec<f32>) -> Self {
-        Self { place: Place::Memory(values), ..Self::default() }
+        Self { values, ..Self::default() }
     }
 }
 
@@ -294,7 +237,7 @@ impl From<Features> for Vec<f32> {
 #[cfg(feature = "columnar")]
 impl From<Features> for ScalarBuffer<f32> {
     fn from(mut values: Features) -> Self {
-        match values.file().and_then(InFile::buffer) {
+        match values.file.as_ref().and_then(InFile::buffer) {
             Some(buffer) => buffer,
             None => std::mem::take(values.to_mut()).into(),
         }

@@ -9,8 +9,9 @@ use sha2::digest::Output;
 use sha2::digest::common::hazmat::{SerializableState, SerializedState};
 use sha2::{Digest, Sha256};
 
+use super::in_file::InFile;
 use super::survey::{self, Survey};
-use super::{Features, Known, Place};
+use super::{Features, Known};
 use crate::data::error::DataError;
 use crate::data::normalizer::{Normalizer, NormalizerKind};
 use crate::data::shards::{CHUNK, numbers};
@@ -55,71 +56,77 @@ impl Features {
         self.len() / width.max(1)
     }
 
-    /// Calls `of_block` with consecutive blocks of the rows in a part. The number of rows in a block is a multiple of
-    /// `unit`, except in the last block.
-    pub(in crate::data) fn each_block_of_part(
-        &self,
-        width: usize,
-        part: usize,
-        unit: usize,
-        mut of_block: impl FnMut(&[f32]),
-    ) {
-        let rows = self.parts.rows(part, self.documents(width));
-        self.rows().each_block(width, rows, unit, &mut of_block);
+    /// Calls `of_block` with consecutive blocks of some rows. The number of rows in a block is a multiple of `unit`,
+    /// except in the last block.
+    fn each_block(&self, width: usize, rows: Range<usize>, unit: usize, mut of_block: impl FnMut(&[f32])) {
+        match &self.file {
+            Some(file) => file.each_block(rows, unit, &mut of_block),
+            None => of_block(&self.values[rows.start * width..rows.end * width]),
+        }
     }
 
-    /// Calls `of_block` with consecutive blocks of the rows that this process reads, with sizes as in
-    /// [`each_block_of_part`](Self::each_block_of_part).
+    /// Calls `of_block` with consecutive blocks of the rows that this process reads. The number of rows in a block is a
+    /// multiple of `unit`, except in the last block.
     pub(crate) fn each_own_block(
         &self,
         width: usize,
         readers: &ProcessGroup,
         unit: usize,
-        mut of_block: impl FnMut(&[f32]),
+        of_block: impl FnMut(&[f32]),
     ) {
-        let rows = self.parts.own_rows(self.documents(width), readers);
-        self.rows().each_block(width, rows, unit, &mut of_block);
+        self.each_block(width, self.parts.own_rows(self.documents(width), readers), unit, of_block);
     }
 
     /// Returns how many rows, out of `all`, are read by the process that reads the most.
-    #[cfg_attr(not(feature = "learners"), allow(dead_code))]
     pub(crate) fn most_own_rows(&self, all: usize, readers: &ProcessGroup) -> usize {
         self.parts.most_rows(all, readers)
     }
 
-    /// Applies `of_chunk` to each chunk of rows, and passes the results to `then` in the order of the chunks. Each
-    /// process reads some of the chunks, but receives the results for all chunks. The documents must not have been cut
-    /// into parts.
-    pub(in crate::data) fn each_chunk(
+    /// Applies `of_chunk` to each chunk of rows, and adds the results to `none` in the order of the chunks. If the
+    /// documents are cut into parts, adds the results of each part to `none`, and then adds the parts, given as
+    /// `to_numbers`. Each process reads some of the rows, but receives the result for all.
+    pub(in crate::data) fn fold<T: Clone>(
         &self,
         width: usize,
         readers: &ProcessGroup,
+        none: T,
         of_chunk: impl Fn(&[f32]) -> Vec<f64> + Sync,
-        mut then: impl FnMut(&[f64]),
-    ) {
+        add: impl Fn(&mut T, &[f64]),
+        to_numbers: impl Fn(&T) -> Vec<f64>,
+    ) -> T {
+        let of_chunks = |rows: &[f32]| parallel::map(rows.chunks(CHUNK * width.max(1)), &of_chunk);
+        let mut all = none.clone();
+        if self.parts.count() > 1 {
+            let of_part = |part: usize| {
+                let mut sum = none.clone();
+                self.each_block(width, self.parts.rows(part, self.documents(width)), CHUNK, |rows| {
+                    of_chunks(rows).iter().for_each(|chunk| add(&mut sum, chunk));
+                });
+                to_numbers(&sum)
+            };
+            self.parts.gather_numbers(readers, of_part).iter().for_each(|part| add(&mut all, part));
+            return all;
+        }
         let mut own = Vec::new();
-        self.each_own_block(width, readers, CHUNK, |rows| {
-            let chunks = parallel::map(rows.chunks(CHUNK * width.max(1)), &of_chunk);
-            match readers.count() {
-                1 => chunks.iter().for_each(|numbers| then(numbers)),
-                _ => own.extend(
-                    chunks.into_iter().map(|of_chunk| of_chunk.into_iter().flat_map(f64::to_le_bytes).collect()),
-                ),
+        self.each_own_block(width, readers, CHUNK, |rows| match readers.count() {
+            1 => of_chunks(rows).iter().for_each(|chunk| add(&mut all, chunk)),
+            _ => {
+                let to_bytes = |chunk: Vec<f64>| chunk.into_iter().flat_map(f64::to_le_bytes).collect();
+                own.extend(of_chunks(rows).into_iter().map(to_bytes));
             }
         });
         if readers.count() > 1 {
-            readers.gather_all(own).iter().for_each(|bytes| then(&numbers(bytes)));
+            readers.gather_all(own).iter().for_each(|bytes| add(&mut all, &numbers(bytes)));
         }
+        all
     }
 
     /// Returns the values in a range of columns, as one list per column, with a single pass over a file.
-    #[cfg_attr(not(feature = "learners"), allow(dead_code))]
     pub(crate) fn columns(&self, width: usize, columns: Range<usize>) -> Vec<Vec<f32>> {
         self.own_columns(width, columns, ProcessGroup::ALONE)
     }
 
     /// Returns the values in a range of columns, as one list per column, for the rows that this process reads.
-    #[cfg_attr(not(feature = "learners"), allow(dead_code))]
     pub(crate) fn own_columns(&self, width: usize, columns: Range<usize>, readers: &ProcessGroup) -> Vec<Vec<f32>> {
         let rows = self.most_own_rows(self.documents(width), readers);
         let mut values: Vec<Vec<f32>> = columns.clone().map(|_| Vec::with_capacity(rows)).collect();
@@ -136,30 +143,21 @@ impl Features {
 
     /// Returns the normalizer that is applied to the values of a file whenever they are used.
     fn normalizer(&self) -> Option<&Normalizer> {
-        self.file()?.normalizer()
+        self.file.as_ref()?.normalizer()
     }
 
-    /// Returns the values as they are in the file, with the number of them in a row; `None` if they are not normalized
-    /// on the way.
-    fn raw(&self) -> Option<(Self, usize)> {
-        let (raw, width) = self.file()?.raw()?;
-        let Self { parts, group, streaming, known, .. } = self;
-        let (parts, group, known) = (parts.clone(), group.clone(), known.clone());
-        Some((Self { place: Place::File(raw), parts, group, streaming: *streaming, known }, width))
-    }
-
-    /// Adds all values to a hash, or the hash of each part if the documents are cut into parts.
-    pub(in crate::data) fn hash_into(&self, width: usize, hash: &mut Sha256) {
-        self.hash_by(width, hash, ProcessGroup::ALONE);
+    /// Returns the values before they are normalized on the way, with the number of them in a row.
+    fn raw(&self, width: usize) -> (Cow<'_, Self>, usize) {
+        match self.file.as_ref().and_then(InFile::raw) {
+            Some((raw, width)) => (Cow::Owned(Self { file: Some(raw), ..self.clone() }), width),
+            None => (Cow::Borrowed(self), width),
+        }
     }
 
     /// Adds the raw values to a hash; if values are normalized on the way, also adds the normalizer.
-    #[cfg(any(feature = "learners", test))]
     pub(in crate::data) fn fingerprint_into(&self, width: usize, hash: &mut Sha256) {
-        match self.raw() {
-            Some((raw, width)) => raw.hash_into(width, hash),
-            None => self.hash_into(width, hash),
-        }
+        let (raw, width) = self.raw(width);
+        raw.hash_into(width, hash, ProcessGroup::ALONE);
         if let Some(normalizer) = self.normalizer() {
             hash.update(serde_json::to_vec(normalizer).unwrap_or_default());
         }
@@ -167,15 +165,14 @@ impl Features {
 
     /// Adds the values of a file to a hash as they are before normalization, in a pass that the readers share.
     pub(in crate::data) fn hash_raw_into(&self, width: usize, hash: &mut Sha256) {
-        match self.raw() {
-            Some((raw, width)) => raw.hash_by(width, hash, self.readers()),
-            None => self.hash_by(width, hash, self.readers()),
-        }
+        let (raw, width) = self.raw(width);
+        raw.hash_into(width, hash, self.readers());
     }
 
-    /// Adds all values to a hash, in a pass that the readers share. If values are not normalized on the way, the result
-    /// is kept, and the next call with the same hash reads nothing. Values are surveyed in the same pass.
-    fn hash_by(&self, width: usize, hash: &mut Sha256, readers: &ProcessGroup) {
+    /// Adds all values to a hash, or the hash of each part if the documents are cut into parts. The readers share the
+    /// pass. If values are not normalized on the way, the result is kept, and the next call with the same hash reads
+    /// nothing. Values are surveyed in the same pass.
+    pub(in crate::data) fn hash_into(&self, width: usize, hash: &mut Sha256, readers: &ProcessGroup) {
         let begun = if self.parts.count() == 1 { hash.clone() } else { Sha256::new() };
         if self.normalizer().is_some() {
             return self.hashed(width, begun, readers).0.go_on(hash);
@@ -201,7 +198,7 @@ impl Features {
         }
         let found = self.parts.gather(readers, |part| {
             let (mut hash, mut survey) = (begun.clone(), Survey::new(width));
-            self.each_block_of_part(width, part, survey::ROWS, |rows| {
+            self.each_block(width, self.parts.rows(part, self.documents(width)), survey::ROWS, |rows| {
                 rayon::join(|| survey.add(rows), || hash_floats(rows, &mut hash));
             });
             hash.finalize().into_iter().chain(survey.to_numbers().into_iter().flat_map(f64::to_le_bytes)).collect()
@@ -247,9 +244,9 @@ impl Features {
 
     /// Returns the survey of the values before they are normalized on the way, which is made only once.
     fn raw_survey(&self, width: usize) -> Cow<'_, Survey> {
-        let survey = self.known.survey.get_or_init(|| match self.raw() {
-            Some((raw, width)) => raw.surveyed(width, ProcessGroup::ALONE),
-            None => self.surveyed(width, ProcessGroup::ALONE),
+        let survey = self.known.survey.get_or_init(|| {
+            let (raw, width) = self.raw(width);
+            raw.surveyed(width, ProcessGroup::ALONE)
         });
         match self.is_in_file() || survey.width() == width {
             true => Cow::Borrowed(survey),
@@ -259,22 +256,9 @@ impl Features {
     }
 
     fn surveyed(&self, width: usize, readers: &ProcessGroup) -> Survey {
-        let mut all = Survey::new(width);
-        if self.parts.count() == 1 {
-            let of_chunk = |rows: &[f32]| {
-                let mut survey = Survey::new(width);
-                survey.add(rows);
-                survey.to_numbers()
-            };
-            self.each_chunk(width, readers, of_chunk, |numbers| all.join(&Survey::from_numbers(numbers)));
-            return all;
-        }
-        let of_part = |part| {
-            let mut survey = Survey::new(width);
-            self.each_block_of_part(width, part, survey::ROWS, |rows| survey.add(rows));
-            survey.to_numbers()
-        };
-        Survey::of_parts(&self.parts.gather_numbers(readers, of_part))
+        let of_chunk = |rows: &[f32]| Survey::of(rows, width).to_numbers();
+        let add = |all: &mut Survey, numbers: &[f64]| all.join(&Survey::from_numbers(numbers));
+        self.fold(width, readers, Survey::new(width), of_chunk, add, Survey::to_numbers)
     }
 
     /// Returns whether the values were surveyed before.
@@ -285,7 +269,7 @@ impl Features {
     /// Checks values that stay in a file: rejects the first one that is infinite, or that is missing when missing
     /// values are not allowed. Values in memory were checked during reading.
     pub(in crate::data) fn check(&self, width: usize) -> Result<(), DataError> {
-        self.file().map_or(Ok(()), |file| file.check(&self.raw_survey(width)))
+        self.file.as_ref().map_or(Ok(()), |file| file.check(&self.raw_survey(width)))
     }
 
     /// Returns the index and the value of the first infinite value.

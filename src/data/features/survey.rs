@@ -47,35 +47,30 @@ impl Survey {
     /// Adds the next rows. The number of rows added before must be a multiple of [`ROWS`], because sums depend on how
     /// rows are grouped.
     pub fn add(&mut self, rows: &[f32]) {
-        let width = self.lows.len();
-        if width == 0 {
-            return;
-        }
-        let of_part = |part: &[f32]| {
-            let mut survey = Self::new(width);
-            survey.add_part(part);
-            survey
-        };
-        parallel::map(rows.chunks(ROWS * width), of_part).iter().for_each(|part| self.join(part));
+        let width = self.width();
+        let parts = rows.chunks(ROWS * width.max(1));
+        parallel::map(parts, |part| Self::of(part, width)).iter().for_each(|part| self.join(part));
     }
 
-    fn add_part(&mut self, rows: &[f32]) {
-        let width = self.lows.len();
-        for row in rows.chunks_exact(width) {
-            for (((low, high), sum), value) in self.lows.iter_mut().zip(&mut self.highs).zip(&mut self.sums).zip(row) {
+    /// Returns the survey of a few rows.
+    pub fn of(rows: &[f32], width: usize) -> Self {
+        let Self { mut missing_of, mut sums, mut lows, mut highs, .. } = Self::new(width);
+        for row in rows.chunks_exact(width.max(1)) {
+            for (((low, high), sum), value) in lows.iter_mut().zip(&mut highs).zip(&mut sums).zip(row) {
                 *low = low.min(*value);
                 *high = high.max(*value);
                 *sum += if value.is_nan() { 0.0 } else { f64::from(*value) };
             }
         }
+        let (mut first_infinite, mut first_missing) = (None, None);
         if rows.iter().any(|value| !value.is_finite()) {
-            self.first_infinite = rows.iter().position(|value| value.is_infinite()).map(|place| (place, rows[place]));
-            self.first_missing = rows.iter().position(|value| value.is_nan());
+            first_infinite = rows.iter().position(|value| value.is_infinite()).map(|place| (place, rows[place]));
+            first_missing = rows.iter().position(|value| value.is_nan());
             for (at, _) in rows.iter().enumerate().filter(|(_, value)| value.is_nan()) {
-                self.missing_of[at % width] += 1;
+                missing_of[at % width] += 1;
             }
         }
-        self.values = rows.len();
+        Self { first_infinite, first_missing, missing_of, sums, lows, highs, values: rows.len() }
     }
 
     /// Appends the survey of the values that come next.

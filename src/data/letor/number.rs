@@ -120,13 +120,10 @@ fn exact(text: &[u8], start: usize, mut at: usize) -> Option<(f32, usize)> {
         if matches!(byte(text, behind), b'-' | b'+') {
             behind += 1;
         }
-        if !byte(text, behind).is_ascii_digit() {
+        at = behind + text[behind.min(text.len())..].iter().take_while(|digit| digit.is_ascii_digit()).count();
+        if at == behind {
             return None;
         }
-        while byte(text, behind).is_ascii_digit() {
-            behind += 1;
-        }
-        at = behind;
     }
     std::str::from_utf8(&text[start..at]).ok()?.parse().ok().map(|value| (value, at))
 }

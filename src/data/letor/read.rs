@@ -4,11 +4,11 @@ use std::path::Path;
 
 use super::parse::{Fault, Parsed, Rules};
 use super::{beside, parse};
-use crate::data::assembly::{Again, Assembly, Differing, too_many_cells};
-use crate::data::error::DataError;
+use crate::data::assembly::{Again, Assembly, too_many_cells};
+use crate::data::error::{DataError, unfit};
 use crate::data::options::{Groups, ReadOptions, Weights};
-use crate::data::source::Input;
-use crate::data::source::Source;
+use crate::data::rows::Rows;
+use crate::data::source::{Input, Source};
 use crate::parallel;
 use crate::refusal::Refusal;
 
@@ -63,8 +63,6 @@ struct FileState<'a> {
     path: &'a Path,
     /// The number of lines in the blocks appended so far.
     lines: usize,
-    /// The number of documents that were read from earlier files.
-    documents_before: usize,
     has_queries: Option<bool>,
     /// Whether the input is a file on disk, so that a file with group sizes may exist in the same folder.
     is_file: bool,
@@ -74,25 +72,26 @@ struct FileState<'a> {
 pub(in crate::data) fn read_text(assembly: &mut Assembly, input: Input) -> Result<(), DataError> {
     let (path, is_file) = (&input.name().to_path_buf(), input.is_file());
     let options = assembly.options;
-    check_beside(options, path, is_file)?;
+    if !is_file {
+        check_stream(options, path)?;
+    }
     let mut source = Source::open(input, options)?;
     if !options.columns.is_default() {
         let expected = "a table: option `columns` names columns, and text has none";
-        return Err(DataError::Table { path: path.clone(), found: "text".to_owned(), expected: expected.to_owned() });
+        return Err(unfit(path, "text", expected));
     }
     if let Some(key) = assembly.like.key {
         let expected = format!("a table with a column `{}`, by which the data are split", key.name());
-        return Err(DataError::Table { path: path.clone(), found: "text".to_owned(), expected });
+        return Err(unfit(path, "text", expected));
     }
     assembly.begin_file(path, options.sort);
-    let documents_before = assembly.dataset.documents();
-    let mut state = FileState { path, lines: 0, documents_before, has_queries: None, is_file };
+    let mut state = FileState { path, lines: 0, has_queries: None, is_file };
     read_blocks(assembly, &mut source, &mut state)?;
     assembly.bytes += source.bytes_that_count();
-    if assembly.dataset.documents() == documents_before {
+    let documents = assembly.dataset.documents() - assembly.documents_before;
+    if documents == 0 {
         return Err(DataError::Empty { path: path.to_path_buf(), expected: "`label qid:ID index:value ...`" });
     }
-    let documents = assembly.dataset.documents() - documents_before;
     if state.has_queries != Some(true) {
         for size in beside::group_sizes(path, documents)? {
             assembly.add_numbered_group(size);
@@ -104,15 +103,7 @@ pub(in crate::data) fn read_text(assembly: &mut Assembly, input: Input) -> Resul
     if options.positions {
         assembly.positions.extend(beside::positions_of_documents(path, documents)?);
     }
-    // Lines say nothing of their query but its identifier.
-    let refuse = |line, differing: Differing| DataError::Syntax {
-        path: path.clone(),
-        line,
-        column: 1,
-        found: differing.found,
-        expected: differing.expected,
-    };
-    assembly.put_together(documents_before, &refuse)?;
+    assembly.put_together()?;
     if options.query_weights == Weights::File {
         let queries = assembly.dataset.queries() - assembly.query_weights.len();
         assembly.query_weights.extend(beside::weights_of_queries(path, queries)?);
@@ -120,25 +111,22 @@ pub(in crate::data) fn read_text(assembly: &mut Assembly, input: Input) -> Resul
     Ok(())
 }
 
-/// Rejects options that need a file next to the input if the input is not a file.
-fn check_beside(options: &ReadOptions, path: &Path, is_file: bool) -> Result<(), DataError> {
-    if !is_file && options.groups == Groups::QueryFile {
-        let expected = format!("`auto` or `qid`: there is no file of group sizes next to {}", path.display());
-        return Err(Refusal::new("groups", "query-file", expected).into());
+/// Rejects options that need a file next to the input, which is not a file.
+fn check_stream(options: &ReadOptions, path: &Path) -> Result<(), Refusal> {
+    let lacks = |other: &str, what: &str| format!("{other}: there is no file of {what} next to {}", path.display());
+    match () {
+        () if options.groups == Groups::QueryFile => {
+            Err(Refusal::new("groups", "query-file", lacks("`auto` or `qid`", "group sizes")))
+        }
+        () if options.positions => Err(Refusal::described("positions", "a stream", lacks("a file", "positions"))),
+        () if !options.query_weights.is_none() => {
+            Err(Refusal::new("query_weights", "file", lacks("`none`", "query weights")))
+        }
+        () if !options.document_weights.is_none() => {
+            Err(Refusal::new("document_weights", "file", lacks("`none`", "document weights")))
+        }
+        () => Ok(()),
     }
-    if !is_file && options.positions {
-        let expected = format!("a file: there is no file of positions next to {}", path.display());
-        return Err(Refusal::described("positions", "a stream", expected).into());
-    }
-    let weights = [
-        ("query_weights", "query weights", options.query_weights),
-        ("document_weights", "document weights", options.document_weights),
-    ];
-    if let Some((key, what, _)) = weights.iter().find(|(_, _, source)| !is_file && !source.is_none()) {
-        let expected = format!("`none`: there is no file of {what} next to {}", path.display());
-        return Err(Refusal::new(*key, "file", expected).into());
-    }
-    Ok(())
 }
 
 /// Appends all blocks of a text. Batches form a pipeline: while one batch is parsed, the previous batch is appended and
@@ -200,7 +188,7 @@ fn merge(assembly: &mut Assembly, slot: &mut Slot, state: &mut FileState) -> Res
     }
     for group in parsed.groups.drain(..) {
         let line = state.lines + group.line + 1;
-        let added = assembly.add_group(group.query, group.documents, state.documents_before, line);
+        let added = assembly.add_group(group.query, group.documents, line);
         added.map_err(|Again { query, first_path, first_line }| DataError::InterleavedQuery {
             path: path.to_path_buf(),
             line,
@@ -212,8 +200,7 @@ fn merge(assembly: &mut Assembly, slot: &mut Slot, state: &mut FileState) -> Res
     }
     match parsed.fault.take() {
         Some(Fault::Syntax { line, column, found, expected }) => {
-            let line = state.lines + line + 1;
-            return Err(DataError::Syntax { path: path.to_path_buf(), line, column, found, expected });
+            return Err(DataError::syntax(path, (state.lines + line + 1, column), found, expected));
         }
         Some(Fault::Cells) => return Err(too_many_cells(path, slot.most_cells_of_block)),
         None => {}
@@ -223,20 +210,11 @@ fn merge(assembly: &mut Assembly, slot: &mut Slot, state: &mut FileState) -> Res
     if documents.saturating_mul(columns) > slot.most_cells {
         return Err(too_many_cells(path, slot.most_cells));
     }
-    if assembly.rows.rows == 0 {
-        // About as many bytes of text make a document in the rest of the files.
-        let expected = u128::from(assembly.expected_bytes) * parsed.labels.len() as u128;
-        let expected = usize::try_from(expected / slot.text.len().max(1) as u128).unwrap_or(0);
-        let most = assembly.options.most_cells(assembly.expected_bytes) / columns.max(1);
-        let bytes = assembly.bytes_of(expected.min(most), columns, !parsed.document_ids.is_empty());
-        assembly.ask_memory(expected.min(most), columns, bytes)?;
-        assembly.rows.expect(expected.saturating_add(expected / 64).min(most), columns);
-    }
+    let Rows { values, stride, count, rows, .. } = &parsed.rows;
+    assembly.make_room(*rows, slot.text.len(), *count, !parsed.document_ids.is_empty())?;
     assembly.add_document_ids(&mut parsed.document_ids, documents);
-    let growth = assembly.rows.grows_by(parsed.rows.rows, parsed.rows.count);
-    assembly.ask_memory(documents, columns, growth)?;
-    assembly.rows.append(&parsed.rows);
-    assembly.note_width(parsed.rows.count);
+    assembly.rows.append_dense(values, *stride, *count, *rows);
+    assembly.note_width(*count);
     assembly.dataset.labels.extend_from_slice(&parsed.labels);
     assembly.missing |= parsed.missing;
     state.lines += parsed.lines;
@@ -246,10 +224,7 @@ fn merge(assembly: &mut Assembly, slot: &mut Slot, state: &mut FileState) -> Res
 /// Checks that all documents of a file have `qid:` or that none has it, and that this agrees with the options.
 fn check_queries(groups: Groups, has_queries: bool, state: &mut FileState, line: usize) -> Result<(), DataError> {
     let path = state.path;
-    let fault = |found: &str, expected: &str| {
-        let (found, expected) = (found.to_owned(), expected.to_owned());
-        Err(DataError::Syntax { path: path.to_path_buf(), line, column: 1, found, expected })
-    };
+    let fault = |found: &str, expected: &str| Err(DataError::syntax(path, (line, 1), found, expected));
     if groups == Groups::QueryFile {
         state.has_queries = Some(false);
         return Ok(());
@@ -259,8 +234,8 @@ fn check_queries(groups: Groups, has_queries: bool, state: &mut FileState, line:
         Some(false) if has_queries => fault("`qid:ID`", "no `qid:ID`, as on the lines before"),
         None if !has_queries && groups == Groups::Qid => fault("no `qid:ID`", "`label qid:ID index:value ...`"),
         None if !has_queries && !state.is_file => fault("no `qid:ID`", "`qid:ID` on every line"),
-        None if !has_queries && beside::SIZES.find(path).is_none() => {
-            let beside = beside::SIZES.name(path);
+        None if !has_queries && beside::find(path, beside::SIZES).is_none() => {
+            let beside = beside::name(path, beside::SIZES);
             fault("no `qid:ID`", &format!("`qid:ID` on every line, or group sizes in {}", beside.display()))
         }
         _ => {

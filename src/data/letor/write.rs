@@ -1,10 +1,10 @@
 //! Writes datasets as LETOR text.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use super::parse::document_id;
 use crate::data::dataset::RankingDataset;
-use crate::data::error::DataError;
+use crate::data::error::{DataError, inconsistent};
 
 impl RankingDataset {
     /// Writes LETOR text that [`letor::read`](crate::data::letor::read) reads back as the same dataset, bit for bit.
@@ -16,24 +16,23 @@ impl RankingDataset {
     /// blanks or a document identifier with a line end. Returns [`DataError::Io`], with an empty path, if a write
     /// fails.
     pub fn write_letor(&self, output: &mut impl Write) -> Result<(), DataError> {
-        let failed = |source: io::Error| DataError::Io { path: "".into(), source };
         let mut line = Vec::new();
         for q in 0..self.queries() {
             let query = &self.query_ids[q];
             if query.is_empty() || query.bytes().any(|byte| byte.is_ascii_whitespace() || byte == b'#') {
-                return Err(unwritable("query identifier", query, "text without blanks or `#`"));
+                return Err(inconsistent("query identifier", format!("{query:?}"), "text without blanks or `#`"));
             }
             for d in self.range(q) {
                 line.clear();
-                write!(line, "{} qid:{query}", self.labels[d]).map_err(failed)?;
+                write!(line, "{} qid:{query}", self.labels[d]).map_err(DataError::of_output)?;
                 for (index, value) in self.row(d).iter().enumerate() {
-                    write!(line, " {}:{value}", index + 1).map_err(failed)?;
+                    write!(line, " {}:{value}", index + 1).map_err(DataError::of_output)?;
                 }
                 if let Some(id) = self.document_ids.get(d).filter(|id| !id.is_empty()) {
                     write_id(&mut line, id)?;
                 }
                 line.push(b'\n');
-                output.write_all(&line).map_err(failed)?;
+                output.write_all(&line).map_err(DataError::of_output)?;
             }
         }
         Ok(())
@@ -46,7 +45,7 @@ impl RankingDataset {
     /// Returns [`DataError::Io`], with an empty path, if a write fails.
     pub fn write_positions(&self, output: &mut impl Write) -> Result<(), DataError> {
         for position in self.positions.of_each() {
-            writeln!(output, "{position}").map_err(|source| DataError::Io { path: "".into(), source })?;
+            writeln!(output, "{position}").map_err(DataError::of_output)?;
         }
         Ok(())
     }
@@ -59,7 +58,7 @@ impl RankingDataset {
     pub fn write_document_weights(&self, output: &mut impl Write) -> Result<(), DataError> {
         for document in 0..self.documents() {
             let weight = self.document_weights.get(document).copied().unwrap_or(1.0);
-            writeln!(output, "{weight}").map_err(|source| DataError::Io { path: "".into(), source })?;
+            writeln!(output, "{weight}").map_err(DataError::of_output)?;
         }
         Ok(())
     }
@@ -75,15 +74,9 @@ fn write_id(line: &mut Vec<u8>, id: &str) -> Result<(), DataError> {
         line.extend_from_slice(id.as_bytes());
     }
     if document_id(&line[start..]) != id.as_bytes() || id.contains('\n') {
-        return Err(unwritable(
-            "document identifier",
-            id,
-            "one line without blanks at its ends that does not begin with `docid =`; tables hold every identifier",
-        ));
+        let expected =
+            "one line without blanks at its ends that does not begin with `docid =`; tables hold every identifier";
+        return Err(inconsistent("document identifier", format!("{id:?}"), expected));
     }
     Ok(())
-}
-
-fn unwritable(what: &str, found: &str, expected: &str) -> DataError {
-    DataError::Inconsistent { what: what.to_owned(), found: format!("{found:?}"), expected: expected.to_owned() }
 }

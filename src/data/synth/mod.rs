@@ -14,16 +14,14 @@
 //! [`generate`](SynthConfig::generate) gives the same dataset as reading the text of [`write`](SynthConfig::write).
 //! Bytes may differ between platforms whose mathematical functions round differently.
 
-mod text;
 mod traits;
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::ops::Range;
 
 use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
-use text::LineWriter;
 use traits::{World, bell};
 
 #[cfg(feature = "columnar")]
@@ -141,7 +139,7 @@ impl SynthConfig {
     pub fn generate(&self) -> Result<RankingDataset, DataError> {
         self.check()?;
         self.ask_memory()?;
-        self.part(&self.world(), 0..self.queries)
+        self.generate_part(0..self.queries)
     }
 
     /// Checks that enough memory is free for all queries.
@@ -149,7 +147,10 @@ impl SynthConfig {
     /// # Errors
     /// Returns [`Refusal`] if the queries need more memory than is free.
     pub(crate) fn ask_memory(&self) -> Result<(), Refusal> {
-        let documents = self.documents();
+        // As many in each query as in the first queries.
+        let seen = self.queries.min(1000);
+        let of_seen: usize = (0..seen).map(|q| self.length(&mut self.random(q))).sum();
+        let documents = of_seen as f64 / seen as f64 * self.queries as f64;
         let bytes = (documents * (4.0 * self.features as f64 + 4.0)) as u64;
         let bytes = bytes.saturating_add(product([self.queries, PER_QUERY]));
         let (queries, features) = (counted(self.queries, "query"), counted(self.features, "feature"));
@@ -157,21 +158,10 @@ impl SynthConfig {
         Refusal::ask_memory("queries", what, bytes, "lower the number of queries, or of features")
     }
 
-    /// Estimates the number of documents in all queries from the lengths of the first queries.
-    fn documents(&self) -> f64 {
-        let seen = self.queries.min(1000);
-        let documents: usize = (0..seen).map(|q| self.length(&mut self.random(q))).sum();
-        documents as f64 / seen as f64 * self.queries as f64
-    }
-
-    fn world(&self) -> World {
-        World::new(self)
-    }
-
     /// Generates a range of the queries, counted from 0. The generated queries have the same identifiers as in the
     /// whole set.
     pub(crate) fn generate_part(&self, queries: Range<usize>) -> Result<RankingDataset, DataError> {
-        self.part(&self.world(), queries)
+        self.part(&World::new(self), queries)
     }
 
     fn part(&self, world: &World, queries: Range<usize>) -> Result<RankingDataset, DataError> {
@@ -250,7 +240,7 @@ impl SynthConfig {
         cells: usize,
     ) -> Result<(), DataError> {
         self.check()?;
-        let world = self.world();
+        let world = World::new(self);
         let mut table = None;
         for block in self.blocks(0..self.queries, usize::MAX, cells) {
             self.ask_block(&block)?;
@@ -279,8 +269,7 @@ impl SynthConfig {
         tell: impl Fn(usize),
     ) -> Result<u64, DataError> {
         self.check()?;
-        let failed = |source: io::Error| DataError::Io { path: "".into(), source };
-        let world = self.world();
+        let world = World::new(self);
         let lines = LineWriter::new(self.features);
         let at_once = 4 * rayon::current_num_threads();
         let mut texts: Vec<Vec<u8>> = vec![Vec::new(); at_once];
@@ -297,12 +286,12 @@ impl SynthConfig {
                 }
             });
             for text in texts {
-                output.write_all(text).map_err(failed)?;
+                output.write_all(text).map_err(DataError::of_output)?;
                 bytes += text.len() as u64;
             }
             tell(written);
         }
-        output.flush().map_err(failed)?;
+        output.flush().map_err(DataError::of_output)?;
         Ok(bytes)
     }
 
@@ -359,6 +348,64 @@ pub(super) const SHARES_BELOW: [f64; 4] = [0.52, 0.75, 0.94, 0.98];
 /// Returns the label for a number drawn uniformly from `[0, 1)`.
 pub fn label(draw: f64) -> u8 {
     SHARES_BELOW.iter().filter(|&&below| draw >= below).count() as u8
+}
+
+/// Writes lines with a fixed number of features.
+struct LineWriter {
+    /// The texts `" 1:"`, `" 2:"`, ... before the values.
+    prefixes: Vec<Vec<u8>>,
+}
+
+impl LineWriter {
+    fn new(features: usize) -> Self {
+        Self { prefixes: (1..=features).map(|index| format!(" {index}:").into_bytes()).collect() }
+    }
+
+    /// Appends `label qid:QUERY 1:value ...` and a line end; the values are given in millionths.
+    fn push(&self, text: &mut Vec<u8>, label: u8, query: usize, millionths: &[i64]) {
+        text.push(b'0' + label);
+        text.extend_from_slice(b" qid:");
+        push_integer(text, query as u64);
+        for (prefix, value) in self.prefixes.iter().zip(millionths) {
+            text.extend_from_slice(prefix);
+            push_millionths(text, *value);
+        }
+        text.push(b'\n');
+    }
+}
+
+fn push_integer(text: &mut Vec<u8>, mut value: u64) {
+    let mut digits = [0; 20];
+    let mut start = digits.len();
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (value % 10) as u8;
+        value /= 10;
+        if value == 0 {
+            break;
+        }
+    }
+    text.extend_from_slice(&digits[start..]);
+}
+
+/// Appends a decimal number without trailing zeros.
+fn push_millionths(text: &mut Vec<u8>, value: i64) {
+    if value < 0 {
+        text.push(b'-');
+    }
+    let magnitude = value.unsigned_abs();
+    push_integer(text, magnitude / 1_000_000);
+    let mut fraction = magnitude % 1_000_000;
+    if fraction == 0 {
+        return;
+    }
+    let mut digits = *b".000000";
+    for digit in digits[1..].iter_mut().rev() {
+        *digit += (fraction % 10) as u8;
+        fraction /= 10;
+    }
+    let length = digits.iter().rposition(|&digit| digit != b'0').map_or(0, |last| last + 1);
+    text.extend_from_slice(&digits[..length]);
 }
 
 #[cfg(test)]
@@ -523,5 +570,14 @@ mod tests {
         ] {
             assert!(matches!(config.generate(), Err(DataError::Refused(_))), "{config:?}");
         }
+    }
+
+    #[test]
+    fn numbers_have_no_needless_digits() {
+        let mut text = Vec::new();
+        let values = [0, 1_000_000, -1_500_000, 666_667, -1, 120_000_000_000, 100];
+        LineWriter::new(7).push(&mut text, 3, 12, &values);
+        let expected = "3 qid:12 1:0 2:1 3:-1.5 4:0.666667 5:-0.000001 6:120000 7:0.0001\n";
+        assert_eq!(String::from_utf8(text).unwrap(), expected);
     }
 }

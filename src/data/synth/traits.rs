@@ -33,37 +33,45 @@ pub(super) fn bell(random: &mut ChaCha8Rng) -> f64 {
     (sum as f64 / 65_535.0 - 2.0) * 3f64.sqrt()
 }
 
-/// The kind of web feature, such as BM25 or stream length, that a generated feature imitates.
-#[derive(Debug, Clone, Copy)]
-enum Family {
-    CoveredTerms,
-    CoveredRatio,
-    StreamLength,
-    InverseDocumentFrequency,
-    TermFrequency,
-    NormalizedFrequency,
-    TfIdf,
-    Boolean,
-    Cosine,
-    Bm25,
-    LogProbability,
-    Clicks,
+/// The value of a feature from the weighted sum `x` of its traits and noise, its `level`, the inverse document
+/// frequency (`rarity`) in its stream, and the number of the query's `terms`.
+type Family = fn(x: f64, level: f64, rarity: f64, terms: f64) -> f64;
+
+/// The families of features, each with the web feature that it imitates.
+const FAMILIES: [Family; 12] = [
+    // The number of covered query terms.
+    covered,
+    // The share of covered query terms.
+    |x, level, _, terms| covered(x, level, 0.0, terms) / terms,
+    // The length of the stream.
+    |x, level, _, _| (4.0 + 2.0 * level + x).exp().floor(),
+    // The inverse document frequency.
+    |_, _, rarity, _| rarity,
+    // The term frequency.
+    |x, level, _, _| (0.8 + level + x).exp().floor(),
+    // The normalized term frequency.
+    |x, level, _, _| 0.02 * (level + x).exp(),
+    // The sum of tf-idf.
+    |x, level, rarity, _| rarity * (0.8 + level + 0.9 * x).exp().floor(),
+    // The Boolean model.
+    |x, level, _, _| f64::from(u8::from(x > 0.4 + level)),
+    // The cosine similarity.
+    |x, level, _, _| sigmoid(x + level),
+    // BM25.
+    |x, level, rarity, _| (0.5 * rarity * (2.0 + level + x)).max(0.0),
+    // The logarithm of the probability in a language model.
+    |x, level, rarity, _| -rarity - 4.0 + 2.0 * level + 1.5 * x,
+    // The number of clicks.
+    |x, level, _, _| (3.0 * (x - 0.3 + level)).exp().floor(),
+];
+
+fn covered(x: f64, level: f64, _: f64, terms: f64) -> f64 {
+    (terms * sigmoid(1.5 * x + level)).round()
 }
 
-const FAMILIES: [Family; 12] = [
-    Family::CoveredTerms,
-    Family::CoveredRatio,
-    Family::StreamLength,
-    Family::InverseDocumentFrequency,
-    Family::TermFrequency,
-    Family::NormalizedFrequency,
-    Family::TfIdf,
-    Family::Boolean,
-    Family::Cosine,
-    Family::Bm25,
-    Family::LogProbability,
-    Family::Clicks,
-];
+fn sigmoid(t: f64) -> f64 {
+    1.0 / (1.0 + (-t).exp())
+}
 
 /// How a feature depends on traits: through a weighted sum of two traits and noise. The squares of the three weights
 /// add up to 1.
@@ -174,7 +182,7 @@ impl World {
         out.extend(self.lenses.iter().enumerate().map(|(feature, lens)| {
             let seen = lens.first.1 * document[lens.first.0] + lens.second.1 * document[lens.second.0];
             let x = seen + lens.noise * bell(random);
-            (lens.family.value(x, lens.level, feature % STREAMS, view) * 1e6).round() as i64
+            ((lens.family)(x, lens.level, view.rarity[feature % STREAMS], view.terms) * 1e6).round() as i64
         }));
     }
 }
@@ -191,28 +199,6 @@ impl Lens {
             second: (second, weights[1] / length),
             noise: weights[2] / length,
             level: 0.5 * bell(random),
-        }
-    }
-}
-
-impl Family {
-    /// Returns the value of a feature from the weighted sum `x` of its traits and noise.
-    fn value(self, x: f64, level: f64, stream: usize, view: &QueryView) -> f64 {
-        let sigmoid = |t: f64| 1.0 / (1.0 + (-t).exp());
-        let covered = || (view.terms * sigmoid(1.5 * x + level)).round();
-        match self {
-            Family::CoveredTerms => covered(),
-            Family::CoveredRatio => covered() / view.terms,
-            Family::StreamLength => (4.0 + 2.0 * level + x).exp().floor(),
-            Family::InverseDocumentFrequency => view.rarity[stream],
-            Family::TermFrequency => (0.8 + level + x).exp().floor(),
-            Family::NormalizedFrequency => 0.02 * (level + x).exp(),
-            Family::TfIdf => view.rarity[stream] * (0.8 + level + 0.9 * x).exp().floor(),
-            Family::Boolean => f64::from(u8::from(x > 0.4 + level)),
-            Family::Cosine => sigmoid(x + level),
-            Family::Bm25 => (0.5 * view.rarity[stream] * (2.0 + level + x)).max(0.0),
-            Family::LogProbability => -view.rarity[stream] - 4.0 + 2.0 * level + 1.5 * x,
-            Family::Clicks => (3.0 * (x - 0.3 + level)).exp().floor(),
         }
     }
 }

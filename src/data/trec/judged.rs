@@ -7,7 +7,7 @@ use super::qrels::Qrels;
 use super::run::{Run, read_run_from};
 use super::write::document_names;
 use crate::data::dataset::RankingDataset;
-use crate::data::error::DataError;
+use crate::data::error::{DataError, inconsistent};
 use crate::data::source::Input;
 use crate::measure::trec_eval::TrecQuery;
 
@@ -59,17 +59,14 @@ where
         }
     }
     for (query, value) in qrels.queries.iter().zip(values) {
+        if value.is_none() {
+            judged.missing.push(query.clone());
+        }
         let value = match value {
-            Some(value) => value,
-            None => {
-                judged.missing.push(query.clone());
-                if !complete {
-                    continue;
-                }
-                of_query(query, &TrecQuery { run: &[], qrels: &qrels.judgments(query) })?
-            }
+            None if complete => Some(of_query(query, &TrecQuery { run: &[], qrels: &qrels.judgments(query) })?),
+            value => value,
         };
-        judged.queries.push((query.clone(), value));
+        judged.queries.extend(value.map(|value| (query.clone(), value)));
     }
     judged.queries.sort_by(|a, b| a.0.cmp(&b.0));
     judged.missing.sort_unstable();
@@ -98,10 +95,9 @@ pub fn read_run_scores_from(input: Input, dataset: &RankingDataset) -> Result<Ve
         let names = document_names(dataset, query);
         let places: HashMap<&str, usize> = names.iter().map(AsRef::as_ref).zip(dataset.range(query)).collect();
         let place = |id: &str| {
-            places.get(id).copied().ok_or_else(|| DataError::Inconsistent {
-                what: format!("a document of query `{name}` in the run"),
-                found: format!("`{id}`"),
-                expected: "a document of that query in the data".to_owned(),
+            places.get(id).copied().ok_or_else(|| {
+                let what = format!("a document of query `{name}` in the run");
+                inconsistent(what, format!("`{id}`"), "a document of that query in the data")
             })
         };
         documents.iter().map(|(id, score)| Ok((place(id)?, *score))).collect()

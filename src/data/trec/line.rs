@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use crate::data::error::DataError;
-use crate::data::error::quoted;
+use crate::data::error::{DataError, quoted};
 
 /// A line that is neither blank nor a comment.
 #[derive(Clone, Copy)]
@@ -70,15 +69,10 @@ impl<'a> Line<'a> {
     /// Returns the first `N` fields; `expected` is the required form of the line.
     pub(super) fn fields<const N: usize>(&self, expected: &str) -> Result<[Field; N], DataError> {
         let mut fields = [(0, 0); N];
-        let mut at = 0;
+        let (mut last, end) = ((0, 0), self.bytes.len());
         for field in &mut fields {
-            at += self.bytes[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-            let end = at + self.bytes[at..].iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
-            if at == end {
-                return Err(self.fault((at, end), expected));
-            }
-            *field = (at, end);
-            at = end;
+            last = self.after(last).ok_or_else(|| self.fault((end, end), expected))?;
+            *field = last;
         }
         Ok(fields)
     }
@@ -96,21 +90,16 @@ impl<'a> Line<'a> {
 
     pub(super) fn fault(&self, (start, end): Field, expected: &str) -> DataError {
         let found = if start == end { "the end of the line".to_owned() } else { quoted(&self.bytes[start..end]) };
-        let expected = expected.to_owned();
-        DataError::Syntax { path: self.path.to_path_buf(), line: self.number, column: start + 1, found, expected }
+        DataError::syntax(self.path, (self.number, start + 1), found, expected)
     }
 
     /// Returns the error for a document that occurs twice in a query; `first` is the line on which the document first
     /// occurs.
     pub(super) fn repeated(&self, query: &str, document: &str, first: usize) -> DataError {
         let column = self.fields::<3>("").map_or(1, |fields| fields[2].0 + 1);
-        DataError::Syntax {
-            path: self.path.to_path_buf(),
-            line: self.number,
-            column,
-            found: format!("document {} of query {} again", quoted(document.as_bytes()), quoted(query.as_bytes())),
-            expected: format!("each document once (it was first on line {first})"),
-        }
+        let found = format!("document {} of query {} again", quoted(document.as_bytes()), quoted(query.as_bytes()));
+        let expected = format!("each document once (it was first on line {first})");
+        DataError::syntax(self.path, (self.number, column), found, expected)
     }
 }
 

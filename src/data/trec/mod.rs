@@ -37,7 +37,6 @@ mod judged;
 mod line;
 mod qrels;
 mod run;
-mod segments;
 pub(crate) mod write;
 
 pub use judged::{read_judged, read_judged_from, read_run_scores, read_run_scores_from};

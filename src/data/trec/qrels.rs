@@ -6,8 +6,7 @@ use std::path::Path;
 use super::line::{DataLines, Line};
 use crate::data::error::DataError;
 use crate::data::options::ReadOptions;
-use crate::data::source::Input;
-use crate::data::source::Source;
+use crate::data::source::{Input, Source};
 use crate::file_kind::FileKind;
 
 const EXPECTED: &str = "`query iteration document relevance`";
@@ -40,11 +39,8 @@ impl Qrels {
     /// # Errors
     /// Returns the same errors as [`Qrels::read`].
     pub fn read_from(input: Input) -> Result<Self, DataError> {
-        let file = input.is_file().then(|| input.name().to_path_buf());
-        Self::read_any(input).map_err(|error| match file {
-            Some(file) => error.or_kind(&file, FileKind::Qrels, &format!("TREC qrels, lines {EXPECTED}")),
-            None => error,
-        })
+        let or_kind = input.or_kind(FileKind::Qrels, format!("TREC qrels, lines {EXPECTED}"));
+        Self::read_any(input).map_err(or_kind)
     }
 
     fn read_any(input: Input) -> Result<Self, DataError> {

@@ -7,10 +7,9 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::Write;
-use std::path::PathBuf;
 
 use crate::data::dataset::RankingDataset;
-use crate::data::error::DataError;
+use crate::data::error::{DataError, inconsistent};
 use crate::text::shown;
 
 /// Writes scores of a dataset as a run. The documents of each query are sorted by descending score; documents with
@@ -26,11 +25,8 @@ pub fn write_run(
     tag: &str,
 ) -> Result<(), DataError> {
     if scores.len() != dataset.documents() {
-        return Err(DataError::Inconsistent {
-            what: "number of scores".to_owned(),
-            found: scores.len().to_string(),
-            expected: format!("{}, the documents", dataset.documents()),
-        });
+        let expected = format!("{}, the documents", dataset.documents());
+        return Err(inconsistent("number of scores", scores.len(), expected));
     }
     check_tag(tag)?;
     check_names(dataset)?;
@@ -39,10 +35,11 @@ pub fn write_run(
         let mut order: Vec<usize> = (0..names.len()).collect();
         order.sort_by(|&a, &b| scores[start + b].total_cmp(&scores[start + a]));
         for (rank, d) in (1..).zip(order) {
-            writeln!(output, "{query} Q0 {} {rank} {} {tag}", names[d], scores[start + d]).map_err(failed)?;
+            writeln!(output, "{query} Q0 {} {rank} {} {tag}", names[d], scores[start + d])
+                .map_err(DataError::of_output)?;
         }
     }
-    output.flush().map_err(failed)
+    output.flush().map_err(DataError::of_output)
 }
 
 /// Writes the labels of a dataset as judgments, in the order of the dataset.
@@ -56,14 +53,10 @@ pub fn write_qrels(output: &mut impl Write, dataset: &RankingDataset) -> Result<
     for q in 0..dataset.queries() {
         let query = &dataset.query_ids[q];
         for (name, label) in document_names(dataset, q).iter().zip(dataset.query_labels(q)) {
-            writeln!(output, "{query} 0 {name} {label}").map_err(failed)?;
+            writeln!(output, "{query} 0 {name} {label}").map_err(DataError::of_output)?;
         }
     }
-    output.flush().map_err(failed)
-}
-
-fn failed(source: std::io::Error) -> DataError {
-    DataError::Io { path: PathBuf::new(), source }
+    output.flush().map_err(DataError::of_output)
 }
 
 /// Checks that TREC files can hold every query of a dataset. A TREC file cannot hold an identifier that is empty, has
@@ -79,12 +72,9 @@ pub fn check_names(dataset: &RankingDataset) -> Result<(), DataError> {
 pub fn check_query(query: &str) -> Result<(), DataError> {
     // A reader takes `#` for a comment, and a byte order mark at the beginning of a file away.
     let is_read_back = !query.starts_with(['#', '\u{feff}']);
-    refuse_unless(
-        is_name(query) && is_read_back,
-        "query identifier",
-        query,
-        "a name without blanks and control characters that does not begin with `#`, since a TREC file holds no other",
-    )
+    let expected =
+        "a name without blanks and control characters that does not begin with `#`, since a TREC file holds no other";
+    refuse_unless(is_name(query) && is_read_back, "query identifier", query, expected)
 }
 
 /// Checks that TREC files can hold the tag of a run. A TREC file cannot hold a tag that is empty, or has blanks or
@@ -117,11 +107,7 @@ fn is_name(name: &str) -> bool {
 }
 
 fn refuse_unless(fits: bool, what: &str, name: &str, expected: &str) -> Result<(), DataError> {
-    if fits {
-        return Ok(());
-    }
-    let found = format!("{:?}", shown(name));
-    Err(DataError::Inconsistent { what: what.to_owned(), found, expected: expected.to_owned() })
+    if fits { Ok(()) } else { Err(inconsistent(what, format!("{:?}", shown(name)), expected)) }
 }
 
 #[cfg(test)]
