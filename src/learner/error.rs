@@ -1,5 +1,7 @@
 //! Errors that end a fit.
 
+use std::fmt::Display;
+
 use crate::refusal::Refusal;
 
 /// The reason why a fit failed.
@@ -48,4 +50,16 @@ pub enum LearnerError {
         /// A description of the failure, with advice.
         reason: String,
     },
+}
+
+impl LearnerError {
+    /// Creates the error of a learner that cannot learn from the data.
+    pub(crate) fn data(learner: &'static str, reason: impl Display) -> Self {
+        Self::Data { learner, reason: reason.to_string() }
+    }
+
+    /// Creates the error of a solver that broke down.
+    pub(crate) fn solver(learner: &'static str, reason: impl Display) -> Self {
+        Self::Solver { learner, reason: reason.to_string() }
+    }
 }

@@ -7,14 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use super::feature::FeatureRankers;
 use super::scorer::ScorerRankers;
-use super::{AdaRank, NAME};
+use super::{AdaRank, AdaRankConfig, NAME};
 use crate::data::RankingDataset;
 use crate::learner::entry::RankingLearner;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::additive::Additive;
 use crate::learner::shared::checks;
-use crate::learner::shared::checks::in_unit_interval;
-use crate::learner::shared::context::{Fitted, Job, Round, Selection, StopReason};
+use crate::learner::shared::context::{Fitted, Job, Round, StopReason};
 use crate::learner::shared::judge::{Judge, counted};
 use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
 use crate::measure::mean_of;
@@ -55,16 +54,16 @@ struct Boosting<'a, W> {
 
 impl<W: WeakRankers> Boosting<'_, W> {
     fn add(&mut self, member: &Member<W::Ranker>) -> Result<(), LearnerError> {
-        self.scores.add(|data, scores| {
+        for (_, data, scores) in &mut self.scores.0 {
             let added = self.weak.scores(&member.ranker, data)?;
             scores.iter_mut().zip(added).for_each(|(score, h)| *score += member.alpha * h);
-            Ok(())
-        })
+        }
+        Ok(())
     }
 
     /// Returns the measure `E` of the current sum on every query that the convention counts.
     fn measured(&self) -> Result<Vec<f64>, LearnerError> {
-        measured(self.judge, self.train, self.scores.on_train())
+        measured(self.judge, self.train, self.scores.on(Set::Training))
     }
 }
 
@@ -98,9 +97,9 @@ impl<W: WeakRankers> Iterative for Boosting<'_, W> {
             let reason = format!(
                 "the best weak ranker of round {} has {} 0 on every query: choose another learner.measure",
                 history.next(),
-                self.judge.measure()
+                self.judge.measure
             );
-            return Err(LearnerError::Data { learner: NAME, reason });
+            return Err(LearnerError::data(NAME, reason));
         }
         let capped = phi.min(LARGEST_PHI);
         let member = Member { alpha: capped.atanh(), ranker };
@@ -116,7 +115,7 @@ impl<W: WeakRankers> Iterative for Boosting<'_, W> {
         let mut figures = self.weak.figures(&member.ranker);
         figures.push(("alpha".into(), member.alpha));
         figures.push(("phi".into(), phi));
-        figures.push((self.judge.measure().to_string(), average(&self.values)));
+        figures.push((self.judge.measure.to_string(), average(&self.values)));
         figures.push((BOUND.into(), 1.0 - state.bound_gap));
         state.members.push(member);
         let objective = self.values.iter().map(|value| (-value).exp()).collect::<Vec<f64>>();
@@ -166,15 +165,8 @@ impl RankingLearner for AdaRank {
 
     fn fit(&self, job: Job) -> Result<Fitted, LearnerError> {
         let rounds = Rounds::new(NAME, job)?;
-        if self.config.measure.is_none() {
-            checks::bounded_selection(NAME, job)?;
-        }
-        let selection = &job.context.selection;
-        let boosted = Selection {
-            measure: self.config.measure.unwrap_or(selection.measure),
-            round: None,
-            convention: self.config.convention.as_ref().unwrap_or(&selection.convention).clone(),
-        };
+        let AdaRankConfig { measure, convention, .. } = &self.config;
+        let boosted = checks::fitted_measure(NAME, *measure, convention.as_ref(), job)?;
         let judge = Judge::new(&boosted)?;
         match &self.scorer {
             None => self.boost(FeatureRankers::new(&self.config, &judge, job)?, &judge, rounds),
@@ -227,6 +219,6 @@ pub(super) fn measured(judge: &Judge, data: &RankingDataset, scores: &[f64]) -> 
 /// Returns the values of the queries that the convention counts, which must lie in `[0, 1]`.
 pub(super) fn checked(judge: &Judge, values: &[Option<f64>]) -> Result<Vec<f64>, LearnerError> {
     let values = counted(values);
-    in_unit_interval(judge.measure(), &values)?;
+    checks::in_unit_interval(judge.measure, &values)?;
     Ok(values)
 }

@@ -138,7 +138,7 @@ impl LearnerConfig for AdaRankConfig {
 
     fn check(&self, parts: &Parts) -> Result<AdaRank, LearnerError> {
         checks::at_least("rounds", self.rounds, 1)?;
-        self.patience.map(|patience| checks::at_least("patience", patience, 1)).transpose()?;
+        checks::at_least("patience", self.patience, 1)?;
         checks::not_negative("tolerance", self.tolerance)?;
         checks::at_least("epochs", self.epochs, 1)?;
         checks::positive("learning_rate", self.learning_rate)?;

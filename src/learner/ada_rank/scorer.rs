@@ -67,7 +67,7 @@ impl<'a> ScorerRankers<'a> {
         let queries = (0..train.queries()).filter(|&q| values[q].is_some()).collect();
         let batcher =
             BatchPlanner::with(train, &BatchPlannerConfig::default(), seed_for(context.seed, "ada_rank batches", 0))
-                .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
+                .map_err(|error| LearnerError::data(NAME, error))?;
         checks::ask_training(&weak.scorer, job, batcher.shapes(), "the length of lists")?;
         Ok(Self {
             config,
@@ -92,8 +92,7 @@ impl<'a> ScorerRankers<'a> {
             }
             Emphasis::Sampled => {
                 let mut rng = ChaCha8Rng::seed_from_u64(seed_for(self.seed, "ada_rank sample", round as u64));
-                let index = WeightedIndex::new(distribution)
-                    .map_err(|error| LearnerError::Solver { learner: NAME, reason: error.to_string() })?;
+                let index = WeightedIndex::new(distribution).map_err(|error| LearnerError::solver(NAME, error))?;
                 for _ in 0..self.queries.len() {
                     weights[self.queries[index.sample(&mut rng)]] += 1.0;
                 }
@@ -132,8 +131,8 @@ impl<'a> ScorerRankers<'a> {
     fn build(&self, ranker: &ScorerRanker) -> Result<Scorer, LearnerError> {
         match ranker.parts.clone().build(&self.device) {
             Ok(Model::Scorer(scorer)) => Ok(scorer),
-            Ok(_) => Err(LearnerError::Solver { learner: NAME, reason: "a weak ranker that is no scorer".into() }),
-            Err(error) => Err(LearnerError::Solver { learner: NAME, reason: error.to_string() }),
+            Ok(_) => Err(LearnerError::solver(NAME, "a weak ranker that is no scorer")),
+            Err(error) => Err(LearnerError::solver(NAME, error)),
         }
     }
 }
@@ -152,7 +151,7 @@ impl WeakRankers for ScorerRankers<'_> {
         let deviation = deviation_of(scores.iter().copied().map(f64::from));
         if !deviation.is_finite() {
             let reason = format!("the scorer of round {round} diverged: lower learner.learning_rate");
-            return Err(LearnerError::Solver { learner: NAME, reason });
+            return Err(LearnerError::solver(NAME, reason));
         }
         let scale = if deviation > 0.0 { deviation.recip() } else { 1.0 };
         Ok(Some(ScorerRanker { parts: Parts::from_model(&Model::Scorer(scorer)), scale }))

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::config::{BoostedTrees, NAME};
 use super::histogram::Block;
 use super::member::{Member, Setting, Trees, push};
-use super::objective::{Annealing, Objective};
+use super::objective::Objective;
+use super::split::TreeParams;
 use super::sums::Buffers;
 use crate::data::RankingDataset;
 use crate::json::json;
@@ -55,17 +56,24 @@ pub(super) fn member_seed(seed: u64, member: usize) -> u64 {
 
 /// The tree ensembles of all seeds, each of which grows by one tree per round.
 struct Boosting<'a> {
-    loss_name: &'a str,
+    learner: &'a BoostedTrees,
     setting: Setting<'a>,
     members: Vec<Member<'a>>,
-    annealing: Option<Annealing<'a>>,
+    /// The value of the annealed parameter in the current round, or `None` before the first round.
+    annealed: Option<f64>,
 }
 
 impl Boosting<'_> {
     /// Sets the value of the annealed parameter for a round. Returns whether the loss has changed.
     fn anneal(&mut self, round: usize, state: &State) -> Result<bool, LearnerError> {
-        let Some(annealing) = &mut self.annealing else { return Ok(false) };
-        annealing.set(&mut self.setting.objective, state.anneal.unwrap_or_default(), round)
+        let BoostedTrees { config, loss, annealed: Some(parameter), .. } = self.learner else { return Ok(false) };
+        let (Some(anneal), Some(state)) = (&config.anneal, &state.anneal) else { return Ok(false) };
+        let value = state.value(anneal, round, config.rounds);
+        let is_new = self.annealed.replace(value) != Some(value);
+        if is_new {
+            self.setting.objective.set_loss(loss.record.build_with(parameter, value)?)?;
+        }
+        Ok(is_new)
     }
 
     /// Returns the score of each document, averaged over the tree ensembles of all seeds.
@@ -87,7 +95,11 @@ impl Iterative for Boosting<'_> {
 
     fn initial(&self) -> State {
         let others = self.members[1..].iter().map(|_| Trees::default()).collect();
-        State { first: Trees::default(), others, anneal: self.annealing.as_ref().map(|_| AnnealState::default()) }
+        State {
+            first: Trees::default(),
+            others,
+            anneal: self.learner.annealed.as_ref().map(|_| AnnealState::default()),
+        }
     }
 
     fn resume(&mut self, state: &mut State, history: &History) -> Result<(), LearnerError> {
@@ -111,7 +123,7 @@ impl Iterative for Boosting<'_> {
         }
         if found == 0.0 {
             // The next sample may have queries or features that this one lacks.
-            if !self.setting.config.samples() {
+            if !self.learner.config.samples() {
                 return Ok(Step::End(StopReason::Converged));
             }
             found = 1.0;
@@ -122,15 +134,15 @@ impl Iterative for Boosting<'_> {
             }
         }
         let loss = self.loss();
-        let losses = Some(loss * self.setting.objective.queries());
+        let losses = Some(loss * self.setting.objective.queries);
         let mut figures = vec![("leaves".to_string(), leaves / found), ("step".to_string(), steps / found)];
-        figures.extend(self.annealing.as_ref().and_then(Annealing::figure));
+        figures.extend(self.learner.annealed.clone().zip(self.annealed));
         Ok(Step::Made(Made { losses, ..Made::new(loss, figures) }))
     }
 
     fn recorded(&mut self, recorded: &Recorded, state: &mut State) -> Result<Option<StopReason>, LearnerError> {
-        if let (Some(annealing), Some(state)) = (&self.annealing, &mut state.anneal) {
-            annealing.observe(state, recorded.rose);
+        if let (Some(anneal), Some(state)) = (&self.learner.config.anneal, &mut state.anneal) {
+            state.observe(anneal, recorded.rose);
         }
         Ok(None)
     }
@@ -141,23 +153,19 @@ impl Iterative for Boosting<'_> {
 
     fn conclude(&mut self, stop: StopReason, _: &History, state: &State) -> Result<StopReason, LearnerError> {
         if stop != StopReason::Interrupted && state.members().all(Trees::have_no_split) {
-            let config = self.setting.config;
+            let (config, loss) = (&self.learner.config, self.learner.loss.record.name());
             let weights = &self.setting.train.document_weights;
             if weights.contains(&0.0) && self.members.iter().all(Member::has_no_slope) {
-                let reason = format!(
-                    "the document weights leave nothing to learn: with them, {} is the same for all scores",
-                    self.loss_name
-                );
-                return Err(LearnerError::Data { learner: NAME, reason });
+                let reason = "the document weights leave nothing to learn: with them, ";
+                return Err(LearnerError::data(NAME, format_args!("{reason}{loss} is the same for all scores")));
             }
             let reason = format!(
-                "no tree of {} leaves with {} or more decreases {}: {}, or choose another loss",
+                "no tree of {} leaves with {} or more decreases {loss}: {}, or choose another loss",
                 config.leaves,
                 counted(config.min_documents, "document"),
-                self.loss_name,
                 config.what_hinders_splits(self.setting.train.documents())
             );
-            return Err(LearnerError::Data { learner: NAME, reason });
+            return Err(LearnerError::data(NAME, reason));
         }
         Ok(stop)
     }
@@ -244,21 +252,16 @@ impl RankingLearner for BoostedTrees {
         }
         let steps = self.config.steps_for(surrogate);
         let setting = Setting {
-            config: &self.config,
             objective: Objective::new(self.loss.built.clone(), steps, train, &context.device)?,
             train,
             blocks: Block::of_data(train, self.config.bins),
             buffers: Buffers::default(),
-            params: self.config.tree(train.feature_count, steps)?,
+            params: TreeParams::new(&self.config, train.feature_count, steps)?,
             start: self.start.as_ref(),
         };
-        let start = self.start.as_ref();
-        let member = |number| Member::new(job, member_seed(context.seed, number), start, &self.config);
+        let member = |number| Member::new(job, member_seed(context.seed, number), &self.config);
         let members = (0..self.config.seeds.unwrap_or(1)).map(member).collect();
-        let annealing = self.config.anneal.as_ref().zip(self.annealed.as_deref());
-        let (loss, length) = (&self.loss.record, self.config.rounds);
-        let annealing = annealing.map(|(config, parameter)| Annealing { config, loss, parameter, length, value: None });
-        let mut boosting = Boosting { loss_name: loss.name(), setting, members, annealing };
+        let mut boosting = Boosting { learner: self, setting, members, annealed: None };
         let rounds = rounds.most(self.config.rounds).patience(self.config.patience).beside_measure(surrogate)?;
         let mut parameters = vec![json!(self.config), json!(self.loss)];
         parameters.extend(self.start.as_ref().map(|start| json!(start)));

@@ -9,7 +9,7 @@ use crate::data::ByteSize;
 use crate::learner::entry::{Fitting, FittingData, LearnerConfig, Parts, RankingLearner};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealConfig;
-use crate::learner::shared::checks::{at_least, parameter, positive};
+use crate::learner::shared::checks::{at_least, parameter, positive, require};
 use crate::learner::shared::position::PositionConfig;
 use crate::loss::{BuiltLoss, Change, RankingLoss, key_of_held_constant};
 use crate::refusal::Refusal;
@@ -186,28 +186,16 @@ impl LearnerConfig for GradientConfig {
         at_least("epochs", self.epochs, 1)?;
         at_least("batch_queries", self.batch_queries, 1)?;
         at_least("batch_cells", self.batch_cells, 1)?;
-        if let Some(shards) = self.shards {
-            at_least("shards", shards, 1)?;
-            check_shards(shards, &scorer)?;
-        }
+        at_least("shards", self.shards, 1)?;
+        check_shards(self.shards.unwrap_or(1), &scorer)?;
         positive("learning_rate", self.learning_rate)?;
-        if let Some(patience) = self.patience {
-            at_least("patience", patience, 1)?;
-        }
+        at_least("patience", self.patience, 1)?;
         self.optimizer.check()?;
-        self.schedule.check()?;
-        if let Some(warmup) = self.warmup {
-            at_least("warmup", warmup, 1)?;
-            self.schedule.check_after_warmup(warmup, self.epochs)?;
+        self.schedule.check(self.warmup, self.epochs)?;
+        if let Some(decay) = self.average {
+            require("average", decay, decay > 0.0 && decay < 1.0, "a number above 0 and below 1")?;
         }
-        if let Some(decay) = self.average
-            && !(decay > 0.0 && decay < 1.0)
-        {
-            return Err(parameter("average", decay, "a number above 0 and below 1"));
-        }
-        if let Some(clip) = &self.clip {
-            clip.check()?;
-        }
+        self.clip.as_ref().map(ClipConfig::check).transpose()?;
         self.position.as_ref().map(PositionConfig::check).transpose()?;
         scorer.check()?;
         let annealed = self.anneal.as_ref().map(|anneal| anneal.check(&loss)).transpose()?;

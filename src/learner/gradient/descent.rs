@@ -119,7 +119,7 @@ impl Descent {
     ) -> Descended {
         match self {
             Self::Gradients(optimizer) => {
-                let (loss, grads) = step.gradients(&model, scale.as_ref().map_or(1.0, |scale| scale.factor()));
+                let (loss, grads) = step.gradients(&model, scale.as_ref().map_or(1.0, |scale| scale.factor));
                 let grads = match scale {
                     Some(scale) => scale.unscale(grads, &model),
                     None => Some(grads),

@@ -124,7 +124,7 @@ impl LearnerConfig for PermuRankConfig {
     type RankingLearner = PermuRank;
 
     fn check(&self, parts: &Parts) -> Result<PermuRank, LearnerError> {
-        let costs = self.c.positive("c")?;
+        self.c.check("c")?;
         checks::at_least("rounds", self.rounds, 1)?;
         checks::positive("tolerance", self.tolerance)?;
         checks::at_least("max_steps", self.max_steps, 1)?;
@@ -132,14 +132,13 @@ impl LearnerConfig for PermuRankConfig {
         checks::positive("learning_rate", self.learning_rate)?;
         let scorer = parts.scorer_or_default();
         scorer.check()?;
-        Ok(PermuRank { costs, scorer, config: self.clone() })
+        Ok(PermuRank { scorer, config: self.clone() })
     }
 }
 
 /// The learner PermuRank with checked parameters.
 #[derive(Debug, Clone)]
 pub(crate) struct PermuRank {
-    costs: Vec<f64>,
     scorer: ScorerConfig,
     config: PermuRankConfig,
 }

@@ -42,7 +42,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     ..LearnerEntry::of::<RegressionConfig>(NAME)
 };
 
-/// Configuration of [`Regression`].
+/// The configuration of a ridge regression on gains. A checked configuration is the learner.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct RegressionConfig {
@@ -64,19 +64,13 @@ impl Default for RegressionConfig {
 }
 
 impl LearnerConfig for RegressionConfig {
-    type RankingLearner = Regression;
+    type RankingLearner = Self;
 
-    fn check(&self, _: &Parts) -> Result<Regression, LearnerError> {
+    fn check(&self, _: &Parts) -> Result<Self, LearnerError> {
         self.gain.check()?;
-        Ok(Regression { lambdas: self.lambda.positive("lambda")?, config: self.clone() })
+        self.lambda.check("lambda")?;
+        Ok(self.clone())
     }
-}
-
-/// The learner that fits gains by ridge regression, with checked parameters.
-#[derive(Debug, Clone)]
-pub(crate) struct Regression {
-    lambdas: Vec<f64>,
-    config: RegressionConfig,
 }
 
 /// The latest solution, and the normal equations that are solved for each lambda in turn.
@@ -105,7 +99,7 @@ impl Iterative for Lambdas<'_> {
                 return Ok(Step::End(StopReason::Interrupted));
             }
             let reason = format!("the normal equations are singular at learner.lambda = {lambda}: raise it");
-            return Err(LearnerError::Solver { learner: NAME, reason });
+            return Err(LearnerError::solver(NAME, reason));
         };
         self.solution = solution;
         let objective = equations.objective(&self.solution.weights, lambda);
@@ -130,23 +124,24 @@ impl Iterative for Lambdas<'_> {
     }
 }
 
-impl RankingLearner for Regression {
+impl RankingLearner for RegressionConfig {
     fn name(&self) -> &'static str {
         NAME
     }
 
     fn fit(&self, job: Job) -> Result<Fitted, LearnerError> {
-        let (train, rounds) = (job.train, Rounds::new(NAME, job)?.most(self.lambdas.len()));
-        let targets = gains(NAME, train, &self.config.gain, ": change learner.gain")?;
-        let weights = if self.config.balanced {
+        let lambdas = self.lambda.values();
+        let (train, rounds) = (job.train, Rounds::new(NAME, job)?.most(lambdas.len()));
+        let targets = gains(NAME, train, &self.gain, ": change learner.gain")?;
+        let weights = if self.balanced {
             balanced_weights(train)
         } else {
             vec![1.0 / train.documents() as f64; train.documents()]
         };
         NormalEquations::ask_memory(train)?;
         let stop = || train.group().leads() && job.context.interrupt.requested();
-        let equations = NormalEquations::new(train, &targets, &weights, self.config.intercept, &stop);
+        let equations = NormalEquations::new(train, &targets, &weights, self.intercept, &stop);
         let solution = LinearSolution { weights: vec![0.0; train.feature_count], bias: 0.0 };
-        rounds.drive(&self.config, &mut Lambdas { lambdas: &self.lambdas, job, equations, solution })
+        rounds.drive(self, &mut Lambdas { lambdas, job, equations, solution })
     }
 }

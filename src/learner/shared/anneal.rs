@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::checks::{at_least, parameter, positive};
+use super::checks::{at_least, parameter, positive, require};
 use crate::json::tagged;
 use crate::learner::error::LearnerError;
 use crate::loss::BuiltLoss;
@@ -84,22 +84,14 @@ impl AnnealConfig {
         positive("anneal.from", from)?;
         positive("anneal.to", to)?;
         match *self {
-            Self::Geometric { epochs: Some(epochs), .. } | Self::Linear { epochs: Some(epochs), .. } => {
-                at_least("anneal.epochs", epochs, 1).map(drop)
-            }
+            Self::Geometric { epochs, .. } | Self::Linear { epochs, .. } => at_least("anneal.epochs", epochs, 1),
             Self::Plateau { factor, patience, .. } => {
                 positive("anneal.factor", factor)?;
-                if from != to && (factor > 1.0) != (to > from) {
-                    let side = if to > from { "above" } else { "below" };
-                    return Err(parameter(
-                        "anneal.factor",
-                        factor,
-                        format!("a factor {side} 1 to get from {from} to {to}"),
-                    ));
-                }
-                at_least("anneal.patience", patience, 1).map(drop)
+                let side = if to > from { "above" } else { "below" };
+                let expected = format_args!("a factor {side} 1 to get from {from} to {to}");
+                require("anneal.factor", factor, from == to || (factor > 1.0) == (to > from), expected)?;
+                at_least("anneal.patience", patience, 1)
             }
-            _ => Ok(()),
         }
     }
 

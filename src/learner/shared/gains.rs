@@ -22,7 +22,7 @@ pub fn gains(
         }
         let query = data.offsets.partition_point(|&offset| offset <= d) - 1;
         let reason = format!("label {label} of query {} has no finite gain{advice}", data.query_ids[query]);
-        Err(LearnerError::Data { learner, reason })
+        Err(LearnerError::data(learner, reason))
     };
     data.labels.iter().enumerate().map(of).collect()
 }

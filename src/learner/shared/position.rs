@@ -34,7 +34,7 @@ tagged! {
 
 impl PositionConfig {
     pub(crate) fn check(&self) -> Result<(), LearnerError> {
-        not_negative("position.l2", self.l2()).map(drop)
+        not_negative("position.l2", self.l2())
     }
 
     /// Returns the penalty on squared factors.

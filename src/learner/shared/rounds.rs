@@ -28,9 +28,8 @@ use super::judge::{Judge, SurrogateValue};
 use super::position::PositionFactor;
 use crate::atomic_file;
 use crate::data::RankingDataset;
-use crate::json::{self, Map, Value};
+use crate::json::{self, Value};
 use crate::learner::error::LearnerError;
-use crate::loss::entry::LossEntry;
 use crate::loss::{OWN_LOSS, RankingLoss, registry};
 use crate::measure::mean;
 use crate::ranker::Model;
@@ -275,14 +274,9 @@ impl<'a> Rounds<'a> {
             Some(StopReason::Completed)
         } else if self.job.train.group().agree(self.job.context.interrupt.is_due(made)) {
             Some(StopReason::Interrupted)
-        } else if self
-            .patience
-            .filter(|_| taken.is_none())
-            .is_some_and(|patience| made - run.history.best_round >= patience)
-        {
-            Some(StopReason::EarlyStopped)
         } else {
-            None
+            let is_over = |patience| taken.is_none() && made - run.history.best_round >= patience;
+            self.patience.is_some_and(is_over).then_some(StopReason::EarlyStopped)
         }
     }
 
@@ -294,7 +288,7 @@ impl<'a> Rounds<'a> {
         made: Made,
         counts: bool,
     ) -> Result<Option<StopReason>, LearnerError> {
-        let measured = |set, data: &RankingDataset| -> Result<Option<Vec<Option<f64>>>, LearnerError> {
+        let measured = |set, data: &RankingDataset| {
             let scores = learner.scores(set, data)?;
             scores.map(|scores| self.judge.shared_values(data, &scores)).transpose()
         };
@@ -305,8 +299,7 @@ impl<'a> Rounds<'a> {
             figures.extend(losses.map(|losses| surrogate.figure(losses)));
             figures.extend(on_train.as_deref().and_then(|values| surrogate.exact_figure(values)));
         }
-        let average = |values: &Option<Vec<Option<f64>>>| values.as_deref().and_then(mean);
-        let (train, validation) = (average(&on_train), average(&on_validation));
+        let [train, validation] = [on_train, on_validation].map(|values| values.as_deref().and_then(mean));
         let round = Round { round: run.history.next(), objective, train, validation, figures };
         let is_given = self.job.context.selection.round.is_some();
         let rose = counts && if is_given { run.history.tops_all(&round) } else { run.history.would_improve(&round) };
@@ -352,19 +345,16 @@ fn each_loss(value: &mut Value) {
                 return;
             }
             match table.get("name").and_then(Value::as_str).and_then(|name| registry::find(name).ok()) {
-                Some(entry) => complete_loss(entry, table),
+                Some(entry) => {
+                    let mut all = BTreeMap::from_iter(entry.complete(table));
+                    all.extend(std::mem::take(table));
+                    table.extend(all);
+                }
                 None => table.values_mut().for_each(each_loss),
             }
         }
         _ => {}
     }
-}
-
-fn complete_loss(entry: &LossEntry, table: &mut Map) {
-    let mut all: BTreeMap<String, Value> = BTreeMap::new();
-    all.extend(entry.complete(table));
-    all.extend(std::mem::take(table));
-    table.extend(all);
 }
 
 #[derive(Serialize, Deserialize)]
@@ -397,11 +387,8 @@ impl<S: Serialize + DeserializeOwned> Run<S> {
         let path = rounds.job.folder().map(|directory| directory.join(STATE_FILE));
         let fit = fit_hash(rounds, params);
         let saved = read::<S>(path.as_deref(), &fit, rounds.job.train)?;
-        rounds
-            .job
-            .context
-            .progress
-            .begin(rounds.learner, rounds.most.into_iter().chain(rounds.job.context.selection.round).min());
+        let context = rounds.job.context;
+        context.progress.begin(rounds.learner, rounds.most.into_iter().chain(context.selection.round).min());
         let (history, stopped, state) = match saved {
             Some(Saved { history, best_round, stop, state, .. }) => {
                 (History { rounds: history, best_round }, stop, state)
@@ -644,7 +631,7 @@ mod tests {
         assert!(fit(&brief, &context));
         let reads = |loss: &LossSpec| fit(loss, &context);
         let entry = registry::find("approx_ndcg").unwrap();
-        let complete = LossSpec { name: brief.name.clone(), params: entry.defaults(&Map::new()) };
+        let complete = LossSpec { name: brief.name.clone(), params: entry.defaults(&json::Map::new()) };
         assert!(reads(&brief) && reads(&complete) && reads(&LossSpec::new("approx_ndcg")));
         assert!(!reads(&brief.with("beta", 9.0)) && !reads(&LossSpec::new("smooth_ndcg")));
     }

@@ -133,7 +133,7 @@ pub(super) fn minimize(
              normalize the features, or lower the labels or their gains",
             loss.about().name
         );
-        return Err(LearnerError::Solver { learner: NAME, reason });
+        return Err(LearnerError::solver(NAME, reason));
     }
     let first = (start.to_vec(), value);
     let (weights, objectives, cut_short) = match optimizer {

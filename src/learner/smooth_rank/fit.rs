@@ -47,7 +47,7 @@ impl SmoothRank {
         // A model holds its weights as `f32`.
         if !solution.weights.iter().all(|&weight| (weight as f32).is_finite()) {
             let reason = "the ridge regression of the start has infinite weights: lower the labels or their gains";
-            return Err(LearnerError::Solver { learner: NAME, reason: reason.into() });
+            return Err(LearnerError::solver(NAME, reason));
         }
         Ok(solution.weights)
     }
@@ -71,7 +71,7 @@ struct Annealing<'a> {
 impl Annealing<'_> {
     /// Returns the lambda of a round, counted from 0.
     fn lambda(&self, round: usize) -> f64 {
-        self.learner.lambdas[round / self.learner.sigmas.len()]
+        self.learner.config.lambda.values()[round / self.learner.sigmas.len()]
     }
 }
 
@@ -143,7 +143,8 @@ impl RankingLearner for SmoothRank {
         let surrogate = self.surrogate(self.config.first_sigma)?;
         checks::learnable(NAME, &*surrogate, job)?;
         let anneal = |objective: &dyn Objective, center: &[f64]| {
-            let rounds = rounds.most(self.lambdas.len() * self.sigmas.len()).beside_measure(&*surrogate)?;
+            let rounds =
+                rounds.most(self.config.lambda.values().len() * self.sigmas.len()).beside_measure(&*surrogate)?;
             let (weights, cut_short) = (Vec::new(), false);
             let mut annealing = Annealing { learner: self, objective, center, job, weights, cut_short };
             rounds.drive(&(&self.config, &self.loss, &self.scorer), &mut annealing)

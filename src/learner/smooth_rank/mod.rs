@@ -83,7 +83,7 @@ pub(crate) struct SmoothRankConfig {
     /// Must be at least 0.
     pub tolerance: f64,
     /// The penalty of the ridge regression whose solution is `w_0`; must be above 0. See
-    /// [`Regression`](crate::learner::regression::Regression).
+    /// [`Regression`](crate::learner::regression::RegressionConfig).
     pub start_lambda: f64,
     /// Whether this regression gives the relevant documents and all other documents the same total weight.
     pub start_balanced: bool,
@@ -118,13 +118,11 @@ impl LearnerConfig for SmoothRankConfig {
 
     fn check(&self, parts: &Parts) -> Result<SmoothRank, LearnerError> {
         let scorer = parts.scorer_or_default();
-        let lambdas = self.lambda.positive("lambda")?;
+        self.lambda.check("lambda")?;
         checks::positive("first_sigma", self.first_sigma)?;
         checks::positive("last_sigma", self.last_sigma)?;
-        if self.last_sigma > self.first_sigma {
-            let expected = format!("at most first_sigma = {}", self.first_sigma);
-            return Err(checks::parameter("last_sigma", self.last_sigma, expected));
-        }
+        let expected = format_args!("at most first_sigma = {}", self.first_sigma);
+        checks::require("last_sigma", self.last_sigma, self.last_sigma <= self.first_sigma, expected)?;
         checks::at_least("steps", self.steps, 1)?;
         checks::not_negative("tolerance", self.tolerance)?;
         checks::positive("start_lambda", self.start_lambda)?;
@@ -133,9 +131,8 @@ impl LearnerConfig for SmoothRankConfig {
         scorer.check()?;
         if let Some(components) = self.kernel_components {
             checks::at_least("kernel_components", components, 1)?;
-            if !matches!(scorer, ScorerConfig::Linear(_)) {
-                return Err(checks::parameter("kernel_components", components, "none, or a linear scorer"));
-            }
+            let is_linear = matches!(scorer, ScorerConfig::Linear(_));
+            checks::require("kernel_components", components, is_linear, "none, or a linear scorer")?;
         }
         let loss = parts.loss.clone().unwrap_or_else(|| default_loss().into()).built()?;
         let built = &loss.built;
@@ -158,7 +155,7 @@ impl LearnerConfig for SmoothRankConfig {
         let sigmas = std::iter::successors(Some(self.first_sigma), |sigma| Some(sigma / 2.0))
             .take_while(|&sigma| sigma >= self.last_sigma)
             .collect::<Vec<f64>>();
-        let learner = SmoothRank { lambdas, sigmas, smoothing, loss, scorer, config: self.clone() };
+        let learner = SmoothRank { sigmas, smoothing, loss, scorer, config: self.clone() };
         // A temperature that the loss rejects is reported before the fit.
         for sigma in learner.sigmas.first().into_iter().chain(learner.sigmas.last()) {
             learner.surrogate(*sigma)?;
@@ -170,7 +167,6 @@ impl LearnerConfig for SmoothRankConfig {
 /// The learner SmoothRank with checked parameters.
 #[derive(Debug, Clone)]
 pub(crate) struct SmoothRank {
-    lambdas: Vec<f64>,
     sigmas: Vec<f64>,
     smoothing: Smoothing,
     loss: BuiltLoss,

@@ -53,8 +53,8 @@ impl<'a> LinearObjective<'a> {
         kernel: Option<KernelMap>,
         device: &Device,
     ) -> Result<Self, LearnerError> {
-        let losses = FlatLoss::new(&train, Keep::All, DType::F64, device)
-            .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
+        let losses =
+            FlatLoss::new(&train, Keep::All, DType::F64, device).map_err(|error| LearnerError::data(NAME, error))?;
         Ok(Self { train, validation, kernel, losses, device: device.clone() })
     }
 }
@@ -101,7 +101,7 @@ impl<'a> NetworkObjective<'a> {
         let Job { train, context, .. } = job;
         let training = context.device.clone().autodiff();
         let plan = BatchPlanner::with(train, &BatchPlannerConfig::in_order(CELLS), 0)
-            .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
+            .map_err(|error| LearnerError::data(NAME, error))?;
         ask_training(scorer, job, plan.shapes(), "the length of lists")?;
         let scorer = scorer.init(train.feature_count, seed_for(context.seed, NAME, 0), &context.device)?;
         let network = FlatScorer::new(scorer, &context.device);
