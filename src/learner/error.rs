@@ -4,6 +4,9 @@ use std::fmt::Display;
 
 use crate::refusal::Refusal;
 
+/// The result of what may end a fit.
+pub(crate) type Result<T, E = LearnerError> = std::result::Result<T, E>;
+
 /// The reason why a fit failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

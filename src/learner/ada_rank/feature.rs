@@ -9,7 +9,7 @@ use super::fit::{Member, WeakRankers, checked, measured};
 use super::{AdaRankConfig, Directions};
 use crate::data::RankingDataset;
 use crate::data::shards::own;
-use crate::learner::error::LearnerError;
+use crate::learner::error::Result;
 use crate::learner::shared::context::Job;
 use crate::learner::shared::judge::Judge;
 use crate::learner::shared::share::linear_model;
@@ -42,7 +42,7 @@ pub(super) struct FeatureRankers<'a> {
 }
 
 impl<'a> FeatureRankers<'a> {
-    pub(super) fn new(config: &AdaRankConfig, judge: &Judge, job: Job<'a>) -> Result<Self, LearnerError> {
+    pub(super) fn new(config: &AdaRankConfig, judge: &Judge, job: Job<'a>) -> Result<Self> {
         let train = job.train;
         let directions: &[f64] = match config.directions {
             Directions::Both => &[1.0, -1.0],
@@ -56,7 +56,7 @@ impl<'a> FeatureRankers<'a> {
             .collect();
         let own = own(rankers.len(), train.group());
         // A thread of one process measures each ranker.
-        let measured = |rankers: &[FeatureRanker]| -> Result<Vec<Vec<f64>>, LearnerError> {
+        let measured = |rankers: &[FeatureRanker]| -> Result<Vec<Vec<f64>>> {
             let of_ranker = |ranker| checked(judge, &judge.values(train, &scores(ranker, train))?);
             parallel::map(rankers, of_ranker).into_iter().collect()
         };
@@ -87,7 +87,7 @@ impl WeakRankers for FeatureRankers<'_> {
         distribution: &[f64],
         _round: usize,
         members: &[Member<FeatureRanker>],
-    ) -> Result<Option<FeatureRanker>, LearnerError> {
+    ) -> Result<Option<FeatureRanker>> {
         let used = |ranker: &FeatureRanker| members.iter().any(|member| member.ranker.feature == ranker.feature);
         let of = |values: &Vec<f64>| distribution.iter().zip(values).map(|(weight, value)| weight * value).sum();
         let phis = self.train.group().gather_numbers(self.values.iter().map(of).collect());
@@ -103,11 +103,11 @@ impl WeakRankers for FeatureRankers<'_> {
         Ok(best.map(|(_, ranker)| ranker))
     }
 
-    fn scores(&self, ranker: &FeatureRanker, data: &RankingDataset) -> Result<Vec<f64>, LearnerError> {
+    fn scores(&self, ranker: &FeatureRanker, data: &RankingDataset) -> Result<Vec<f64>> {
         Ok(scores(ranker, data))
     }
 
-    fn values(&self, ranker: &FeatureRanker, judge: &Judge, train: &RankingDataset) -> Result<Vec<f64>, LearnerError> {
+    fn values(&self, ranker: &FeatureRanker, judge: &Judge, train: &RankingDataset) -> Result<Vec<f64>> {
         match self.rankers.iter().position(|known| known == ranker) {
             Some(known) if self.own.contains(&known) => {
                 Ok(self.train.group().gather_numbers(self.values[known - self.own.start].clone()))
@@ -122,7 +122,7 @@ impl WeakRankers for FeatureRankers<'_> {
         vec![("feature".into(), (ranker.feature + 1) as f64), ("direction".into(), ranker.direction)]
     }
 
-    fn model(&self, members: &[Member<FeatureRanker>]) -> Result<Model, LearnerError> {
+    fn model(&self, members: &[Member<FeatureRanker>]) -> Result<Model> {
         let mut weights = vec![0.0; self.feature_count];
         for Member { alpha, ranker } in members {
             weights[ranker.feature] += alpha * ranker.direction;

@@ -10,7 +10,7 @@ use super::scorer::ScorerRankers;
 use super::{AdaRank, AdaRankConfig, NAME};
 use crate::data::RankingDataset;
 use crate::learner::entry::RankingLearner;
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::additive::Additive;
 use crate::learner::shared::checks;
 use crate::learner::shared::context::{Fitted, Job, Round, StopReason};
@@ -53,7 +53,7 @@ struct Boosting<'a, W> {
 }
 
 impl<W: WeakRankers> Boosting<'_, W> {
-    fn add(&mut self, member: &Member<W::Ranker>) -> Result<(), LearnerError> {
+    fn add(&mut self, member: &Member<W::Ranker>) -> Result<()> {
         for (_, data, scores) in &mut self.scores.0 {
             let added = self.weak.scores(&member.ranker, data)?;
             scores.iter_mut().zip(added).for_each(|(score, h)| *score += member.alpha * h);
@@ -62,7 +62,7 @@ impl<W: WeakRankers> Boosting<'_, W> {
     }
 
     /// Returns the measure `E` of the current sum on every query that the convention counts.
-    fn measured(&self) -> Result<Vec<f64>, LearnerError> {
+    fn measured(&self) -> Result<Vec<f64>> {
         measured(self.judge, self.train, self.scores.on(Set::Training))
     }
 }
@@ -74,7 +74,7 @@ impl<W: WeakRankers> Iterative for Boosting<'_, W> {
         State { members: Vec::new(), bound_gap: 1.0 }
     }
 
-    fn resume(&mut self, state: &mut Self::State, _: &History) -> Result<(), LearnerError> {
+    fn resume(&mut self, state: &mut Self::State, _: &History) -> Result<()> {
         state.members.iter().try_for_each(|member| self.add(member))?;
         self.values = self.measured()?;
         if state.members.is_empty() {
@@ -83,7 +83,7 @@ impl<W: WeakRankers> Iterative for Boosting<'_, W> {
         Ok(())
     }
 
-    fn round(&mut self, history: &History, state: &mut Self::State) -> Result<Step, LearnerError> {
+    fn round(&mut self, history: &History, state: &mut Self::State) -> Result<Step> {
         if self.learner.without_progress(history.rounds()) {
             return Ok(Step::End(StopReason::Converged));
         }
@@ -122,16 +122,16 @@ impl<W: WeakRankers> Iterative for Boosting<'_, W> {
         Ok(Step::Made(Made::new(average(&objective), figures)))
     }
 
-    fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+    fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>> {
         Ok(Some(self.scores.on(set).into()))
     }
 
-    fn recorded(&mut self, _: &Recorded, state: &mut Self::State) -> Result<Option<StopReason>, LearnerError> {
+    fn recorded(&mut self, _: &Recorded, state: &mut Self::State) -> Result<Option<StopReason>> {
         let whole = state.members.last().is_some_and(|member| member.alpha >= LARGEST_PHI.atanh());
         Ok(whole.then_some(StopReason::Converged))
     }
 
-    fn model(&self, state: &Self::State, best_round: usize) -> Result<Model, LearnerError> {
+    fn model(&self, state: &Self::State, best_round: usize) -> Result<Model> {
         self.weak.model(&state.members[..best_round])
     }
 }
@@ -142,7 +142,7 @@ fn average(values: &[f64]) -> f64 {
 }
 
 impl AdaRank {
-    fn boost<W: WeakRankers>(&self, weak: W, judge: &Judge, rounds: Rounds) -> Result<Fitted, LearnerError> {
+    fn boost<W: WeakRankers>(&self, weak: W, judge: &Judge, rounds: Rounds) -> Result<Fitted> {
         let (train, scores, values) = (rounds.job.train, Additive::new(rounds.job), Vec::new());
         let mut boosting = Boosting { learner: self, weak, judge, train, scores, values };
         rounds.most(self.config.rounds).drive(&(&self.config, &self.scorer), &mut boosting)
@@ -163,7 +163,7 @@ impl RankingLearner for AdaRank {
         NAME
     }
 
-    fn fit(&self, job: Job) -> Result<Fitted, LearnerError> {
+    fn fit(&self, job: Job) -> Result<Fitted> {
         let rounds = Rounds::new(NAME, job)?;
         let AdaRankConfig { measure, convention, .. } = &self.config;
         let boosted = checks::fitted_measure(NAME, *measure, convention.as_ref(), job)?;
@@ -186,13 +186,13 @@ pub(super) trait WeakRankers {
         distribution: &[f64],
         round: usize,
         members: &[Member<Self::Ranker>],
-    ) -> Result<Option<Self::Ranker>, LearnerError>;
+    ) -> Result<Option<Self::Ranker>>;
 
     /// Returns the score that a weak ranker gives to each document.
-    fn scores(&self, ranker: &Self::Ranker, data: &RankingDataset) -> Result<Vec<f64>, LearnerError>;
+    fn scores(&self, ranker: &Self::Ranker, data: &RankingDataset) -> Result<Vec<f64>>;
 
     /// Returns the measure `E` of a weak ranker on every query that the convention counts.
-    fn values(&self, ranker: &Self::Ranker, judge: &Judge, train: &RankingDataset) -> Result<Vec<f64>, LearnerError> {
+    fn values(&self, ranker: &Self::Ranker, judge: &Judge, train: &RankingDataset) -> Result<Vec<f64>> {
         measured(judge, train, &self.scores(ranker, train)?)
     }
 
@@ -200,7 +200,7 @@ pub(super) trait WeakRankers {
     fn figures(&self, ranker: &Self::Ranker) -> Vec<(String, f64)>;
 
     /// Returns the model `sum_t alpha_t h_t`.
-    fn model(&self, members: &[Member<Self::Ranker>]) -> Result<Model, LearnerError>;
+    fn model(&self, members: &[Member<Self::Ranker>]) -> Result<Model>;
 }
 
 /// A weak ranker `h_t` with its weight `alpha_t`.
@@ -212,12 +212,12 @@ pub(super) struct Member<R> {
 
 /// Returns the measure `E` of the scores on every query that the convention counts. Each process of the data's group
 /// evaluates some of the queries.
-pub(super) fn measured(judge: &Judge, data: &RankingDataset, scores: &[f64]) -> Result<Vec<f64>, LearnerError> {
+pub(super) fn measured(judge: &Judge, data: &RankingDataset, scores: &[f64]) -> Result<Vec<f64>> {
     checked(judge, &judge.shared_values(data, scores)?)
 }
 
 /// Returns the values of the queries that the convention counts, which must lie in `[0, 1]`.
-pub(super) fn checked(judge: &Judge, values: &[Option<f64>]) -> Result<Vec<f64>, LearnerError> {
+pub(super) fn checked(judge: &Judge, values: &[Option<f64>]) -> Result<Vec<f64>> {
     let values = counted(values);
     checks::in_unit_interval(judge.measure, &values)?;
     Ok(values)

@@ -22,7 +22,7 @@ use super::fit::{Member, WeakRankers};
 use super::{AdaRankConfig, Emphasis, NAME, WeakScorer};
 use crate::data::batch::BatchPlannerConfig;
 use crate::data::{BatchPlanner, RankingBatch, RankingDataset};
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::checks;
 use crate::learner::shared::context::Job;
 use crate::learner::shared::judge::Judge;
@@ -55,12 +55,7 @@ pub(super) struct ScorerRankers<'a> {
 }
 
 impl<'a> ScorerRankers<'a> {
-    pub(super) fn new(
-        config: &'a AdaRankConfig,
-        weak: &'a WeakScorer,
-        judge: &Judge,
-        job: Job<'a>,
-    ) -> Result<Self, LearnerError> {
+    pub(super) fn new(config: &'a AdaRankConfig, weak: &'a WeakScorer, judge: &Judge, job: Job<'a>) -> Result<Self> {
         let Job { train, context, .. } = job;
         checks::learnable(NAME, &*weak.loss.built, job)?;
         let values = judge.values(train, &vec![0.0; train.documents()])?;
@@ -82,7 +77,7 @@ impl<'a> ScorerRankers<'a> {
     }
 
     /// Returns how much each training query counts when the scorer of this round is trained.
-    fn query_weights(&self, distribution: &[f64], round: usize) -> Result<Vec<f32>, LearnerError> {
+    fn query_weights(&self, distribution: &[f64], round: usize) -> Result<Vec<f32>> {
         let mut weights = vec![0.0; self.train.queries()];
         match self.config.emphasis {
             Emphasis::Weighted => {
@@ -101,7 +96,7 @@ impl<'a> ScorerRankers<'a> {
         Ok(weights)
     }
 
-    fn train(&self, weights: &[f32], round: usize) -> Result<Scorer, LearnerError> {
+    fn train(&self, weights: &[f32], round: usize) -> Result<Scorer> {
         let device = self.device.clone().autodiff();
         let seed = seed_for(self.seed, "ada_rank scorer", round as u64);
         let mut scorer = self.scorer.init(self.train.feature_count, seed, &device)?;
@@ -128,7 +123,7 @@ impl<'a> ScorerRankers<'a> {
         Prepared::new(data, &scorer, &self.device).scores(&scorer)
     }
 
-    fn build(&self, ranker: &ScorerRanker) -> Result<Scorer, LearnerError> {
+    fn build(&self, ranker: &ScorerRanker) -> Result<Scorer> {
         match ranker.parts.clone().build(&self.device) {
             Ok(Model::Scorer(scorer)) => Ok(scorer),
             Ok(_) => Err(LearnerError::solver(NAME, "a weak ranker that is no scorer")),
@@ -145,7 +140,7 @@ impl WeakRankers for ScorerRankers<'_> {
         distribution: &[f64],
         round: usize,
         _members: &[Member<ScorerRanker>],
-    ) -> Result<Option<ScorerRanker>, LearnerError> {
+    ) -> Result<Option<ScorerRanker>> {
         let scorer = self.train(&self.query_weights(distribution, round)?, round)?;
         let scores = self.predict(scorer.clone(), self.train);
         let deviation = deviation_of(scores.iter().copied().map(f64::from));
@@ -157,7 +152,7 @@ impl WeakRankers for ScorerRankers<'_> {
         Ok(Some(ScorerRanker { parts: Parts::from_model(&Model::Scorer(scorer)), scale }))
     }
 
-    fn scores(&self, ranker: &ScorerRanker, data: &RankingDataset) -> Result<Vec<f64>, LearnerError> {
+    fn scores(&self, ranker: &ScorerRanker, data: &RankingDataset) -> Result<Vec<f64>> {
         let scores = self.predict(self.build(ranker)?, data);
         Ok(scores.into_iter().map(|score| f64::from(score) * ranker.scale).collect())
     }
@@ -166,10 +161,10 @@ impl WeakRankers for ScorerRankers<'_> {
         Vec::new()
     }
 
-    fn model(&self, members: &[Member<ScorerRanker>]) -> Result<Model, LearnerError> {
+    fn model(&self, members: &[Member<ScorerRanker>]) -> Result<Model> {
         let weighted =
             |member: &Member<ScorerRanker>| Ok((member.alpha * member.ranker.scale, self.build(&member.ranker)?));
-        let weighted: Vec<(f64, Scorer)> = members.iter().map(weighted).collect::<Result<_, LearnerError>>()?;
+        let weighted: Vec<(f64, Scorer)> = members.iter().map(weighted).collect::<Result<_>>()?;
         Ok(linear_sum(&weighted, self.train.feature_count, &self.device).unwrap_or(Model::Ensemble(weighted)))
     }
 }

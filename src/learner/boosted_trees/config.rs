@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::anneal::AnnealConfig;
 use crate::learner::shared::checks;
 use crate::learner::shared::position::PositionConfig;
@@ -202,7 +202,7 @@ impl BoostedTreesConfig {
 impl LearnerConfig for BoostedTreesConfig {
     type RankingLearner = BoostedTrees;
 
-    fn check(&self, parts: &Parts) -> Result<BoostedTrees, LearnerError> {
+    fn check(&self, parts: &Parts) -> Result<BoostedTrees> {
         checks::at_least("rounds", self.rounds, 1)?;
         checks::share("learning_rate", self.learning_rate)?;
         checks::at_least("leaves", self.leaves, 2)?;

@@ -14,7 +14,7 @@ use super::sums::Buffers;
 use crate::data::RankingDataset;
 use crate::json::json;
 use crate::learner::entry::RankingLearner;
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::anneal::AnnealState;
 use crate::learner::shared::checks;
 use crate::learner::shared::context::{Fitted, Importance, Job, StopReason};
@@ -65,7 +65,7 @@ struct Boosting<'a> {
 
 impl Boosting<'_> {
     /// Sets the value of the annealed parameter for a round. Returns whether the loss has changed.
-    fn anneal(&mut self, round: usize, state: &State) -> Result<bool, LearnerError> {
+    fn anneal(&mut self, round: usize, state: &State) -> Result<bool> {
         let BoostedTrees { config, loss, annealed: Some(parameter), .. } = self.learner else { return Ok(false) };
         let (Some(anneal), Some(state)) = (&config.anneal, &state.anneal) else { return Ok(false) };
         let value = state.value(anneal, round, config.rounds);
@@ -102,12 +102,12 @@ impl Iterative for Boosting<'_> {
         }
     }
 
-    fn resume(&mut self, state: &mut State, history: &History) -> Result<(), LearnerError> {
+    fn resume(&mut self, state: &mut State, history: &History) -> Result<()> {
         self.anneal(history.next(), state)?;
         self.members.iter_mut().zip(state.members()).try_for_each(|(member, trees)| member.resume(&self.setting, trees))
     }
 
-    fn round(&mut self, history: &History, state: &mut State) -> Result<Step, LearnerError> {
+    fn round(&mut self, history: &History, state: &mut State) -> Result<Step> {
         if self.anneal(history.next(), state)? {
             self.members.iter_mut().for_each(|member| member.differentiate(&self.setting.objective));
         }
@@ -140,18 +140,18 @@ impl Iterative for Boosting<'_> {
         Ok(Step::Made(Made { losses, ..Made::new(loss, figures) }))
     }
 
-    fn recorded(&mut self, recorded: &Recorded, state: &mut State) -> Result<Option<StopReason>, LearnerError> {
+    fn recorded(&mut self, recorded: &Recorded, state: &mut State) -> Result<Option<StopReason>> {
         if let (Some(anneal), Some(state)) = (&self.learner.config.anneal, &mut state.anneal) {
             state.observe(anneal, recorded.rose);
         }
         Ok(None)
     }
 
-    fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+    fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>> {
         Ok(Some(self.mean_scores(set)))
     }
 
-    fn conclude(&mut self, stop: StopReason, _: &History, state: &State) -> Result<StopReason, LearnerError> {
+    fn conclude(&mut self, stop: StopReason, _: &History, state: &State) -> Result<StopReason> {
         if stop != StopReason::Interrupted && state.members().all(Trees::have_no_split) {
             let (config, loss) = (&self.learner.config, self.learner.loss.record.name());
             let weights = &self.setting.train.document_weights;
@@ -170,7 +170,7 @@ impl Iterative for Boosting<'_> {
         Ok(stop)
     }
 
-    fn model(&self, state: &State, best_round: usize) -> Result<Model, LearnerError> {
+    fn model(&self, state: &State, best_round: usize) -> Result<Model> {
         let empty = || TreeEnsemble::new(self.setting.train.feature_count);
         let mut all = self.setting.start.cloned().unwrap_or_else(empty);
         let share = 1.0 / self.members.len() as f64;
@@ -232,14 +232,14 @@ impl RankingLearner for BoostedTrees {
         NAME
     }
 
-    fn starting_from(&self, model: &Model) -> Result<Arc<dyn RankingLearner>, LearnerError> {
+    fn starting_from(&self, model: &Model) -> Result<Arc<dyn RankingLearner>> {
         let Model::Trees(trees) = model else {
             return Err(Refusal::new("start", "another model", "a ranker that is a sum of trees").into());
         };
         Ok(Arc::new(Self { start: Some(trees.clone()), ..self.clone() }))
     }
 
-    fn fit(&self, job: Job) -> Result<Fitted, LearnerError> {
+    fn fit(&self, job: Job) -> Result<Fitted> {
         let Job { train, context, .. } = job;
         checks::of_equal_queries(NAME, train)?;
         let rounds = Rounds::of_weighted(NAME, job)?;

@@ -16,7 +16,7 @@ use super::split::TreeParams;
 use super::sums::Buffers;
 use super::tree::grow;
 use crate::data::RankingDataset;
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::additive::Additive;
 use crate::learner::shared::context::Job;
 use crate::learner::shared::gains::start_gains;
@@ -110,7 +110,7 @@ fn add(trees: &TreeEnsemble, scores: &mut [f64], data: &RankingDataset) {
 /// Returns the derivatives of a squared error between equal scores and the gains of the documents. Each derivative is
 /// the mean gain of the query minus the gain of the document. A tree therefore raises the scores of documents with high
 /// gains. If documents have weights, each gain is multiplied by the weight of its document.
-pub(super) fn towards_gains(train: &RankingDataset, loss: &dyn RankingLoss) -> Result<Derivatives, LearnerError> {
+pub(super) fn towards_gains(train: &RankingDataset, loss: &dyn RankingLoss) -> Result<Derivatives> {
     let mut gains = start_gains(NAME, train, loss)?;
     gains.iter_mut().zip(&train.document_weights).for_each(|(gain, &weight)| *gain *= f64::from(weight));
     let mut gradient = Vec::with_capacity(gains.len());
@@ -123,10 +123,7 @@ pub(super) fn towards_gains(train: &RankingDataset, loss: &dyn RankingLoss) -> R
 }
 
 /// Creates the ensemble that consists of the given trees.
-pub(super) fn ensemble<T: AsRef<[Node]>>(
-    trees: impl IntoIterator<Item = T>,
-    features: usize,
-) -> Result<TreeEnsemble, LearnerError> {
+pub(super) fn ensemble<T: AsRef<[Node]>>(trees: impl IntoIterator<Item = T>, features: usize) -> Result<TreeEnsemble> {
     let mut all = TreeEnsemble::new(features);
     for tree in trees {
         push(&mut all, tree.as_ref(), NodeStatistics::default())?;
@@ -135,7 +132,7 @@ pub(super) fn ensemble<T: AsRef<[Node]>>(
 }
 
 /// Adds a tree to an ensemble, with the statistics of the tree's nodes.
-pub(super) fn push(all: &mut TreeEnsemble, tree: &[Node], statistics: NodeStatistics) -> Result<(), LearnerError> {
+pub(super) fn push(all: &mut TreeEnsemble, tree: &[Node], statistics: NodeStatistics) -> Result<()> {
     let pushed = all.push_with(tree, statistics);
     pushed.map_err(|error| LearnerError::solver(NAME, error))
 }
@@ -155,7 +152,7 @@ impl<'a> Member<'a> {
 
     /// Adds the values of the trees from which the fit starts, and of the saved trees, to the scores, and takes the
     /// saved factors.
-    pub(super) fn resume(&mut self, setting: &Setting, trees: &Trees) -> Result<(), LearnerError> {
+    pub(super) fn resume(&mut self, setting: &Setting, trees: &Trees) -> Result<()> {
         for (_, data, scores) in &mut self.scores.0 {
             if let Some(start) = setting.start {
                 add(start, scores, data);
@@ -182,12 +179,7 @@ impl<'a> Member<'a> {
     }
 
     /// Grows the tree of a round and adds it, or returns `None` if no tree lowers the loss.
-    pub(super) fn grow(
-        &mut self,
-        setting: &mut Setting,
-        round: usize,
-        trees: &mut Trees,
-    ) -> Result<Option<Added>, LearnerError> {
+    pub(super) fn grow(&mut self, setting: &mut Setting, round: usize, trees: &mut Trees) -> Result<Option<Added>> {
         let steps = setting.objective.steps;
         let may_be_flat = trees.have_no_split() && setting.start.is_none() && steps != Steps::Newton;
         let flat = may_be_flat && self.is_flat(setting);

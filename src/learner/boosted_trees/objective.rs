@@ -11,7 +11,7 @@ use super::config::{NAME, Steps};
 use crate::data::RankingDataset;
 use crate::data::batch::Keep;
 use crate::data::shards::own;
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::flat_loss::FlatLoss;
 use crate::loss::curvature::Curved;
 use crate::loss::{RankingLoss, degenerate_queries, idle_queries};
@@ -39,7 +39,7 @@ impl<'a> Objective<'a> {
         steps: Steps,
         data: &'a RankingDataset,
         device: &Device,
-    ) -> Result<Self, LearnerError> {
+    ) -> Result<Self> {
         // A teacher may tell documents of one label apart, and a loss of values learns from any label.
         let any = !data.teacher.is_empty() || degenerate_queries(&*loss, &[0.0], &[0, 1])?.is_empty();
         let flat = match steps {
@@ -58,7 +58,7 @@ impl<'a> Objective<'a> {
     }
 
     /// Replaces the loss, for example with one that has a different temperature.
-    pub(super) fn set_loss(&mut self, loss: Arc<dyn RankingLoss>) -> Result<(), LearnerError> {
+    pub(super) fn set_loss(&mut self, loss: Arc<dyn RankingLoss>) -> Result<()> {
         if self.steps == Steps::Newton && loss.about().curvature.is_none() {
             let reason = format!("{} has second derivatives only at some values of its parameters", loss.about().name);
             return Err(LearnerError::solver(NAME, reason));

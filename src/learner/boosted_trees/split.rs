@@ -13,7 +13,7 @@
 use super::config::{BALANCE_L2, BoostedTreesConfig, Steps};
 use super::histogram::{Block, FeatureSums};
 use super::sums::{FixedPoint, Sums};
-use crate::learner::error::LearnerError;
+use crate::learner::error::Result;
 use crate::learner::shared::checks::parameter;
 
 /// Limits of a tree.
@@ -27,7 +27,7 @@ pub(super) struct TreeParams {
 
 impl TreeParams {
     /// Returns the limits that the configuration sets for trees on `features` features.
-    pub(super) fn new(config: &BoostedTreesConfig, features: usize, steps: Steps) -> Result<Self, LearnerError> {
+    pub(super) fn new(config: &BoostedTreesConfig, features: usize, steps: Steps) -> Result<Self> {
         let mut directions = vec![Direction::Any; features];
         for (key, numbers, direction) in [
             ("increasing", &config.increasing, Direction::Increasing),

@@ -7,7 +7,7 @@ use super::precision::Precision;
 use super::schedule::ScheduleConfig;
 use crate::data::ByteSize;
 use crate::learner::entry::{Fitting, FittingData, LearnerConfig, Parts, RankingLearner};
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::anneal::AnnealConfig;
 use crate::learner::shared::checks::{at_least, parameter, positive, require};
 use crate::learner::shared::position::PositionConfig;
@@ -119,7 +119,7 @@ impl GradientConfig {
     }
 
     /// Rejects a scorer, a loss or settings that the optimizer does not support.
-    fn check_optimizer(&self, scorer: &ScorerConfig, loss: &dyn RankingLoss) -> Result<(), LearnerError> {
+    fn check_optimizer(&self, scorer: &ScorerConfig, loss: &dyn RankingLoss) -> Result<()> {
         match self.optimizer {
             OptimizerConfig::Muon { .. } if !scorer.has_hidden_layers() => Err(parameter(
                 "optimizer.kind",
@@ -133,7 +133,7 @@ impl GradientConfig {
 
     /// Rejects a scorer, a loss or settings that do not work with a line search. A line search needs a loss that has
     /// the same value whenever it is evaluated. It also needs the exact gradient of this value.
-    fn check_line_search(&self, scorer: &ScorerConfig, loss: &dyn RankingLoss) -> Result<(), LearnerError> {
+    fn check_line_search(&self, scorer: &ScorerConfig, loss: &dyn RankingLoss) -> Result<()> {
         let with = "with optimizer `lbfgs`";
         let reason = "optimizer `lbfgs` needs a deterministic loss";
         let remedy = "remove it or choose another optimizer";
@@ -166,7 +166,7 @@ impl GradientConfig {
 }
 
 /// Rejects batch norm with several shards, since batch norm needs the statistics of all queries in a step.
-fn check_shards(shards: usize, scorer: &ScorerConfig) -> Result<(), LearnerError> {
+fn check_shards(shards: usize, scorer: &ScorerConfig) -> Result<()> {
     match scorer.changes_in_training() {
         Some((key @ "norm", found)) if shards > 1 => {
             let expected = format!(
@@ -181,7 +181,7 @@ fn check_shards(shards: usize, scorer: &ScorerConfig) -> Result<(), LearnerError
 impl LearnerConfig for GradientConfig {
     type RankingLearner = Gradient;
 
-    fn check(&self, parts: &Parts) -> Result<Gradient, LearnerError> {
+    fn check(&self, parts: &Parts) -> Result<Gradient> {
         let (loss, scorer) = (parts.required_loss(self)?, parts.scorer_or_default());
         at_least("epochs", self.epochs, 1)?;
         at_least("batch_queries", self.batch_queries, 1)?;

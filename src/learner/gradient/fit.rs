@@ -24,7 +24,7 @@ use super::step::{RankingModel, TrainingStep};
 use crate::data::RankingDataset;
 use crate::device::{count_read, largest_buffer, root_cause};
 use crate::learner::entry::RankingLearner;
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::anneal::AnnealState;
 use crate::learner::shared::checks::{ask_training, complete, learnable, parameter};
 use crate::learner::shared::context::{Fitted, Job, StopReason};
@@ -86,7 +86,7 @@ pub(super) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    pub(super) fn start(learner: &'a Gradient, job: Job<'a>) -> Result<Self, LearnerError> {
+    pub(super) fn start(learner: &'a Gradient, job: Job<'a>) -> Result<Self> {
         let Job { train, validation, context } = job;
         let Gradient { config, scorer, loss, .. } = learner;
         if let Some(shards) = config.shards.filter(|&shards| shards > train.queries()) {
@@ -150,7 +150,7 @@ impl<'a> Session<'a> {
 
     /// Trains the given epoch; epochs are counted from 1. Each loss is computed before the optimizer step that uses its
     /// query. Reports the learning rate, the annealed parameter, and the loss scale in f16.
-    pub(super) fn epoch(&mut self, epoch: usize) -> Result<Made, LearnerError> {
+    pub(super) fn epoch(&mut self, epoch: usize) -> Result<Made> {
         let Gradient { config, loss, annealed, .. } = self.learner;
         let mut figures = Vec::new();
         if let (Some(anneal), Some(parameter)) = (&config.anneal, annealed) {
@@ -232,7 +232,7 @@ impl<'a> Session<'a> {
     }
 
     /// Returns the state from which the fit can resume.
-    fn save(&self) -> Result<SavedSession, LearnerError> {
+    fn save(&self) -> Result<SavedSession> {
         let text =
             |scorer: Scorer| -> Result<String, RecordError> { Ok(hexadecimal(&scorer.into_record().into_bytes()?)) };
         let average = |average: &AveragedWeights| -> Result<SavedAverage, RecordError> {
@@ -256,7 +256,7 @@ impl<'a> Session<'a> {
     }
 
     /// Restores the state that [`save`](Self::save) returned.
-    fn restore(&mut self, saved: SavedSession) -> Result<(), LearnerError> {
+    fn restore(&mut self, saved: SavedSession) -> Result<()> {
         let load =
             |scorer: &Scorer, text: &str| scorer.clone().try_load_record(ModuleRecord::from_bytes(bytes(text)?)?);
         let restored = || -> Result<(), RecordError> {
@@ -292,18 +292,18 @@ impl Iterative for Session<'_> {
         None
     }
 
-    fn resume(&mut self, state: &mut Self::State, history: &History) -> Result<(), LearnerError> {
+    fn resume(&mut self, state: &mut Self::State, history: &History) -> Result<()> {
         state.take().map_or(Ok(()), |saved| self.restore(saved))?;
         self.log = MetricsLog::open(self.job.folder(), history.rounds())?;
         Ok(())
     }
 
-    fn round(&mut self, history: &History, _: &mut Self::State) -> Result<Step, LearnerError> {
+    fn round(&mut self, history: &History, _: &mut Self::State) -> Result<Step> {
         self.epoch = history.next();
         Ok(Step::Made(self.epoch(self.epoch)?))
     }
 
-    fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+    fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>> {
         let (data, name) = match (set, &self.validation) {
             (Set::Validation, Some(data)) => (data, "validation"),
             (Set::Training, None) => (&self.train, "training"),
@@ -318,7 +318,7 @@ impl Iterative for Session<'_> {
         Ok(Some(scores.into_iter().map(f64::from).collect()))
     }
 
-    fn recorded(&mut self, recorded: &Recorded, _: &mut Self::State) -> Result<Option<StopReason>, LearnerError> {
+    fn recorded(&mut self, recorded: &Recorded, _: &mut Self::State) -> Result<Option<StopReason>> {
         self.log.write(recorded.round)?;
         if recorded.improved {
             self.best = self.in_use();
@@ -330,7 +330,7 @@ impl Iterative for Session<'_> {
         Ok(None)
     }
 
-    fn store(&self, state: &mut Self::State) -> Result<(), LearnerError> {
+    fn store(&self, state: &mut Self::State) -> Result<()> {
         *state = Some(self.save()?);
         Ok(())
     }
@@ -339,7 +339,7 @@ impl Iterative for Session<'_> {
         factors(&self.job.train.positions, &self.best_positions)
     }
 
-    fn model(&self, _: &Self::State, _: usize) -> Result<Model, LearnerError> {
+    fn model(&self, _: &Self::State, _: usize) -> Result<Model> {
         Ok(Model::Scorer(self.best.clone()))
     }
 }
@@ -358,7 +358,7 @@ impl RankingLearner for Gradient {
         NAME
     }
 
-    fn fit(&self, job: Job) -> Result<Fitted, LearnerError> {
+    fn fit(&self, job: Job) -> Result<Fitted> {
         let train = &*job.train.weighted_for_training().map_err(|error| LearnerError::data(NAME, error))?;
         let job = Job { train, ..job };
         complete(NAME, job)?;

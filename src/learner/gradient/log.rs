@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::atomic_file;
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::context::Round;
 
 /// The name of the log file in the directory of a fit.
@@ -18,7 +18,7 @@ pub(super) struct MetricsLog(Option<(PathBuf, File)>);
 impl MetricsLog {
     /// Opens the log, and replaces its contents with the rounds in `history`. A killed fit may have logged rounds after
     /// its last saved state. These unsaved rounds are dropped, and logged again when the resumed fit repeats them.
-    pub(super) fn open(directory: Option<&Path>, history: &[Round]) -> Result<Self, LearnerError> {
+    pub(super) fn open(directory: Option<&Path>, history: &[Round]) -> Result<Self> {
         let Some(directory) = directory else { return Ok(Self(None)) };
         let path = directory.join(LOG_FILE);
         let opened = atomic_file::replace_with(&path, |file| history.iter().try_for_each(|round| line(file, round)))
@@ -30,7 +30,7 @@ impl MetricsLog {
     }
 
     /// Adds a round to the log.
-    pub(super) fn write(&mut self, round: &Round) -> Result<(), LearnerError> {
+    pub(super) fn write(&mut self, round: &Round) -> Result<()> {
         let Some((path, file)) = &mut self.0 else { return Ok(()) };
         line(file, round).map_err(|error| LearnerError::State { path: path.clone(), reason: error.to_string() })
     }

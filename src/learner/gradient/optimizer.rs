@@ -5,7 +5,7 @@ use burn::grad_clipping::GradientClipping;
 use serde::{Deserialize, Serialize};
 
 use crate::json::{tagged, to_value};
-use crate::learner::error::LearnerError;
+use crate::learner::error::Result;
 use crate::learner::shared::checks::{not_negative, positive, rate, require};
 
 tagged! {
@@ -198,7 +198,7 @@ impl OptimizerConfig {
     }
 
     /// Checks the settings. Each has the same range with every optimizer.
-    pub(super) fn check(&self) -> Result<(), LearnerError> {
+    pub(super) fn check(&self) -> Result<()> {
         let settings = to_value(self).unwrap_or_default();
         for (key, value) in settings.as_object().into_iter().flatten() {
             // In JSON, a number that is not finite is null.
@@ -227,7 +227,7 @@ pub enum ClipConfig {
 }
 
 impl ClipConfig {
-    pub(super) fn check(&self) -> Result<(), LearnerError> {
+    pub(super) fn check(&self) -> Result<()> {
         match *self {
             Self::Value(bound) => positive("clip.value", bound),
             Self::Norm(bound) => positive("clip.norm", bound),

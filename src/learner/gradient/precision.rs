@@ -12,7 +12,7 @@ use burn::tensor::{Device, FloatDType, Int, Tensor};
 use serde::{Deserialize, Serialize};
 
 use crate::device::count_read;
-use crate::learner::error::LearnerError;
+use crate::learner::error::Result;
 use crate::learner::shared::checks::parameter;
 
 /// The number type in which the layers of a scorer compute during training.
@@ -53,7 +53,7 @@ impl Precision {
     }
 
     /// Rejects a type that the device does not support.
-    pub(super) fn check_on(self, device: &Device) -> Result<(), LearnerError> {
+    pub(super) fn check_on(self, device: &Device) -> Result<()> {
         self.check_with(|dtype| device.supports_dtype(dtype)).map_err(|types| {
             let expected = format!("one of {types}, in which {device:?} computes");
             parameter("precision", format!("{:?}", self.name()), expected)

@@ -11,7 +11,7 @@ use burn::lr_scheduler::sequential::SequentialLrSchedulerConfig;
 use burn::lr_scheduler::step::StepLrSchedulerConfig;
 
 use crate::json::tagged;
-use crate::learner::error::LearnerError;
+use crate::learner::error::Result;
 use crate::learner::shared::checks::{at_least, parameter, rate, require, share};
 
 tagged! {
@@ -61,7 +61,7 @@ tagged! {
 
 impl ScheduleConfig {
     /// Checks the settings. Also rejects a warm-up that takes all epochs, or that precedes a schedule with its own.
-    pub(super) fn check(&self, warmup: Option<usize>, epochs: usize) -> Result<(), LearnerError> {
+    pub(super) fn check(&self, warmup: Option<usize>, epochs: usize) -> Result<()> {
         match *self {
             Self::Constant => {}
             Self::Cosine { floor } | Self::Linear { floor } => rate("schedule.floor", floor)?,
@@ -81,12 +81,7 @@ impl ScheduleConfig {
 
     /// Builds a learning-rate scheduler for `epochs` epochs of `steps` steps each. With a warm-up, the factors first
     /// rise linearly to 1, over `warmup` epochs.
-    pub(super) fn build(
-        &self,
-        warmup: Option<usize>,
-        epochs: usize,
-        steps: usize,
-    ) -> Result<ModuleLrScheduler, LearnerError> {
+    pub(super) fn build(&self, warmup: Option<usize>, epochs: usize, steps: usize) -> Result<ModuleLrScheduler> {
         let schedule = match warmup {
             None => self.factors(epochs, steps),
             Some(warmup) => {

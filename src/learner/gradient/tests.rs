@@ -10,7 +10,7 @@ use crate::data::{Normalizer, NormalizerKind, RankingDataset, SynthConfig};
 use crate::json::json;
 use crate::learner::Job;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
-use crate::learner::error::LearnerError;
+use crate::learner::error::Result;
 use crate::learner::shared::context::{FitContext, Fitted, Interrupt, Progress, Round, Selection, StopReason};
 use crate::learner::shared::judge::Judge;
 #[cfg(feature = "columnar")]
@@ -53,11 +53,7 @@ fn context<'a>(directory: Option<&'a Path>, progress: &'a dyn Progress) -> FitCo
     FitContext { selection: Selection::best(Measure::Ndcg(Some(10))), progress, ..testing::context(directory) }
 }
 
-fn built(
-    config: GradientConfig,
-    scorer: ScorerConfig,
-    loss: impl Into<TrainingLoss>,
-) -> Result<Gradient, LearnerError> {
+fn built(config: GradientConfig, scorer: ScorerConfig, loss: impl Into<TrainingLoss>) -> Result<Gradient> {
     config.check(&Parts::default().with_scorer(&scorer).with_loss(loss))
 }
 

@@ -10,7 +10,7 @@ use super::working_sets::WorkingSets;
 use super::{NAME, PermuRank, PermuRankConfig};
 use crate::data::RankingDataset;
 use crate::learner::entry::RankingLearner;
-use crate::learner::error::LearnerError;
+use crate::learner::error::Result;
 use crate::learner::shared::checks;
 use crate::learner::shared::context::{Fitted, Job, Selection, StopReason};
 use crate::learner::shared::cost_path::solution;
@@ -79,7 +79,7 @@ impl<B: Bound> Iterative for Alternation<'_, B> {
         State { all_stable: true, ..State::default() }
     }
 
-    fn resume(&mut self, state: &mut State, _: &History) -> Result<(), LearnerError> {
+    fn resume(&mut self, state: &mut State, _: &History) -> Result<()> {
         self.bound.begin(&self.sets);
         // The sets follow from the parameters of the rounds, in order, so a resumed fit builds them again.
         for parameters in &state.path {
@@ -88,7 +88,7 @@ impl<B: Bound> Iterative for Alternation<'_, B> {
         Ok(())
     }
 
-    fn round(&mut self, history: &History, state: &mut State) -> Result<Step, LearnerError> {
+    fn round(&mut self, history: &History, state: &mut State) -> Result<Step> {
         let cost = self.learner.config.c.values()[state.cost];
         let from = state.path.last().unwrap_or(&self.start);
         let solved = self.bound.minimize(&self.sets, cost, from);
@@ -104,11 +104,11 @@ impl<B: Bound> Iterative for Alternation<'_, B> {
         Ok(Step::Made(made))
     }
 
-    fn scores(&self, _: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+    fn scores(&self, _: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>> {
         Ok(Some(self.bound.scores(&self.last.0, data).into()))
     }
 
-    fn recorded(&mut self, recorded: &Recorded, state: &mut State) -> Result<Option<StopReason>, LearnerError> {
+    fn recorded(&mut self, recorded: &Recorded, state: &mut State) -> Result<Option<StopReason>> {
         let (parameters, converged) = self.last.clone();
         if recorded.improved {
             (state.best, state.best_converged) = (Some(parameters.clone()), converged);
@@ -122,20 +122,20 @@ impl<B: Bound> Iterative for Alternation<'_, B> {
         Ok((state.cost == self.learner.config.c.values().len()).then_some(end))
     }
 
-    fn conclude(&mut self, stop: StopReason, _: &History, state: &State) -> Result<StopReason, LearnerError> {
+    fn conclude(&mut self, stop: StopReason, _: &History, state: &State) -> Result<StopReason> {
         Ok(match stop {
             StopReason::Converged if !state.best_converged => StopReason::NotConverged,
             other => other,
         })
     }
 
-    fn model(&self, state: &State, _: usize) -> Result<Model, LearnerError> {
+    fn model(&self, state: &State, _: usize) -> Result<Model> {
         Ok(self.bound.model(state.best.as_ref().unwrap_or(&self.start)))
     }
 }
 
 impl PermuRank {
-    fn alternate(&self, bound: impl Bound, rounds: Rounds, fitted_to: &Selection) -> Result<Fitted, LearnerError> {
+    fn alternate(&self, bound: impl Bound, rounds: Rounds, fitted_to: &Selection) -> Result<Fitted> {
         let train = rounds.job.train;
         let mut sets = WorkingSets::new(train, fitted_to, self.config.pairs)?;
         sets.grow(&vec![0.0; train.documents()]);
@@ -151,7 +151,7 @@ impl RankingLearner for PermuRank {
         NAME
     }
 
-    fn fit(&self, job: Job) -> Result<Fitted, LearnerError> {
+    fn fit(&self, job: Job) -> Result<Fitted> {
         let rounds = Rounds::new(NAME, job)?;
         let PermuRankConfig { measure, convention, .. } = &self.config;
         let fitted_to = checks::fitted_measure(NAME, *measure, convention.as_ref(), job)?;

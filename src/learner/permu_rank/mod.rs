@@ -38,7 +38,7 @@ mod working_sets;
 use serde::{Deserialize, Serialize};
 
 use crate::learner::entry::{LearnerConfig, LearnerEntry, Parts};
-use crate::learner::error::LearnerError;
+use crate::learner::error::Result;
 use crate::learner::shared::checks;
 use crate::learner::shared::cost_path::Candidates;
 use crate::measure::{Convention, Measure};
@@ -123,7 +123,7 @@ impl PermuRankConfig {
 impl LearnerConfig for PermuRankConfig {
     type RankingLearner = PermuRank;
 
-    fn check(&self, parts: &Parts) -> Result<PermuRank, LearnerError> {
+    fn check(&self, parts: &Parts) -> Result<PermuRank> {
         self.c.check("c")?;
         checks::at_least("rounds", self.rounds, 1)?;
         checks::positive("tolerance", self.tolerance)?;

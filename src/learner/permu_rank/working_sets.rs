@@ -8,7 +8,7 @@ use super::bounds::PermutationSet;
 use super::search::Target;
 use super::{NAME, Pairs};
 use crate::data::RankingDataset;
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::checks;
 use crate::learner::shared::context::Selection;
 use crate::measure::convention::NegativeLabel;
@@ -40,7 +40,7 @@ impl<'a> WorkingSets<'a> {
         data: &'a RankingDataset,
         Selection { measure, convention, .. }: &'a Selection,
         pairs: Pairs,
-    ) -> Result<Self, LearnerError> {
+    ) -> Result<Self> {
         let mut queries = Vec::new();
         for index in 0..data.queries() {
             let documents = data.range(index);
@@ -94,7 +94,7 @@ pub(super) fn target<'a>(
     measure: Measure,
     convention: &'a Convention,
     pairs: Pairs,
-) -> Result<Option<Target<'a>>, LearnerError> {
+) -> Result<Option<Target<'a>>> {
     let levels = levels(labels, measure, convention);
     let convention = match convention.ties {
         Ties::DocumentIdDescending => Cow::Owned(Convention { ties: Ties::FileOrder, ..convention.clone() }),

@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::RankingDataset;
 use crate::data::shards::own;
 use crate::learner::entry::{LearnerConfig, LearnerEntry, Parts, RankingLearner};
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::additive::Additive;
 use crate::learner::shared::checks;
 use crate::learner::shared::context::{Fitted, Job, StopReason};
@@ -76,7 +76,7 @@ impl Default for RankBoostConfig {
 impl LearnerConfig for RankBoostConfig {
     type RankingLearner = Self;
 
-    fn check(&self, _: &Parts) -> Result<Self, LearnerError> {
+    fn check(&self, _: &Parts) -> Result<Self> {
         checks::at_least("rounds", self.rounds, 1)?;
         let (thresholds, most) = (self.thresholds, MAX_BINS - 1);
         checks::require("thresholds", thresholds, (1..=most).contains(&thresholds), format_args!("1 to {most}"))?;
@@ -186,13 +186,13 @@ impl Iterative for Boosting<'_> {
         Vec::new()
     }
 
-    fn resume(&mut self, stumps: &mut Vec<Stump>, _: &History) -> Result<(), LearnerError> {
+    fn resume(&mut self, stumps: &mut Vec<Stump>, _: &History) -> Result<()> {
         stumps.iter().for_each(|&stump| self.add(stump));
         (_, self.potentials) = self.levels.potentials(self.scores.on(Set::Training));
         Ok(())
     }
 
-    fn round(&mut self, _: &History, stumps: &mut Vec<Stump>) -> Result<Step, LearnerError> {
+    fn round(&mut self, _: &History, stumps: &mut Vec<Stump>) -> Result<Step> {
         let weak = best_weak_ranker(self.train, &self.bins, self.features.clone(), &self.potentials)
             .filter(|(_, _, edge)| edge.abs() > SMALLEST_EDGE);
         let Some((feature, threshold, edge)) = weak else {
@@ -213,17 +213,17 @@ impl Iterative for Boosting<'_> {
         Ok(Step::Made(Made::new(objective, figures)))
     }
 
-    fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+    fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>> {
         Ok(Some(self.scores.on(set).into()))
     }
 
-    fn recorded(&mut self, _: &Recorded, stumps: &mut Vec<Stump>) -> Result<Option<StopReason>, LearnerError> {
+    fn recorded(&mut self, _: &Recorded, stumps: &mut Vec<Stump>) -> Result<Option<StopReason>> {
         // A stump that orders every pair leaves nothing to do.
         let whole = stumps.last().is_some_and(|stump| stump.alpha.abs() >= LARGEST_EDGE.atanh());
         Ok(whole.then_some(StopReason::Converged))
     }
 
-    fn conclude(&mut self, stop: StopReason, history: &History, _: &Vec<Stump>) -> Result<StopReason, LearnerError> {
+    fn conclude(&mut self, stop: StopReason, history: &History, _: &Vec<Stump>) -> Result<StopReason> {
         if history.rounds().is_empty() && stop == StopReason::Converged {
             let reason = "no threshold on any feature orders more pairs correctly than incorrectly".to_string();
             return Err(LearnerError::data(NAME, reason));
@@ -231,7 +231,7 @@ impl Iterative for Boosting<'_> {
         Ok(stop)
     }
 
-    fn model(&self, stumps: &Vec<Stump>, best_round: usize) -> Result<Model, LearnerError> {
+    fn model(&self, stumps: &Vec<Stump>, best_round: usize) -> Result<Model> {
         let mut trees = TreeEnsemble::new(self.train.feature_count);
         for stump in &stumps[..best_round] {
             trees
@@ -247,7 +247,7 @@ impl RankingLearner for RankBoostConfig {
         NAME
     }
 
-    fn fit(&self, job: Job) -> Result<Fitted, LearnerError> {
+    fn fit(&self, job: Job) -> Result<Fitted> {
         let rounds = Rounds::new(NAME, job)?;
         let train = job.train;
         let features = own(train.feature_count, train.group());

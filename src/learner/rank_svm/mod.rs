@@ -27,7 +27,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 use crate::learner::entry::{LearnerConfig, LearnerEntry, Parts, RankingLearner};
-use crate::learner::error::LearnerError;
+use crate::learner::error::Result;
 use crate::learner::shared::context::{Fitted, Job};
 use crate::learner::shared::cost_path::Candidates;
 use crate::learner::shared::rounds::Rounds;
@@ -96,7 +96,7 @@ impl Default for RankSvmConfig {
 impl LearnerConfig for RankSvmConfig {
     type RankingLearner = Self;
 
-    fn check(&self, _: &Parts) -> Result<Self, LearnerError> {
+    fn check(&self, _: &Parts) -> Result<Self> {
         self.c.check("c")?;
         checks::positive("tolerance", self.tolerance)?;
         checks::at_least("max_steps", self.max_steps, 1)?;
@@ -109,7 +109,7 @@ impl RankingLearner for RankSvmConfig {
         NAME
     }
 
-    fn fit(&self, job: Job) -> Result<Fitted, LearnerError> {
+    fn fit(&self, job: Job) -> Result<Fitted> {
         let rounds = Rounds::new(NAME, job)?;
         let risk = PairRisk::new(job.train, self.weighting);
         let hinge = |weights: &[f64]| risk.hinge(weights);

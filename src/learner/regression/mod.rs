@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::RankingDataset;
 use crate::learner::entry::{LearnerConfig, LearnerEntry, Parts, RankingLearner};
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::context::{Fitted, Job, StopReason};
 use crate::learner::shared::cost_path::Candidates;
 use crate::learner::shared::gains::{balanced_weights, gains};
@@ -66,7 +66,7 @@ impl Default for RegressionConfig {
 impl LearnerConfig for RegressionConfig {
     type RankingLearner = Self;
 
-    fn check(&self, _: &Parts) -> Result<Self, LearnerError> {
+    fn check(&self, _: &Parts) -> Result<Self> {
         self.gain.check()?;
         self.lambda.check("lambda")?;
         Ok(self.clone())
@@ -90,7 +90,7 @@ impl Iterative for Lambdas<'_> {
         None
     }
 
-    fn round(&mut self, history: &History, _: &mut Self::State) -> Result<Step, LearnerError> {
+    fn round(&mut self, history: &History, _: &mut Self::State) -> Result<Step> {
         let lambda = self.lambdas[history.rounds().len()];
         let stop = || self.job.interrupted();
         let Some(equations) = &self.equations else { return Ok(Step::End(StopReason::Interrupted)) };
@@ -106,18 +106,18 @@ impl Iterative for Lambdas<'_> {
         Ok(Step::Made(Made::new(objective, [("lambda", lambda)])))
     }
 
-    fn scores(&self, _: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+    fn scores(&self, _: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>> {
         Ok(Some(Share::new(data).all_scores(&self.solution.weights).into()))
     }
 
-    fn recorded(&mut self, recorded: &Recorded, best: &mut Self::State) -> Result<Option<StopReason>, LearnerError> {
+    fn recorded(&mut self, recorded: &Recorded, best: &mut Self::State) -> Result<Option<StopReason>> {
         if recorded.improved {
             *best = Some(self.solution.clone());
         }
         Ok(None)
     }
 
-    fn model(&self, best: &Self::State, _: usize) -> Result<Model, LearnerError> {
+    fn model(&self, best: &Self::State, _: usize) -> Result<Model> {
         // After an interruption before the first round the solution is still 0.
         let LinearSolution { weights, bias } = best.as_ref().unwrap_or(&self.solution);
         Ok(linear_model(weights, *bias, &self.job.context.device))
@@ -129,7 +129,7 @@ impl RankingLearner for RegressionConfig {
         NAME
     }
 
-    fn fit(&self, job: Job) -> Result<Fitted, LearnerError> {
+    fn fit(&self, job: Job) -> Result<Fitted> {
         let lambdas = self.lambda.values();
         let (train, rounds) = (job.train, Rounds::new(NAME, job)?.most(lambdas.len()));
         let targets = gains(NAME, train, &self.gain, ": change learner.gain")?;

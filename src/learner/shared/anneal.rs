@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::{at_least, parameter, positive, require};
 use crate::json::tagged;
-use crate::learner::error::LearnerError;
+use crate::learner::error::Result;
 use crate::loss::BuiltLoss;
 
 tagged! {
@@ -63,7 +63,7 @@ tagged! {
 impl AnnealConfig {
     /// Checks the settings. Also checks that the loss accepts both the first and the last value of its parameter.
     /// Returns the name of this parameter, which is by default the temperature of the loss.
-    pub(crate) fn check(&self, loss: &BuiltLoss) -> Result<String, LearnerError> {
+    pub(crate) fn check(&self, loss: &BuiltLoss) -> Result<String> {
         self.check_values()?;
         let (Self::Geometric { parameter: name, .. }
         | Self::Linear { parameter: name, .. }
@@ -79,7 +79,7 @@ impl AnnealConfig {
         Ok(name)
     }
 
-    fn check_values(&self) -> Result<(), LearnerError> {
+    fn check_values(&self) -> Result<()> {
         let [from, to] = self.ends();
         positive("anneal.from", from)?;
         positive("anneal.to", to)?;

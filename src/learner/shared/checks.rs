@@ -6,7 +6,7 @@ use super::context::{Job, Selection};
 use super::judge::Judge;
 use crate::data::RankingDataset;
 use crate::device::in_host_memory;
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::loss::{About, LossError, RankingLoss, idle_queries};
 use crate::measure::{Convention, Measure};
 use crate::refusal::Refusal;
@@ -28,7 +28,7 @@ pub(crate) fn ask_training(
     job: Job,
     batches: impl IntoIterator<Item = (usize, usize)>,
     limit: &str,
-) -> Result<(), LearnerError> {
+) -> Result<()> {
     if !in_host_memory(&job.context.device) {
         return Ok(());
     }
@@ -41,32 +41,32 @@ pub(crate) fn ask_training(
 }
 
 /// Returns an error about the key `learner.<name>`, unless its value fits.
-pub(crate) fn require(name: &str, found: impl Display, fits: bool, expected: impl Display) -> Result<(), LearnerError> {
+pub(crate) fn require(name: &str, found: impl Display, fits: bool, expected: impl Display) -> Result<()> {
     if fits { Ok(()) } else { Err(parameter(name, found, expected)) }
 }
 
 /// Checks that a parameter is a finite number above 0.
-pub(crate) fn positive(name: &str, value: f64) -> Result<(), LearnerError> {
+pub(crate) fn positive(name: &str, value: f64) -> Result<()> {
     require(name, value, value > 0.0 && value.is_finite(), "a finite number above 0")
 }
 
 /// Checks that a parameter is a finite number of at least 0.
-pub(crate) fn not_negative(name: &str, value: f64) -> Result<(), LearnerError> {
+pub(crate) fn not_negative(name: &str, value: f64) -> Result<()> {
     require(name, value, value >= 0.0 && value.is_finite(), "a finite number, 0 or above")
 }
 
 /// Checks that a parameter is a fraction above 0 and at most 1.
-pub(crate) fn share(name: &str, value: f64) -> Result<(), LearnerError> {
+pub(crate) fn share(name: &str, value: f64) -> Result<()> {
     require(name, value, value > 0.0 && value <= 1.0, "a number above 0, at most 1")
 }
 
 /// Checks that a parameter is a fraction of at least 0 and below 1.
-pub(crate) fn rate(name: &str, value: f64) -> Result<(), LearnerError> {
+pub(crate) fn rate(name: &str, value: f64) -> Result<()> {
     require(name, value, (0.0..1.0).contains(&value), "at least 0 and below 1")
 }
 
 /// Checks that a parameter is at least `least`, if it is set.
-pub(crate) fn at_least(name: &str, value: impl Into<Option<usize>>, least: usize) -> Result<(), LearnerError> {
+pub(crate) fn at_least(name: &str, value: impl Into<Option<usize>>, least: usize) -> Result<()> {
     let value = value.into().unwrap_or(least);
     require(name, value, value >= least, format_args!("at least {least}"))
 }
@@ -75,7 +75,7 @@ pub(crate) fn at_least(name: &str, value: impl Into<Option<usize>>, least: usize
 /// validation data with a different number of features. A selection measure that the convention leaves undefined for
 /// every query is rejected too. Warns of constant features, and of a selection measure that is the same for every
 /// ranking.
-pub(crate) fn trainable(learner: &'static str, job: Job) -> Result<(), LearnerError> {
+pub(crate) fn trainable(learner: &'static str, job: Job) -> Result<()> {
     let Job { train, validation, .. } = job;
     for (_, data) in job.sets() {
         data.check_values().map_err(|error| LearnerError::data(learner, error))?;
@@ -100,7 +100,7 @@ pub(crate) fn trainable(learner: &'static str, job: Job) -> Result<(), LearnerEr
 }
 
 /// Rejects training data in which no feature varies, and warns of constant features.
-fn check_features(learner: &'static str, job: Job) -> Result<(), LearnerError> {
+fn check_features(learner: &'static str, job: Job) -> Result<()> {
     let train = job.train;
     let constant: Vec<String> = (0..)
         .zip(train.feature_ranges())
@@ -135,7 +135,7 @@ fn check_features(learner: &'static str, job: Job) -> Result<(), LearnerError> {
 
 /// Rejects a selection measure if the convention leaves out every query of the data on which the best round is
 /// selected. Warns of a measure that is the same for every ranking.
-fn check_selection(learner: &'static str, job: Job) -> Result<(), LearnerError> {
+fn check_selection(learner: &'static str, job: Job) -> Result<()> {
     let (set, data) = job.validation.map_or(("training", job.train), |data| ("validation", data));
     let judge = Judge::new(&job.context.selection)?;
     let (measure, convention) = (judge.measure, &job.context.selection.convention.name);
@@ -160,7 +160,7 @@ fn check_selection(learner: &'static str, job: Job) -> Result<(), LearnerError> 
 }
 
 /// Rejects training or validation data with missing values, if the learner does not accept them.
-pub(crate) fn complete(learner: &'static str, job: Job) -> Result<(), LearnerError> {
+pub(crate) fn complete(learner: &'static str, job: Job) -> Result<()> {
     for (set, data) in job.sets() {
         if let Some((document, feature)) = data.first_missing() {
             let (query, document) = data.place_of(document);
@@ -177,7 +177,7 @@ pub(crate) fn complete(learner: &'static str, job: Job) -> Result<(), LearnerErr
 }
 
 /// Rejects training data with weights of queries or documents, a teacher or positions.
-pub(crate) fn unweighted(learner: &'static str, train: &RankingDataset) -> Result<(), LearnerError> {
+pub(crate) fn unweighted(learner: &'static str, train: &RankingDataset) -> Result<()> {
     of_equal_queries(learner, train)?;
     let both = "`boosted_trees` and `gradient` do";
     unless(train.teacher.is_empty(), learner, "data have a teacher, which this learner does not use", both)?;
@@ -187,13 +187,13 @@ pub(crate) fn unweighted(learner: &'static str, train: &RankingDataset) -> Resul
 }
 
 /// Rejects training data in which queries have weights.
-pub(crate) fn of_equal_queries(learner: &'static str, train: &RankingDataset) -> Result<(), LearnerError> {
+pub(crate) fn of_equal_queries(learner: &'static str, train: &RankingDataset) -> Result<()> {
     let weights = "queries have weights, which this learner does not use";
     unless(train.query_weights.is_empty(), learner, weights, "`gradient` does")
 }
 
 /// Returns an error about the training data, unless they lack what only the `others` use.
-fn unless(is_absent: bool, learner: &'static str, fault: &str, others: &str) -> Result<(), LearnerError> {
+fn unless(is_absent: bool, learner: &'static str, fault: &str, others: &str) -> Result<()> {
     match is_absent {
         true => Ok(()),
         false => Err(LearnerError::data(learner, format_args!("the training {fault}; {others}"))),
@@ -211,7 +211,7 @@ fn leaves_unit_interval(measure: Measure) -> bool {
 
 /// Rejects a measure that can have values outside `[0, 1]`. Also rejects the measure if one of `values` lies outside
 /// this range.
-pub(crate) fn in_unit_interval(measure: Measure, values: &[f64]) -> Result<(), LearnerError> {
+pub(crate) fn in_unit_interval(measure: Measure, values: &[f64]) -> Result<()> {
     let outside = values.iter().find(|value| !(0.0..=1.0 + 1e-9).contains(*value));
     let seen = outside.map(|value| format!(" (a query has {value})")).unwrap_or_default();
     let expected = format_args!("a measure with values in [0, 1], such as ndcg@10 or map{seen}");
@@ -225,7 +225,7 @@ pub(crate) fn fitted_measure(
     own: Option<Measure>,
     convention: Option<&Convention>,
     job: Job,
-) -> Result<Selection, LearnerError> {
+) -> Result<Selection> {
     let Selection { measure, convention: usual, .. } = &job.context.selection;
     if own.is_none() && leaves_unit_interval(*measure) {
         let reason = format!(
@@ -242,7 +242,7 @@ pub(crate) fn fitted_measure(
 /// # Errors
 /// [`LearnerError`] if the loss does not accept a label or rejects the document weights, or if no query contributes a
 /// gradient.
-pub(crate) fn learnable(learner: &'static str, loss: &dyn RankingLoss, job: Job) -> Result<(), LearnerError> {
+pub(crate) fn learnable(learner: &'static str, loss: &dyn RankingLoss, job: Job) -> Result<()> {
     let (about, train) = (loss.about(), job.train);
     match about.check_labels(&train.labels, &train.offsets) {
         Err(LossError::Label { query, document, found, expected }) => {
@@ -282,7 +282,7 @@ pub(crate) fn learnable(learner: &'static str, loss: &dyn RankingLoss, job: Job)
 
 /// Rejects a loss of a teacher without a teacher, and a teacher that the loss does not read. Notes how many documents the
 /// teacher has not scored.
-fn check_teacher(about: About<'_>, job: Job) -> Result<(), LearnerError> {
+fn check_teacher(about: About<'_>, job: Job) -> Result<()> {
     let teacher = &job.train.teacher;
     if teacher.is_empty() && about.needs_teacher {
         let expected = "a teacher: `data.teacher`, `data.columns.teacher`, or `with_teacher` in Rust";

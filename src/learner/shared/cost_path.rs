@@ -10,7 +10,7 @@ use super::context::{Fitted, Job, StopReason};
 use super::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
 use super::share::{Share, linear_model};
 use crate::data::RankingDataset;
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::solver::Solved;
 use crate::ranker::Model;
 
@@ -29,7 +29,7 @@ pub(crate) fn solution(
     solved: Result<Solved, String>,
     (history, best): (&History, &mut Option<Vec<f64>>),
     job: Job,
-) -> Result<Result<Solved, StopReason>, LearnerError> {
+) -> Result<Result<Solved, StopReason>> {
     match solved {
         Ok(solved) if solved.converged => Ok(Ok(solved)),
         Ok(solved) if job.interrupted() => {
@@ -89,7 +89,7 @@ impl<S: Fn(f64, &[f64]) -> Result<Solved, String>> Iterative for CostPath<'_, S>
         State { last: vec![0.0; self.job.train.feature_count], best: None, best_converged: false }
     }
 
-    fn round(&mut self, history: &History, state: &mut State) -> Result<Step, LearnerError> {
+    fn round(&mut self, history: &History, state: &mut State) -> Result<Step> {
         let cost = self.costs[history.rounds().len()];
         let solved = (self.solve)(cost, &state.last);
         let solved = match solution(self.learner, cost, solved, (history, &mut state.best), self.job)? {
@@ -103,11 +103,11 @@ impl<S: Fn(f64, &[f64]) -> Result<Solved, String>> Iterative for CostPath<'_, S>
         Ok(Step::Made(made))
     }
 
-    fn scores(&self, _: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+    fn scores(&self, _: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>> {
         Ok(Some(Share::new(data).all_scores(&self.last.0).into()))
     }
 
-    fn recorded(&mut self, recorded: &Recorded, state: &mut State) -> Result<Option<StopReason>, LearnerError> {
+    fn recorded(&mut self, recorded: &Recorded, state: &mut State) -> Result<Option<StopReason>> {
         state.last.clone_from(&self.last.0);
         if recorded.improved {
             (state.best, state.best_converged) = (Some(self.last.0.clone()), self.last.1);
@@ -115,7 +115,7 @@ impl<S: Fn(f64, &[f64]) -> Result<Solved, String>> Iterative for CostPath<'_, S>
         Ok(None)
     }
 
-    fn conclude(&mut self, stop: StopReason, _: &History, state: &State) -> Result<StopReason, LearnerError> {
+    fn conclude(&mut self, stop: StopReason, _: &History, state: &State) -> Result<StopReason> {
         Ok(match stop {
             StopReason::Completed if state.best_converged => StopReason::Converged,
             StopReason::Completed => StopReason::NotConverged,
@@ -123,7 +123,7 @@ impl<S: Fn(f64, &[f64]) -> Result<Solved, String>> Iterative for CostPath<'_, S>
         })
     }
 
-    fn model(&self, state: &State, _: usize) -> Result<Model, LearnerError> {
+    fn model(&self, state: &State, _: usize) -> Result<Model> {
         Ok(linear_model(state.best.as_ref().unwrap_or(&state.last), 0.0, &self.job.context.device))
     }
 }
@@ -135,7 +135,7 @@ pub(crate) fn fit(
     params: &impl Serialize,
     costs: &[f64],
     solve: impl Fn(f64, &[f64]) -> Result<Solved, String>,
-) -> Result<Fitted, LearnerError> {
+) -> Result<Fitted> {
     let (learner, job) = (rounds.learner, rounds.job);
     let mut path = CostPath { learner, costs, solve, job, last: (Vec::new(), false) };
     rounds.most(costs.len()).drive(params, &mut path)
@@ -169,7 +169,7 @@ impl Candidates {
     }
 
     /// Checks that there are values, and that each is a finite number above 0.
-    pub(crate) fn check(&self, name: &str) -> Result<(), LearnerError> {
+    pub(crate) fn check(&self, name: &str) -> Result<()> {
         checks::require(name, "[]", !self.values().is_empty(), "one value or more")?;
         self.values().iter().try_for_each(|&value| checks::positive(name, value))
     }

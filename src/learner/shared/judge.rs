@@ -4,7 +4,7 @@
 use super::context::Selection;
 use crate::data::RankingDataset;
 use crate::data::shards::own;
-use crate::learner::error::LearnerError;
+use crate::learner::error::Result;
 use crate::loss::{LossError, Orientation, RankingLoss, idle_queries};
 use crate::measure::{Evaluator, Measure, Rankings, mean, mean_of};
 
@@ -18,19 +18,19 @@ pub(crate) struct Judge {
 }
 
 impl Judge {
-    pub(crate) fn new(selection: &Selection) -> Result<Self, LearnerError> {
+    pub(crate) fn new(selection: &Selection) -> Result<Self> {
         let evaluator = Evaluator::new(&[selection.measure], &selection.convention)?;
         Ok(Self { measure: selection.measure, evaluator })
     }
 
     /// Returns the measure on each query. Scores are rounded to `f32` before they are compared, as in a saved model.
-    pub(crate) fn values(&self, data: &RankingDataset, scores: &[f64]) -> Result<QueryValues, LearnerError> {
+    pub(crate) fn values(&self, data: &RankingDataset, scores: &[f64]) -> Result<QueryValues> {
         let scores: Vec<f32> = scores.iter().map(|&score| score as f32).collect();
         Ok(self.evaluator.first_measure(&data.rankings(&scores))?)
     }
 
     /// Does the same as [`values`](Self::values), but divides the queries among the group of the data.
-    pub(crate) fn shared_values(&self, data: &RankingDataset, scores: &[f64]) -> Result<QueryValues, LearnerError> {
+    pub(crate) fn shared_values(&self, data: &RankingDataset, scores: &[f64]) -> Result<QueryValues> {
         let group = data.group();
         if group.count() == 1 {
             return self.values(data, scores);
@@ -57,7 +57,7 @@ impl Judge {
     }
 
     /// Returns the mean measure of the queries that the convention counts, or `None` if it counts none.
-    pub(crate) fn mean(&self, data: &RankingDataset, scores: &[f64]) -> Result<Option<f64>, LearnerError> {
+    pub(crate) fn mean(&self, data: &RankingDataset, scores: &[f64]) -> Result<Option<f64>> {
         Ok(mean(&self.values(data, scores)?))
     }
 }

@@ -13,7 +13,7 @@ use super::checks::{not_negative, parameter};
 use super::context::Job;
 use crate::data::{Positions, RankingDataset};
 use crate::json::tagged;
-use crate::learner::error::LearnerError;
+use crate::learner::error::Result;
 use crate::refusal::Refusal;
 use crate::text::counted;
 
@@ -33,7 +33,7 @@ tagged! {
 }
 
 impl PositionConfig {
-    pub(crate) fn check(&self) -> Result<(), LearnerError> {
+    pub(crate) fn check(&self) -> Result<()> {
         not_negative("position.l2", self.l2())
     }
 
@@ -74,7 +74,7 @@ pub(crate) fn factors(positions: &Positions, values: &[f64]) -> Vec<PositionFact
 const FEWEST_MOVED: f64 = 0.01;
 
 /// Rejects factors of positions that the training data do not have. Warns if positions cannot be told from relevance.
-pub(crate) fn check_positions(config: Option<&PositionConfig>, job: Job) -> Result<(), LearnerError> {
+pub(crate) fn check_positions(config: Option<&PositionConfig>, job: Job) -> Result<()> {
     if config.is_none() {
         return Ok(());
     }

@@ -29,7 +29,7 @@ use super::position::PositionFactor;
 use crate::atomic_file;
 use crate::data::RankingDataset;
 use crate::json::{self, Value};
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::loss::{OWN_LOSS, RankingLoss, registry};
 use crate::measure::mean;
 use crate::ranker::Model;
@@ -50,35 +50,30 @@ pub(crate) trait Iterative {
     fn initial(&self) -> Self::State;
 
     /// Prepares the learner for the next round, given the initial or saved state and the history of rounds.
-    fn resume(&mut self, _state: &mut Self::State, _history: &History) -> Result<(), LearnerError> {
+    fn resume(&mut self, _state: &mut Self::State, _history: &History) -> Result<()> {
         Ok(())
     }
 
     /// Runs the next round, or returns the reason why there is none.
-    fn round(&mut self, history: &History, state: &mut Self::State) -> Result<Step, LearnerError>;
+    fn round(&mut self, history: &History, state: &mut Self::State) -> Result<Step>;
 
     /// Returns the score of every document of a set after the latest round. Returns `None` if the round is not measured
     /// on that set.
-    fn scores(&self, set: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError>;
+    fn scores(&self, set: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>>;
 
     /// Observes a recorded round. Returns a reason to stop, if the learner's own stopping criterion is met.
-    fn recorded(&mut self, _recorded: &Recorded, _state: &mut Self::State) -> Result<Option<StopReason>, LearnerError> {
+    fn recorded(&mut self, _recorded: &Recorded, _state: &mut Self::State) -> Result<Option<StopReason>> {
         Ok(None)
     }
 
     /// Updates the state before it is saved. Only learners with a slow update implement this method; all others update
     /// the state in every round.
-    fn store(&self, _state: &mut Self::State) -> Result<(), LearnerError> {
+    fn store(&self, _state: &mut Self::State) -> Result<()> {
         Ok(())
     }
 
     /// Returns the reason to report for the end of the fit. This method is called again if a finished fit is resumed.
-    fn conclude(
-        &mut self,
-        stop: StopReason,
-        _history: &History,
-        _state: &Self::State,
-    ) -> Result<StopReason, LearnerError> {
+    fn conclude(&mut self, stop: StopReason, _history: &History, _state: &Self::State) -> Result<StopReason> {
         Ok(stop)
     }
 
@@ -93,7 +88,7 @@ pub(crate) trait Iterative {
     }
 
     /// Returns the model of the best round.
-    fn model(&self, state: &Self::State, best_round: usize) -> Result<Model, LearnerError>;
+    fn model(&self, state: &Self::State, best_round: usize) -> Result<Model>;
 }
 
 /// The training or the validation data.
@@ -202,7 +197,7 @@ pub(crate) struct Rounds<'a> {
 impl<'a> Rounds<'a> {
     /// Checks that the data suit the learner ([`checks::trainable`]), and that they have no weights and no missing
     /// values.
-    pub(crate) fn new(learner: &'static str, job: Job<'a>) -> Result<Self, LearnerError> {
+    pub(crate) fn new(learner: &'static str, job: Job<'a>) -> Result<Self> {
         checks::unweighted(learner, job.train)?;
         checks::complete(learner, job)?;
         Self::of_weighted(learner, job)
@@ -210,7 +205,7 @@ impl<'a> Rounds<'a> {
 
     /// Checks the data as [`new`](Self::new) does, but accepts weights and missing values, which the learner must
     /// check.
-    pub(crate) fn of_weighted(learner: &'static str, job: Job<'a>) -> Result<Self, LearnerError> {
+    pub(crate) fn of_weighted(learner: &'static str, job: Job<'a>) -> Result<Self> {
         checks::trainable(learner, job)?;
         let judge = Judge::new(&job.context.selection)?;
         Ok(Self { learner, job, judge, surrogate: None, most: None, patience: None })
@@ -228,12 +223,12 @@ impl<'a> Rounds<'a> {
 
     /// Makes every round report the mean value of a surrogate, computed from [`Made::losses`], next to the measure that
     /// it approximates.
-    pub(crate) fn beside_measure(self, loss: &dyn RankingLoss) -> Result<Self, LearnerError> {
+    pub(crate) fn beside_measure(self, loss: &dyn RankingLoss) -> Result<Self> {
         Ok(Self { surrogate: SurrogateValue::new(loss, self.job.train)?, ..self })
     }
 
     /// Runs a learner to its end, from its first round or from its saved state.
-    pub(crate) fn drive<L: Iterative>(self, params: &impl Serialize, learner: &mut L) -> Result<Fitted, LearnerError> {
+    pub(crate) fn drive<L: Iterative>(self, params: &impl Serialize, learner: &mut L) -> Result<Fitted> {
         let mut run = Run::start(&self, params, learner)?;
         learner.resume(&mut run.state, &run.history)?;
         let stop = loop {
@@ -287,7 +282,7 @@ impl<'a> Rounds<'a> {
         learner: &mut L,
         made: Made,
         counts: bool,
-    ) -> Result<Option<StopReason>, LearnerError> {
+    ) -> Result<Option<StopReason>> {
         let measured = |set, data: &RankingDataset| {
             let scores = learner.scores(set, data)?;
             scores.map(|scores| self.judge.shared_values(data, &scores)).transpose()
@@ -379,11 +374,7 @@ struct Run<S> {
 
 impl<S: Serialize + DeserializeOwned> Run<S> {
     /// Begins a fit, or continues the one whose state is saved in the folder.
-    fn start(
-        rounds: &Rounds,
-        params: &impl Serialize,
-        learner: &impl Iterative<State = S>,
-    ) -> Result<Self, LearnerError> {
+    fn start(rounds: &Rounds, params: &impl Serialize, learner: &impl Iterative<State = S>) -> Result<Self> {
         let path = rounds.job.folder().map(|directory| directory.join(STATE_FILE));
         let fit = fit_hash(rounds, params);
         let saved = read::<S>(path.as_deref(), &fit, rounds.job.train)?;
@@ -404,7 +395,7 @@ impl<S: Serialize + DeserializeOwned> Run<S> {
         self.path.is_some() && self.begun.elapsed() >= TIME_PER_SAVE * self.saving
     }
 
-    fn save(&mut self) -> Result<(), LearnerError> {
+    fn save(&mut self) -> Result<()> {
         let start = Instant::now();
         if let Some(path) = &self.path {
             let saved = Saved {
@@ -448,7 +439,7 @@ fn read<S: DeserializeOwned>(
     path: Option<&Path>,
     fit: &str,
     train: &RankingDataset,
-) -> Result<Option<Saved<Vec<Round>, S>>, LearnerError> {
+) -> Result<Option<Saved<Vec<Round>, S>>> {
     let there = path.filter(|path| path.exists());
     let unusable = |path: &Path, reason: String| LearnerError::UnusableState { path: path.to_owned(), reason };
     let bytes = there.map(|path| std::fs::read(path).map_err(|error| unusable(path, error.to_string()))).transpose()?;
@@ -502,7 +493,7 @@ mod tests {
             vec![0.1 + 0.2, f64::MIN_POSITIVE, -1e300]
         }
 
-        fn round(&mut self, history: &History, state: &mut Vec<f64>) -> Result<Step, LearnerError> {
+        fn round(&mut self, history: &History, state: &mut Vec<f64>) -> Result<Step> {
             let Some(&objective) = self.objectives.get(history.rounds().len()) else {
                 return Ok(Step::End(StopReason::Converged));
             };
@@ -512,20 +503,20 @@ mod tests {
             Ok(if objective < 0.0 { Step::Passed(made) } else { Step::Made(made) })
         }
 
-        fn scores(&self, _: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+        fn scores(&self, _: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>> {
             Ok(Some(Cow::Owned(if self.right { vec![0.0, 1.0] } else { vec![1.0, 0.0] })))
         }
 
-        fn recorded(&mut self, recorded: &Recorded, _: &mut Vec<f64>) -> Result<Option<StopReason>, LearnerError> {
+        fn recorded(&mut self, recorded: &Recorded, _: &mut Vec<f64>) -> Result<Option<StopReason>> {
             Ok((Some(recorded.round.round) == self.ends_after).then_some(StopReason::Converged))
         }
 
-        fn conclude(&mut self, stop: StopReason, _: &History, _: &Vec<f64>) -> Result<StopReason, LearnerError> {
+        fn conclude(&mut self, stop: StopReason, _: &History, _: &Vec<f64>) -> Result<StopReason> {
             let reason = "died".to_string();
             if self.dies { Err(LearnerError::Solver { learner: "test", reason }) } else { Ok(stop) }
         }
 
-        fn model(&self, state: &Vec<f64>, _: usize) -> Result<Model, LearnerError> {
+        fn model(&self, state: &Vec<f64>, _: usize) -> Result<Model> {
             Ok(linear_model(state, 0.0, &burn::tensor::Device::flex()))
         }
     }

@@ -10,7 +10,7 @@ use argmin::solver::quasinewton::LBFGS;
 
 use super::objective::Objective;
 use super::{NAME, Optimizer};
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::solver::{add_scaled, dot};
 use crate::loss::RankingLoss;
 
@@ -123,7 +123,7 @@ pub(super) fn minimize(
     start: &[f64],
     optimizer: Optimizer,
     limits: Limits,
-) -> Result<Descent, LearnerError> {
+) -> Result<Descent> {
     let penalized =
         Penalized { objective, loss, lambda, center, last: RefCell::new(None), evaluations: RefCell::new(0) };
     let (value, slope) = penalized.at(start, |evaluation| (evaluation.value, evaluation.slope));

@@ -10,7 +10,7 @@ use super::objective::{LinearObjective, NetworkObjective, Objective};
 use super::{NAME, SmoothRank, SmoothRankConfig};
 use crate::data::RankingDataset;
 use crate::learner::entry::RankingLearner;
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::checks;
 use crate::learner::shared::context::{Fitted, Job, StopReason};
 use crate::learner::shared::gains::{balanced_weights, start_gain, start_gains};
@@ -31,7 +31,7 @@ struct State {
 
 impl SmoothRank {
     /// Returns the weights of a ridge regression on the gains, from which the fit starts.
-    pub(super) fn ridge(&self, train: &RankingDataset) -> Result<Vec<f64>, LearnerError> {
+    pub(super) fn ridge(&self, train: &RankingDataset) -> Result<Vec<f64>> {
         let targets = start_gains(NAME, train, &*self.loss.built)?;
         let weights = if self.config.start_balanced { balanced_weights(train) } else { vec![1.0; train.documents()] };
         NormalEquations::ask_memory(train)?;
@@ -82,7 +82,7 @@ impl Iterative for Annealing<'_> {
         State { weights: self.center.to_vec(), best: self.center.to_vec(), best_cut_short: false }
     }
 
-    fn round(&mut self, history: &History, state: &mut State) -> Result<Step, LearnerError> {
+    fn round(&mut self, history: &History, state: &mut State) -> Result<Step> {
         let (round, sigmas) = (history.rounds().len(), &self.learner.sigmas);
         let (lambda, sigma) = (self.lambda(round), sigmas[round % sigmas.len()]);
         let start = if round % sigmas.len() == 0 { self.center } else { &state.weights };
@@ -104,11 +104,11 @@ impl Iterative for Annealing<'_> {
         Ok(if (round + 1) % sigmas.len() == 0 { Step::Made(made) } else { Step::Passed(made) })
     }
 
-    fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+    fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>> {
         Ok(Some(self.objective.scores(&self.weights, set).into()))
     }
 
-    fn recorded(&mut self, recorded: &Recorded, state: &mut State) -> Result<Option<StopReason>, LearnerError> {
+    fn recorded(&mut self, recorded: &Recorded, state: &mut State) -> Result<Option<StopReason>> {
         state.weights.clone_from(&self.weights);
         if recorded.improved {
             state.best.clone_from(&self.weights);
@@ -117,7 +117,7 @@ impl Iterative for Annealing<'_> {
         Ok(None)
     }
 
-    fn conclude(&mut self, stop: StopReason, history: &History, state: &State) -> Result<StopReason, LearnerError> {
+    fn conclude(&mut self, stop: StopReason, history: &History, state: &State) -> Result<StopReason> {
         if state.best_cut_short && stop != StopReason::Interrupted {
             self.job.warn(&format!(
                 "{NAME}: the last sigma of lambda = {} ended after learner.steps = {} steps, above learner.tolerance",
@@ -128,7 +128,7 @@ impl Iterative for Annealing<'_> {
         Ok(stop)
     }
 
-    fn model(&self, state: &State, _: usize) -> Result<Model, LearnerError> {
+    fn model(&self, state: &State, _: usize) -> Result<Model> {
         Ok(self.objective.model(&state.best))
     }
 }
@@ -138,7 +138,7 @@ impl RankingLearner for SmoothRank {
         NAME
     }
 
-    fn fit(&self, job: Job) -> Result<Fitted, LearnerError> {
+    fn fit(&self, job: Job) -> Result<Fitted> {
         let rounds = Rounds::new(NAME, job)?;
         let surrogate = self.surrogate(self.config.first_sigma)?;
         checks::learnable(NAME, &*surrogate, job)?;

@@ -30,7 +30,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::learner::entry::{LearnerConfig, LearnerEntry, Parts};
-use crate::learner::error::LearnerError;
+use crate::learner::error::Result;
 use crate::learner::shared::checks;
 use crate::learner::shared::cost_path::Candidates;
 use crate::loss::{BuiltLoss, Change, LossSpec, RankingLoss, Smoothing, key_of_held_constant};
@@ -116,7 +116,7 @@ impl Default for SmoothRankConfig {
 impl LearnerConfig for SmoothRankConfig {
     type RankingLearner = SmoothRank;
 
-    fn check(&self, parts: &Parts) -> Result<SmoothRank, LearnerError> {
+    fn check(&self, parts: &Parts) -> Result<SmoothRank> {
         let scorer = parts.scorer_or_default();
         self.lambda.check("lambda")?;
         checks::positive("first_sigma", self.first_sigma)?;
@@ -176,7 +176,7 @@ pub(crate) struct SmoothRank {
 
 impl SmoothRank {
     /// Returns the loss for a given sigma, with the exact gradient of its value.
-    fn surrogate(&self, sigma: f64) -> Result<Arc<dyn RankingLoss>, LearnerError> {
+    fn surrogate(&self, sigma: f64) -> Result<Arc<dyn RankingLoss>> {
         let temperature = if self.smoothing.larger_is_sharper() { 1.0 / sigma } else { sigma };
         let loss = self.loss.record.build_with(self.smoothing.parameter, temperature)?;
         Ok(loss.changed(Change::FullGradient)?.map_or(loss, Arc::from))

@@ -17,7 +17,7 @@
 
 use super::NAME;
 use crate::data::RankingDataset;
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::share::Share;
 use crate::learner::solver::cutting_plane::Risk;
 use crate::learner::solver::descending;
@@ -40,7 +40,7 @@ pub(super) struct ApRisk<'a> {
 }
 
 impl<'a> ApRisk<'a> {
-    pub(super) fn new(data: &'a RankingDataset) -> Result<Self, LearnerError> {
+    pub(super) fn new(data: &'a RankingDataset) -> Result<Self> {
         let share = Share::new(data);
         let first = share.documents().start;
         let queries: Vec<Query> = share
