@@ -84,7 +84,7 @@ impl<W: WeakRankers> Iterative for Boosting<'_, W> {
     }
 
     fn round(&mut self, history: &History, state: &mut Self::State) -> Result<Step> {
-        if self.learner.without_progress(history.rounds()) {
+        if self.learner.without_progress(&history.rounds) {
             return Ok(Step::End(StopReason::Converged));
         }
         let weights = distribution(&self.values);

@@ -161,25 +161,22 @@ impl BoostedTreesConfig {
             let there = counted(documents, "training document");
             return format!("lower learner.min_documents = {}, since there are only {there}", self.min_documents);
         }
-        let lower = [
-            ("min_documents", self.min_documents as f64, default.min_documents as f64),
-            ("min_curvature", self.min_curvature, default.min_curvature),
-            ("l1", self.l1, default.l1),
-            ("l2", self.l2.unwrap_or(0.0), BALANCE_L2),
-            ("min_gain", self.min_gain, default.min_gain),
+        let l2 = self.l2.unwrap_or(0.0);
+        let keys = [
+            ("lower", "min_documents", self.min_documents as f64, self.min_documents > default.min_documents),
+            ("lower", "min_curvature", self.min_curvature, self.min_curvature > default.min_curvature),
+            ("lower", "l1", self.l1, self.l1 > default.l1),
+            ("lower", "l2", l2, l2 > BALANCE_L2),
+            ("lower", "min_gain", self.min_gain, self.min_gain > default.min_gain),
+            ("raise", "bins", self.bins as f64, self.bins < default.bins),
+            ("raise", "subsample", self.subsample, self.subsample < default.subsample),
+            ("raise", "colsample", self.colsample, self.colsample < default.colsample),
+            ("raise", "colsample_by_node", self.colsample_by_node, self.colsample_by_node < default.colsample_by_node),
         ];
-        let raise = [
-            ("bins", self.bins as f64, default.bins as f64),
-            ("subsample", self.subsample, default.subsample),
-            ("colsample", self.colsample, default.colsample),
-            ("colsample_by_node", self.colsample_by_node, default.colsample_by_node),
-        ];
-        let lower = lower.iter().filter(|(_, set, usual)| set > usual).map(|(key, set, _)| ("lower", key, set));
-        let raise = raise.iter().filter(|(_, set, usual)| set < usual).map(|(key, set, _)| ("raise", key, set));
-        let words = |(what, key, set): (&str, &&str, &f64)| {
-            format!("{what} learner.{key} = {}", format!("{set:?}").trim_end_matches(".0"))
-        };
-        let mut set: Vec<String> = lower.chain(raise).map(words).collect();
+        let hindering = keys.into_iter().filter(|(.., hinders)| *hinders);
+        let words = hindering
+            .map(|(what, key, set, _)| format!("{what} learner.{key} = {}", format!("{set:?}").trim_end_matches(".0")));
+        let mut set: Vec<String> = words.collect();
         let directions = [("increasing", &self.increasing), ("decreasing", &self.decreasing)];
         let directed = directions.iter().filter(|(_, features)| !features.is_empty());
         set.extend(directed.map(|(key, _)| format!("shorten learner.{key}")));

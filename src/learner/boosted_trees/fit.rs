@@ -11,6 +11,7 @@ use super::member::{Member, Setting, Trees, push};
 use super::objective::Objective;
 use super::split::TreeParams;
 use super::sums::Buffers;
+use super::tree::scaled;
 use crate::data::RankingDataset;
 use crate::json::json;
 use crate::learner::entry::RankingLearner;
@@ -115,10 +116,8 @@ impl Iterative for Boosting<'_> {
         let round = self.setting.start.map_or(0, TreeEnsemble::trees) + history.next();
         let (mut leaves, mut steps, mut found) = (0.0, 0.0, 0.0);
         for (member, trees) in self.members.iter_mut().zip(state.members_mut()) {
-            if let Some(added) = member.grow(&mut self.setting, round, trees)? {
-                leaves += added.leaves as f64;
-                steps += added.step;
-                found += 1.0;
+            if let Some([grown, step]) = member.grow(&mut self.setting, round, trees)? {
+                (leaves, steps, found) = (leaves + grown, steps + step, found + 1.0);
             }
         }
         if found == 0.0 {
@@ -216,15 +215,6 @@ fn mean<'a>(mut all: impl ExactSizeIterator<Item = Cow<'a, [f64]>>) -> Cow<'a, [
         sums.iter_mut().for_each(|sum| *sum /= count);
     }
     mean
-}
-
-/// Returns a copy of a tree, with every leaf value multiplied by `share`.
-fn scaled(tree: &[Node], share: f64) -> Vec<Node> {
-    let scaled = |node: &Node| match node {
-        Node::Leaf { value } => Node::Leaf { value: value * share },
-        split => split.clone(),
-    };
-    tree.iter().map(scaled).collect()
 }
 
 impl RankingLearner for BoostedTrees {

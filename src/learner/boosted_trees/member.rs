@@ -14,7 +14,7 @@ use super::objective::{Derivatives, Objective};
 use super::positions::Factors;
 use super::split::TreeParams;
 use super::sums::Buffers;
-use super::tree::grow;
+use super::tree::{grow, scaled};
 use crate::data::RankingDataset;
 use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::additive::Additive;
@@ -83,12 +83,6 @@ impl Default for Trees {
     fn default() -> Self {
         Self { trees: Vec::new(), step: 1.0, gains: Vec::new(), statistics: Vec::new(), positions: Vec::new() }
     }
-}
-
-/// The number of leaves and the step length of the tree that a round added.
-pub(super) struct Added {
-    pub leaves: usize,
-    pub step: f64,
 }
 
 /// One tree ensemble, which gains a tree in every round, with its current scores.
@@ -178,8 +172,9 @@ impl<'a> Member<'a> {
         self.derivatives.gradient.iter().all(|slope| *slope == 0.0)
     }
 
-    /// Grows the tree of a round and adds it, or returns `None` if no tree lowers the loss.
-    pub(super) fn grow(&mut self, setting: &mut Setting, round: usize, trees: &mut Trees) -> Result<Option<Added>> {
+    /// Grows the tree of a round and adds it. Returns its number of leaves and its step length, or `None` if no tree lowers
+    /// the loss.
+    pub(super) fn grow(&mut self, setting: &mut Setting, round: usize, trees: &mut Trees) -> Result<Option<[f64; 2]>> {
         let steps = setting.objective.steps;
         let may_be_flat = trees.have_no_split() && setting.start.is_none() && steps != Steps::Newton;
         let flat = may_be_flat && self.is_flat(setting);
@@ -211,7 +206,7 @@ impl<'a> Member<'a> {
         }
         // The starting tree is not shrunk, since a part of it may be no better than nothing.
         let shrinkage = if start.is_some() { 1.0 } else { setting.params.config.learning_rate };
-        grown.scale(shrinkage * step);
+        grown.nodes = scaled(&grown.nodes, shrinkage * step);
         // The starting tree is fitted to gains, which say nothing of positions.
         if let Some(factors) = self.factors.as_mut().filter(|_| start.is_none()) {
             factors.step(shrinkage * step, &fitted_to);
@@ -227,13 +222,13 @@ impl<'a> Member<'a> {
             let reason = "the loss is no longer finite: lower learner.learning_rate or raise learner.l2";
             return Err(LearnerError::solver(NAME, reason));
         }
-        let leaves = grown.leaves.len();
+        let leaves = grown.leaves.len() as f64;
         trees.gains.push(grown.gains);
         trees.statistics.push(grown.statistics);
         trees.trees.push(grown.nodes);
         trees.positions.extend(self.factors.as_ref().map(|factors| factors.values.clone()));
         trees.step = step;
-        Ok(Some(Added { leaves, step }))
+        Ok(Some([leaves, step]))
     }
 
     /// Returns whether the slopes of the loss at equal scores are tiny compared with those at scores equal to the

@@ -13,7 +13,7 @@ use crate::data::batch::Keep;
 use crate::data::shards::own;
 use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::flat_loss::FlatLoss;
-use crate::loss::curvature::Curved;
+use crate::loss::curvature::{self, Curved};
 use crate::loss::{RankingLoss, degenerate_queries, idle_queries};
 use crate::measure::deviation_of;
 use crate::parallel;
@@ -42,13 +42,9 @@ impl<'a> Objective<'a> {
     ) -> Result<Self> {
         // A teacher may tell documents of one label apart, and a loss of values learns from any label.
         let any = !data.teacher.is_empty() || degenerate_queries(&*loss, &[0.0], &[0, 1])?.is_empty();
-        let flat = match steps {
-            Steps::Newton => None,
-            Steps::Balance | Steps::LineSearch => Some(
-                FlatLoss::new(data, if any { Keep::All } else { Keep::TwoLabels }, DType::F32, device)
-                    .map_err(|error| LearnerError::data(NAME, error))?,
-            ),
-        };
+        let keep = if any { Keep::All } else { Keep::TwoLabels };
+        let flat = (steps != Steps::Newton).then(|| FlatLoss::new(data, keep, DType::F32, device)).transpose();
+        let flat = flat.map_err(|error| LearnerError::data(NAME, error))?;
         let queries = if any {
             data.queries() - idle_queries(&*loss, &data.labels, &data.teacher, &data.offsets)?.len()
         } else {
@@ -100,16 +96,11 @@ impl<'a> Objective<'a> {
         };
         let own = own(self.data.queries(), self.data.group());
         let found = parallel::map(own, of_query);
-        let documents = found.iter().map(|query| query.gradient.len()).sum();
-        let [gradient, curvature] = [0; 2].map(|_| Vec::with_capacity(documents));
-        let (mut losses, mut all) = (Vec::with_capacity(found.len()), Derivatives { gradient, curvature });
-        for mut query in found {
-            losses.push(query.loss);
-            all.gradient.append(&mut query.gradient);
-            all.curvature.append(&mut query.curvature);
-        }
-        let [losses, gradient, curvature] =
-            [losses, all.gradient, all.curvature].map(|own| self.data.group().gather_numbers(own));
+        let all = |of: fn(&curvature::Derivatives) -> &[f64]| {
+            self.data.group().gather_numbers(found.iter().map(of).collect::<Vec<&[f64]>>().concat())
+        };
+        let losses = all(|query| std::slice::from_ref(&query.loss));
+        let (gradient, curvature) = (all(|query| &query.gradient), all(|query| &query.curvature));
         (losses.into_iter().sum(), Derivatives { gradient, curvature })
     }
 }

@@ -10,7 +10,7 @@
 use std::ops::Range;
 
 use super::config::Growth;
-use super::histogram::{Block, codes, missing_code, threshold};
+use super::histogram::{Block, block_of};
 use super::objective::Derivatives;
 use super::split::{Bounds, Scan, Split, TreeParams, Worth, best};
 use super::sums::{Buffers, FixedPoint, Sums};
@@ -44,15 +44,15 @@ impl Grown {
             }
         }
     }
+}
 
-    /// Multiplies the value of every leaf by `factor`.
-    pub(super) fn scale(&mut self, factor: f64) {
-        for node in &mut self.nodes {
-            if let Node::Leaf { value } = node {
-                *value *= factor;
-            }
-        }
-    }
+/// Returns a copy of a tree, with every leaf value multiplied by `share`.
+pub(super) fn scaled(tree: &[Node], share: f64) -> Vec<Node> {
+    let scaled = |node: &Node| match node {
+        Node::Leaf { value } => Node::Leaf { value: value * share },
+        split => split.clone(),
+    };
+    tree.iter().map(scaled).collect()
 }
 
 /// A leaf.
@@ -104,7 +104,7 @@ pub(super) fn grow(
         let children = [nodes.len(), nodes.len() + 1];
         nodes[leaf.node] = Node::Split {
             feature: split.feature as u32,
-            threshold: threshold(grower.blocks, split.feature, split.bin),
+            threshold: block_of(grower.blocks, split.feature).threshold(split.feature, split.bin),
             left: children[0] as u32,
             right: children[1] as u32,
             missing_left: split.missing_left,
@@ -231,10 +231,10 @@ impl Grower<'_> {
         others: Range<usize>,
         split: Split,
     ) -> ([Range<usize>; 2], [Range<usize>; 2]) {
-        let missing = missing_code(self.blocks, split.feature).filter(|_| split.missing_left);
-        let code = codes(self.blocks, split.feature);
+        let block = block_of(self.blocks, split.feature);
+        let missing = block.missing_code(split.feature).filter(|_| split.missing_left);
         let is_left = |document: u32| {
-            let code = code(document);
+            let code = block.code(split.feature, document);
             usize::from(code) <= split.bin || missing == Some(code)
         };
         let mut part = |documents: &mut [u32], range: Range<usize>| {

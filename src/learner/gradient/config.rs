@@ -121,11 +121,10 @@ impl GradientConfig {
     /// Rejects a scorer, a loss or settings that the optimizer does not support.
     fn check_optimizer(&self, scorer: &ScorerConfig, loss: &dyn RankingLoss) -> Result<()> {
         match self.optimizer {
-            OptimizerConfig::Muon { .. } if !scorer.has_hidden_layers() => Err(parameter(
-                "optimizer.kind",
-                "muon",
-                "another one for a scorer without hidden layers, which has no matrix",
-            )),
+            OptimizerConfig::Muon { .. } => {
+                let expected = "another one for a scorer without hidden layers, which has no matrix";
+                require("optimizer.kind", "muon", scorer.has_hidden_layers(), expected)
+            }
             OptimizerConfig::Lbfgs { .. } => self.check_line_search(scorer, loss),
             _ => Ok(()),
         }
@@ -169,9 +168,8 @@ impl GradientConfig {
 fn check_shards(shards: usize, scorer: &ScorerConfig) -> Result<()> {
     match scorer.changes_in_training() {
         Some((key @ "norm", found)) if shards > 1 => {
-            let expected = format!(
-                "another with learner.shards = {shards}, since batch norm has the statistics of only one shard"
-            );
+            let reason = "since batch norm has the statistics of only one shard";
+            let expected = format!("another with learner.shards = {shards}, {reason}");
             Err(Refusal::new(format!("scorer.{key}"), found, expected).into())
         }
         _ => Ok(()),

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::average::AveragedWeights;
 use super::batches::Batches;
 use super::config::{Gradient, GradientConfig, NAME};
-use super::descent::{Descended, Descent};
+use super::descent::Descent;
 use super::log::MetricsLog;
 use super::optimizer::OptimizerConfig;
 use super::precision::LossScale;
@@ -33,7 +33,6 @@ use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds,
 use crate::loss::Change;
 use crate::ranker::{Model, Prepared};
 use crate::scorer::Scorer;
-use crate::seed::seed_for;
 use crate::text::hexadecimal;
 
 /// The saved state of a session, with burn's records in hexadecimal digits.
@@ -122,8 +121,8 @@ impl<'a> Session<'a> {
         }
         let scorer = scorer.init(train.feature_count, context.seed, &device)?;
         let best = scorer.valid();
-        let mut model = RankingModel::new(scorer, built);
-        model.layers = config.precision.layers();
+        let layers = config.precision.layers();
+        let mut model = RankingModel { scorer, loss: built, layers, positions: None, l2: 0.0 };
         if let Some(position) = &config.position {
             model.set_factors(&vec![0.0; train.positions.names().len()], &device);
             model.l2 = position.l2();
@@ -160,21 +159,18 @@ impl<'a> Session<'a> {
         }
         let planned = self.batches.epoch(epoch);
         let steps = &planned.steps;
-        let dropout = seed_for(self.job.context.seed, "dropout", epoch as u64);
         let mut losses = Vec::with_capacity(steps.len());
         let mut learning_rate = 0.0;
         for (index, queries) in steps.iter().enumerate() {
             self.batches.read_ahead(&planned, index);
             learning_rate = config.learning_rate * self.scheduler.step().base();
             let batches = &self.batches;
-            let step = TrainingStep { batches, queries, run: self.job.context.seed, epoch, index, dropout };
-            let Descended { model, loss, moved } =
-                self.optimizer.step(learning_rate, self.model.clone(), &step, self.scale.as_mut());
+            let step = TrainingStep { batches, queries, run: self.job.context.seed, epoch, index };
+            let (loss, moved) = self.optimizer.step(learning_rate, &mut self.model, &step, self.scale.as_mut());
             if self.scale.is_some_and(|scale| scale.is_exhausted()) {
                 let step = index + 1;
                 return Err(self.diverged(format!("epoch {epoch}, step {step}: the gradients are not finite in f16")));
             }
-            self.model = model;
             losses.push(loss);
             if let Some(average) = self.average.as_mut().filter(|_| moved) {
                 average.observe(&self.model.scorer.valid());
@@ -294,7 +290,7 @@ impl Iterative for Session<'_> {
 
     fn resume(&mut self, state: &mut Self::State, history: &History) -> Result<()> {
         state.take().map_or(Ok(()), |saved| self.restore(saved))?;
-        self.log = MetricsLog::open(self.job.folder(), history.rounds())?;
+        self.log = MetricsLog::open(self.job.folder(), &history.rounds)?;
         Ok(())
     }
 

@@ -21,12 +21,10 @@ impl MetricsLog {
     pub(super) fn open(directory: Option<&Path>, history: &[Round]) -> Result<Self> {
         let Some(directory) = directory else { return Ok(Self(None)) };
         let path = directory.join(LOG_FILE);
-        let opened = atomic_file::replace_with(&path, |file| history.iter().try_for_each(|round| line(file, round)))
-            .and_then(|()| File::options().append(true).open(&path));
-        match opened {
-            Ok(file) => Ok(Self(Some((path, file)))),
-            Err(error) => Err(LearnerError::State { path, reason: error.to_string() }),
-        }
+        let file = atomic_file::replace_with(&path, |file| history.iter().try_for_each(|round| line(file, round)))
+            .and_then(|()| File::options().append(true).open(&path))
+            .map_err(|error| LearnerError::State { path: path.clone(), reason: error.to_string() })?;
+        Ok(Self(Some((path, file))))
     }
 
     /// Adds a round to the log.

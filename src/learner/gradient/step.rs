@@ -24,8 +24,6 @@ pub(super) struct TrainingStep<'a> {
     pub(super) epoch: usize,
     /// The index of the step in its epoch, starting at 0.
     pub(super) index: usize,
-    /// The seed from which the dropout masks of the epoch are drawn.
-    pub(super) dropout: u64,
 }
 
 /// The sum of the losses of some queries, `[1]`, detached from the autodiff graph. The gradients are the contribution
@@ -55,7 +53,8 @@ impl TrainingStep<'_> {
         let queries = self.queries.len();
         let drawn_by =
             |seed: u64| if self.batches.shards.count() == 1 { seed } else { seed_for(seed, "shard", shard as u64) };
-        let seed = drawn_by(seed_for(self.dropout, "step", self.index as u64));
+        let dropout = seed_for(self.run, "dropout", self.epoch as u64);
+        let seed = drawn_by(seed_for(dropout, "step", self.index as u64));
         let noise = seed_for(self.run, "input", self.epoch as u64);
         let parts = self.batches.parts(shard, self.queries).enumerate().map(|(part, batch)| {
             let seeds = [seed_for(seed, "part", part as u64), noise];
@@ -115,11 +114,6 @@ pub(super) struct RankingModel {
 }
 
 impl RankingModel {
-    /// Combines a scorer with the loss that trains it.
-    pub(super) fn new(scorer: Scorer, loss: Arc<dyn RankingLoss>) -> Self {
-        Self { scorer, loss, layers: None, positions: None, l2: 0.0 }
-    }
-
     /// Returns the factors of positions, read back from the device; empty if training does not use positions.
     pub(super) fn factors(&self) -> Vec<f64> {
         let Some(factors) = &self.positions else { return Vec::new() };

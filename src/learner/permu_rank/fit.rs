@@ -98,8 +98,7 @@ impl<B: Bound> Iterative for Alternation<'_, B> {
         };
         let [perfect, imperfect] = self.sets.mean_sizes();
         let figures = [("c", cost), ("perfect_permutations", perfect), ("imperfect_permutations", imperfect)];
-        let mut made = Made::new(solved.objective, figures);
-        made.figures.extend(solved.gap_figure());
+        let made = Made::new(solved.objective, figures.into_iter().chain(solved.gap_figure()));
         self.last = (solved.weights, solved.converged);
         Ok(Step::Made(made))
     }

@@ -104,9 +104,7 @@ impl<'a> Target<'a> {
 
     /// Returns the perfect permutation with the lowest `F` at the given scores.
     pub(super) fn lowest_perfect(&self, scores: &[f64]) -> Vec<u32> {
-        let mut ascending = descending(scores);
-        ascending.reverse();
-        let ascending: Vec<u32> = ascending.into_iter().map(|document| document as u32).collect();
+        let ascending: Vec<u32> = descending(scores).into_iter().rev().map(|document| document as u32).collect();
         let mut by_level = ascending.clone();
         by_level.sort_by_key(|&document| Reverse(self.level[document as usize]));
         let perfect = |order: &[u32]| self.is_perfect(order);

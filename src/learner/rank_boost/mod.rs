@@ -224,7 +224,7 @@ impl Iterative for Boosting<'_> {
     }
 
     fn conclude(&mut self, stop: StopReason, history: &History, _: &Vec<Stump>) -> Result<StopReason> {
-        if history.rounds().is_empty() && stop == StopReason::Converged {
+        if history.rounds.is_empty() && stop == StopReason::Converged {
             let reason = "no threshold on any feature orders more pairs correctly than incorrectly".to_string();
             return Err(LearnerError::data(NAME, reason));
         }

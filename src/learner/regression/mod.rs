@@ -91,7 +91,7 @@ impl Iterative for Lambdas<'_> {
     }
 
     fn round(&mut self, history: &History, _: &mut Self::State) -> Result<Step> {
-        let lambda = self.lambdas[history.rounds().len()];
+        let lambda = self.lambdas[history.rounds.len()];
         let stop = || self.job.interrupted();
         let Some(equations) = &self.equations else { return Ok(Step::End(StopReason::Interrupted)) };
         let Some(solution) = equations.solve(lambda, &stop) else {

@@ -33,37 +33,30 @@ pub(crate) fn solution(
     match solved {
         Ok(solved) if solved.converged => Ok(Ok(solved)),
         Ok(solved) if job.interrupted() => {
-            if history.best_round() == 0 {
+            if history.best_round == 0 {
                 *best = Some(solved.weights);
             }
             Ok(Err(StopReason::Interrupted))
         }
         Ok(solved) => {
-            job.warn(&complaint(&solved, learner, cost));
+            let advice = match &solved.failure {
+                Some(failure) => format!("{failure}: lower learner.c, or scale the features"),
+                None => "raise learner.max_steps or learner.tolerance, or lower learner.c".to_owned(),
+            };
+            let (gap, objective) = (solved.gap.unwrap_or(f64::INFINITY), solved.objective);
+            let gap = format!("duality gap {gap:.3e} at objective {objective:.6e} is not within learner.tolerance");
+            job.warn(&format!("{learner}: c = {cost}: {gap}: {advice}"));
             Ok(Ok(solved))
         }
         Err(reason) => {
             let reason = format!("c = {cost}: {reason}; lower learner.c, or scale the features");
-            if history.best_round() == 0 {
+            if history.best_round == 0 {
                 return Err(LearnerError::solver(learner, reason));
             }
             job.warn(&format!("{learner}: {reason}; the best round before it is kept"));
             Ok(Err(StopReason::NotConverged))
         }
     }
-}
-
-/// Returns the warning about a solution that is less accurate than the tolerance demands.
-fn complaint(solved: &Solved, learner: &str, cost: f64) -> String {
-    let advice = match &solved.failure {
-        Some(failure) => format!("{failure}: lower learner.c, or scale the features"),
-        None => "raise learner.max_steps or learner.tolerance, or lower learner.c".to_owned(),
-    };
-    format!(
-        "{learner}: c = {cost}: duality gap {:.3e} at objective {:.6e} is not within learner.tolerance: {advice}",
-        solved.gap.unwrap_or(f64::INFINITY),
-        solved.objective
-    )
 }
 
 #[derive(Serialize, Deserialize)]
@@ -90,17 +83,15 @@ impl<S: Fn(f64, &[f64]) -> Result<Solved, String>> Iterative for CostPath<'_, S>
     }
 
     fn round(&mut self, history: &History, state: &mut State) -> Result<Step> {
-        let cost = self.costs[history.rounds().len()];
+        let cost = self.costs[history.rounds.len()];
         let solved = (self.solve)(cost, &state.last);
         let solved = match solution(self.learner, cost, solved, (history, &mut state.best), self.job)? {
             Ok(solved) => solved,
             Err(stop) => return Ok(Step::End(stop)),
         };
-        let mut made = Made::new(solved.objective, [("c", cost)]);
-        made.figures.extend(solved.gap_figure());
-        made.figures.extend(solved.figures);
+        let figures = [("c", cost)].into_iter().chain(solved.gap_figure()).chain(solved.figures);
         self.last = (solved.weights, solved.converged);
-        Ok(Step::Made(made))
+        Ok(Step::Made(Made::new(solved.objective, figures)))
     }
 
     fn scores(&self, _: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>> {

@@ -58,13 +58,9 @@ pub struct PositionFactor {
 /// Returns the factors in the order of their positions, given one value for each name. Positions that are whole numbers
 /// come first, in their order.
 pub(crate) fn factors(positions: &Positions, values: &[f64]) -> Vec<PositionFactor> {
-    let named = positions.names().iter().zip(positions.counts()).zip(values);
-    let of = |((position, documents), &factor): ((&String, usize), &f64)| PositionFactor {
-        position: position.clone(),
-        documents,
-        factor,
-    };
-    let mut found: Vec<PositionFactor> = named.map(of).filter(|factor| factor.documents > 0).collect();
+    let named = positions.names().iter().cloned().zip(positions.counts()).zip(values.iter().copied());
+    let all = named.map(|((position, documents), factor)| PositionFactor { position, documents, factor });
+    let mut found: Vec<PositionFactor> = all.filter(|factor| factor.documents > 0).collect();
     let number = |factor: &PositionFactor| factor.position.parse::<i64>().ok();
     found.sort_by_key(|factor| (number(factor).is_none(), number(factor), factor.position.clone()));
     found

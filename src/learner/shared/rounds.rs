@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -137,26 +137,17 @@ pub(crate) struct Recorded<'a> {
 /// All rounds so far, and the number of the selected round.
 #[derive(Debug, Default)]
 pub(crate) struct History {
-    rounds: Vec<Round>,
-    /// The number of the selected round. This is the best round, or always the latest round if the configuration names
-    /// the round to keep.
-    best_round: usize,
+    /// The rounds so far.
+    pub(crate) rounds: Vec<Round>,
+    /// The number of the selected round, counted from 1, or 0 if there is no round yet. This is the best round, or
+    /// always the latest round if the configuration names the round to keep.
+    pub(crate) best_round: usize,
 }
 
 impl History {
     /// Returns the number of the next round, counted from 1.
     pub(crate) fn next(&self) -> usize {
         self.rounds.len() + 1
-    }
-
-    /// Returns the rounds so far.
-    pub(crate) fn rounds(&self) -> &[Round] {
-        &self.rounds
-    }
-
-    /// Returns the number of the selected round, counted from 1, or 0 if there is no round yet.
-    pub(crate) fn best_round(&self) -> usize {
-        self.best_round
     }
 
     /// Returns whether a round is better than the best round so far. Rounds are compared by the selection measure on
@@ -452,11 +443,8 @@ fn read<S: DeserializeOwned>(
         let reason = "found a damaged state, whose checksum does not match its contents; remove it to start again";
         return Err(unusable(path, reason.to_string()));
     }
-    #[derive(Deserialize)]
-    struct Head {
-        fit: String,
-    }
-    let head: Head = serde_json::from_slice(&bytes).map_err(|error| unusable(path, error.to_string()))?;
+    let head: Saved<IgnoredAny, IgnoredAny> =
+        serde_json::from_slice(&bytes).map_err(|error| unusable(path, error.to_string()))?;
     if head.fit != fit {
         let reason = "state of another fit (other learner, parameters, seed, selection measure or data): \
                       choose another directory";
@@ -494,7 +482,7 @@ mod tests {
         }
 
         fn round(&mut self, history: &History, state: &mut Vec<f64>) -> Result<Step> {
-            let Some(&objective) = self.objectives.get(history.rounds().len()) else {
+            let Some(&objective) = self.objectives.get(history.rounds.len()) else {
                 return Ok(Step::End(StopReason::Converged));
             };
             self.right = history.next() == 2;

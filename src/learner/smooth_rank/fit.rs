@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::descent::{self, Descent, Limits};
+use super::descent::{self, Descent};
 use super::kernel::KernelMap;
 use super::objective::{LinearObjective, NetworkObjective, Objective};
 use super::{NAME, SmoothRank, SmoothRankConfig};
@@ -36,24 +36,17 @@ impl SmoothRank {
         let weights = if self.config.start_balanced { balanced_weights(train) } else { vec![1.0; train.documents()] };
         NormalEquations::ask_memory(train)?;
         let equations = NormalEquations::new(train, &targets, &weights, true, &|| false);
-        let solution = equations.and_then(|equations| equations.solve(self.config.start_lambda, &|| false));
-        let solution = solution.ok_or_else(|| LearnerError::Solver {
-            learner: NAME,
-            reason: format!(
-                "the ridge regression of the start is singular at learner.start_lambda = {}: raise it",
-                self.config.start_lambda
-            ),
-        })?;
+        let lambda = self.config.start_lambda;
+        let Some(solution) = equations.and_then(|equations| equations.solve(lambda, &|| false)) else {
+            let fault = "the ridge regression of the start is singular at";
+            return Err(LearnerError::solver(NAME, format_args!("{fault} learner.start_lambda = {lambda}: raise it")));
+        };
         // A model holds its weights as `f32`.
         if !solution.weights.iter().all(|&weight| (weight as f32).is_finite()) {
             let reason = "the ridge regression of the start has infinite weights: lower the labels or their gains";
             return Err(LearnerError::solver(NAME, reason));
         }
         Ok(solution.weights)
-    }
-
-    fn limits(&self) -> Limits {
-        Limits { steps: self.config.steps, tolerance: self.config.tolerance }
     }
 }
 
@@ -83,13 +76,12 @@ impl Iterative for Annealing<'_> {
     }
 
     fn round(&mut self, history: &History, state: &mut State) -> Result<Step> {
-        let (round, sigmas) = (history.rounds().len(), &self.learner.sigmas);
+        let (round, sigmas) = (history.rounds.len(), &self.learner.sigmas);
         let (lambda, sigma) = (self.lambda(round), sigmas[round % sigmas.len()]);
         let start = if round % sigmas.len() == 0 { self.center } else { &state.weights };
-        let (optimizer, limits) = (self.learner.config.optimizer, self.learner.limits());
         let loss = self.learner.surrogate(sigma)?;
         let Descent { weights, objectives, gradient_norm, evaluations, cut_short } =
-            descent::minimize(self.objective, &*loss, lambda, self.center, start, optimizer, limits)?;
+            descent::minimize(self.objective, &*loss, lambda, self.center, start, &self.learner.config)?;
         let value = objectives[objectives.len() - 1];
         let away: f64 = weights.iter().zip(self.center).map(|(weight, at)| (weight - at).powi(2)).sum();
         (self.weights, self.cut_short) = (weights, cut_short);
@@ -121,7 +113,7 @@ impl Iterative for Annealing<'_> {
         if state.best_cut_short && stop != StopReason::Interrupted {
             self.job.warn(&format!(
                 "{NAME}: the last sigma of lambda = {} ended after learner.steps = {} steps, above learner.tolerance",
-                self.lambda(history.best_round() - 1),
+                self.lambda(history.best_round - 1),
                 self.learner.config.steps
             ));
         }
@@ -151,8 +143,7 @@ impl RankingLearner for SmoothRank {
         };
         if !matches!(self.scorer, ScorerConfig::Linear(_)) {
             let objective = NetworkObjective::new(&self.scorer, job)?;
-            let gain = start_gain(&*self.loss.built);
-            let center = objective.regression(gain, self.config.start_lambda, self.config.optimizer, self.limits())?;
+            let center = objective.regression(start_gain(&*self.loss.built), &self.config)?;
             return anneal(&objective, &center);
         }
         let Job { train, validation, context } = job;

@@ -145,11 +145,8 @@ impl LearnerConfig for SmoothRankConfig {
             return Err(Refusal::fault(key_of_held_constant(held), expected).into());
         }
         let Some(smoothing) = built.about().smoothing else {
-            return Err(checks::parameter(
-                "loss",
-                loss.record.name(),
-                "a surrogate with a temperature (sigma or alpha)",
-            ));
+            let expected = "a surrogate with a temperature (sigma or alpha)";
+            return Err(checks::parameter("loss", loss.record.name(), expected));
         };
         // Halving is exact, so the last sigma is met.
         let sigmas = std::iter::successors(Some(self.first_sigma), |sigma| Some(sigma / 2.0))

@@ -5,9 +5,8 @@ use std::borrow::Cow;
 
 use burn::tensor::{DType, Device};
 
-use super::descent::Limits;
 use super::kernel::KernelMap;
-use super::{NAME, Optimizer, descent};
+use super::{NAME, SmoothRankConfig, descent};
 use crate::data::batch::{BatchPlannerConfig, Keep};
 use crate::data::shards::own;
 use crate::data::{BatchPlanner, RankingBatch, RankingDataset};
@@ -114,11 +113,11 @@ impl<'a> NetworkObjective<'a> {
     /// Returns the weights with which the scorer predicts the gains best in the least-squares sense. The minimization
     /// starts from the initial weights of the scorer. SmoothRank starts from the returned weights. (If the scorer is
     /// linear, it starts from the ridge regression.)
-    pub(super) fn regression(&self, gain: Gain, lambda: f64, optimizer: Optimizer, limits: Limits) -> Result<Vec<f64>> {
+    pub(super) fn regression(&self, gain: Gain, config: &SmoothRankConfig) -> Result<Vec<f64>> {
         let loss = MseGainConfig::new().with_gain(gain).init()?;
         let initial = self.network.parameters();
-        let limits = Limits { steps: REGRESSION_STEPS * limits.steps, ..limits };
-        Ok(descent::minimize(self, &loss, lambda, &initial, &initial, optimizer, limits)?.weights)
+        let config = SmoothRankConfig { steps: REGRESSION_STEPS * config.steps, ..config.clone() };
+        Ok(descent::minimize(self, &loss, config.start_lambda, &initial, &initial, &config)?.weights)
     }
 }
 
