@@ -420,7 +420,7 @@ pub mod learner {
     use crate::learner::{Parts, StopReason};
 
     pub use crate::learner::entry::{Fitting, FittingData};
-    pub use crate::learner::gradient::fit::LOG_FILE;
+    pub use crate::learner::gradient::log::LOG_FILE;
     pub use crate::learner::shared::rounds::STATE_FILE;
 
     /// Returns the defaults that suit the given scorer, loss and data, or the usual defaults for invalid parameters.

@@ -139,8 +139,6 @@ pub struct Fitting {
     pub relative_temperature: Option<f64>,
 }
 
-type Build = fn(&Map, &Parts) -> Result<Box<dyn RankingLearner>, LearnerError>;
-
 /// One registered learner.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -176,10 +174,10 @@ pub struct LearnerEntry {
     /// The key that sets the number of rounds, if a fit can stop after any round and continue later. In such a fit,
     /// every round improves the same model. Successive halving uses this key to give its trials more and more rounds.
     pub rounds_key: Option<&'static str>,
-    pub(in crate::learner) fitting: fn(&Map, &Parts, Option<FittingData>) -> Fitting,
-    pub(in crate::learner) defaults: fn() -> Map,
-    pub(in crate::learner) parameters: fn() -> Map,
-    pub(in crate::learner) build: Build,
+    pub(super) fitting: fn(&Map, &Parts, Option<FittingData>) -> Fitting,
+    pub(super) defaults: fn() -> Map,
+    pub(super) keys: fn() -> &'static [&'static str],
+    pub(super) build: fn(&Map, &Parts) -> Result<Box<dyn RankingLearner>, LearnerError>,
 }
 
 impl LearnerEntry {
@@ -209,13 +207,7 @@ impl LearnerEntry {
                 decoded(params).map(of).unwrap_or_default()
             },
             defaults: defaults::<C>,
-            parameters: || {
-                let mut parameters = defaults::<C>();
-                for name in crate::json::keys_of::<C>() {
-                    parameters.entry(name.to_string()).or_insert(Value::Null);
-                }
-                parameters
-            },
+            keys: crate::json::keys_of::<C>,
             build: |params, parts| {
                 let config = decoded::<C>(params).map_err(|refusal| refusal.under("learner"))?;
                 Ok(Box::new(config.check(parts)?))
@@ -236,7 +228,11 @@ impl LearnerEntry {
 
     /// Returns all keys of `[learner]` with their default values, or null for a key without default.
     pub fn parameters(&self) -> Map {
-        (self.parameters)()
+        let mut parameters = self.defaults();
+        for key in (self.keys)() {
+            parameters.entry(*key).or_insert(Value::Null);
+        }
+        parameters
     }
 
     /// Builds the learner from the values of `[learner]` and from the other sections that it reads. Keys that are left
@@ -274,12 +270,8 @@ pub static LEARNERS: &[LearnerEntry] = &[
     super::svm_map::ENTRY,
 ];
 
-/// The key that selects the learner, as written in the `[learner]` table and in messages.
-const KIND: &str = "kind";
+/// The key that selects the learner, as written in messages.
 const KEY: &str = "learner.kind";
-
-/// The key that asks for factors of positions.
-const POSITION: &str = "position";
 
 /// Builds the learner described by a `[learner]` table, given the loss and the scorer of the configuration.
 ///
@@ -288,14 +280,10 @@ const POSITION: &str = "position";
 /// loss or the scorer is missing, or if one is given that the learner does not read.
 pub fn build(table: &Map, parts: &Parts) -> Result<Box<dyn RankingLearner>, LearnerError> {
     let mut params = table.clone();
-    let kind = match params.swap_remove(KIND) {
-        Some(Value::String(kind)) => kind,
-        Some(other) => return Err(Refusal::new(KEY, other, "the name of a learner").into()),
-        None => {
-            return Err(
-                Refusal::fault(KEY, "missing; expected the name of a learner, such as kind = \"gradient\"").into()
-            );
-        }
+    let missing = || Refusal::fault(KEY, "missing; expected the name of a learner, such as kind = \"gradient\"");
+    let kind = match params.swap_remove("kind").ok_or_else(missing)? {
+        Value::String(kind) => kind,
+        other => return Err(Refusal::new(KEY, other, "the name of a learner").into()),
     };
     let entry = LEARNERS.iter().find(|entry| entry.name == kind).ok_or_else(|| {
         let names: Vec<&str> = LEARNERS.iter().map(|entry| entry.name).collect();
@@ -310,11 +298,11 @@ pub fn build(table: &Map, parts: &Parts) -> Result<Box<dyn RankingLearner>, Lear
             return Err(Refusal::fault(KEY, fault).into());
         }
     }
-    if !entry.takes_positions && params.contains_key(POSITION) {
-        let others: Vec<String> =
-            LEARNERS.iter().filter(|entry| entry.takes_positions).map(|entry| format!("`{}`", entry.name)).collect();
-        let expected = format!("none: the learner `{kind}` does not use positions; {} do", others.join(" and "));
-        return Err(Refusal::described(format!("learner.{POSITION}"), "a table", expected).into());
+    if !entry.takes_positions && params.contains_key("position") {
+        let others = LEARNERS.iter().filter(|entry| entry.takes_positions).map(|entry| format!("`{}`", entry.name));
+        let others = others.collect::<Vec<String>>().join(" and ");
+        let expected = format!("none: the learner `{kind}` does not use positions; {others} do");
+        return Err(Refusal::described("learner.position", "a table", expected).into());
     }
     entry.build(&params, parts)
 }

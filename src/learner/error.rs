@@ -1,6 +1,11 @@
 //! Errors that end a fit.
 
+use std::fmt::Display;
+
 use crate::refusal::Refusal;
+
+/// The result of what may end a fit.
+pub(crate) type Result<T, E = LearnerError> = std::result::Result<T, E>;
 
 /// The reason why a fit failed.
 #[derive(Debug, thiserror::Error)]
@@ -48,4 +53,16 @@ pub enum LearnerError {
         /// A description of the failure, with advice.
         reason: String,
     },
+}
+
+impl LearnerError {
+    /// Creates the error of a learner that cannot learn from the data.
+    pub(crate) fn data(learner: &'static str, reason: impl Display) -> Self {
+        Self::Data { learner, reason: reason.to_string() }
+    }
+
+    /// Creates the error of a solver that broke down.
+    pub(crate) fn solver(learner: &'static str, reason: impl Display) -> Self {
+        Self::Solver { learner, reason: reason.to_string() }
+    }
 }

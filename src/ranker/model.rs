@@ -182,11 +182,6 @@ impl<'a> Prepared<'a> {
         Self { data, device: device.clone(), kept, others: others.collect(), all }
     }
 
-    /// Returns the data.
-    pub(crate) fn data(&self) -> &'a RankingDataset {
-        self.data
-    }
-
     /// Returns one score per document, in the order of the data.
     pub(crate) fn scores(&self, scorer: &Scorer) -> Vec<f32> {
         let others = put(self.others.clone(), self.data, &self.device);

@@ -2,14 +2,13 @@
 
 use std::ops::Range;
 
-use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
 use super::fit::{Member, WeakRankers, checked, measured};
 use super::{AdaRankConfig, Directions};
 use crate::data::RankingDataset;
 use crate::data::shards::own;
-use crate::learner::error::LearnerError;
+use crate::learner::error::Result;
 use crate::learner::shared::context::Job;
 use crate::learner::shared::judge::Judge;
 use crate::learner::shared::share::linear_model;
@@ -28,8 +27,8 @@ pub(super) struct FeatureRanker {
 /// All features that may serve as weak rankers, with the measure `E` that each achieves on each query. Each process of
 /// the group evaluates `E` for some of the features.
 pub(super) struct FeatureRankers<'a> {
-    feature_count: usize,
-    reuse: bool,
+    config: &'a AdaRankConfig,
+    job: Job<'a>,
     /// The rankers of all features that are not constant, in the order of the features. For each feature, the
     /// descending ranker comes first.
     rankers: Vec<FeatureRanker>,
@@ -37,12 +36,10 @@ pub(super) struct FeatureRankers<'a> {
     own: Range<usize>,
     /// For each ranker in `own`, the measure `E` on each query that the convention counts.
     values: Vec<Vec<f64>>,
-    device: Device,
-    train: &'a RankingDataset,
 }
 
 impl<'a> FeatureRankers<'a> {
-    pub(super) fn new(config: &AdaRankConfig, judge: &Judge, job: Job<'a>) -> Result<Self, LearnerError> {
+    pub(super) fn new(config: &'a AdaRankConfig, judge: &Judge, job: Job<'a>) -> Result<Self> {
         let train = job.train;
         let directions: &[f64] = match config.directions {
             Directions::Both => &[1.0, -1.0],
@@ -56,7 +53,7 @@ impl<'a> FeatureRankers<'a> {
             .collect();
         let own = own(rankers.len(), train.group());
         // A thread of one process measures each ranker.
-        let measured = |rankers: &[FeatureRanker]| -> Result<Vec<Vec<f64>>, LearnerError> {
+        let measured = |rankers: &[FeatureRanker]| -> Result<Vec<Vec<f64>>> {
             let of_ranker = |ranker| checked(judge, &judge.values(train, &scores(ranker, train))?);
             parallel::map(rankers, of_ranker).into_iter().collect()
         };
@@ -65,8 +62,7 @@ impl<'a> FeatureRankers<'a> {
         if train.group().any(values.is_err()) {
             values = measured(&rankers);
         }
-        let (feature_count, device) = (train.feature_count, job.context.device.clone());
-        Ok(Self { feature_count, reuse: config.reuse, rankers, own, values: values?, device, train })
+        Ok(Self { config, job, rankers, own, values: values? })
     }
 }
 
@@ -87,13 +83,13 @@ impl WeakRankers for FeatureRankers<'_> {
         distribution: &[f64],
         _round: usize,
         members: &[Member<FeatureRanker>],
-    ) -> Result<Option<FeatureRanker>, LearnerError> {
+    ) -> Result<Option<FeatureRanker>> {
         let used = |ranker: &FeatureRanker| members.iter().any(|member| member.ranker.feature == ranker.feature);
         let of = |values: &Vec<f64>| distribution.iter().zip(values).map(|(weight, value)| weight * value).sum();
-        let phis = self.train.group().gather_numbers(self.values.iter().map(of).collect());
+        let phis = self.job.train.group().gather_numbers(self.values.iter().map(of).collect());
         let mut best: Option<(f64, FeatureRanker)> = None;
         for (ranker, phi) in self.rankers.iter().zip(phis) {
-            if !self.reuse && used(ranker) {
+            if !self.config.reuse && used(ranker) {
                 continue;
             }
             if best.is_none_or(|(best, _)| phi > best * (1.0 + ROUNDING)) {
@@ -103,17 +99,17 @@ impl WeakRankers for FeatureRankers<'_> {
         Ok(best.map(|(_, ranker)| ranker))
     }
 
-    fn scores(&self, ranker: &FeatureRanker, data: &RankingDataset) -> Result<Vec<f64>, LearnerError> {
+    fn scores(&self, ranker: &FeatureRanker, data: &RankingDataset) -> Result<Vec<f64>> {
         Ok(scores(ranker, data))
     }
 
-    fn values(&self, ranker: &FeatureRanker, judge: &Judge, train: &RankingDataset) -> Result<Vec<f64>, LearnerError> {
+    fn values(&self, ranker: &FeatureRanker, judge: &Judge, train: &RankingDataset) -> Result<Vec<f64>> {
         match self.rankers.iter().position(|known| known == ranker) {
             Some(known) if self.own.contains(&known) => {
-                Ok(self.train.group().gather_numbers(self.values[known - self.own.start].clone()))
+                Ok(self.job.train.group().gather_numbers(self.values[known - self.own.start].clone()))
             }
             // Another process has the values.
-            Some(_) => Ok(self.train.group().gather_numbers(Vec::new())),
+            Some(_) => Ok(self.job.train.group().gather_numbers(Vec::new())),
             None => measured(judge, train, &scores(ranker, train)),
         }
     }
@@ -122,11 +118,11 @@ impl WeakRankers for FeatureRankers<'_> {
         vec![("feature".into(), (ranker.feature + 1) as f64), ("direction".into(), ranker.direction)]
     }
 
-    fn model(&self, members: &[Member<FeatureRanker>]) -> Result<Model, LearnerError> {
-        let mut weights = vec![0.0; self.feature_count];
+    fn model(&self, members: &[Member<FeatureRanker>]) -> Result<Model> {
+        let mut weights = vec![0.0; self.job.train.feature_count];
         for Member { alpha, ranker } in members {
             weights[ranker.feature] += alpha * ranker.direction;
         }
-        Ok(linear_model(&weights, 0.0, &self.device))
+        Ok(linear_model(&weights, 0.0, &self.job.context.device))
     }
 }

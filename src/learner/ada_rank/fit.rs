@@ -7,14 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use super::feature::FeatureRankers;
 use super::scorer::ScorerRankers;
-use super::{AdaRank, NAME};
+use super::{AdaRank, AdaRankConfig, NAME};
 use crate::data::RankingDataset;
 use crate::learner::entry::RankingLearner;
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::additive::Additive;
 use crate::learner::shared::checks;
-use crate::learner::shared::checks::in_unit_interval;
-use crate::learner::shared::context::{Fitted, Job, Round, Selection, StopReason};
+use crate::learner::shared::context::{Fitted, Job, Round, StopReason};
 use crate::learner::shared::judge::{Judge, counted};
 use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
 use crate::measure::mean_of;
@@ -54,17 +53,17 @@ struct Boosting<'a, W> {
 }
 
 impl<W: WeakRankers> Boosting<'_, W> {
-    fn add(&mut self, member: &Member<W::Ranker>) -> Result<(), LearnerError> {
-        self.scores.add(|data, scores| {
+    fn add(&mut self, member: &Member<W::Ranker>) -> Result<()> {
+        for (_, data, scores) in &mut self.scores.0 {
             let added = self.weak.scores(&member.ranker, data)?;
             scores.iter_mut().zip(added).for_each(|(score, h)| *score += member.alpha * h);
-            Ok(())
-        })
+        }
+        Ok(())
     }
 
     /// Returns the measure `E` of the current sum on every query that the convention counts.
-    fn measured(&self) -> Result<Vec<f64>, LearnerError> {
-        measured(self.judge, self.train, self.scores.on_train())
+    fn measured(&self) -> Result<Vec<f64>> {
+        measured(self.judge, self.train, self.scores.on(Set::Training))
     }
 }
 
@@ -75,7 +74,7 @@ impl<W: WeakRankers> Iterative for Boosting<'_, W> {
         State { members: Vec::new(), bound_gap: 1.0 }
     }
 
-    fn resume(&mut self, state: &mut Self::State, _: &History) -> Result<(), LearnerError> {
+    fn resume(&mut self, state: &mut Self::State, _: &History) -> Result<()> {
         state.members.iter().try_for_each(|member| self.add(member))?;
         self.values = self.measured()?;
         if state.members.is_empty() {
@@ -84,8 +83,8 @@ impl<W: WeakRankers> Iterative for Boosting<'_, W> {
         Ok(())
     }
 
-    fn round(&mut self, history: &History, state: &mut Self::State) -> Result<Step, LearnerError> {
-        if self.learner.without_progress(history.rounds()) {
+    fn round(&mut self, history: &History, state: &mut Self::State) -> Result<Step> {
+        if self.learner.without_progress(&history.rounds) {
             return Ok(Step::End(StopReason::Converged));
         }
         let weights = distribution(&self.values);
@@ -98,9 +97,9 @@ impl<W: WeakRankers> Iterative for Boosting<'_, W> {
             let reason = format!(
                 "the best weak ranker of round {} has {} 0 on every query: choose another learner.measure",
                 history.next(),
-                self.judge.measure()
+                self.judge.measure
             );
-            return Err(LearnerError::Data { learner: NAME, reason });
+            return Err(LearnerError::data(NAME, reason));
         }
         let capped = phi.min(LARGEST_PHI);
         let member = Member { alpha: capped.atanh(), ranker };
@@ -116,23 +115,23 @@ impl<W: WeakRankers> Iterative for Boosting<'_, W> {
         let mut figures = self.weak.figures(&member.ranker);
         figures.push(("alpha".into(), member.alpha));
         figures.push(("phi".into(), phi));
-        figures.push((self.judge.measure().to_string(), average(&self.values)));
+        figures.push((self.judge.measure.to_string(), average(&self.values)));
         figures.push((BOUND.into(), 1.0 - state.bound_gap));
         state.members.push(member);
         let objective = self.values.iter().map(|value| (-value).exp()).collect::<Vec<f64>>();
         Ok(Step::Made(Made::new(average(&objective), figures)))
     }
 
-    fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+    fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>> {
         Ok(Some(self.scores.on(set).into()))
     }
 
-    fn recorded(&mut self, _: &Recorded, state: &mut Self::State) -> Result<Option<StopReason>, LearnerError> {
+    fn recorded(&mut self, _: &Recorded, state: &mut Self::State) -> Result<Option<StopReason>> {
         let whole = state.members.last().is_some_and(|member| member.alpha >= LARGEST_PHI.atanh());
         Ok(whole.then_some(StopReason::Converged))
     }
 
-    fn model(&self, state: &Self::State, best_round: usize) -> Result<Model, LearnerError> {
+    fn model(&self, state: &Self::State, best_round: usize) -> Result<Model> {
         self.weak.model(&state.members[..best_round])
     }
 }
@@ -143,7 +142,7 @@ fn average(values: &[f64]) -> f64 {
 }
 
 impl AdaRank {
-    fn boost<W: WeakRankers>(&self, weak: W, judge: &Judge, rounds: Rounds) -> Result<Fitted, LearnerError> {
+    fn boost<W: WeakRankers>(&self, weak: W, judge: &Judge, rounds: Rounds) -> Result<Fitted> {
         let (train, scores, values) = (rounds.job.train, Additive::new(rounds.job), Vec::new());
         let mut boosting = Boosting { learner: self, weak, judge, train, scores, values };
         rounds.most(self.config.rounds).drive(&(&self.config, &self.scorer), &mut boosting)
@@ -164,17 +163,10 @@ impl RankingLearner for AdaRank {
         NAME
     }
 
-    fn fit(&self, job: Job) -> Result<Fitted, LearnerError> {
+    fn fit(&self, job: Job) -> Result<Fitted> {
         let rounds = Rounds::new(NAME, job)?;
-        if self.config.measure.is_none() {
-            checks::bounded_selection(NAME, job)?;
-        }
-        let selection = &job.context.selection;
-        let boosted = Selection {
-            measure: self.config.measure.unwrap_or(selection.measure),
-            round: None,
-            convention: self.config.convention.as_ref().unwrap_or(&selection.convention).clone(),
-        };
+        let AdaRankConfig { measure, convention, .. } = &self.config;
+        let boosted = checks::fitted_measure(NAME, *measure, convention.as_ref(), job)?;
         let judge = Judge::new(&boosted)?;
         match &self.scorer {
             None => self.boost(FeatureRankers::new(&self.config, &judge, job)?, &judge, rounds),
@@ -194,13 +186,13 @@ pub(super) trait WeakRankers {
         distribution: &[f64],
         round: usize,
         members: &[Member<Self::Ranker>],
-    ) -> Result<Option<Self::Ranker>, LearnerError>;
+    ) -> Result<Option<Self::Ranker>>;
 
     /// Returns the score that a weak ranker gives to each document.
-    fn scores(&self, ranker: &Self::Ranker, data: &RankingDataset) -> Result<Vec<f64>, LearnerError>;
+    fn scores(&self, ranker: &Self::Ranker, data: &RankingDataset) -> Result<Vec<f64>>;
 
     /// Returns the measure `E` of a weak ranker on every query that the convention counts.
-    fn values(&self, ranker: &Self::Ranker, judge: &Judge, train: &RankingDataset) -> Result<Vec<f64>, LearnerError> {
+    fn values(&self, ranker: &Self::Ranker, judge: &Judge, train: &RankingDataset) -> Result<Vec<f64>> {
         measured(judge, train, &self.scores(ranker, train)?)
     }
 
@@ -208,7 +200,7 @@ pub(super) trait WeakRankers {
     fn figures(&self, ranker: &Self::Ranker) -> Vec<(String, f64)>;
 
     /// Returns the model `sum_t alpha_t h_t`.
-    fn model(&self, members: &[Member<Self::Ranker>]) -> Result<Model, LearnerError>;
+    fn model(&self, members: &[Member<Self::Ranker>]) -> Result<Model>;
 }
 
 /// A weak ranker `h_t` with its weight `alpha_t`.
@@ -220,13 +212,13 @@ pub(super) struct Member<R> {
 
 /// Returns the measure `E` of the scores on every query that the convention counts. Each process of the data's group
 /// evaluates some of the queries.
-pub(super) fn measured(judge: &Judge, data: &RankingDataset, scores: &[f64]) -> Result<Vec<f64>, LearnerError> {
+pub(super) fn measured(judge: &Judge, data: &RankingDataset, scores: &[f64]) -> Result<Vec<f64>> {
     checked(judge, &judge.shared_values(data, scores)?)
 }
 
 /// Returns the values of the queries that the convention counts, which must lie in `[0, 1]`.
-pub(super) fn checked(judge: &Judge, values: &[Option<f64>]) -> Result<Vec<f64>, LearnerError> {
+pub(super) fn checked(judge: &Judge, values: &[Option<f64>]) -> Result<Vec<f64>> {
     let values = counted(values);
-    in_unit_interval(judge.measure(), &values)?;
+    checks::in_unit_interval(judge.measure, &values)?;
     Ok(values)
 }

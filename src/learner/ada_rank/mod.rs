@@ -39,7 +39,7 @@ pub use fit::BOUND;
 use serde::{Deserialize, Serialize};
 
 use crate::learner::entry::{LearnerConfig, LearnerEntry, Parts};
-use crate::learner::error::LearnerError;
+use crate::learner::error::Result;
 use crate::learner::shared::checks;
 use crate::loss::BuiltLoss;
 use crate::measure::{Convention, Measure};
@@ -136,9 +136,9 @@ impl Default for AdaRankConfig {
 impl LearnerConfig for AdaRankConfig {
     type RankingLearner = AdaRank;
 
-    fn check(&self, parts: &Parts) -> Result<AdaRank, LearnerError> {
+    fn check(&self, parts: &Parts) -> Result<AdaRank> {
         checks::at_least("rounds", self.rounds, 1)?;
-        self.patience.map(|patience| checks::at_least("patience", patience, 1)).transpose()?;
+        checks::at_least("patience", self.patience, 1)?;
         checks::not_negative("tolerance", self.tolerance)?;
         checks::at_least("epochs", self.epochs, 1)?;
         checks::positive("learning_rate", self.learning_rate)?;

@@ -22,15 +22,14 @@ use super::fit::{Member, WeakRankers};
 use super::{AdaRankConfig, Emphasis, NAME, WeakScorer};
 use crate::data::batch::BatchPlannerConfig;
 use crate::data::{BatchPlanner, RankingBatch, RankingDataset};
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::checks;
 use crate::learner::shared::context::Job;
 use crate::learner::shared::judge::Judge;
 use crate::learner::shared::share::linear_model;
-use crate::loss::RankingLoss;
 use crate::measure::deviation_of;
 use crate::ranker::{Model, Parts, Prepared};
-use crate::scorer::{Scorer, ScorerConfig};
+use crate::scorer::Scorer;
 use crate::seed::seed_for;
 
 /// A trained scorer and the factor that scales its scores.
@@ -43,47 +42,30 @@ pub(super) struct ScorerRanker {
 /// Trains the scorer of each round.
 pub(super) struct ScorerRankers<'a> {
     config: &'a AdaRankConfig,
-    scorer: &'a ScorerConfig,
-    loss: &'a dyn RankingLoss,
-    train: &'a RankingDataset,
+    weak: &'a WeakScorer,
+    job: Job<'a>,
     /// The indices of the queries that the convention counts, in the order in which their weights are passed to
     /// `choose`.
     queries: Vec<usize>,
     batcher: BatchPlanner,
-    seed: u64,
-    device: Device,
 }
 
 impl<'a> ScorerRankers<'a> {
-    pub(super) fn new(
-        config: &'a AdaRankConfig,
-        weak: &'a WeakScorer,
-        judge: &Judge,
-        job: Job<'a>,
-    ) -> Result<Self, LearnerError> {
+    pub(super) fn new(config: &'a AdaRankConfig, weak: &'a WeakScorer, judge: &Judge, job: Job<'a>) -> Result<Self> {
         let Job { train, context, .. } = job;
         checks::learnable(NAME, &*weak.loss.built, job)?;
         let values = judge.values(train, &vec![0.0; train.documents()])?;
         let queries = (0..train.queries()).filter(|&q| values[q].is_some()).collect();
         let batcher =
             BatchPlanner::with(train, &BatchPlannerConfig::default(), seed_for(context.seed, "ada_rank batches", 0))
-                .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
+                .map_err(|error| LearnerError::data(NAME, error))?;
         checks::ask_training(&weak.scorer, job, batcher.shapes(), "the length of lists")?;
-        Ok(Self {
-            config,
-            scorer: &weak.scorer,
-            loss: &*weak.loss.built,
-            train,
-            queries,
-            batcher,
-            seed: context.seed,
-            device: context.device.clone(),
-        })
+        Ok(Self { config, weak, job, queries, batcher })
     }
 
     /// Returns how much each training query counts when the scorer of this round is trained.
-    fn query_weights(&self, distribution: &[f64], round: usize) -> Result<Vec<f32>, LearnerError> {
-        let mut weights = vec![0.0; self.train.queries()];
+    fn query_weights(&self, distribution: &[f64], round: usize) -> Result<Vec<f32>> {
+        let mut weights = vec![0.0; self.job.train.queries()];
         match self.config.emphasis {
             Emphasis::Weighted => {
                 for (&query, &weight) in self.queries.iter().zip(distribution) {
@@ -91,9 +73,9 @@ impl<'a> ScorerRankers<'a> {
                 }
             }
             Emphasis::Sampled => {
-                let mut rng = ChaCha8Rng::seed_from_u64(seed_for(self.seed, "ada_rank sample", round as u64));
-                let index = WeightedIndex::new(distribution)
-                    .map_err(|error| LearnerError::Solver { learner: NAME, reason: error.to_string() })?;
+                let mut rng =
+                    ChaCha8Rng::seed_from_u64(seed_for(self.job.context.seed, "ada_rank sample", round as u64));
+                let index = WeightedIndex::new(distribution).map_err(|error| LearnerError::solver(NAME, error))?;
                 for _ in 0..self.queries.len() {
                     weights[self.queries[index.sample(&mut rng)]] += 1.0;
                 }
@@ -102,19 +84,21 @@ impl<'a> ScorerRankers<'a> {
         Ok(weights)
     }
 
-    fn train(&self, weights: &[f32], round: usize) -> Result<Scorer, LearnerError> {
-        let device = self.device.clone().autodiff();
-        let seed = seed_for(self.seed, "ada_rank scorer", round as u64);
-        let mut scorer = self.scorer.init(self.train.feature_count, seed, &device)?;
+    fn train(&self, weights: &[f32], round: usize) -> Result<Scorer> {
+        let Job { train, context, .. } = self.job;
+        let device = context.device.clone().autodiff();
+        let seed = seed_for(context.seed, "ada_rank scorer", round as u64);
+        let mut scorer = self.weak.scorer.init(train.feature_count, seed, &device)?;
         let mut optimizer = AdamConfig::new().init();
         for epoch in 0..self.config.epochs as u64 {
             for (step, queries) in self.batcher.epoch(epoch).into_iter().enumerate() {
-                let batch = RankingBatch::assemble(self.train, &queries, &device);
+                let batch = RankingBatch::assemble(train, &queries, &device);
                 let weights: Vec<f32> = queries.iter().map(|&query| weights[query]).collect();
                 let weights = Tensor::<1>::from_data(TensorData::new(weights, [queries.len()]), &device);
                 let dropout = seed_for(seed, "dropout", epoch << 32 | step as u64);
                 let scores = scorer.forward_training(batch.features, batch.mask.clone(), dropout);
-                let loss = self.loss.forward_weighted(scores, batch.labels, batch.mask, weights, Reduction::Sum);
+                let loss = &self.weak.loss.built;
+                let loss = loss.forward_weighted(scores, batch.labels, batch.mask, weights, Reduction::Sum);
                 let gradients = (loss / queries.len() as f64).backward();
                 let gradients = GradientsParams::from_grads(gradients, &scorer);
                 scorer = optimizer.step(self.config.learning_rate, scorer, gradients);
@@ -125,15 +109,15 @@ impl<'a> ScorerRankers<'a> {
 
     /// Returns the score of every document. Each process of the data's group computes the scores of some documents.
     fn predict(&self, scorer: Scorer, data: &RankingDataset) -> Vec<f32> {
-        let scorer = scorer.to_device(&self.device);
-        Prepared::new(data, &scorer, &self.device).scores(&scorer)
+        let scorer = scorer.to_device(&self.job.context.device);
+        Prepared::new(data, &scorer, &self.job.context.device).scores(&scorer)
     }
 
-    fn build(&self, ranker: &ScorerRanker) -> Result<Scorer, LearnerError> {
-        match ranker.parts.clone().build(&self.device) {
+    fn build(&self, ranker: &ScorerRanker) -> Result<Scorer> {
+        match ranker.parts.clone().build(&self.job.context.device) {
             Ok(Model::Scorer(scorer)) => Ok(scorer),
-            Ok(_) => Err(LearnerError::Solver { learner: NAME, reason: "a weak ranker that is no scorer".into() }),
-            Err(error) => Err(LearnerError::Solver { learner: NAME, reason: error.to_string() }),
+            Ok(_) => Err(LearnerError::solver(NAME, "a weak ranker that is no scorer")),
+            Err(error) => Err(LearnerError::solver(NAME, error)),
         }
     }
 }
@@ -146,19 +130,19 @@ impl WeakRankers for ScorerRankers<'_> {
         distribution: &[f64],
         round: usize,
         _members: &[Member<ScorerRanker>],
-    ) -> Result<Option<ScorerRanker>, LearnerError> {
+    ) -> Result<Option<ScorerRanker>> {
         let scorer = self.train(&self.query_weights(distribution, round)?, round)?;
-        let scores = self.predict(scorer.clone(), self.train);
+        let scores = self.predict(scorer.clone(), self.job.train);
         let deviation = deviation_of(scores.iter().copied().map(f64::from));
         if !deviation.is_finite() {
             let reason = format!("the scorer of round {round} diverged: lower learner.learning_rate");
-            return Err(LearnerError::Solver { learner: NAME, reason });
+            return Err(LearnerError::solver(NAME, reason));
         }
         let scale = if deviation > 0.0 { deviation.recip() } else { 1.0 };
         Ok(Some(ScorerRanker { parts: Parts::from_model(&Model::Scorer(scorer)), scale }))
     }
 
-    fn scores(&self, ranker: &ScorerRanker, data: &RankingDataset) -> Result<Vec<f64>, LearnerError> {
+    fn scores(&self, ranker: &ScorerRanker, data: &RankingDataset) -> Result<Vec<f64>> {
         let scores = self.predict(self.build(ranker)?, data);
         Ok(scores.into_iter().map(|score| f64::from(score) * ranker.scale).collect())
     }
@@ -167,11 +151,12 @@ impl WeakRankers for ScorerRankers<'_> {
         Vec::new()
     }
 
-    fn model(&self, members: &[Member<ScorerRanker>]) -> Result<Model, LearnerError> {
+    fn model(&self, members: &[Member<ScorerRanker>]) -> Result<Model> {
         let weighted =
             |member: &Member<ScorerRanker>| Ok((member.alpha * member.ranker.scale, self.build(&member.ranker)?));
-        let weighted: Vec<(f64, Scorer)> = members.iter().map(weighted).collect::<Result<_, LearnerError>>()?;
-        Ok(linear_sum(&weighted, self.train.feature_count, &self.device).unwrap_or(Model::Ensemble(weighted)))
+        let weighted: Vec<(f64, Scorer)> = members.iter().map(weighted).collect::<Result<_>>()?;
+        Ok(linear_sum(&weighted, self.job.train.feature_count, &self.job.context.device)
+            .unwrap_or(Model::Ensemble(weighted)))
     }
 }
 

@@ -228,7 +228,8 @@ fn a_measure_that_a_process_cannot_take_is_refused_by_all() {
     let judge = Judge::new(&selection).unwrap();
     let refused = |group: &ProcessGroup| {
         let (data, context) = (testing::shared(&data, group), testing::context(None));
-        let rankers = FeatureRankers::new(&AdaRankConfig::default(), &judge, Job::new(&data, None, &context));
+        let config = AdaRankConfig::default();
+        let rankers = FeatureRankers::new(&config, &judge, Job::new(&data, None, &context));
         rankers.err().expect("refused").to_string()
     };
     let alone = refused(ProcessGroup::ALONE);

@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::split::{Direction, TreeParams};
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::anneal::AnnealConfig;
 use crate::learner::shared::checks;
 use crate::learner::shared::position::PositionConfig;
@@ -50,7 +49,7 @@ const WARMTH: f64 = 5.0;
 
 /// The default of `l2` for the method [`Steps::Balance`]. This method weights documents by the size of their slopes, so
 /// a few documents may decide the value of a large leaf. The default was tuned on validation queries, like [`WARMTH`].
-const BALANCE_L2: f64 = 20.0;
+pub(super) const BALANCE_L2: f64 = 20.0;
 
 /// The maximum number of tree ensembles in a fit, each of which stores a score for every document.
 const MOST_SEEDS: usize = 1000;
@@ -162,25 +161,22 @@ impl BoostedTreesConfig {
             let there = counted(documents, "training document");
             return format!("lower learner.min_documents = {}, since there are only {there}", self.min_documents);
         }
-        let lower = [
-            ("min_documents", self.min_documents as f64, default.min_documents as f64),
-            ("min_curvature", self.min_curvature, default.min_curvature),
-            ("l1", self.l1, default.l1),
-            ("l2", self.l2.unwrap_or(0.0), BALANCE_L2),
-            ("min_gain", self.min_gain, default.min_gain),
+        let l2 = self.l2.unwrap_or(0.0);
+        let keys = [
+            ("lower", "min_documents", self.min_documents as f64, self.min_documents > default.min_documents),
+            ("lower", "min_curvature", self.min_curvature, self.min_curvature > default.min_curvature),
+            ("lower", "l1", self.l1, self.l1 > default.l1),
+            ("lower", "l2", l2, l2 > BALANCE_L2),
+            ("lower", "min_gain", self.min_gain, self.min_gain > default.min_gain),
+            ("raise", "bins", self.bins as f64, self.bins < default.bins),
+            ("raise", "subsample", self.subsample, self.subsample < default.subsample),
+            ("raise", "colsample", self.colsample, self.colsample < default.colsample),
+            ("raise", "colsample_by_node", self.colsample_by_node, self.colsample_by_node < default.colsample_by_node),
         ];
-        let raise = [
-            ("bins", self.bins as f64, default.bins as f64),
-            ("subsample", self.subsample, default.subsample),
-            ("colsample", self.colsample, default.colsample),
-            ("colsample_by_node", self.colsample_by_node, default.colsample_by_node),
-        ];
-        let lower = lower.iter().filter(|(_, set, usual)| set > usual).map(|(key, set, _)| ("lower", key, set));
-        let raise = raise.iter().filter(|(_, set, usual)| set < usual).map(|(key, set, _)| ("raise", key, set));
-        let words = |(what, key, set): (&str, &&str, &f64)| {
-            format!("{what} learner.{key} = {}", format!("{set:?}").trim_end_matches(".0"))
-        };
-        let mut set: Vec<String> = lower.chain(raise).map(words).collect();
+        let hindering = keys.into_iter().filter(|(.., hinders)| *hinders);
+        let words = hindering
+            .map(|(what, key, set, _)| format!("{what} learner.{key} = {}", format!("{set:?}").trim_end_matches(".0")));
+        let mut set: Vec<String> = words.collect();
         let directions = [("increasing", &self.increasing), ("decreasing", &self.decreasing)];
         let directed = directions.iter().filter(|(_, features)| !features.is_empty());
         set.extend(directed.map(|(key, _)| format!("shorten learner.{key}")));
@@ -198,68 +194,33 @@ impl BoostedTreesConfig {
             (None, None) => Steps::LineSearch,
         })
     }
-
-    /// Returns the limits that the configuration sets for trees on `features` features.
-    pub(super) fn tree(&self, features: usize, steps: Steps) -> Result<TreeParams, LearnerError> {
-        let mut directions = vec![Direction::Any; features];
-        for (key, numbers, direction) in [
-            ("increasing", &self.increasing, Direction::Increasing),
-            ("decreasing", &self.decreasing, Direction::Decreasing),
-        ] {
-            for &number in numbers {
-                let place = number.checked_sub(1).and_then(|feature| directions.get_mut(feature));
-                match place {
-                    Some(place) if *place == Direction::Any || *place == direction => *place = direction,
-                    Some(_) => return Err(checks::parameter(key, number, "a feature that is not also increasing")),
-                    None => return Err(checks::parameter(key, number, format_args!("a feature from 1 to {features}"))),
-                }
-            }
-        }
-        Ok(TreeParams {
-            leaves: self.leaves,
-            max_depth: self.max_depth.unwrap_or(usize::MAX),
-            by_level: self.growth == Growth::Level,
-            min_documents: self.min_documents,
-            min_curvature: self.min_curvature,
-            l1: self.l1,
-            l2: self.l2.unwrap_or(if steps == Steps::Balance { BALANCE_L2 } else { 1.0 }),
-            min_gain: self.min_gain,
-            directions,
-        })
-    }
 }
 
 impl LearnerConfig for BoostedTreesConfig {
     type RankingLearner = BoostedTrees;
 
-    fn check(&self, parts: &Parts) -> Result<BoostedTrees, LearnerError> {
+    fn check(&self, parts: &Parts) -> Result<BoostedTrees> {
         checks::at_least("rounds", self.rounds, 1)?;
         checks::share("learning_rate", self.learning_rate)?;
         checks::at_least("leaves", self.leaves, 2)?;
-        self.max_depth.map(|depth| checks::at_least("max_depth", depth, 1)).transpose()?;
+        checks::at_least("max_depth", self.max_depth, 1)?;
         checks::at_least("min_documents", self.min_documents, 1)?;
         checks::not_negative("min_curvature", self.min_curvature)?;
         checks::not_negative("l1", self.l1)?;
         self.l2.map(|l2| checks::not_negative("l2", l2)).transpose()?;
         checks::not_negative("min_gain", self.min_gain)?;
-        if !(2..=MAX_BINS).contains(&self.bins) {
-            return Err(checks::parameter("bins", self.bins, format_args!("2 to {MAX_BINS}")));
-        }
+        let fits = (2..=MAX_BINS).contains(&self.bins);
+        checks::require("bins", self.bins, fits, format_args!("2 to {MAX_BINS}"))?;
         checks::share("subsample", self.subsample)?;
         checks::share("colsample", self.colsample)?;
         checks::share("colsample_by_node", self.colsample_by_node)?;
         self.position.as_ref().map(PositionConfig::check).transpose()?;
-        self.patience.map(|patience| checks::at_least("patience", patience, 1)).transpose()?;
+        checks::at_least("patience", self.patience, 1)?;
+        checks::at_least("seeds", self.seeds, 1)?;
         if let Some(seeds) = self.seeds {
-            checks::at_least("seeds", seeds, 1)?;
-            if seeds > MOST_SEEDS {
-                return Err(checks::parameter("seeds", seeds, format!("at most {MOST_SEEDS}")));
-            }
-            if seeds > 1 && !self.samples() {
-                let expected =
-                    "subsample, colsample or colsample_by_node below 1; all seeds have the same trees without";
-                return Err(checks::parameter("seeds", seeds, expected));
-            }
+            checks::require("seeds", seeds, seeds <= MOST_SEEDS, format_args!("at most {MOST_SEEDS}"))?;
+            let expected = "subsample, colsample or colsample_by_node below 1; all seeds have the same trees without";
+            checks::require("seeds", seeds, seeds == 1 || self.samples(), expected)?;
         }
         let loss = parts.required_loss(self)?;
         let about = loss.built.about();

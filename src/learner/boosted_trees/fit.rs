@@ -8,12 +8,14 @@ use serde::{Deserialize, Serialize};
 use super::config::{BoostedTrees, NAME};
 use super::histogram::Block;
 use super::member::{Member, Setting, Trees, push};
-use super::objective::{Annealing, Objective};
+use super::objective::Objective;
+use super::split::TreeParams;
 use super::sums::Buffers;
+use super::tree::scaled;
 use crate::data::RankingDataset;
 use crate::json::json;
 use crate::learner::entry::RankingLearner;
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::anneal::AnnealState;
 use crate::learner::shared::checks;
 use crate::learner::shared::context::{Fitted, Importance, Job, StopReason};
@@ -55,17 +57,24 @@ pub(super) fn member_seed(seed: u64, member: usize) -> u64 {
 
 /// The tree ensembles of all seeds, each of which grows by one tree per round.
 struct Boosting<'a> {
-    loss_name: &'a str,
+    learner: &'a BoostedTrees,
     setting: Setting<'a>,
     members: Vec<Member<'a>>,
-    annealing: Option<Annealing<'a>>,
+    /// The value of the annealed parameter in the current round, or `None` before the first round.
+    annealed: Option<f64>,
 }
 
 impl Boosting<'_> {
     /// Sets the value of the annealed parameter for a round. Returns whether the loss has changed.
-    fn anneal(&mut self, round: usize, state: &State) -> Result<bool, LearnerError> {
-        let Some(annealing) = &mut self.annealing else { return Ok(false) };
-        annealing.set(&mut self.setting.objective, state.anneal.unwrap_or_default(), round)
+    fn anneal(&mut self, round: usize, state: &State) -> Result<bool> {
+        let BoostedTrees { config, loss, annealed: Some(parameter), .. } = self.learner else { return Ok(false) };
+        let (Some(anneal), Some(state)) = (&config.anneal, &state.anneal) else { return Ok(false) };
+        let value = state.value(anneal, round, config.rounds);
+        let is_new = self.annealed.replace(value) != Some(value);
+        if is_new {
+            self.setting.objective.set_loss(loss.record.build_with(parameter, value)?)?;
+        }
+        Ok(is_new)
     }
 
     /// Returns the score of each document, averaged over the tree ensembles of all seeds.
@@ -87,15 +96,19 @@ impl Iterative for Boosting<'_> {
 
     fn initial(&self) -> State {
         let others = self.members[1..].iter().map(|_| Trees::default()).collect();
-        State { first: Trees::default(), others, anneal: self.annealing.as_ref().map(|_| AnnealState::default()) }
+        State {
+            first: Trees::default(),
+            others,
+            anneal: self.learner.annealed.as_ref().map(|_| AnnealState::default()),
+        }
     }
 
-    fn resume(&mut self, state: &mut State, history: &History) -> Result<(), LearnerError> {
+    fn resume(&mut self, state: &mut State, history: &History) -> Result<()> {
         self.anneal(history.next(), state)?;
         self.members.iter_mut().zip(state.members()).try_for_each(|(member, trees)| member.resume(&self.setting, trees))
     }
 
-    fn round(&mut self, history: &History, state: &mut State) -> Result<Step, LearnerError> {
+    fn round(&mut self, history: &History, state: &mut State) -> Result<Step> {
         if self.anneal(history.next(), state)? {
             self.members.iter_mut().for_each(|member| member.differentiate(&self.setting.objective));
         }
@@ -103,15 +116,13 @@ impl Iterative for Boosting<'_> {
         let round = self.setting.start.map_or(0, TreeEnsemble::trees) + history.next();
         let (mut leaves, mut steps, mut found) = (0.0, 0.0, 0.0);
         for (member, trees) in self.members.iter_mut().zip(state.members_mut()) {
-            if let Some(added) = member.grow(&mut self.setting, round, trees)? {
-                leaves += added.leaves as f64;
-                steps += added.step;
-                found += 1.0;
+            if let Some([grown, step]) = member.grow(&mut self.setting, round, trees)? {
+                (leaves, steps, found) = (leaves + grown, steps + step, found + 1.0);
             }
         }
         if found == 0.0 {
             // The next sample may have queries or features that this one lacks.
-            if !self.setting.config.samples() {
+            if !self.learner.config.samples() {
                 return Ok(Step::End(StopReason::Converged));
             }
             found = 1.0;
@@ -122,47 +133,43 @@ impl Iterative for Boosting<'_> {
             }
         }
         let loss = self.loss();
-        let losses = Some(loss * self.setting.objective.queries());
+        let losses = Some(loss * self.setting.objective.queries);
         let mut figures = vec![("leaves".to_string(), leaves / found), ("step".to_string(), steps / found)];
-        figures.extend(self.annealing.as_ref().and_then(Annealing::figure));
+        figures.extend(self.learner.annealed.clone().zip(self.annealed));
         Ok(Step::Made(Made { losses, ..Made::new(loss, figures) }))
     }
 
-    fn recorded(&mut self, recorded: &Recorded, state: &mut State) -> Result<Option<StopReason>, LearnerError> {
-        if let (Some(annealing), Some(state)) = (&self.annealing, &mut state.anneal) {
-            annealing.observe(state, recorded.rose);
+    fn recorded(&mut self, recorded: &Recorded, state: &mut State) -> Result<Option<StopReason>> {
+        if let (Some(anneal), Some(state)) = (&self.learner.config.anneal, &mut state.anneal) {
+            state.observe(anneal, recorded.rose);
         }
         Ok(None)
     }
 
-    fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+    fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>> {
         Ok(Some(self.mean_scores(set)))
     }
 
-    fn conclude(&mut self, stop: StopReason, _: &History, state: &State) -> Result<StopReason, LearnerError> {
+    fn conclude(&mut self, stop: StopReason, _: &History, state: &State) -> Result<StopReason> {
         if stop != StopReason::Interrupted && state.members().all(Trees::have_no_split) {
-            let config = self.setting.config;
+            let (config, loss) = (&self.learner.config, self.learner.loss.record.name());
             let weights = &self.setting.train.document_weights;
             if weights.contains(&0.0) && self.members.iter().all(Member::has_no_slope) {
-                let reason = format!(
-                    "the document weights leave nothing to learn: with them, {} is the same for all scores",
-                    self.loss_name
-                );
-                return Err(LearnerError::Data { learner: NAME, reason });
+                let reason = "the document weights leave nothing to learn: with them, ";
+                return Err(LearnerError::data(NAME, format_args!("{reason}{loss} is the same for all scores")));
             }
             let reason = format!(
-                "no tree of {} leaves with {} or more decreases {}: {}, or choose another loss",
+                "no tree of {} leaves with {} or more decreases {loss}: {}, or choose another loss",
                 config.leaves,
                 counted(config.min_documents, "document"),
-                self.loss_name,
                 config.what_hinders_splits(self.setting.train.documents())
             );
-            return Err(LearnerError::Data { learner: NAME, reason });
+            return Err(LearnerError::data(NAME, reason));
         }
         Ok(stop)
     }
 
-    fn model(&self, state: &State, best_round: usize) -> Result<Model, LearnerError> {
+    fn model(&self, state: &State, best_round: usize) -> Result<Model> {
         let empty = || TreeEnsemble::new(self.setting.train.feature_count);
         let mut all = self.setting.start.cloned().unwrap_or_else(empty);
         let share = 1.0 / self.members.len() as f64;
@@ -210,28 +217,19 @@ fn mean<'a>(mut all: impl ExactSizeIterator<Item = Cow<'a, [f64]>>) -> Cow<'a, [
     mean
 }
 
-/// Returns a copy of a tree, with every leaf value multiplied by `share`.
-fn scaled(tree: &[Node], share: f64) -> Vec<Node> {
-    let scaled = |node: &Node| match node {
-        Node::Leaf { value } => Node::Leaf { value: value * share },
-        split => split.clone(),
-    };
-    tree.iter().map(scaled).collect()
-}
-
 impl RankingLearner for BoostedTrees {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn starting_from(&self, model: &Model) -> Result<Arc<dyn RankingLearner>, LearnerError> {
+    fn starting_from(&self, model: &Model) -> Result<Arc<dyn RankingLearner>> {
         let Model::Trees(trees) = model else {
             return Err(Refusal::new("start", "another model", "a ranker that is a sum of trees").into());
         };
         Ok(Arc::new(Self { start: Some(trees.clone()), ..self.clone() }))
     }
 
-    fn fit(&self, job: Job) -> Result<Fitted, LearnerError> {
+    fn fit(&self, job: Job) -> Result<Fitted> {
         let Job { train, context, .. } = job;
         checks::of_equal_queries(NAME, train)?;
         let rounds = Rounds::of_weighted(NAME, job)?;
@@ -244,21 +242,16 @@ impl RankingLearner for BoostedTrees {
         }
         let steps = self.config.steps_for(surrogate);
         let setting = Setting {
-            config: &self.config,
             objective: Objective::new(self.loss.built.clone(), steps, train, &context.device)?,
             train,
             blocks: Block::of_data(train, self.config.bins),
             buffers: Buffers::default(),
-            params: self.config.tree(train.feature_count, steps)?,
+            params: TreeParams::new(&self.config, train.feature_count, steps)?,
             start: self.start.as_ref(),
         };
-        let start = self.start.as_ref();
-        let member = |number| Member::new(job, member_seed(context.seed, number), start, &self.config);
+        let member = |number| Member::new(job, member_seed(context.seed, number), &self.config);
         let members = (0..self.config.seeds.unwrap_or(1)).map(member).collect();
-        let annealing = self.config.anneal.as_ref().zip(self.annealed.as_deref());
-        let (loss, length) = (&self.loss.record, self.config.rounds);
-        let annealing = annealing.map(|(config, parameter)| Annealing { config, loss, parameter, length, value: None });
-        let mut boosting = Boosting { loss_name: loss.name(), setting, members, annealing };
+        let mut boosting = Boosting { learner: self, setting, members, annealed: None };
         let rounds = rounds.most(self.config.rounds).patience(self.config.patience).beside_measure(surrogate)?;
         let mut parameters = vec![json!(self.config), json!(self.loss)];
         parameters.extend(self.start.as_ref().map(|start| json!(start)));

@@ -131,10 +131,21 @@ impl Block {
     }
 
     /// Returns the bin in which a document's value of a feature lies.
-    fn code(&self, feature: usize, document: u32) -> u8 {
+    pub(super) fn code(&self, feature: usize, document: u32) -> u8 {
         let feature = feature - self.features.start;
         let word = self.codes[document as usize * self.groups + feature / LANES];
         (word >> (8 * (feature % LANES))) as u8
+    }
+
+    /// Returns the bin that holds the missing values of a feature, or `None` if no value is missing.
+    pub(super) fn missing_code(&self, feature: usize) -> Option<u8> {
+        let feature = feature - self.features.start;
+        self.missing[feature].then(|| (self.thresholds[feature].len() + 1) as u8)
+    }
+
+    /// Returns the threshold between a bin and the next one, or the largest `f32` after the last bin of present values.
+    pub(super) fn threshold(&self, feature: usize, bin: usize) -> f32 {
+        self.thresholds[feature - self.features.start].get(bin).copied().unwrap_or(f32::MAX)
     }
 }
 
@@ -148,25 +159,6 @@ pub(super) struct FeatureSums<'a> {
 }
 
 /// Returns the block that contains a feature. All blocks except the last have the same number of groups.
-fn block_of(blocks: &[Block], feature: usize) -> &Block {
+pub(super) fn block_of(blocks: &[Block], feature: usize) -> &Block {
     &blocks[feature / (LANES * blocks[0].groups)]
-}
-
-/// Returns a function that gives the bin of each document in a feature.
-pub(super) fn codes(blocks: &[Block], feature: usize) -> impl Fn(u32) -> u8 {
-    let block = block_of(blocks, feature);
-    move |document| block.code(feature, document)
-}
-
-/// Returns the bin that holds the missing values of a feature, or `None` if no value is missing.
-pub(super) fn missing_code(blocks: &[Block], feature: usize) -> Option<u8> {
-    let block = block_of(blocks, feature);
-    let feature = feature - block.features.start;
-    block.missing[feature].then(|| (block.thresholds[feature].len() + 1) as u8)
-}
-
-/// Returns the threshold between a bin and the next one, or the largest `f32` after the last bin of present values.
-pub(super) fn threshold(blocks: &[Block], feature: usize, bin: usize) -> f32 {
-    let block = block_of(blocks, feature);
-    block.thresholds[feature - block.features.start].get(bin).copied().unwrap_or(f32::MAX)
 }

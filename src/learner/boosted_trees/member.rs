@@ -14,12 +14,13 @@ use super::objective::{Derivatives, Objective};
 use super::positions::Factors;
 use super::split::TreeParams;
 use super::sums::Buffers;
-use super::tree::grow;
+use super::tree::{grow, scaled};
 use crate::data::RankingDataset;
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::additive::Additive;
 use crate::learner::shared::context::Job;
 use crate::learner::shared::gains::start_gains;
+use crate::learner::shared::rounds::Set;
 use crate::loss::RankingLoss;
 use crate::measure::mean_of;
 use crate::ranker::{Node, NodeStatistics, TreeEnsemble};
@@ -38,7 +39,6 @@ const KEPT_PROMISE: f64 = 0.45;
 
 /// The data, the loss, the limits of trees and everything else that all tree ensembles of a fit share.
 pub(super) struct Setting<'a> {
-    pub config: &'a BoostedTreesConfig,
     pub objective: Objective<'a>,
     pub train: &'a RankingDataset,
     pub blocks: Vec<Block>,
@@ -85,12 +85,6 @@ impl Default for Trees {
     }
 }
 
-/// The number of leaves and the step length of the tree that a round added.
-pub(super) struct Added {
-    pub leaves: usize,
-    pub step: f64,
-}
-
 /// One tree ensemble, which gains a tree in every round, with its current scores.
 pub(super) struct Member<'a> {
     seed: u64,
@@ -102,17 +96,15 @@ pub(super) struct Member<'a> {
     derivatives: Derivatives,
 }
 
-/// Adds the values of a tree to the scores of all documents of a dataset.
-fn add(tree: &[Node], scores: &mut [f64], data: &RankingDataset) -> Result<(), LearnerError> {
-    let added = ensemble([tree], data.feature_count)?.scores_together(data);
-    scores.iter_mut().zip(added).for_each(|(score, value)| *score += value);
-    Ok(())
+/// Adds the values of trees to the scores of all documents of a dataset.
+fn add(trees: &TreeEnsemble, scores: &mut [f64], data: &RankingDataset) {
+    scores.iter_mut().zip(trees.scores_together(data)).for_each(|(score, value)| *score += value);
 }
 
 /// Returns the derivatives of a squared error between equal scores and the gains of the documents. Each derivative is
 /// the mean gain of the query minus the gain of the document. A tree therefore raises the scores of documents with high
 /// gains. If documents have weights, each gain is multiplied by the weight of its document.
-pub(super) fn towards_gains(train: &RankingDataset, loss: &dyn RankingLoss) -> Result<Derivatives, LearnerError> {
+pub(super) fn towards_gains(train: &RankingDataset, loss: &dyn RankingLoss) -> Result<Derivatives> {
     let mut gains = start_gains(NAME, train, loss)?;
     gains.iter_mut().zip(&train.document_weights).for_each(|(gain, &weight)| *gain *= f64::from(weight));
     let mut gradient = Vec::with_capacity(gains.len());
@@ -125,10 +117,7 @@ pub(super) fn towards_gains(train: &RankingDataset, loss: &dyn RankingLoss) -> R
 }
 
 /// Creates the ensemble that consists of the given trees.
-pub(super) fn ensemble<T: AsRef<[Node]>>(
-    trees: impl IntoIterator<Item = T>,
-    features: usize,
-) -> Result<TreeEnsemble, LearnerError> {
+pub(super) fn ensemble<T: AsRef<[Node]>>(trees: impl IntoIterator<Item = T>, features: usize) -> Result<TreeEnsemble> {
     let mut all = TreeEnsemble::new(features);
     for tree in trees {
         push(&mut all, tree.as_ref(), NodeStatistics::default())?;
@@ -137,32 +126,34 @@ pub(super) fn ensemble<T: AsRef<[Node]>>(
 }
 
 /// Adds a tree to an ensemble, with the statistics of the tree's nodes.
-pub(super) fn push(all: &mut TreeEnsemble, tree: &[Node], statistics: NodeStatistics) -> Result<(), LearnerError> {
+pub(super) fn push(all: &mut TreeEnsemble, tree: &[Node], statistics: NodeStatistics) -> Result<()> {
     let pushed = all.push_with(tree, statistics);
-    pushed.map_err(|error| LearnerError::Solver { learner: NAME, reason: error.to_string() })
+    pushed.map_err(|error| LearnerError::solver(NAME, error))
 }
 
 impl<'a> Member<'a> {
-    /// Creates an ensemble without trees, whose scores are 0 or come from the model `start`.
-    pub(super) fn new(job: Job<'a>, seed: u64, start: Option<&TreeEnsemble>, config: &BoostedTreesConfig) -> Self {
-        let mut scores = Additive::new(job);
-        if let Some(start) = start {
-            scores.set(|data| start.scores_together(data));
-        }
+    /// Creates an ensemble without trees.
+    pub(super) fn new(job: Job<'a>, seed: u64, config: &BoostedTreesConfig) -> Self {
         let factors = config.position.as_ref().map(|position| Factors::new(&job.train.positions, position.l2()));
-        Self { seed, scores, factors, loss: 0.0, derivatives: Derivatives::default() }
+        Self { seed, scores: Additive::new(job), factors, loss: 0.0, derivatives: Derivatives::default() }
     }
 
     /// Returns the score of every training document as the loss sees it: with the factor of the document's position.
     pub(super) fn training_scores(&self) -> Cow<'_, [f64]> {
-        let scores = self.scores.on_train();
+        let scores = self.scores.on(Set::Training);
         self.factors.as_ref().map_or(Cow::Borrowed(scores), |factors| factors.added_to(scores))
     }
 
-    /// Adds the values of the saved trees to the scores, and takes the saved factors, when a fit resumes.
-    pub(super) fn resume(&mut self, setting: &Setting, trees: &Trees) -> Result<(), LearnerError> {
-        for tree in &trees.trees {
-            self.scores.add(|data, scores| add(tree, scores, data))?;
+    /// Adds the values of the trees from which the fit starts, and of the saved trees, to the scores, and takes the
+    /// saved factors.
+    pub(super) fn resume(&mut self, setting: &Setting, trees: &Trees) -> Result<()> {
+        for (_, data, scores) in &mut self.scores.0 {
+            if let Some(start) = setting.start {
+                add(start, scores, data);
+            }
+            for tree in &trees.trees {
+                add(&ensemble([tree], data.feature_count)?, scores, data);
+            }
         }
         if let (Some(factors), Some(saved)) = (&mut self.factors, trees.positions.last()) {
             factors.values.clone_from(saved);
@@ -181,17 +172,13 @@ impl<'a> Member<'a> {
         self.derivatives.gradient.iter().all(|slope| *slope == 0.0)
     }
 
-    /// Grows the tree of a round and adds it, or returns `None` if no tree lowers the loss.
-    pub(super) fn grow(
-        &mut self,
-        setting: &mut Setting,
-        round: usize,
-        trees: &mut Trees,
-    ) -> Result<Option<Added>, LearnerError> {
-        let steps = setting.objective.steps();
+    /// Grows the tree of a round and adds it. Returns its number of leaves and its step length, or `None` if no tree lowers
+    /// the loss.
+    pub(super) fn grow(&mut self, setting: &mut Setting, round: usize, trees: &mut Trees) -> Result<Option<[f64; 2]>> {
+        let steps = setting.objective.steps;
         let may_be_flat = trees.have_no_split() && setting.start.is_none() && steps != Steps::Newton;
         let flat = may_be_flat && self.is_flat(setting);
-        let start = flat.then(|| towards_gains(setting.train, setting.objective.loss())).transpose()?;
+        let start = flat.then(|| towards_gains(setting.train, &*setting.objective.loss)).transpose()?;
         let fitted_to = match &start {
             Some(start) => Cow::Borrowed(start),
             None if steps == Steps::Balance => {
@@ -199,12 +186,12 @@ impl<'a> Member<'a> {
             }
             None => Cow::Borrowed(&self.derivatives),
         };
-        let mut sample = Sample::new(setting.config, setting.train, self.seed, round);
+        let mut sample = Sample::new(&setting.params.config, setting.train, self.seed, round);
         let documents = [&mut sample.documents, &mut sample.others].map(std::mem::take);
         let features = |node: usize| sample.features(node);
         let Setting { blocks, buffers, params, train, .. } = setting;
         let mut grown = grow(blocks, buffers, documents, &features, &fitted_to, params, train.group());
-        if grown.leaves() == 1 {
+        if grown.leaves.len() == 1 {
             return Ok(None);
         }
         let mut step = 1.0;
@@ -218,29 +205,30 @@ impl<'a> Member<'a> {
             }
         }
         // The starting tree is not shrunk, since a part of it may be no better than nothing.
-        let shrinkage = if start.is_some() { 1.0 } else { setting.config.learning_rate };
-        grown.scale(shrinkage * step);
+        let shrinkage = if start.is_some() { 1.0 } else { setting.params.config.learning_rate };
+        grown.nodes = scaled(&grown.nodes, shrinkage * step);
         // The starting tree is fitted to gains, which say nothing of positions.
         if let Some(factors) = self.factors.as_mut().filter(|_| start.is_none()) {
             factors.step(shrinkage * step, &fitted_to);
         }
-        self.scores.add_to_train(|_, scores| {
-            grown.add_to(scores);
-            Ok(())
-        })?;
-        self.scores.add_to_validation(|data, scores| add(&grown.nodes, scores, data))?;
+        for (set, data, scores) in &mut self.scores.0 {
+            match set {
+                Set::Training => grown.add_to(scores),
+                Set::Validation => add(&ensemble([&grown.nodes], data.feature_count)?, scores, data),
+            }
+        }
         self.differentiate(&setting.objective);
         if !self.loss.is_finite() {
-            let reason = "the loss is no longer finite: lower learner.learning_rate or raise learner.l2".into();
-            return Err(LearnerError::Solver { learner: NAME, reason });
+            let reason = "the loss is no longer finite: lower learner.learning_rate or raise learner.l2";
+            return Err(LearnerError::solver(NAME, reason));
         }
-        let leaves = grown.leaves();
+        let leaves = grown.leaves.len() as f64;
         trees.gains.push(grown.gains);
         trees.statistics.push(grown.statistics);
         trees.trees.push(grown.nodes);
         trees.positions.extend(self.factors.as_ref().map(|factors| factors.values.clone()));
         trees.step = step;
-        Ok(Some(Added { leaves, step }))
+        Ok(Some([leaves, step]))
     }
 
     /// Returns whether the slopes of the loss at equal scores are tiny compared with those at scores equal to the
@@ -255,7 +243,7 @@ impl<'a> Member<'a> {
     /// Returns the decrease of the loss that the gradient predicts per unit of step length along the tree.
     fn descent(&self, objective: &Objective, tree: &[f64]) -> f64 {
         let slope: f64 = self.derivatives.gradient.iter().zip(tree).map(|(slope, value)| slope * value).sum();
-        (-slope / objective.queries()).max(0.0)
+        (-slope / objective.queries).max(0.0)
     }
 
     /// Returns the step length along the tree that lowers the loss most. The candidates are the last step length times

@@ -11,24 +11,26 @@ use super::config::{NAME, Steps};
 use crate::data::RankingDataset;
 use crate::data::batch::Keep;
 use crate::data::shards::own;
-use crate::learner::error::LearnerError;
-use crate::learner::shared::anneal::{AnnealConfig, AnnealState};
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::flat_loss::FlatLoss;
-use crate::loss::curvature::Curved;
-use crate::loss::{RankingLoss, TrainingLoss, degenerate_queries, idle_queries};
+use crate::loss::curvature::{self, Curved};
+use crate::loss::{RankingLoss, degenerate_queries, idle_queries};
 use crate::measure::deviation_of;
 use crate::parallel;
 
 /// The mean loss over the queries with at least two different labels, or over all that have something to learn if a
 /// teacher or a loss of values also learns from equal labels.
 pub(super) struct Objective<'a> {
-    loss: Arc<dyn RankingLoss>,
+    /// The loss that is averaged over queries.
+    pub(super) loss: Arc<dyn RankingLoss>,
     data: &'a RankingDataset,
-    queries: f64,
+    /// The number of queries over which the loss is averaged.
+    pub(super) queries: f64,
     /// Computes first derivatives by automatic differentiation; `None` for Newton steps, for which the loss gives its
     /// derivatives.
     flat: Option<FlatLoss>,
-    steps: Steps,
+    /// The method that computes the value of a leaf.
+    pub(super) steps: Steps,
 }
 
 impl<'a> Objective<'a> {
@@ -37,16 +39,12 @@ impl<'a> Objective<'a> {
         steps: Steps,
         data: &'a RankingDataset,
         device: &Device,
-    ) -> Result<Self, LearnerError> {
+    ) -> Result<Self> {
         // A teacher may tell documents of one label apart, and a loss of values learns from any label.
         let any = !data.teacher.is_empty() || degenerate_queries(&*loss, &[0.0], &[0, 1])?.is_empty();
-        let flat = match steps {
-            Steps::Newton => None,
-            Steps::Balance | Steps::LineSearch => Some(
-                FlatLoss::new(data, if any { Keep::All } else { Keep::TwoLabels }, DType::F32, device)
-                    .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?,
-            ),
-        };
+        let keep = if any { Keep::All } else { Keep::TwoLabels };
+        let flat = (steps != Steps::Newton).then(|| FlatLoss::new(data, keep, DType::F32, device)).transpose();
+        let flat = flat.map_err(|error| LearnerError::data(NAME, error))?;
         let queries = if any {
             data.queries() - idle_queries(&*loss, &data.labels, &data.teacher, &data.offsets)?.len()
         } else {
@@ -55,29 +53,14 @@ impl<'a> Objective<'a> {
         Ok(Self { loss, data, queries, flat, steps })
     }
 
-    /// Returns the method that computes the value of a leaf.
-    pub(super) fn steps(&self) -> Steps {
-        self.steps
-    }
-
-    /// Returns the loss that the objective averages over queries.
-    pub(super) fn loss(&self) -> &dyn RankingLoss {
-        &*self.loss
-    }
-
     /// Replaces the loss, for example with one that has a different temperature.
-    pub(super) fn set_loss(&mut self, loss: Arc<dyn RankingLoss>) -> Result<(), LearnerError> {
+    pub(super) fn set_loss(&mut self, loss: Arc<dyn RankingLoss>) -> Result<()> {
         if self.steps == Steps::Newton && loss.about().curvature.is_none() {
             let reason = format!("{} has second derivatives only at some values of its parameters", loss.about().name);
-            return Err(LearnerError::Solver { learner: NAME, reason });
+            return Err(LearnerError::solver(NAME, reason));
         }
         self.loss = loss;
         Ok(())
-    }
-
-    /// Returns the number of queries over which the loss is averaged.
-    pub(super) fn queries(&self) -> f64 {
-        self.queries
     }
 
     /// Returns the mean loss over the queries, given the score of each document.
@@ -113,16 +96,11 @@ impl<'a> Objective<'a> {
         };
         let own = own(self.data.queries(), self.data.group());
         let found = parallel::map(own, of_query);
-        let documents = found.iter().map(|query| query.gradient.len()).sum();
-        let [gradient, curvature] = [0; 2].map(|_| Vec::with_capacity(documents));
-        let (mut losses, mut all) = (Vec::with_capacity(found.len()), Derivatives { gradient, curvature });
-        for mut query in found {
-            losses.push(query.loss);
-            all.gradient.append(&mut query.gradient);
-            all.curvature.append(&mut query.curvature);
-        }
-        let [losses, gradient, curvature] =
-            [losses, all.gradient, all.curvature].map(|own| self.data.group().gather_numbers(own));
+        let all = |of: fn(&curvature::Derivatives) -> &[f64]| {
+            self.data.group().gather_numbers(found.iter().map(of).collect::<Vec<&[f64]>>().concat())
+        };
+        let losses = all(|query| std::slice::from_ref(&query.loss));
+        let (gradient, curvature) = (all(|query| &query.gradient), all(|query| &query.curvature));
         (losses.into_iter().sum(), Derivatives { gradient, curvature })
     }
 }
@@ -176,51 +154,12 @@ fn spread(scores: &[f64]) -> f64 {
     if deviation > 0.0 { deviation.clamp(1e-12, LARGEST_SPREAD) } else { 1.0 }
 }
 
-/// A parameter of the loss whose value changes from round to round.
-pub(super) struct Annealing<'a> {
-    pub(super) config: &'a AnnealConfig,
-    pub(super) loss: &'a TrainingLoss,
-    pub(super) parameter: &'a str,
-    /// The length of the annealing in rounds, which applies unless the configuration sets `epochs`.
-    pub(super) length: usize,
-    /// The value of the parameter in the current round, or `None` before the first round.
-    pub(super) value: Option<f64>,
-}
-
-impl Annealing<'_> {
-    /// Sets the objective's loss to the loss of round `round`, counted from 1. Returns whether this loss differs from
-    /// the loss of the previous round.
-    pub(super) fn set(
-        &mut self,
-        objective: &mut Objective,
-        state: AnnealState,
-        round: usize,
-    ) -> Result<bool, LearnerError> {
-        let value = state.value(self.config, round, self.length);
-        if self.value == Some(value) {
-            return Ok(false);
-        }
-        objective.set_loss(self.loss.build_with(self.parameter, value)?)?;
-        self.value = Some(value);
-        Ok(true)
-    }
-
-    /// Tells the annealing schedule whether the selection measure rose in a round.
-    pub(super) fn observe(&self, state: &mut AnnealState, rose: bool) {
-        state.observe(self.config, rose);
-    }
-
-    /// Returns the name and the current value of the annealed parameter.
-    pub(super) fn figure(&self) -> Option<(String, f64)> {
-        self.value.map(|value| (self.parameter.to_string(), value))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::learner::boosted_trees::BoostedTreesConfig;
     use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
+    use crate::learner::shared::anneal::AnnealConfig;
     use crate::learner::testing::dataset;
     use crate::learner::{Job, testing};
     use crate::loss::LossSpec;

@@ -10,30 +10,41 @@
 //! go to the right child. A split may also separate the documents with a missing value from those with a value. If no
 //! training document of a leaf lacks the feature, documents that lack it at prediction time go to the right child.
 
+use super::config::{BALANCE_L2, BoostedTreesConfig, Steps};
 use super::histogram::{Block, FeatureSums};
 use super::sums::{FixedPoint, Sums};
+use crate::learner::error::Result;
+use crate::learner::shared::checks::parameter;
 
 /// Limits of a tree.
-#[derive(Debug, Clone)]
 pub(super) struct TreeParams {
-    /// The maximum number of leaves.
-    pub leaves: usize,
-    /// The maximum number of splits from the root to a leaf.
-    pub max_depth: usize,
-    /// Whether the leaves nearest to the root are split first, instead of the leaves with the largest gain.
-    pub by_level: bool,
-    /// The minimum number of documents in a leaf.
-    pub min_documents: usize,
-    /// The minimum sum of the curvatures (second derivatives) in a leaf.
-    pub min_curvature: f64,
-    /// The amount by which the gradient sum of each leaf moves towards 0.
-    pub l1: f64,
+    pub config: BoostedTreesConfig,
     /// The amount that is added to the curvature sum of each leaf.
     pub l2: f64,
-    /// The minimum gain of a split.
-    pub min_gain: f64,
     /// For each feature, whether a larger value may raise or lower the score.
     pub directions: Vec<Direction>,
+}
+
+impl TreeParams {
+    /// Returns the limits that the configuration sets for trees on `features` features.
+    pub(super) fn new(config: &BoostedTreesConfig, features: usize, steps: Steps) -> Result<Self> {
+        let mut directions = vec![Direction::Any; features];
+        for (key, numbers, direction) in [
+            ("increasing", &config.increasing, Direction::Increasing),
+            ("decreasing", &config.decreasing, Direction::Decreasing),
+        ] {
+            for &number in numbers {
+                let place = number.checked_sub(1).and_then(|feature| directions.get_mut(feature));
+                match place {
+                    Some(place) if *place == Direction::Any || *place == direction => *place = direction,
+                    Some(_) => return Err(parameter(key, number, "a feature that is not also increasing")),
+                    None => return Err(parameter(key, number, format_args!("a feature from 1 to {features}"))),
+                }
+            }
+        }
+        let l2 = config.l2.unwrap_or(if steps == Steps::Balance { BALANCE_L2 } else { 1.0 });
+        Ok(Self { config: config.clone(), l2, directions })
+    }
 }
 
 /// Whether the score may rise or fall when a feature rises and all other features stay the same.
@@ -74,7 +85,7 @@ impl Split {
     /// Encodes the split as bytes, to be exchanged in a group.
     pub(super) fn to_bytes(self) -> Vec<u8> {
         let Self { gain, feature, bin, missing_left, direction, left } = self;
-        let [gradient, curvature] = left.words();
+        let Sums([gradient, curvature]) = left;
         let words =
             [gain.to_bits(), feature as u64, bin as u64, missing_left.into(), direction as u64, gradient, curvature];
         words.into_iter().flat_map(u64::to_le_bytes).collect()
@@ -84,16 +95,10 @@ impl Split {
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let words: Vec<u64> = bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
         let [gain, feature, bin, missing_left, direction, gradient, curvature] = words.try_into().ok()?;
-        let direction = [Direction::Any, Direction::Increasing, Direction::Decreasing][direction as usize];
-        let (gain, left) = (f64::from_bits(gain), Sums::of_words([gradient, curvature]));
-        Some(Self {
-            gain,
-            feature: feature as usize,
-            bin: bin as usize,
-            missing_left: missing_left == 1,
-            direction,
-            left,
-        })
+        let [feature, bin, direction] = [feature, bin, direction].map(|word| word as usize);
+        let direction = [Direction::Any, Direction::Increasing, Direction::Decreasing][direction];
+        let (gain, missing_left, left) = (f64::from_bits(gain), missing_left == 1, Sums([gradient, curvature]));
+        Some(Self { gain, feature, bin, missing_left, direction, left })
     }
 }
 
@@ -113,7 +118,7 @@ impl Worth<'_> {
     /// Returns the gradient sum, moved towards 0 by `l1`, and the curvature sum plus `l2`.
     #[inline(always)]
     fn shrunk(&self, sums: Sums) -> (f64, f64) {
-        let TreeParams { l1, l2, .. } = *self.params;
+        let (l1, l2) = (self.params.config.l1, self.params.l2);
         let gradient = self.units.gradient(sums);
         let curvature = (self.units.curvature(sums) + l2).max(f64::MIN_POSITIVE);
         (if l1 > 0.0 { gradient.signum() * (gradient.abs() - l1).max(0.0) } else { gradient }, curvature)
@@ -142,7 +147,7 @@ impl Worth<'_> {
     /// Returns the merit of a leaf that has the given sums and the given value.
     fn merit_at(&self, sums: Sums, value: f64) -> f64 {
         let (gradient, curvature) = (self.units.gradient(sums), self.units.curvature(sums) + self.params.l2);
-        -(2.0 * gradient * value + curvature * value * value + 2.0 * self.params.l1 * value.abs())
+        -(2.0 * gradient * value + curvature * value * value + 2.0 * self.params.config.l1 * value.abs())
     }
 
     /// Returns the bounds of both children, which keep their values in the required order.
@@ -193,7 +198,7 @@ impl Scan<'_> {
         };
         let mut best: Option<Split> = None;
         let mut scan = |places: Places| {
-            let gain = best.map_or(params.min_gain, |best| best.gain);
+            let gain = best.map_or(params.config.min_gain, |best| best.gain);
             let found = if is_bounded || places.direction != Direction::Any {
                 self.scan(&places, gain, |left, right| {
                     self.bounded_merits(left, right, places.direction).map_or(f64::NEG_INFINITY, |merits| merits - own)
@@ -224,7 +229,7 @@ impl Scan<'_> {
     /// and curvature.
     #[inline(always)]
     fn scan(&self, places: &Places, least: f64, gain: impl Fn(Sums, Sums) -> f64) -> Option<Split> {
-        let TreeParams { min_documents, min_curvature, .. } = *self.worth.params;
+        let BoostedTreesConfig { min_documents, min_curvature, .. } = self.worth.params.config;
         let Places { feature, bins, first, before, missing_left, direction } = *places;
         let units = self.worth.units;
         let most = units.documents(self.sums).saturating_sub(min_documents);

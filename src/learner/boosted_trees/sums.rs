@@ -12,18 +12,9 @@ use super::objective::Derivatives;
 /// The sums of the first and second derivatives over some documents, with the number of these documents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(align(16))]
-pub(super) struct Sums([u64; 2]);
+pub(super) struct Sums(pub(super) [u64; 2]);
 
 impl Sums {
-    /// Returns the two words.
-    pub(super) fn words(self) -> [u64; 2] {
-        self.0
-    }
-
-    pub(super) fn of_words(words: [u64; 2]) -> Self {
-        Self(words)
-    }
-
     #[inline(always)]
     pub(super) fn plus(self, other: Self) -> Self {
         Self([self.0[0].wrapping_add(other.0[0]), self.0[1].wrapping_add(other.0[1])])
@@ -118,8 +109,8 @@ const PER_THREAD: usize = 1 << 14;
 pub(super) struct Buffers {
     /// The first and second derivative of each training document, in fixed point.
     values: Vec<Sums>,
-    /// The derivatives of the documents of one leaf, copied next to each other.
-    gathered: Vec<Sums>,
+    /// The derivatives of the documents that were gathered last.
+    pub(super) gathered: Vec<Sums>,
     /// Space in which the documents of a leaf are reordered while the leaf is split into two children.
     parted: Vec<u32>,
 }
@@ -141,11 +132,6 @@ impl Buffers {
     pub(super) fn gather(&mut self, documents: &[u32]) {
         let values = documents.par_iter().with_min_len(PER_THREAD).map(|&d| self.values[d as usize]);
         values.collect_into_vec(&mut self.gathered);
-    }
-
-    /// Returns the derivatives that the last call of [`gather`](Self::gather) copied.
-    pub(super) fn gathered(&self) -> &[Sums] {
-        &self.gathered
     }
 
     /// Moves the documents for which `is_left` holds to the front, and keeps the order within both groups. Returns the
@@ -244,7 +230,7 @@ mod tests {
         buffers.set(&derivatives, &units);
         buffers.gather(&documents);
         let sums = buffers.sum(&documents);
-        assert_eq!(buffers.gathered().iter().fold(Sums::default(), |sums, &value| sums.plus(value)), sums);
+        assert_eq!(buffers.gathered.iter().fold(Sums::default(), |sums, &value| sums.plus(value)), sums);
         assert_eq!((units.documents(sums), units.curvature(sums)), (documents.len(), documents.len() as f64));
         let exact: f64 = documents.iter().map(|&d| derivatives.gradient[d as usize]).sum();
         assert!((units.gradient(sums) - exact).abs() < 1e-9);

@@ -9,7 +9,8 @@
 
 use std::ops::Range;
 
-use super::histogram::{Block, codes, missing_code, threshold};
+use super::config::Growth;
+use super::histogram::{Block, block_of};
 use super::objective::Derivatives;
 use super::split::{Bounds, Scan, Split, TreeParams, Worth, best};
 use super::sums::{Buffers, FixedPoint, Sums};
@@ -30,7 +31,7 @@ pub(super) struct Grown {
     /// The documents of the sample and the other documents, each sorted by leaf.
     documents: [Vec<u32>; 2],
     /// For each leaf, its node and its two ranges in `documents`.
-    leaves: Vec<(usize, [Range<usize>; 2])>,
+    pub leaves: Vec<(usize, [Range<usize>; 2])>,
 }
 
 impl Grown {
@@ -43,20 +44,15 @@ impl Grown {
             }
         }
     }
+}
 
-    /// Multiplies the value of every leaf by `factor`.
-    pub(super) fn scale(&mut self, factor: f64) {
-        for node in &mut self.nodes {
-            if let Node::Leaf { value } = node {
-                *value *= factor;
-            }
-        }
-    }
-
-    /// Returns the number of leaves.
-    pub(super) fn leaves(&self) -> usize {
-        self.leaves.len()
-    }
+/// Returns a copy of a tree, with every leaf value multiplied by `share`.
+pub(super) fn scaled(tree: &[Node], share: f64) -> Vec<Node> {
+    let scaled = |node: &Node| match node {
+        Node::Leaf { value } => Node::Leaf { value: value * share },
+        split => split.clone(),
+    };
+    tree.iter().map(scaled).collect()
 }
 
 /// A leaf.
@@ -92,29 +88,35 @@ pub(super) fn grow(
     buffers.set(derivatives, &worth.units);
     let sums = buffers.sum(&documents);
     let (of_sample, bounds) = (0..documents.len(), Bounds::NONE);
-    let root =
-        Leaf { node: 0, depth: 0, documents: of_sample, others: 0..others.len(), sums, bounds, slot: 0, split: None };
+    let (slot, others_of_root) = (0, 0..others.len());
+    let mut root =
+        [Leaf { node: 0, depth: 0, documents: of_sample, others: others_of_root, sums, bounds, slot, split: None }];
     let mut grower = Grower { blocks, buffers, features, worth, documents, others, group };
     let (mut nodes, mut statistics, mut gains) = (Vec::new(), NodeStatistics::default(), Vec::new());
-    grower.add(&root, &mut nodes, &mut statistics);
-    let mut leaves = vec![grower.with_split(root)];
-    while leaves.len() < params.leaves {
-        let Some((place, split)) = next(&leaves, params.by_level) else { break };
+    grower.find_splits(&mut root, slot);
+    grower.add(&root[0], &mut nodes, &mut statistics);
+    let mut leaves = Vec::from(root);
+    while leaves.len() < params.config.leaves {
+        let Some((place, split)) = next(&leaves, params.config.growth) else { break };
         let leaf = leaves.remove(place);
         gains.push((split.feature as u32, split.gain));
         statistics.gain[leaf.node] = finite(split.gain);
         let children = [nodes.len(), nodes.len() + 1];
         nodes[leaf.node] = Node::Split {
             feature: split.feature as u32,
-            threshold: threshold(grower.blocks, split.feature, split.bin),
+            threshold: block_of(grower.blocks, split.feature).threshold(split.feature, split.bin),
             left: children[0] as u32,
             right: children[1] as u32,
             missing_left: split.missing_left,
         };
         // Every leaf except the one that was split keeps its slot, and one child takes its parent's slot.
         let slot = leaves.len() + 1;
-        let last = leaves.len() + 2 == params.leaves;
-        for child in grower.split(leaf, split, children, slot, last) {
+        let mut children = grower.split(leaf, split, children, slot);
+        // The children of the last split get no splits of their own.
+        if leaves.len() + 2 < params.config.leaves {
+            grower.find_splits(&mut children, slot);
+        }
+        for child in children {
             grower.add(&child, &mut nodes, &mut statistics);
             leaves.push(child);
         }
@@ -130,8 +132,8 @@ fn finite(number: f64) -> f32 {
 
 /// Returns the leaf to split next, which is the one whose split has the largest gain. If trees grow by level, only the
 /// leaves nearest to the root are considered.
-fn next(leaves: &[Leaf], by_level: bool) -> Option<(usize, Split)> {
-    let depth = |leaf: &Leaf| if by_level { leaf.depth } else { 0 };
+fn next(leaves: &[Leaf], growth: Growth) -> Option<(usize, Split)> {
+    let depth = |leaf: &Leaf| if growth == Growth::Level { leaf.depth } else { 0 };
     let candidates = leaves.iter().enumerate().filter_map(|(place, leaf)| Some((place, depth(leaf), leaf.split?)));
     let is_better = |next: &(usize, usize, Split), best: &(usize, usize, Split)| {
         next.1 < best.1 || (next.1 == best.1 && next.2.gain > best.2.gain)
@@ -140,12 +142,14 @@ fn next(leaves: &[Leaf], by_level: bool) -> Option<(usize, Split)> {
     best.map(|(place, _, split)| (place, split))
 }
 
-/// Returns, for each leaf, the split with the largest gain that any process has found; at equal gains, the first split.
-fn best_of_all<const N: usize>(found: [Option<Split>; N], group: &ProcessGroup) -> [Option<Split>; N] {
+/// Returns, for each leaf, the split with the largest gain that any process has found in any block; at equal gains, the
+/// first split.
+fn best_of_all<const N: usize>(found: &[[Option<Split>; N]], group: &ProcessGroup) -> [Option<Split>; N] {
+    let own = std::array::from_fn(|leaf| best(found.iter().map(|splits| splits[leaf])));
     if group.count() == 1 {
-        return found;
+        return own;
     }
-    let all = group.gather_all(found.iter().map(|split| split.map_or(Vec::new(), Split::to_bytes)).collect());
+    let all = group.gather_all(own.iter().map(|split| split.map_or(Vec::new(), Split::to_bytes)).collect());
     std::array::from_fn(|leaf| best(all.iter().skip(leaf).step_by(N).map(|bytes| Split::from_bytes(bytes))))
 }
 
@@ -172,68 +176,51 @@ impl Grower<'_> {
 
     /// Returns whether a leaf may be split.
     fn may_split(&self, leaf: &Leaf) -> bool {
-        let params = self.worth.params;
-        leaf.depth < params.max_depth && leaf.documents.len() >= 2 * params.min_documents
+        let params = &self.worth.params.config;
+        params.max_depth.is_none_or(|most| leaf.depth < most) && leaf.documents.len() >= 2 * params.min_documents
     }
 
-    /// Returns the root with its best split.
-    fn with_split(&mut self, mut root: Leaf) -> Leaf {
-        if !self.may_split(&root) {
-            return root;
+    /// Finds the best split of each leaf that may be split. Computes the histograms of the leaf with this `slot`, and
+    /// subtracts them from those in the slot of the other leaf, which were the histograms of both.
+    fn find_splits<const N: usize>(&mut self, leaves: &mut [Leaf; N], slot: usize) {
+        let flags = leaves.each_ref().map(|leaf| self.may_split(leaf).then(|| (self.features)(leaf.node)));
+        if flags.iter().all(Option::is_none) {
+            return;
         }
-        self.buffers.gather(&self.documents[root.documents.clone()]);
-        let flags = (self.features)(root.node);
-        let scan = Scan { worth: self.worth, features: &flags, sums: root.sums, bounds: root.bounds };
-        let (documents, own, slot) = (&self.documents, self.buffers.gathered(), root.slot);
+        let slots = leaves.each_ref().map(|leaf| leaf.slot);
+        let Some(filled) = leaves.iter().find(|leaf| leaf.slot == slot) else { return };
+        let documents = &self.documents[filled.documents.clone()];
+        self.buffers.gather(documents);
+        let values = &self.buffers.gathered;
+        let scans = std::array::from_fn::<_, N, _>(|place| {
+            let (sums, bounds) = (leaves[place].sums, leaves[place].bounds);
+            flags[place].as_ref().map(|features| Scan { worth: self.worth, features, sums, bounds })
+        });
         let of_block = |block: &mut Block| {
-            block.fill(slot, documents, own);
-            scan.best_split(block, slot)
+            block.fill(slot, documents, values);
+            slots.iter().filter(|&&other| other != slot).for_each(|&other| block.subtract(slot, other));
+            std::array::from_fn::<_, N, _>(|place| scans[place].and_then(|scan| scan.best_split(block, slots[place])))
         };
-        let mine = self::own(self.blocks.len(), self.group);
+        let mine = own(self.blocks.len(), self.group);
         let found = parallel::map(&mut self.blocks[mine], of_block);
-        [root.split] = best_of_all([best(found)], self.group);
-        root
+        for (leaf, split) in leaves.iter_mut().zip(best_of_all(&found, self.group)) {
+            leaf.split = split;
+        }
     }
 
     /// Splits a leaf. The smaller child uses the histograms in `slot`, and the other child takes over the slot of the
-    /// leaf. If this is the `last` split of the tree, the children get no splits of their own.
-    fn split(&mut self, leaf: Leaf, split: Split, nodes: [usize; 2], slot: usize, last: bool) -> [Leaf; 2] {
+    /// leaf.
+    fn split(&mut self, leaf: Leaf, split: Split, nodes: [usize; 2], slot: usize) -> [Leaf; 2] {
         let (documents, others) = self.part(leaf.documents.clone(), leaf.others.clone(), split);
         let left_is_smaller = documents[0].len() <= documents[1].len();
         let slots = if left_is_smaller { [slot, leaf.slot] } else { [leaf.slot, slot] };
         let sums = [split.left, leaf.sums.minus(split.left)];
         let bounds = self.worth.bounds(split, leaf.sums, leaf.bounds);
-        let depth = leaf.depth + 1;
-        let mut children = [0, 1].map(|side| {
+        [0, 1].map(|side| {
             let (documents, others) = (documents[side].clone(), others[side].clone());
             let (node, sums, bounds, slot) = (nodes[side], sums[side], bounds[side], slots[side]);
-            Leaf { node, depth, documents, others, sums, bounds, slot, split: None }
-        });
-        let flags =
-            children.each_ref().map(|child| (!last && self.may_split(child)).then(|| (self.features)(child.node)));
-        if flags.iter().all(Option::is_none) {
-            return children;
-        }
-        let smaller = children[usize::from(!left_is_smaller)].documents.clone();
-        self.buffers.gather(&self.documents[smaller.clone()]);
-        let scan = |side: usize| {
-            let (sums, bounds) = (children[side].sums, children[side].bounds);
-            flags[side].as_ref().map(|features| Scan { worth: self.worth, features, sums, bounds })
-        };
-        let scans = [scan(0), scan(1)];
-        let (documents, own) = (&self.documents[smaller], self.buffers.gathered());
-        let of_block = |block: &mut Block| {
-            block.fill(slot, documents, own);
-            block.subtract(slot, leaf.slot);
-            [0, 1].map(|side| scans[side].and_then(|scan| scan.best_split(block, slots[side])))
-        };
-        let mine = self::own(self.blocks.len(), self.group);
-        let found = parallel::map(&mut self.blocks[mine], of_block);
-        let found = [0, 1].map(|side| best(found.iter().map(|splits| splits[side])));
-        for (child, split) in children.iter_mut().zip(best_of_all(found, self.group)) {
-            child.split = split;
-        }
-        children
+            Leaf { node, depth: leaf.depth + 1, documents, others, sums, bounds, slot, split: None }
+        })
     }
 
     /// Moves the documents of the left child to the front of the leaf's range, and keeps their order. Returns the
@@ -244,10 +231,10 @@ impl Grower<'_> {
         others: Range<usize>,
         split: Split,
     ) -> ([Range<usize>; 2], [Range<usize>; 2]) {
-        let missing = missing_code(self.blocks, split.feature).filter(|_| split.missing_left);
-        let code = codes(self.blocks, split.feature);
+        let block = block_of(self.blocks, split.feature);
+        let missing = block.missing_code(split.feature).filter(|_| split.missing_left);
         let is_left = |document: u32| {
-            let code = code(document);
+            let code = block.code(split.feature, document);
             usize::from(code) <= split.bin || missing == Some(code)
         };
         let mut part = |documents: &mut [u32], range: Range<usize>| {
@@ -262,25 +249,18 @@ impl Grower<'_> {
 mod tests {
     use super::*;
     use crate::data::RankingDataset;
+    use crate::learner::boosted_trees::config::{BoostedTreesConfig, Steps};
     use crate::learner::boosted_trees::split::Direction;
     use crate::learner::testing::dataset;
     use crate::ranker::TreeEnsemble;
 
-    fn unlimited(features: usize) -> TreeParams {
-        TreeParams {
-            leaves: 16,
-            max_depth: 16,
-            by_level: false,
-            min_documents: 1,
-            min_curvature: 0.0,
-            l1: 0.0,
-            l2: 0.0,
-            min_gain: 1e-9,
-            directions: vec![Direction::Any; features],
-        }
+    fn unlimited() -> BoostedTreesConfig {
+        let (leaves, max_depth, min_documents, l2, min_gain) = (16, Some(16), 1, Some(0.0), 1e-9);
+        BoostedTreesConfig { leaves, max_depth, min_documents, l2, min_gain, ..BoostedTreesConfig::default() }
     }
 
-    fn fit(data: &RankingDataset, targets: &[f64], params: &TreeParams) -> (Vec<Node>, Vec<f64>) {
+    fn fit(data: &RankingDataset, targets: &[f64], config: &BoostedTreesConfig) -> (Vec<Node>, Vec<f64>) {
+        let params = TreeParams::new(config, data.feature_count, Steps::LineSearch).unwrap();
         let mut blocks = Block::of_data(data, 255);
         let derivatives = Derivatives {
             gradient: targets.iter().map(|target| -target).collect(),
@@ -288,8 +268,15 @@ mod tests {
         };
         let features = |_| vec![true; data.feature_count];
         let documents = [(0..targets.len() as u32).collect(), Vec::new()];
-        let grown =
-            grow(&mut blocks, &mut Buffers::default(), documents, &features, &derivatives, params, ProcessGroup::ALONE);
+        let grown = grow(
+            &mut blocks,
+            &mut Buffers::default(),
+            documents,
+            &features,
+            &derivatives,
+            &params,
+            ProcessGroup::ALONE,
+        );
         let mut trees = TreeEnsemble::new(data.feature_count);
         trees.push(&grown.nodes).unwrap();
         let scores = trees.scores(data.features.to_slice());
@@ -302,18 +289,18 @@ mod tests {
     #[test]
     fn the_best_threshold_is_found_and_leaves_are_means() {
         let data = dataset(1, &[&[(0.0, &[1.0]), (0.0, &[2.0]), (0.0, &[3.0]), (0.0, &[4.0])]]);
-        let stump = TreeParams { leaves: 2, ..unlimited(1) };
+        let stump = BoostedTreesConfig { leaves: 2, ..unlimited() };
         let (nodes, scores) = fit(&data, &[1.0, 2.0, 10.0, 12.0], &stump);
         assert_eq!(nodes[0], Node::Split { feature: 0, threshold: 2.5, left: 1, right: 2, missing_left: false });
         assert_eq!(scores, [1.5, 1.5, 11.0, 11.0]);
         // l1 = 1 draws the sums 3 and 22 towards 0.
         assert_eq!(
-            fit(&data, &[1.0, 2.0, 10.0, 12.0], &TreeParams { l1: 1.0, ..stump.clone() }).1,
+            fit(&data, &[1.0, 2.0, 10.0, 12.0], &BoostedTreesConfig { l1: 1.0, ..stump.clone() }).1,
             [1.0, 1.0, 10.5, 10.5]
         );
         // l2 = 2 shrinks sums 3 and 22 of two documents each.
         assert_eq!(
-            fit(&data, &[1.0, 2.0, 10.0, 12.0], &TreeParams { l2: 2.0, ..stump.clone() }).1,
+            fit(&data, &[1.0, 2.0, 10.0, 12.0], &BoostedTreesConfig { l2: Some(2.0), ..stump.clone() }).1,
             [0.75, 0.75, 5.5, 5.5]
         );
     }
@@ -326,7 +313,7 @@ mod tests {
             &[&[(0.0, &[0.0, 0.0]), (0.0, &[0.0, 1.0]), (0.0, &[1.0, 0.0]), (0.0, &[1.0, 1.0]), (0.0, &[1.0, 1.0])]],
         );
         let targets = [0.0, 1.0, 1.0, 0.0, 0.0];
-        let (_, scores) = fit(&data, &targets, &unlimited(2));
+        let (_, scores) = fit(&data, &targets, &unlimited());
         for (score, target) in scores.iter().zip(targets) {
             assert!((score - target).abs() < 1e-12, "{scores:?}");
         }
@@ -338,28 +325,30 @@ mod tests {
         let documents: Vec<(f32, &[f32])> = rows.iter().map(|(label, row)| (*label, &row[..])).collect();
         let data = dataset(1, &[&documents]);
         let targets: Vec<f64> = (0..20).map(f64::from).collect();
-        let leaves = |params: TreeParams| {
-            fit(&data, &targets, &params).0.iter().filter(|node| matches!(node, Node::Leaf { .. })).count()
+        let leaves = |config: BoostedTreesConfig| {
+            fit(&data, &targets, &config).0.iter().filter(|node| matches!(node, Node::Leaf { .. })).count()
         };
-        assert_eq!(leaves(TreeParams { leaves: 5, ..unlimited(1) }), 5);
-        assert_eq!(leaves(TreeParams { max_depth: 1, ..unlimited(1) }), 2);
-        assert_eq!(leaves(TreeParams { min_documents: 10, ..unlimited(1) }), 2);
-        assert_eq!(leaves(TreeParams { min_documents: 11, ..unlimited(1) }), 1);
-        assert_eq!(leaves(TreeParams { min_gain: 1e9, ..unlimited(1) }), 1);
+        assert_eq!(leaves(BoostedTreesConfig { leaves: 5, ..unlimited() }), 5);
+        assert_eq!(leaves(BoostedTreesConfig { max_depth: Some(1), ..unlimited() }), 2);
+        assert_eq!(leaves(BoostedTreesConfig { min_documents: 10, ..unlimited() }), 2);
+        assert_eq!(leaves(BoostedTreesConfig { min_documents: 11, ..unlimited() }), 1);
+        assert_eq!(leaves(BoostedTreesConfig { min_gain: 1e9, ..unlimited() }), 1);
     }
 
     #[test]
     fn equal_gains_go_to_the_lowest_feature() {
         let data = dataset(2, &[&[(0.0, &[0.0, 0.0]), (0.0, &[1.0, 1.0])]]);
-        let (nodes, _) = fit(&data, &[0.0, 1.0], &unlimited(2));
+        let (nodes, _) = fit(&data, &[0.0, 1.0], &unlimited());
         assert!(matches!(nodes[0], Node::Split { feature: 0, .. }));
     }
 
     /// Returns the leaf values of a stump on one feature, and the side to which missing values go.
     fn stump(values: &[f32], targets: &[f64], direction: Direction) -> (Node, Vec<f64>) {
         let documents: Vec<(f32, &[f32])> = values.iter().map(|value| (0.0, std::slice::from_ref(value))).collect();
-        let params = TreeParams { leaves: 2, directions: vec![direction], ..unlimited(1) };
-        let (nodes, scores) = fit(&dataset(1, &[&documents]), targets, &params);
+        let [increasing, decreasing] = [Direction::Increasing, Direction::Decreasing]
+            .map(|own| if direction == own { vec![1] } else { Vec::new() });
+        let config = BoostedTreesConfig { leaves: 2, increasing, decreasing, ..unlimited() };
+        let (nodes, scores) = fit(&dataset(1, &[&documents]), targets, &config);
         (nodes[0].clone(), scores)
     }
 
@@ -402,34 +391,35 @@ mod tests {
     #[test]
     fn a_monotone_feature_never_lowers_the_score() {
         let (data, targets) = dip();
-        let is_sorted = |directions: [Direction; 2]| {
-            let params = TreeParams { directions: directions.to_vec(), ..unlimited(2) };
-            let (nodes, scores) = fit(&data, &targets, &params);
+        let is_sorted = |increasing: &[usize], decreasing: &[usize]| {
+            let (increasing, decreasing) = (increasing.to_vec(), decreasing.to_vec());
+            let config = BoostedTreesConfig { increasing, decreasing, ..unlimited() };
+            let (nodes, scores) = fit(&data, &targets, &config);
             (nodes.len() > 3, scores.is_sorted(), scores.is_sorted_by(|a, b| a >= b))
         };
-        assert_eq!(is_sorted([Direction::Any; 2]), (true, false, false));
-        assert_eq!(is_sorted([Direction::Increasing, Direction::Decreasing]), (true, true, false));
-        assert!(is_sorted([Direction::Decreasing, Direction::Increasing]).2);
+        assert_eq!(is_sorted(&[], &[]), (true, false, false));
+        assert_eq!(is_sorted(&[1], &[2]), (true, true, false));
+        assert!(is_sorted(&[2], &[1]).2);
     }
 
     #[test]
     fn trees_by_level_split_what_is_nearest_to_the_root() {
         let (data, targets) = dip();
-        let depth = |by_level| {
-            let (nodes, _) = fit(&data, &targets, &TreeParams { leaves: 4, by_level, ..unlimited(2) });
+        let depth = |growth| {
+            let (nodes, _) = fit(&data, &targets, &BoostedTreesConfig { leaves: 4, growth, ..unlimited() });
             let Node::Split { left, right, .. } = nodes[0] else { panic!("a split") };
             [left, right].map(|child| matches!(nodes[child as usize], Node::Split { .. }))
         };
-        assert_eq!(depth(true), [true, true]);
+        assert_eq!(depth(Growth::Level), [true, true]);
         // The steep part and the dip lie on one side.
-        assert_ne!(depth(false), [true, true]);
+        assert_ne!(depth(Growth::Leaf), [true, true]);
     }
 
     #[test]
     fn a_leaf_has_enough_curvature() {
         let (data, targets) = dip();
         let leaves = |min_curvature: f64| {
-            fit(&data, &targets, &TreeParams { min_curvature, ..unlimited(2) }).0.len().div_ceil(2)
+            fit(&data, &targets, &BoostedTreesConfig { min_curvature, ..unlimited() }).0.len().div_ceil(2)
         };
         assert_eq!((leaves(12.0), leaves(12.5)), (2, 1));
     }

@@ -13,7 +13,8 @@ use crate::scorer::Scorer;
 #[derive(Clone)]
 pub(super) struct AveragedWeights {
     decay: f64,
-    steps: u64,
+    /// The number of steps over which the weights are averaged.
+    pub(super) steps: u64,
     /// The averages of all parameters, each as a flat tensor, in the order in which a module visits them.
     weights: Vec<Tensor<1>>,
 }
@@ -27,11 +28,6 @@ impl AveragedWeights {
     /// Restores the average after `steps` steps from a scorer with the averaged weights.
     pub(super) fn restored(decay: f64, steps: u64, scorer: &Scorer) -> Self {
         Self { decay, steps, weights: flat(scorer) }
-    }
-
-    /// Returns the number of steps over which the weights are averaged.
-    pub(super) fn steps(&self) -> u64 {
-        self.steps
     }
 
     /// Includes the weights of the scorer after a step in the average.

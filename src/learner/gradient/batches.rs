@@ -31,17 +31,19 @@ const ENOUGH: usize = 4096;
 
 /// Plans the optimizer steps of every epoch.
 pub(super) struct Batches<'a> {
-    data: &'a RankingDataset,
+    pub(super) data: &'a RankingDataset,
     device: Device,
     /// The features on a device with its own memory, if they fit there.
     resident: Option<Resident>,
     batcher: BatchPlanner,
     cells: usize,
-    per_epoch: usize,
+    /// The number of optimizer steps in an epoch.
+    pub(super) per_epoch: usize,
     seed: u64,
-    shards: Shards,
+    /// The division of the training queries into shards.
+    pub(super) shards: Shards,
     /// The range of shards whose gradients this process computes.
-    own: Range<usize>,
+    pub(super) own: Range<usize>,
     /// The parts of each shard, kept on the device, if every step uses all queries.
     whole: Vec<OnceCell<Vec<RankingBatch>>>,
     /// The windows in which streamed data are read, unless every step uses all queries.
@@ -91,26 +93,6 @@ impl<'a> Batches<'a> {
             shards,
             queries: config.batch_queries,
         })
-    }
-
-    /// Returns the number of optimizer steps in an epoch.
-    pub(super) fn per_epoch(&self) -> usize {
-        self.per_epoch
-    }
-
-    /// Returns the division of the training queries into shards.
-    pub(super) fn shards(&self) -> &Shards {
-        &self.shards
-    }
-
-    /// Returns the training data.
-    pub(super) fn data(&self) -> &'a RankingDataset {
-        self.data
-    }
-
-    /// Returns the range of shards whose gradients this process computes.
-    pub(super) fn own(&self) -> Range<usize> {
-        self.own.clone()
     }
 
     /// Plans the steps of an epoch.
@@ -204,7 +186,7 @@ mod tests {
         let data = testing::two_documents();
         let config = GradientConfig::default();
         let batches = Batches::new(&data, &config, 1, &Device::flex()).unwrap();
-        assert_eq!((batches.per_epoch(), batches.epoch(1).steps), (1, vec![vec![0]]));
+        assert_eq!((batches.per_epoch, batches.epoch(1).steps), (1, vec![vec![0]]));
         assert_eq!(batches.parts(0, &[0]).count(), 1);
         assert_eq!(batches.whole[0].get().unwrap().len(), 1);
     }

@@ -7,9 +7,9 @@ use super::precision::Precision;
 use super::schedule::ScheduleConfig;
 use crate::data::ByteSize;
 use crate::learner::entry::{Fitting, FittingData, LearnerConfig, Parts, RankingLearner};
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::anneal::AnnealConfig;
-use crate::learner::shared::checks::{at_least, parameter, positive};
+use crate::learner::shared::checks::{at_least, parameter, positive, require};
 use crate::learner::shared::position::PositionConfig;
 use crate::loss::{BuiltLoss, Change, RankingLoss, key_of_held_constant};
 use crate::refusal::Refusal;
@@ -119,13 +119,12 @@ impl GradientConfig {
     }
 
     /// Rejects a scorer, a loss or settings that the optimizer does not support.
-    fn check_optimizer(&self, scorer: &ScorerConfig, loss: &dyn RankingLoss) -> Result<(), LearnerError> {
+    fn check_optimizer(&self, scorer: &ScorerConfig, loss: &dyn RankingLoss) -> Result<()> {
         match self.optimizer {
-            OptimizerConfig::Muon { .. } if !scorer.has_hidden_layers() => Err(parameter(
-                "optimizer.kind",
-                "muon",
-                "another one for a scorer without hidden layers, which has no matrix",
-            )),
+            OptimizerConfig::Muon { .. } => {
+                let expected = "another one for a scorer without hidden layers, which has no matrix";
+                require("optimizer.kind", "muon", scorer.has_hidden_layers(), expected)
+            }
             OptimizerConfig::Lbfgs { .. } => self.check_line_search(scorer, loss),
             _ => Ok(()),
         }
@@ -133,7 +132,7 @@ impl GradientConfig {
 
     /// Rejects a scorer, a loss or settings that do not work with a line search. A line search needs a loss that has
     /// the same value whenever it is evaluated. It also needs the exact gradient of this value.
-    fn check_line_search(&self, scorer: &ScorerConfig, loss: &dyn RankingLoss) -> Result<(), LearnerError> {
+    fn check_line_search(&self, scorer: &ScorerConfig, loss: &dyn RankingLoss) -> Result<()> {
         let with = "with optimizer `lbfgs`";
         let reason = "optimizer `lbfgs` needs a deterministic loss";
         let remedy = "remove it or choose another optimizer";
@@ -166,12 +165,11 @@ impl GradientConfig {
 }
 
 /// Rejects batch norm with several shards, since batch norm needs the statistics of all queries in a step.
-fn check_shards(shards: usize, scorer: &ScorerConfig) -> Result<(), LearnerError> {
+fn check_shards(shards: usize, scorer: &ScorerConfig) -> Result<()> {
     match scorer.changes_in_training() {
         Some((key @ "norm", found)) if shards > 1 => {
-            let expected = format!(
-                "another with learner.shards = {shards}, since batch norm has the statistics of only one shard"
-            );
+            let reason = "since batch norm has the statistics of only one shard";
+            let expected = format!("another with learner.shards = {shards}, {reason}");
             Err(Refusal::new(format!("scorer.{key}"), found, expected).into())
         }
         _ => Ok(()),
@@ -181,33 +179,21 @@ fn check_shards(shards: usize, scorer: &ScorerConfig) -> Result<(), LearnerError
 impl LearnerConfig for GradientConfig {
     type RankingLearner = Gradient;
 
-    fn check(&self, parts: &Parts) -> Result<Gradient, LearnerError> {
+    fn check(&self, parts: &Parts) -> Result<Gradient> {
         let (loss, scorer) = (parts.required_loss(self)?, parts.scorer_or_default());
         at_least("epochs", self.epochs, 1)?;
         at_least("batch_queries", self.batch_queries, 1)?;
         at_least("batch_cells", self.batch_cells, 1)?;
-        if let Some(shards) = self.shards {
-            at_least("shards", shards, 1)?;
-            check_shards(shards, &scorer)?;
-        }
+        at_least("shards", self.shards, 1)?;
+        check_shards(self.shards.unwrap_or(1), &scorer)?;
         positive("learning_rate", self.learning_rate)?;
-        if let Some(patience) = self.patience {
-            at_least("patience", patience, 1)?;
-        }
+        at_least("patience", self.patience, 1)?;
         self.optimizer.check()?;
-        self.schedule.check()?;
-        if let Some(warmup) = self.warmup {
-            at_least("warmup", warmup, 1)?;
-            self.schedule.check_after_warmup(warmup, self.epochs)?;
+        self.schedule.check(self.warmup, self.epochs)?;
+        if let Some(decay) = self.average {
+            require("average", decay, decay > 0.0 && decay < 1.0, "a number above 0 and below 1")?;
         }
-        if let Some(decay) = self.average
-            && !(decay > 0.0 && decay < 1.0)
-        {
-            return Err(parameter("average", decay, "a number above 0 and below 1"));
-        }
-        if let Some(clip) = &self.clip {
-            clip.check()?;
-        }
+        self.clip.as_ref().map(ClipConfig::check).transpose()?;
         self.position.as_ref().map(PositionConfig::check).transpose()?;
         scorer.check()?;
         let annealed = self.anneal.as_ref().map(|anneal| anneal.check(&loss)).transpose()?;

@@ -22,16 +22,6 @@ const TRIALS: usize = 20;
 /// The upper limit for the history and the iterations of L-BFGS; it keeps products of these numbers from overflowing.
 const MOST_ITERATIONS: usize = 1 << 24;
 
-/// The results of a step of an optimizer.
-pub(super) struct Descended {
-    /// The model after the step.
-    pub(super) model: RankingModel,
-    /// The total loss of the step's queries before the step, `[1]`.
-    pub(super) loss: Tensor<1>,
-    /// Whether the step changed the model. A step is skipped if a gradient is not finite.
-    pub(super) moved: bool,
-}
-
 /// An optimizer with its state.
 #[derive(Clone)]
 pub(super) enum Descent {
@@ -109,37 +99,36 @@ impl Descent {
     }
 
     /// Takes a step with the learning rate `rate`. If there is a `scale`, the loss is multiplied by its factor, and the
-    /// gradients are divided by the factor.
+    /// gradients are divided by the factor. Returns the total loss of the step's queries before the step, `[1]`, and
+    /// whether the step changed the model. A step is skipped if a gradient is not finite.
     pub(super) fn step(
         &mut self,
         rate: f64,
-        model: RankingModel,
+        model: &mut RankingModel,
         step: &TrainingStep,
         scale: Option<&mut LossScale>,
-    ) -> Descended {
+    ) -> (Tensor<1>, bool) {
         match self {
             Self::Gradients(optimizer) => {
-                let (loss, grads) = step.gradients(&model, scale.as_ref().map_or(1.0, |scale| scale.factor()));
+                let (loss, grads) = step.gradients(model, scale.as_ref().map_or(1.0, |scale| scale.factor));
                 let grads = match scale {
-                    Some(scale) => scale.unscale(grads, &model),
+                    Some(scale) => scale.unscale(grads, model),
                     None => Some(grads),
                 };
-                match grads {
-                    Some(grads) => Descended { model: optimizer.step(rate, model, grads), loss, moved: true },
-                    None => Descended { model, loss, moved: false },
-                }
+                let Some(grads) = grads else { return (loss, false) };
+                *model = optimizer.step(rate, model.clone(), grads);
+                (loss, true)
             }
             Self::Whole(lbfgs) => {
                 let mut first = None;
-                let (model, _) = lbfgs.step(rate, model, |model: RankingModel| {
+                (*model, _) = lbfgs.step(rate, model.clone(), |model: RankingModel| {
                     let (loss, grads) = step.gradients(&model, 1.0);
                     count_read();
                     let mean = loss.clone().into_scalar::<f64>() / step.queries.len() as f64;
                     first.get_or_insert(loss);
                     (mean, grads)
                 });
-                let loss = first.expect("L-BFGS begins with the loss of the model that it is given");
-                Descended { model, loss, moved: true }
+                (first.expect("L-BFGS begins with the loss of the model that it is given"), true)
             }
         }
     }

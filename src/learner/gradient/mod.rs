@@ -34,14 +34,13 @@ mod average;
 mod batches;
 mod config;
 mod descent;
-pub(crate) mod fit;
+mod fit;
 mod fitting;
+pub(crate) mod log;
 mod optimizer;
-mod positions;
 mod precision;
 mod resident;
 mod schedule;
-mod session;
 mod step;
 #[cfg(test)]
 mod tests;

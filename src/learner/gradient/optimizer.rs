@@ -4,9 +4,9 @@
 use burn::grad_clipping::GradientClipping;
 use serde::{Deserialize, Serialize};
 
-use crate::json::tagged;
-use crate::learner::error::LearnerError;
-use crate::learner::shared::checks::{at_least, not_negative, parameter, positive};
+use crate::json::{tagged, to_value};
+use crate::learner::error::Result;
+use crate::learner::shared::checks::{not_negative, positive, rate, require};
 
 tagged! {
     "OptimizerConfig"
@@ -19,10 +19,10 @@ tagged! {
         /// Adam (Kingma and Ba, 2015).
         Adam {
             /// Decay rate of the running mean of the gradients, at least 0 and below 1. Default: 0.9.
-            #[serde(default = "beta_1")]
+            #[serde(default = "thousandths::<900>")]
             beta_1: f64,
             /// Decay rate of the running mean of the squared gradients, at least 0 and below 1. Default: 0.999.
-            #[serde(default = "beta_2")]
+            #[serde(default = "thousandths::<999>")]
             beta_2: f64,
             /// A number above 0 that is added to the denominator of each step. Default: 1e-8.
             #[serde(default = "epsilon")]
@@ -38,10 +38,10 @@ tagged! {
         /// AdamW (Loshchilov and Hutter, 2019).
         AdamW {
             /// Decay rate of the running mean of the gradients, at least 0 and below 1. Default: 0.9.
-            #[serde(default = "beta_1")]
+            #[serde(default = "thousandths::<900>")]
             beta_1: f64,
             /// Decay rate of the running mean of the squared gradients, at least 0 and below 1. Default: 0.999.
-            #[serde(default = "beta_2")]
+            #[serde(default = "thousandths::<999>")]
             beta_2: f64,
             /// A number above 0 that is added to the denominator of each step. Default: 1e-8.
             #[serde(default = "epsilon")]
@@ -51,7 +51,7 @@ tagged! {
             #[serde(default)]
             amsgrad: bool,
             /// Decoupled weight decay, 0 or above. Default: 0.01.
-            #[serde(default = "adam_w_decay")]
+            #[serde(default = "thousandths::<10>")]
             weight_decay: f64,
         },
         /// Gradient descent, optionally with momentum.
@@ -69,7 +69,7 @@ tagged! {
         /// RMSprop (Tieleman and Hinton, 2012).
         RmsProp {
             /// Decay rate of the running mean of the squared gradients, at least 0 and below 1. Default: 0.99.
-            #[serde(default = "rms_alpha")]
+            #[serde(default = "thousandths::<990>")]
             alpha: f64,
             /// The momentum of the scaled gradients, at least 0 and below 1. With 0, there is no momentum. Default: 0.
             #[serde(default)]
@@ -102,10 +102,10 @@ tagged! {
         Lion {
             /// Weight of the momentum in the direction of a step, at least 0 and below 1. The gradient has the
             /// remaining weight. Default: 0.9.
-            #[serde(default = "beta_1")]
+            #[serde(default = "thousandths::<900>")]
             beta_1: f64,
             /// Decay rate of the momentum, at least 0 and below 1. Default: 0.99.
-            #[serde(default = "lion_beta_2")]
+            #[serde(default = "thousandths::<990>")]
             beta_2: f64,
             /// Decoupled weight decay, 0 or above. Default: 0.
             #[serde(default)]
@@ -127,11 +127,11 @@ tagged! {
         AdaFactor {
             /// The limit, above 0, on the root mean square of a step. A larger step is scaled down to this limit before
             /// it is multiplied by the learning rate. Default: 1.
-            #[serde(default = "one")]
+            #[serde(default = "thousandths::<1000>")]
             clip_threshold: f64,
             /// The exponent `e`, above 0. In step `t`, the running mean of the squared gradients has a decay rate of
             /// `1 - t^-e`. Default: 0.8.
-            #[serde(default = "decay_exponent")]
+            #[serde(default = "thousandths::<800>")]
             decay_exponent: f64,
             /// Whether to limit the learning rate to `1 / sqrt(t)` in step `t`. Default: true.
             #[serde(default = "yes")]
@@ -149,64 +149,45 @@ tagged! {
         /// AdamW's steps (Liu et al., 2025), so both use the same learning rate.
         Muon {
             /// The Nesterov momentum of the matrices, at least 0 and below 1. Default: 0.95.
-            #[serde(default = "muon_momentum")]
+            #[serde(default = "thousandths::<950>")]
             momentum: f64,
             /// Decoupled weight decay of all parameters, 0 or above. Default: 0.01.
-            #[serde(default = "adam_w_decay")]
+            #[serde(default = "thousandths::<10>")]
             weight_decay: f64,
         },
         /// L-BFGS (Liu and Nocedal, 1989) with a strong Wolfe line search, on all queries at once.
         Lbfgs {
             /// The number of recent steps from which L-BFGS estimates the curvature, at least 1. Default: 10.
-            #[serde(default = "history")]
+            #[serde(default = "number::<10>")]
             history: usize,
             /// The maximum number of L-BFGS steps in an epoch, at least 1. Default: 1.
-            #[serde(default = "iterations")]
+            #[serde(default = "number::<1>")]
             iterations: usize,
         },
     }
 }
 
-fn beta_1() -> f64 {
-    0.9
+/// Returns `N / 1000`, as the default of a setting.
+fn thousandths<const N: u16>() -> f64 {
+    f64::from(N) / 1000.0
 }
-fn beta_2() -> f64 {
-    0.999
+
+/// Returns `N`, as the default of a setting.
+fn number<const N: usize>() -> usize {
+    N
 }
+
 fn epsilon() -> f64 {
     1e-8
 }
-fn adam_w_decay() -> f64 {
-    0.01
-}
-fn one() -> f64 {
-    1.0
-}
+
 fn yes() -> bool {
     true
-}
-fn decay_exponent() -> f64 {
-    0.8
-}
-fn muon_momentum() -> f64 {
-    0.95
-}
-fn history() -> usize {
-    10
-}
-fn iterations() -> usize {
-    1
-}
-fn rms_alpha() -> f64 {
-    0.99
-}
-fn lion_beta_2() -> f64 {
-    0.99
 }
 
 impl Default for OptimizerConfig {
     fn default() -> Self {
-        Self::Adam { beta_1: beta_1(), beta_2: beta_2(), epsilon: epsilon(), amsgrad: false, weight_decay: 0.0 }
+        Self::Adam { beta_1: 0.9, beta_2: 0.999, epsilon: epsilon(), amsgrad: false, weight_decay: 0.0 }
     }
 }
 
@@ -216,53 +197,22 @@ impl OptimizerConfig {
         Self::Sgd { momentum: 0.0, nesterov: false, weight_decay: 0.0 }
     }
 
-    pub(super) fn check(&self) -> Result<(), LearnerError> {
-        match *self {
-            Self::Adam { beta_1, beta_2, epsilon, weight_decay, .. }
-            | Self::AdamW { beta_1, beta_2, epsilon, weight_decay, .. } => {
-                rate("beta_1", beta_1)?;
-                rate("beta_2", beta_2)?;
-                above_zero("epsilon", epsilon)?;
-                decay(weight_decay)
-            }
-            Self::Sgd { momentum, nesterov, weight_decay } => {
-                rate("momentum", momentum)?;
-                if nesterov && momentum == 0.0 {
-                    return Err(parameter("optimizer.nesterov", nesterov, "false where momentum is 0"));
-                }
-                decay(weight_decay)
-            }
-            Self::RmsProp { alpha, momentum, epsilon, weight_decay, .. } => {
-                rate("alpha", alpha)?;
-                rate("momentum", momentum)?;
-                above_zero("epsilon", epsilon)?;
-                decay(weight_decay)
-            }
-            Self::AdaGrad { epsilon, lr_decay, weight_decay } => {
-                above_zero("epsilon", epsilon)?;
-                not_negative("optimizer.lr_decay", lr_decay)?;
-                decay(weight_decay)
-            }
-            Self::Lion { beta_1, beta_2, weight_decay } => {
-                rate("beta_1", beta_1)?;
-                rate("beta_2", beta_2)?;
-                decay(weight_decay)
-            }
-            Self::Adan { weight_decay } | Self::Lamb { weight_decay } => decay(weight_decay),
-            Self::AdaFactor { clip_threshold, decay_exponent, weight_decay, .. } => {
-                above_zero("clip_threshold", clip_threshold)?;
-                above_zero("decay_exponent", decay_exponent)?;
-                decay(weight_decay)
-            }
-            Self::Muon { momentum, weight_decay } => {
-                rate("momentum", momentum)?;
-                decay(weight_decay)
-            }
-            Self::Lbfgs { history, iterations } => {
-                at_least("optimizer.history", history, 1)?;
-                at_least("optimizer.iterations", iterations, 1).map(drop)
-            }
+    /// Checks the settings. Each has the same range with every optimizer.
+    pub(super) fn check(&self) -> Result<()> {
+        let settings = to_value(self).unwrap_or_default();
+        for (key, value) in settings.as_object().into_iter().flatten() {
+            // In JSON, a number that is not finite is null.
+            let Some(value) = value.as_f64().or(value.is_null().then_some(f64::NAN)) else { continue };
+            let name = format!("optimizer.{key}");
+            match key.as_str() {
+                "beta_1" | "beta_2" | "momentum" | "alpha" => rate(&name, value),
+                "epsilon" | "clip_threshold" | "decay_exponent" => positive(&name, value),
+                "history" | "iterations" => require(&name, value, value >= 1.0, "at least 1"),
+                _ => not_negative(&name, value),
+            }?;
         }
+        let is_still = matches!(*self, Self::Sgd { momentum: 0.0, nesterov: true, .. });
+        require("optimizer.nesterov", is_still, !is_still, "false where momentum is 0")
     }
 }
 
@@ -277,10 +227,10 @@ pub enum ClipConfig {
 }
 
 impl ClipConfig {
-    pub(super) fn check(&self) -> Result<(), LearnerError> {
+    pub(super) fn check(&self) -> Result<()> {
         match *self {
-            Self::Value(bound) => positive("clip.value", bound).map(drop),
-            Self::Norm(bound) => positive("clip.norm", bound).map(drop),
+            Self::Value(bound) => positive("clip.value", bound),
+            Self::Norm(bound) => positive("clip.norm", bound),
         }
     }
 
@@ -290,20 +240,4 @@ impl ClipConfig {
             Self::Norm(bound) => GradientClipping::Norm(bound as f32),
         }
     }
-}
-
-fn rate(key: &str, value: f64) -> Result<(), LearnerError> {
-    if (0.0..1.0).contains(&value) {
-        Ok(())
-    } else {
-        Err(parameter(&format!("optimizer.{key}"), value, "at least 0 and below 1"))
-    }
-}
-
-fn above_zero(key: &str, value: f64) -> Result<(), LearnerError> {
-    positive(&format!("optimizer.{key}"), value).map(drop)
-}
-
-fn decay(value: f64) -> Result<(), LearnerError> {
-    not_negative("optimizer.weight_decay", value).map(drop)
 }

@@ -12,7 +12,7 @@ use burn::tensor::{Device, FloatDType, Int, Tensor};
 use serde::{Deserialize, Serialize};
 
 use crate::device::count_read;
-use crate::learner::error::LearnerError;
+use crate::learner::error::Result;
 use crate::learner::shared::checks::parameter;
 
 /// The number type in which the layers of a scorer compute during training.
@@ -53,7 +53,7 @@ impl Precision {
     }
 
     /// Rejects a type that the device does not support.
-    pub(super) fn check_on(self, device: &Device) -> Result<(), LearnerError> {
+    pub(super) fn check_on(self, device: &Device) -> Result<()> {
         self.check_with(|dtype| device.supports_dtype(dtype)).map_err(|types| {
             let expected = format!("one of {types}, in which {device:?} computes");
             parameter("precision", format!("{:?}", self.name()), expected)
@@ -81,7 +81,7 @@ const PATIENCE: u32 = 2000;
 /// not finite, the step is skipped and the factor is halved.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct LossScale {
-    factor: f64,
+    pub(super) factor: f64,
     /// The number of steps with finite gradients since the factor last changed.
     finite: u32,
 }
@@ -90,11 +90,6 @@ impl LossScale {
     /// Returns the factor at the start of a fit, or `None` for types that need no factor.
     pub(super) fn start(precision: Precision) -> Option<Self> {
         (precision == Precision::F16).then_some(Self { factor: FIRST, finite: 0 })
-    }
-
-    /// Returns the factor by which the loss is multiplied.
-    pub(super) fn factor(&self) -> f64 {
-        self.factor
     }
 
     /// Returns whether the factor has fallen below 1: gradients were not finite even without scaling.
@@ -195,11 +190,11 @@ mod tests {
         }
         assert_eq!(scale, LossScale { factor: FIRST / 8.0, finite: 0 });
         for _ in 0..PATIENCE {
-            assert_eq!(scale.factor(), FIRST / 8.0);
+            assert_eq!(scale.factor, FIRST / 8.0);
             scale.observe(true);
         }
         assert_eq!(scale, LossScale { factor: FIRST / 4.0, finite: 0 });
-        while scale.factor() > 1.0 {
+        while scale.factor > 1.0 {
             scale.observe(false);
         }
         assert!(!scale.is_exhausted());

@@ -70,13 +70,11 @@ impl Resident {
         let places = padding.places();
         let of_block = |block: &Block| {
             let [zero, features] = [block.features.dims()[0] - 1, block.features.dims()[1]];
-            let inside = |place: &Option<usize>| place.is_some_and(|d| (block.first..block.first + zero).contains(&d));
-            if !places.iter().any(inside) {
+            let row = |place: &Option<usize>| place.and_then(|d| d.checked_sub(block.first)).filter(|&row| row < zero);
+            if places.iter().all(|place| row(place).is_none()) {
                 return None;
             }
-            let row =
-                |place: &Option<usize>| if inside(place) { place.map_or(zero, |d| d - block.first) } else { zero };
-            let indices: Vec<i32> = places.iter().map(|place| row(place) as i32).collect();
+            let indices: Vec<i32> = places.iter().map(|place| row(place).unwrap_or(zero) as i32).collect();
             let indices = sent(TensorData::new(indices, [places.len()]));
             let indices = Tensor::<1, Int>::from_data(indices, &block.features.device());
             Some(block.features.clone().select(0, indices).reshape([rows, width, features]))

@@ -5,14 +5,14 @@ use burn::lr_scheduler::LrSchedulerConfig;
 use burn::lr_scheduler::cosine::CosineAnnealingLrSchedulerConfig;
 use burn::lr_scheduler::exponential::ExponentialLrSchedulerConfig;
 use burn::lr_scheduler::linear::LinearLrSchedulerConfig;
-use burn::lr_scheduler::module_lr_scheduler::ModuleLrScheduler;
+use burn::lr_scheduler::module_lr_scheduler::{ModuleLrScheduler, ModuleLrSchedulerConfig};
 use burn::lr_scheduler::noam::NoamLrSchedulerConfig;
 use burn::lr_scheduler::sequential::SequentialLrSchedulerConfig;
 use burn::lr_scheduler::step::StepLrSchedulerConfig;
 
 use crate::json::tagged;
-use crate::learner::error::LearnerError;
-use crate::learner::shared::checks::{at_least, parameter, share};
+use crate::learner::error::Result;
+use crate::learner::shared::checks::{at_least, parameter, rate, require, share};
 
 tagged! {
     "ScheduleConfig"
@@ -60,50 +60,43 @@ tagged! {
 }
 
 impl ScheduleConfig {
-    pub(super) fn check(&self) -> Result<(), LearnerError> {
+    /// Checks the settings. Also rejects a warm-up that takes all epochs, or that precedes a schedule with its own.
+    pub(super) fn check(&self, warmup: Option<usize>, epochs: usize) -> Result<()> {
         match *self {
-            Self::Constant => Ok(()),
-            Self::Cosine { floor } | Self::Linear { floor } if (0.0..1.0).contains(&floor) => Ok(()),
-            Self::Cosine { floor } | Self::Linear { floor } => {
-                Err(parameter("schedule.floor", floor, "at least 0 and below 1"))
-            }
-            Self::Exponential { factor } => share("schedule.factor", factor).map(drop),
+            Self::Constant => {}
+            Self::Cosine { floor } | Self::Linear { floor } => rate("schedule.floor", floor)?,
+            Self::Exponential { factor } => share("schedule.factor", factor)?,
             Self::Step { epochs, factor } => {
                 at_least("schedule.epochs", epochs, 1)?;
-                share("schedule.factor", factor).map(drop)
+                share("schedule.factor", factor)?;
             }
-            Self::Noam { warmup } => at_least("schedule.warmup", warmup, 1).map(drop),
+            Self::Noam { warmup } => at_least("schedule.warmup", warmup, 1)?,
         }
-    }
-
-    /// Rejects a warm-up that takes all epochs, or that precedes a schedule with its own warm-up.
-    pub(super) fn check_after_warmup(&self, warmup: usize, epochs: usize) -> Result<(), LearnerError> {
-        if let Self::Noam { .. } = self {
-            return Err(parameter("warmup", warmup, "none with the schedule \"noam\", which has its own"));
-        }
-        if warmup >= epochs {
-            return Err(parameter("warmup", warmup, format!("less than learner.epochs, which is {epochs}")));
-        }
-        Ok(())
+        let Some(warmup) = warmup else { return Ok(()) };
+        at_least("warmup", warmup, 1)?;
+        let own = matches!(self, Self::Noam { .. });
+        require("warmup", warmup, !own, "none with the schedule \"noam\", which has its own")?;
+        require("warmup", warmup, warmup < epochs, format_args!("less than learner.epochs, which is {epochs}"))
     }
 
     /// Builds a learning-rate scheduler for `epochs` epochs of `steps` steps each. With a warm-up, the factors first
     /// rise linearly to 1, over `warmup` epochs.
-    pub(super) fn build(
-        &self,
-        warmup: Option<usize>,
-        epochs: usize,
-        steps: usize,
-    ) -> Result<ModuleLrScheduler, LearnerError> {
-        let refused = |reason| parameter("schedule", format!("{self:?}"), reason);
-        let Some(warmup) = warmup else { return init(self.factors(epochs, steps)).map_err(refused) };
-        let rise = warmup.saturating_mul(steps);
-        let first = match rise {
-            1 => LrSchedulerConfig::Constant(1.0),
-            _ => LinearLrSchedulerConfig::new(1.0 / rise as f64, 1.0, rise - 1).into(),
+    pub(super) fn build(&self, warmup: Option<usize>, epochs: usize, steps: usize) -> Result<ModuleLrScheduler> {
+        let schedule = match warmup {
+            None => self.factors(epochs, steps),
+            Some(warmup) => {
+                let rise = warmup.saturating_mul(steps);
+                let first = match rise {
+                    1 => LrSchedulerConfig::Constant(1.0),
+                    _ => LinearLrSchedulerConfig::new(1.0 / rise as f64, 1.0, rise - 1).into(),
+                };
+                let then = self.factors(epochs.saturating_sub(warmup), steps);
+                SequentialLrSchedulerConfig::new(vec![first, then], vec![rise]).into()
+            }
         };
-        let then = self.factors(epochs.saturating_sub(warmup), steps);
-        SequentialLrSchedulerConfig::new(vec![first, then], vec![rise]).init().map_err(refused)
+        ModuleLrSchedulerConfig::new(schedule)
+            .init()
+            .map_err(|reason| parameter("schedule", format!("{self:?}"), reason))
     }
 
     fn factors(&self, epochs: usize, steps: usize) -> LrSchedulerConfig {
@@ -126,21 +119,6 @@ impl ScheduleConfig {
                 NoamLrSchedulerConfig::new((warmup as f64).sqrt()).with_warmup_steps(warmup).with_model_size(1).into()
             }
         }
-    }
-}
-
-/// Builds a schedule that is not part of a sequence of schedules. Burn builds an [`LrSchedulerConfig`] only as part of
-/// a sequence, and using a sequence would change the format of saved states.
-fn init(config: LrSchedulerConfig) -> Result<ModuleLrScheduler, String> {
-    match config {
-        LrSchedulerConfig::Constant(factor) => Ok(ModuleLrScheduler::new(factor)),
-        LrSchedulerConfig::Linear(config) => config.init(),
-        LrSchedulerConfig::Cosine(config) => config.init(),
-        LrSchedulerConfig::Exponential(config) => config.init(),
-        LrSchedulerConfig::Noam(config) => config.init(),
-        LrSchedulerConfig::Step(config) => config.init(),
-        LrSchedulerConfig::Composed(config) => config.init(),
-        LrSchedulerConfig::Sequential(config) => config.init(),
     }
 }
 

@@ -3,12 +3,11 @@
 
 use std::sync::Arc;
 
-use burn::module::{Module, ModuleVisitor, Param};
+use burn::module::{Module, ModuleVisitor, Param, ParamId};
 use burn::optim::{GradientsAccumulator, GradientsParams};
 use burn::tensor::{Device, FloatDType, Tensor, TensorData};
 
 use super::batches::Batches;
-use super::positions;
 use crate::data::RankingBatch;
 use crate::device::count_read;
 use crate::loss::{Change, Lists, RankingLoss};
@@ -25,8 +24,6 @@ pub(super) struct TrainingStep<'a> {
     pub(super) epoch: usize,
     /// The index of the step in its epoch, starting at 0.
     pub(super) index: usize,
-    /// The seed from which the dropout masks of the epoch are drawn.
-    pub(super) dropout: u64,
 }
 
 /// The sum of the losses of some queries, `[1]`, detached from the autodiff graph. The gradients are the contribution
@@ -37,13 +34,13 @@ impl TrainingStep<'_> {
     /// Returns the sum of the losses of the step's queries, `[1]`, and the gradients of their mean loss, multiplied by
     /// `scale`. Repeated calls with the same model give the same result.
     pub(super) fn gradients(&self, model: &RankingModel, scale: f64) -> Sum {
-        let sums = self.batches.own().map(|shard| self.of_shard(model, shard, scale));
-        let sum = match self.batches.data().group().count() {
+        let sums = self.batches.own.clone().map(|shard| self.of_shard(model, shard, scale));
+        let sum = match self.batches.data.group().count() {
             1 => added(model, sums.flatten()),
             _ => {
                 let own =
                     sums.map(|sum| sum.map_or(Vec::new(), |(loss, grads)| to_bytes(model, loss, grads))).collect();
-                let all = self.batches.data().group().gather_all(own);
+                let all = self.batches.data.group().gather_all(own);
                 let there = all.iter().filter(|bytes| !bytes.is_empty());
                 added(model, there.map(|bytes| from_bytes(model, bytes)))
             }
@@ -55,14 +52,15 @@ impl TrainingStep<'_> {
     fn of_shard(&self, model: &RankingModel, shard: usize, scale: f64) -> Option<Sum> {
         let queries = self.queries.len();
         let drawn_by =
-            |seed: u64| if self.batches.shards().count() == 1 { seed } else { seed_for(seed, "shard", shard as u64) };
-        let seed = drawn_by(seed_for(self.dropout, "step", self.index as u64));
+            |seed: u64| if self.batches.shards.count() == 1 { seed } else { seed_for(seed, "shard", shard as u64) };
+        let dropout = seed_for(self.run, "dropout", self.epoch as u64);
+        let seed = drawn_by(seed_for(dropout, "step", self.index as u64));
         let noise = seed_for(self.run, "input", self.epoch as u64);
         let parts = self.batches.parts(shard, self.queries).enumerate().map(|(part, batch)| {
             let seeds = [seed_for(seed, "part", part as u64), noise];
-            match drawn(model.loss(), drawn_by(self.run), self.epoch, self.index, part) {
+            match drawn(&*model.loss, drawn_by(self.run), self.epoch, self.index, part) {
                 None => model.part(batch, seeds, queries, scale),
-                Some(loss) => model.clone().with_loss(loss.into()).part(batch, seeds, queries, scale),
+                Some(loss) => RankingModel { loss: loss.into(), ..model.clone() }.part(batch, seeds, queries, scale),
             }
         });
         added(model, parts)
@@ -93,66 +91,48 @@ fn drawn(loss: &dyn RankingLoss, run: u64, epoch: usize, step: usize, part: usiz
     loss.changed(Change::Noise(&seed)).unwrap_or_else(|error| panic!("noise never fails: {error}"))
 }
 
+/// The identifier of the factors of positions. It is the same in every fit, so that the saved state of an optimizer fits
+/// the parameter of a resumed fit.
+const FACTORS: u64 = 0x706f_7369_7469_6f6e;
+
 /// A scorer and the loss that trains it.
 #[derive(Module, Debug)]
 pub(super) struct RankingModel {
     /// The scorer that is trained.
     pub(super) scorer: Scorer,
     #[module(skip)]
-    loss: Arc<dyn RankingLoss>,
+    pub(super) loss: Arc<dyn RankingLoss>,
     /// The number type in which the layers of the scorer compute during training, or `None` for the type of the
     /// features.
     #[module(skip)]
-    layers: Option<FloatDType>,
+    pub(super) layers: Option<FloatDType>,
     /// The factors of positions, `[positions]`, if training uses positions.
     pub(super) positions: Option<Param<Tensor<1>>>,
     /// The penalty on squared factors.
     #[module(skip)]
-    l2: f64,
+    pub(super) l2: f64,
 }
 
 impl RankingModel {
-    /// Combines a scorer with the loss that trains it.
-    pub(super) fn new(scorer: Scorer, loss: Arc<dyn RankingLoss>) -> Self {
-        Self { scorer, loss, layers: None, positions: None, l2: 0.0 }
-    }
-
-    /// Returns the same model with layers that compute in the given type in training.
-    pub(super) fn with_layers_in(self, layers: Option<FloatDType>) -> Self {
-        Self { layers, ..self }
-    }
-
-    /// Returns the same model with factors of positions and their penalty.
-    pub(super) fn with_positions(self, positions: Param<Tensor<1>>, l2: f64) -> Self {
-        Self { positions: Some(positions), l2, ..self }
-    }
-
-    /// Returns the same scorer with another loss, for example one with a different temperature.
-    pub(super) fn with_loss(self, loss: Arc<dyn RankingLoss>) -> Self {
-        Self { loss, ..self }
-    }
-
-    /// Returns the factors of positions; empty if training does not use positions.
+    /// Returns the factors of positions, read back from the device; empty if training does not use positions.
     pub(super) fn factors(&self) -> Vec<f64> {
-        self.positions.as_ref().map(positions::values).unwrap_or_default()
+        let Some(factors) = &self.positions else { return Vec::new() };
+        count_read();
+        factors.val().without_autodiff().into_data().iter::<f64>().collect()
     }
 
-    /// Takes saved factors of positions.
-    pub(super) fn restore_factors(&mut self, saved: &[f64]) {
-        if let Some(factors) = &mut self.positions {
-            *factors = positions::parameter(saved, &factors.val().device());
-        }
-    }
-
-    pub(super) fn loss(&self) -> &dyn RankingLoss {
-        &*self.loss
+    /// Sets the factors of positions.
+    pub(super) fn set_factors(&mut self, factors: &[f64], device: &Device) {
+        let values: Vec<f32> = factors.iter().map(|&factor| factor as f32).collect();
+        let tensor = Tensor::from_data(TensorData::new(values, [factors.len()]), device);
+        let (_, tensor, mapper) = Param::from_tensor(tensor).consume();
+        self.positions = Some(Param::from_mapped_value(ParamId::from(FACTORS), tensor, mapper));
     }
 
     /// Returns the weighted sum of the losses in one part of a step and the penalty on the factors of positions, `[1]`,
-    /// detached from the autodiff graph. Also
-    /// returns the gradients of this sum, multiplied by `scale / queries`, where `queries` counts all queries of the
-    /// step. Dropout masks are drawn from `seed`, and the noise on the features from `noise`. The noise of a query does
-    /// not depend on the other queries of its batch.
+    /// detached from the autodiff graph. Also returns the gradients of this sum, multiplied by `scale / queries`, where
+    /// `queries` counts all queries of the step. Dropout masks are drawn from `seed`, and the noise on the features from
+    /// `noise`. The noise of a query does not depend on the other queries of its batch.
     pub(super) fn part(
         &self,
         batch: RankingBatch,

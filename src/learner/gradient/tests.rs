@@ -1,21 +1,22 @@
 //! Tests of gradient training on small generated data.
 
 use std::path::Path;
+use std::sync::Mutex;
 
 use super::config::{Gradient, GradientConfig};
-use super::fit::LOG_FILE;
-use super::session::Session;
+use super::fit::Session;
+use super::log::LOG_FILE;
 use crate::data::{Normalizer, NormalizerKind, RankingDataset, SynthConfig};
 use crate::json::json;
 use crate::learner::Job;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
-use crate::learner::error::LearnerError;
+use crate::learner::error::Result;
 use crate::learner::shared::context::{FitContext, Fitted, Interrupt, Progress, Round, Selection, StopReason};
 use crate::learner::shared::judge::Judge;
 #[cfg(feature = "columnar")]
 use crate::learner::testing::{self, StopAfter, streamed};
 use crate::loss::{LossSpec, TrainingLoss};
-use crate::measure::{Measure, mean};
+use crate::measure::Measure;
 use crate::ranker::Parts as ModelParts;
 use crate::scorer::{Scorer, ScorerConfig};
 use burn::module::Module;
@@ -52,11 +53,7 @@ fn context<'a>(directory: Option<&'a Path>, progress: &'a dyn Progress) -> FitCo
     FitContext { selection: Selection::best(Measure::Ndcg(Some(10))), progress, ..testing::context(directory) }
 }
 
-fn built(
-    config: GradientConfig,
-    scorer: ScorerConfig,
-    loss: impl Into<TrainingLoss>,
-) -> Result<Gradient, LearnerError> {
+fn built(config: GradientConfig, scorer: ScorerConfig, loss: impl Into<TrainingLoss>) -> Result<Gradient> {
     config.check(&Parts::default().with_scorer(&scorer).with_loss(loss))
 }
 
@@ -82,7 +79,8 @@ fn stateful() -> Gradient {
 
 /// Returns the mean selection measure of a model's scores.
 fn measure(context: &FitContext, data: &RankingDataset, scores: &[f32]) -> f64 {
-    mean(&Judge::new(&context.selection).unwrap().values_of_model(data, scores).unwrap()).unwrap()
+    let scores: Vec<f64> = scores.iter().copied().map(f64::from).collect();
+    Judge::new(&context.selection).unwrap().mean(data, &scores).unwrap().unwrap()
 }
 
 #[test]
@@ -610,6 +608,16 @@ fn annealing_sets_the_parameter_of_each_epoch() {
     assert!(error.to_string().contains("`list_net`, which has no temperature"), "{error}");
 }
 
+/// Collects the number of optimizer steps of every epoch.
+#[derive(Default)]
+struct Steps(Mutex<Vec<usize>>);
+
+impl Progress for Steps {
+    fn trained(&self, steps: usize) {
+        self.0.lock().unwrap().push(steps);
+    }
+}
+
 #[test]
 fn one_query_per_step_is_algorithm_1() {
     let config = GradientConfig::one_query_per_step();
@@ -617,9 +625,9 @@ fn one_query_per_step_is_algorithm_1() {
     let (train, validation) = data();
     let config = GradientConfig { epochs: 2, ..config };
     let learner = built(config, ScorerConfig::default(), LossSpec::new("approx_ndcg")).unwrap();
-    let context = context(None, &());
-    let mut session = Session::start(&learner, Job::new(&train, Some(&validation), &context)).unwrap();
-    assert_eq!(session.epoch(1).unwrap().steps, train.queries());
+    let steps = Steps::default();
+    learner.fit(Job::new(&train, Some(&validation), &context(None, &steps))).unwrap();
+    assert_eq!(steps.0.into_inner().unwrap(), [train.queries(); 2]);
 }
 
 #[cfg(feature = "columnar")]

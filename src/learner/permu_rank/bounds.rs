@@ -79,9 +79,11 @@ pub(crate) struct PermutationSet {
     documents: usize,
     perfect_measure: f64,
     /// The level of each document, if `F` sums only over pairs with different levels.
-    levels: Option<Vec<u32>>,
-    perfect: Vec<Vec<u32>>,
-    imperfect: Vec<Vec<u32>>,
+    pub(super) levels: Option<Vec<u32>>,
+    /// The perfect permutations, in the order of insertion.
+    pub(super) perfect: Vec<Vec<u32>>,
+    /// The imperfect permutations, in the order of insertion.
+    pub(super) imperfect: Vec<Vec<u32>>,
     imperfect_measures: Vec<f64>,
 }
 
@@ -89,14 +91,8 @@ impl PermutationSet {
     /// Creates empty working sets for a query with `documents` documents. `perfect_measure` is the measure of a perfect
     /// permutation, which is 1 for a normalized measure.
     pub(crate) fn new(documents: usize, perfect_measure: f64) -> Self {
-        Self {
-            documents,
-            perfect_measure,
-            levels: None,
-            perfect: Vec::new(),
-            imperfect: Vec::new(),
-            imperfect_measures: Vec::new(),
-        }
+        let (perfect, imperfect, imperfect_measures) = Default::default();
+        Self { documents, perfect_measure, levels: None, perfect, imperfect, imperfect_measures }
     }
 
     /// Creates empty working sets for a query, with an `F` that sums only over pairs of documents with different
@@ -125,32 +121,18 @@ impl PermutationSet {
     /// Adds a perfect permutation. Returns false if the set already contains this permutation, or another whose `F` is
     /// the same function of the scores.
     pub(crate) fn insert_perfect(&mut self, order: Vec<u32>) -> bool {
-        let new = self.is_new(&order, &self.perfect);
-        if new {
-            self.perfect.push(order);
-        }
-        new
+        let is_new = self.is_new(&order, &self.perfect);
+        self.perfect.extend(is_new.then_some(order));
+        is_new
     }
 
     /// Adds an imperfect permutation, whose measure is given. Returns false if the set already contains this
     /// permutation, or another whose `F` is the same function of the scores.
     pub(crate) fn insert_imperfect(&mut self, order: Vec<u32>, measure: f64) -> bool {
-        let new = self.is_new(&order, &self.imperfect);
-        if new {
-            self.imperfect.push(order);
-            self.imperfect_measures.push(measure);
-        }
-        new
-    }
-
-    /// Returns the perfect permutations, in the order of insertion.
-    pub(crate) fn perfect(&self) -> &[Vec<u32>] {
-        &self.perfect
-    }
-
-    /// Returns the imperfect permutations, in the order of insertion.
-    pub(crate) fn imperfect(&self) -> &[Vec<u32>] {
-        &self.imperfect
+        let is_new = self.is_new(&order, &self.imperfect);
+        self.imperfect.extend(is_new.then_some(order));
+        self.imperfect_measures.extend(is_new.then_some(measure));
+        is_new
     }
 
     /// Returns `E(p) - E(q)` for each imperfect permutation `q`, where `p` is a perfect one.

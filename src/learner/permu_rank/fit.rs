@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use super::linear::LinearBound;
 use super::network::NetworkBound;
 use super::working_sets::WorkingSets;
-use super::{NAME, PermuRank};
+use super::{NAME, PermuRank, PermuRankConfig};
 use crate::data::RankingDataset;
 use crate::learner::entry::RankingLearner;
-use crate::learner::error::LearnerError;
+use crate::learner::error::Result;
 use crate::learner::shared::checks;
-use crate::learner::shared::context::{Fitted, Job, StopReason};
-use crate::learner::shared::cost_path::Attempt;
+use crate::learner::shared::context::{Fitted, Job, Selection, StopReason};
+use crate::learner::shared::cost_path::solution;
 use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
 use crate::learner::solver::Solved;
 use crate::ranker::Model;
@@ -60,7 +60,8 @@ impl<B: Bound> Alternation<'_, B> {
             self.job.warn(&format!(
                 "{NAME}: c = {}: the working sets still grow after learner.rounds = {} rounds: raise it, or see \
                  learner.aggregation and learner.pairs",
-                self.learner.costs[state.cost], self.learner.config.rounds
+                self.learner.config.c.values()[state.cost],
+                self.learner.config.rounds
             ));
         }
         state.all_stable &= stable;
@@ -78,7 +79,7 @@ impl<B: Bound> Iterative for Alternation<'_, B> {
         State { all_stable: true, ..State::default() }
     }
 
-    fn resume(&mut self, state: &mut State, _: &History) -> Result<(), LearnerError> {
+    fn resume(&mut self, state: &mut State, _: &History) -> Result<()> {
         self.bound.begin(&self.sets);
         // The sets follow from the parameters of the rounds, in order, so a resumed fit builds them again.
         for parameters in &state.path {
@@ -87,35 +88,29 @@ impl<B: Bound> Iterative for Alternation<'_, B> {
         Ok(())
     }
 
-    fn round(&mut self, history: &History, state: &mut State) -> Result<Step, LearnerError> {
-        let cost = self.learner.costs[state.cost];
+    fn round(&mut self, history: &History, state: &mut State) -> Result<Step> {
+        let cost = self.learner.config.c.values()[state.cost];
         let from = state.path.last().unwrap_or(&self.start);
         let solved = self.bound.minimize(&self.sets, cost, from);
-        let solved = match Attempt::new(NAME, cost, solved, history, self.job)? {
-            Attempt::Solved(solved) => solved,
-            Attempt::Interrupted(half) => {
-                state.best.get_or_insert(half);
-                return Ok(Step::End(StopReason::Interrupted));
-            }
-            Attempt::Failed => return Ok(Step::End(StopReason::NotConverged)),
+        let solved = match solution(NAME, cost, solved, (history, &mut state.best), self.job)? {
+            Ok(solved) => solved,
+            Err(stop) => return Ok(Step::End(stop)),
         };
         let [perfect, imperfect] = self.sets.mean_sizes();
         let figures = [("c", cost), ("perfect_permutations", perfect), ("imperfect_permutations", imperfect)];
-        let mut made = Made::new(solved.objective, figures);
-        made.figures.extend(solved.gap_figure());
+        let made = Made::new(solved.objective, figures.into_iter().chain(solved.gap_figure()));
         self.last = (solved.weights, solved.converged);
         Ok(Step::Made(made))
     }
 
-    fn scores(&self, _: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+    fn scores(&self, _: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>> {
         Ok(Some(self.bound.scores(&self.last.0, data).into()))
     }
 
-    fn recorded(&mut self, recorded: &Recorded, state: &mut State) -> Result<Option<StopReason>, LearnerError> {
+    fn recorded(&mut self, recorded: &Recorded, state: &mut State) -> Result<Option<StopReason>> {
         let (parameters, converged) = self.last.clone();
         if recorded.improved {
-            state.best = Some(parameters.clone());
-            state.best_converged = converged;
+            (state.best, state.best_converged) = (Some(parameters.clone()), converged);
         }
         let stable = self.are_stable(&parameters);
         state.path.push(parameters);
@@ -123,31 +118,29 @@ impl<B: Bound> Iterative for Alternation<'_, B> {
             self.next_cost(stable, state);
         }
         let end = if state.all_stable { StopReason::Converged } else { StopReason::NotConverged };
-        Ok((state.cost == self.learner.costs.len()).then_some(end))
+        Ok((state.cost == self.learner.config.c.values().len()).then_some(end))
     }
 
-    fn conclude(&mut self, stop: StopReason, _: &History, state: &State) -> Result<StopReason, LearnerError> {
+    fn conclude(&mut self, stop: StopReason, _: &History, state: &State) -> Result<StopReason> {
         Ok(match stop {
             StopReason::Converged if !state.best_converged => StopReason::NotConverged,
             other => other,
         })
     }
 
-    fn model(&self, state: &State, _: usize) -> Result<Model, LearnerError> {
+    fn model(&self, state: &State, _: usize) -> Result<Model> {
         Ok(self.bound.model(state.best.as_ref().unwrap_or(&self.start)))
     }
 }
 
 impl PermuRank {
-    fn alternate(&self, bound: impl Bound, rounds: Rounds) -> Result<Fitted, LearnerError> {
-        let Job { train, context, .. } = rounds.job;
-        let measure = self.config.measure.unwrap_or(context.selection.measure);
-        let convention = self.config.convention.as_ref().unwrap_or(&context.selection.convention);
-        let mut sets = WorkingSets::new(train, measure, convention, self.config.pairs)?;
+    fn alternate(&self, bound: impl Bound, rounds: Rounds, fitted_to: &Selection) -> Result<Fitted> {
+        let train = rounds.job.train;
+        let mut sets = WorkingSets::new(train, fitted_to, self.config.pairs)?;
         sets.grow(&vec![0.0; train.documents()]);
         let (start, first, last) = (bound.start(), sets.clone(), (Vec::new(), false));
         let mut alternation = Alternation { learner: self, bound, job: rounds.job, start, first, sets, last };
-        let rounds = rounds.most(self.costs.len() * self.config.rounds);
+        let rounds = rounds.most(self.config.c.values().len() * self.config.rounds);
         rounds.drive(&(&self.config, &self.scorer), &mut alternation)
     }
 }
@@ -157,20 +150,19 @@ impl RankingLearner for PermuRank {
         NAME
     }
 
-    fn fit(&self, job: Job) -> Result<Fitted, LearnerError> {
+    fn fit(&self, job: Job) -> Result<Fitted> {
         let rounds = Rounds::new(NAME, job)?;
-        if self.config.measure.is_none() {
-            checks::bounded_selection(NAME, job)?;
-        }
+        let PermuRankConfig { measure, convention, .. } = &self.config;
+        let fitted_to = checks::fitted_measure(NAME, *measure, convention.as_ref(), job)?;
         match &self.scorer {
-            ScorerConfig::Linear(_) => self.alternate(LinearBound::new(&self.config, job), rounds),
+            ScorerConfig::Linear(_) => self.alternate(LinearBound::new(&self.config, job), rounds, &fitted_to),
             scorer => {
                 let Job { train, context, .. } = job;
                 let lists = (0..train.queries()).map(|query| (1, train.range(query).len()));
                 checks::ask_training(scorer, job, lists, "the length of lists")?;
                 let seed = seed_for(context.seed, NAME, 0);
                 let scorer = scorer.init(train.feature_count, seed, &context.device)?;
-                self.alternate(NetworkBound::new(scorer, &self.config, job), rounds)
+                self.alternate(NetworkBound::new(scorer, &self.config, job), rounds, &fitted_to)
             }
         }
     }

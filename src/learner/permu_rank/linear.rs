@@ -81,13 +81,13 @@ impl Features {
         let features = |order: &Vec<u32>| {
             let mut sum = vec![0.0; data.feature_count];
             for (document, coefficient) in query.set.coefficients(order).into_iter().enumerate() {
-                let row = data.row(query.first + document);
+                let row = data.row(query.documents.start + document);
                 sum.iter_mut().zip(row).for_each(|(s, &x)| *s += coefficient * f64::from(x));
             }
             sum
         };
-        self.perfect.extend(query.set.perfect()[self.perfect.len()..].iter().map(features));
-        self.imperfect.extend(query.set.imperfect()[self.imperfect.len()..].iter().map(features));
+        self.perfect.extend(query.set.perfect[self.perfect.len()..].iter().map(features));
+        self.imperfect.extend(query.set.imperfect[self.imperfect.len()..].iter().map(features));
     }
 
     /// Returns the loss of the query and its slope, from all pairs of a perfect permutation `b` and an imperfect
@@ -141,6 +141,7 @@ mod tests {
     use super::*;
     use crate::learner::permu_rank::Pairs;
     use crate::learner::permu_rank::bounds::TypeTwoBound;
+    use crate::learner::shared::context::Selection;
     use crate::learner::testing;
     use crate::measure::Convention;
 
@@ -150,10 +151,11 @@ mod tests {
     fn the_risk_is_the_type_two_loss() {
         let data = testing::random(1, 9, 2, 3);
         let convention = Convention::preset("letor").unwrap();
+        let selection = Selection { convention, ..Selection::best("ndcg".parse().unwrap()) };
         let bounds =
             [TypeTwoBound::Hinge, TypeTwoBound::MarginHinge, TypeTwoBound::Logistic, TypeTwoBound::Exponential];
         for pairs in [Pairs::All, Pairs::Different] {
-            let mut sets = WorkingSets::new(&data, "ndcg".parse().unwrap(), &convention, pairs).unwrap();
+            let mut sets = WorkingSets::new(&data, &selection, pairs).unwrap();
             for weights in [[0.0, 0.0], [1.0, 0.5], [-2.0, 1.0], [0.3, -3.0]] {
                 sets.grow(&linear_scores(&data, &weights));
             }

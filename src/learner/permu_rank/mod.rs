@@ -38,7 +38,7 @@ mod working_sets;
 use serde::{Deserialize, Serialize};
 
 use crate::learner::entry::{LearnerConfig, LearnerEntry, Parts};
-use crate::learner::error::LearnerError;
+use crate::learner::error::Result;
 use crate::learner::shared::checks;
 use crate::learner::shared::cost_path::Candidates;
 use crate::measure::{Convention, Measure};
@@ -123,8 +123,8 @@ impl PermuRankConfig {
 impl LearnerConfig for PermuRankConfig {
     type RankingLearner = PermuRank;
 
-    fn check(&self, parts: &Parts) -> Result<PermuRank, LearnerError> {
-        let costs = self.c.positive("c")?;
+    fn check(&self, parts: &Parts) -> Result<PermuRank> {
+        self.c.check("c")?;
         checks::at_least("rounds", self.rounds, 1)?;
         checks::positive("tolerance", self.tolerance)?;
         checks::at_least("max_steps", self.max_steps, 1)?;
@@ -132,14 +132,13 @@ impl LearnerConfig for PermuRankConfig {
         checks::positive("learning_rate", self.learning_rate)?;
         let scorer = parts.scorer_or_default();
         scorer.check()?;
-        Ok(PermuRank { costs, scorer, config: self.clone() })
+        Ok(PermuRank { scorer, config: self.clone() })
     }
 }
 
 /// The learner PermuRank with checked parameters.
 #[derive(Debug, Clone)]
 pub(crate) struct PermuRank {
-    costs: Vec<f64>,
     scorer: ScorerConfig,
     config: PermuRankConfig,
 }

@@ -25,7 +25,7 @@
 use std::cmp::Reverse;
 
 use super::Pairs;
-use super::bounds::{PermutationSet, level_score_coefficients, score_coefficients};
+use super::bounds::PermutationSet;
 use crate::learner::solver::descending;
 
 /// A permutation counts as perfect if its measure is at least this fraction of the perfect measure. The fraction is
@@ -41,14 +41,14 @@ pub(super) struct Target<'a> {
     /// The level of each document. Documents that the measure does not distinguish have the same level. Better
     /// documents have higher levels.
     level: Vec<u32>,
-    /// The pairs of documents over which the function `F` sums.
-    pairs: Pairs,
     /// The rank up to which the measure reads the ranking, if it has a cut-off.
     cutoff: Option<usize>,
     /// Returns the measure of a permutation.
     measure: OrderMeasure<'a>,
     /// The measure of a perfect permutation.
     pub(super) perfect: f64,
+    /// Empty working sets for the query.
+    pub(super) empty: PermutationSet,
 }
 
 impl<'a> Target<'a> {
@@ -61,15 +61,11 @@ impl<'a> Target<'a> {
         let mut ideal: Vec<u32> = (0..level.len() as u32).collect();
         ideal.sort_by_key(|&document| Reverse(level[document as usize]));
         let perfect = measure(&ideal);
-        Self { level, pairs, cutoff, measure: Box::new(measure), perfect }
-    }
-
-    /// Returns empty working sets for the query.
-    pub(super) fn empty_set(&self) -> PermutationSet {
-        match self.pairs {
-            Pairs::All => PermutationSet::new(self.level.len(), self.perfect),
-            Pairs::Different => PermutationSet::over_levels(self.level.clone(), self.perfect),
-        }
+        let empty = match pairs {
+            Pairs::All => PermutationSet::new(level.len(), perfect),
+            Pairs::Different => PermutationSet::over_levels(level.clone(), perfect),
+        };
+        Self { level, cutoff, measure: Box::new(measure), perfect, empty }
     }
 
     /// Returns the measure of a permutation.
@@ -90,10 +86,7 @@ impl<'a> Target<'a> {
 
     /// Returns `F` of a permutation for the given scores.
     fn f(&self, order: &[u32], scores: &[f64]) -> f64 {
-        let coefficients = match self.pairs {
-            Pairs::All => score_coefficients(order),
-            Pairs::Different => level_score_coefficients(order, &self.level),
-        };
+        let coefficients = self.empty.coefficients(order);
         coefficients.iter().zip(scores).map(|(coefficient, score)| coefficient * score).sum()
     }
 
@@ -111,9 +104,7 @@ impl<'a> Target<'a> {
 
     /// Returns the perfect permutation with the lowest `F` at the given scores.
     pub(super) fn lowest_perfect(&self, scores: &[f64]) -> Vec<u32> {
-        let mut ascending = descending(scores);
-        ascending.reverse();
-        let ascending: Vec<u32> = ascending.into_iter().map(|document| document as u32).collect();
+        let ascending: Vec<u32> = descending(scores).into_iter().rev().map(|document| document as u32).collect();
         let mut by_level = ascending.clone();
         by_level.sort_by_key(|&document| Reverse(self.level[document as usize]));
         let perfect = |order: &[u32]| self.is_perfect(order);
@@ -157,7 +148,7 @@ impl<'a> Target<'a> {
             for moves in [&mut { up } as &mut dyn Iterator<Item = (usize, usize)>, &mut { down }] {
                 let mut cost = 0.0;
                 for (from, to) in moves {
-                    if self.pairs == Pairs::All || level(from) != level(to) {
+                    if self.empty.levels.is_none() || level(from) != level(to) {
                         cost += (score(from) - score(to)).abs();
                     }
                     if cheapest.as_ref().is_some_and(|(least, _)| *least <= cost) {

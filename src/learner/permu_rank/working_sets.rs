@@ -1,14 +1,16 @@
 //! The working sets of all queries, to which each round adds permutations.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::bounds::PermutationSet;
 use super::search::Target;
 use super::{NAME, Pairs};
 use crate::data::RankingDataset;
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::checks;
+use crate::learner::shared::context::Selection;
 use crate::measure::convention::NegativeLabel;
 use crate::measure::{Convention, Measure, Ranking, Ties};
 use crate::parallel;
@@ -18,10 +20,8 @@ use crate::parallel;
 pub(super) struct Query<'a> {
     /// The index of the query in the dataset.
     pub(super) index: usize,
-    /// The index of the query's first document in the training data.
-    pub(super) first: usize,
-    /// The number of documents.
-    pub(super) documents: usize,
+    /// The range of the query's documents in the training data.
+    pub(super) documents: Range<usize>,
     /// The perfect and imperfect permutations found so far.
     pub(super) set: PermutationSet,
     target: Arc<Target<'a>>,
@@ -38,35 +38,26 @@ impl<'a> WorkingSets<'a> {
     /// permutation is perfect, are ignored.
     pub(super) fn new(
         data: &'a RankingDataset,
-        measure: Measure,
-        convention: &'a Convention,
+        Selection { measure, convention, .. }: &'a Selection,
         pairs: Pairs,
-    ) -> Result<Self, LearnerError> {
+    ) -> Result<Self> {
         let mut queries = Vec::new();
-        for query in 0..data.queries() {
-            let range = data.range(query);
-            let Some(target) = target(&data.labels[range.clone()], measure, convention, pairs)? else { continue };
+        for index in 0..data.queries() {
+            let documents = data.range(index);
+            let Some(target) = target(&data.labels[documents.clone()], *measure, convention, pairs)? else { continue };
             let worst = target.measure(&target.worst());
             if !(worst >= 0.0 && target.perfect <= 1.0 + 1e-9) {
                 let found =
-                    format!("{measure} (from {worst} to {} on query {})", target.perfect, data.query_ids[query]);
+                    format!("{measure} (from {worst} to {} on query {})", target.perfect, data.query_ids[index]);
                 return Err(checks::parameter("measure", found, "a measure with values in [0, 1]"));
             }
-            if target.highest_imperfect(&vec![0.0; range.len()]).is_some() {
-                queries.push(Query {
-                    index: query,
-                    first: range.start,
-                    documents: range.len(),
-                    set: target.empty_set(),
-                    target: Arc::new(target),
-                });
+            if target.highest_imperfect(&vec![0.0; documents.len()]).is_some() {
+                queries.push(Query { index, documents, set: target.empty.clone(), target: Arc::new(target) });
             }
         }
         if queries.is_empty() {
-            return Err(LearnerError::Data {
-                learner: NAME,
-                reason: format!("every order of every training query has the same {measure}: choose another measure"),
-            });
+            let reason = format!("every order of every training query has the same {measure}: choose another measure");
+            return Err(LearnerError::data(NAME, reason));
         }
         Ok(Self { queries })
     }
@@ -75,7 +66,7 @@ impl<'a> WorkingSets<'a> {
     /// `F` at these `scores`. Returns false if no working set has grown.
     pub(super) fn grow(&mut self, scores: &[f64]) -> bool {
         let of_query = |query: &mut Query| {
-            let scores = &scores[query.first..query.first + query.documents];
+            let scores = &scores[query.documents.clone()];
             let perfect = query.set.insert_perfect(query.target.lowest_perfect(scores));
             let imperfect = query.target.highest_imperfect(scores).is_some_and(|order| {
                 let measure = query.target.measure(&order);
@@ -91,7 +82,7 @@ impl<'a> WorkingSets<'a> {
         let mean = |size: fn(&PermutationSet) -> usize| {
             self.queries.iter().map(|query| size(&query.set) as f64).sum::<f64>() / self.queries.len() as f64
         };
-        [mean(|set| set.perfect().len()), mean(|set| set.imperfect().len())]
+        [mean(|set| set.perfect.len()), mean(|set| set.imperfect.len())]
     }
 }
 
@@ -103,7 +94,7 @@ pub(super) fn target<'a>(
     measure: Measure,
     convention: &'a Convention,
     pairs: Pairs,
-) -> Result<Option<Target<'a>>, LearnerError> {
+) -> Result<Option<Target<'a>>> {
     let levels = levels(labels, measure, convention);
     let convention = match convention.ties {
         Ties::DocumentIdDescending => Cow::Owned(Convention { ties: Ties::FileOrder, ..convention.clone() }),
@@ -162,7 +153,8 @@ mod tests {
             assert_eq!(found.lowest_perfect(&scores), expected.lowest_perfect(&scores), "{measure}");
         }
         let data = dataset(1, &[&[(0.0, &[1.0]), (1.0, &[0.0])]]);
-        let sets = WorkingSets::new(&data, Measure::Ap(None), &trec_eval, Pairs::All).unwrap();
+        let selection = Selection { convention: trec_eval, ..Selection::best(Measure::Ap(None)) };
+        let sets = WorkingSets::new(&data, &selection, Pairs::All).unwrap();
         assert_eq!(sets.queries.len(), 1);
     }
 

@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::RankingDataset;
 use crate::data::shards::own;
 use crate::learner::entry::{LearnerConfig, LearnerEntry, Parts, RankingLearner};
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::additive::Additive;
 use crate::learner::shared::checks;
 use crate::learner::shared::context::{Fitted, Job, StopReason};
@@ -54,7 +54,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     ..LearnerEntry::of::<RankBoostConfig>(NAME)
 };
 
-/// Configuration of [`RankBoost`].
+/// The configuration of RankBoost. A checked configuration is the learner.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct RankBoostConfig {
@@ -74,22 +74,15 @@ impl Default for RankBoostConfig {
 }
 
 impl LearnerConfig for RankBoostConfig {
-    type RankingLearner = RankBoost;
+    type RankingLearner = Self;
 
-    fn check(&self, _: &Parts) -> Result<RankBoost, LearnerError> {
+    fn check(&self, _: &Parts) -> Result<Self> {
         checks::at_least("rounds", self.rounds, 1)?;
-        if !(1..MAX_BINS).contains(&self.thresholds) {
-            return Err(checks::parameter("thresholds", self.thresholds, format_args!("1 to {}", MAX_BINS - 1)));
-        }
-        self.patience.map(|patience| checks::at_least("patience", patience, 1)).transpose()?;
-        Ok(RankBoost { config: self.clone() })
+        let (thresholds, most) = (self.thresholds, MAX_BINS - 1);
+        checks::require("thresholds", thresholds, (1..=most).contains(&thresholds), format_args!("1 to {most}"))?;
+        checks::at_least("patience", self.patience, 1)?;
+        Ok(self.clone())
     }
-}
-
-/// The learner RankBoost with checked parameters.
-#[derive(Debug, Clone)]
-pub(crate) struct RankBoost {
-    config: RankBoostConfig,
 }
 
 /// The upper limit of the edge's magnitude, which keeps `alpha = atanh(edge)` finite.
@@ -181,11 +174,8 @@ struct Boosting<'a> {
 }
 
 impl Boosting<'_> {
-    fn add(&mut self, stump: Stump) -> Result<(), LearnerError> {
-        self.scores.add(|data, scores| {
-            stump.add_to(scores, data);
-            Ok(())
-        })
+    fn add(&mut self, stump: Stump) {
+        self.scores.0.iter_mut().for_each(|(_, data, scores)| stump.add_to(scores, data));
     }
 }
 
@@ -196,79 +186,74 @@ impl Iterative for Boosting<'_> {
         Vec::new()
     }
 
-    fn resume(&mut self, stumps: &mut Vec<Stump>, _: &History) -> Result<(), LearnerError> {
-        stumps.iter().try_for_each(|&stump| self.add(stump))?;
-        (_, self.potentials) = self.levels.potentials(self.scores.on_train());
+    fn resume(&mut self, stumps: &mut Vec<Stump>, _: &History) -> Result<()> {
+        stumps.iter().for_each(|&stump| self.add(stump));
+        (_, self.potentials) = self.levels.potentials(self.scores.on(Set::Training));
         Ok(())
     }
 
-    fn round(&mut self, _: &History, stumps: &mut Vec<Stump>) -> Result<Step, LearnerError> {
+    fn round(&mut self, _: &History, stumps: &mut Vec<Stump>) -> Result<Step> {
         let weak = best_weak_ranker(self.train, &self.bins, self.features.clone(), &self.potentials)
             .filter(|(_, _, edge)| edge.abs() > SMALLEST_EDGE);
         let Some((feature, threshold, edge)) = weak else {
             return Ok(Step::End(StopReason::Converged));
         };
         let stump = Stump { feature, threshold, alpha: edge.clamp(-LARGEST_EDGE, LARGEST_EDGE).atanh() };
-        self.add(stump)?;
+        self.add(stump);
         let objective;
-        (objective, self.potentials) = self.levels.potentials(self.scores.on_train());
+        (objective, self.potentials) = self.levels.potentials(self.scores.on(Set::Training));
         // A round whose objective is not a number could not be read back.
         if !objective.is_finite() {
             return Ok(Step::End(StopReason::Converged));
         }
         stumps.push(stump);
-        Ok(Step::Made(Made::new(
-            objective,
-            [
-                ("feature", (feature + 1) as f64),
-                ("threshold", f64::from(threshold)),
-                ("edge", edge),
-                ("alpha", stump.alpha),
-            ],
-        )))
+        let threshold = f64::from(threshold);
+        let figures =
+            [("feature", (feature + 1) as f64), ("threshold", threshold), ("edge", edge), ("alpha", stump.alpha)];
+        Ok(Step::Made(Made::new(objective, figures)))
     }
 
-    fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+    fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>> {
         Ok(Some(self.scores.on(set).into()))
     }
 
-    fn recorded(&mut self, _: &Recorded, stumps: &mut Vec<Stump>) -> Result<Option<StopReason>, LearnerError> {
+    fn recorded(&mut self, _: &Recorded, stumps: &mut Vec<Stump>) -> Result<Option<StopReason>> {
         // A stump that orders every pair leaves nothing to do.
         let whole = stumps.last().is_some_and(|stump| stump.alpha.abs() >= LARGEST_EDGE.atanh());
         Ok(whole.then_some(StopReason::Converged))
     }
 
-    fn conclude(&mut self, stop: StopReason, history: &History, _: &Vec<Stump>) -> Result<StopReason, LearnerError> {
-        if history.rounds().is_empty() && stop == StopReason::Converged {
+    fn conclude(&mut self, stop: StopReason, history: &History, _: &Vec<Stump>) -> Result<StopReason> {
+        if history.rounds.is_empty() && stop == StopReason::Converged {
             let reason = "no threshold on any feature orders more pairs correctly than incorrectly".to_string();
-            return Err(LearnerError::Data { learner: NAME, reason });
+            return Err(LearnerError::data(NAME, reason));
         }
         Ok(stop)
     }
 
-    fn model(&self, stumps: &Vec<Stump>, best_round: usize) -> Result<Model, LearnerError> {
+    fn model(&self, stumps: &Vec<Stump>, best_round: usize) -> Result<Model> {
         let mut trees = TreeEnsemble::new(self.train.feature_count);
         for stump in &stumps[..best_round] {
             trees
                 .push_with(&stump.nodes(), stump.statistics(self.train))
-                .map_err(|error| LearnerError::Solver { learner: NAME, reason: error.to_string() })?;
+                .map_err(|error| LearnerError::solver(NAME, error))?;
         }
         Ok(Model::Trees(trees))
     }
 }
 
-impl RankingLearner for RankBoost {
+impl RankingLearner for RankBoostConfig {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn fit(&self, job: Job) -> Result<Fitted, LearnerError> {
+    fn fit(&self, job: Job) -> Result<Fitted> {
         let rounds = Rounds::new(NAME, job)?;
         let train = job.train;
         let features = own(train.feature_count, train.group());
-        let bins = bins_of_all(train, features.clone(), self.config.thresholds + 1);
+        let bins = bins_of_all(train, features.clone(), self.thresholds + 1);
         let (levels, scores) = (Levels::new(train), Additive::new(job));
         let mut boosting = Boosting { train, bins, features, levels, scores, potentials: Vec::new() };
-        rounds.most(self.config.rounds).patience(self.config.patience).drive(&self.config, &mut boosting)
+        rounds.most(self.rounds).patience(self.patience).drive(self, &mut boosting)
     }
 }

@@ -18,7 +18,7 @@ impl<'a> Levels<'a> {
         let share = Share::new(data);
         let mut queries = Vec::new();
         let mut pairs = 0.0;
-        for query in share.queries() {
+        for query in share.queries.clone() {
             let mut documents: Vec<usize> = data.range(query).collect();
             documents.sort_by(|&a, &b| data.labels[a].total_cmp(&data.labels[b]));
             let runs: Vec<Vec<usize>> =

@@ -27,7 +27,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 use crate::learner::entry::{LearnerConfig, LearnerEntry, Parts, RankingLearner};
-use crate::learner::error::LearnerError;
+use crate::learner::error::Result;
 use crate::learner::shared::context::{Fitted, Job};
 use crate::learner::shared::cost_path::Candidates;
 use crate::learner::shared::rounds::Rounds;
@@ -65,7 +65,7 @@ pub(crate) enum PairWeighting {
     Query,
 }
 
-/// Configuration of [`RankSvm`].
+/// The configuration of RankSVM. A checked configuration is the learner.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct RankSvmConfig {
@@ -94,39 +94,29 @@ impl Default for RankSvmConfig {
 }
 
 impl LearnerConfig for RankSvmConfig {
-    type RankingLearner = RankSvm;
+    type RankingLearner = Self;
 
-    fn check(&self, _: &Parts) -> Result<RankSvm, LearnerError> {
-        let costs = self.c.positive("c")?;
+    fn check(&self, _: &Parts) -> Result<Self> {
+        self.c.check("c")?;
         checks::positive("tolerance", self.tolerance)?;
         checks::at_least("max_steps", self.max_steps, 1)?;
-        Ok(RankSvm { costs, config: self.clone() })
+        Ok(self.clone())
     }
 }
 
-/// The learner RankSVM with checked parameters.
-#[derive(Debug, Clone)]
-pub(crate) struct RankSvm {
-    costs: Vec<f64>,
-    config: RankSvmConfig,
-}
-
-impl RankingLearner for RankSvm {
+impl RankingLearner for RankSvmConfig {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn fit(&self, job: Job) -> Result<Fitted, LearnerError> {
+    fn fit(&self, job: Job) -> Result<Fitted> {
         let rounds = Rounds::new(NAME, job)?;
-        let risk = PairRisk::new(job.train, self.config.weighting);
-        let RankSvmConfig { loss, tolerance, max_steps, .. } = self.config;
-        let interrupted = || job.interrupted();
-        cost_path::fit(rounds, &self.config, &self.costs, |cost, start| match loss {
-            RankSvmLoss::Hinge => {
-                let risk = |weights: &[f64]| risk.hinge(weights);
-                cutting_plane::minimize(cost, start, &risk, tolerance, max_steps, &interrupted)
-            }
-            RankSvmLoss::SquaredHinge => Ok(newton::minimize(&risk, cost, start, (tolerance, max_steps), &interrupted)),
+        let risk = PairRisk::new(job.train, self.weighting);
+        let hinge = |weights: &[f64]| risk.hinge(weights);
+        let (limits, stop) = ((self.tolerance, self.max_steps), || job.interrupted());
+        cost_path::fit(rounds, self, self.c.values(), |cost, start| match self.loss {
+            RankSvmLoss::Hinge => cutting_plane::minimize(cost, start, &hinge, limits.0, limits.1, &stop),
+            RankSvmLoss::SquaredHinge => Ok(newton::minimize(&risk, cost, start, limits, &stop)),
         })
     }
 }

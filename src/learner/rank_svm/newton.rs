@@ -2,19 +2,24 @@
 //! Newton equations approximately, and a backtracking line search chooses the step length. The objective is piecewise
 //! quadratic, so a handful of steps reach the optimum.
 
-use super::risk::{PairRisk, SquaredHinge};
+use std::iter::successors;
+
+use super::risk::PairRisk;
+use crate::learner::solver::cutting_plane::Risk;
 use crate::learner::solver::{Solved, add_scaled, dot};
 
 /// The maximum number of conjugate gradient steps for one Newton step.
 const INNER_STEPS: usize = 250;
 /// A step of the line search must achieve at least this fraction of the decrease that the gradient predicts.
 const SUFFICIENT: f64 = 1e-4;
+/// The length, relative to a Newton step, below which no step is tried.
+const SHORTEST: f64 = 1e-12;
 
 struct Iterate {
     weights: Vec<f64>,
     objective: f64,
     gradient: Vec<f64>,
-    risk: SquaredHinge,
+    scores: Vec<f64>,
 }
 
 /// Minimizes the objective from `start`. Stops when the duality gap is at most `limits.0` times the objective, when
@@ -27,11 +32,11 @@ pub(super) fn minimize(
     stop: &dyn Fn() -> bool,
 ) -> Solved {
     let at = |weights: Vec<f64>| {
-        let squared = risk.squared_hinge(&weights);
+        let (Risk { value, slope }, scores) = risk.squared_hinge(&weights);
         let mut gradient = weights.clone();
-        add_scaled(&mut gradient, cost, &squared.gradient);
-        let objective = 0.5 * dot(&weights, &weights) + cost * squared.value;
-        Iterate { weights, objective, gradient, risk: squared }
+        add_scaled(&mut gradient, cost, &slope);
+        let objective = 0.5 * dot(&weights, &weights) + cost * value;
+        Iterate { weights, objective, gradient, scores }
     };
     let (tolerance, most) = limits;
     let mut now = at(start.to_vec());
@@ -47,27 +52,19 @@ pub(super) fn minimize(
         steps += 1;
         let direction = newton_direction(risk, cost, &now);
         let slope = dot(&direction, &now.gradient);
-        let mut length = 1.0;
-        let next = loop {
+        let moved = |length: f64| {
             let mut weights = now.weights.clone();
             add_scaled(&mut weights, length, &direction);
-            let next = at(weights);
-            if next.objective <= now.objective + SUFFICIENT * length * slope {
-                break Some(next);
-            }
-            length *= 0.5;
-            if length < 1e-12 {
-                break None;
-            }
+            (length, at(weights))
         };
-        match next {
-            Some(next) => now = next,
-            // No decrease is left in double precision.
-            None => break false,
-        }
+        let is_lower = |(length, next): &(f64, Iterate)| next.objective <= now.objective + SUFFICIENT * length * slope;
+        let lengths = successors(Some(1.0), |length| Some(0.5 * length)).take_while(|&length| length >= SHORTEST);
+        // Otherwise no decrease is left in double precision.
+        let Some((_, next)) = lengths.map(moved).find(is_lower) else { break false };
+        now = next;
     };
     let gap = 0.5 * dot(&now.gradient, &now.gradient);
-    let figures = vec![("newton_steps".to_owned(), steps as f64)];
+    let figures = vec![("newton_steps", steps as f64)];
     Solved { weights: now.weights, objective: now.objective, gap: Some(gap), converged, failure: None, figures }
 }
 
@@ -85,7 +82,7 @@ fn newton_direction(risk: &PairRisk, cost: f64, now: &Iterate) -> Vec<f64> {
             break;
         }
         let mut product = conjugate.clone();
-        add_scaled(&mut product, cost, &risk.curvature(&now.risk.scores, &conjugate));
+        add_scaled(&mut product, cost, &risk.curvature(&now.scores, &conjugate));
         let length = square / dot(&conjugate, &product);
         add_scaled(&mut direction, length, &conjugate);
         add_scaled(&mut residual, -length, &product);

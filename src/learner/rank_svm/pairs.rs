@@ -25,6 +25,10 @@ pub(super) struct Active {
     pub(super) above: Partners,
 }
 
+/// When pairs are added one by one, the number of visited documents is at most this multiple of the number of
+/// documents.
+const LOOKED_AT: usize = 64;
+
 /// The labels of one query, replaced by their ranks among its distinct labels.
 pub(super) struct Levels {
     /// The level of each document, which is 0 for the lowest label of the query, 1 for the next label, and so on.
@@ -52,37 +56,36 @@ impl Levels {
     /// For each document, returns the number of its partners in active pairs at these `scores`, and the sum of the
     /// partners' `values`.
     pub(super) fn active(&self, scores: &[f64], values: &[f64]) -> Vec<Active> {
-        let order = descending(scores);
-        let mut active = vec![Active::default(); scores.len()];
+        let mut order = descending(scores);
+        let below = self.partners(&order, |i, j| scores[i] - scores[j] < 1.0, values, |document| self.level[document]);
+        order.reverse();
+        let from_above = |document: usize| self.count - 1 - self.level[document];
+        let above = self.partners(&order, |j, i| scores[i] - scores[j] < 1.0, values, from_above);
+        below.into_iter().zip(above).map(|(below, above)| Active { below, above }).collect()
+    }
+
+    /// For each document, returns the count and the values of the documents that have a lower `level` and are `near`. In
+    /// this `order`, the documents that are near a document come first, and a later document is near all of them.
+    fn partners(
+        &self,
+        order: &[usize],
+        near: impl Fn(usize, usize) -> bool,
+        values: &[f64],
+        level: impl Fn(usize) -> usize,
+    ) -> Vec<Partners> {
+        let mut partners = vec![Partners::default(); order.len()];
         let mut tree = Tree::new(self.count);
         let mut entered = 0;
-        for &i in &order {
-            while entered < order.len() && scores[i] - scores[order[entered]] < 1.0 {
-                let j = order[entered];
-                tree.add(self.level[j], values[j]);
+        for &own in order {
+            while entered < order.len() && near(own, order[entered]) {
+                tree.add(level(order[entered]), values[order[entered]]);
                 entered += 1;
             }
-            active[i].below = tree.before(self.level[i]);
+            partners[own] = tree.before(level(own));
         }
-        tree.clear();
-        entered = 0;
-        for &j in order.iter().rev() {
-            while entered < order.len() && scores[order[order.len() - 1 - entered]] - scores[j] < 1.0 {
-                let i = order[order.len() - 1 - entered];
-                tree.add(self.count - 1 - self.level[i], values[i]);
-                entered += 1;
-            }
-            active[j].above = tree.before(self.count - 1 - self.level[j]);
-        }
-        active
+        partners
     }
-}
 
-/// When pairs are added one by one, the number of visited documents is at most this multiple of the number of
-/// documents.
-const LOOKED_AT: usize = 64;
-
-impl Levels {
     /// Returns `sum (1 - (s_i - s_j))^2` over the active pairs, added one by one, or `None` if there are too many
     /// documents to visit. The faster formula uses sums over documents. It loses all significant digits if few pairs
     /// are active and the score difference of each pair is close to the margin.
@@ -113,10 +116,6 @@ struct Tree(Vec<Partners>);
 impl Tree {
     fn new(places: usize) -> Self {
         Self(vec![Partners::default(); places + 1])
-    }
-
-    fn clear(&mut self) {
-        self.0.fill(Partners::default());
     }
 
     fn add(&mut self, place: usize, value: f64) {

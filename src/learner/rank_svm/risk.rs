@@ -24,27 +24,15 @@ pub(super) struct PairRisk<'a> {
     queries: Vec<Query>,
 }
 
-/// The risk with the squared hinge, and its gradient.
-pub(super) struct SquaredHinge {
-    /// The risk `sum omega max(0, 1 - t)^2`.
-    pub(super) value: f64,
-    /// The gradient by feature.
-    pub(super) gradient: Vec<f64>,
-    /// The scores of this process's documents, at which the risk was computed.
-    pub(super) scores: Vec<f64>,
-}
-
 impl<'a> PairRisk<'a> {
     pub(super) fn new(data: &'a RankingDataset, weighting: PairWeighting) -> Self {
         let share = Share::new(data);
-        let mut queries: Vec<Query> = share
-            .queries()
-            .map(|query| {
-                let levels = Levels::new(data.query_labels(query));
-                Query { places: share.places(query), weight: 1.0, levels }
-            })
-            .filter(|query| query.levels.pairs() > 0.0)
-            .collect();
+        let of_query = |query: usize| {
+            let levels = Levels::new(data.query_labels(query));
+            Query { places: share.places(query), weight: 1.0, levels }
+        };
+        let all = share.queries.clone().map(of_query);
+        let mut queries: Vec<Query> = all.filter(|query| query.levels.pairs() > 0.0).collect();
         if weighting == PairWeighting::Query {
             let count: f64 = share.gather(vec![queries.len() as f64]).iter().sum();
             queries.iter_mut().for_each(|query| query.weight = 1.0 / (count * query.levels.pairs()));
@@ -62,8 +50,9 @@ impl<'a> PairRisk<'a> {
         Risk { value: self.share.gather(values).iter().sum(), slope: self.share.weighted_features(&coefficients) }
     }
 
-    /// Returns the risk with the squared hinge, and its gradient.
-    pub(super) fn squared_hinge(&self, weights: &[f64]) -> SquaredHinge {
+    /// Returns the risk with the squared hinge, `sum omega max(0, 1 - t)^2`, and the scores of this process's documents,
+    /// at which it was computed.
+    pub(super) fn squared_hinge(&self, weights: &[f64]) -> (Risk, Vec<f64>) {
         let scores = self.share.scores(weights);
         let (values, coefficients) = self.sum(&scores, &scores, |score, active, weight| {
             let behind = (1.0 - score) * active.below.count + active.below.sum;
@@ -77,7 +66,7 @@ impl<'a> PairRisk<'a> {
         let of_query = self.queries.iter().zip(exact).zip(values);
         let values = of_query.map(|((query, exact), sum)| exact.map_or(sum, |exact| query.weight * exact)).collect();
         let value = self.share.gather(values).iter().sum();
-        SquaredHinge { value, gradient: self.share.weighted_features(&coefficients), scores }
+        (Risk { value, slope: self.share.weighted_features(&coefficients) }, scores)
     }
 
     /// Returns the Hessian of the risk with the squared hinge at the scores `scores_at`, multiplied by `direction`.
@@ -168,13 +157,13 @@ mod tests {
                 explicit(&data, &weights, by_query, |t| ((1.0 - t).max(0.0), if t < 1.0 { -1.0 } else { 0.0 }));
             assert_close(&[hinge.value], &[value]);
             assert_close(&hinge.slope, &gradient);
-            let squared = risk.squared_hinge(&weights);
+            let (squared, _) = risk.squared_hinge(&weights);
             let (value, gradient) = explicit(&data, &weights, by_query, |t| {
                 let missing = (1.0 - t).max(0.0);
                 (missing * missing, -2.0 * missing)
             });
             assert_close(&[squared.value], &[value]);
-            assert_close(&squared.gradient, &gradient);
+            assert_close(&squared.slope, &gradient);
         }
     }
 
@@ -183,7 +172,7 @@ mod tests {
         // One pair a hair short of the margin, at scores of a million.
         let data = testing::dataset(1, &[&[(1.0, &[1e6 + 1.0]), (0.0, &[1e6])]]);
         let short = 1e-5;
-        let found = PairRisk::new(&data, PairWeighting::Pair).squared_hinge(&[1.0 - short]);
+        let (found, _) = PairRisk::new(&data, PairWeighting::Pair).squared_hinge(&[1.0 - short]);
         let t = (1e6 + 1.0) * (1.0 - short) - 1e6 * (1.0 - short);
         assert!((found.value / (1.0 - t).powi(2) - 1.0).abs() < 1e-9, "{}", found.value);
         assert!((found.value / (short * short) - 1.0).abs() < 1e-3, "{}", found.value);
@@ -194,12 +183,12 @@ mod tests {
         let data = testing::random(2, 12, 3, 6);
         let risk = PairRisk::new(&data, PairWeighting::Query);
         let (weights, direction, step) = ([0.4, -1.1, 0.8], [1.0, 0.5, -2.0], 1e-7);
-        let at = risk.squared_hinge(&weights);
+        let (at, scores) = risk.squared_hinge(&weights);
         let moved: Vec<f64> = weights.iter().zip(&direction).map(|(w, d)| w + step * d).collect();
-        let after = risk.squared_hinge(&moved);
-        let product = risk.curvature(&at.scores, &direction);
+        let (after, _) = risk.squared_hinge(&moved);
+        let product = risk.curvature(&scores, &direction);
         for (feature, expected) in product.iter().enumerate() {
-            let difference = (after.gradient[feature] - at.gradient[feature]) / step;
+            let difference = (after.slope[feature] - at.slope[feature]) / step;
             assert!((difference - expected).abs() < 1e-5, "{difference} is not {expected}");
         }
     }

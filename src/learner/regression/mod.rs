@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::RankingDataset;
 use crate::learner::entry::{LearnerConfig, LearnerEntry, Parts, RankingLearner};
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::context::{Fitted, Job, StopReason};
 use crate::learner::shared::cost_path::Candidates;
 use crate::learner::shared::gains::{balanced_weights, gains};
@@ -42,7 +42,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     ..LearnerEntry::of::<RegressionConfig>(NAME)
 };
 
-/// Configuration of [`Regression`].
+/// The configuration of a ridge regression on gains. A checked configuration is the learner.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct RegressionConfig {
@@ -64,19 +64,13 @@ impl Default for RegressionConfig {
 }
 
 impl LearnerConfig for RegressionConfig {
-    type RankingLearner = Regression;
+    type RankingLearner = Self;
 
-    fn check(&self, _: &Parts) -> Result<Regression, LearnerError> {
+    fn check(&self, _: &Parts) -> Result<Self> {
         self.gain.check()?;
-        Ok(Regression { lambdas: self.lambda.positive("lambda")?, config: self.clone() })
+        self.lambda.check("lambda")?;
+        Ok(self.clone())
     }
-}
-
-/// The learner that fits gains by ridge regression, with checked parameters.
-#[derive(Debug, Clone)]
-pub(crate) struct Regression {
-    lambdas: Vec<f64>,
-    config: RegressionConfig,
 }
 
 /// The latest solution, and the normal equations that are solved for each lambda in turn.
@@ -96,8 +90,8 @@ impl Iterative for Lambdas<'_> {
         None
     }
 
-    fn round(&mut self, history: &History, _: &mut Self::State) -> Result<Step, LearnerError> {
-        let lambda = self.lambdas[history.rounds().len()];
+    fn round(&mut self, history: &History, _: &mut Self::State) -> Result<Step> {
+        let lambda = self.lambdas[history.rounds.len()];
         let stop = || self.job.interrupted();
         let Some(equations) = &self.equations else { return Ok(Step::End(StopReason::Interrupted)) };
         let Some(solution) = equations.solve(lambda, &stop) else {
@@ -105,48 +99,49 @@ impl Iterative for Lambdas<'_> {
                 return Ok(Step::End(StopReason::Interrupted));
             }
             let reason = format!("the normal equations are singular at learner.lambda = {lambda}: raise it");
-            return Err(LearnerError::Solver { learner: NAME, reason });
+            return Err(LearnerError::solver(NAME, reason));
         };
         self.solution = solution;
         let objective = equations.objective(&self.solution.weights, lambda);
         Ok(Step::Made(Made::new(objective, [("lambda", lambda)])))
     }
 
-    fn scores(&self, _: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+    fn scores(&self, _: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>> {
         Ok(Some(Share::new(data).all_scores(&self.solution.weights).into()))
     }
 
-    fn recorded(&mut self, recorded: &Recorded, best: &mut Self::State) -> Result<Option<StopReason>, LearnerError> {
+    fn recorded(&mut self, recorded: &Recorded, best: &mut Self::State) -> Result<Option<StopReason>> {
         if recorded.improved {
             *best = Some(self.solution.clone());
         }
         Ok(None)
     }
 
-    fn model(&self, best: &Self::State, _: usize) -> Result<Model, LearnerError> {
+    fn model(&self, best: &Self::State, _: usize) -> Result<Model> {
         // After an interruption before the first round the solution is still 0.
         let LinearSolution { weights, bias } = best.as_ref().unwrap_or(&self.solution);
         Ok(linear_model(weights, *bias, &self.job.context.device))
     }
 }
 
-impl RankingLearner for Regression {
+impl RankingLearner for RegressionConfig {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn fit(&self, job: Job) -> Result<Fitted, LearnerError> {
-        let (train, rounds) = (job.train, Rounds::new(NAME, job)?.most(self.lambdas.len()));
-        let targets = gains(NAME, train, &self.config.gain, ": change learner.gain")?;
-        let weights = if self.config.balanced {
+    fn fit(&self, job: Job) -> Result<Fitted> {
+        let lambdas = self.lambda.values();
+        let (train, rounds) = (job.train, Rounds::new(NAME, job)?.most(lambdas.len()));
+        let targets = gains(NAME, train, &self.gain, ": change learner.gain")?;
+        let weights = if self.balanced {
             balanced_weights(train)
         } else {
             vec![1.0 / train.documents() as f64; train.documents()]
         };
         NormalEquations::ask_memory(train)?;
         let stop = || train.group().leads() && job.context.interrupt.requested();
-        let equations = NormalEquations::new(train, &targets, &weights, self.config.intercept, &stop);
+        let equations = NormalEquations::new(train, &targets, &weights, self.intercept, &stop);
         let solution = LinearSolution { weights: vec![0.0; train.feature_count], bias: 0.0 };
-        rounds.drive(&self.config, &mut Lambdas { lambdas: &self.lambdas, job, equations, solution })
+        rounds.drive(self, &mut Lambdas { lambdas, job, equations, solution })
     }
 }

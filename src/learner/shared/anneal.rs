@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::checks::{at_least, parameter, positive};
+use super::checks::{at_least, parameter, positive, require};
 use crate::json::tagged;
-use crate::learner::error::LearnerError;
+use crate::learner::error::Result;
 use crate::loss::BuiltLoss;
 
 tagged! {
@@ -63,7 +63,7 @@ tagged! {
 impl AnnealConfig {
     /// Checks the settings. Also checks that the loss accepts both the first and the last value of its parameter.
     /// Returns the name of this parameter, which is by default the temperature of the loss.
-    pub(crate) fn check(&self, loss: &BuiltLoss) -> Result<String, LearnerError> {
+    pub(crate) fn check(&self, loss: &BuiltLoss) -> Result<String> {
         self.check_values()?;
         let (Self::Geometric { parameter: name, .. }
         | Self::Linear { parameter: name, .. }
@@ -79,27 +79,19 @@ impl AnnealConfig {
         Ok(name)
     }
 
-    fn check_values(&self) -> Result<(), LearnerError> {
+    fn check_values(&self) -> Result<()> {
         let [from, to] = self.ends();
         positive("anneal.from", from)?;
         positive("anneal.to", to)?;
         match *self {
-            Self::Geometric { epochs: Some(epochs), .. } | Self::Linear { epochs: Some(epochs), .. } => {
-                at_least("anneal.epochs", epochs, 1).map(drop)
-            }
+            Self::Geometric { epochs, .. } | Self::Linear { epochs, .. } => at_least("anneal.epochs", epochs, 1),
             Self::Plateau { factor, patience, .. } => {
                 positive("anneal.factor", factor)?;
-                if from != to && (factor > 1.0) != (to > from) {
-                    let side = if to > from { "above" } else { "below" };
-                    return Err(parameter(
-                        "anneal.factor",
-                        factor,
-                        format!("a factor {side} 1 to get from {from} to {to}"),
-                    ));
-                }
-                at_least("anneal.patience", patience, 1).map(drop)
+                let side = if to > from { "above" } else { "below" };
+                let expected = format_args!("a factor {side} 1 to get from {from} to {to}");
+                require("anneal.factor", factor, from == to || (factor > 1.0) == (to > from), expected)?;
+                at_least("anneal.patience", patience, 1)
             }
-            _ => Ok(()),
         }
     }
 

@@ -2,21 +2,16 @@
 
 use std::fmt::Display;
 
-use super::context::Job;
+use super::context::{Job, Selection};
 use super::judge::Judge;
 use crate::data::RankingDataset;
 use crate::device::in_host_memory;
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::loss::{About, LossError, RankingLoss, idle_queries};
-use crate::measure::Measure;
+use crate::measure::{Convention, Measure};
 use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
 use crate::text::{counted, plural};
-
-/// Returns a phrase such as `the only query` or `each of the 2 queries`.
-fn each(count: usize, one: &str) -> String {
-    if count == 1 { format!("the only {one}") } else { format!("each of the {}", counted(count, one)) }
-}
 
 /// Returns an error about the key `learner.<parameter>`.
 pub(crate) fn parameter(parameter: &str, found: impl Display, expected: impl Display) -> LearnerError {
@@ -33,7 +28,7 @@ pub(crate) fn ask_training(
     job: Job,
     batches: impl IntoIterator<Item = (usize, usize)>,
     limit: &str,
-) -> Result<(), LearnerError> {
+) -> Result<()> {
     if !in_host_memory(&job.context.device) {
         return Ok(());
     }
@@ -45,59 +40,67 @@ pub(crate) fn ask_training(
     Ok(Refusal::ask_memory("scorer", what, bytes((lists, documents)), advice)?)
 }
 
+/// Returns an error about the key `learner.<name>`, unless its value fits.
+pub(crate) fn require(name: &str, found: impl Display, fits: bool, expected: impl Display) -> Result<()> {
+    if fits { Ok(()) } else { Err(parameter(name, found, expected)) }
+}
+
 /// Checks that a parameter is a finite number above 0.
-pub(crate) fn positive(name: &str, value: f64) -> Result<f64, LearnerError> {
-    if value > 0.0 && value.is_finite() { Ok(value) } else { Err(parameter(name, value, "a finite number above 0")) }
+pub(crate) fn positive(name: &str, value: f64) -> Result<()> {
+    require(name, value, value > 0.0 && value.is_finite(), "a finite number above 0")
 }
 
 /// Checks that a parameter is a finite number of at least 0.
-pub(crate) fn not_negative(name: &str, value: f64) -> Result<f64, LearnerError> {
-    if value >= 0.0 && value.is_finite() {
-        Ok(value)
-    } else {
-        Err(parameter(name, value, "a finite number, 0 or above"))
-    }
+pub(crate) fn not_negative(name: &str, value: f64) -> Result<()> {
+    require(name, value, value >= 0.0 && value.is_finite(), "a finite number, 0 or above")
 }
 
 /// Checks that a parameter is a fraction above 0 and at most 1.
-pub(crate) fn share(name: &str, value: f64) -> Result<f64, LearnerError> {
-    if value > 0.0 && value <= 1.0 { Ok(value) } else { Err(parameter(name, value, "a number above 0, at most 1")) }
+pub(crate) fn share(name: &str, value: f64) -> Result<()> {
+    require(name, value, value > 0.0 && value <= 1.0, "a number above 0, at most 1")
 }
 
-/// Checks that a parameter is at least `least`.
-pub(crate) fn at_least(name: &str, value: usize, least: usize) -> Result<usize, LearnerError> {
-    if value >= least { Ok(value) } else { Err(parameter(name, value, format_args!("at least {least}"))) }
+/// Checks that a parameter is a fraction of at least 0 and below 1.
+pub(crate) fn rate(name: &str, value: f64) -> Result<()> {
+    require(name, value, (0.0..1.0).contains(&value), "at least 0 and below 1")
+}
+
+/// Checks that a parameter is at least `least`, if it is set.
+pub(crate) fn at_least(name: &str, value: impl Into<Option<usize>>, least: usize) -> Result<()> {
+    let value = value.into().unwrap_or(least);
+    require(name, value, value >= least, format_args!("at least {least}"))
 }
 
 /// Rejects training data if no query has documents with different labels, or if no feature varies. Also rejects
 /// validation data with a different number of features. A selection measure that the convention leaves undefined for
 /// every query is rejected too. Warns of constant features, and of a selection measure that is the same for every
 /// ranking.
-pub(crate) fn trainable(learner: &'static str, job: Job) -> Result<(), LearnerError> {
+pub(crate) fn trainable(learner: &'static str, job: Job) -> Result<()> {
     let Job { train, validation, .. } = job;
-    let refuse = |reason: String| Err(LearnerError::Data { learner, reason });
     for (_, data) in job.sets() {
-        data.check_values().or_else(|error| refuse(error.to_string()))?;
+        data.check_values().map_err(|error| LearnerError::data(learner, error))?;
     }
     if let Some(validation) = validation.filter(|data| data.feature_count != train.feature_count) {
-        return refuse(format!(
-            "validation data have {}, training data {}: read both with the same number of features",
-            counted(validation.feature_count, "feature"),
-            train.feature_count
-        ));
+        let (own, features) = (counted(validation.feature_count, "feature"), train.feature_count);
+        let advice = "read both with the same number of features";
+        let reason = format!("validation data have {own}, training data {features}: {advice}");
+        return Err(LearnerError::data(learner, reason));
     }
     if !(0..train.queries()).any(|query| train.has_two_labels(query)) {
-        return refuse(format!(
-            "all labels are equal in {}, so no order can be learned: check the label column and the query identifiers",
-            each(train.queries(), "training query")
-        ));
+        let each = match train.queries() {
+            1 => "the only training query".to_owned(),
+            queries => format!("each of the {}", counted(queries, "training query")),
+        };
+        let advice = "check the label column and the query identifiers";
+        let reason = format!("all labels are equal in {each}, so no order can be learned: {advice}");
+        return Err(LearnerError::data(learner, reason));
     }
     check_features(learner, job)?;
     check_selection(learner, job)
 }
 
 /// Rejects training data in which no feature varies, and warns of constant features.
-fn check_features(learner: &'static str, job: Job) -> Result<(), LearnerError> {
+fn check_features(learner: &'static str, job: Job) -> Result<()> {
     let train = job.train;
     let constant: Vec<String> = (0..)
         .zip(train.feature_ranges())
@@ -105,30 +108,26 @@ fn check_features(learner: &'static str, job: Job) -> Result<(), LearnerError> {
         .map(|(feature, _): (usize, _)| (feature + 1).to_string())
         .collect();
     if constant.len() == train.feature_count {
-        let reason = format!(
-            "{} in the training data: check the features and the normalizer",
-            match train.feature_count {
-                1 => "the only feature does not vary".to_owned(),
-                features => format!("none of the {} varies", counted(features, "feature")),
-            }
-        );
-        return Err(LearnerError::Data { learner, reason });
+        let none = match train.feature_count {
+            1 => "the only feature does not vary".to_owned(),
+            features => format!("none of the {} varies", counted(features, "feature")),
+        };
+        let reason = format!("{none} in the training data: check the features and the normalizer");
+        return Err(LearnerError::data(learner, reason));
     }
     if !constant.is_empty() {
+        let (are, about) = match constant.len() {
+            1 => ("is", "it; leave it out if it varies elsewhere"),
+            _ => ("are", "them; leave them out if they vary elsewhere"),
+        };
         let others = constant.len().saturating_sub(MOST_NAMED);
         let others = if others > 0 { format!(" and {others} more") } else { String::new() };
+        let named = constant[..constant.len().min(MOST_NAMED)].join(", ");
+        let (count, of) = (constant.len(), counted(train.feature_count, "feature"));
         job.warn(&format!(
-            "{learner}: {} of {} ({} {}{others}) {} constant in the training data, so nothing is learned about {}",
-            constant.len(),
-            counted(train.feature_count, "feature"),
-            plural(constant.len(), "number"),
-            constant[..constant.len().min(MOST_NAMED)].join(", "),
-            if constant.len() == 1 { "is" } else { "are" },
-            if constant.len() == 1 {
-                "it; leave it out if it varies elsewhere"
-            } else {
-                "them; leave them out if they vary elsewhere"
-            },
+            "{learner}: {count} of {of} ({} {named}{others}) {are} constant in the training data, so nothing is learned \
+             about {about}",
+            plural(count, "number"),
         ));
     }
     Ok(())
@@ -136,16 +135,20 @@ fn check_features(learner: &'static str, job: Job) -> Result<(), LearnerError> {
 
 /// Rejects a selection measure if the convention leaves out every query of the data on which the best round is
 /// selected. Warns of a measure that is the same for every ranking.
-fn check_selection(learner: &'static str, job: Job) -> Result<(), LearnerError> {
+fn check_selection(learner: &'static str, job: Job) -> Result<()> {
     let (set, data) = job.validation.map_or(("training", job.train), |data| ("validation", data));
     let judge = Judge::new(&job.context.selection)?;
-    let (measure, convention) = (judge.measure(), &job.context.selection.convention.name);
-    let Some((worst, best)) = worst_and_best(&judge, data)? else {
+    let (measure, convention) = (judge.measure, &job.context.selection.convention.name);
+    let mean = |sign: f64| {
+        let scores: Vec<f64> = data.labels.iter().map(|&label| sign * f64::from(label)).collect();
+        judge.mean(data, &scores)
+    };
+    let (Some(worst), Some(best)) = (mean(-1.0)?, mean(1.0)?) else {
         let reason = format!(
             "the selection measure {measure} has no mean on the {set} data: convention `{convention}` leaves out every query, \
              since none has a relevant document"
         );
-        return Err(LearnerError::Data { learner, reason });
+        return Err(LearnerError::data(learner, reason));
     };
     if worst == best {
         job.warn(&format!(
@@ -157,7 +160,7 @@ fn check_selection(learner: &'static str, job: Job) -> Result<(), LearnerError> 
 }
 
 /// Rejects training or validation data with missing values, if the learner does not accept them.
-pub(crate) fn complete(learner: &'static str, job: Job) -> Result<(), LearnerError> {
+pub(crate) fn complete(learner: &'static str, job: Job) -> Result<()> {
     for (set, data) in job.sets() {
         if let Some((document, feature)) = data.first_missing() {
             let (query, document) = data.place_of(document);
@@ -167,43 +170,38 @@ pub(crate) fn complete(learner: &'static str, job: Job) -> Result<(), LearnerErr
                 feature + 1,
                 document + 1
             );
-            return Err(LearnerError::Data { learner, reason });
+            return Err(LearnerError::data(learner, reason));
         }
     }
     Ok(())
 }
 
 /// Rejects training data with weights of queries or documents, a teacher or positions.
-pub(crate) fn unweighted(learner: &'static str, train: &RankingDataset) -> Result<(), LearnerError> {
+pub(crate) fn unweighted(learner: &'static str, train: &RankingDataset) -> Result<()> {
     of_equal_queries(learner, train)?;
-    if !train.teacher.is_empty() {
-        let reason =
-            "the training data have a teacher, which this learner does not use; `boosted_trees` and `gradient` do";
-        return Err(LearnerError::Data { learner, reason: reason.into() });
-    }
-    if !train.positions.is_empty() {
-        let reason =
-            "the training data have positions, which this learner does not take; `boosted_trees` and `gradient` do";
-        return Err(LearnerError::Data { learner, reason: reason.into() });
-    }
-    refuse_weights(learner, "documents", &train.document_weights, "`boosted_trees` and `gradient` do")
+    let both = "`boosted_trees` and `gradient` do";
+    unless(train.teacher.is_empty(), learner, "data have a teacher, which this learner does not use", both)?;
+    unless(train.positions.is_empty(), learner, "data have positions, which this learner does not take", both)?;
+    let weights = "documents have weights, which this learner does not use";
+    unless(train.document_weights.is_empty(), learner, weights, both)
 }
 
 /// Rejects training data in which queries have weights.
-pub(crate) fn of_equal_queries(learner: &'static str, train: &RankingDataset) -> Result<(), LearnerError> {
-    refuse_weights(learner, "queries", &train.query_weights, "`gradient` does")
+pub(crate) fn of_equal_queries(learner: &'static str, train: &RankingDataset) -> Result<()> {
+    let weights = "queries have weights, which this learner does not use";
+    unless(train.query_weights.is_empty(), learner, weights, "`gradient` does")
 }
 
-fn refuse_weights(learner: &'static str, what: &str, weights: &[f32], others: &str) -> Result<(), LearnerError> {
-    if weights.is_empty() {
-        return Ok(());
+/// Returns an error about the training data, unless they lack what only the `others` use.
+fn unless(is_absent: bool, learner: &'static str, fault: &str, others: &str) -> Result<()> {
+    match is_absent {
+        true => Ok(()),
+        false => Err(LearnerError::data(learner, format_args!("the training {fault}; {others}"))),
     }
-    let reason = format!("the training {what} have weights, which this learner does not use; {others}");
-    Err(LearnerError::Data { learner, reason })
 }
 
 /// Returns whether a measure can have values outside `[0, 1]` under some convention.
-pub(crate) fn leaves_unit_interval(measure: Measure) -> bool {
+fn leaves_unit_interval(measure: Measure) -> bool {
     match measure {
         Measure::Dcg(_) | Measure::KendallTau => true,
         Measure::Own(own) => !own.in_unit_interval(),
@@ -213,37 +211,30 @@ pub(crate) fn leaves_unit_interval(measure: Measure) -> bool {
 
 /// Rejects a measure that can have values outside `[0, 1]`. Also rejects the measure if one of `values` lies outside
 /// this range.
-pub(crate) fn in_unit_interval(measure: Measure, values: &[f64]) -> Result<(), LearnerError> {
+pub(crate) fn in_unit_interval(measure: Measure, values: &[f64]) -> Result<()> {
     let outside = values.iter().find(|value| !(0.0..=1.0 + 1e-9).contains(*value));
-    if outside.is_some() || leaves_unit_interval(measure) {
-        let seen = outside.map(|value| format!(" (a query has {value})")).unwrap_or_default();
-        let expected = format!("a measure with values in [0, 1], such as ndcg@10 or map{seen}");
-        return Err(parameter("measure", measure, expected));
-    }
-    Ok(())
+    let seen = outside.map(|value| format!(" (a query has {value})")).unwrap_or_default();
+    let expected = format_args!("a measure with values in [0, 1], such as ndcg@10 or map{seen}");
+    require("measure", measure, outside.is_none() && !leaves_unit_interval(measure), expected)
 }
 
-/// Rejects a selection measure that can have values outside `[0, 1]`, because the learner also fits this measure.
-pub(crate) fn bounded_selection(learner: &'static str, job: Job) -> Result<(), LearnerError> {
-    let measure = job.context.selection.measure;
-    if leaves_unit_interval(measure) {
+/// Returns the measure to which a learner is fitted: its own, or else the selection measure, which must then have values
+/// in `[0, 1]`.
+pub(crate) fn fitted_measure(
+    learner: &'static str,
+    own: Option<Measure>,
+    convention: Option<&Convention>,
+    job: Job,
+) -> Result<Selection> {
+    let Selection { measure, convention: usual, .. } = &job.context.selection;
+    if own.is_none() && leaves_unit_interval(*measure) {
         let reason = format!(
             "measure.select = {measure} is also what {learner} is fitted to: expected a measure with values in [0, 1], such as \
              ndcg@10 or map; set learner.measure to select by {measure} all the same"
         );
-        return Err(LearnerError::Data { learner, reason });
+        return Err(LearnerError::data(learner, reason));
     }
-    Ok(())
-}
-
-/// Returns the mean of the measure for the worst rankings and for the best rankings. Returns `None` if the convention
-/// leaves out every query.
-fn worst_and_best(judge: &Judge, data: &RankingDataset) -> Result<Option<(f64, f64)>, LearnerError> {
-    let mean = |sign: f64| -> Result<Option<f64>, LearnerError> {
-        let scores: Vec<f64> = data.labels.iter().map(|&label| sign * f64::from(label)).collect();
-        judge.mean(data, &scores)
-    };
-    Ok(mean(-1.0)?.zip(mean(1.0)?))
+    Ok(Selection { measure: own.unwrap_or(*measure), convention: convention.unwrap_or(usual).clone(), round: None })
 }
 
 /// Checks that a loss accepts the labels and the document weights. Warns about queries that contribute no gradient.
@@ -251,7 +242,7 @@ fn worst_and_best(judge: &Judge, data: &RankingDataset) -> Result<Option<(f64, f
 /// # Errors
 /// [`LearnerError`] if the loss does not accept a label or rejects the document weights, or if no query contributes a
 /// gradient.
-pub(crate) fn learnable(learner: &'static str, loss: &dyn RankingLoss, job: Job) -> Result<(), LearnerError> {
+pub(crate) fn learnable(learner: &'static str, loss: &dyn RankingLoss, job: Job) -> Result<()> {
     let (about, train) = (loss.about(), job.train);
     match about.check_labels(&train.labels, &train.offsets) {
         Err(LossError::Label { query, document, found, expected }) => {
@@ -261,7 +252,7 @@ pub(crate) fn learnable(learner: &'static str, loss: &dyn RankingLoss, job: Job)
                 document + 1,
                 about.name
             );
-            return Err(LearnerError::Data { learner, reason });
+            return Err(LearnerError::data(learner, reason));
         }
         other => other?,
     }
@@ -276,7 +267,7 @@ pub(crate) fn learnable(learner: &'static str, loss: &dyn RankingLoss, job: Job)
             false => train.one_label_in_words(),
         };
         let reason = format!("no training query has anything to learn for {}: {why}", about.name);
-        return Err(LearnerError::Data { learner, reason });
+        return Err(LearnerError::data(learner, reason));
     }
     if idle > 0 {
         job.warn(&format!(
@@ -291,18 +282,13 @@ pub(crate) fn learnable(learner: &'static str, loss: &dyn RankingLoss, job: Job)
 
 /// Rejects a loss of a teacher without a teacher, and a teacher that the loss does not read. Notes how many documents the
 /// teacher has not scored.
-fn check_teacher(about: About<'_>, job: Job) -> Result<(), LearnerError> {
+fn check_teacher(about: About<'_>, job: Job) -> Result<()> {
     let teacher = &job.train.teacher;
-    if teacher.is_empty() {
+    if teacher.is_empty() && about.needs_teacher {
         let expected = "a teacher: `data.teacher`, `data.columns.teacher`, or `with_teacher` in Rust";
-        return match about.needs_teacher {
-            true => {
-                Err(Refusal::described("loss.teacher", "no teacher's scores in the training data", expected).into())
-            }
-            false => Ok(()),
-        };
+        return Err(Refusal::described("loss.teacher", "no teacher's scores in the training data", expected).into());
     }
-    if !(about.needs_teacher || about.reads_teacher) {
+    if !(teacher.is_empty() || about.needs_teacher || about.reads_teacher) {
         let found = format!("the loss `{}`, which reads labels", about.name);
         let expected = "a section [loss.teacher] with the name of a loss, or a loss such as `teacher_kl`";
         return Err(Refusal::new("data.teacher", found, expected).into());

@@ -10,69 +10,59 @@ use super::context::{Fitted, Job, StopReason};
 use super::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
 use super::share::{Share, linear_model};
 use crate::data::RankingDataset;
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::solver::Solved;
 use crate::ranker::Model;
 
-/// The result of the attempt to solve the problem for one cost.
-pub(crate) enum Attempt {
-    /// The solver returned a solution, which becomes a round.
-    Solved(Solved),
-    /// The solver was interrupted, so its weights do not become a round. A resumed fit solves the problem for this cost
-    /// again.
-    Interrupted(Vec<f64>),
-    /// The solver failed, so the fit ends and keeps the best earlier round.
-    Failed,
-}
-
-impl Attempt {
-    /// Decides what becomes of a solver's result, and warns if a solution is less accurate than the tolerance demands.
-    ///
-    /// # Errors
-    /// [`LearnerError::Solver`] if the solver fails before any round is complete.
-    pub(crate) fn new(
-        learner: &'static str,
-        cost: f64,
-        solved: Result<Solved, String>,
-        history: &History,
-        job: Job,
-    ) -> Result<Self, LearnerError> {
-        match solved {
-            Ok(solved) if solved.converged => Ok(Self::Solved(solved)),
-            Ok(solved) if job.interrupted() => Ok(Self::Interrupted(solved.weights)),
-            Ok(solved) => {
-                job.warn(&complaint(&solved, learner, cost));
-                Ok(Self::Solved(solved))
+/// Returns a solver's solution, or the reason why the fit ends without it. Warns if the solution is less accurate than
+/// the tolerance demands.
+///
+/// The weights of an interrupted solver do not become a round, so a resumed fit solves the problem for this cost again.
+/// They are kept as the best weights if there is no round yet. If the solver fails, the fit keeps the best earlier
+/// round.
+///
+/// # Errors
+/// [`LearnerError::Solver`] if the solver fails before any round is complete.
+pub(crate) fn solution(
+    learner: &'static str,
+    cost: f64,
+    solved: Result<Solved, String>,
+    (history, best): (&History, &mut Option<Vec<f64>>),
+    job: Job,
+) -> Result<Result<Solved, StopReason>> {
+    match solved {
+        Ok(solved) if solved.converged => Ok(Ok(solved)),
+        Ok(solved) if job.interrupted() => {
+            if history.best_round == 0 {
+                *best = Some(solved.weights);
             }
-            Err(reason) => {
-                let reason = format!("c = {cost}: {reason}; lower learner.c, or scale the features");
-                if history.best_round() == 0 {
-                    return Err(LearnerError::Solver { learner, reason });
-                }
-                job.warn(&format!("{learner}: {reason}; the best round before it is kept"));
-                Ok(Self::Failed)
+            Ok(Err(StopReason::Interrupted))
+        }
+        Ok(solved) => {
+            let advice = match &solved.failure {
+                Some(failure) => format!("{failure}: lower learner.c, or scale the features"),
+                None => "raise learner.max_steps or learner.tolerance, or lower learner.c".to_owned(),
+            };
+            let (gap, objective) = (solved.gap.unwrap_or(f64::INFINITY), solved.objective);
+            let gap = format!("duality gap {gap:.3e} at objective {objective:.6e} is not within learner.tolerance");
+            job.warn(&format!("{learner}: c = {cost}: {gap}: {advice}"));
+            Ok(Ok(solved))
+        }
+        Err(reason) => {
+            let reason = format!("c = {cost}: {reason}; lower learner.c, or scale the features");
+            if history.best_round == 0 {
+                return Err(LearnerError::solver(learner, reason));
             }
+            job.warn(&format!("{learner}: {reason}; the best round before it is kept"));
+            Ok(Err(StopReason::NotConverged))
         }
     }
-}
-
-/// Returns the warning about a solution that is less accurate than the tolerance demands.
-fn complaint(solved: &Solved, learner: &str, cost: f64) -> String {
-    let advice = match &solved.failure {
-        Some(failure) => format!("{failure}: lower learner.c, or scale the features"),
-        None => "raise learner.max_steps or learner.tolerance, or lower learner.c".to_owned(),
-    };
-    format!(
-        "{learner}: c = {cost}: duality gap {:.3e} at objective {:.6e} is not within learner.tolerance: {advice}",
-        solved.gap.unwrap_or(f64::INFINITY),
-        solved.objective
-    )
 }
 
 #[derive(Serialize, Deserialize)]
 struct State {
     last: Vec<f64>,
-    best: Vec<f64>,
+    best: Option<Vec<f64>>,
     best_converged: bool,
 }
 
@@ -89,43 +79,34 @@ impl<S: Fn(f64, &[f64]) -> Result<Solved, String>> Iterative for CostPath<'_, S>
     type State = State;
 
     fn initial(&self) -> State {
-        let zeros = vec![0.0; self.job.train.feature_count];
-        State { last: zeros.clone(), best: zeros, best_converged: false }
+        State { last: vec![0.0; self.job.train.feature_count], best: None, best_converged: false }
     }
 
-    fn round(&mut self, history: &History, state: &mut State) -> Result<Step, LearnerError> {
-        let cost = self.costs[history.rounds().len()];
+    fn round(&mut self, history: &History, state: &mut State) -> Result<Step> {
+        let cost = self.costs[history.rounds.len()];
         let solved = (self.solve)(cost, &state.last);
-        let solved = match Attempt::new(self.learner, cost, solved, history, self.job)? {
-            Attempt::Solved(solved) => solved,
-            Attempt::Interrupted(half) => {
-                if history.best_round() == 0 {
-                    state.best = half;
-                }
-                return Ok(Step::End(StopReason::Interrupted));
-            }
-            Attempt::Failed => return Ok(Step::End(StopReason::NotConverged)),
+        let solved = match solution(self.learner, cost, solved, (history, &mut state.best), self.job)? {
+            Ok(solved) => solved,
+            Err(stop) => return Ok(Step::End(stop)),
         };
-        let mut made = Made::new(solved.objective, [("c", cost)]);
-        made.figures.extend(solved.gap_figure());
-        made.figures.extend(solved.figures);
+        let figures = [("c", cost)].into_iter().chain(solved.gap_figure()).chain(solved.figures);
         self.last = (solved.weights, solved.converged);
-        Ok(Step::Made(made))
+        Ok(Step::Made(Made::new(solved.objective, figures)))
     }
 
-    fn scores(&self, _: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+    fn scores(&self, _: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>> {
         Ok(Some(Share::new(data).all_scores(&self.last.0).into()))
     }
 
-    fn recorded(&mut self, recorded: &Recorded, state: &mut State) -> Result<Option<StopReason>, LearnerError> {
+    fn recorded(&mut self, recorded: &Recorded, state: &mut State) -> Result<Option<StopReason>> {
         state.last.clone_from(&self.last.0);
         if recorded.improved {
-            (state.best, state.best_converged) = self.last.clone();
+            (state.best, state.best_converged) = (Some(self.last.0.clone()), self.last.1);
         }
         Ok(None)
     }
 
-    fn conclude(&mut self, stop: StopReason, _: &History, state: &State) -> Result<StopReason, LearnerError> {
+    fn conclude(&mut self, stop: StopReason, _: &History, state: &State) -> Result<StopReason> {
         Ok(match stop {
             StopReason::Completed if state.best_converged => StopReason::Converged,
             StopReason::Completed => StopReason::NotConverged,
@@ -133,8 +114,8 @@ impl<S: Fn(f64, &[f64]) -> Result<Solved, String>> Iterative for CostPath<'_, S>
         })
     }
 
-    fn model(&self, state: &State, _: usize) -> Result<Model, LearnerError> {
-        Ok(linear_model(&state.best, 0.0, &self.job.context.device))
+    fn model(&self, state: &State, _: usize) -> Result<Model> {
+        Ok(linear_model(state.best.as_ref().unwrap_or(&state.last), 0.0, &self.job.context.device))
     }
 }
 
@@ -145,7 +126,7 @@ pub(crate) fn fit(
     params: &impl Serialize,
     costs: &[f64],
     solve: impl Fn(f64, &[f64]) -> Result<Solved, String>,
-) -> Result<Fitted, LearnerError> {
+) -> Result<Fitted> {
     let (learner, job) = (rounds.learner, rounds.job);
     let mut path = CostPath { learner, costs, solve, job, last: (Vec::new(), false) };
     rounds.most(costs.len()).drive(params, &mut path)
@@ -178,12 +159,10 @@ impl Candidates {
         Candidates::Many((from..=to).map(power).collect())
     }
 
-    /// Returns the values. Returns an error if there are no values, or if a value is not a finite number above 0.
-    pub(crate) fn positive(&self, name: &str) -> Result<Vec<f64>, LearnerError> {
-        if self.values().is_empty() {
-            return Err(checks::parameter(name, "[]", "one value or more"));
-        }
-        self.values().iter().map(|&value| checks::positive(name, value)).collect()
+    /// Checks that there are values, and that each is a finite number above 0.
+    pub(crate) fn check(&self, name: &str) -> Result<()> {
+        checks::require(name, "[]", !self.values().is_empty(), "one value or more")?;
+        self.values().iter().try_for_each(|&value| checks::positive(name, value))
     }
 }
 
@@ -193,11 +172,12 @@ mod tests {
 
     #[test]
     fn both_forms_are_read() {
-        let read = |text: &str| serde_json::from_str::<Candidates>(text).unwrap().positive("lambda");
-        assert_eq!(read("0.5").unwrap(), [0.5]);
-        assert_eq!(read("[1, 2.5]").unwrap(), [1.0, 2.5]);
-        assert_eq!(read("[1, 0]").unwrap_err().to_string(), "learner.lambda = 0: expected a finite number above 0");
-        assert_eq!(read("[]").unwrap_err().to_string(), "learner.lambda = []: expected one value or more");
+        let read = |text: &str| serde_json::from_str::<Candidates>(text).unwrap();
+        assert_eq!(read("0.5").values(), [0.5]);
+        assert_eq!(read("[1, 2.5]").values(), [1.0, 2.5]);
+        let refused = |text: &str| read(text).check("lambda").unwrap_err().to_string();
+        assert_eq!(refused("[1, 0]"), "learner.lambda = 0: expected a finite number above 0");
+        assert_eq!(refused("[]"), "learner.lambda = []: expected one value or more");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Computes the targets and the document weights of a regression on gains.
 
 use crate::data::RankingDataset;
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::loss::RankingLoss;
 use crate::measure::Gain;
 
@@ -9,12 +9,7 @@ use crate::measure::Gain;
 ///
 /// # Errors
 /// [`LearnerError::Data`] if a label has no finite gain. The message ends with `advice`.
-pub fn gains(
-    learner: &'static str,
-    data: &RankingDataset,
-    gain: &Gain,
-    advice: &str,
-) -> Result<Vec<f64>, LearnerError> {
+pub fn gains(learner: &'static str, data: &RankingDataset, gain: &Gain, advice: &str) -> Result<Vec<f64>> {
     let of = |(d, &label): (usize, &f32)| {
         let value = gain.of(f64::from(label));
         if value.is_finite() {
@@ -22,7 +17,7 @@ pub fn gains(
         }
         let query = data.offsets.partition_point(|&offset| offset <= d) - 1;
         let reason = format!("label {label} of query {} has no finite gain{advice}", data.query_ids[query]);
-        Err(LearnerError::Data { learner, reason })
+        Err(LearnerError::data(learner, reason))
     };
     data.labels.iter().enumerate().map(of).collect()
 }
@@ -34,11 +29,7 @@ pub(crate) fn start_gain(loss: &dyn RankingLoss) -> Gain {
 }
 
 /// Returns the gain of each document's label, by the gain function that [`start_gain`] returns.
-pub(crate) fn start_gains(
-    learner: &'static str,
-    data: &RankingDataset,
-    loss: &dyn RankingLoss,
-) -> Result<Vec<f64>, LearnerError> {
+pub(crate) fn start_gains(learner: &'static str, data: &RankingDataset, loss: &dyn RankingLoss) -> Result<Vec<f64>> {
     gains(learner, data, &start_gain(loss), ", from which the fit starts: lower the labels")
 }
 

@@ -4,40 +4,33 @@
 use super::context::Selection;
 use crate::data::RankingDataset;
 use crate::data::shards::own;
-use crate::learner::error::LearnerError;
+use crate::learner::error::Result;
 use crate::loss::{LossError, Orientation, RankingLoss, idle_queries};
 use crate::measure::{Evaluator, Measure, Rankings, mean, mean_of};
 
+/// The measure on each query, or `None` for a query that the convention leaves out.
+pub(crate) type QueryValues = Vec<Option<f64>>;
+
 /// A measure and a convention that have been checked for compatibility.
 pub(crate) struct Judge {
-    measure: Measure,
+    pub(crate) measure: Measure,
     evaluator: Evaluator,
 }
 
 impl Judge {
-    pub(crate) fn new(selection: &Selection) -> Result<Self, LearnerError> {
+    pub(crate) fn new(selection: &Selection) -> Result<Self> {
         let evaluator = Evaluator::new(&[selection.measure], &selection.convention)?;
         Ok(Self { measure: selection.measure, evaluator })
     }
 
-    /// Returns the measure.
-    pub(crate) fn measure(&self) -> Measure {
-        self.measure
-    }
-
-    /// Returns the measure on each query, or `None` for a query that the convention leaves out. Scores are rounded to
-    /// `f32` before they are compared, as in a saved model.
-    pub(crate) fn values(&self, data: &RankingDataset, scores: &[f64]) -> Result<Vec<Option<f64>>, LearnerError> {
+    /// Returns the measure on each query. Scores are rounded to `f32` before they are compared, as in a saved model.
+    pub(crate) fn values(&self, data: &RankingDataset, scores: &[f64]) -> Result<QueryValues> {
         let scores: Vec<f32> = scores.iter().map(|&score| score as f32).collect();
-        self.values_of_model(data, &scores)
+        Ok(self.evaluator.first_measure(&data.rankings(&scores))?)
     }
 
     /// Does the same as [`values`](Self::values), but divides the queries among the group of the data.
-    pub(crate) fn shared_values(
-        &self,
-        data: &RankingDataset,
-        scores: &[f64],
-    ) -> Result<Vec<Option<f64>>, LearnerError> {
+    pub(crate) fn shared_values(&self, data: &RankingDataset, scores: &[f64]) -> Result<QueryValues> {
         let group = data.group();
         if group.count() == 1 {
             return self.values(data, scores);
@@ -63,17 +56,8 @@ impl Judge {
         Ok(all.as_chunks().0.iter().map(|&[counts, value]| (counts == 1.0).then_some(value)).collect())
     }
 
-    /// Does the same as [`values`](Self::values) for scores that are already `f32`.
-    pub(crate) fn values_of_model(
-        &self,
-        data: &RankingDataset,
-        scores: &[f32],
-    ) -> Result<Vec<Option<f64>>, LearnerError> {
-        Ok(self.evaluator.first_measure(&data.rankings(scores))?)
-    }
-
     /// Returns the mean measure of the queries that the convention counts, or `None` if it counts none.
-    pub(crate) fn mean(&self, data: &RankingDataset, scores: &[f64]) -> Result<Option<f64>, LearnerError> {
+    pub(crate) fn mean(&self, data: &RankingDataset, scores: &[f64]) -> Result<Option<f64>> {
         Ok(mean(&self.values(data, scores)?))
     }
 }
@@ -90,11 +74,10 @@ pub const SURROGATE: &str = "surrogate";
 pub const EXACT_LEARNABLE: &str = "exact_learnable";
 
 /// Computes the means of a surrogate and of the selection measure over the training queries that contribute a gradient.
+/// Other queries are left out, since their loss of 0 does not indicate a perfect ranking.
 pub(crate) struct SurrogateValue {
-    /// For each training query, whether it contributes a gradient.
-    learnable: Vec<bool>,
-    /// The weight of each training query; empty if all queries weigh the same.
-    weights: Vec<f32>,
+    /// The training queries that contribute a gradient, with their weights.
+    learnable: Vec<(usize, f64)>,
 }
 
 impl SurrogateValue {
@@ -104,36 +87,29 @@ impl SurrogateValue {
     /// # Errors
     /// [`LossError`] for labels that the loss does not accept.
     pub(crate) fn new(loss: &dyn RankingLoss, train: &RankingDataset) -> Result<Option<Self>, LossError> {
-        let mut learnable = vec![true; train.queries()];
-        for query in idle_queries(loss, &train.labels, &train.teacher, &train.offsets)? {
-            learnable[query] = false;
-        }
+        let idle = idle_queries(loss, &train.labels, &train.teacher, &train.offsets)?;
+        let weight = |query: usize| train.query_weights.get(query).map_or(1.0, |&weight| f64::from(weight));
+        let learnable = (0..train.queries()).filter(|query| idle.binary_search(query).is_err());
+        let learnable: Vec<(usize, f64)> = learnable.map(|query| (query, weight(query))).collect();
         let comparable = loss.about().orientation == Orientation::NormalizedMeasure
-            && learnable.contains(&true)
+            && !learnable.is_empty()
             && train.document_weights.is_empty();
-        Ok(comparable.then(|| Self { learnable, weights: train.query_weights.clone() }))
+        Ok(comparable.then_some(Self { learnable }))
     }
 
-    /// Returns the mean of the surrogate, given the weighted sum of the losses of all queries. Queries that contribute
-    /// no gradient are left out, since their loss of 0 does not indicate a perfect ranking.
+    /// Returns the mean of the surrogate, given the weighted sum of the losses of all queries.
     pub(crate) fn figure(&self, losses: f64) -> (String, f64) {
-        let learnable = (0..self.learnable.len()).filter(|&query| self.learnable[query]);
-        let total: f64 = learnable.map(|query| self.weight(query)).sum();
+        let total: f64 = self.learnable.iter().map(|(_, weight)| weight).sum();
         (SURROGATE.to_string(), 1.0 - losses / total)
     }
 
-    fn weight(&self, query: usize) -> f64 {
-        self.weights.get(query).map_or(1.0, |&weight| f64::from(weight))
-    }
-
-    /// Returns the mean of the selection measure, given its value on each training query. Queries that contribute no
-    /// gradient are left out. Returns `None` if the convention leaves out any of the remaining queries.
+    /// Returns the mean of the selection measure, given its value on each training query. Returns `None` if the
+    /// convention leaves out a query that contributes a gradient.
     pub(crate) fn exact_figure(&self, values: &[Option<f64>]) -> Option<(String, f64)> {
-        let learnable: Vec<usize> = (0..values.len()).filter(|&query| self.learnable[query]).collect();
-        let weighted: Option<Vec<f64>> =
-            learnable.iter().map(|&query| Some(values[query]? * self.weight(query))).collect();
-        let mean_weight = mean_of(learnable.iter().map(|&query| self.weight(query)))?;
-        Some((EXACT_LEARNABLE.to_string(), mean_of(weighted?)? / mean_weight))
+        let weighted = self.learnable.iter().map(|&(query, weight)| Some(values[query]? * weight));
+        let weighted: Vec<f64> = weighted.collect::<Option<_>>()?;
+        let mean_weight = mean_of(self.learnable.iter().map(|&(_, weight)| weight))?;
+        Some((EXACT_LEARNABLE.to_string(), mean_of(weighted)? / mean_weight))
     }
 }
 

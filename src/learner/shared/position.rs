@@ -13,7 +13,7 @@ use super::checks::{not_negative, parameter};
 use super::context::Job;
 use crate::data::{Positions, RankingDataset};
 use crate::json::tagged;
-use crate::learner::error::LearnerError;
+use crate::learner::error::Result;
 use crate::refusal::Refusal;
 use crate::text::counted;
 
@@ -33,8 +33,8 @@ tagged! {
 }
 
 impl PositionConfig {
-    pub(crate) fn check(&self) -> Result<(), LearnerError> {
-        not_negative("position.l2", self.l2()).map(drop)
+    pub(crate) fn check(&self) -> Result<()> {
+        not_negative("position.l2", self.l2())
     }
 
     /// Returns the penalty on squared factors.
@@ -58,13 +58,9 @@ pub struct PositionFactor {
 /// Returns the factors in the order of their positions, given one value for each name. Positions that are whole numbers
 /// come first, in their order.
 pub(crate) fn factors(positions: &Positions, values: &[f64]) -> Vec<PositionFactor> {
-    let named = positions.names().iter().zip(positions.counts()).zip(values);
-    let of = |((position, documents), &factor): ((&String, usize), &f64)| PositionFactor {
-        position: position.clone(),
-        documents,
-        factor,
-    };
-    let mut found: Vec<PositionFactor> = named.map(of).filter(|factor| factor.documents > 0).collect();
+    let named = positions.names().iter().cloned().zip(positions.counts()).zip(values.iter().copied());
+    let all = named.map(|((position, documents), factor)| PositionFactor { position, documents, factor });
+    let mut found: Vec<PositionFactor> = all.filter(|factor| factor.documents > 0).collect();
     let number = |factor: &PositionFactor| factor.position.parse::<i64>().ok();
     found.sort_by_key(|factor| (number(factor).is_none(), number(factor), factor.position.clone()));
     found
@@ -74,7 +70,7 @@ pub(crate) fn factors(positions: &Positions, values: &[f64]) -> Vec<PositionFact
 const FEWEST_MOVED: f64 = 0.01;
 
 /// Rejects factors of positions that the training data do not have. Warns if positions cannot be told from relevance.
-pub(crate) fn check_positions(config: Option<&PositionConfig>, job: Job) -> Result<(), LearnerError> {
+pub(crate) fn check_positions(config: Option<&PositionConfig>, job: Job) -> Result<()> {
     if config.is_none() {
         return Ok(());
     }

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -28,9 +28,8 @@ use super::judge::{Judge, SurrogateValue};
 use super::position::PositionFactor;
 use crate::atomic_file;
 use crate::data::RankingDataset;
-use crate::json::{self, Map, Value};
-use crate::learner::error::LearnerError;
-use crate::loss::entry::LossEntry;
+use crate::json::{self, Value};
+use crate::learner::error::{LearnerError, Result};
 use crate::loss::{OWN_LOSS, RankingLoss, registry};
 use crate::measure::mean;
 use crate::ranker::Model;
@@ -51,35 +50,30 @@ pub(crate) trait Iterative {
     fn initial(&self) -> Self::State;
 
     /// Prepares the learner for the next round, given the initial or saved state and the history of rounds.
-    fn resume(&mut self, _state: &mut Self::State, _history: &History) -> Result<(), LearnerError> {
+    fn resume(&mut self, _state: &mut Self::State, _history: &History) -> Result<()> {
         Ok(())
     }
 
     /// Runs the next round, or returns the reason why there is none.
-    fn round(&mut self, history: &History, state: &mut Self::State) -> Result<Step, LearnerError>;
+    fn round(&mut self, history: &History, state: &mut Self::State) -> Result<Step>;
 
     /// Returns the score of every document of a set after the latest round. Returns `None` if the round is not measured
     /// on that set.
-    fn scores(&self, set: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError>;
+    fn scores(&self, set: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>>;
 
     /// Observes a recorded round. Returns a reason to stop, if the learner's own stopping criterion is met.
-    fn recorded(&mut self, _recorded: &Recorded, _state: &mut Self::State) -> Result<Option<StopReason>, LearnerError> {
+    fn recorded(&mut self, _recorded: &Recorded, _state: &mut Self::State) -> Result<Option<StopReason>> {
         Ok(None)
     }
 
     /// Updates the state before it is saved. Only learners with a slow update implement this method; all others update
     /// the state in every round.
-    fn store(&self, _state: &mut Self::State) -> Result<(), LearnerError> {
+    fn store(&self, _state: &mut Self::State) -> Result<()> {
         Ok(())
     }
 
     /// Returns the reason to report for the end of the fit. This method is called again if a finished fit is resumed.
-    fn conclude(
-        &mut self,
-        stop: StopReason,
-        _history: &History,
-        _state: &Self::State,
-    ) -> Result<StopReason, LearnerError> {
+    fn conclude(&mut self, stop: StopReason, _history: &History, _state: &Self::State) -> Result<StopReason> {
         Ok(stop)
     }
 
@@ -94,7 +88,7 @@ pub(crate) trait Iterative {
     }
 
     /// Returns the model of the best round.
-    fn model(&self, state: &Self::State, best_round: usize) -> Result<Model, LearnerError>;
+    fn model(&self, state: &Self::State, best_round: usize) -> Result<Model>;
 }
 
 /// The training or the validation data.
@@ -143,26 +137,17 @@ pub(crate) struct Recorded<'a> {
 /// All rounds so far, and the number of the selected round.
 #[derive(Debug, Default)]
 pub(crate) struct History {
-    rounds: Vec<Round>,
-    /// The number of the selected round. This is the best round, or always the latest round if the configuration names
-    /// the round to keep.
-    best_round: usize,
+    /// The rounds so far.
+    pub(crate) rounds: Vec<Round>,
+    /// The number of the selected round, counted from 1, or 0 if there is no round yet. This is the best round, or
+    /// always the latest round if the configuration names the round to keep.
+    pub(crate) best_round: usize,
 }
 
 impl History {
     /// Returns the number of the next round, counted from 1.
     pub(crate) fn next(&self) -> usize {
         self.rounds.len() + 1
-    }
-
-    /// Returns the rounds so far.
-    pub(crate) fn rounds(&self) -> &[Round] {
-        &self.rounds
-    }
-
-    /// Returns the number of the selected round, counted from 1, or 0 if there is no round yet.
-    pub(crate) fn best_round(&self) -> usize {
-        self.best_round
     }
 
     /// Returns whether a round is better than the best round so far. Rounds are compared by the selection measure on
@@ -203,7 +188,7 @@ pub(crate) struct Rounds<'a> {
 impl<'a> Rounds<'a> {
     /// Checks that the data suit the learner ([`checks::trainable`]), and that they have no weights and no missing
     /// values.
-    pub(crate) fn new(learner: &'static str, job: Job<'a>) -> Result<Self, LearnerError> {
+    pub(crate) fn new(learner: &'static str, job: Job<'a>) -> Result<Self> {
         checks::unweighted(learner, job.train)?;
         checks::complete(learner, job)?;
         Self::of_weighted(learner, job)
@@ -211,7 +196,7 @@ impl<'a> Rounds<'a> {
 
     /// Checks the data as [`new`](Self::new) does, but accepts weights and missing values, which the learner must
     /// check.
-    pub(crate) fn of_weighted(learner: &'static str, job: Job<'a>) -> Result<Self, LearnerError> {
+    pub(crate) fn of_weighted(learner: &'static str, job: Job<'a>) -> Result<Self> {
         checks::trainable(learner, job)?;
         let judge = Judge::new(&job.context.selection)?;
         Ok(Self { learner, job, judge, surrogate: None, most: None, patience: None })
@@ -229,12 +214,12 @@ impl<'a> Rounds<'a> {
 
     /// Makes every round report the mean value of a surrogate, computed from [`Made::losses`], next to the measure that
     /// it approximates.
-    pub(crate) fn beside_measure(self, loss: &dyn RankingLoss) -> Result<Self, LearnerError> {
+    pub(crate) fn beside_measure(self, loss: &dyn RankingLoss) -> Result<Self> {
         Ok(Self { surrogate: SurrogateValue::new(loss, self.job.train)?, ..self })
     }
 
     /// Runs a learner to its end, from its first round or from its saved state.
-    pub(crate) fn drive<L: Iterative>(self, params: &impl Serialize, learner: &mut L) -> Result<Fitted, LearnerError> {
+    pub(crate) fn drive<L: Iterative>(self, params: &impl Serialize, learner: &mut L) -> Result<Fitted> {
         let mut run = Run::start(&self, params, learner)?;
         learner.resume(&mut run.state, &run.history)?;
         let stop = loop {
@@ -275,14 +260,9 @@ impl<'a> Rounds<'a> {
             Some(StopReason::Completed)
         } else if self.job.train.group().agree(self.job.context.interrupt.is_due(made)) {
             Some(StopReason::Interrupted)
-        } else if self
-            .patience
-            .filter(|_| taken.is_none())
-            .is_some_and(|patience| made - run.history.best_round >= patience)
-        {
-            Some(StopReason::EarlyStopped)
         } else {
-            None
+            let is_over = |patience| taken.is_none() && made - run.history.best_round >= patience;
+            self.patience.is_some_and(is_over).then_some(StopReason::EarlyStopped)
         }
     }
 
@@ -293,8 +273,8 @@ impl<'a> Rounds<'a> {
         learner: &mut L,
         made: Made,
         counts: bool,
-    ) -> Result<Option<StopReason>, LearnerError> {
-        let measured = |set, data: &RankingDataset| -> Result<Option<Vec<Option<f64>>>, LearnerError> {
+    ) -> Result<Option<StopReason>> {
+        let measured = |set, data: &RankingDataset| {
             let scores = learner.scores(set, data)?;
             scores.map(|scores| self.judge.shared_values(data, &scores)).transpose()
         };
@@ -305,8 +285,7 @@ impl<'a> Rounds<'a> {
             figures.extend(losses.map(|losses| surrogate.figure(losses)));
             figures.extend(on_train.as_deref().and_then(|values| surrogate.exact_figure(values)));
         }
-        let average = |values: &Option<Vec<Option<f64>>>| values.as_deref().and_then(mean);
-        let (train, validation) = (average(&on_train), average(&on_validation));
+        let [train, validation] = [on_train, on_validation].map(|values| values.as_deref().and_then(mean));
         let round = Round { round: run.history.next(), objective, train, validation, figures };
         let is_given = self.job.context.selection.round.is_some();
         let rose = counts && if is_given { run.history.tops_all(&round) } else { run.history.would_improve(&round) };
@@ -352,19 +331,16 @@ fn each_loss(value: &mut Value) {
                 return;
             }
             match table.get("name").and_then(Value::as_str).and_then(|name| registry::find(name).ok()) {
-                Some(entry) => complete_loss(entry, table),
+                Some(entry) => {
+                    let mut all = BTreeMap::from_iter(entry.complete(table));
+                    all.extend(std::mem::take(table));
+                    table.extend(all);
+                }
                 None => table.values_mut().for_each(each_loss),
             }
         }
         _ => {}
     }
-}
-
-fn complete_loss(entry: &LossEntry, table: &mut Map) {
-    let mut all: BTreeMap<String, Value> = BTreeMap::new();
-    all.extend(entry.complete(table));
-    all.extend(std::mem::take(table));
-    table.extend(all);
 }
 
 #[derive(Serialize, Deserialize)]
@@ -389,19 +365,12 @@ struct Run<S> {
 
 impl<S: Serialize + DeserializeOwned> Run<S> {
     /// Begins a fit, or continues the one whose state is saved in the folder.
-    fn start(
-        rounds: &Rounds,
-        params: &impl Serialize,
-        learner: &impl Iterative<State = S>,
-    ) -> Result<Self, LearnerError> {
+    fn start(rounds: &Rounds, params: &impl Serialize, learner: &impl Iterative<State = S>) -> Result<Self> {
         let path = rounds.job.folder().map(|directory| directory.join(STATE_FILE));
         let fit = fit_hash(rounds, params);
         let saved = read::<S>(path.as_deref(), &fit, rounds.job.train)?;
-        rounds
-            .job
-            .context
-            .progress
-            .begin(rounds.learner, rounds.most.into_iter().chain(rounds.job.context.selection.round).min());
+        let context = rounds.job.context;
+        context.progress.begin(rounds.learner, rounds.most.into_iter().chain(context.selection.round).min());
         let (history, stopped, state) = match saved {
             Some(Saved { history, best_round, stop, state, .. }) => {
                 (History { rounds: history, best_round }, stop, state)
@@ -417,7 +386,7 @@ impl<S: Serialize + DeserializeOwned> Run<S> {
         self.path.is_some() && self.begun.elapsed() >= TIME_PER_SAVE * self.saving
     }
 
-    fn save(&mut self) -> Result<(), LearnerError> {
+    fn save(&mut self) -> Result<()> {
         let start = Instant::now();
         if let Some(path) = &self.path {
             let saved = Saved {
@@ -461,7 +430,7 @@ fn read<S: DeserializeOwned>(
     path: Option<&Path>,
     fit: &str,
     train: &RankingDataset,
-) -> Result<Option<Saved<Vec<Round>, S>>, LearnerError> {
+) -> Result<Option<Saved<Vec<Round>, S>>> {
     let there = path.filter(|path| path.exists());
     let unusable = |path: &Path, reason: String| LearnerError::UnusableState { path: path.to_owned(), reason };
     let bytes = there.map(|path| std::fs::read(path).map_err(|error| unusable(path, error.to_string()))).transpose()?;
@@ -474,11 +443,8 @@ fn read<S: DeserializeOwned>(
         let reason = "found a damaged state, whose checksum does not match its contents; remove it to start again";
         return Err(unusable(path, reason.to_string()));
     }
-    #[derive(Deserialize)]
-    struct Head {
-        fit: String,
-    }
-    let head: Head = serde_json::from_slice(&bytes).map_err(|error| unusable(path, error.to_string()))?;
+    let head: Saved<IgnoredAny, IgnoredAny> =
+        serde_json::from_slice(&bytes).map_err(|error| unusable(path, error.to_string()))?;
     if head.fit != fit {
         let reason = "state of another fit (other learner, parameters, seed, selection measure or data): \
                       choose another directory";
@@ -515,8 +481,8 @@ mod tests {
             vec![0.1 + 0.2, f64::MIN_POSITIVE, -1e300]
         }
 
-        fn round(&mut self, history: &History, state: &mut Vec<f64>) -> Result<Step, LearnerError> {
-            let Some(&objective) = self.objectives.get(history.rounds().len()) else {
+        fn round(&mut self, history: &History, state: &mut Vec<f64>) -> Result<Step> {
+            let Some(&objective) = self.objectives.get(history.rounds.len()) else {
                 return Ok(Step::End(StopReason::Converged));
             };
             self.right = history.next() == 2;
@@ -525,20 +491,20 @@ mod tests {
             Ok(if objective < 0.0 { Step::Passed(made) } else { Step::Made(made) })
         }
 
-        fn scores(&self, _: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+        fn scores(&self, _: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>> {
             Ok(Some(Cow::Owned(if self.right { vec![0.0, 1.0] } else { vec![1.0, 0.0] })))
         }
 
-        fn recorded(&mut self, recorded: &Recorded, _: &mut Vec<f64>) -> Result<Option<StopReason>, LearnerError> {
+        fn recorded(&mut self, recorded: &Recorded, _: &mut Vec<f64>) -> Result<Option<StopReason>> {
             Ok((Some(recorded.round.round) == self.ends_after).then_some(StopReason::Converged))
         }
 
-        fn conclude(&mut self, stop: StopReason, _: &History, _: &Vec<f64>) -> Result<StopReason, LearnerError> {
+        fn conclude(&mut self, stop: StopReason, _: &History, _: &Vec<f64>) -> Result<StopReason> {
             let reason = "died".to_string();
             if self.dies { Err(LearnerError::Solver { learner: "test", reason }) } else { Ok(stop) }
         }
 
-        fn model(&self, state: &Vec<f64>, _: usize) -> Result<Model, LearnerError> {
+        fn model(&self, state: &Vec<f64>, _: usize) -> Result<Model> {
             Ok(linear_model(state, 0.0, &burn::tensor::Device::flex()))
         }
     }
@@ -644,7 +610,7 @@ mod tests {
         assert!(fit(&brief, &context));
         let reads = |loss: &LossSpec| fit(loss, &context);
         let entry = registry::find("approx_ndcg").unwrap();
-        let complete = LossSpec { name: brief.name.clone(), params: entry.defaults(&Map::new()) };
+        let complete = LossSpec { name: brief.name.clone(), params: entry.defaults(&json::Map::new()) };
         assert!(reads(&brief) && reads(&complete) && reads(&LossSpec::new("approx_ndcg")));
         assert!(!reads(&brief.with("beta", 9.0)) && !reads(&LossSpec::new("smooth_ndcg")));
     }

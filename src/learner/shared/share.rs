@@ -23,7 +23,7 @@ const ROWS: usize = 256;
 /// The queries that this process handles, which form whole blocks.
 pub(crate) struct Share<'a> {
     data: &'a RankingDataset,
-    queries: Range<usize>,
+    pub(crate) queries: Range<usize>,
 }
 
 impl<'a> Share<'a> {
@@ -31,11 +31,6 @@ impl<'a> Share<'a> {
         let blocks = own(data.queries().div_ceil(QUERIES), data.group());
         let first = |block: usize| (block * QUERIES).min(data.queries());
         Self { data, queries: first(blocks.start)..first(blocks.end) }
-    }
-
-    /// Returns the range of queries that this process handles.
-    pub(crate) fn queries(&self) -> Range<usize> {
-        self.queries.clone()
     }
 
     /// Returns the range of documents that this process handles.
@@ -119,7 +114,7 @@ mod tests {
         let data = dataset(2, &[&[(0.0, &[1.0, 2.0]), (1.0, &[0.0, -1.0])], &[(2.0, &[3.0, 0.5])]]);
         let share = Share::new(&data);
         assert_eq!(share.weighted_features(&[1.0, -2.0, 10.0]), [31.0, 9.0]);
-        assert_eq!((share.queries(), share.places(1)), (0..2, 2..3));
+        assert_eq!((share.queries.clone(), share.places(1)), (0..2, 2..3));
         assert_eq!(share.all_scores(&[1.0, 2.0]), [5.0, -2.0, 4.0]);
     }
 
@@ -132,7 +127,7 @@ mod tests {
             let data = shared(&data, group);
             let share = Share::new(&data);
             let scores = share.scores(&weights);
-            let places = share.queries().flat_map(|query| share.places(query));
+            let places = share.queries.clone().flat_map(|query| share.places(query));
             assert!(places.eq(0..scores.len()));
             (share.weighted_features(&scores), share.all_scores(&weights))
         };

@@ -1,7 +1,7 @@
 //! Minimizes `lambda ||w - w_0||^2` plus the sum of the losses, for one sigma. The method is argmin's conjugate
 //! gradient (Polak and Ribiere) or L-BFGS, with the line search of More and Thuente.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use argmin::core::{CostFunction, Error, Gradient, IterState, Problem, Solver, State};
 use argmin::solver::conjugategradient::{NonlinearConjugateGradient, beta::PolakRibierePlus};
@@ -9,22 +9,13 @@ use argmin::solver::linesearch::{LineSearch, MoreThuenteLineSearch};
 use argmin::solver::quasinewton::LBFGS;
 
 use super::objective::Objective;
-use super::{NAME, Optimizer};
-use crate::learner::error::LearnerError;
+use super::{NAME, Optimizer, SmoothRankConfig};
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::solver::{add_scaled, dot};
 use crate::loss::RankingLoss;
 
 /// The number of recent steps from which L-BFGS estimates the curvature.
 const MEMORY: usize = 10;
-
-/// The conditions under which the minimization for one sigma ends.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
-    /// The maximum number of steps.
-    pub(super) steps: usize,
-    /// The minimization ends when a step decreases the objective by at most this fraction of its value.
-    pub(super) tolerance: f64,
-}
 
 /// The result of the minimization for one sigma.
 pub(super) struct Descent {
@@ -47,12 +38,6 @@ struct Evaluation {
     slope: f64,
 }
 
-impl Evaluation {
-    fn is_finite(&self) -> bool {
-        self.value.is_finite() && self.slope.is_finite()
-    }
-}
-
 /// The objective with its penalty, as argmin evaluates it. The last evaluation is stored, since argmin asks for the
 /// value and the gradient in separate calls.
 struct Penalized<'a> {
@@ -61,7 +46,7 @@ struct Penalized<'a> {
     lambda: f64,
     center: &'a [f64],
     last: RefCell<Option<Evaluation>>,
-    evaluations: RefCell<usize>,
+    evaluations: Cell<usize>,
 }
 
 impl Penalized<'_> {
@@ -70,7 +55,7 @@ impl Penalized<'_> {
         match &*last {
             Some(evaluation) if evaluation.weights == weights => read(evaluation),
             _ => {
-                *self.evaluations.borrow_mut() += 1;
+                self.evaluations.set(self.evaluations.get() + 1);
                 let (value, mut gradient) = self.objective.value_and_gradient(weights, self.loss);
                 let mut away = weights.to_vec();
                 add_scaled(&mut away, -1.0, self.center);
@@ -85,7 +70,9 @@ impl Penalized<'_> {
     /// Returns the result of [`at`](Self::at), or an error if the value or the gradient is not finite. Without this
     /// error, a NaN would make the line search run forever.
     fn where_finite<T>(&self, weights: &[f64], read: impl Fn(&Evaluation) -> T) -> Result<T, Error> {
-        let found = self.at(weights, |evaluation| evaluation.is_finite().then(|| read(evaluation)));
+        let found = self.at(weights, |evaluation| {
+            (evaluation.value.is_finite() && evaluation.slope.is_finite()).then(|| read(evaluation))
+        });
         found.ok_or_else(|| Error::msg("the objective is not finite"))
     }
 }
@@ -121,11 +108,9 @@ pub(super) fn minimize(
     lambda: f64,
     center: &[f64],
     start: &[f64],
-    optimizer: Optimizer,
-    limits: Limits,
-) -> Result<Descent, LearnerError> {
-    let penalized =
-        Penalized { objective, loss, lambda, center, last: RefCell::new(None), evaluations: RefCell::new(0) };
+    config: &SmoothRankConfig,
+) -> Result<Descent> {
+    let penalized = Penalized { objective, loss, lambda, center, last: RefCell::new(None), evaluations: Cell::new(0) };
     let (value, slope) = penalized.at(start, |evaluation| (evaluation.value, evaluation.slope));
     if !(value.is_finite() && slope.is_finite()) {
         let reason = format!(
@@ -133,19 +118,19 @@ pub(super) fn minimize(
              normalize the features, or lower the labels or their gains",
             loss.about().name
         );
-        return Err(LearnerError::Solver { learner: NAME, reason });
+        return Err(LearnerError::solver(NAME, reason));
     }
     let first = (start.to_vec(), value);
-    let (weights, objectives, cut_short) = match optimizer {
+    let (weights, objectives, cut_short) = match config.optimizer {
         Optimizer::ConjugateGradient => {
             let turns = start.len().max(2) as u64;
             let solver = |search| NonlinearConjugateGradient::new(search, PolakRibierePlus::new()).restart_iters(turns);
-            run(solver, &penalized, first, limits)
+            run(solver, &penalized, first, config)
         }
-        Optimizer::Lbfgs => run(|search| LBFGS::new(search, MEMORY), &penalized, first, limits),
+        Optimizer::Lbfgs => run(|search| LBFGS::new(search, MEMORY), &penalized, first, config),
     };
     let gradient_norm = penalized.at(&weights, |evaluation| evaluation.slope);
-    let evaluations = *penalized.evaluations.borrow();
+    let evaluations = penalized.evaluations.get();
     Ok(Descent { weights, objectives, gradient_norm, evaluations, cut_short })
 }
 
@@ -157,20 +142,20 @@ fn run<'a, S>(
     solver: impl Fn(Search) -> S,
     penalized: &'a Penalized<'a>,
     first: (Vec<f64>, f64),
-    limits: Limits,
+    config: &SmoothRankConfig,
 ) -> (Vec<f64>, Vec<f64>, bool)
 where
     S: Solver<&'a Penalized<'a>, Weights>,
 {
     let (mut best, value) = first;
     let mut objectives = vec![value];
-    while objectives.len() <= limits.steps {
+    while objectives.len() <= config.steps {
         // A line search that fails does not return the problem, so each solver has its own.
         let mut problem = Problem::new(penalized);
         let mut solver = solver(search(penalized, &best));
         let Ok((mut state, _)) = solver.init(&mut problem, Weights::new().param(best.clone())) else { break };
         let before = objectives.len();
-        while objectives.len() <= limits.steps {
+        while objectives.len() <= config.steps {
             let Ok((next, _)) = solver.next_iter(&mut problem, state) else { break };
             state = next;
             state.increment_iter();
@@ -181,7 +166,7 @@ where
             }
             best.clone_from(weights);
             objectives.push(value);
-            if last - value <= limits.tolerance * value.abs() {
+            if last - value <= config.tolerance * value.abs() {
                 return (best, objectives, false);
             }
         }
@@ -189,7 +174,7 @@ where
             return (best, objectives, false);
         }
     }
-    let cut_short = objectives.len() > limits.steps;
+    let cut_short = objectives.len() > config.steps;
     (best, objectives, cut_short)
 }
 

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::descent::{self, Descent, Limits};
+use super::descent::{self, Descent};
 use super::kernel::KernelMap;
 use super::objective::{LinearObjective, NetworkObjective, Objective};
 use super::{NAME, SmoothRank, SmoothRankConfig};
 use crate::data::RankingDataset;
 use crate::learner::entry::RankingLearner;
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::checks;
 use crate::learner::shared::context::{Fitted, Job, StopReason};
 use crate::learner::shared::gains::{balanced_weights, start_gain, start_gains};
@@ -31,29 +31,22 @@ struct State {
 
 impl SmoothRank {
     /// Returns the weights of a ridge regression on the gains, from which the fit starts.
-    pub(super) fn ridge(&self, train: &RankingDataset) -> Result<Vec<f64>, LearnerError> {
+    pub(super) fn ridge(&self, train: &RankingDataset) -> Result<Vec<f64>> {
         let targets = start_gains(NAME, train, &*self.loss.built)?;
         let weights = if self.config.start_balanced { balanced_weights(train) } else { vec![1.0; train.documents()] };
         NormalEquations::ask_memory(train)?;
         let equations = NormalEquations::new(train, &targets, &weights, true, &|| false);
-        let solution = equations.and_then(|equations| equations.solve(self.config.start_lambda, &|| false));
-        let solution = solution.ok_or_else(|| LearnerError::Solver {
-            learner: NAME,
-            reason: format!(
-                "the ridge regression of the start is singular at learner.start_lambda = {}: raise it",
-                self.config.start_lambda
-            ),
-        })?;
+        let lambda = self.config.start_lambda;
+        let Some(solution) = equations.and_then(|equations| equations.solve(lambda, &|| false)) else {
+            let fault = "the ridge regression of the start is singular at";
+            return Err(LearnerError::solver(NAME, format_args!("{fault} learner.start_lambda = {lambda}: raise it")));
+        };
         // A model holds its weights as `f32`.
         if !solution.weights.iter().all(|&weight| (weight as f32).is_finite()) {
             let reason = "the ridge regression of the start has infinite weights: lower the labels or their gains";
-            return Err(LearnerError::Solver { learner: NAME, reason: reason.into() });
+            return Err(LearnerError::solver(NAME, reason));
         }
         Ok(solution.weights)
-    }
-
-    fn limits(&self) -> Limits {
-        Limits { steps: self.config.steps, tolerance: self.config.tolerance }
     }
 }
 
@@ -71,7 +64,7 @@ struct Annealing<'a> {
 impl Annealing<'_> {
     /// Returns the lambda of a round, counted from 0.
     fn lambda(&self, round: usize) -> f64 {
-        self.learner.lambdas[round / self.learner.sigmas.len()]
+        self.learner.config.lambda.values()[round / self.learner.sigmas.len()]
     }
 }
 
@@ -82,14 +75,13 @@ impl Iterative for Annealing<'_> {
         State { weights: self.center.to_vec(), best: self.center.to_vec(), best_cut_short: false }
     }
 
-    fn round(&mut self, history: &History, state: &mut State) -> Result<Step, LearnerError> {
-        let (round, sigmas) = (history.rounds().len(), &self.learner.sigmas);
+    fn round(&mut self, history: &History, state: &mut State) -> Result<Step> {
+        let (round, sigmas) = (history.rounds.len(), &self.learner.sigmas);
         let (lambda, sigma) = (self.lambda(round), sigmas[round % sigmas.len()]);
         let start = if round % sigmas.len() == 0 { self.center } else { &state.weights };
-        let (optimizer, limits) = (self.learner.config.optimizer, self.learner.limits());
         let loss = self.learner.surrogate(sigma)?;
         let Descent { weights, objectives, gradient_norm, evaluations, cut_short } =
-            descent::minimize(self.objective, &*loss, lambda, self.center, start, optimizer, limits)?;
+            descent::minimize(self.objective, &*loss, lambda, self.center, start, &self.learner.config)?;
         let value = objectives[objectives.len() - 1];
         let away: f64 = weights.iter().zip(self.center).map(|(weight, at)| (weight - at).powi(2)).sum();
         (self.weights, self.cut_short) = (weights, cut_short);
@@ -104,11 +96,11 @@ impl Iterative for Annealing<'_> {
         Ok(if (round + 1) % sigmas.len() == 0 { Step::Made(made) } else { Step::Passed(made) })
     }
 
-    fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+    fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>> {
         Ok(Some(self.objective.scores(&self.weights, set).into()))
     }
 
-    fn recorded(&mut self, recorded: &Recorded, state: &mut State) -> Result<Option<StopReason>, LearnerError> {
+    fn recorded(&mut self, recorded: &Recorded, state: &mut State) -> Result<Option<StopReason>> {
         state.weights.clone_from(&self.weights);
         if recorded.improved {
             state.best.clone_from(&self.weights);
@@ -117,18 +109,18 @@ impl Iterative for Annealing<'_> {
         Ok(None)
     }
 
-    fn conclude(&mut self, stop: StopReason, history: &History, state: &State) -> Result<StopReason, LearnerError> {
+    fn conclude(&mut self, stop: StopReason, history: &History, state: &State) -> Result<StopReason> {
         if state.best_cut_short && stop != StopReason::Interrupted {
             self.job.warn(&format!(
                 "{NAME}: the last sigma of lambda = {} ended after learner.steps = {} steps, above learner.tolerance",
-                self.lambda(history.best_round() - 1),
+                self.lambda(history.best_round - 1),
                 self.learner.config.steps
             ));
         }
         Ok(stop)
     }
 
-    fn model(&self, state: &State, _: usize) -> Result<Model, LearnerError> {
+    fn model(&self, state: &State, _: usize) -> Result<Model> {
         Ok(self.objective.model(&state.best))
     }
 }
@@ -138,20 +130,20 @@ impl RankingLearner for SmoothRank {
         NAME
     }
 
-    fn fit(&self, job: Job) -> Result<Fitted, LearnerError> {
+    fn fit(&self, job: Job) -> Result<Fitted> {
         let rounds = Rounds::new(NAME, job)?;
         let surrogate = self.surrogate(self.config.first_sigma)?;
         checks::learnable(NAME, &*surrogate, job)?;
         let anneal = |objective: &dyn Objective, center: &[f64]| {
-            let rounds = rounds.most(self.lambdas.len() * self.sigmas.len()).beside_measure(&*surrogate)?;
+            let rounds =
+                rounds.most(self.config.lambda.values().len() * self.sigmas.len()).beside_measure(&*surrogate)?;
             let (weights, cut_short) = (Vec::new(), false);
             let mut annealing = Annealing { learner: self, objective, center, job, weights, cut_short };
             rounds.drive(&(&self.config, &self.loss, &self.scorer), &mut annealing)
         };
         if !matches!(self.scorer, ScorerConfig::Linear(_)) {
             let objective = NetworkObjective::new(&self.scorer, job)?;
-            let gain = start_gain(&*self.loss.built);
-            let center = objective.regression(gain, self.config.start_lambda, self.config.optimizer, self.limits())?;
+            let center = objective.regression(start_gain(&*self.loss.built), &self.config)?;
             return anneal(&objective, &center);
         }
         let Job { train, validation, context } = job;

@@ -30,7 +30,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::learner::entry::{LearnerConfig, LearnerEntry, Parts};
-use crate::learner::error::LearnerError;
+use crate::learner::error::Result;
 use crate::learner::shared::checks;
 use crate::learner::shared::cost_path::Candidates;
 use crate::loss::{BuiltLoss, Change, LossSpec, RankingLoss, Smoothing, key_of_held_constant};
@@ -83,7 +83,7 @@ pub(crate) struct SmoothRankConfig {
     /// Must be at least 0.
     pub tolerance: f64,
     /// The penalty of the ridge regression whose solution is `w_0`; must be above 0. See
-    /// [`Regression`](crate::learner::regression::Regression).
+    /// [`Regression`](crate::learner::regression::RegressionConfig).
     pub start_lambda: f64,
     /// Whether this regression gives the relevant documents and all other documents the same total weight.
     pub start_balanced: bool,
@@ -116,15 +116,13 @@ impl Default for SmoothRankConfig {
 impl LearnerConfig for SmoothRankConfig {
     type RankingLearner = SmoothRank;
 
-    fn check(&self, parts: &Parts) -> Result<SmoothRank, LearnerError> {
+    fn check(&self, parts: &Parts) -> Result<SmoothRank> {
         let scorer = parts.scorer_or_default();
-        let lambdas = self.lambda.positive("lambda")?;
+        self.lambda.check("lambda")?;
         checks::positive("first_sigma", self.first_sigma)?;
         checks::positive("last_sigma", self.last_sigma)?;
-        if self.last_sigma > self.first_sigma {
-            let expected = format!("at most first_sigma = {}", self.first_sigma);
-            return Err(checks::parameter("last_sigma", self.last_sigma, expected));
-        }
+        let expected = format_args!("at most first_sigma = {}", self.first_sigma);
+        checks::require("last_sigma", self.last_sigma, self.last_sigma <= self.first_sigma, expected)?;
         checks::at_least("steps", self.steps, 1)?;
         checks::not_negative("tolerance", self.tolerance)?;
         checks::positive("start_lambda", self.start_lambda)?;
@@ -133,9 +131,8 @@ impl LearnerConfig for SmoothRankConfig {
         scorer.check()?;
         if let Some(components) = self.kernel_components {
             checks::at_least("kernel_components", components, 1)?;
-            if !matches!(scorer, ScorerConfig::Linear(_)) {
-                return Err(checks::parameter("kernel_components", components, "none, or a linear scorer"));
-            }
+            let is_linear = matches!(scorer, ScorerConfig::Linear(_));
+            checks::require("kernel_components", components, is_linear, "none, or a linear scorer")?;
         }
         let loss = parts.loss.clone().unwrap_or_else(|| default_loss().into()).built()?;
         let built = &loss.built;
@@ -148,17 +145,14 @@ impl LearnerConfig for SmoothRankConfig {
             return Err(Refusal::fault(key_of_held_constant(held), expected).into());
         }
         let Some(smoothing) = built.about().smoothing else {
-            return Err(checks::parameter(
-                "loss",
-                loss.record.name(),
-                "a surrogate with a temperature (sigma or alpha)",
-            ));
+            let expected = "a surrogate with a temperature (sigma or alpha)";
+            return Err(checks::parameter("loss", loss.record.name(), expected));
         };
         // Halving is exact, so the last sigma is met.
         let sigmas = std::iter::successors(Some(self.first_sigma), |sigma| Some(sigma / 2.0))
             .take_while(|&sigma| sigma >= self.last_sigma)
             .collect::<Vec<f64>>();
-        let learner = SmoothRank { lambdas, sigmas, smoothing, loss, scorer, config: self.clone() };
+        let learner = SmoothRank { sigmas, smoothing, loss, scorer, config: self.clone() };
         // A temperature that the loss rejects is reported before the fit.
         for sigma in learner.sigmas.first().into_iter().chain(learner.sigmas.last()) {
             learner.surrogate(*sigma)?;
@@ -170,7 +164,6 @@ impl LearnerConfig for SmoothRankConfig {
 /// The learner SmoothRank with checked parameters.
 #[derive(Debug, Clone)]
 pub(crate) struct SmoothRank {
-    lambdas: Vec<f64>,
     sigmas: Vec<f64>,
     smoothing: Smoothing,
     loss: BuiltLoss,
@@ -180,7 +173,7 @@ pub(crate) struct SmoothRank {
 
 impl SmoothRank {
     /// Returns the loss for a given sigma, with the exact gradient of its value.
-    fn surrogate(&self, sigma: f64) -> Result<Arc<dyn RankingLoss>, LearnerError> {
+    fn surrogate(&self, sigma: f64) -> Result<Arc<dyn RankingLoss>> {
         let temperature = if self.smoothing.larger_is_sharper() { 1.0 / sigma } else { sigma };
         let loss = self.loss.record.build_with(self.smoothing.parameter, temperature)?;
         Ok(loss.changed(Change::FullGradient)?.map_or(loss, Arc::from))

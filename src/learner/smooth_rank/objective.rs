@@ -5,13 +5,12 @@ use std::borrow::Cow;
 
 use burn::tensor::{DType, Device};
 
-use super::descent::Limits;
 use super::kernel::KernelMap;
-use super::{NAME, Optimizer, descent};
+use super::{NAME, SmoothRankConfig, descent};
 use crate::data::batch::{BatchPlannerConfig, Keep};
 use crate::data::shards::own;
 use crate::data::{BatchPlanner, RankingBatch, RankingDataset};
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::checks::ask_training;
 use crate::learner::shared::context::Job;
 use crate::learner::shared::flat_loss::FlatLoss;
@@ -52,9 +51,9 @@ impl<'a> LinearObjective<'a> {
         validation: Option<Cow<'a, RankingDataset>>,
         kernel: Option<KernelMap>,
         device: &Device,
-    ) -> Result<Self, LearnerError> {
-        let losses = FlatLoss::new(&train, Keep::All, DType::F64, device)
-            .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
+    ) -> Result<Self> {
+        let losses =
+            FlatLoss::new(&train, Keep::All, DType::F64, device).map_err(|error| LearnerError::data(NAME, error))?;
         Ok(Self { train, validation, kernel, losses, device: device.clone() })
     }
 }
@@ -97,11 +96,11 @@ pub(super) struct NetworkObjective<'a> {
 }
 
 impl<'a> NetworkObjective<'a> {
-    pub(super) fn new(scorer: &ScorerConfig, job: Job<'a>) -> Result<Self, LearnerError> {
+    pub(super) fn new(scorer: &ScorerConfig, job: Job<'a>) -> Result<Self> {
         let Job { train, context, .. } = job;
         let training = context.device.clone().autodiff();
         let plan = BatchPlanner::with(train, &BatchPlannerConfig::in_order(CELLS), 0)
-            .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
+            .map_err(|error| LearnerError::data(NAME, error))?;
         ask_training(scorer, job, plan.shapes(), "the length of lists")?;
         let scorer = scorer.init(train.feature_count, seed_for(context.seed, NAME, 0), &context.device)?;
         let network = FlatScorer::new(scorer, &context.device);
@@ -114,17 +113,11 @@ impl<'a> NetworkObjective<'a> {
     /// Returns the weights with which the scorer predicts the gains best in the least-squares sense. The minimization
     /// starts from the initial weights of the scorer. SmoothRank starts from the returned weights. (If the scorer is
     /// linear, it starts from the ridge regression.)
-    pub(super) fn regression(
-        &self,
-        gain: Gain,
-        lambda: f64,
-        optimizer: Optimizer,
-        limits: Limits,
-    ) -> Result<Vec<f64>, LearnerError> {
+    pub(super) fn regression(&self, gain: Gain, config: &SmoothRankConfig) -> Result<Vec<f64>> {
         let loss = MseGainConfig::new().with_gain(gain).init()?;
         let initial = self.network.parameters();
-        let limits = Limits { steps: REGRESSION_STEPS * limits.steps, ..limits };
-        Ok(descent::minimize(self, &loss, lambda, &initial, &initial, optimizer, limits)?.weights)
+        let config = SmoothRankConfig { steps: REGRESSION_STEPS * config.steps, ..config.clone() };
+        Ok(descent::minimize(self, &loss, config.start_lambda, &initial, &initial, &config)?.weights)
     }
 }
 

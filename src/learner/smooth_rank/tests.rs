@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::descent::{self, Limits};
+use super::descent;
 use super::objective::{LinearObjective, Objective};
 use super::{Optimizer, SmoothRankConfig, default_loss};
 use crate::data::RankingDataset;
@@ -80,12 +80,13 @@ fn the_objective_never_rises_within_a_sigma() {
     let data = testing::random(4, 12, 3, 2);
     let objective = objective(&data);
     let learner = config().check(&Parts::default()).unwrap();
-    let limits = Limits { steps: 20, tolerance: 0.0 };
+    let limits = SmoothRankConfig { steps: 20, tolerance: 0.0, ..config() };
     for optimizer in [Optimizer::ConjugateGradient, Optimizer::Lbfgs] {
         for sigma in [4.0, 0.25] {
             let loss = learner.surrogate(sigma).unwrap();
             let start = [0.1, 0.4, -0.2];
-            let descent = descent::minimize(&objective, &*loss, 0.01, &[0.0; 3], &start, optimizer, limits).unwrap();
+            let config = SmoothRankConfig { optimizer, ..limits.clone() };
+            let descent = descent::minimize(&objective, &*loss, 0.01, &[0.0; 3], &start, &config).unwrap();
             assert!(descent.objectives.len() > 3, "{optimizer:?} makes steps: {:?}", descent.objectives);
             assert!(descent.objectives.is_sorted_by(|before, after| after <= before), "{:?}", descent.objectives);
         }
@@ -198,12 +199,13 @@ impl Objective for Bowl {
 #[test]
 fn a_line_search_ends_at_nan() {
     let loss = default_loss().build().unwrap();
-    let limits = Limits { steps: 20, tolerance: 0.0 };
+    let limits = SmoothRankConfig { steps: 20, tolerance: 0.0, ..config() };
     for optimizer in [Optimizer::ConjugateGradient, Optimizer::Lbfgs] {
-        let descent = descent::minimize(&Bowl, &*loss, 1e-9, &[0.0], &[1.0], optimizer, limits).unwrap();
+        let config = SmoothRankConfig { optimizer, ..limits.clone() };
+        let descent = descent::minimize(&Bowl, &*loss, 1e-9, &[0.0], &[1.0], &config).unwrap();
         assert!(descent.weights[0] >= 0.5 && descent.objectives.iter().all(|value| value.is_finite()), "{optimizer:?}");
         assert!(!descent.cut_short, "{optimizer:?}");
-        assert!(descent::minimize(&Bowl, &*loss, 1e-9, &[0.0], &[0.1], optimizer, limits).is_err());
+        assert!(descent::minimize(&Bowl, &*loss, 1e-9, &[0.0], &[0.1], &config).is_err());
     }
 }
 
@@ -221,8 +223,8 @@ fn a_descent_ends_where_no_step_along_the_gradient_descends() {
             objective.value_and_gradient(weights, &*loss).0 + lambda * away
         };
         for optimizer in [Optimizer::ConjugateGradient, Optimizer::Lbfgs] {
-            let limits = Limits { steps: 400, tolerance: 0.0 };
-            let descent = descent::minimize(&objective, &*loss, lambda, &center, &center, optimizer, limits).unwrap();
+            let config = SmoothRankConfig { optimizer, steps: 400, tolerance: 0.0, ..config() };
+            let descent = descent::minimize(&objective, &*loss, lambda, &center, &center, &config).unwrap();
             if descent.cut_short {
                 continue;
             }

@@ -97,10 +97,7 @@ pub(crate) fn minimize(
         gap: Some(gap),
         converged: gap <= tolerance * objective,
         failure,
-        figures: vec![
-            ("cutting_plane_rounds".to_owned(), planes.rounds as f64),
-            ("planes".to_owned(), planes.cuts.len() as f64),
-        ],
+        figures: vec![("cutting_plane_rounds", planes.rounds as f64), ("planes", planes.cuts.len() as f64)],
     })
 }
 

@@ -18,13 +18,13 @@ pub(crate) struct Solved {
     /// The reason why the solver stopped early, if it did.
     pub(crate) failure: Option<String>,
     /// Further numbers for the round to report, by name.
-    pub(crate) figures: Vec<(String, f64)>,
+    pub(crate) figures: Vec<(&'static str, f64)>,
 }
 
 impl Solved {
     /// Returns the name and the value under which a round reports the duality gap.
-    pub(crate) fn gap_figure(&self) -> Option<(String, f64)> {
-        self.gap.map(|gap| ("duality_gap".to_owned(), gap))
+    pub(crate) fn gap_figure(&self) -> Option<(&'static str, f64)> {
+        self.gap.map(|gap| ("duality_gap", gap))
     }
 }
 

@@ -146,12 +146,8 @@ impl NormalEquations {
         let size = documents.min(features) + 1;
         let bytes = memory::product([size, size, size_of::<f64>(), copies]);
         let what = format!("a matrix of the products of {of}");
-        Refusal::ask_memory(
-            "learner",
-            what,
-            bytes,
-            "lower the number of features, or let gradient learn a linear scorer",
-        )
+        let advice = "lower the number of features, or let gradient learn a linear scorer";
+        Refusal::ask_memory("learner", what, bytes, advice)
     }
 
     /// Computes the sums over all documents, given the targets and weights of the documents. Returns `None` when `stop`

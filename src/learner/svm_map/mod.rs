@@ -21,7 +21,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 use crate::learner::entry::{LearnerConfig, LearnerEntry, Parts, RankingLearner};
-use crate::learner::error::LearnerError;
+use crate::learner::error::Result;
 use crate::learner::shared::context::{Fitted, Job};
 use crate::learner::shared::cost_path::Candidates;
 use crate::learner::shared::rounds::Rounds;
@@ -37,7 +37,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     ..LearnerEntry::of::<SvmMapConfig>(NAME)
 };
 
-/// Configuration of [`SvmMap`].
+/// The configuration of SVMmap. A checked configuration is the learner.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct SvmMapConfig {
@@ -56,35 +56,27 @@ impl Default for SvmMapConfig {
 }
 
 impl LearnerConfig for SvmMapConfig {
-    type RankingLearner = SvmMap;
+    type RankingLearner = Self;
 
-    fn check(&self, _: &Parts) -> Result<SvmMap, LearnerError> {
-        let costs = self.c.positive("c")?;
+    fn check(&self, _: &Parts) -> Result<Self> {
+        self.c.check("c")?;
         checks::positive("tolerance", self.tolerance)?;
         checks::at_least("max_steps", self.max_steps, 1)?;
-        Ok(SvmMap { costs, config: self.clone() })
+        Ok(self.clone())
     }
 }
 
-/// The learner SVMmap with checked parameters.
-#[derive(Debug, Clone)]
-pub(crate) struct SvmMap {
-    costs: Vec<f64>,
-    config: SvmMapConfig,
-}
-
-impl RankingLearner for SvmMap {
+impl RankingLearner for SvmMapConfig {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn fit(&self, job: Job) -> Result<Fitted, LearnerError> {
+    fn fit(&self, job: Job) -> Result<Fitted> {
         let rounds = Rounds::new(NAME, job)?;
         let risk = ApRisk::new(job.train)?;
-        let SvmMapConfig { tolerance, max_steps, .. } = &self.config;
-        cost_path::fit(rounds, &self.config, &self.costs, |cost, start| {
-            let risk = |weights: &[f64]| risk.at(weights);
-            cutting_plane::minimize(cost, start, &risk, *tolerance, *max_steps, &|| job.interrupted())
+        let risk = |weights: &[f64]| risk.at(weights);
+        cost_path::fit(rounds, self, self.c.values(), |cost, start| {
+            cutting_plane::minimize(cost, start, &risk, self.tolerance, self.max_steps, &|| job.interrupted())
         })
     }
 }

@@ -17,7 +17,7 @@
 
 use super::NAME;
 use crate::data::RankingDataset;
-use crate::learner::error::LearnerError;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::share::Share;
 use crate::learner::solver::cutting_plane::Risk;
 use crate::learner::solver::descending;
@@ -40,26 +40,21 @@ pub(super) struct ApRisk<'a> {
 }
 
 impl<'a> ApRisk<'a> {
-    pub(super) fn new(data: &'a RankingDataset) -> Result<Self, LearnerError> {
+    pub(super) fn new(data: &'a RankingDataset) -> Result<Self> {
         let share = Share::new(data);
         let first = share.documents().start;
-        let queries: Vec<Query> = share
-            .queries()
-            .map(|query| {
-                let is_relevant = |&place: &usize| data.labels[first + place] >= 1.0;
-                let (relevant, irrelevant) = share.places(query).partition(is_relevant);
-                Query { relevant, irrelevant }
-            })
-            .filter(|query| !query.relevant.is_empty() && !query.irrelevant.is_empty())
-            .collect();
+        let of_query = |query: usize| {
+            let is_relevant = |&place: &usize| data.labels[first + place] >= 1.0;
+            let (relevant, irrelevant) = share.places(query).partition(is_relevant);
+            Query { relevant, irrelevant }
+        };
+        let has_both = |query: &Query| !query.relevant.is_empty() && !query.irrelevant.is_empty();
+        let queries: Vec<Query> = share.queries.clone().map(of_query).filter(has_both).collect();
         let count: f64 = share.gather(vec![queries.len() as f64]).iter().sum();
         if count == 0.0 {
-            return Err(LearnerError::Data {
-                learner: NAME,
-                reason: "no training query has both relevant (label 1 or more) and irrelevant (label 0) documents, so \
-                         average precision cannot be learned: check the labels, or choose another learner"
-                    .into(),
-            });
+            let reason = "no training query has both relevant (label 1 or more) and irrelevant (label 0) documents, so \
+                          average precision cannot be learned: check the labels, or choose another learner";
+            return Err(LearnerError::data(NAME, reason));
         }
         Ok(Self { share, queries, count })
     }

@@ -44,14 +44,14 @@ fn a_step_with_gradients_beyond_f16_is_not_taken_and_halves_the_scale() {
     let mut objectives = Vec::new();
     for epoch in 1..=20 {
         let before = weights(&session);
-        let outcome = session.epoch(epoch).unwrap();
-        let (name, now) = outcome.figures.last().unwrap();
+        let made = session.epoch(epoch).unwrap();
+        let (name, now) = made.figures.last().unwrap();
         assert_eq!(name, "loss_scale");
         // One step per epoch.
         let moved = weights(&session) != before;
         assert_eq!(*now, if moved { scale } else { scale / 2.0 }, "epoch {epoch}");
         (scale, refused) = (*now, refused + usize::from(!moved));
-        objectives.push(outcome.sum);
+        objectives.push(made.objective);
     }
     assert!(refused > 0 && refused < 10, "{refused} steps refused");
     assert_eq!(objectives[..=refused], vec![objectives[0]; refused + 1], "the first steps are those that overflow");
@@ -98,8 +98,8 @@ fn the_measure_is_that_of_32_bits_within_two_paired_standard_errors() {
         let values = |precision: &str| {
             let config = with_precision(precision, json!({"epochs": 15, "batch_queries": 20}));
             let fitted = learner(config, scorer.clone(), loss).fit(Job::new(&train, None, &context)).unwrap();
-            let scores = fitted.model.predict(&test, &context.device);
-            Judge::new(&context.selection).unwrap().values_of_model(&test, &scores).unwrap()
+            let scores: Vec<f64> = fitted.model.predict(&test, &context.device).into_iter().map(f64::from).collect();
+            Judge::new(&context.selection).unwrap().values(&test, &scores).unwrap()
         };
         let full = values("f32");
         for precision in HALVES {
