@@ -106,7 +106,9 @@ impl ExperimentConfig {
         self.check_refit(splits.count())?;
         let mut data = self.data.of_all(&splits)?;
         data.columns.drop.extend(self.split_column());
-        let (_, config) = again(&Self { data: data.clone(), ..self.clone().without_unread().without_choice() })?;
+        let mut config = Self { data: data.clone(), ..self.clone().without_choice() };
+        config.leave_out_unread(|_| false);
+        let (_, config) = again(&config)?;
         drop(splits);
         drop(config.data.told_split(config.seed)?);
         Ok(data)
