@@ -202,9 +202,9 @@ impl Experiment {
         }
         config.complete(document);
         let experiment = Self::build(config, written).map_err(refusal_of)?;
-        experiment.check_weights()?;
+        experiment.data.check_streaming()?;
+        experiment.check_given()?;
         experiment.check_teacher()?;
-        experiment.check_taken()?;
         experiment.check_start()?;
         Ok(experiment)
     }
@@ -279,30 +279,47 @@ impl ExperimentConfig {
         Err(Refusal::new("data.fold", data.fold, expected))
     }
 
-    /// Rejects document or query weights for generated queries, because weights are read from files. Also rejects
-    /// weights that the learner or the loss does not support.
-    fn check_weights(&self) -> Result<(), Refusal> {
-        let read = &self.data.read_options();
+    /// Rejects what a learner makes no use of, and weights, teachers and positions of generated queries, since these are
+    /// read from files. An error about the learner lists those that would do.
+    fn check_given(&self) -> Result<(), Refusal> {
         type Takes = fn(&LearnerEntry) -> bool;
-        let kinds: [(Weights, &str, Takes); 2] = [
-            (read.query_weights, "query", |entry| entry.takes_query_weights),
-            (read.document_weights, "document", |entry| entry.takes_document_weights),
-        ];
-        for (source, of, takes) in kinds {
-            if source.is_none() {
-                continue;
+        let DataConfig { columns, read, teacher, memory, .. } = &self.data;
+        let column = |name: &Option<String>| name.as_ref().map(|name| format!("{name:?}"));
+        let file = |weights: Weights| (!weights.is_none()).then(|| "\"file\"".to_owned());
+        let path = teacher.as_ref().map(|path| format!("{path:?}"));
+        let kept = (read.missing == Missing::Keep).then(|| "\"keep\"".to_owned());
+        let memory = memory.map(|memory| memory.to_string());
+        let (no, filled) = ("\"none\"", "\"indicator\", \"zero\" or \"query-min\"");
+        let queries: (Takes, _) = (|entry| entry.takes_query_weights, "does not use query weights");
+        let documents: (Takes, _) = (|entry| entry.takes_document_weights, "does not use document weights");
+        let teachers: (Takes, _) = (|entry| entry.takes_teacher, "learns from no teacher");
+        let positions: (Takes, _) = (|entry| entry.takes_positions, "does not use positions");
+        let missing: (Takes, _) = (|entry| entry.takes_missing, "does not accept missing values");
+        let streams: (Takes, _) = (|entry| entry.streams, "does not stream data");
+        for (key, found, instead, (takes, lacks)) in [
+            ("data.read.query_weights", file(read.query_weights), no, queries),
+            ("data.columns.weight", column(&columns.weight), "none", documents),
+            ("data.read.document_weights", file(read.document_weights), no, documents),
+            ("data.teacher", path, "none", teachers),
+            ("data.columns.teacher", column(&columns.teacher), "none", teachers),
+            ("data.columns.position", column(&columns.position), "no such column", positions),
+            ("data.read.missing", kept, filled, missing),
+            ("data.memory", memory, "none", streams),
+        ] {
+            let Some(found) = found else { continue };
+            let is_of_files = key.starts_with("data.columns.") || key.ends_with("_weights");
+            if is_of_files && self.data.synthetic.is_some() {
+                return Err(Refusal::new(key, found, format!("{instead}: generated queries have no files")));
             }
-            let (key, found, none) = match &self.data.columns.weight {
-                Some(column) if of == "document" => ("data.columns.weight".to_owned(), format!("{column:?}"), "none"),
-                _ => (format!("data.read.{of}_weights"), "\"file\"".to_owned(), "\"none\""),
-            };
-            if self.data.synthetic.is_some() {
-                return Err(Refusal::new(key, found, format!("{none}: generated queries have no files")));
+            if !self.learner_entry().is_some_and(takes) {
+                let names: Vec<String> = learners_that(takes);
+                let (names, verb) = (names.join(" and "), if names.len() == 1 { "does" } else { "do" });
+                let expected = format!("{instead}: the learner `{}` {lacks}; {names} {verb}", self.learner_kind());
+                return Err(Refusal::new(key, found, expected));
             }
-            self.require(takes, &key, found, none, &format!("does not use {of} weights"))?;
         }
         // A loss that cannot be built has been refused with its learner.
-        if !read.document_weights.is_none()
+        if !self.data.read_options().document_weights.is_none()
             && let Some(Ok(loss)) = self.loss.as_ref().map(LossSpec::build)
             && let Err(error) = loss.about().check_document_weights()
         {
@@ -311,9 +328,9 @@ impl ExperimentConfig {
         Ok(())
     }
 
-    /// Rejects a teacher that the learner or the loss does not read, and the loss of a teacher without one.
+    /// Rejects a teacher that the loss does not read, and the loss of a teacher without one.
     fn check_teacher(&self) -> Result<(), Refusal> {
-        let DataConfig { teacher, columns, synthetic, .. } = &self.data;
+        let DataConfig { teacher, columns, .. } = &self.data;
         let (key, found) = match (teacher, &columns.teacher) {
             (Some(path), None) => ("data.teacher", format!("{path:?}")),
             (None, Some(column)) => ("data.columns.teacher", format!("{column:?}")),
@@ -325,10 +342,6 @@ impl ExperimentConfig {
             }
             (None, None) => return Ok(()),
         };
-        if synthetic.is_some() && columns.teacher.is_some() {
-            return Err(Refusal::new(key, found, "none: generated queries have no files"));
-        }
-        self.require(|entry| entry.takes_teacher, key, &found, "none", "learns from no teacher")?;
         // A loss that cannot be built has been refused with its learner.
         let Some(Ok(loss)) = self.loss.as_ref().map(LossSpec::build) else { return Ok(()) };
         let about = loss.about();
@@ -339,48 +352,11 @@ impl ExperimentConfig {
         Err(Refusal::new(key, found, expected))
     }
 
-    /// Rejects a column of positions, missing values that are kept, and streamed data, if the learner does not take them.
-    /// Generated queries have no positions.
-    fn check_taken(&self) -> Result<(), Refusal> {
-        if let Some(column) = &self.data.columns.position {
-            let (key, found, none) = ("data.columns.position", format!("{column:?}"), "no such column");
-            if self.data.synthetic.is_some() {
-                return Err(Refusal::new(key, found, format!("{none}: generated queries have no files")));
-            }
-            self.require(|entry| entry.takes_positions, key, &found, none, "does not use positions")?;
-        }
-        if self.data.read.missing == Missing::Keep {
-            let (key, instead) = ("data.read.missing", "\"indicator\", \"zero\" or \"query-min\"");
-            self.require(|entry| entry.takes_missing, key, "\"keep\"", instead, "does not accept missing values")?;
-        }
-        self.data.check_streaming()?;
-        let Some(memory) = self.data.memory else { return Ok(()) };
-        self.require(|entry| entry.streams, "data.memory", memory, "none", "does not stream data")
-    }
-
     /// Returns whether missing values are replaced with the feature's mean and marked in an additional column, because
     /// the learner does not accept them.
     pub(crate) fn indicates_missing(&self) -> bool {
         let takes = |entry: &LearnerEntry| entry.takes_missing;
         self.data.read.missing == Missing::Indicator && !self.learner_entry().is_some_and(takes)
-    }
-
-    /// Rejects the value at `key` unless the learner has a property; the error lists the learners that have it.
-    fn require(
-        &self,
-        has: fn(&LearnerEntry) -> bool,
-        key: &str,
-        found: impl Display,
-        instead: &str,
-        lacks: &str,
-    ) -> Result<(), Refusal> {
-        if self.learner_entry().is_some_and(has) {
-            return Ok(());
-        }
-        let names = learners_that(has);
-        let (names, verb) = (names.join(" and "), if names.len() == 1 { "does" } else { "do" });
-        let expected = format!("{instead}: the learner `{}` {lacks}; {names} {verb}", self.learner_kind());
-        Err(Refusal::new(key, found, expected))
     }
 
     fn check_cross_validation(&self) -> Result<(), Refusal> {

@@ -113,7 +113,7 @@ impl PlannedFits<'_> {
     }
 
     /// Selects the results for one candidate in one fold, in the order of the seeds.
-    pub(super) fn of_candidate<'r, T>(&self, results: &'r [T], split: usize, candidate: usize) -> &'r [T] {
+    pub(super) fn of_candidate<'r>(&self, results: &'r [JobResult], split: usize, candidate: usize) -> &'r [JobResult] {
         &results[self.numbers(split, candidate)]
     }
 
