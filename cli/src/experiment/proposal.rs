@@ -185,7 +185,9 @@ impl Seen {
             _ => "Adam at a constant rate, until 20 epochs bring no improvement.".to_string(),
         };
         let (data, learner) = (self.data(), table("learner", &self.learner(choice)));
-        let (measure, folds, others) = (self.measure(), self.cuts(), self.others(choice));
+        let why_folds = "`cv` tests on each fold once. Folds are split by query: all rows of a query are in one fold.";
+        let folds = self.folds.map(|folds| format!("\n# {why_folds}\n[cv]\nsplit = {folds}\n")).unwrap_or_default();
+        let (measure, others) = (self.measure(), self.others(choice));
         format!(
             "# A first configuration, written by `burn-rank init`. `burn-rank help config` lists all keys.\n#   \
              {command}\nseed = {SEED}\n\
@@ -214,12 +216,6 @@ impl Seen {
             _ => r#""standard""#.to_string(),
         };
         format!("\n{about}[measure]\nconvention = {convention}\nselect = \"{select}\"\nreport = {report}\n")
-    }
-
-    /// Returns a `[cv]` section for queries that are divided into folds.
-    fn cuts(&self) -> String {
-        let why = "`cv` tests on each fold once. Folds are split by query: all rows of a query are in one fold.";
-        self.folds.map_or_else(String::new, |folds| format!("\n# {why}\n[cv]\nsplit = {folds}\n"))
     }
 
     fn data(&self) -> String {

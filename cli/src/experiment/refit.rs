@@ -52,12 +52,11 @@ impl Chosen {
     /// Returns a [`ConfigError`] if a key is invalid for these data.
     pub fn configuration(&self, data: &DataConfig) -> Result<(Document, Experiment), ConfigError> {
         let mut config = ExperimentConfig { data: data.clone(), ..self.config.clone().without_choice() };
-        match config.members.is_empty() {
-            true => config.measure.round = Some(self.round()),
-            false => {
-                let members = config.members.iter_mut().zip(&self.member_rounds);
-                members.for_each(|(member, rounds)| member.round = Some(median(rounds)));
-            }
+        if config.members.is_empty() {
+            config.measure.round = Some(self.round());
+        }
+        for (member, rounds) in config.members.iter_mut().zip(&self.member_rounds) {
+            member.round = Some(median(rounds));
         }
         again(&config)
     }

@@ -277,17 +277,15 @@ impl Space {
 
     /// For every key and each of its extreme values, returns a copy of a point in which the key has that value.
     fn extremes(&self, point: &Point) -> Vec<Point> {
-        let values = self
-            .0
-            .iter()
-            .enumerate()
-            .flat_map(|(at, (_, domain))| domain.extremes().into_iter().map(move |value| (at, value)));
-        let with = |(at, value): (usize, Value)| {
-            let mut point = point.clone();
-            point[at].1 = value;
-            point
-        };
-        values.map(with).collect()
+        let mut points = Vec::new();
+        for (at, (_, domain)) in self.0.iter().enumerate() {
+            for value in domain.extremes() {
+                let mut point = point.clone();
+                point[at].1 = value;
+                points.push(point);
+            }
+        }
+        points
     }
 }
 

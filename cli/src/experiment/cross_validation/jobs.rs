@@ -127,10 +127,8 @@ impl PlannedFits<'_> {
     /// the last rung are compared. Ties go to the first candidate.
     pub(super) fn selected(&self, results: &[JobResult], split: usize) -> usize {
         let selections = self.selections(results, split);
-        let stayed: Vec<usize> = match self.ladder(results, split).pop() {
-            Some((trials, _)) => trials,
-            None => (0..selections.len()).collect(),
-        };
+        let last = self.ladder(results, split).pop();
+        let stayed: Vec<usize> = last.map_or_else(|| (0..selections.len()).collect(), |(trials, _)| trials);
         let better = |best: usize, other: usize| if selections[other] > selections[best] { other } else { best };
         stayed.into_iter().reduce(better).unwrap_or(0)
     }
