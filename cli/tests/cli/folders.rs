@@ -185,9 +185,9 @@ fn nothing_is_written_or_removed_through_a_link() {
         let outside = bench.path("outside/moved");
         fs::rename(bench.path(path), &outside).unwrap();
         symlink(&outside, bench.path(path)).unwrap();
-        let run = path.split('/').next().unwrap();
+        let (run, entry) = path.split_once('/').unwrap();
         let commands = ["", "--resume"].map(|way| format!("{run} {run}.toml --out {run} {way}"));
-        refused(&bench, commands.map(|command| (command, format!("{run}: `"))));
+        refused(&bench, commands.map(|command| (command, format!("{run}: `{entry}` is "))));
         fs::remove_file(bench.path(path)).unwrap();
         fs::rename(&outside, bench.path(path)).unwrap();
     }
